@@ -50,11 +50,23 @@ const at = (...parts) => join(root, ...parts);
 step('installing packages', 'node_modules/.trellis-stamp', [at('package-lock.json')], () =>
   run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']),
 );
-step('compiling AssemblyScript', 'dist/wasm/.stamp', [at('asconfig.json'), ...filesBelow(at('wasm'))], () => {
-  mkdirSync(at('dist/wasm'), { recursive: true });
-  run(process.execPath, [at('node_modules/assemblyscript/bin/asc.js'), '--config', 'asconfig.json']);
-});
+step(
+  'compiling AssemblyScript',
+  'dist/wasm/.stamp',
+  [at('asconfig.json'), ...filesBelow(at('wasm'))],
+  () => {
+    mkdirSync(at('dist/wasm'), { recursive: true });
+    run(process.execPath, [
+      at('node_modules/assemblyscript/bin/asc.js'),
+      '--config',
+      'asconfig.json',
+    ]);
+  },
+);
 const sources = ['engine', 'server', 'bench'].flatMap((folder) => [...filesBelow(at(folder))]);
-step('compiling TypeScript', 'dist/.stamp', [at('tsconfig.json'), at('wasm/layout.ts'), ...sources], () =>
-  run(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json']),
+step(
+  'compiling TypeScript',
+  'dist/.stamp',
+  [at('tsconfig.json'), at('wasm/layout.ts'), ...sources],
+  () => run(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json']),
 );

@@ -1,0 +1,62 @@
+// A growing byte buffer: replies are concatenated here, never built as objects or strings.
+
+const encoder = new TextEncoder();
+
+/** Appends bytes, ASCII and UTF-8 text. `take` hands the content out and starts afresh. */
+export class ByteWriter {
+  bytes: Uint8Array<ArrayBuffer>;
+  length = 0;
+
+  constructor(capacity = 4096) {
+    this.bytes = new Uint8Array(capacity);
+  }
+
+  /** Makes room for `count` more bytes; call before writing to `bytes` directly. */
+  reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+
+  byte(value: number): void {
+    if (this.length === this.bytes.length) this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  append(source: Uint8Array, start = 0, end = source.length): void {
+    const count = end - start;
+    this.reserve(count);
+    const { bytes } = this;
+    let at = this.length;
+    if (count <= 24) {
+      for (let i = start; i < end; i++) bytes[at++] = source[i]!;
+    } else {
+      bytes.set(start === 0 && end === source.length ? source : source.subarray(start, end), at);
+    }
+    this.length += count;
+  }
+
+  /** Text known to be ASCII: names of our own, numbers, UUIDs. */
+  ascii(text: string): void {
+    const count = text.length;
+    this.reserve(count);
+    const { bytes } = this;
+    let at = this.length;
+    for (let i = 0; i < count; i++) bytes[at++] = text.charCodeAt(i);
+    this.length = at;
+  }
+
+  utf8(text: string): void {
+    this.reserve(text.length * 3);
+    this.length += encoder.encodeInto(text, this.bytes.subarray(this.length)).written;
+  }
+
+  /** The content as a copy of exact length; the writer is empty afterwards. */
+  take(): Uint8Array<ArrayBuffer> {
+    const result = this.bytes.slice(0, this.length);
+    this.length = 0;
+    return result;
+  }
+}

@@ -1,0 +1,239 @@
+// The one catalogue of run-time errors: every code, its sentence, its hint and whether a retry may help.
+// Errors cross threads as { code, args, ... } data; http-error.ts alone knows the status of each code.
+
+export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
+
+interface Entry {
+  /** `{name}` is replaced by the argument of that name. */
+  message: string;
+  hint?: string;
+  retryable?: true;
+}
+
+const table = {
+  BAD_FRAMING: { message: 'The request framing is not acceptable: {what}.' },
+  HOST_NOT_ALLOWED: {
+    message: 'Host {host} is not served here.',
+    hint: 'Add it to `server.allowed_hosts`.',
+  },
+  ORIGIN_NOT_ALLOWED: {
+    message: 'Requests from {origin} are not allowed.',
+    hint: 'Add it to `cors.origins`.',
+  },
+  PROTECTED_MODE: {
+    message: 'This server has no API keys and answers only this machine.',
+    hint: 'Create a key, or start with --insecure-no-auth.',
+  },
+  FEATURE_DISABLED: { message: '{feature} is switched off on this server.' },
+  NOT_FOUND: { message: "Couldn't find `{name}` of type {kind}" },
+  METHOD_NOT_ALLOWED: { message: '{method} is not allowed on {path}.', hint: 'Use {allow}.' },
+  BODY_TOO_LARGE: {
+    message: 'The body is larger than {max} bytes.',
+    hint: 'The limit is `limits.body_bytes`.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    message: 'Content-Type {type} is not accepted.',
+    hint: 'Send the header `Content-Type: application/json`.',
+  },
+  UNSUPPORTED_ENCODING: {
+    message: 'Content-Encoding {encoding} is not accepted.',
+    hint: 'Send the body uncompressed.',
+  },
+  API_KEY_REQUIRED: {
+    message: 'This server needs an API key.',
+    hint: 'Send it in the header `x-api-key`.',
+  },
+  INVALID_API_KEY: { message: 'Invalid API key' },
+  FORBIDDEN: { message: 'This API key may not {action}.' },
+  RATE_LIMITED: { message: 'Too many {what}; wait {seconds} s.', retryable: true },
+  BAD_JSON: { message: 'The body is not valid JSON at byte {offset}: {what}.' },
+  BAD_UTF8: { message: 'The body is not valid UTF-8 at byte {offset}.' },
+  BAD_STRING: { message: '{path} holds a lone surrogate.' },
+  BODY_NOT_OBJECT: {
+    message: 'The body is {kind}; a JSON object is needed.',
+    hint: 'Send `{}` for no parameters.',
+  },
+  JSON_TOO_DEEP: {
+    message: 'The body nests deeper than {max} levels.',
+    hint: 'The limit is `limits.json_depth`.',
+  },
+  JSON_TOO_MANY_MEMBERS: { message: '{path} has more than {max} members.' },
+  DUPLICATE_MEMBER: { message: '`{member}` occurs twice.' },
+  UNKNOWN_MEMBER: { message: '{owner} has no parameter `{member}`.' },
+  PARAM_MISSING: { message: '{owner} needs `{param}` ({type}).' },
+  PARAM_TYPE: { message: '`{param}` must be {type}, got {got}.' },
+  PARAM_RANGE: { message: '`{param}` must be between {min} and {max}, got {got}.' },
+  PARAM_VALUE: { message: '`{param}` must be {allowed}, got {got}.' },
+  VALUE_TOO_LARGE: { message: '`{param}` is {size} bytes; {max} at most.' },
+  INDEX_KEY_TOO_LONG: {
+    message: '`{property}` is indexed and takes {max} bytes, got {size}.',
+    hint: 'Drop the index or shorten the value.',
+  },
+  TEXT_TOO_LONG: { message: 'The search text has {size} {unit}; {max} at most.' },
+  VECTOR_EMPTY: { message: '`{param}` is an empty vector.' },
+  VECTOR_TOO_LONG: { message: '`{param}` has {got} numbers; {max} at most.' },
+  VECTOR_NOT_FINITE: { message: '`{param}` is not finite at position {index}.' },
+  VECTOR_DIMENSION: {
+    message: '{type} holds vectors of {expected} numbers, got {got}.',
+    hint: 'Embed with the model this type was filled with.',
+  },
+  VECTOR_CAPACITY: {
+    message: '{type} has no room for more vectors in memory.',
+    hint: 'The limit is `vectors.memory_bytes`.',
+  },
+  NO_VALUE_FOUND: { message: 'No value found: {what}' },
+  NO_PATH: { message: 'No path from {from} to {to}.' },
+  EDGE_ENDPOINT_TYPE: { message: '{edge} goes from {from} to {to}, got {got}.' },
+  EXPECTED_ONE: {
+    message: '{place} needs exactly one element, got {count}.',
+    hint: 'Take one with `::FIRST`.',
+  },
+  UNIQUE_VIOLATION: { message: 'Duplicate key on unique index: {type}.{property}' },
+  ARITHMETIC: { message: '{operation} failed: {what}.' },
+  CONNECTION_NOT_FOUND: {
+    message: 'Connection not found: {id}',
+    hint: 'Open a session with `mcp/init`.',
+  },
+  TOO_MANY_SESSIONS: {
+    message: '{count} sessions are open, the limit.',
+    hint: 'The limit is `limits.sessions`.',
+    retryable: true,
+  },
+  SESSION_BUSY: { message: '{count} calls wait on this session.', retryable: true },
+  UNKNOWN_TYPE: { message: 'The schema has no {kind} type `{name}`.' },
+  UNKNOWN_PROPERTY: { message: 'No type has a property `{name}`.' },
+  UNKNOWN_OPERATOR: {
+    message: '`{operator}` is not a filter operator.',
+    hint: 'The operators are ==, !=, >, >=, <, <=.',
+  },
+  UNKNOWN_TOOL: { message: '`{tool}` cannot be used here.' },
+  FILTER_TOO_DEEP: { message: 'Filters nest deeper than {max}.' },
+  FILTER_TOO_LARGE: { message: 'The filter has {count} {what}; {max} at most.' },
+  RESULT_TOO_LARGE: {
+    message: 'The result exceeds {max} {unit}.',
+    hint: 'Narrow it, or page with `range`.',
+  },
+  QUERY_MEMORY: { message: 'The query needs more than {max} bytes.' },
+  QUERY_WORK: { message: 'The query visits more than {max} elements.' },
+  TXN_TOO_LARGE: {
+    message: 'The write makes more than {max} {unit} in one transaction.',
+    hint: 'Split the load.',
+  },
+  QUERY_TIMEOUT: {
+    message: 'Stopped after {ms} ms.',
+    hint: 'Add an index, or raise `limits.query_time`.',
+    retryable: true,
+  },
+  OVERLOADED: { message: '{queue} is full.', retryable: true },
+  NOT_READY: { message: 'The server is starting: {phase}, {progress} %.', retryable: true },
+  SHUTTING_DOWN: { message: 'The server is stopping.', retryable: true },
+  READ_ONLY: { message: 'Writes are switched off: {reason}.', retryable: true },
+  STORAGE_LOST: { message: 'The data file is gone.', hint: 'Restart from a backup.' },
+  INSUFFICIENT_STORAGE: {
+    message: '{free} bytes are free, {needed} needed.',
+    hint: 'Free disk space.',
+    retryable: true,
+  },
+  EMBEDDING_NOT_CONFIGURED: {
+    message: 'Error while embedding text: {what}.',
+    hint: 'Set `embedding.model` and the provider credential.',
+  },
+  EMBEDDING_FAILED: {
+    message: 'Error while embedding text: {provider} answered {status}: {detail}',
+  },
+  EMBEDDING_UNAVAILABLE: {
+    message: 'Error while embedding text: {provider} is unavailable: {detail}',
+    retryable: true,
+  },
+  EMBEDDING_TIMEOUT: {
+    message: 'Error while embedding text: {provider} took longer than {ms} ms.',
+    hint: 'The limit is `embedding.timeout`.',
+    retryable: true,
+  },
+  DATA_CORRUPT: {
+    message: 'Stored data fails its checksum: {what}.',
+    hint: 'Run `trellis verify`.',
+  },
+  INTERNAL: { message: 'Internal error; see the log for request {request_id}.' },
+  // Start-up only: these end the process with an exit code instead of answering a request.
+  CONFIG_INVALID: { message: '{what}' },
+  SOURCE_INVALID: { message: '{what}' },
+  SCHEMA_INCOMPATIBLE: {
+    message: '{what}',
+    hint: 'Write a MIGRATION, or restore the declaration.',
+  },
+  DATA_DIR_BAD: { message: 'The data directory cannot be used: {what}.' },
+  DATA_LOCKED: { message: 'The data directory is in use: {what}.' },
+  FORMAT_TOO_NEW: { message: 'The data has format {found}; this version reads up to {known}.' },
+  PORT_IN_USE: { message: '{host}:{port} is in use.' },
+} satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof table;
+
+export const errorCodes = Object.keys(table) as ErrorCode[];
+
+/** What crosses threads and what a reply is made of. */
+export interface ErrorData {
+  code: ErrorCode;
+  args: ErrorArgs;
+  /** JSON Pointer into the request body. */
+  path?: string;
+  /** Replaces the catalogue's hint. */
+  hint?: string;
+  /** All faults of one body, the main one first; at most 8. */
+  errors?: ErrorData[];
+}
+
+const textMax = 64;
+
+/** Cuts to 64 characters and escapes control characters, so that no input can bloat or forge a line. */
+export function excerpt(text: string): string {
+  let result = '';
+  let count = 0;
+  for (const character of text) {
+    if (count++ === textMax) return `${result}…`;
+    const point = character.codePointAt(0)!;
+    result +=
+      point < 32 || (point >= 127 && point < 160)
+        ? `\\u${point.toString(16).padStart(4, '0')}`
+        : character;
+  }
+  return result;
+}
+
+function fill(template: string, args: ErrorArgs): string {
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => String(args[name] ?? `{${name}}`));
+}
+
+export function errorMessage(data: ErrorData): string {
+  return fill(table[data.code].message, data.args);
+}
+
+export function errorHint(data: ErrorData): string | undefined {
+  const hint = data.hint ?? (table[data.code] as Entry).hint;
+  return hint === undefined ? undefined : fill(hint, data.args);
+}
+
+export function isRetryable(code: ErrorCode): boolean {
+  return (table[code] as Entry).retryable === true;
+}
+
+/** The only error class that input can cause. */
+export class TrellisError extends Error {
+  override readonly name = 'TrellisError';
+  constructor(readonly data: ErrorData) {
+    super(errorMessage(data));
+  }
+  get code(): ErrorCode {
+    return this.data.code;
+  }
+}
+
+/** Throws the catalogued error `code`; `extra` may add path, hint and further faults. */
+export function fail(
+  code: ErrorCode,
+  args: ErrorArgs = {},
+  extra: Omit<ErrorData, 'code' | 'args'> = {},
+): never {
+  throw new TrellisError({ code, args, ...extra });
+}

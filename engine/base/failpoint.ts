@@ -1,0 +1,33 @@
+// Named places where a test build may kill, throw or sleep (operations.md 6.2). Off unless armed, and then
+// one comparison per pass. The engine never reads the environment: whoever opens a database arms them.
+
+type Action = 'kill' | 'throw' | 'sleep';
+
+let armed: { point: string; left: number; action: Action } | undefined;
+
+/** Arms `point@n[:kill|throw|sleep]`; the n-th pass acts. Undefined disarms. */
+export function armFailpoint(specification: string | undefined): void {
+  armed = undefined;
+  if (!specification) return;
+  const match = /^(\w+)@(\d+)(?::(kill|throw|sleep))?$/.exec(specification);
+  if (!match) return;
+  armed = { point: match[1]!, left: Number(match[2]), action: (match[3] ?? 'kill') as Action };
+}
+
+/** Passes the place `point`; acts when it is armed and its count has run down. */
+export function failpoint(point: string): void {
+  if (armed === undefined || armed.point !== point) return;
+  if (--armed.left > 0) return;
+  const { action } = armed;
+  armed = undefined;
+  if (action === 'kill') process.kill(process.pid, 'SIGKILL');
+  if (action === 'sleep') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+  else throw new FailpointError(point);
+}
+
+export class FailpointError extends Error {
+  override readonly name = 'FailpointError';
+  constructor(readonly point: string) {
+    super(`failpoint ${point}`);
+  }
+}

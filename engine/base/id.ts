@@ -1,0 +1,86 @@
+// UUIDs: parsing, printing, and the ascending UUIDv7 generator of the writer (RFC 9562, section 5.7 and 6.2).
+
+const hex = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
+
+const nibble = new Int8Array(128).fill(-1);
+for (let i = 0; i < 10; i++) nibble[48 + i] = i;
+for (let i = 0; i < 6; i++) nibble[65 + i] = nibble[97 + i] = 10 + i;
+
+const bytePositions = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/** The 16 bytes of a canonical UUID text (8-4-4-4-12, either letter case), or undefined. */
+export function parseUuid(text: string): Uint8Array | undefined {
+  if (text.length !== 36) return undefined;
+  for (const at of [8, 13, 18, 23]) if (text.charCodeAt(at) !== 45) return undefined;
+  const bytes = new Uint8Array(16);
+  for (let i = 0; i < 16; i++) {
+    const at = bytePositions[i]!;
+    const high = nibble[text.charCodeAt(at)] ?? -1;
+    const low = nibble[text.charCodeAt(at + 1)] ?? -1;
+    if (high < 0 || low < 0) return undefined;
+    bytes[i] = (high << 4) | low;
+  }
+  return bytes;
+}
+
+/** Lower-case hyphenated text of the 16 bytes at `offset`. */
+export function printUuid(bytes: Uint8Array, offset = 0): string {
+  let text = '';
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) text += '-';
+    text += hex[bytes[offset + i]!];
+  }
+  return text;
+}
+
+/**
+ * Makes ids that rise with creation, across restarts and clocks that step back: the time never goes below that
+ * of `last`, and within one millisecond a 42-bit counter rises from a random start.
+ */
+export class UuidGenerator {
+  #milliseconds = 0;
+  #counter = 0;
+
+  /** `last` is the newest id already stored, if any; `random` yields values in [0, 1). */
+  constructor(
+    last: Uint8Array | undefined,
+    private readonly random: () => number = Math.random,
+  ) {
+    if (last === undefined) return;
+    for (let i = 0; i < 6; i++) this.#milliseconds = this.#milliseconds * 256 + last[i]!;
+    this.#counter = ((last[6]! & 15) * 256 + last[7]!) * 2 ** 30 + this.#low(last) + 1;
+  }
+
+  #low(bytes: Uint8Array): number {
+    return (bytes[8]! & 63) * 2 ** 24 + bytes[9]! * 2 ** 16 + bytes[10]! * 2 ** 8 + bytes[11]!;
+  }
+
+  /** The next id; `now` is Unix time in milliseconds. */
+  next(now: number): Uint8Array {
+    const time = Math.floor(now);
+    if (time > this.#milliseconds) {
+      this.#milliseconds = time;
+      this.#counter = Math.floor(this.random() * 2 ** 30);
+    } else if (++this.#counter >= 2 ** 42) {
+      this.#milliseconds++;
+      this.#counter = 0;
+    }
+    const bytes = new Uint8Array(16);
+    let rest = this.#milliseconds;
+    for (let i = 5; i >= 0; i--) {
+      bytes[i] = rest % 256;
+      rest = Math.floor(rest / 256);
+    }
+    const high = Math.floor(this.#counter / 2 ** 30);
+    const low = this.#counter % 2 ** 30;
+    bytes[6] = 0x70 | (high >> 8);
+    bytes[7] = high & 255;
+    bytes[8] = 0x80 | (low >>> 24);
+    bytes[9] = (low >>> 16) & 255;
+    bytes[10] = (low >>> 8) & 255;
+    bytes[11] = low & 255;
+    const tail = Math.floor(this.random() * 2 ** 32);
+    for (let i = 0; i < 4; i++) bytes[12 + i] = (tail >>> (8 * i)) & 255;
+    return bytes;
+  }
+}

@@ -1,0 +1,35 @@
+// Ranges of the integer types and the exact reading of digit strings (helixql.md 2.3).
+import type { ScalarName } from './schema.js';
+
+const signed = (bits: bigint) => ({ min: -(1n << (bits - 1n)), max: (1n << (bits - 1n)) - 1n });
+const unsigned = (bits: bigint) => ({ min: 0n, max: (1n << bits) - 1n });
+
+/** Inclusive bounds of every integer type. */
+export const integerRange: Partial<Record<ScalarName, { min: bigint; max: bigint }>> = {
+  I8: signed(8n),
+  I16: signed(16n),
+  I32: signed(32n),
+  I64: signed(64n),
+  U8: unsigned(8n),
+  U16: unsigned(16n),
+  U32: unsigned(32n),
+  U64: unsigned(64n),
+  U128: unsigned(128n),
+};
+
+/** Number when safe, else bigint: the form every integer value has in memory. */
+export function compactInteger(value: bigint): number | bigint {
+  return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
+}
+
+/** Reads `[-]digits` of at most 40 digits exactly; longer texts must be judged by the caller. */
+export function parseInteger(text: string): number | bigint {
+  if (text.length <= 15) return Number(text) + 0;
+  return compactInteger(BigInt(text));
+}
+
+/** Whether an integer value (number or bigint) fits the type. */
+export function integerFits(value: number | bigint, type: ScalarName): boolean {
+  const range = integerRange[type];
+  return range !== undefined && value >= range.min && value <= range.max;
+}

@@ -1,0 +1,106 @@
+// The declared types in memory. Built by the compiler, read by everyone; plain data, never mutated.
+import type { Scalar } from './value.js';
+
+export type ScalarName =
+  | 'String'
+  | 'Boolean'
+  | 'Date'
+  | 'ID'
+  | 'I8'
+  | 'I16'
+  | 'I32'
+  | 'I64'
+  | 'U8'
+  | 'U16'
+  | 'U32'
+  | 'U64'
+  | 'U128'
+  | 'F32'
+  | 'F64';
+
+/** Type of a property: a scalar or a (nested) list of scalars. */
+export type PropertyType =
+  | { kind: 'scalar'; name: ScalarName }
+  | { kind: 'list'; of: PropertyType };
+
+/** Type of a parameter: additionally objects with named members. */
+export type ParameterType =
+  | { kind: 'scalar'; name: ScalarName }
+  | { kind: 'list'; of: ParameterType }
+  | { kind: 'object'; members: ObjectMember[] };
+
+export interface ObjectMember {
+  name: string;
+  type: ParameterType;
+  optional: boolean;
+}
+
+export type Default = { kind: 'now' } | { kind: 'literal'; value: Scalar };
+
+export interface Property {
+  name: string;
+  type: PropertyType;
+  index: 'none' | 'index' | 'unique';
+  default?: Default;
+}
+
+export type ElementKind = 'node' | 'edge' | 'vector';
+
+export interface NodeType {
+  kind: 'node';
+  name: string;
+  properties: Property[];
+}
+
+export interface EdgeType {
+  kind: 'edge';
+  name: string;
+  from: TypeRef;
+  to: TypeRef;
+  /** At most one edge per (from, to). */
+  unique: boolean;
+  properties: Property[];
+}
+
+export interface VectorType {
+  kind: 'vector';
+  name: string;
+  properties: Property[];
+}
+
+export type ElementType = NodeType | EdgeType | VectorType;
+
+/** Names one declared type; a name may serve several kinds. */
+export interface TypeRef {
+  kind: ElementKind;
+  name: string;
+}
+
+/** Declarations in source order. `version` is the highest `schema::n`. */
+export interface Schema {
+  version: number;
+  nodes: NodeType[];
+  edges: EdgeType[];
+  vectors: VectorType[];
+}
+
+export const emptySchema: Schema = { version: 1, nodes: [], edges: [], vectors: [] };
+
+/** The declaration behind a reference, or undefined. Linear: callers on hot paths keep the result. */
+export function typeOf(schema: Schema, ref: TypeRef): ElementType | undefined {
+  return typesOf(schema, ref.kind).find((type) => type.name === ref.name);
+}
+
+export function typesOf(schema: Schema, kind: ElementKind): readonly ElementType[] {
+  return kind === 'node' ? schema.nodes : kind === 'edge' ? schema.edges : schema.vectors;
+}
+
+/** As written in a source: `[F64]`, `String`, `{name: String}`. */
+export function printType(type: ParameterType): string {
+  if (type.kind === 'scalar') return type.name;
+  if (type.kind === 'list') return `[${printType(type.of)}]`;
+  const members = type.members.map(
+    (m) => `${m.name}${m.optional ? '?' : ''}: ${printType(m.type)}`,
+  );
+  return `{${members.join(', ')}}`;
+}

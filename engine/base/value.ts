@@ -1,0 +1,117 @@
+// Scalar values as they live in memory, and the one equality and order between them (helixql.md 3.8, 6.4).
+//
+//   String, Boolean      string, boolean
+//   integers             number when |n| <= 2^53 - 1, else bigint: exact at every width
+//   F32, F64             number, always finite; an F32 is the shortest decimal that names it
+//   Date                 Instant     (microseconds are kept apart: they do not fit 2^53)
+//   ID                   Uuid        (canonical lower-case text)
+//   list                 array of values, or Float64Array for [F64]
+//   null                 null
+//
+// Whether a number is an integer or a float is known statically by the checker; a value never needs to say.
+
+/** A point in time: whole seconds since 1970 (floor) and 0..999_999 microseconds. */
+export class Instant {
+  constructor(
+    readonly seconds: number,
+    readonly micros: number,
+  ) {}
+}
+
+/** An element's external id: 36 characters, lower case, hyphenated. */
+export class Uuid {
+  constructor(readonly text: string) {}
+}
+
+export type Scalar = null | boolean | number | bigint | string | Instant | Uuid;
+export type ScalarList = readonly (Scalar | ScalarList)[] | Float64Array;
+
+/** Rank of kinds where values of different kinds are ordered: numbers < strings < ... < others. */
+export function kindRank(value: unknown): number {
+  switch (typeof value) {
+    case 'number':
+    case 'bigint':
+      return 0;
+    case 'string':
+      return 1;
+    case 'boolean':
+      return 2;
+    default:
+      if (value instanceof Instant) return 3;
+      if (value instanceof Uuid) return 4;
+      return isList(value) ? 5 : 6;
+  }
+}
+
+export function isList(value: unknown): value is ScalarList {
+  return Array.isArray(value) || value instanceof Float64Array;
+}
+
+/** Negative, zero or positive by Unicode code point; UTF-16 order differs above the surrogates. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    // A surrogate stands for a code point above every BMP character.
+    const xHigh = x >= 0xd800 && x <= 0xdfff;
+    const yHigh = y >= 0xd800 && y <= 0xdfff;
+    if (xHigh !== yHigh) return xHigh ? 1 : -1;
+    return x - y;
+  }
+  return a.length - b.length;
+}
+
+/**
+ * Total order over non-null scalars and lists: by value within a kind, by `kindRank` across kinds.
+ * Numbers compare exactly, integers and floats mixed.
+ */
+export function compareValues(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0;
+  const rank = kindRank(a);
+  const other = kindRank(b);
+  if (rank !== other) return rank - other;
+  switch (rank) {
+    case 0:
+      return (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
+    case 1:
+      return compareText(a as string, b as string);
+    case 2:
+      return Number(a) - Number(b);
+    case 3: {
+      const x = a as Instant;
+      const y = b as Instant;
+      return x.seconds - y.seconds || x.micros - y.micros;
+    }
+    case 4:
+      return compareText((a as Uuid).text, (b as Uuid).text);
+    case 5:
+      return compareLists(a as ScalarList, b as ScalarList);
+    default:
+      return 0;
+  }
+}
+
+function compareLists(a: ScalarList, b: ScalarList): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a[i];
+    const y = b[i];
+    if (x === null || y === null) {
+      if (x !== y) return x === null ? 1 : -1;
+      continue;
+    }
+    const order = compareValues(x, y);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+/** Equality of non-null values (helixql.md 3.8); values of different kinds are unequal. */
+export function equalValues(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a === null || b === null) return false;
+  return kindRank(a) === kindRank(b) && kindRank(a) < 6 && compareValues(a, b) === 0;
+}

@@ -1,0 +1,98 @@
+// The public face of an open database: calls by query name, plans of sessions, reload, status, close.
+import type { ErrorData } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import type { Embedder } from '../embed/embedder.js';
+import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
+import type { Plan } from '../plan/plan.js';
+import type { Program } from '../plan/program.js';
+import type { ReadView } from '../storage/store.js';
+import type { IndexOptions } from '../vector/index.js';
+
+export interface DatabaseOptions {
+  dataDir: string;
+  program: Program;
+  limits: Limits;
+  /** Reader threads; 0 runs every read on the caller's thread (embedding in a backend). */
+  workers: number;
+  embedder: Embedder;
+  /** Model used where neither query nor vector type names one. */
+  embeddingModel?: string;
+  /** Per vector type; `default` for the rest. */
+  vectors: {
+    default: IndexOptions;
+    types: Record<
+      string,
+      Partial<IndexOptions> & {
+        dimensions?: number;
+        embeddingModel?: string;
+        store?: 'f64' | 'f32';
+      }
+    >;
+  };
+  textEnabled: boolean;
+  readOnly: boolean;
+  /** Bytes that must stay free on the data disk. */
+  minFreeBytes: number;
+  snapshot: { intervalMs: number; afterWrites: number; keep: number };
+  workerHeapMb: number;
+  failpoint?: string;
+  /** One line of the log. */
+  log: (
+    level: 'debug' | 'info' | 'warn' | 'error',
+    message: string,
+    fields?: Record<string, unknown>,
+  ) => void;
+}
+
+export interface CallOptions {
+  /** Time budget; default limits.query_time or write_time. */
+  budgetMs?: number;
+  /** Called with a function that cancels the call (client gone, deadline). */
+  onCancellable?: (cancel: () => void) => void;
+}
+
+export interface DatabaseStatus {
+  phase: 'opening' | 'replaying' | 'serving' | 'stopping' | 'lost';
+  /** 0..100 while replaying. */
+  progress: number;
+  writes: boolean;
+  /** Why writes are off. */
+  readOnlyReason?: string;
+}
+
+export interface Database {
+  readonly program: Program;
+  /**
+   * Runs a query with its JSON body (empty = `{}`) and gives the reply body. Returns at once when the read ran inline, else a
+   * promise. Fails with TrellisError.
+   */
+  call(name: string, body: Uint8Array, options?: CallOptions): Uint8Array | Promise<Uint8Array>;
+  /** Runs a plan that a session made. */
+  run(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options?: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult>;
+  /** A #[mcp] query run for a session: like call, keeping the items when the plan's output is `items`. */
+  embed(
+    model: string | undefined,
+    vectorType: string | undefined,
+    texts: readonly string[],
+    budgetMs: number,
+  ): Promise<Float64Array[]>;
+  /** A synchronous look at the newest snapshot on the calling thread (explorer, statistics). */
+  view<T>(look: (view: ReadView) => T): T;
+  /** Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE. */
+  reload(program: Program): Promise<void>;
+  /** Writes vector snapshots now. */
+  snapshot(): Promise<void>;
+  status(): DatabaseStatus;
+  /** Numbers for /metrics, by name (see operations.md 9.2). */
+  metrics(): { name: string; labels?: Record<string, string>; value: number }[];
+  /** Finishes queued writes, snapshots, closes. */
+  close(options?: { snapshot?: boolean }): Promise<void>;
+}
+
+export type OpenDatabase = (options: DatabaseOptions) => Promise<Database>;
+export type { ErrorData };

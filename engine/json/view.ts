@@ -1,0 +1,24 @@
+// What readers of a scanned JSON body see. The scanner (scan.ts) checks structure and limits before any value is
+// built and leaves a tape of positions; a view is one place on the tape. Numbers keep their exact digits.
+
+export type JsonKind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
+
+/** A JSON value inside a scanned body. Cheap to make; valid as long as the body's bytes are. */
+export interface JsonView {
+  readonly kind: JsonKind;
+  /** JSON Pointer of this value. */
+  readonly path: string;
+  /** Number of elements or members; 0 for scalars. */
+  readonly length: number;
+  boolean(): boolean;
+  /** The number token as written, e.g. `-0.50e3`. */
+  token(): string;
+  /** The decoded string. */
+  text(): string;
+  /** Element `index` of an array. */
+  at(index: number): JsonView;
+  /** Own member of an object; undefined when absent. */
+  member(name: string): JsonView | undefined;
+  /** Member names of an object in source order. */
+  names(): string[];
+}

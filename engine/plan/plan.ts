@@ -1,0 +1,69 @@
+// The Plan: the narrow waist between those who make traversals (compiler, sessions, embedded callers) and the one
+// executor that runs them. Plain data: it can be printed, cloned to another thread and compared.
+import type { ParameterType } from '../base/schema.js';
+import type { Expression, Pipeline } from './expression.js';
+
+export interface Parameter {
+  name: string;
+  type: ParameterType;
+  optional: boolean;
+  /** A list of F64 that is used as a vector somewhere: checked as one while decoding. */
+  vector: boolean;
+}
+
+export type Statement =
+  | { kind: 'bind'; slot: number; value: Expression }
+  /** Evaluated for its effect. */
+  | { kind: 'effect'; value: Expression }
+  /** Deletes every element the expression yields. */
+  | { kind: 'drop'; value: Expression }
+  /** `slots` with one entry binds the item; `members` (same length) destructures it. */
+  | { kind: 'for'; slots: number[]; members?: string[]; in: Expression; body: Statement[] };
+
+export type Output =
+  /** One JSON object with these members, in order. */
+  | { kind: 'object'; members: { key: string; value: Expression }[] }
+  /** The value itself ([compat], sessions). `data`: whole elements include their embedding. */
+  | { kind: 'bare'; value: Expression; data: boolean }
+  /** A session's new traversal: item list kept, and the first item (or all items) answered. */
+  | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean };
+
+/** A text to embed before the transaction; `loops` are the FOR statements around it, outermost first. */
+export interface EmbedSite {
+  loops: { slots: number[]; members?: string[]; in: Expression }[];
+  text: Expression;
+  /** Vector type that decides the model, if known. */
+  type?: string;
+}
+
+/**
+ * A: microseconds (by id, one small hop); B: batched reads; C: wide traversals and big searches; W: writes.
+ */
+export type CostClass = 'A' | 'B' | 'C' | 'W';
+
+export interface Plan {
+  name: string;
+  parameters: Parameter[];
+  slotCount: number;
+  statements: Statement[];
+  output: Output;
+  writes: boolean;
+  cost: CostClass;
+  embeds: EmbedSite[];
+  /** `#[model("…")]`. */
+  model?: string;
+  /** `compat = "helix-2"`: whole vector hits print the distance as `score`. */
+  compat: boolean;
+}
+
+/** One compiled query with what callers may ask of it besides running it. */
+export interface Query {
+  name: string;
+  plan: Plan;
+  /** Keys of the reply, in order. */
+  returns: string[];
+  /** Marked `#[mcp]`. */
+  mcp: boolean;
+  /** Whether the only returned value is whole elements (so that a session may adopt it). */
+  elements: boolean;
+}

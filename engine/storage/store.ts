@@ -1,0 +1,112 @@
+// What the layers above see of storage: a read view of one LMDB snapshot, and the write view of the writer lane's
+// transaction. Dense ids (u32, one space for nodes, edges and vectors, ascending with creation, never used
+// again) name elements inside; UUIDs name them outside. Id 0 is never given out and means "none".
+import type { ElementKind, ElementType, Property } from '../base/schema.js';
+import type { Scalar, ScalarList } from '../base/value.js';
+
+/** A declared property as stored. */
+export interface StoredProperty extends Property {
+  /** Position of its fragment in records of this label; durable. */
+  slot: number;
+  /** Durable id of its index, 0 without one. */
+  indexId: number;
+}
+
+/** A declared type as stored: plain data, so that it can be handed to other threads. */
+export interface Label {
+  /** Durable id, 1..65535, unique over the kinds. */
+  id: number;
+  kind: ElementKind;
+  name: string;
+  type: ElementType;
+  /** In declaration order. */
+  properties: StoredProperty[];
+  /** Edge types: label ids of the ends. */
+  from?: number;
+  to?: number;
+}
+
+export interface Catalog {
+  label(id: number): Label;
+  /** The label of a declared type; undefined when it is not declared. */
+  find(kind: ElementKind, name: string): Label | undefined;
+  labels(): readonly Label[];
+}
+
+export type Direction = 'out' | 'in';
+
+/** Stored properties before encoding: value per property name, null or absent = unset. */
+export type PropertyValues = ReadonlyMap<string, Scalar | ScalarList>;
+
+/**
+ * Reads of one consistent snapshot. Byte arrays returned are private copies unless said otherwise.
+ * A record is decoded with the functions of record.ts.
+ */
+export interface ReadView {
+  readonly catalog: Catalog;
+  /** Dense id of an external id (16 bytes), 0 when there is no such element. */
+  idOf(uuid: Uint8Array): number;
+  /** The record, or undefined when the element does not exist (any more). Fails DATA_CORRUPT on a bad CRC. */
+  record(id: number): Uint8Array | undefined;
+  /** As `record`, but the bytes are only valid until the next call of any method. */
+  recordShared(id: number): Uint8Array | undefined;
+  /** Ids of all elements of a label, ascending, in arrays of up to some thousand. */
+  scan(label: number): Iterable<Uint32Array>;
+  /** Number of elements of a label. */
+  count(label: number): number;
+  /** Edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty when none. */
+  adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array;
+  degree(id: number, edgeLabel: number, direction: Direction): number;
+  /** Ids whose indexed property equals the value (already of the property's type), ascending. */
+  lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
+  /** Ids in index order within bounds (either may be absent); for range scans on indexed properties. */
+  range(property: StoredProperty, bounds: IndexBounds): Iterable<Uint32Array>;
+  /** The embedding as given, or undefined. */
+  vector(id: number): Float64Array | undefined;
+  /** Dimension fixed for a vector label, 0 before its first committed vector. */
+  dimension(label: number): number;
+  /** Raw access for derived data kept by other rooms (text postings). */
+  getDerived(key: Uint8Array): Uint8Array | undefined;
+  /** Keys from `start` (inclusive) to `end` (exclusive), ascending. */
+  scanDerived(start: Uint8Array, end: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }>;
+}
+
+export interface IndexBounds {
+  low?: { value: Scalar; inclusive: boolean };
+  high?: { value: Scalar; inclusive: boolean };
+}
+
+/** A change of a vector index that becomes visible after the commit. */
+export type VectorChange =
+  | { kind: 'put'; label: number; id: number; vector: Float64Array }
+  | { kind: 'delete'; label: number; id: number };
+
+/**
+ * The write transaction of one request inside the lane's durable transaction. Reads see its own writes. `abort` of the
+ * request undoes exactly its writes (undo log), the other requests of the group stay. Uniqueness, existence and
+ * type of ends are the caller's to check first, except where said.
+ */
+export interface WriteView extends ReadView {
+  /** New node: uuid map, record, label list, indexes. UNIQUE_VIOLATION when a unique value is taken. */
+  createNode(label: Label, values: PropertyValues): number;
+  /** New edge, both adjacencies included. UNIQUE_VIOLATION for a second edge of a UNIQUE type. */
+  createEdge(label: Label, from: number, to: number, values: PropertyValues): number;
+  /** New vector: VECTOR_DIMENSION when it differs from the label's. Logged in vlog. */
+  createVector(label: Label, vector: Float64Array, values: PropertyValues): number;
+  /**
+   * Replaces the properties of several elements at once: index entries of all are removed before any is added, so that
+   * unique values may be exchanged; a value left twice is UNIQUE_VIOLATION.
+   */
+  update(changes: readonly { id: number; values: PropertyValues }[]): void;
+  /** Replaces an embedding. */
+  replaceVector(id: number, vector: Float64Array): void;
+  /** Removes one element: record, uuid, label list, indexes, and its own adjacency entries. Of a node or vector the
+   *  edges must have been removed before (see `incident`). */
+  remove(id: number): void;
+  /** Ids of all edges of a node or vector, both directions, each once, ascending. */
+  incident(id: number): Uint32Array;
+  /** Vector changes of this request so far: searches must take them into account. */
+  readonly pending: readonly VectorChange[];
+  putDerived(key: Uint8Array, value: Uint8Array): void;
+  deleteDerived(key: Uint8Array): void;
+}
