@@ -1,0 +1,61 @@
+// One request on its way through the database, and the queue of those that wait for a lane.
+import type { TrellisError } from '../base/errors.js';
+import type { ExecutionResult, ItemList } from '../exec/execute.js';
+import type { CostClass } from '../plan/plan.js';
+
+export interface Call {
+  /** Index in the program's queries; -1: the packed plan is in `plan`. */
+  query: number;
+  body: Uint8Array;
+  plan?: unknown;
+  args?: unknown;
+  items?: ItemList;
+  embeddings?: [string, Float64Array][];
+  cost: CostClass;
+  /** Milliseconds of performance.now() on the main thread. */
+  deadline: number;
+  budgetMs: number;
+  /** Gate slot while in flight, else -1. */
+  slot: number;
+  settled: boolean;
+  resolve: (result: ExecutionResult) => void;
+  reject: (error: TrellisError) => void;
+}
+
+/** First in, first out, without the cost of Array.shift on long queues. */
+export class CallQueue {
+  #items: (Call | undefined)[] = [];
+  #head = 0;
+  /** Bytes of the bodies that wait. */
+  bytes = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(call: Call): void {
+    this.#items.push(call);
+    this.bytes += call.body.length;
+  }
+
+  shift(): Call | undefined {
+    if (this.#head === this.#items.length) return undefined;
+    const call = this.#items[this.#head]!;
+    this.#items[this.#head++] = undefined;
+    this.bytes -= call.body.length;
+    if (this.#head === this.#items.length || this.#head > 4096) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return call;
+  }
+
+  /** Removes and returns everything that waits. */
+  drain(): Call[] {
+    const rest = this.#items.slice(this.#head) as Call[];
+    this.#items = [];
+    this.#head = 0;
+    this.bytes = 0;
+    return rest;
+  }
+}

@@ -1,0 +1,71 @@
+// The words that all threads share: the commit sequence and one cancel word per call in flight.
+//
+//   word 0        commitSeq: bumped by the writer after a commit is durable and published, before the replies
+//   word 1        stop flag: readers and the writer finish when it is set
+//   word 2 + i    cancel word of call slot i: 0 = run, 1 = stop
+//
+// A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35 to 100 % of reads
+// in worker threads miss writes that were acknowledged already.
+
+const slotCount = 8192;
+const slotBase = 2;
+
+export function createGateBuffer(): SharedArrayBuffer {
+  return new SharedArrayBuffer((slotBase + slotCount) * 4);
+}
+
+/** A view of the shared words; every thread makes its own over the same buffer. */
+export class Gate {
+  readonly #words: Int32Array;
+  #seen = -1;
+
+  constructor(readonly buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+  }
+
+  /** True once after every commit: the caller must refresh its snapshot. */
+  moved(): boolean {
+    const now = Atomics.load(this.#words, 0);
+    if (now === this.#seen) return false;
+    this.#seen = now;
+    return true;
+  }
+
+  /** The writer's announcement of a commit. */
+  advance(): void {
+    Atomics.add(this.#words, 0, 1);
+  }
+
+  isCancelled(slot: number): boolean {
+    return Atomics.load(this.#words, slotBase + slot) !== 0;
+  }
+
+  cancel(slot: number): void {
+    Atomics.store(this.#words, slotBase + slot, 1);
+  }
+
+  /** Makes a slot ready for its next call. */
+  clear(slot: number): void {
+    Atomics.store(this.#words, slotBase + slot, 0);
+  }
+}
+
+/** Hands out call slots; the main thread owns it. */
+export class SlotPool {
+  readonly #free: number[] = [];
+
+  constructor(private readonly gate: Gate) {
+    for (let slot = slotCount - 1; slot >= 0; slot--) this.#free.push(slot);
+  }
+
+  /** A cleared slot, or -1 when all are in use. */
+  take(): number {
+    const slot = this.#free.pop() ?? -1;
+    if (slot >= 0) this.gate.clear(slot);
+    return slot;
+  }
+
+  give(slot: number): void {
+    if (slot >= 0) this.#free.push(slot);
+  }
+}

@@ -1,0 +1,133 @@
+// The main thread's end of one lane: collects the calls of one event-loop turn into one message, keeps those in flight by
+// slot, and settles them when replies come back. Knows nothing of what a call does.
+import type { MessagePort } from 'node:worker_threads';
+import { TrellisError, fail } from '../base/errors.js';
+import type { ErrorData } from '../base/errors.js';
+import { assert } from '../base/assert.js';
+import type { Call } from './call.js';
+import type { Gate, SlotPool } from './gate.js';
+import { type FromLane, type Replies, type RequestExtra, type ToLane, replyWords, requestWords } from './message.js';
+
+const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
+
+export interface LaneEvents {
+  /** Capacity came free. */
+  onSettled: (call: Call, micros: number) => void;
+  /** Anything that is not a reply. */
+  onMessage: (message: Exclude<FromLane, Replies>) => void;
+}
+
+export class Lane {
+  /** Cost units in flight. */
+  load = 0;
+  readonly #flying = new Map<number, Call>();
+  #pending: Call[] = [];
+
+  constructor(
+    readonly port: MessagePort,
+    private readonly gate: Gate,
+    private readonly slots: SlotPool,
+    private readonly events: LaneEvents,
+  ) {
+    port.on('message', (message: FromLane) => {
+      if (message.kind === 'replies') this.#settle(message);
+      else events.onMessage(message);
+    });
+  }
+
+  get inFlight(): number {
+    return this.#flying.size;
+  }
+
+  post(message: ToLane): void {
+    this.port.postMessage(message);
+  }
+
+  /** Takes a call; it leaves with everything else of this event-loop turn. */
+  submit(call: Call): void {
+    const slot = this.slots.take();
+    if (slot < 0) fail('OVERLOADED', { queue: 'The table of running calls' });
+    call.slot = slot;
+    this.#flying.set(slot, call);
+    this.load += costUnits[call.cost];
+    if (this.#pending.push(call) === 1) setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const calls = this.#pending;
+    this.#pending = [];
+    const heads = new Float64Array(calls.length * requestWords);
+    let size = 0;
+    for (const call of calls) size += call.body.length;
+    const bytes = new Uint8Array(size);
+    const extras: RequestExtra[] = [];
+    const now = performance.now();
+    let offset = 0;
+    for (let i = 0; i < calls.length; i++) {
+      const call = calls[i]!;
+      bytes.set(call.body, offset);
+      const head = i * requestWords;
+      heads[head] = call.slot;
+      heads[head + 1] = call.query;
+      heads[head + 2] = offset;
+      offset += call.body.length;
+      heads[head + 3] = offset;
+      heads[head + 4] = Math.max(0, call.deadline - now);
+      if (call.plan !== undefined || call.embeddings !== undefined) {
+        const { slot, plan, args, items, embeddings } = call;
+        extras.push({ slot, plan, args, items, embeddings });
+      }
+    }
+    const batch = { kind: 'batch' as const, heads, bytes };
+    this.port.postMessage(extras.length > 0 ? { ...batch, extras } : batch, [bytes.buffer]);
+  }
+
+  #settle(replies: Replies): void {
+    const { heads, bytes, micros } = replies;
+    const extras = new Map(replies.extras?.map((extra) => [extra.slot, extra]));
+    for (let at = 0; at < heads.length; at += replyWords) {
+      const slot = heads[at]!;
+      const call = this.#land(slot);
+      const extra = extras.get(slot);
+      if (heads[at + 1] === 1) {
+        assert(extra?.kind === 'error', 'an error reply carries its error');
+        this.#reject(call, extra.error, extra.stack);
+      } else if (!call.settled) {
+        call.settled = true;
+        const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
+        call.resolve(extra?.kind === 'items' ? { body, items: extra.items } : { body });
+      }
+      this.events.onSettled(call, micros[at / replyWords]!);
+    }
+  }
+
+  #land(slot: number): Call {
+    const call = this.#flying.get(slot);
+    assert(call, 'a reply names a call in flight');
+    this.#flying.delete(slot);
+    this.slots.give(slot);
+    call.slot = -1;
+    this.load -= costUnits[call.cost];
+    return call;
+  }
+
+  #reject(call: Call, error: ErrorData, stack?: string): void {
+    if (call.settled) return;
+    call.settled = true;
+    const wrapped = new TrellisError(error);
+    if (stack !== undefined) wrapped.stack = stack;
+    call.reject(wrapped);
+  }
+
+  /** Stops a call in flight; its reply still comes. */
+  cancel(call: Call): void {
+    if (call.slot >= 0) this.gate.cancel(call.slot);
+  }
+
+  /** The thread is gone: everything in flight fails with this error. */
+  abandon(error: ErrorData): void {
+    this.#pending = [];
+    for (const slot of [...this.#flying.keys()]) this.#reject(this.#land(slot), error);
+    this.port.close();
+  }
+}

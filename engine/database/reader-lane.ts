@@ -1,0 +1,125 @@
+// The thread side of a read lane: one never-ending task that runs batches against LMDB snapshots.
+// Invariant: the snapshot is refreshed before the first read after any commit (gate.ts), and none outlives a batch.
+import type { MessagePort } from 'node:worker_threads';
+import type { Limits } from '../base/limits.js';
+import type { Program } from '../plan/program.js';
+import { type RefreshableView, openStorage } from '../storage/open.js';
+import { createTextIndex } from '../text/text-index-lmdb.js';
+import { attachVectorIndex } from '../vector/open.js';
+import { Gate } from './gate.js';
+import { type AddIndex, type Batch, type Equip, type RequestExtra, type ToLane, requestWords } from './message.js';
+import { unpack } from './pack.js';
+import { ReplyBatch } from './reply-batch.js';
+import { type Equipment, decodeCall, run } from './runner.js';
+import type { Argument } from '../exec/execute.js';
+import type { Plan } from '../plan/plan.js';
+
+export interface ReaderSetup {
+  role: 'reader';
+  port: MessagePort;
+  gate: SharedArrayBuffer;
+  graphPath: string;
+  limits: Limits;
+  textEnabled: boolean;
+}
+
+/** Resolves when the lane is told to close. */
+export function serveReads(setup: ReaderSetup): Promise<void> {
+  return new Promise((resolve) => new ReaderLane(setup, resolve));
+}
+
+class ReaderLane {
+  readonly #port: MessagePort;
+  readonly #gate: Gate;
+  readonly #replies: ReplyBatch;
+  readonly #equipment: Equipment;
+  readonly #storage;
+  #view: RefreshableView;
+
+  constructor(
+    private readonly setup: ReaderSetup,
+    private readonly onClosed: () => void,
+  ) {
+    this.#port = setup.port;
+    this.#gate = new Gate(setup.gate);
+    this.#replies = new ReplyBatch(setup.port);
+    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'attach' });
+    this.#view = this.#storage.reader();
+    this.#equipment = {
+      queries: [],
+      limits: setup.limits,
+      text: setup.textEnabled ? createTextIndex(setup.limits) : undefined,
+      vectors: new Map(),
+    };
+    this.#port.on('message', (message: ToLane) => this.#receive(message));
+  }
+
+  #receive(message: ToLane): void {
+    switch (message.kind) {
+      case 'batch':
+        return this.#runBatch(message);
+      case 'equip':
+        return this.#equip(message);
+      case 'index':
+        return this.#attach(message);
+      case 'close':
+        this.#port.close();
+        return this.onClosed();
+      default:
+    }
+  }
+
+  #equip(message: Equip): void {
+    this.#equipment.queries = unpack<Program>(message.program).queries;
+    this.#storage.reloadCatalog();
+    this.#view = this.#storage.reader();
+    for (const { label, handle } of message.indexes) this.#attach({ kind: 'index', label, handle });
+    this.#port.postMessage({ kind: 'ready', indexes: [] });
+  }
+
+  #attach({ label, handle }: AddIndex): void {
+    this.#equipment.vectors.set(label, attachVectorIndex(handle));
+  }
+
+  #runBatch({ heads, bytes, extras }: Batch): void {
+    const byslot = new Map(extras?.map((extra) => [extra.slot, extra]));
+    for (let at = 0; at < heads.length; at += requestWords) {
+      const slot = heads[at]!;
+      const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
+      this.#runOne(slot, heads[at + 1]!, body, heads[at + 4]!, byslot.get(slot));
+      this.#replies.flushIfDue();
+    }
+    this.#replies.flush();
+  }
+
+  #runOne(slot: number, query: number, body: Uint8Array, budgetMs: number, extra?: RequestExtra): void {
+    const started = performance.now();
+    try {
+      if (this.#gate.moved()) this.#view.refresh();
+      const { plan, args } = this.#planOf(query, body, extra);
+      const result = run(
+        {
+          plan,
+          args,
+          items: extra?.items,
+          embeddings: extra?.embeddings && new Map(extra.embeddings),
+          nowMicros: (performance.timeOrigin + started) * 1000,
+          deadline: started + budgetMs,
+          budgetMs: Math.round(budgetMs),
+          isCancelled: () => this.#gate.isCancelled(slot),
+        },
+        this.#view,
+        this.#equipment,
+      );
+      this.#replies.succeed(slot, result, (performance.now() - started) * 1000);
+    } catch (error) {
+      this.#replies.failWith(slot, error, (performance.now() - started) * 1000);
+    }
+  }
+
+  #planOf(query: number, body: Uint8Array, extra?: RequestExtra): { plan: Plan; args: Argument[] } {
+    if (query < 0) return { plan: unpack<Plan>(extra!.plan), args: unpack<Argument[]>(extra!.args) };
+    const entry = this.#equipment.queries[query]!;
+    return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment.limits) };
+  }
+}

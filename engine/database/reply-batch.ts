@@ -1,0 +1,62 @@
+// A lane's replies on their way back: collected, and flushed as one message when the batch ends or about every
+// 200 microseconds of work, so that early answers do not wait for late ones.
+import type { MessagePort } from 'node:worker_threads';
+import { ByteWriter } from '../base/bytes.js';
+import type { ExecutionResult } from '../exec/execute.js';
+import { type Replies, type ReplyExtra, replyWords } from './message.js';
+import { errorDataOf } from './runner.js';
+
+const flushMicros = 200;
+
+export class ReplyBatch {
+  #heads: number[] = [];
+  #micros: number[] = [];
+  #extras: ReplyExtra[] = [];
+  readonly #bytes = new ByteWriter(16_384);
+  #openedAt = 0;
+
+  constructor(private readonly port: MessagePort) {}
+
+  get length(): number {
+    return this.#heads.length / replyWords;
+  }
+
+  succeed(slot: number, result: ExecutionResult, micros: number): void {
+    const start = this.#bytes.length;
+    this.#bytes.append(result.body);
+    this.#add(slot, result.items ? 2 : 0, start, this.#bytes.length, micros);
+    if (result.items) this.#extras.push({ slot, kind: 'items', items: result.items });
+  }
+
+  failWith(slot: number, error: unknown, micros: number): void {
+    this.#add(slot, 1, 0, 0, micros);
+    this.#extras.push({ slot, kind: 'error', ...errorDataOf(error) });
+  }
+
+  #add(slot: number, outcome: number, start: number, end: number, micros: number): void {
+    if (this.#heads.length === 0) this.#openedAt = performance.now();
+    this.#heads.push(slot, outcome, start, end);
+    this.#micros.push(micros);
+  }
+
+  /** Sends what has been collected if the oldest reply has waited long enough. */
+  flushIfDue(): void {
+    if (this.length > 0 && (performance.now() - this.#openedAt) * 1000 >= flushMicros) this.flush();
+  }
+
+  flush(): void {
+    if (this.length === 0) return;
+    const bytes = this.#bytes.take();
+    const replies: Replies = {
+      kind: 'replies',
+      heads: Float64Array.from(this.#heads),
+      bytes,
+      micros: Float64Array.from(this.#micros),
+    };
+    if (this.#extras.length > 0) replies.extras = this.#extras;
+    this.#heads = [];
+    this.#micros = [];
+    this.#extras = [];
+    this.port.postMessage(replies, [bytes.buffer]);
+  }
+}

@@ -1,0 +1,238 @@
+// All vector indexes of a database as the writer lane owns them: recovery from snapshots and the vector log, publication after
+// a commit, snapshots, room. One index per vector label. LMDB is the truth; everything here can be rebuilt from it.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fail } from '../base/errors.js';
+import { failpoint } from '../base/failpoint.js';
+import type { Storage } from '../storage/open.js';
+import type { Label, VectorChange } from '../storage/store.js';
+import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js';
+import { createVectorIndex } from '../vector/open.js';
+import { readSnapshot, writeSnapshot } from '../vector/snapshot.js';
+
+export interface VectorStoreOptions {
+  /** Folder of snapshot files. */
+  folder: string;
+  dbUuid: string;
+  default: IndexOptions;
+  types: Record<string, Partial<IndexOptions>>;
+  snapshot: { intervalMs: number; afterWrites: number; keep: number };
+}
+
+export interface VectorStoreEvents {
+  progress: (phase: string, progress: number) => void;
+  onIndex: (label: number, handle: IndexHandle) => void;
+  log: (level: 'info' | 'warn', message: string, fields: Record<string, unknown>) => void;
+}
+
+export interface VectorStore {
+  readonly indexes: Map<number, VectorIndex>;
+  readonly changesSinceSnapshot: number;
+  handles(): { label: number; handle: IndexHandle }[];
+  /** Fails VECTOR_CAPACITY when the changes of a request would not fit; asked before the commit (W3). */
+  reserve(changes: readonly VectorChange[]): void;
+  /** Applies committed changes in sequence order (W11). */
+  publish(changes: readonly VectorChange[]): void;
+  /** Makes indexes for vector types that a reload declared. */
+  addTypes(): void;
+  /** Writes a snapshot of every changed index, keeps the newest `keep`, trims the log (W13 to W16). */
+  snapshot(): void;
+}
+
+/** Opens every index: newest valid snapshot plus replay of the log after it, else a rebuild from LMDB. */
+export function openVectorStore(
+  storage: Storage,
+  options: VectorStoreOptions,
+  events: VectorStoreEvents,
+): VectorStore {
+  mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  for (const file of readdirSync(options.folder)) {
+    if (file.endsWith('.tmp')) rmSync(join(options.folder, file));
+  }
+  const store = new Store(storage, options, events);
+  store.recover();
+  return store;
+}
+
+const snapshotName = (label: Label, seq: number): string => `${label.name}.${seq}.snap`;
+
+class Store implements VectorStore {
+  readonly indexes = new Map<number, VectorIndex>();
+  changesSinceSnapshot = 0;
+  readonly #changed = new Set<number>();
+  /** Sequence up to which each label's newest snapshot reaches; -1 without one. */
+  readonly #snapshotSeq = new Map<number, number>();
+
+  constructor(
+    private readonly storage: Storage,
+    private readonly options: VectorStoreOptions,
+    private readonly events: VectorStoreEvents,
+  ) {}
+
+  #labels(): Label[] {
+    return this.storage.catalog.labels().filter((label) => label.kind === 'vector');
+  }
+
+  #optionsOf(label: Label): IndexOptions {
+    return { ...this.options.default, ...this.options.types[label.name] };
+  }
+
+  handles(): { label: number; handle: IndexHandle }[] {
+    return [...this.indexes].map(([label, index]) => ({ label, handle: index.handle() }));
+  }
+
+  recover(): void {
+    const labels = this.#labels();
+    const from = new Map<number, number>();
+    for (const label of labels) {
+      const loaded = this.#load(label);
+      this.indexes.set(label.id, loaded?.index ?? this.#create(label));
+      if (loaded) {
+        from.set(label.id, loaded.seq);
+        this.#snapshotSeq.set(label.id, loaded.seq);
+      }
+    }
+    const oldest = this.storage.oldestLoggedSeq();
+    for (const label of labels) {
+      const seq = from.get(label.id);
+      if (seq === undefined || seq + 1 < oldest) {
+        this.#rebuild(label);
+        from.set(label.id, this.storage.committedSeq());
+      }
+    }
+    this.#replay(from);
+  }
+
+  #create(label: Label): VectorIndex {
+    return createVectorIndex(label.name, this.#optionsOf(label), {
+      onSegment: (handle) => this.events.onIndex(label.id, handle),
+    });
+  }
+
+  #load(label: Label): { index: VectorIndex; seq: number } | undefined {
+    for (const { seq, file } of this.#files(label)) {
+      const path = join(this.options.folder, file);
+      if (seq <= this.storage.committedSeq()) {
+        const read = readSnapshot(path, label.name, this.#optionsOf(label), {
+          dbUuid: this.options.dbUuid,
+          typeId: label.id,
+          dimension: this.storage.reader().dimension(label.id),
+          onSegment: (handle) => this.events.onIndex(label.id, handle),
+        });
+        if (read.index) return { index: read.index, seq };
+        this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
+      }
+      rmSync(path);
+    }
+    return undefined;
+  }
+
+  /** Snapshot files of a label, newest first. */
+  #files(label: Label): { file: string; seq: number }[] {
+    const prefix = `${label.name}.`;
+    return readdirSync(this.options.folder)
+      .filter((file) => file.startsWith(prefix) && file.endsWith('.snap'))
+      .map((file) => ({ file, seq: Number(file.slice(prefix.length, -5)) }))
+      .sort((a, b) => b.seq - a.seq);
+  }
+
+  #rebuild(label: Label): void {
+    const view = this.storage.reader();
+    const total = view.count(label.id);
+    if (total === 0) return;
+    this.events.log('info', 'rebuilding vector index', { type: label.name, vectors: total });
+    const index = this.#create(label);
+    this.indexes.set(label.id, index);
+    let done = 0;
+    for (const ids of view.scan(label.id)) {
+      for (const id of ids) {
+        const vector = view.vector(id);
+        if (vector) index.put(id, vector);
+        if (++done % 1000 === 0) this.events.progress(`indexing ${label.name}`, (done / total) * 100);
+        if (done === total >> 1) failpoint('midRebuild');
+      }
+    }
+    this.#changed.add(label.id);
+    this.changesSinceSnapshot += total;
+  }
+
+  #replay(from: ReadonlyMap<number, number>): void {
+    const after = Math.min(...from.values());
+    const last = this.storage.committedSeq();
+    let done = 0;
+    for (const { seq, change } of this.storage.replay(after)) {
+      if (seq <= (from.get(change.label) ?? last)) continue;
+      this.#apply(change);
+      if (++done % 1000 === 0) {
+        this.events.progress('replaying vectors', ((seq - after) / Math.max(1, last - after)) * 100);
+      }
+    }
+    if (done > 0) this.events.log('info', 'replayed vector log', { changes: done });
+  }
+
+  #apply(change: VectorChange): void {
+    const index = this.indexes.get(change.label);
+    if (!index) return;
+    if (change.kind === 'put') index.put(change.id, change.vector);
+    else index.delete(change.id);
+    this.#changed.add(change.label);
+    this.changesSinceSnapshot++;
+  }
+
+  reserve(changes: readonly VectorChange[]): void {
+    const more = new Map<number, { count: number; dimension: number }>();
+    for (const change of changes) {
+      if (change.kind !== 'put') continue;
+      const entry = more.get(change.label);
+      if (entry) entry.count++;
+      else more.set(change.label, { count: 1, dimension: change.vector.length });
+    }
+    for (const [label, { count, dimension }] of more) {
+      const index = this.indexes.get(label);
+      if (index && !index.hasRoom(count, dimension)) fail('VECTOR_CAPACITY', { type: index.name });
+    }
+  }
+
+  publish(changes: readonly VectorChange[]): void {
+    for (const change of changes) this.#apply(change);
+  }
+
+  addTypes(): void {
+    for (const label of this.#labels()) {
+      if (this.indexes.has(label.id)) continue;
+      this.indexes.set(label.id, this.#create(label));
+    }
+  }
+
+  snapshot(): void {
+    const seq = this.storage.committedSeq();
+    const kept: number[] = [];
+    for (const label of this.#labels()) {
+      const index = this.indexes.get(label.id)!;
+      if (index.count > 0 && (this.#changed.has(label.id) || !this.#snapshotSeq.has(label.id))) {
+        failpoint('W13');
+        writeSnapshot(index, join(this.options.folder, snapshotName(label, seq)), {
+          dbUuid: this.options.dbUuid,
+          typeId: label.id,
+          seq,
+        });
+        this.#snapshotSeq.set(label.id, seq);
+      }
+      kept.push(this.#dropOld(label));
+    }
+    this.#changed.clear();
+    this.changesSinceSnapshot = 0;
+    failpoint('beforeVlogTrim');
+    if (kept.length > 0) this.storage.trimLog(Math.min(...kept));
+  }
+
+  /** Deletes snapshots beyond `keep`; returns the sequence the log must still reach back to. */
+  #dropOld(label: Label): number {
+    const files = this.#files(label);
+    for (const { file } of files.slice(this.options.snapshot.keep)) {
+      rmSync(join(this.options.folder, file));
+    }
+    const oldest = files[Math.min(files.length, this.options.snapshot.keep) - 1];
+    return oldest ? oldest.seq : this.storage.committedSeq();
+  }
+}

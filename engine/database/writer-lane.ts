@@ -1,0 +1,304 @@
+// The thread side of the write lane: the only thread that changes LMDB. It drains everything that waits into one durable
+// transaction (group commit), publishes the vectors, bumps commitSeq and only then replies. Nothing may kill it.
+//
+// Invariant: a reply means fsynced and visible to every later read of anybody, vectors and keywords included.
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { ErrorData } from '../base/errors.js';
+import { TrellisError } from '../base/errors.js';
+import { armFailpoint, failpoint } from '../base/failpoint.js';
+import type { Limits } from '../base/limits.js';
+import type { ExecutionResult } from '../exec/execute.js';
+import type { Program } from '../plan/program.js';
+import { type Storage, openStorage } from '../storage/open.js';
+import { createTextIndex } from '../text/text-index-lmdb.js';
+import { Gate } from './gate.js';
+import { type Batch, type RequestExtra, type ToLane, requestWords } from './message.js';
+import { pack, unpack } from './pack.js';
+import { ReplyBatch } from './reply-batch.js';
+import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';
+import { type VectorStore, type VectorStoreOptions, openVectorStore } from './vector-store.js';
+
+export interface WriterSetup {
+  role: 'writer';
+  port: MessagePort;
+  gate: SharedArrayBuffer;
+  graphPath: string;
+  limits: Limits;
+  textEnabled: boolean;
+  /** Packed Program. */
+  program: unknown;
+  vectors: VectorStoreOptions;
+  failpoint?: string;
+}
+
+/** A group closes at this many requests or bytes of bodies, so that one commit stays short. */
+const groupRequests = 1000;
+const groupBytes = 4 * 1024 * 1024;
+
+interface Waiting {
+  slot: number;
+  query: number;
+  body: Uint8Array;
+  deadline: number;
+  budgetMs: number;
+  extra?: RequestExtra;
+}
+
+type Outcome = { ok: true; result: ExecutionResult } | { ok: false; error: unknown };
+
+/** Resolves when the lane has closed. */
+export function serveWrites(setup: WriterSetup): Promise<void> {
+  return new Promise((resolve) => {
+    const { port } = setup;
+    try {
+      armFailpoint(setup.failpoint);
+      new WriterLane(setup, resolve);
+    } catch (error) {
+      port.postMessage({ kind: 'failed', ...errorDataOf(error) });
+      resolve();
+    }
+  });
+}
+
+class WriterLane {
+  readonly #port: MessagePort;
+  readonly #gate: Gate;
+  readonly #storage: Storage;
+  readonly #equipment: Equipment;
+  readonly #vectors: VectorStore;
+  readonly #replies: ReplyBatch;
+  #waiting: Waiting[] = [];
+  #scheduled = false;
+  #readOnly: string | undefined;
+  /** Commits since the last vector snapshot. */
+  #lastSnapshotAt = performance.now();
+
+  constructor(
+    private readonly setup: WriterSetup,
+    private readonly onClosed: () => void,
+  ) {
+    this.#port = setup.port;
+    this.#gate = new Gate(setup.gate);
+    this.#replies = new ReplyBatch(setup.port);
+    const program = unpack<Program>(setup.program);
+    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'attach' });
+    const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
+    this.#storage.applySchema(program, { text, nowMs: performance.timeOrigin + performance.now() });
+    this.#vectors = openVectorStore(this.#storage, setup.vectors, {
+      progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
+      onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
+      log: (level, message, fields) => this.#port.postMessage({ kind: 'log', level, message, fields }),
+    });
+    this.#equipment = {
+      queries: program.queries,
+      limits: setup.limits,
+      text,
+      vectors: this.#vectors.indexes,
+    };
+    this.#port.on('message', (message: ToLane) => this.#receive(message));
+    this.#port.postMessage({ kind: 'ready', indexes: this.#vectors.handles() });
+  }
+
+  #receive(message: ToLane): void {
+    switch (message.kind) {
+      case 'batch':
+        this.#accept(message);
+        return this.#schedule();
+      case 'reload':
+        return this.#answer(message.id, () => this.#reload(unpack<Program>(message.program)));
+      case 'snapshot':
+        return this.#answer(message.id, () => this.#snapshot());
+      case 'close':
+        return this.#close(message.id, message.snapshot);
+      default:
+    }
+  }
+
+  #accept({ heads, bytes, extras }: Batch): void {
+    const now = performance.now();
+    const byslot = new Map(extras?.map((extra) => [extra.slot, extra]));
+    for (let at = 0; at < heads.length; at += requestWords) {
+      const slot = heads[at]!;
+      const budgetMs = heads[at + 4]!;
+      this.#waiting.push({
+        slot,
+        query: heads[at + 1]!,
+        body: bytes.subarray(heads[at + 2]!, heads[at + 3]!),
+        deadline: now + budgetMs,
+        budgetMs: Math.round(budgetMs),
+        extra: byslot.get(slot),
+      });
+    }
+  }
+
+  /** One group per turn: LMDB needs the event loop between groups. */
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#drainPort();
+      this.#commitGroup(this.#nextGroup());
+      this.#schedule();
+      this.#maintain();
+    });
+  }
+
+  /** What arrived while the last commit ran joins the next group. */
+  #drainPort(): void {
+    for (;;) {
+      const received = receiveMessageOnPort(this.#port) as { message: ToLane } | undefined;
+      if (!received) return;
+      if (received.message.kind === 'batch') this.#accept(received.message);
+      else {
+        // Reload, snapshot and close wait for the writes that came before them.
+        const { message } = received;
+        setImmediate(() => this.#receive(message));
+        return;
+      }
+    }
+  }
+
+  #nextGroup(): Waiting[] {
+    let count = 0;
+    let size = 0;
+    const waiting = this.#waiting;
+    while (count < waiting.length && count < groupRequests && size < groupBytes) {
+      size += waiting[count++]!.body.length;
+    }
+    return count === waiting.length ? waiting.splice(0) : waiting.splice(0, count);
+  }
+
+  #commitGroup(group: Waiting[]): void {
+    if (group.length === 0) return;
+    const started = performance.now();
+    let outcomes: Outcome[];
+    try {
+      outcomes = this.#readOnly === undefined ? this.#execute(group) : this.#refuse(group);
+    } catch (error) {
+      this.#storageFailed(error);
+      outcomes = this.#refuse(group);
+    }
+    const micros = ((performance.now() - started) * 1000) / group.length;
+    for (let i = 0; i < group.length; i++) {
+      const outcome = outcomes[i]!;
+      if (outcome.ok) this.#replies.succeed(group[i]!.slot, outcome.result, micros);
+      else this.#replies.failWith(group[i]!.slot, outcome.error, micros);
+    }
+    failpoint('W12');
+    this.#replies.flush();
+  }
+
+  /** W5 to W11 of operations.md 6.1. */
+  #execute(group: Waiting[]): Outcome[] {
+    const outcomes: Outcome[] = [];
+    const changes = this.#storage.commitGroup((transaction) => {
+      for (const waiting of group) outcomes.push(this.#runOne(waiting, transaction));
+    });
+    failpoint('W10');
+    this.#vectors.publish(changes);
+    failpoint('W11');
+    this.#gate.advance();
+    return outcomes;
+  }
+
+  #runOne(waiting: Waiting, transaction: Parameters<Parameters<Storage['commitGroup']>[0]>[0]): Outcome {
+    const { extra, slot } = waiting;
+    const nowMs = performance.timeOrigin + performance.now();
+    try {
+      const entry = waiting.query < 0 ? undefined : this.#equipment.queries[waiting.query]!;
+      const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
+      const args = entry
+        ? decodeCall(entry, waiting.body, this.setup.limits)
+        : unpack<ReturnType<typeof decodeCall>>(extra!.args);
+      const result = transaction.request(nowMs, (view) => {
+        const answer = run(
+          {
+            plan,
+            args,
+            items: extra?.items,
+            embeddings: extra?.embeddings && new Map(extra.embeddings),
+            nowMicros: nowMs * 1000,
+            deadline: waiting.deadline,
+            budgetMs: waiting.budgetMs,
+            isCancelled: () => this.#gate.isCancelled(slot),
+          },
+          view,
+          this.#equipment,
+        );
+        this.#vectors.reserve(view.pending);
+        return answer;
+      });
+      return { ok: true, result };
+    } catch (error) {
+      return { ok: false, error };
+    }
+  }
+
+  #refuse(group: Waiting[]): Outcome[] {
+    const error = new TrellisError({ code: 'READ_ONLY', args: { reason: this.#readOnly ?? '' } });
+    return group.map(() => ({ ok: false, error }));
+  }
+
+  /** The first storage error ends writing: a later fsync would claim what the disk has lost. */
+  #storageFailed(error: unknown): void {
+    this.#readOnly = `storage failed: ${error instanceof Error ? error.message : String(error)}`;
+    this.#port.postMessage({ kind: 'readOnly', reason: this.#readOnly });
+  }
+
+  #answer(id: number, work: () => void): void {
+    try {
+      this.#finishWrites();
+      work();
+      this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles() });
+    } catch (error) {
+      this.#port.postMessage({ kind: 'done', id, ...errorDataOf(error) });
+    }
+  }
+
+  #finishWrites(): void {
+    while (this.#waiting.length > 0) this.#commitGroup(this.#nextGroup());
+  }
+
+  #reload(program: Program): void {
+    failpoint('midReload');
+    const nowMs = performance.timeOrigin + performance.now();
+    this.#storage.applySchema(program, { text: this.#equipment.text, nowMs });
+    this.#vectors.addTypes();
+    this.#equipment.queries = program.queries;
+    this.#gate.advance();
+  }
+
+  #snapshot(): void {
+    this.#vectors.snapshot();
+    this.#lastSnapshotAt = performance.now();
+  }
+
+  #maintain(): void {
+    if (this.#readOnly !== undefined || this.#scheduled) return;
+    const { intervalMs, afterWrites } = this.setup.vectors.snapshot;
+    const age = performance.now() - this.#lastSnapshotAt;
+    const { changesSinceSnapshot } = this.#vectors;
+    if (changesSinceSnapshot === 0) return;
+    if (changesSinceSnapshot >= afterWrites || age >= intervalMs) {
+      this.#snapshot();
+    }
+  }
+
+  #close(id: number, snapshot: boolean): void {
+    let error: ErrorData | undefined;
+    try {
+      this.#finishWrites();
+      failpoint('inShutdown');
+      if (snapshot && this.#readOnly === undefined) this.#vectors.snapshot();
+      this.#storage.close();
+    } catch (caught) {
+      error = errorDataOf(caught).error;
+    }
+    this.#port.postMessage({ kind: 'done', id, error });
+    this.#port.close();
+    this.onClosed();
+  }
+}
+
+export { pack };
