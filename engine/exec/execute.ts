@@ -1,13 +1,11 @@
 // The executor as others see it: a plan, its arguments, and what it may touch.
-import type { Instant, Scalar, ScalarList, Uuid } from '../base/value.js';
 import type { Limits } from '../base/limits.js';
+import type { Instant, Uuid } from '../base/value.js';
+import type { Argument } from '../json/argument.js';
 import type { Plan } from '../plan/plan.js';
 import type { ReadView, WriteView } from '../storage/store.js';
 import type { TextIndex } from '../text/text-index.js';
 import type { VectorIndex } from '../vector/index.js';
-
-/** A decoded argument: scalar, list, or object as a Map from member name. */
-export type Argument = Scalar | ScalarList | readonly Argument[] | ReadonlyMap<string, Argument>;
 
 /** Items of a session's traversal: parallel arrays. `scores` holds pairs (score, distance), NaN = none; absent: no item has
  *  any. Backed by SharedArrayBuffer, so that handing them to a worker copies nothing. */
@@ -44,4 +42,4 @@ export type Execute = (
   context: ExecutionContext,
 ) => ExecutionResult;
 export type CollectTexts = (plan: Plan, args: readonly Argument[]) => string[];
-export type { Uuid };
+export type { Argument, Uuid };

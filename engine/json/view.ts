@@ -13,6 +13,17 @@ export interface JsonView {
   boolean(): boolean;
   /** The number token as written, e.g. `-0.50e3`. */
   token(): string;
+  /** Whether this is a number written without fraction and exponent. */
+  readonly integral: boolean;
+  /** Bytes of the token as written, quotes not counted; of a string never less than its UTF-8 bytes. */
+  readonly size: number;
+  /** The 64-bit float nearest to the number; infinite when there is none. */
+  float(): number;
+  /**
+   * Reads an array of numbers into `into`, whose length is that of the array. Answers the index of the first element that
+   * is no number, or -1.
+   */
+  floats(into: Float64Array): number;
   /** The decoded string. */
   text(): string;
   /** Element `index` of an array. */

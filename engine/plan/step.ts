@@ -50,7 +50,9 @@ export type Step =
   /** Far ends of the edges of each node or vector row; other rows and null yield nothing. `reach` keeps only
    *  far elements of that kind. */
   | { kind: 'neighbours'; direction: Direction; edges: string[]; reach?: 'node' | 'vector' }
-  | { kind: 'edges'; direction: Direction; edges: string[] }
+  /** Edges of each node or vector row. `turn` (sessions): a row that is itself an edge of one of these types
+   *  yields its end instead, target for out and source for in; without it such rows yield nothing. */
+  | { kind: 'edges'; direction: Direction; edges: string[]; turn?: boolean }
   /** Source or target of each edge row; `edge` keeps only edges of that type. */
   | { kind: 'end'; end: 'from' | 'to'; edge?: string }
   | { kind: 'where'; condition: ItemExpression }

@@ -1,0 +1,101 @@
+// What a pipeline carries from step to step. A flow carries dense ids in typed arrays as long as no step needs more than
+// identity, and rows (elements, scalars, records) from the first step on that does. Batches grow from a few rows to
+// a thousand, so that a consumer which stops early has asked for little.
+import { type Frame, rowBytes } from './frame.js';
+import { Element, isListValue, type Value } from './value.js';
+
+export interface IdFlow {
+  kind: 'ids';
+  open: (frame: Frame) => Iterable<Uint32Array>;
+  /** The number of rows, when it is known for less than opening. */
+  count?: (frame: Frame) => number;
+  /** Whether there is any row, likewise. */
+  inhabited?: (frame: Frame) => boolean;
+}
+
+export interface RowFlow {
+  kind: 'rows';
+  open: (frame: Frame) => Iterable<readonly Value[]>;
+  count?: (frame: Frame) => number;
+}
+
+export type Flow = IdFlow | RowFlow;
+
+const firstBatch = 4;
+const lastBatch = 1024;
+
+/** Rows for ids, in growing batches. */
+export function asRows(flow: Flow): RowFlow {
+  if (flow.kind === 'rows') return flow;
+  const { open, count } = flow;
+  return {
+    kind: 'rows',
+    *open(frame) {
+      let size = firstBatch;
+      for (const ids of open(frame)) {
+        for (let at = 0; at < ids.length; size = Math.min(size * 4, lastBatch)) {
+          const end = Math.min(at + size, ids.length);
+          const rows: Value[] = [];
+          while (at < end) rows.push(new Element(ids[at++]!));
+          yield rows;
+        }
+      }
+    },
+    ...(count && { count }),
+  };
+}
+
+/** The rows of a list in growing batches; a short list is one batch. */
+export function* batchesOf(list: readonly Value[] | Float64Array): Iterable<readonly Value[]> {
+  if (list.length === 0) return;
+  if (list.length <= firstBatch && Array.isArray(list)) {
+    yield list;
+    return;
+  }
+  let size = firstBatch;
+  for (let at = 0; at < list.length; at += size, size = Math.min(size * 4, lastBatch)) {
+    const part = list.slice(at, at + size);
+    yield Array.isArray(part) ? part : Array.from(part);
+  }
+}
+
+/** All rows, accounted as memory of the query. */
+export function collect(flow: Flow, frame: Frame): Value[] {
+  const rows: Value[] = [];
+  for (const batch of asRows(flow).open(frame)) {
+    frame.charge(batch.length * rowBytes);
+    frame.tick(batch.length);
+    for (let i = 0; i < batch.length; i++) rows.push(batch[i]!);
+  }
+  return rows;
+}
+
+/** The first row, or null; asks for no more. */
+export function firstOf(flow: Flow, frame: Frame): Value {
+  for (const batch of asRows(flow).open(frame)) if (batch.length > 0) return batch[0]!;
+  return null;
+}
+
+/** Whether there is any row; asks for no more than one. */
+export function isInhabited(flow: Flow, frame: Frame): boolean {
+  if (flow.kind === 'ids' && flow.inhabited) return flow.inhabited(frame);
+  for (const batch of flow.open(frame)) if (batch.length > 0) return true;
+  return false;
+}
+
+export function countOf(flow: Flow, frame: Frame): number {
+  if (flow.count) return flow.count(frame);
+  let count = 0;
+  for (const batch of flow.open(frame)) {
+    count += batch.length;
+    frame.tick(1);
+  }
+  return count;
+}
+
+/** The rows that a value stands for: null none, a list its items, anything else itself. */
+export function rowsOf(value: Value): readonly Value[] {
+  if (value === null) return [];
+  if (!isListValue(value)) return [value];
+  return Array.isArray(value) ? value : Array.from(value as Float64Array);
+}

@@ -1,0 +1,84 @@
+// One execution of a built plan: its slots, its arguments, what it may touch, and what it has used up so far.
+// Invariant: every loop of the executor passes through `tick`, every materialised row through `charge`, every
+// printed item through `countItem`, so that no plan outruns its limits.
+import type { ByteWriter } from '../base/bytes.js';
+import { fail } from '../base/errors.js';
+import type { WriteView } from '../storage/store.js';
+import type { Argument, ExecutionContext } from './execute.js';
+import type { Value } from './value.js';
+
+/** Steps between two looks at the cancel word. */
+const pollInterval = 1024;
+
+/** Rough bytes of a materialised row without its record. */
+export const rowBytes = 64;
+
+export class Frame {
+  readonly slots: Value[];
+  readonly args: readonly Argument[];
+  readonly context: ExecutionContext;
+  readonly view: ExecutionContext['view'];
+  #left: number;
+  #interval: number;
+  #visited = 0;
+  #memory = 0;
+  #items = 0;
+  #writes = 0;
+
+  constructor(slotCount: number, args: readonly Argument[], context: ExecutionContext) {
+    this.slots = new Array<Value>(slotCount).fill(null);
+    this.args = args;
+    this.context = context;
+    this.view = context.view;
+    this.#left = this.#interval = this.#nextInterval();
+  }
+
+  /** The view as the write transaction it is in plans that write. */
+  get write(): WriteView {
+    return this.view as WriteView;
+  }
+
+  /** Counts visited elements or other steps of a loop. */
+  tick(count: number): void {
+    this.#left -= count;
+    if (this.#left <= 0) this.#poll();
+  }
+
+  #nextInterval(): number {
+    const most = this.context.limits.query_visits;
+    return most === 0 ? pollInterval : Math.max(1, Math.min(pollInterval, most - this.#visited + 1));
+  }
+
+  #poll(): void {
+    const { limits, cancelled, budgetMs } = this.context;
+    this.#visited += this.#interval - this.#left;
+    if (limits.query_visits > 0 && this.#visited > limits.query_visits)
+      fail('QUERY_WORK', { max: limits.query_visits });
+    if (cancelled()) fail('QUERY_TIMEOUT', { ms: budgetMs });
+    this.#left = this.#interval = this.#nextInterval();
+  }
+
+  /** Counts bytes kept by materialised rows. */
+  charge(bytes: number): void {
+    this.#memory += bytes;
+    const most = this.context.limits.query_memory;
+    if (this.#memory > most) fail('QUERY_MEMORY', { max: most });
+  }
+
+  /** Counts one printed item and looks at the size of the reply so far. */
+  countItem(out: ByteWriter): void {
+    const { limits } = this.context;
+    if (++this.#items > limits.result_items)
+      fail('RESULT_TOO_LARGE', { max: limits.result_items, unit: 'items' });
+    if (out.length > limits.result_bytes)
+      fail('RESULT_TOO_LARGE', { max: limits.result_bytes, unit: 'bytes' });
+    this.tick(1);
+  }
+
+  /** Counts created, changed and deleted elements. */
+  countWrite(): void {
+    const most = this.context.limits.txn_writes;
+    if (++this.#writes > most) fail('TXN_TOO_LARGE', { max: most, unit: 'writes' });
+    this.tick(1);
+  }
+}

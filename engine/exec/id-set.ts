@@ -1,0 +1,25 @@
+// A growing set of dense ids: one bit each, in pages of 64 Ki ids that exist only where needed.
+
+const pageBits = 16;
+const pageWords = 1 << (pageBits - 5);
+
+export class IdSet {
+  readonly #pages: (Uint32Array | undefined)[] = [];
+  size = 0;
+
+  /** Adds an id; false when it was in the set already. */
+  add(id: number): boolean {
+    const page = (this.#pages[id >>> pageBits] ??= new Uint32Array(pageWords));
+    const word = (id >>> 5) & (pageWords - 1);
+    const bit = 1 << (id & 31);
+    if ((page[word]! & bit) !== 0) return false;
+    page[word]! |= bit;
+    this.size++;
+    return true;
+  }
+
+  has(id: number): boolean {
+    const page = this.#pages[id >>> pageBits];
+    return page !== undefined && (page[(id >>> 5) & (pageWords - 1)]! & (1 << (id & 31))) !== 0;
+  }
+}

@@ -1,0 +1,67 @@
+// GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, first seen first (helixql.md 3.9).
+import { fail } from '../../base/errors.js';
+import { asRows, batchesOf, type Flow } from '../flow.js';
+import { type Frame, rowBytes } from '../frame.js';
+import { keyOf, keyOfAll } from '../key.js';
+import { type Evaluate, RecordValue, type Value } from '../value.js';
+
+export interface Grouping {
+  slot: number;
+  keys: readonly { name: string; value: Evaluate }[];
+  /** AGGREGATE_BY: the items of the group are kept, in this shape if there is one. */
+  data: boolean;
+  shape: Evaluate | undefined;
+}
+
+interface Group {
+  keys: Value[];
+  count: number;
+  items: Value[];
+}
+
+export function group(input: Flow, grouping: Grouping): Flow {
+  const { keys, data } = grouping;
+  const names = data ? ['count', 'data'] : [...keys.map((key) => key.name), 'count'];
+  const flow = asRows(input);
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const groups = gather(flow.open(frame), frame, grouping);
+      const records = Array.from(groups, (each) => {
+        const values = data ? [each.count, each.items] : [...each.keys, each.count];
+        return new RecordValue(names, values);
+      });
+      yield* batchesOf(records);
+    },
+  };
+}
+
+function gather(
+  batches: Iterable<readonly Value[]>,
+  frame: Frame,
+  { slot, keys, data, shape }: Grouping,
+): Iterable<Group> {
+  const groups = new Map<string, Group>();
+  const most = frame.context.limits.groups;
+  for (const batch of batches) {
+    frame.tick(batch.length);
+    for (const row of batch) {
+      frame.slots[slot] = row;
+      const values = keys.map((key) => key.value(frame));
+      const key = values.length === 1 ? keyOf(frame, values[0]!) : keyOfAll(frame, values);
+      let found = groups.get(key);
+      if (found === undefined) {
+        if (groups.size === most) fail('RESULT_TOO_LARGE', { max: most, unit: 'groups' });
+        frame.charge(3 * rowBytes + 2 * key.length);
+        found = { keys: values, count: 0, items: [] };
+        groups.set(key, found);
+      }
+      found.count++;
+      if (!data) continue;
+      frame.slots[slot] = row;
+      frame.charge(rowBytes);
+      found.items.push(shape ? shape(frame) : row);
+    }
+  }
+  return groups.values();
+}

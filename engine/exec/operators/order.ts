@@ -1,0 +1,77 @@
+// ORDER: a stable sort by one or several keys, null last in both directions (helixql.md 3.9, 6.4). Followed by a slice
+// that is known beforehand, only the rows of that slice are kept.
+import { compareValues, kindRank } from '../../base/value.js';
+import { uuidOf } from '../element.js';
+import { asRows, batchesOf, type Flow } from '../flow.js';
+import { type Frame, rowBytes } from '../frame.js';
+import { TopK } from '../top-k.js';
+import { Element, type Evaluate, isListValue, type Value } from '../value.js';
+
+interface Keyed {
+  row: Value;
+  keys: Value[];
+}
+
+export interface Ordering {
+  slot: number;
+  keys: readonly Evaluate[];
+  descending: boolean;
+}
+
+/** What a key is ordered by: a list counts as its first item, an element as its id. */
+function orderKey(frame: Frame, value: Value): Value {
+  const item = isListValue(value) ? (value[0] ?? null) : value;
+  return item instanceof Element ? uuidOf(frame, item) : item;
+}
+
+function compareKeys(a: Value, b: Value, sign: number): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  if (typeof a === 'number' && typeof b === 'number') return a < b ? -sign : a > b ? sign : 0;
+  return (kindRank(a) - kindRank(b) || compareValues(a, b)) * sign;
+}
+
+/** `most`: how many of the ordered rows anybody will read. */
+export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => number): Flow {
+  const { slot, keys, descending } = ordering;
+  const { open } = asRows(input);
+  const sign = descending ? -1 : 1;
+  const compare = (a: Keyed, b: Keyed): number => {
+    for (let i = 0; i < keys.length; i++) {
+      const result = compareKeys(a.keys[i]!, b.keys[i]!, sign);
+      if (result !== 0) return result;
+    }
+    return 0;
+  };
+  const keyed = (frame: Frame, row: Value): Keyed => {
+    frame.slots[slot] = row;
+    return { row, keys: keys.map((key) => orderKey(frame, key(frame))) };
+  };
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const k = most?.(frame);
+      const sorted = k === undefined ? all(frame) : best(frame, k);
+      yield* batchesOf(sorted.map((entry) => entry.row));
+    },
+  };
+
+  function all(frame: Frame): Keyed[] {
+    const rows: Keyed[] = [];
+    for (const batch of open(frame)) {
+      frame.tick(batch.length);
+      frame.charge(batch.length * (2 + keys.length) * rowBytes);
+      for (const row of batch) rows.push(keyed(frame, row));
+    }
+    return rows.sort(compare);
+  }
+
+  function best(frame: Frame, k: number): Keyed[] {
+    const top = new TopK<Keyed>(k, compare);
+    for (const batch of open(frame)) {
+      frame.tick(batch.length);
+      for (const row of batch)
+        if (top.offer(keyed(frame, row))) frame.charge((2 + keys.length) * rowBytes);
+    }
+    return top.sorted();
+  }
+}

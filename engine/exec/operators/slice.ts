@@ -1,0 +1,57 @@
+// Steps that keep some rows by position: FIRST, RANGE, and COUNT, which keeps none but their number. They ask for no more
+// than they need.
+import { compactInteger } from '../../base/integer.js';
+import { countOf, type Flow } from '../flow.js';
+import type { Frame } from '../frame.js';
+
+/** Positions start <= i < end of the rows. */
+export type Window = (frame: Frame) => { start: number; end: number };
+
+type Batch<T> = { length: number; slice(start: number, end: number): T };
+
+function* windowOf<T extends Batch<T>>(batches: Iterable<T>, start: number, end: number) {
+  let at = 0;
+  if (end <= start) return;
+  for (const batch of batches) {
+    const from = Math.max(start - at, 0);
+    const to = Math.min(end - at, batch.length);
+    if (from === 0 && to === batch.length) yield batch;
+    else if (from < to) yield batch.slice(from, to);
+    at += batch.length;
+    if (at >= end) return;
+  }
+}
+
+export function slice(input: Flow, window: Window): Flow {
+  if (input.kind === 'ids') {
+    const { open } = input;
+    return {
+      kind: 'ids',
+      *open(frame) {
+        const { start, end } = window(frame);
+        yield* windowOf(open(frame), start, end);
+      },
+    };
+  }
+  const { open } = input;
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const { start, end } = window(frame);
+      yield* windowOf(open(frame) as Iterable<import('../value.js').Value[]>, start, end);
+    },
+  };
+}
+
+export function first(input: Flow): Flow {
+  return slice(input, () => ({ start: 0, end: 1 }));
+}
+
+/** One row: the number of rows. */
+export function count(input: Flow): Flow {
+  return {
+    kind: 'rows',
+    open: (frame) => [[compactInteger(BigInt(countOf(input, frame)))]],
+    count: () => 1,
+  };
+}

@@ -1,0 +1,242 @@
+// Vector search (helixql.md 3.14): candidates come from the index, their scores from the stored vectors; what the
+// transaction does not have is dropped and what it has not yet committed is added. Exactly min(k, vectors) hits.
+import { fail } from '../../base/errors.js';
+import type { Label, VectorChange } from '../../storage/store.js';
+import type { AllowList, Metric } from '../../vector/index.js';
+import { readK, readNumber, readVector } from '../argument.js';
+import { recordLabelOf } from '../element.js';
+import { asRows, type Flow, type IdFlow, type RowFlow } from '../flow.js';
+import type { Frame } from '../frame.js';
+import { IdBuffer } from '../id-buffer.js';
+import { similarity } from '../similarity.js';
+import { TopK } from '../top-k.js';
+import { Element, type Evaluate, type Value } from '../value.js';
+
+export interface VectorSearch {
+  vector: Evaluate;
+  k: Evaluate;
+  /** Sessions: hits below are dropped. */
+  scoreMin: Evaluate | undefined;
+}
+
+interface Query {
+  vector: Float64Array;
+  k: number;
+  scoreMin: number;
+}
+
+/** Up to this many allowed vectors, looking at each of them is cheaper than the graph. */
+const exactCount = 1_000;
+
+function readQuery(frame: Frame, search: VectorSearch): Query {
+  const vector = readVector(frame, search.vector, 'SearchV');
+  const k = readK(frame, search.k, 'SearchV');
+  const least = search.scoreMin?.(frame) ?? null;
+  const scoreMin =
+    least === null
+      ? Number.NEGATIVE_INFINITY
+      : readNumber('min_score', least, -Number.MAX_VALUE, Number.MAX_VALUE, false);
+  return { vector, k, scoreMin };
+}
+
+function metricOf(frame: Frame, label: number): Metric {
+  return frame.context.vectors(label)?.options.metric ?? 'cosine';
+}
+
+/** Better first: higher score, then older. */
+function compareHits(a: Element, b: Element): number {
+  return b.score - a.score || a.id - b.id;
+}
+
+/** Collects the best k of what it is shown. */
+class Hits {
+  readonly #top: TopK<Element>;
+
+  constructor(
+    private readonly frame: Frame,
+    private readonly query: Query,
+  ) {
+    this.#top = new TopK(query.k, compareHits);
+  }
+
+  /** Scores one stored vector; vectors of another dimension are passed over. */
+  offer(id: number, metric: Metric, vector: Float64Array | undefined): void {
+    if (vector === undefined || vector.length !== this.query.vector.length) return;
+    const { score, distance } = similarity(metric, this.query.vector, vector);
+    if (score < this.query.scoreMin) return;
+    const hit = new Element(id);
+    hit.score = score;
+    hit.distance = distance;
+    this.#top.offer(hit);
+    this.frame.tick(1);
+  }
+
+  sorted(): Element[] {
+    return this.#top.sorted();
+  }
+}
+
+/** Ids whose vectors this transaction has put or deleted but the index has not heard of. */
+function pendingOf(frame: Frame, label: number): Set<number> {
+  const changes = (frame.view as { pending?: readonly VectorChange[] }).pending ?? [];
+  const ids = new Set<number>();
+  for (const change of changes) if (change.label === label) ids.add(change.id);
+  return ids;
+}
+
+/** Whether the view has a vector of this id and label. */
+function exists(frame: Frame, id: number, label: number): boolean {
+  return recordLabelOf(frame, new Element(id)) === label;
+}
+
+function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint32Array>): void {
+  const metric = metricOf(frame, label.id);
+  for (const batch of ids) {
+    frame.charge(0);
+    for (let i = 0; i < batch.length; i++) hits.offer(batch[i]!, metric, frame.view.vector(batch[i]!));
+  }
+}
+
+/**
+ * Asks the index for candidates until k of them are live in this view, or it has no more. Vectors of the open
+ * transaction are scored exactly.
+ */
+function searchIndex(
+  frame: Frame,
+  hits: Hits,
+  label: Label,
+  query: Query,
+  allow: AllowList | undefined,
+): void {
+  const index = frame.context.vectors(label.id);
+  if (index === undefined) {
+    offerExactly(frame, hits, label, frame.view.scan(label.id));
+    return;
+  }
+  const { metric } = index.options;
+  const pending = pendingOf(frame, label.id);
+  for (const id of pending) {
+    if ((allow === undefined || isAllowed(allow, id)) && exists(frame, id, label.id))
+      hits.offer(id, metric, frame.view.vector(id));
+  }
+  if (index.dimension !== query.vector.length) return;
+  let seen = 0;
+  let live = 0;
+  const known = new Set<number>();
+  for (let want = query.k; ; want *= 2) {
+    const found = index.search(query.vector, want, allow && { allow });
+    for (let i = 0; i < found.count; i++) {
+      const id = found.ids[i]!;
+      if (known.has(id)) continue;
+      known.add(id);
+      if (pending.has(id) || !exists(frame, id, label.id)) continue;
+      live++;
+      hits.offer(id, metric, frame.view.vector(id));
+    }
+    // The index has given all it has when it answers less than it was asked for.
+    if (live >= query.k || found.count < want || found.count === seen) return;
+    seen = found.count;
+  }
+}
+
+function isAllowed(allow: AllowList, id: number): boolean {
+  const word = allow.words[id >>> 5];
+  return word !== undefined && (word & (1 << (id & 31))) !== 0;
+}
+
+function allowListOf(ids: Uint32Array): AllowList {
+  const last = ids.reduce((most, id) => Math.max(most, id), 0);
+  const words = new Uint32Array((last >>> 5) + 1);
+  for (const id of ids) words[id >>> 5]! |= 1 << (id & 31);
+  return { words, count: ids.length };
+}
+
+/** Ids of a flow of elements. */
+function idsOf(flow: Flow, frame: Frame): Uint32Array {
+  const ids = new IdBuffer();
+  if (flow.kind === 'ids') {
+    for (const batch of flow.open(frame)) ids.append(batch);
+  } else {
+    for (const batch of flow.open(frame))
+      for (const row of batch) if (row instanceof Element) ids.push(row.id);
+  }
+  return ids.take();
+}
+
+function checkDimension(frame: Frame, label: Label, query: Query): void {
+  const expected = frame.view.dimension(label.id);
+  const got = query.vector.length;
+  if (expected !== 0 && expected !== got)
+    fail('VECTOR_DIMENSION', { type: label.name, expected, got });
+}
+
+/** The k nearest vectors of a type; `allowed` yields those that PREFILTER lets pass. */
+export function searchVector(label: Label, search: VectorSearch, allowed: Flow | undefined): RowFlow {
+  return rowsOf((frame) => {
+    const query = readQuery(frame, search);
+    checkDimension(frame, label, query);
+    const hits = new Hits(frame, query);
+    if (allowed === undefined) {
+      searchIndex(frame, hits, label, query, undefined);
+      return hits.sorted();
+    }
+    const ids = idsOf(allowed, frame);
+    if (ids.length <= Math.max(exactCount, 4 * query.k)) offerExactly(frame, hits, label, [ids]);
+    else searchIndex(frame, hits, label, query, allowListOf(ids));
+    return hits.sorted();
+  });
+}
+
+/** The k nearest vectors of all types that hold vectors of the query's dimension. */
+export function searchAnyVector(labels: readonly Label[], search: VectorSearch): RowFlow {
+  return rowsOf((frame) => {
+    const query = readQuery(frame, search);
+    const filled = labels.filter((label) => frame.view.count(label.id) > 0);
+    const fitting = filled.filter((label) => frame.view.dimension(label.id) === query.vector.length);
+    if (fitting.length === 0 && filled.length > 0) checkDimension(frame, filled[0]!, query);
+    // Every type gives its k best to one heap; scores of different metrics are compared as they are.
+    const hits = new Hits(frame, query);
+    for (const label of fitting) searchIndex(frame, hits, label, query, undefined);
+    return hits.sorted();
+  });
+}
+
+/** Exact search among the vector rows, duplicates included; `label` 0: vectors of any type. */
+export function searchWithin(input: Flow, labels: readonly Label[], search: VectorSearch): RowFlow {
+  const flow: IdFlow | RowFlow = input;
+  return rowsOf((frame) => {
+    const query = readQuery(frame, search);
+    if (labels.length === 1) checkDimension(frame, labels[0]!, query);
+    const hits = new Hits(frame, query);
+    let other: Label | undefined;
+    let fitting = false;
+    for (const batch of asRows(flow).open(frame)) {
+      for (const row of batch) {
+        frame.tick(1);
+        const label = labels.find((each) => each.id === labelIdOf(frame, row));
+        if (label === undefined) continue;
+        const { id } = row as Element;
+        const vector = frame.view.vector(id);
+        if (vector?.length === query.vector.length) fitting = true;
+        else if (vector !== undefined) other = label;
+        hits.offer(id, metricOf(frame, label.id), vector);
+      }
+    }
+    if (other !== undefined && !fitting) checkDimension(frame, other, query);
+    return hits.sorted();
+  });
+}
+
+function labelIdOf(frame: Frame, row: Value): number {
+  return row instanceof Element ? recordLabelOf(frame, row) : 0;
+}
+
+function rowsOf(search: (frame: Frame) => Element[]): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const hits = search(frame);
+      if (hits.length > 0) yield hits;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// Exact similarity between vectors in 64-bit floats: what scores are made of (helixql.md 3.14, 3.16). The index only
+// proposes; every hit that is answered got its numbers here.
+import type { Metric } from '../vector/index.js';
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
+  return sum;
+}
+
+function squaredDistance(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) {
+    const difference = a[i]! - b[i]!;
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+/** Cosine in [-1, 1]; 0 when either is the zero vector. */
+function cosine(a: Float64Array, b: Float64Array): number {
+  const norms = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b));
+  if (norms === 0) return 0;
+  return Math.max(-1, Math.min(1, dot(a, b) / norms));
+}
+
+/** Score (higher is better) and distance of two vectors of equal length. */
+export function similarity(
+  metric: Metric,
+  a: Float64Array,
+  b: Float64Array,
+): { score: number; distance: number } {
+  switch (metric) {
+    case 'cosine': {
+      const score = cosine(a, b);
+      return { score, distance: 1 - score };
+    }
+    case 'dot': {
+      const score = dot(a, b);
+      return { score, distance: 0 - score };
+    }
+    case 'l2': {
+      const distance = squaredDistance(a, b);
+      return { score: 1 / (1 + distance), distance };
+    }
+  }
+}

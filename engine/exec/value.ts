@@ -1,0 +1,60 @@
+// What a slot may hold while a plan runs: scalars and lists as everywhere, objects from the request, elements of the
+// graph and records made by the plan. Values are never changed once made, but for an element's lazily read record.
+import type { Instant, Uuid } from '../base/value.js';
+import type { ByteWriter } from '../base/bytes.js';
+import type { Frame } from './frame.js';
+
+/**
+ * One node, edge or vector as a row. `record` is read on first use; where a plan writes, a bound variable reads it
+ * at its binding, so that later changes do not show through it (helixql.md 6.3).
+ */
+export class Element {
+  record: Uint8Array | undefined = undefined;
+  /** Similarity or relevance of a search hit; NaN on everything else. */
+  score = Number.NaN;
+  /** Raw metric of a vector hit; NaN on everything else. */
+  distance = Number.NaN;
+  /** A reranker has set `score`: [compat] then prints it instead of the distance. */
+  reranked = false;
+
+  constructor(readonly id: number) {}
+}
+
+/** An ordered set of named values: groups, paths, objects and projections. `names` is shared between siblings. */
+export class RecordValue {
+  constructor(
+    readonly names: readonly string[],
+    readonly values: readonly Value[],
+  ) {}
+
+  /** The value of a member, undefined when there is none. */
+  member(name: string): Value | undefined {
+    const at = this.names.indexOf(name);
+    return at < 0 ? undefined : this.values[at];
+  }
+}
+
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Instant
+  | Uuid
+  | Float64Array
+  | readonly Value[]
+  | ReadonlyMap<string, Value>
+  | Element
+  | RecordValue;
+
+/** A compiled expression. */
+export type Evaluate = (frame: Frame) => Value;
+
+/** A compiled expression whose value goes straight into the reply. */
+export type Print = (frame: Frame, out: ByteWriter) => void;
+
+/** Whether a value is a list: a stream's rows, an array, or a vector. */
+export function isListValue(value: Value): value is readonly Value[] | Float64Array {
+  return Array.isArray(value) || value instanceof Float64Array;
+}

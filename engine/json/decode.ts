@@ -1,0 +1,167 @@
+// Bodies into arguments, driven by the declared types. Own members only, by name; what is not declared is ignored
+// (or a fault, when strict) and never becomes a property of any object.
+import { fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import type { ParameterType } from '../base/schema.js';
+import type { Parameter } from '../plan/plan.js';
+import type { Argument } from './argument.js';
+import {
+  addFault,
+  type Decoding,
+  describe,
+  isFull,
+  missing,
+  throwFaults,
+  wrongType,
+} from './fault.js';
+import { decodeScalar } from './scalar.js';
+import { scanJson } from './scan.js';
+import { pointerTo } from './tape.js';
+import type { JsonView } from './view.js';
+
+const namesListed = 20;
+
+/** The root object of a body. Empty, `null` and `{}` are alike; other kinds are BODY_NOT_OBJECT. */
+export function scanBody(body: Uint8Array, limits: Limits): JsonView {
+  const root = scanJson(body, limits);
+  if (root.kind !== 'object' && root.kind !== 'null')
+    fail('BODY_NOT_OBJECT', { kind: describe(root) });
+  return root;
+}
+
+/**
+ * Arguments in the order of `parameters`. All faults are found together: the main error is the first in declaration order,
+ * `errors` lists up to 8.
+ */
+export function decodeParameters(
+  body: Uint8Array,
+  parameters: readonly Parameter[],
+  owner: string,
+  limits: Limits,
+  strict = false,
+): Argument[] {
+  const root = scanBody(body, limits);
+  return decodeArguments(root, parameters, { owner, limits, strict, prefix: '', faults: [] });
+}
+
+/** As `decodeParameters`, from an object (or null) inside a body; `decoding.prefix` is its pointer. */
+export function decodeArguments(
+  object: JsonView,
+  parameters: readonly Parameter[],
+  decoding: Decoding,
+): Argument[] {
+  const args: Argument[] = [];
+  for (const parameter of parameters)
+    args.push(decodeMember(object, parameter, parameter.vector, decoding));
+  if (decoding.strict) refuseOthers(object, parameters, decoding);
+  throwFaults(decoding.faults);
+  return args;
+}
+
+interface Declared {
+  name: string;
+  type: ParameterType;
+  optional: boolean;
+}
+
+function decodeMember(
+  object: JsonView,
+  member: Declared,
+  vector: boolean,
+  decoding: Decoding,
+): Argument {
+  const view = object.member(member.name);
+  if (view === undefined)
+    return member.optional ? null : missing(decoding, object.path, member.name, member.type);
+  if (member.optional && view.kind === 'null') return null;
+  return vector
+    ? decodeVectors(view, member.type, decoding)
+    : decodeValue(view, member.type, decoding);
+}
+
+/** One value of a declared type; null after noting a fault in `decoding.faults`. */
+export function decodeValue(view: JsonView, type: ParameterType, decoding: Decoding): Argument {
+  switch (type.kind) {
+    case 'scalar':
+      return decodeScalar(view, type.name, decoding);
+    case 'list':
+      if (view.kind !== 'array') return wrongType(decoding, view, type);
+      if (type.of.kind === 'scalar' && type.of.name === 'F64') return decodeFloats(view, decoding);
+      return decodeList(view, type.of, decoding);
+    case 'object':
+      if (view.kind !== 'object') return wrongType(decoding, view, type);
+      return decodeObject(view, type.members, decoding);
+  }
+}
+
+function decodeList(view: JsonView, of: ParameterType, decoding: Decoding): Argument {
+  const { length } = view;
+  const values: Argument[] = [];
+  for (let i = 0; i < length && !isFull(decoding); i++)
+    values.push(decodeValue(view.at(i), of, decoding));
+  return values;
+}
+
+function decodeObject(
+  view: JsonView,
+  members: readonly Declared[],
+  decoding: Decoding,
+): ReadonlyMap<string, Argument> {
+  const values = new Map<string, Argument>();
+  for (const member of members)
+    values.set(member.name, decodeMember(view, member, false, decoding));
+  if (decoding.strict) refuseOthers(view, members, decoding);
+  return values;
+}
+
+const float: ParameterType = { kind: 'scalar', name: 'F64' };
+
+function decodeFloats(view: JsonView, decoding: Decoding): Float64Array {
+  const values = new Float64Array(view.length);
+  if (view.floats(values) < 0 && values.every(Number.isFinite)) return values;
+  // Something is wrong: go through it again, one by one, to name every place.
+  decodeList(view, float, decoding);
+  return values;
+}
+
+/** A parameter used as a vector: `[F64]` itself, or the innermost lists of `[[F64]]`. */
+function decodeVectors(view: JsonView, type: ParameterType, decoding: Decoding): Argument {
+  if (type.kind !== 'list' || type.of.kind !== 'list') return decodeVector(view, decoding);
+  if (view.kind !== 'array') return wrongType(decoding, view, type);
+  const vectors: Argument[] = [];
+  for (let i = 0; i < view.length && !isFull(decoding); i++)
+    vectors.push(decodeVectors(view.at(i), type.of, decoding));
+  return vectors;
+}
+
+/** A vector as given: 1 to `limits.vector_dimensions` numbers, each finite as a 32-bit float; null after a fault. */
+export function decodeVector(view: JsonView, decoding: Decoding): Float64Array | null {
+  if (view.kind !== 'array') return wrongType(decoding, view, { kind: 'list', of: float });
+  const { length } = view;
+  const max = decoding.limits.vector_dimensions;
+  if (length === 0) return addFault(decoding, view.path, 'VECTOR_EMPTY', {});
+  if (length > max) {
+    const hint = 'The limit is `limits.vector_dimensions`.';
+    return addFault(decoding, view.path, 'VECTOR_TOO_LONG', { got: length, max }, hint);
+  }
+  const vector = new Float64Array(length);
+  const other = view.floats(vector);
+  if (other >= 0) return wrongType(decoding, view.at(other), float);
+  for (let i = 0; i < length; i++) {
+    if (Number.isFinite(Math.fround(vector[i]!))) continue;
+    return addFault(decoding, view.path, 'VECTOR_NOT_FINITE', { index: i });
+  }
+  return vector;
+}
+
+function refuseOthers(view: JsonView, declared: readonly Declared[], decoding: Decoding): void {
+  const known = new Set(declared.map((member) => member.name));
+  for (const member of view.names()) {
+    if (known.has(member)) continue;
+    const names = [...known].slice(0, namesListed).map((name) => `\`${name}\``);
+    const hint = names.length === 0 ? 'It takes none.' : `Declared: ${names.join(', ')}.`;
+    const args = { owner: decoding.owner, member };
+    addFault(decoding, pointerTo(view.path, member), 'UNKNOWN_MEMBER', args, hint);
+    if (isFull(decoding)) return;
+  }
+}

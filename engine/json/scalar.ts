@@ -1,0 +1,93 @@
+// One scalar out of a JSON value, by its declared type (http.md 3.7). Integers never pass through a float.
+import { parseDate, instantOf } from '../base/date.js';
+import { float32Max, toFloat32 } from '../base/float.js';
+import { parseUuid } from '../base/id.js';
+import { compactInteger, integerFits, integerRange, parseInteger } from '../base/integer.js';
+import type { ScalarName } from '../base/schema.js';
+import { type Scalar, Uuid } from '../base/value.js';
+import { excerpt } from '../base/errors.js';
+import { addFault, type Decoding, quote, wrongType } from './fault.js';
+import type { JsonView } from './view.js';
+
+/** More digits than any integer type holds. */
+const digitsMax = 40;
+const integerText = /^-?(?:0|[1-9]\d*)$/;
+
+/** The value, or null after noting a fault. */
+export function decodeScalar(view: JsonView, type: ScalarName, decoding: Decoding): Scalar {
+  const { kind } = view;
+  switch (type) {
+    case 'String':
+      return kind === 'string' ? decodeText(view, decoding) : reject(view, type, decoding);
+    case 'Boolean':
+      return kind === 'boolean' ? view.boolean() : reject(view, type, decoding);
+    case 'F32':
+    case 'F64':
+      return kind === 'number' ? decodeFloat(view, type, decoding) : reject(view, type, decoding);
+    case 'Date':
+      return decodeDate(view, decoding);
+    case 'ID':
+      return decodeId(view, decoding);
+    default:
+      return decodeInteger(view, type, decoding);
+  }
+}
+
+function reject(view: JsonView, name: ScalarName, decoding: Decoding, got?: string): null {
+  return wrongType(decoding, view, { kind: 'scalar', name }, got);
+}
+
+function decodeText(view: JsonView, decoding: Decoding): string | null {
+  const text = view.text();
+  const max = decoding.limits.value_bytes;
+  // The token is never shorter than the text: only long ones need counting.
+  if (view.size <= max) return text;
+  const size = Buffer.byteLength(text);
+  if (size <= max) return text;
+  const hint = 'The limit is `limits.value_bytes`.';
+  return addFault(decoding, view.path, 'VALUE_TOO_LARGE', { size, max }, hint);
+}
+
+function decodeInteger(view: JsonView, type: ScalarName, decoding: Decoding): Scalar {
+  let digits: string;
+  if (view.kind === 'number') {
+    if (!view.integral) return reject(view, type, decoding, quote(view));
+    digits = view.token();
+  } else if (view.kind === 'string' && (type === 'I64' || type === 'U64' || type === 'U128')) {
+    digits = view.text();
+    if (!integerText.test(digits)) return reject(view, type, decoding, quote(view));
+  } else {
+    return reject(view, type, decoding);
+  }
+  const value = digits.length <= digitsMax ? parseInteger(digits) : undefined;
+  if (value !== undefined && integerFits(value, type)) return value;
+  const { min, max } = integerRange[type]!;
+  return addFault(decoding, view.path, 'PARAM_RANGE', {
+    min: compactInteger(min),
+    max: compactInteger(max),
+    got: value ?? excerpt(digits),
+  });
+}
+
+function decodeFloat(view: JsonView, type: 'F32' | 'F64', decoding: Decoding): number | null {
+  const float = view.float();
+  const value = type === 'F32' ? toFloat32(float) : float;
+  if (Number.isFinite(value)) return value;
+  const max = type === 'F32' ? float32Max : Number.MAX_VALUE;
+  return addFault(decoding, view.path, 'PARAM_RANGE', { min: -max, max, got: quote(view) });
+}
+
+function decodeDate(view: JsonView, decoding: Decoding): Scalar {
+  if (view.kind === 'number' && view.integral)
+    return instantOf(view.float()) ?? reject(view, 'Date', decoding, quote(view));
+  if (view.kind === 'string')
+    return parseDate(view.text()) ?? reject(view, 'Date', decoding, quote(view));
+  return reject(view, 'Date', decoding);
+}
+
+function decodeId(view: JsonView, decoding: Decoding): Scalar {
+  if (view.kind !== 'string') return reject(view, 'ID', decoding);
+  const text = view.text();
+  if (parseUuid(text) === undefined) return reject(view, 'ID', decoding, quote(view));
+  return new Uuid(text.toLowerCase());
+}

@@ -1,0 +1,331 @@
+// The scanner: one pass over the bytes of a body that checks UTF-8, grammar, depth and counts, and writes the tape
+// (tape.ts). No recursion, and no value is built. Grammar: RFC 8259, nothing more.
+//
+// The tape and the stack below are scratch of one call: scanning is synchronous and never nested.
+import { fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import { duplicateMember } from './duplicate.js';
+import { COUNT_SHIFT, ENTRY, FLAG, KIND, pointerTo, TapeView, textAt } from './tape.js';
+import { utf8Length } from './utf8.js';
+import type { JsonView } from './view.js';
+
+const keptWords = 1 << 16;
+const depthMax = 65_536;
+
+let tape = new Int32Array(1024);
+/** Tape index of each open container, innermost last. */
+let stack = new Int32Array(64);
+/** Elements or members so far of each open container. */
+let counts = new Int32Array(64);
+/** Tape index of the newest key of each open object. */
+let keys = new Int32Array(64);
+
+const OBJECT_START = 0x7b;
+const OBJECT_END = 0x7d;
+const ARRAY_START = 0x5b;
+const ARRAY_END = 0x5d;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** 1 for the bytes of a string that stand for themselves: ASCII but quote, backslash and controls. */
+const ordinary = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== 0x5c ? 1 : 0,
+);
+
+const emptyObject = new Uint8Array([OBJECT_START, OBJECT_END]);
+
+/**
+ * The root value of a body; an empty body is an empty object. `body` must not change while the view is in use.
+ * Fails with BAD_UTF8, BAD_JSON, BAD_STRING, JSON_TOO_DEEP, JSON_TOO_MANY_MEMBERS or DUPLICATE_MEMBER.
+ */
+export function scanJson(body: Uint8Array, limits: Limits): JsonView {
+  const bytes = body.length === 0 ? emptyObject : body;
+  const scanner = new Scanner(bytes, limits);
+  const used = scanner.run();
+  const result = new TapeView(bytes, tape.slice(0, used), 0);
+  if (tape.length > keptWords) tape = new Int32Array(1024);
+  return result;
+}
+
+class Scanner {
+  #at = 0;
+  #used = 0;
+  #depth = 0;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly limits: Limits,
+  ) {}
+
+  /** Scans everything; answers the words of tape used. */
+  run(): number {
+    const { bytes } = this;
+    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.#bad('a byte-order mark');
+    let values = 0;
+    const valuesMax = this.limits.json_values;
+    do {
+      if (++values > valuesMax) this.#tooMany('', valuesMax, 'json_values');
+      this.#value();
+    } while (this.#next());
+    this.#space();
+    if (this.#at < bytes.length) this.#unexpected('data after the end');
+    return this.#used;
+  }
+
+  /** Scans one scalar, or the start of a container. */
+  #value(): void {
+    const byte = this.#space();
+    if (this.#used + ENTRY > tape.length) grow();
+    if (byte === QUOTE) this.#string();
+    else if (byte === OBJECT_START) this.#open(KIND.object);
+    else if (byte === ARRAY_START) this.#open(KIND.array);
+    else if (byte === 0x74) this.#literal('true', KIND.boolean);
+    else if (byte === 0x66) this.#literal('false', KIND.boolean);
+    else if (byte === 0x6e) this.#literal('null', KIND.null);
+    else this.#number(byte);
+  }
+
+  /** Goes on after a value: closes what ends here. Answers whether another value follows. */
+  #next(): boolean {
+    while (this.#depth > 0) {
+      const level = this.#depth - 1;
+      const container = stack[level]!;
+      const isObject = (tape[container]! & 7) === KIND.object;
+      const byte = this.#space();
+      if (byte === (isObject ? OBJECT_END : ARRAY_END)) {
+        this.#close(container, counts[level]!, isObject);
+        continue;
+      }
+      if (counts[level]! > 0) {
+        if (byte !== COMMA) this.#unexpected(`expected a comma or ${isObject ? '}' : ']'}`);
+        this.#at++;
+      }
+      const { limits } = this;
+      const max = isObject ? limits.json_members : limits.json_elements;
+      if (++counts[level]! > max) {
+        this.#tooMany(this.#path(level), max, isObject ? 'json_members' : 'json_elements');
+      }
+      if (isObject) this.#key(level);
+      return true;
+    }
+    return false;
+  }
+
+  #key(level: number): void {
+    if (this.#space() !== QUOTE) this.#unexpected('expected a member name');
+    if (this.#used + ENTRY > tape.length) grow();
+    keys[level] = this.#used;
+    this.#string();
+    if (this.#space() !== COLON) this.#unexpected('expected a colon');
+    this.#at++;
+  }
+
+  #open(kind: number): void {
+    const depth = ++this.#depth;
+    if (depth > this.limits.json_depth || depth > depthMax)
+      fail('JSON_TOO_DEEP', { max: this.limits.json_depth });
+    if (depth > stack.length) deepen();
+    stack[depth - 1] = this.#used;
+    counts[depth - 1] = 0;
+    this.#entry(kind, this.#at, 0);
+    this.#at++;
+  }
+
+  #close(container: number, count: number, isObject: boolean): void {
+    this.#at++;
+    tape[container] = tape[container]! | (count << COUNT_SHIFT);
+    tape[container + 2] = this.#at;
+    tape[container + 3] = this.#used;
+    this.#depth--;
+    if (!isObject || count < 2) return;
+    const member = duplicateMember(this.bytes, tape, container);
+    if (member < 0) return;
+    const name = textAt(this.bytes, tape, member);
+    fail('DUPLICATE_MEMBER', { member: name }, { path: pointerTo(this.#path(this.#depth), name) });
+  }
+
+  #entry(head: number, start: number, end: number): void {
+    const used = this.#used;
+    tape[used] = head;
+    tape[used + 1] = start;
+    tape[used + 2] = end;
+    tape[used + 3] = this.#used = used + ENTRY;
+  }
+
+  #string(): void {
+    const { bytes } = this;
+    const { length } = bytes;
+    const start = ++this.#at;
+    let head: number = KIND.string;
+    let at = start;
+    for (;;) {
+      while (at < length && ordinary[bytes[at]!] !== 0) at++;
+      if (at === length) break;
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        this.#entry(head, start, at);
+        this.#at = at + 1;
+        return;
+      }
+      if (byte >= 0x80) {
+        head |= FLAG.wide;
+        const width = utf8Length(bytes, at);
+        if (width === 0) fail('BAD_UTF8', { offset: at });
+        at += width;
+      } else if (byte === 0x5c) {
+        head |= FLAG.escaped;
+        at = this.#escape(at);
+      } else {
+        this.#at = at;
+        this.#bad('a control character in a string');
+      }
+    }
+    this.#at = length;
+    this.#bad('the end inside a string');
+  }
+
+  /** The place after the escape at `at`, surrogate pairs taken as one. */
+  #escape(at: number): number {
+    const { bytes } = this;
+    const byte = bytes[at + 1]!;
+    // One of " \ / b f n r t
+    if (byte !== 0x75) {
+      if ('"\\/bfnrt'.includes(String.fromCharCode(byte)) && at + 1 < bytes.length) return at + 2;
+      this.#at = at;
+      this.#bad('an unknown escape');
+    }
+    const unit = this.#hex(at + 2);
+    if (unit < 0xd800 || unit > 0xdfff) return at + 6;
+    const paired = unit < 0xdc00 && bytes[at + 6] === 0x5c && bytes[at + 7] === 0x75;
+    const low = paired ? this.#hex(at + 8) : 0;
+    if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
+    const path = this.#path(this.#depth);
+    fail('BAD_STRING', { path: path || 'The body' }, { path });
+  }
+
+  #hex(at: number): number {
+    let unit = 0;
+    for (let i = at; i < at + 4; i++) {
+      const byte = this.bytes[i]! | 0x20;
+      const digit = byte <= 0x39 ? this.bytes[i]! - 0x30 : byte - 0x61 + 10;
+      if (!(digit >= 0 && digit < 16) || (byte > 0x39 && byte < 0x61)) {
+        this.#at = i;
+        this.#bad('an unknown escape');
+      }
+      unit = unit * 16 + digit;
+    }
+    return unit;
+  }
+
+  #number(first: number): void {
+    const { bytes } = this;
+    const start = this.#at;
+    let at = start;
+    let head: number = KIND.number;
+    if (first === 0x2d) at++;
+    const from = at;
+    at = digits(bytes, at);
+    if (at === from) {
+      this.#at = at;
+      this.#unexpected(at === start ? 'expected a value' : 'expected a digit');
+    }
+    if (bytes[from] === 0x30) at = from + 1;
+    if (bytes[at] === 0x2e) {
+      head |= FLAG.fraction;
+      at = this.#digits(at + 1);
+    }
+    if ((bytes[at]! | 0x20) === 0x65) {
+      head |= FLAG.fraction;
+      const sign = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d ? 1 : 0;
+      at = this.#digits(at + 1 + sign);
+    }
+    this.#entry(head, start, at);
+    this.#at = at;
+  }
+
+  /** The place after at least one digit at `at`. */
+  #digits(at: number): number {
+    const end = digits(this.bytes, at);
+    if (end > at) return end;
+    this.#at = at;
+    this.#unexpected('expected a digit');
+  }
+
+  #literal(word: string, kind: number): void {
+    const start = this.#at;
+    for (let i = 0; i < word.length; i++) {
+      if (this.bytes[start + i] !== word.charCodeAt(i)) this.#unexpected('expected a value');
+    }
+    this.#at = start + word.length;
+    this.#entry(kind, start, this.#at);
+  }
+
+  /** Passes white space; answers the byte after it, 0 at the end. */
+  #space(): number {
+    const { bytes } = this;
+    let at = this.#at;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) {
+        this.#at = at;
+        return byte;
+      }
+    }
+    this.#at = at;
+    return 0;
+  }
+
+  /** JSON Pointer to the newest value `levels` containers deep. */
+  #path(levels: number): string {
+    let path = '';
+    for (let i = 0; i < levels; i++) {
+      const isObject = (tape[stack[i]!]! & 7) === KIND.object;
+      // A key that is not complete yet is not part of the path.
+      if (isObject && (counts[i] === 0 || keys[i]! >= this.#used)) break;
+      path = pointerTo(path, isObject ? textAt(this.bytes, tape, keys[i]!) : counts[i]! - 1);
+    }
+    return path;
+  }
+
+  #tooMany(path: string, max: number, limit: string): never {
+    const hint = `The limit is \`limits.${limit}\`.`;
+    fail('JSON_TOO_MANY_MEMBERS', { path: path || 'The body', max }, { path, hint });
+  }
+
+  /** Fails at the current byte, which may be one that no text may hold. */
+  #unexpected(what: string): never {
+    const { bytes } = this;
+    const at = this.#at;
+    if (at < bytes.length && bytes[at]! >= 0x80 && utf8Length(bytes, at) === 0)
+      fail('BAD_UTF8', { offset: at });
+    this.#bad(at >= bytes.length ? `${what}, got the end` : what);
+  }
+
+  #bad(what: string): never {
+    fail('BAD_JSON', { offset: this.#at, what });
+  }
+}
+
+function digits(bytes: Uint8Array, at: number): number {
+  const { length } = bytes;
+  while (at < length && (bytes[at]! - 0x30) >>> 0 <= 9) at++;
+  return at;
+}
+
+function grow(): void {
+  const grown = new Int32Array(tape.length * 2);
+  grown.set(tape);
+  tape = grown;
+}
+
+function deepen(): void {
+  const widen = (from: Int32Array): Int32Array<ArrayBuffer> => {
+    const to = new Int32Array(from.length * 2);
+    to.set(from);
+    return to;
+  };
+  stack = widen(stack);
+  counts = widen(counts);
+  keys = widen(keys);
+}

@@ -1,0 +1,152 @@
+// The tape: what one pass over a body leaves behind, and the views that read it.
+//
+// Four 32-bit words per entry. An object's members follow it as key entry, value entry, key entry, ...; an array's
+// elements follow it in order.
+//
+//   word 0   bits 0-2 kind   bit 3 escaped (strings), fraction or exponent (numbers)   bit 4 not ASCII (strings)
+//            bits 8-31 number of elements or members (arrays, objects)
+//   word 1   first byte: of a token its own, of a string the one after the quote
+//   word 2   byte after the last; of a string the closing quote
+//   word 3   tape index of the entry after this value and all it holds
+//
+// Invariant: a tape is only ever made of a body that is well-formed in every respect the scanner checks.
+import { parseFloat64 } from './number.js';
+import { slice, sliceUtf8 } from './slice.js';
+import type { JsonKind, JsonView } from './view.js';
+
+export const KIND = { null: 0, boolean: 1, number: 2, string: 3, array: 4, object: 5 } as const;
+export const FLAG = { escaped: 8, fraction: 8, wide: 16 } as const;
+export const ENTRY = 4;
+export const COUNT_SHIFT = 8;
+
+const kinds: readonly JsonKind[] = ['null', 'boolean', 'number', 'string', 'array', 'object'];
+
+/** The decoded text of the string or key entry at `index`. */
+export function textAt(bytes: Uint8Array, tape: Int32Array, index: number): string {
+  const head = tape[index]!;
+  const start = tape[index + 1]!;
+  const end = tape[index + 2]!;
+  if ((head & (FLAG.escaped | FLAG.wide)) === 0) return slice(bytes, start, end);
+  const text = sliceUtf8(bytes, start, end);
+  return (head & FLAG.escaped) === 0 ? text : (JSON.parse(`"${text}"`) as string);
+}
+
+/** Whether the key entry at `index` spells `name`. */
+function keyIs(bytes: Uint8Array, tape: Int32Array, index: number, name: string): boolean {
+  if ((tape[index]! & (FLAG.escaped | FLAG.wide)) !== 0) return textAt(bytes, tape, index) === name;
+  const start = tape[index + 1]!;
+  if (tape[index + 2]! - start !== name.length) return false;
+  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name.charCodeAt(i)) return false;
+  return true;
+}
+
+const pointerPart = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** JSON Pointer to the member or element `name` of the value at `path`. */
+export function pointerTo(path: string, name: string | number): string {
+  return `${path}/${typeof name === 'number' ? name : pointerPart(name)}`;
+}
+
+/**
+ * A view of the entry at `index`. Reading elements or members in order is linear in all: each view remembers
+ * where the last one was.
+ */
+export class TapeView implements JsonView {
+  #lastIndex = 0;
+  #lastEntry: number;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly tape: Int32Array,
+    private readonly index: number,
+    private readonly parent: TapeView | undefined = undefined,
+    private readonly name: string | number = '',
+  ) {
+    this.#lastEntry = index + ENTRY;
+  }
+
+  get kind(): JsonKind {
+    return kinds[this.tape[this.index]! & 7]!;
+  }
+
+  get path(): string {
+    return this.parent === undefined ? '' : pointerTo(this.parent.path, this.name);
+  }
+
+  get length(): number {
+    return this.tape[this.index]! >>> COUNT_SHIFT;
+  }
+
+  get integral(): boolean {
+    return (this.tape[this.index]! & (7 | FLAG.fraction)) === KIND.number;
+  }
+
+  get size(): number {
+    return this.tape[this.index + 2]! - this.tape[this.index + 1]!;
+  }
+
+  boolean(): boolean {
+    return this.bytes[this.tape[this.index + 1]!] === 0x74;
+  }
+
+  token(): string {
+    return slice(this.bytes, this.tape[this.index + 1]!, this.tape[this.index + 2]!);
+  }
+
+  float(): number {
+    return parseFloat64(this.bytes, this.tape[this.index + 1]!, this.tape[this.index + 2]!);
+  }
+
+  text(): string {
+    return textAt(this.bytes, this.tape, this.index);
+  }
+
+  at(index: number): JsonView {
+    const { tape } = this;
+    if (index < this.#lastIndex) {
+      this.#lastIndex = 0;
+      this.#lastEntry = this.index + ENTRY;
+    }
+    let entry = this.#lastEntry;
+    for (let i = this.#lastIndex; i < index; i++) entry = tape[entry + 3]!;
+    this.#lastIndex = index;
+    this.#lastEntry = entry;
+    return new TapeView(this.bytes, tape, entry, this, index);
+  }
+
+  member(name: string): JsonView | undefined {
+    const { bytes, tape } = this;
+    const end = tape[this.index + 3]!;
+    const first = this.#lastEntry;
+    for (let key = first; key < end; key = tape[key + 7]!)
+      if (keyIs(bytes, tape, key, name)) return this.#found(key, name);
+    for (let key = this.index + ENTRY; key < first; key = tape[key + 7]!)
+      if (keyIs(bytes, tape, key, name)) return this.#found(key, name);
+    return undefined;
+  }
+
+  #found(key: number, name: string): JsonView {
+    this.#lastEntry = this.tape[key + 7]!;
+    return new TapeView(this.bytes, this.tape, key + ENTRY, this, name);
+  }
+
+  names(): string[] {
+    const { bytes, tape } = this;
+    const names: string[] = [];
+    const end = tape[this.index + 3]!;
+    for (let key = this.index + ENTRY; key < end; key = tape[key + 7]!)
+      names.push(textAt(bytes, tape, key));
+    return names;
+  }
+
+  floats(into: Float64Array): number {
+    const { bytes, tape } = this;
+    let entry = this.index + ENTRY;
+    for (let i = 0; i < into.length; i++) {
+      if ((tape[entry]! & 7) !== KIND.number) return i;
+      into[i] = parseFloat64(bytes, tape[entry + 1]!, tape[entry + 2]!);
+      entry = tape[entry + 3]!;
+    }
+    return -1;
+  }
+}

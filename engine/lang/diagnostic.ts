@@ -1,0 +1,88 @@
+// Diagnostics: what the compiler reports about sources, how reports are collected, and how one is printed.
+// The catalogue of codes is helixql.md section 5; the first letter of a code is its severity.
+import { positionOf, type SourceFile, type Span } from './source.js';
+
+export interface Diagnostic {
+  code: string;
+  severity: 'error' | 'warning';
+  file: string;
+  /** Counted from 1; columns in UTF-16 units; the end is exclusive. */
+  line: number;
+  column: number;
+  endLine: number;
+  endColumn: number;
+  message: string;
+  hint?: string;
+  /** Name of the query it lies in. */
+  query?: string;
+}
+
+/** Reports one fault at a place of the file at hand. */
+export type Report = (code: string, span: Span, message: string, hint?: string) => void;
+
+export interface Collector {
+  /** A `Report` for one file and, inside a query, its name. */
+  in(file: SourceFile, query?: string): Report;
+  /** Everything reported so far, ordered by file and position. */
+  sorted(): Diagnostic[];
+}
+
+/** Keeps one report per code and place, so that checking something twice says nothing twice. */
+export function collectDiagnostics(): Collector {
+  const found: { path: string; start: number; diagnostic: Diagnostic }[] = [];
+  const seen = new Set<string>();
+  const add = (file: SourceFile, query: string | undefined, code: string, span: Span) => {
+    const key = `${code} ${span.start} ${file.path}`;
+    if (seen.has(key)) return undefined;
+    seen.add(key);
+    const from = positionOf(file, span.start);
+    const to = positionOf(file, Math.max(span.end, span.start));
+    const diagnostic: Diagnostic = {
+      code,
+      severity: code.startsWith('W') ? 'warning' : 'error',
+      file: file.path,
+      ...from,
+      endLine: to.line,
+      endColumn: to.column,
+      message: '',
+      ...(query === undefined ? {} : { query }),
+    };
+    found.push({ path: file.path, start: span.start, diagnostic });
+    return diagnostic;
+  };
+  return {
+    in: (file, query) => (code, span, message, hint) => {
+      const diagnostic = add(file, query, code, span);
+      if (diagnostic === undefined) return;
+      diagnostic.message = message;
+      if (hint !== undefined) diagnostic.hint = hint;
+    },
+    sorted: () => {
+      const byPath = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+      found.sort((a, b) => byPath(a.path, b.path) || a.start - b.start);
+      return found.map((entry) => entry.diagnostic);
+    },
+  };
+}
+
+const pictureWidth = 120;
+
+/** `file:line:column code message`, the source line with the place underlined, and the hint. */
+export function printDiagnostic(diagnostic: Diagnostic, sourceText: string): string {
+  const { file, line, column, code, message } = diagnostic;
+  const text = sourceText.startsWith('\uFEFF') ? sourceText.slice(1) : sourceText;
+  const whole = text.split('\n', line)[line - 1] ?? '';
+  const source = whole.replace(/\r$/, '').replace(/\t/g, ' ');
+  const from = Math.max(0, Math.min(column - 20, source.length - pictureWidth));
+  const cut = source.slice(from, from + pictureWidth);
+  const end = diagnostic.endLine === line ? diagnostic.endColumn : source.length + 1;
+  const width = Math.max(1, Math.min(end - column, cut.length - (column - 1 - from)));
+  const gutter = String(line);
+  const lines = [
+    `${file}:${line}:${column} ${code} ${message}`,
+    `  ${gutter} | ${cut}`,
+    `  ${' '.repeat(gutter.length)} | ${' '.repeat(column - 1 - from)}${'^'.repeat(width)}`,
+  ];
+  if (diagnostic.hint !== undefined) lines.push(`  hint: ${diagnostic.hint}`);
+  return lines.join('\n');
+}

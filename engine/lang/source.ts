@@ -1,0 +1,75 @@
+// Source files as text with positions. Owns the turning of bytes into text and of offsets into lines and columns.
+// Offsets and columns count UTF-16 units, as editors do; a byte-order mark is not part of the text.
+
+/** A half-open stretch of one file's text. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+export interface SourceFile {
+  path: string;
+  text: string;
+  /** Offset at which each line begins. */
+  lines: readonly number[];
+  /** Size as given, in bytes. */
+  bytes: number;
+  /** Where the bytes stop being UTF-8; the rest of the text has blanks in place of the bad bytes. */
+  badUtf8At?: number;
+}
+
+export function readSource(path: string, content: string | Uint8Array): SourceFile {
+  if (typeof content === 'string') {
+    const text = content.startsWith('\uFEFF') ? content.slice(1) : content;
+    const bytes = Buffer.byteLength(content);
+    const loneSurrogate = text.search(/\p{Surrogate}/u);
+    const badUtf8At = loneSurrogate < 0 ? undefined : loneSurrogate;
+    return { path, text, lines: lineStarts(text), bytes, badUtf8At };
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(content);
+    return { path, text, lines: lineStarts(text), bytes: content.length };
+  } catch {
+    const text = new TextDecoder().decode(content).replaceAll('\uFFFD', ' ');
+    const badUtf8At = validPrefix(content).length;
+    return { path, text, lines: lineStarts(text), bytes: content.length, badUtf8At };
+  }
+}
+
+/** The text of the longest valid prefix, found by bisection: a prefix of a valid prefix is valid. */
+function validPrefix(bytes: Uint8Array): string {
+  const decode = (length: number): string | undefined => {
+    try {
+      const decoder = new TextDecoder('utf-8', { fatal: true });
+      return decoder.decode(bytes.subarray(0, length), { stream: true });
+    } catch {
+      return undefined;
+    }
+  };
+  let low = 0;
+  let high = bytes.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (decode(middle) === undefined) high = middle - 1;
+    else low = middle;
+  }
+  return decode(low) ?? '';
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+/** Line and column of an offset, both counted from 1. */
+export function positionOf(file: SourceFile, offset: number): { line: number; column: number } {
+  let low = 0;
+  let high = file.lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (file.lines[middle]! <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return { line: low + 1, column: offset - file.lines[low]! + 1 };
+}

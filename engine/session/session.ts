@@ -1,0 +1,39 @@
+// A session's state as data: the traversal and its cursor, and the transitions between states. A transition makes a new state
+// and never touches the old one, so that a failing call leaves a session exactly as it was.
+
+/** Items of a traversal: dense ids, and pairs (score, distance) with NaN for none. Shared memory, never written again. */
+export interface Items {
+  readonly ids: Uint32Array;
+  readonly scores?: Float64Array;
+}
+
+export interface Traversal {
+  /** Undefined while the session is blank; a built traversal may hold no items. */
+  readonly items: Items | undefined;
+  /** Position of the next item that `next` answers; at most the number of items. */
+  readonly cursor: number;
+}
+
+export const blank: Traversal = { items: undefined, cursor: 0 };
+
+export const noItems: Items = { ids: new Uint32Array(0) };
+
+/** The traversal after a tool has replaced it. */
+export function built(items: Items): Traversal {
+  return { items, cursor: 0 };
+}
+
+/** The traversal after `next` has read up to `cursor`. */
+export function advanced(traversal: Traversal, cursor: number): Traversal {
+  return { items: traversal.items, cursor };
+}
+
+export function lengthOf(traversal: Traversal): number {
+  return traversal.items?.ids.length ?? 0;
+}
+
+/** Bytes that the items take. */
+export function bytesOf(traversal: Traversal): number {
+  const { items } = traversal;
+  return items === undefined ? 0 : items.ids.byteLength + (items.scores?.byteLength ?? 0);
+}

@@ -1,0 +1,226 @@
+// All open sessions: who owns them, when they end, what they keep, and whose turn it is. Owns every session; time is an
+// argument, in milliseconds of a clock that never steps back.
+//
+// Invariants: both maps are in order of last use, least recent first; `bytes` is the sum over the open sessions; a session
+// with a running call neither expires nor is evicted.
+import { printUuid } from '../base/id.js';
+import { excerpt, fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import { blank, built, bytesOf, type Items, type Traversal } from './session.js';
+
+/** Idle time after which a session may make room for another. */
+const evictableMs = 300_000;
+/** What a blank session takes: the record, its id and its places in the maps. */
+const fixedBytes = 1024;
+
+export interface Session {
+  readonly id: string;
+  /** Owner; the empty text stands for "no key". */
+  readonly keyId: string;
+  traversal: Traversal;
+  lastUsed: number;
+  /** False once it has expired, was evicted or lost its key. */
+  live: boolean;
+  /** One call is running; the others wait in order of arrival. */
+  busy: boolean;
+  waiting: (() => void)[] | undefined;
+}
+
+export interface StoreCounts {
+  open: number;
+  bytes: number;
+  created: number;
+  expired: number;
+  evicted: number;
+}
+
+export class SessionStore {
+  readonly #all = new Map<string, Session>();
+  readonly #byKey = new Map<string, Map<string, Session>>();
+  #bytes = 0;
+  #created = 0;
+  #expired = 0;
+  #evicted = 0;
+
+  /** `randomBytes` gives that many unpredictable bytes. */
+  constructor(
+    private readonly limits: Limits,
+    private readonly randomBytes: (count: number) => Uint8Array,
+  ) {}
+
+  /** A new blank session; TOO_MANY_SESSIONS when none is idle enough to make room. */
+  open(keyId: string, now: number): Session {
+    this.#makeRoom(keyId, now);
+    const id = this.#newId();
+    const session: Session = {
+      id,
+      keyId,
+      traversal: blank,
+      lastUsed: now,
+      live: true,
+      busy: false,
+      waiting: undefined,
+    };
+    this.#place(session);
+    this.#bytes += fixedBytes;
+    this.#created++;
+    return session;
+  }
+
+  /** The live session of this key, its idle time restarted; CONNECTION_NOT_FOUND otherwise. */
+  get(id: string, keyId: string, now: number): Session {
+    const session = this.#all.get(id);
+    if (session === undefined || session.keyId !== keyId)
+      fail('CONNECTION_NOT_FOUND', { id: excerpt(id) }, { path: '/connection_id' });
+    if (this.#hasExpired(session, now)) {
+      this.#end(session);
+      this.#expired++;
+      fail('CONNECTION_NOT_FOUND', { id: excerpt(id) }, { path: '/connection_id' });
+    }
+    this.#touch(session, now);
+    return session;
+  }
+
+  /** Takes the session for a call that runs at once. False: a call is running, so this one has to wait. */
+  enter(session: Session): boolean {
+    if (session.busy) return false;
+    session.busy = true;
+    return true;
+  }
+
+  /** Queues a call behind the running one; SESSION_BUSY when too many wait. Answers how to take it out again. */
+  wait(session: Session, start: () => void): () => void {
+    const waiting = (session.waiting ??= []);
+    if (waiting.length >= this.limits.session_queue)
+      fail('SESSION_BUSY', { count: waiting.length });
+    waiting.push(start);
+    return () => {
+      const place = waiting.indexOf(start);
+      if (place >= 0) waiting.splice(place, 1);
+    };
+  }
+
+  /** Ends the running call and starts the next one that waits. */
+  leave(session: Session, now: number): void {
+    if (session.live) this.#touch(session, now);
+    const next = session.waiting?.shift();
+    if (next === undefined) {
+      session.busy = false;
+      session.waiting = undefined;
+    } else {
+      next();
+    }
+  }
+
+  /** Gives the session new items; fails without a change when they are too many for it or for all. */
+  adopt(session: Session, items: Items): void {
+    const max = this.limits.session_items;
+    if (items.ids.length > max) fail('RESULT_TOO_LARGE', { max, unit: 'session items' });
+    this.put(session, built(items));
+  }
+
+  /** Moves the session to `traversal`; fails without a change when the memory of all sessions is used up. */
+  put(session: Session, traversal: Traversal): void {
+    if (session.live) {
+      const growth = bytesOf(traversal) - bytesOf(session.traversal);
+      if (growth > 0 && this.#bytes + growth > this.limits.session_memory)
+        fail('OVERLOADED', { queue: 'The memory for sessions' });
+      this.#bytes += growth;
+    }
+    session.traversal = traversal;
+  }
+
+  /** Ends what has expired; answers how many. Constant time while nothing has. */
+  sweep(now: number): number {
+    let count = 0;
+    for (const session of this.#all.values()) {
+      if (session.busy) continue;
+      if (!this.#hasExpired(session, now)) break;
+      this.#end(session);
+      count++;
+    }
+    this.#expired += count;
+    return count;
+  }
+
+  /** Ends all sessions of a key. */
+  dropByKey(keyId: string): number {
+    const own = [...(this.#byKey.get(keyId)?.values() ?? [])];
+    for (const session of own) this.#end(session);
+    return own.length;
+  }
+
+  counts(): StoreCounts {
+    return {
+      open: this.#all.size,
+      bytes: this.#bytes,
+      created: this.#created,
+      expired: this.#expired,
+      evicted: this.#evicted,
+    };
+  }
+
+  #hasExpired(session: Session, now: number): boolean {
+    const idle = this.limits.session_idle;
+    return idle > 0 && !session.busy && now - session.lastUsed >= idle;
+  }
+
+  #touch(session: Session, now: number): void {
+    session.lastUsed = Math.max(session.lastUsed, now);
+    this.#displace(session);
+    this.#place(session);
+  }
+
+  #place(session: Session): void {
+    this.#all.set(session.id, session);
+    let own = this.#byKey.get(session.keyId);
+    if (own === undefined) this.#byKey.set(session.keyId, (own = new Map()));
+    own.set(session.id, session);
+  }
+
+  #displace(session: Session): void {
+    this.#all.delete(session.id);
+    const own = this.#byKey.get(session.keyId);
+    own?.delete(session.id);
+    if (own?.size === 0) this.#byKey.delete(session.keyId);
+  }
+
+  #end(session: Session): void {
+    this.#displace(session);
+    this.#bytes -= fixedBytes + bytesOf(session.traversal);
+    session.live = false;
+    session.traversal = blank;
+  }
+
+  #makeRoom(keyId: string, now: number): void {
+    const { sessions, sessions_per_key: perKey } = this.limits;
+    const own = (): ReadonlyMap<string, Session> => this.#byKey.get(keyId) ?? new Map();
+    const isFull = () => this.#all.size >= sessions;
+    const isKeyFull = () => perKey > 0 && own().size >= perKey;
+    if (!isFull() && !isKeyFull()) return;
+    this.sweep(now);
+    if (isKeyFull() && !this.#evict(own(), now)) fail('TOO_MANY_SESSIONS', { count: own().size });
+    if (isFull() && !this.#evict(own(), now) && !this.#evict(this.#all, now))
+      fail('TOO_MANY_SESSIONS', { count: this.#all.size });
+  }
+
+  /** Ends the least recently used of `sessions` if it is idle enough. */
+  #evict(sessions: ReadonlyMap<string, Session>, now: number): boolean {
+    for (const session of sessions.values()) {
+      if (session.busy) continue;
+      if (now - session.lastUsed < evictableMs) return false;
+      this.#end(session);
+      this.#evicted++;
+      return true;
+    }
+    return false;
+  }
+
+  /** A version 4 UUID (RFC 9562, section 5.4): 122 random bits. */
+  #newId(): string {
+    const bytes = this.randomBytes(16).slice();
+    bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+    bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+    return printUuid(bytes);
+  }
+}

@@ -1,0 +1,62 @@
+// Tools that replace the traversal and answer its first item: the two sources, the four steps, the filter.
+import type { Plan } from '../plan/plan.js';
+import type { Source, Step } from '../plan/step.js';
+import { type Arguments, requiredText } from './argument.js';
+import { filterOf } from './filter.js';
+import { lengthOf, type Traversal } from './session.js';
+import { costOf, itemsSource, pipeline, sessionPlan } from './session-plan.js';
+import { stepOf, type StepTool } from './step-tool.js';
+import { unknownType } from './vocabulary.js';
+import { includeData, type Tool, type Work } from './work.js';
+
+/** Label scans are of unknown length. */
+const scanRows = 1_000;
+
+/** `n_from_type` and `e_from_type`: all elements of a type, oldest first. */
+export function fromType(kind: 'node' | 'edge'): Tool {
+  return (args, _, { vocabulary }) => {
+    const { text: name, path } = requiredText(args, `${kind}_type`);
+    const known = kind === 'node' ? vocabulary.nodes : vocabulary.edges;
+    if (!known.has(name)) unknownType(kind, name, known.keys(), path);
+    const source: Source = { kind: 'scan', types: [{ kind, name }] };
+    return replace(args, source, [], scanRows);
+  };
+}
+
+export function stepTool(tool: StepTool): Tool {
+  return (args, traversal, { vocabulary }) =>
+    overItems(args, traversal, [stepOf(tool, args, vocabulary)]);
+}
+
+/** Keeps the items that pass every filter layer of the call. */
+export const filterItems: Tool = (args, traversal, { vocabulary, limits }) => {
+  const { condition, slotCount } = filterOf(args.places, vocabulary, limits);
+  const steps: Step[] =
+    condition === undefined ? [] : [{ kind: 'where', condition: { slot: 0, value: condition } }];
+  return overItems(args, traversal, steps, slotCount);
+};
+
+/** The first item after `steps` over the whole traversal; a blank session answers null and stays blank. */
+export function overItems(
+  args: Arguments,
+  traversal: Traversal,
+  steps: Step[],
+  slotCount = 0,
+): Work {
+  const count = lengthOf(traversal);
+  const work = replace(args, itemsSource(count), steps, count, slotCount);
+  return traversal.items === undefined ? { kind: 'answer', body: 'null', after: 'keep' } : work;
+}
+
+function replace(
+  args: Arguments,
+  source: Source,
+  steps: Step[],
+  rows: number,
+  slotCount = 0,
+): Work {
+  const value = pipeline(source, steps);
+  const output: Plan['output'] = { kind: 'items', value, answer: 'first', data: includeData(args) };
+  const plan = sessionPlan(args.owner, output, costOf(rows), slotCount);
+  return { kind: 'run', plan, args: [], after: 'replace' };
+}

@@ -1,0 +1,207 @@
+// The LMDB environment: the only file that imports lmdb. Opens every table with the options that were measured to be safe
+// (operations.md 11.1) and puts a CRC32 behind every value.
+//
+// Invariant: a value is returned only after its CRC was checked; what `peek` returns is valid until the next read of any table.
+import { crc32 } from 'node:zlib';
+import { ABORT, type Database, open } from 'lmdb';
+import { assert } from '../base/assert.js';
+import { fail } from '../base/errors.js';
+import {
+  type AdjacencyKey,
+  type BlockKey,
+  type KeyCodec,
+  adjacencyKey,
+  blockKey,
+  bytesKey,
+  idKey,
+  sequenceKey,
+} from './keys.js';
+import { getWord, putWord } from './word.js';
+
+const tableCount = 10;
+const checksumSize = 4;
+
+/** What lmdb's declarations leave out or say more narrowly than it is. */
+interface RawDatabase {
+  lastSize: number;
+  getBinaryFast(key: unknown): Uint8Array | undefined;
+  putSync(key: unknown, value: Uint8Array): unknown;
+  removeSync(key: unknown): boolean;
+  getRange(options: object): Iterable<{ key: unknown; value: Uint8Array }>;
+  getKeys(options: object): Iterable<unknown>;
+  clearSync(): void;
+}
+
+/** Values on their way to lmdb; it copies them before `put` returns. */
+let scratch = new Uint8Array(4096);
+
+function sealed(value: Uint8Array): Uint8Array {
+  const size = value.length;
+  if (size + checksumSize > scratch.length) scratch = new Uint8Array((size + checksumSize) * 2);
+  scratch.set(value);
+  putWord(scratch, size, crc32(value));
+  return scratch.subarray(0, size + checksumSize);
+}
+
+export interface Span<K> {
+  start: K;
+  /** Exclusive. */
+  end: K;
+  limit?: number;
+}
+
+/** One LMDB database. Writing is allowed inside `Env.transact` only. */
+export class Table<K> {
+  readonly #raw: RawDatabase;
+
+  constructor(
+    readonly name: string,
+    database: unknown,
+    private readonly codec: KeyCodec<K>,
+  ) {
+    this.#raw = database as RawDatabase;
+  }
+
+  /** The value without a copy: valid until the next read of any table. */
+  peek(key: K): Uint8Array | undefined {
+    const raw = this.#raw;
+    const bytes = raw.getBinaryFast(key);
+    if (bytes === undefined) return undefined;
+    // lmdb's buffer carries a faked length; a view of the true length is taken at once.
+    const size = raw.lastSize - checksumSize;
+    if (size < 0) this.#corrupt(key);
+    const value = new Uint8Array(bytes.buffer, bytes.byteOffset, size);
+    if (crc32(value) !== getWord(bytes, size)) this.#corrupt(key);
+    return value;
+  }
+
+  /** A private copy of the value. */
+  get(key: K): Uint8Array | undefined {
+    return this.peek(key)?.slice();
+  }
+
+  has(key: K): boolean {
+    return this.#raw.getBinaryFast(key) !== undefined;
+  }
+
+  put(key: K, value: Uint8Array): void {
+    this.#raw.putSync(key, sealed(value));
+  }
+
+  remove(key: K): boolean {
+    return this.#raw.removeSync(key);
+  }
+
+  /** Removes everything. */
+  clear(): void {
+    for (const key of [...(this.#raw.getKeys({ start: undefined }) as Iterable<K>)]) this.remove(key);
+  }
+
+  /** Keys of a span in order. The cursor is closed before this returns. */
+  keys(span: Span<K>): K[] {
+    return Array.from(this.#raw.getKeys({ ...span })) as K[];
+  }
+
+  /** Entries of a span in order, with private values. The cursor is closed before this returns. */
+  entries(span: Span<K>): { key: K; value: Uint8Array }[] {
+    const found: { key: K; value: Uint8Array }[] = [];
+    for (const { key, value } of this.#raw.getRange({ ...span })) {
+      found.push({ key: key as K, value: this.#opened(key as K, value) });
+    }
+    return found;
+  }
+
+  /** The last key below `end`. */
+  lastKey(start: K, end: K): K | undefined {
+    for (const key of this.#raw.getKeys({ start: end, end: start, reverse: true, limit: 1 })) {
+      return key as K;
+    }
+    return undefined;
+  }
+
+  #opened(key: K, value: Uint8Array): Uint8Array {
+    const size = value.length - checksumSize;
+    if (size < 0) this.#corrupt(key);
+    const content = new Uint8Array(value.buffer, value.byteOffset, size);
+    if (crc32(content) !== getWord(value, size)) this.#corrupt(key);
+    return content;
+  }
+
+  #corrupt(key: K): never {
+    const target = Buffer.alloc(4096);
+    const end = this.codec.writeKey(key, target, 0);
+    fail('DATA_CORRUPT', { what: `${this.name} ${target.toString('hex', 0, Math.min(end, 32))}` });
+  }
+}
+
+export interface Env {
+  meta: Table<Uint8Array>;
+  uuid: Table<Uint8Array>;
+  records: Table<number>;
+  labels: Table<BlockKey>;
+  out: Table<AdjacencyKey>;
+  in: Table<AdjacencyKey>;
+  index: Table<Uint8Array>;
+  vectors: Table<number>;
+  vlog: Table<number>;
+  derived: Table<Uint8Array>;
+  /**
+   * One durable transaction: when this returns, what `work` wrote is on disk. Nothing is written when it throws or returns
+   * false. `work` is synchronous: a promise would leave the transaction open (L08).
+   */
+  transact(work: () => boolean): void;
+  /** Lets this thread see the newest commit. Once per batch: each call leaves a timer until the event loop turns. */
+  refresh(): void;
+  statistics(): Record<string, unknown>;
+  close(): void;
+}
+
+const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
+
+/** Opens (and creates) the environment in the folder `path`. Never on a thread that serves while a writer works (L11). */
+export function openEnv(path: string): Env {
+  assert(!bigEndian, 'values are little-endian, as this machine must be');
+  const options = {
+    path,
+    noSubdir: false,
+    overlappingSync: false,
+    safeRestore: true,
+    noSync: false,
+    noMetaSync: false,
+    useWritemap: false,
+    maxDbs: tableCount + 32,
+    maxReaders: 512,
+    mapSize: 2 ** 36,
+    pageSize: 4096,
+    permissionsMode: 0o600,
+    cache: false,
+    compression: false,
+    encoding: 'binary' as const,
+  };
+  const root = open(options);
+  const table = <K>(name: string, codec: KeyCodec<K>): Table<K> => {
+    const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
+    return new Table(name, root.openDB(own) as Database, codec);
+  };
+  return {
+    meta: table('meta', bytesKey),
+    uuid: table('uuid', bytesKey),
+    records: table('records', idKey),
+    labels: table('labels', blockKey),
+    out: table('out', adjacencyKey),
+    in: table('in', adjacencyKey),
+    index: table('index', bytesKey),
+    vectors: table('vectors', idKey),
+    vlog: table('vlog', sequenceKey),
+    derived: table('derived', bytesKey),
+    transact(work) {
+      root.transactionSync(() => (work() ? undefined : ABORT));
+    },
+    refresh: () => root.resetReadTxn(),
+    statistics: () => root.getStats() as Record<string, unknown>,
+    close() {
+      // The promise only matters to asynchronous writes, and there are none.
+      root.close().catch(() => undefined);
+    },
+  };
+}

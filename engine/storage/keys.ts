@@ -1,0 +1,98 @@
+// Every key layout of the store in one table, and the codecs that write keys straight into lmdb's key buffer.
+// Invariant: all integers in keys are big-endian, so that byte order is numeric order.
+//
+//   table     key                                        value (each followed by its CRC32, see env.ts)
+//   meta      tag u8 [label u16]                         catalog, state, totals (meta.ts)
+//   uuid      uuid 16                                    id u32
+//   records   id u32                                     record.ts
+//   labels    label u16 · block u32                      bitmap of 2,048 ids (label-list.ts)
+//   out, in   id u32 · edge label u16 · chunk u32        edge list (adjacency.ts)
+//   index     index u32 · value (order.ts) · id u32      empty
+//   vectors   id u32                                     embedding (vector-record.ts)
+//   vlog      sequence u64                               change of a vector index (vlog.ts)
+//   derived   bytes chosen by the owner                  bytes of the owner
+
+/** Writes a key at `start` and tells where it ends; reads it back. */
+export interface KeyCodec<K> {
+  writeKey(key: K, target: Uint8Array, start: number): number;
+  readKey(target: Uint8Array, start: number, end: number): K;
+}
+
+export interface AdjacencyKey {
+  id: number;
+  label: number;
+  chunk: number;
+}
+
+export interface BlockKey {
+  label: number;
+  block: number;
+}
+
+function putU16(target: Uint8Array, at: number, value: number): void {
+  target[at] = value >>> 8;
+  target[at + 1] = value;
+}
+
+function putU32(target: Uint8Array, at: number, value: number): void {
+  target[at] = value >>> 24;
+  target[at + 1] = value >>> 16;
+  target[at + 2] = value >>> 8;
+  target[at + 3] = value;
+}
+
+const getU16 = (bytes: Uint8Array, at: number): number => (bytes[at]! << 8) | bytes[at + 1]!;
+
+const getU32 = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
+
+export const idKey: KeyCodec<number> = {
+  writeKey(id, target, start) {
+    putU32(target, start, id);
+    return start + 4;
+  },
+  readKey: (target, start) => getU32(target, start),
+};
+
+export const sequenceKey: KeyCodec<number> = {
+  writeKey(sequence, target, start) {
+    putU32(target, start, Math.floor(sequence / 2 ** 32));
+    putU32(target, start + 4, sequence % 2 ** 32);
+    return start + 8;
+  },
+  readKey: (target, start) => getU32(target, start) * 2 ** 32 + getU32(target, start + 4),
+};
+
+export const blockKey: KeyCodec<BlockKey> = {
+  writeKey({ label, block }, target, start) {
+    putU16(target, start, label);
+    putU32(target, start + 2, block);
+    return start + 6;
+  },
+  readKey: (target, start) => ({ label: getU16(target, start), block: getU32(target, start + 2) }),
+};
+
+export const adjacencyKey: KeyCodec<AdjacencyKey> = {
+  writeKey({ id, label, chunk }, target, start) {
+    putU32(target, start, id);
+    putU16(target, start + 4, label);
+    putU32(target, start + 6, chunk);
+    return start + 10;
+  },
+  readKey: (target, start) => ({
+    id: getU32(target, start),
+    label: getU16(target, start + 4),
+    chunk: getU32(target, start + 6),
+  }),
+};
+
+/** Keys that are bytes already. The copy is by hand: `set` checks more than a short key is worth. */
+export const bytesKey: KeyCodec<Uint8Array> = {
+  writeKey(key, target, start) {
+    const { length } = key;
+    for (let i = 0; i < length; i++) target[start + i] = key[i]!;
+    return start + length;
+  },
+  // The target is a Buffer, whose own `slice` would share memory.
+  readKey: (target, start, end) => Uint8Array.prototype.slice.call(target, start, end),
+};

@@ -1,0 +1,69 @@
+// The record of an element: a fixed head, then its properties as ready JSON text, so that replies are made by copying.
+//
+//   offset  size
+//      0      2    label id
+//      2      1    kind: 0 node, 1 edge, 2 vector
+//      3      1    zero
+//      4      2    number of property slots S
+//      6      2    zero
+//      8     16    uuid
+//     24      4    edges: id of the from end
+//     28      4    edges: id of the to end
+//     32     16    edges: uuid of the from end
+//     48     16    edges: uuid of the to end
+//   24|64   4 S    end of the fragment in each slot, counted from the start of the record
+//     ...          fragments in slot order; an empty one means unset
+//
+// All numbers are little-endian. Invariant: a slot keeps its meaning for ever; slots beyond S are unset.
+import { ByteWriter } from '../base/bytes.js';
+import { fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import type { ElementKind } from '../base/schema.js';
+import type { Scalar, ScalarList } from '../base/value.js';
+import { printValue, readFragment } from './fragment.js';
+import type { Label, PropertyValues, StoredProperty } from './store.js';
+import { getWord, putWord } from './word.js';
+
+const kinds: readonly ElementKind[] = ['node', 'edge', 'vector'];
+const plainHead = 24;
+const edgeHead = 64;
+
+/** Places of 16-byte uuids in a record. */
+export const uuidAt = { own: 8, from: 32, to: 48 } as const;
+
+export const labelOf = (record: Uint8Array): number => record[0]! | (record[1]! << 8);
+export const kindOf = (record: Uint8Array): ElementKind => kinds[record[2]!]!;
+
+/** Ids of the ends of an edge. */
+export const fromOf = (record: Uint8Array): number => getWord(record, 24);
+export const toOf = (record: Uint8Array): number => getWord(record, 28);
+
+const headSize = (record: Uint8Array): number => (record[2] === 1 ? edgeHead : plainHead);
+const slotsOf = (record: Uint8Array): number => record[4]! | (record[5]! << 8);
+
+/** Bytes [start, end) of the fragment in a slot; start equals end when it is unset. */
+export function fragmentOf(record: Uint8Array, slot: number): { start: number; end: number } {
+  const slots = slotsOf(record);
+  if (slot >= slots) return { start: 0, end: 0 };
+  const table = headSize(record);
+  const start = slot === 0 ? table + 4 * slots : getWord(record, table + 4 * slot - 4);
+  return { start, end: getWord(record, table + 4 * slot) };
+}
+
+/** The value of a property, null when unset. */
+export function decodeProperty(
+  record: Uint8Array,
+  property: StoredProperty,
+): Scalar | ScalarList | null {
+  const { start, end } = fragmentOf(record, property.slot);
+  return start === end ? null : readFragment(record, start, end, property.type);
+}
+
+/** What a record says besides its properties. */
+export interface RecordHead {
+  label: number;
+  kind: ElementKind;
+  /** 16 bytes. */
+  uuid: Uint8Array;
+  ends?: { from: number; to: number; fromUuid: Uint8Array; toUuid: Uint8Array };
+}

@@ -1,0 +1,29 @@
+// Network addresses as text: printing what a socket reports, and telling whether it is this machine.
+
+/** Text of a 4- or 16-byte address; an IPv4 address inside IPv6 is printed as IPv4. */
+export function printAddress(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join('.');
+  if (bytes.length !== 16) return '';
+  const mapped = bytes.subarray(0, 10).every((b) => b === 0) && bytes[10] === 255;
+  if (mapped && bytes[11] === 255) return bytes.subarray(12).join('.');
+  const groups: string[] = [];
+  for (let i = 0; i < 16; i += 2) groups.push(((bytes[i]! << 8) | bytes[i + 1]!).toString(16));
+  const text = groups.join(':');
+  return text === '0:0:0:0:0:0:0:1' ? '::1' : text;
+}
+
+/** `::ffff:10.0.0.1` as Node prints a dual-stack peer becomes `10.0.0.1`. */
+export function plainAddress(text: string): string {
+  return text.startsWith('::ffff:') ? text.slice(7) : text;
+}
+
+/** Whether an address or configured host is this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** Addresses to listen on: a loopback host means both families, as far as the machine has them (http.md 1). */
+export function listenAddresses(host: string, hasIpv6Loopback: boolean): string[] {
+  if (host !== '127.0.0.1' && host !== 'localhost') return [host];
+  return hasIpv6Loopback ? ['127.0.0.1', '::1'] : ['127.0.0.1'];
+}

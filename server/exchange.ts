@@ -1,0 +1,118 @@
+// One request on its way through the server, and the only way to answer it. Transports make exchanges, everyone else
+// sees only this class. Owns the header fields that mean something here (http.md 3.8); other headers are never kept.
+// Invariant: after `settled` nothing is sent, and `send` is called at most once.
+
+/** What the server keeps of a request's head; an absent header is the empty text. */
+export abstract class Exchange {
+  method = '';
+  /** As it came: not decoded, without the query string. */
+  path = '';
+  query = '';
+  host = '';
+  hostCount = 0;
+  origin = '';
+  fetchSite = '';
+  preflightMethod = '';
+  apiKey = '';
+  authorization = '';
+  contentType = '';
+  contentEncoding = '';
+  contentLength = '';
+  contentLengthCount = 0;
+  transferEncoding = '';
+  transferEncodingCount = 0;
+  requestIdHeader = '';
+  timeoutHeader = '';
+  traceparent = '';
+  forwardedFor = '';
+
+  requestId = '';
+  /** Milliseconds of performance.now(). */
+  startedAt = 0;
+  /** When a reader is answered for, whatever the engine does; 0 = never. */
+  deadline = 0;
+  /** Answered, or the client has gone. */
+  settled = false;
+  /** Stops the running call; set by whoever started one. */
+  cancel: (() => void) | undefined;
+  bytesIn = 0;
+  /** Further header lines of the answer, each beginning with CR LF. */
+  extraHeaders = '';
+
+  /** The client's address as text; IPv4 in IPv6 is printed as IPv4. Only before the answer. */
+  abstract peer(): string;
+
+  /**
+   * Sends the answer. `type` is the value of Content-Type, which may carry further header lines after a CR LF; the request id
+   * and the length are added. A HEAD request gets the head only.
+   */
+  abstract send(status: string, type: string, body: Uint8Array | string, close: boolean): void;
+}
+
+/** Keeps one header; `name` in lower case. Of a repeated header the first counts, repeats of framing headers are counted. */
+export function keepHeader(exchange: Exchange, name: string, value: string): void {
+  switch (name) {
+    case 'host':
+      exchange.hostCount++;
+      exchange.host ||= value;
+      return;
+    case 'content-type':
+      exchange.contentType ||= value;
+      return;
+    case 'content-length':
+      exchange.contentLengthCount++;
+      exchange.contentLength ||= value;
+      return;
+    case 'transfer-encoding':
+      exchange.transferEncodingCount++;
+      exchange.transferEncoding ||= value;
+      return;
+    case 'x-api-key':
+      exchange.apiKey ||= value;
+      return;
+    case 'authorization':
+      exchange.authorization ||= value;
+      return;
+    case 'origin':
+      exchange.origin ||= value;
+      return;
+    case 'sec-fetch-site':
+      exchange.fetchSite ||= value;
+      return;
+    case 'x-request-id':
+      exchange.requestIdHeader ||= value;
+      return;
+    case 'x-request-timeout-ms':
+      exchange.timeoutHeader ||= value;
+      return;
+    default:
+      keepRareHeader(exchange, name, value);
+  }
+}
+
+function keepRareHeader(exchange: Exchange, name: string, value: string): void {
+  switch (name) {
+    case 'content-encoding':
+      exchange.contentEncoding ||= value;
+      return;
+    case 'traceparent':
+      exchange.traceparent ||= value;
+      return;
+    case 'x-forwarded-for':
+      // The last proxy appends, so the last value is the one it saw.
+      exchange.forwardedFor = value;
+      return;
+    case 'access-control-request-method':
+      exchange.preflightMethod ||= value;
+      return;
+    default:
+  }
+}
+
+/** Whether the head promises a body. */
+export function hasBody(exchange: Exchange): boolean {
+  return (
+    exchange.transferEncodingCount > 0 ||
+    (exchange.contentLengthCount > 0 && exchange.contentLength !== '0')
+  );
+}

@@ -1,0 +1,29 @@
+// The framing rules that transports leave to us (http.md 3.2; operations.md U01): what a head may say about its body.
+import type { Exchange } from './exchange.js';
+
+const digits = /^[0-9]{1,15}$/;
+
+/** What is wrong with the framing of a head, or undefined. The answer to a fault closes the connection. */
+export function framingFault(exchange: Exchange): string | undefined {
+  const { contentLengthCount, transferEncodingCount } = exchange;
+  if (exchange.hostCount !== 1) {
+    return exchange.hostCount === 0 ? 'there is no Host' : 'Host occurs twice';
+  }
+  if (contentLengthCount > 0) {
+    if (contentLengthCount > 1) return 'Content-Length occurs twice';
+    if (!digits.test(exchange.contentLength)) return 'Content-Length is not a number';
+    if (transferEncodingCount > 0) return 'Content-Length and Transfer-Encoding are both present';
+  }
+  if (transferEncodingCount > 0) {
+    if (transferEncodingCount > 1) return 'Transfer-Encoding occurs twice';
+    if (exchange.transferEncoding.toLowerCase() !== 'chunked') {
+      return 'Transfer-Encoding is not chunked';
+    }
+  }
+  return undefined;
+}
+
+/** The body length a head declares; 0 without one, and for chunked bodies. */
+export function declaredLength(exchange: Exchange): number {
+  return exchange.contentLengthCount === 0 ? 0 : Number(exchange.contentLength);
+}

@@ -1,0 +1,129 @@
+// Turns case files into tests. Cases of one file with the same schema and configuration share one server; between two of
+// them every element is deleted and the seed is sown again, so that each case sees the same data.
+import { afterAll, describe, test } from 'vitest';
+import { type Case, caseFiles, readCases } from './case.js';
+import type { Names } from './match.js';
+import { type Server, StartFailed, startServer } from './server.js';
+import { isCommand, runCommandStep } from './command.js';
+import { runStep } from './step.js';
+
+const resetName = 'zzReset';
+
+/** Cases that can share a server. */
+interface Group {
+  cases: Case[];
+  server?: Server;
+  used: boolean;
+  /** What the compiler says about the queries of a case, by case id. */
+  refused: Map<string, string>;
+  starting?: Promise<void>;
+}
+
+function resetQuery(cases: Case[]): string {
+  const schema = [...new Set(cases.map((one) => one.schema))].join('\n');
+  const types = new Set<string>();
+  for (const [, kind, name] of schema.matchAll(/\b([NV])::([A-Z]\w*)(?!\s*=>)/g))
+    types.add(`${kind}<${name}>`);
+  if (types.size === 0) return '';
+  return `QUERY ${resetName}() => ${[...types].map((type) => `DROP ${type}`).join(' ')} RETURN NONE`;
+}
+
+const fileOf = (one: Case) => `case-${one.id.replace(/[^\w-]/g, '_')}.hx`;
+
+function sourcesOf(group: Group): Record<string, string> {
+  const cases = group.cases.filter((one) => !group.refused.has(one.id));
+  const sources: Record<string, string> = { 'a-schema.hx': group.cases[0]!.schema };
+  const shared = group.cases[0]!.shared;
+  if (shared.trim() !== '') sources['b-shared.hx'] = shared;
+  for (const one of cases) if (one.queries.trim() !== '') sources[fileOf(one)] = one.queries;
+  if (!group.cases[0]!.fresh) sources['zz-reset.hx'] = resetQuery(group.cases);
+  return sources;
+}
+
+/** Diagnostics per case file, when the compiler refused the set. */
+function refusals(group: Group, output: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const one of group.cases) {
+    const lines = output.split('\n').filter((line) => line.includes(`${fileOf(one)}:`));
+    const errors = lines.filter((line) => /\bE\d{3}\b/.test(line));
+    if (errors.length > 0) found.set(one.id, errors.join('\n'));
+  }
+  return found;
+}
+
+async function launch(group: Group): Promise<Server> {
+  const { config, env } = group.cases[0]!;
+  return startServer({ sources: sourcesOf(group), config, env });
+}
+
+/** Starts the group's server; queries that the compiler refuses are left out and fail their own case. */
+async function start(group: Group): Promise<void> {
+  try {
+    group.server = await launch(group);
+  } catch (error) {
+    if (!(error instanceof StartFailed) || error.exit.code !== 65) throw error;
+    group.refused = refusals(group, error.output);
+    if (group.refused.size === 0) throw error;
+    group.server = await launch(group);
+  }
+}
+
+async function prepare(group: Group, one: Case, names: Names): Promise<Server> {
+  group.starting ??= start(group);
+  await group.starting;
+  const refused = group.refused.get(one.id);
+  if (refused !== undefined) throw new Error(`the compiler refuses its queries:\n${refused}`);
+  const server = group.server!;
+  if (group.used && !one.fresh && resetQuery(group.cases) !== '')
+    await server.client.post(resetName);
+  group.used = true;
+  for (const step of one.seed) await runStep(server, step, names);
+  return server;
+}
+
+async function runCase(group: Group, one: Case): Promise<void> {
+  if (one.steps.length > 0 && one.steps.every(isCommand)) {
+    for (const step of one.steps) await runCommandStep(step, one.expect);
+    return;
+  }
+  const names: Names = { saved: new Map(), elements: one.elements };
+  const server = await prepare(group, one, names);
+  try {
+    for (const step of one.steps) await runStep(server, step, names, one.expect);
+  } catch (error) {
+    if (server.child.exitCode === null && server.child.signalCode === null) throw error;
+    const log = server.stderr.slice(-2000);
+    await server.dispose();
+    group.starting = undefined;
+    group.used = false;
+    throw new Error(`THE SERVER DIED\n${(error as Error).message}\n${log}`);
+  }
+}
+
+function groupsOf(cases: Case[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const one of cases) {
+    const key = JSON.stringify([one.schema, one.shared, one.config, one.env, one.fresh && one.id]);
+    const group: Group = groups.get(key) ?? { cases: [], used: false, refused: new Map() };
+    group.cases.push(one);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** Declares one test per case of every file in `folder`; `base` is a fixture that all its files build on. */
+export function declareCorpus(folder: string, base?: string): void {
+  for (const path of caseFiles(folder)) {
+    const cases = readCases(path, base).filter((one) => one.steps.length > 0);
+    if (cases.length === 0) continue;
+    describe(`${folder}/${cases[0]!.file}`, () => {
+      for (const group of groupsOf(cases)) {
+        describe(group.cases.length === 1 ? 'own server' : 'shared server', () => {
+          for (const one of group.cases)
+            test(`${one.id} [${one.rows.join(' ')}]`, () => runCase(group, one), 60_000);
+          afterAll(() => group.server?.dispose());
+        });
+      }
+    });
+  }
+}

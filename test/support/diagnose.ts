@@ -1,0 +1,69 @@
+// Runs `trellis check` over many faulty sources at once: the cases of a file that share a schema become one project, a
+// file per case, and what is printed is sorted back to the cases.
+import { join } from 'node:path';
+import type { Case } from './case.js';
+import { makeFolder, removeFolder, runCli, writeProject } from './server.js';
+
+interface Diagnostic {
+  code: string;
+  place: string;
+  /** Message, hint and picture. */
+  text: string;
+}
+
+const header = /^(?:.*\/)?([\w.-]+\.hx):(\d+):(\d+) ([EW]\d{3}) (.*)$/;
+
+export const fileNameOf = (one: Case) => `case-${one.id.replace(/[^\w-]/g, '_')}.hx`;
+
+/** Diagnostics by file name, in the order printed. */
+export function parseDiagnostics(output: string): Map<string, Diagnostic[]> {
+  const found = new Map<string, Diagnostic[]>();
+  let last: Diagnostic | undefined;
+  for (const line of output.split('\n')) {
+    const match = header.exec(line);
+    if (match === null) {
+      if (last !== undefined) last.text += `\n${line}`;
+      continue;
+    }
+    const [, file, row, column, code, text] = match;
+    last = { code: code!, place: `${row}:${column}`, text: text! };
+    found.set(file!, [...(found.get(file!) ?? []), last]);
+  }
+  return found;
+}
+
+/** What `trellis check` says about each case of a group with one schema. */
+export async function diagnose(cases: Case[]): Promise<Map<string, Diagnostic[]>> {
+  const folder = makeFolder();
+  const sources: Record<string, string> = {};
+  const schema = `${cases[0]!.schema}\n${cases[0]!.shared}`.trim();
+  if (schema !== '') sources['a-schema.hx'] = schema;
+  for (const one of cases) sources[fileNameOf(one)] = one.queries;
+  writeProject(folder, { sources, config: cases[0]!.config });
+  try {
+    const done = await runCli(['check', folder], { cwd: join(folder) });
+    if (done.signal !== null) throw new Error(`check ended by ${done.signal}: ${done.stderr}`);
+    const found = parseDiagnostics(done.stdout);
+    const errors = [...found.values()].flat().some((one) => one.code.startsWith('E'));
+    if (done.code !== (errors ? 1 : 0))
+      throw new Error(`exit ${done.code}\n${done.stdout.slice(0, 2000)}${done.stderr}`);
+    return found;
+  } finally {
+    removeFolder(folder);
+  }
+}
+
+/** The first difference between what was reported and what the case wants. */
+export function diagnosticFault(one: Case, got: Diagnostic[]): string | undefined {
+  const wanted = one.diagnostics!;
+  const codes = wanted.map((want) => want.slice(0, 4));
+  if (got.map((each) => each.code).join() !== codes.join())
+    return `wanted [${codes}], got [${got.map((each) => `${each.code} ${each.place} ${each.text.split('\n')[0]}`).join('; ')}]`;
+  for (const [index, want] of wanted.entries()) {
+    const detail = want.slice(5);
+    const { place, text } = got[index]!;
+    if (/^\d+:\d+$/.test(detail) ? place !== detail : !text.includes(detail))
+      return `${want}: got ${place} ${text}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,68 @@
+// Distances on stored (rotated, full) vectors: the exact step of every search. What is returned orders by the metric:
+// cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN, never infinite.
+import {
+  H_METRIC, H_PADDED, H_VECTOR, L_ROTATED, METRIC_COSINE, METRIC_L2,
+} from './layout';
+
+const LARGEST: f32 = 3.4e38;
+
+/** Inner product of P floats. */
+export function dotFloats(x: usize, y: usize): f32 {
+  const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let a = f32x4.splat(0);
+  let b = f32x4.splat(0);
+  let c = f32x4.splat(0);
+  let d = f32x4.splat(0);
+  do {
+    a = f32x4.add(a, f32x4.mul(v128.load(x), v128.load(y)));
+    b = f32x4.add(b, f32x4.mul(v128.load(x, 16), v128.load(y, 16)));
+    c = f32x4.add(c, f32x4.mul(v128.load(x, 32), v128.load(y, 32)));
+    d = f32x4.add(d, f32x4.mul(v128.load(x, 48), v128.load(y, 48)));
+    x += 64; y += 64;
+  } while (x < end);
+  a = f32x4.add(f32x4.add(a, b), f32x4.add(c, d));
+  return f32x4.extract_lane(a, 0) + f32x4.extract_lane(a, 1) + (f32x4.extract_lane(a, 2) + f32x4.extract_lane(a, 3));
+}
+
+/** Squared L2 distance of P floats. */
+export function squareFloats(x: usize, y: usize): f32 {
+  const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let a = f32x4.splat(0);
+  let b = f32x4.splat(0);
+  let c = f32x4.splat(0);
+  let d = f32x4.splat(0);
+  do {
+    let v = f32x4.sub(v128.load(x), v128.load(y));
+    a = f32x4.add(a, f32x4.mul(v, v));
+    v = f32x4.sub(v128.load(x, 16), v128.load(y, 16));
+    b = f32x4.add(b, f32x4.mul(v, v));
+    v = f32x4.sub(v128.load(x, 32), v128.load(y, 32));
+    c = f32x4.add(c, f32x4.mul(v, v));
+    v = f32x4.sub(v128.load(x, 48), v128.load(y, 48));
+    d = f32x4.add(d, f32x4.mul(v, v));
+    x += 64; y += 64;
+  } while (x < end);
+  a = f32x4.add(f32x4.add(a, b), f32x4.add(c, d));
+  return f32x4.extract_lane(a, 0) + f32x4.extract_lane(a, 1) + (f32x4.extract_lane(a, 2) + f32x4.extract_lane(a, 3));
+}
+
+// @ts-ignore: decorator
+@inline
+function finite(value: f32): f32 {
+  // The comparison is false for NaN too.
+  return abs(value) < LARGEST ? value : value < 0 ? -LARGEST : LARGEST;
+}
+
+/** Distance, by the metric, of the lane's rotated query and the vector at `vector`. */
+export function vectorDistance(lane: usize, vector: usize): f32 {
+  const query = <usize>load<u32>(lane, L_ROTATED);
+  const metric = load<u32>(0, H_METRIC);
+  if (metric == METRIC_L2) return finite(squareFloats(query, vector));
+  const dot = dotFloats(query, vector);
+  return metric == METRIC_COSINE ? finite(max<f32>(2 - 2 * dot, 0)) : finite(-dot);
+}
+
+/** The same for a node that keeps its vector. */
+export function exactDistance(lane: usize, node: usize): f32 {
+  return vectorDistance(lane, node + <usize>load<u32>(0, H_VECTOR));
+}

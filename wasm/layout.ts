@@ -1,0 +1,209 @@
+// Where everything lies in a segment's shared memory: the single source of offsets, compiled by both tsc and asc.
+//
+//   0 .. HEADER_BYTES   segment header (fields H_*)
+//   then, handed out upwards by one allocator in the order of need: tables, lanes, id map pages, chunks of node records.
+//
+// Node record (stride a multiple of 64; the fields N_* are its first 64 bytes):
+//   64 B  lock · used mask · hard mask · flags · id · code square · norm · lift · twins
+//   P B   u7 code                                                              (P = dimension padded to 32)
+//   then per layout: edge codes P/4 x 16 B · add f32x32 · scale f32x32 · neighbour u32x32 · edge distance f32x32 ·
+//   the rotated vector f32xP. Offsets of these parts are in the header, 0 = absent.
+//
+// Edge codes: the nibble of dims 4j..4j+3 of edge e is in byte j*16+(e&15), low nibble for e<16, high for e>=16.
+
+export const FORMAT_VERSION = 1;
+export const MAGIC = 0x564c5254;
+export const HEADER_BYTES = 4096;
+/** Edges of a node: the width of one fastscan. */
+export const EDGES = 32;
+/** Blocks of 32 sampled nodes that give a search its starts. */
+export const ENTRY_BLOCKS = 32;
+export const STARTS = 8;
+export const LANES_MAX = 128;
+export const POOL_MAX = 4096;
+export const RESULT_MAX = 8192;
+/** Dimensions (padded) up to which a graph is built. */
+export const GRAPH_DIMENSION_MAX = 4128;
+
+export const METRIC_COSINE = 0;
+export const METRIC_DOT = 1;
+export const METRIC_L2 = 2;
+
+/** Layout flags (H_LAYOUT). */
+export const KEEP_VECTORS = 1;
+export const HAS_GRAPH = 2;
+export const HAS_EDGE_CODES = 4;
+
+/** Node flags (N_FLAGS). */
+export const NODE_DELETED = 1;
+/** Linked into the graph, or into a chain. */
+export const NODE_LINKED = 2;
+/** A zero vector under cosine: kept beside the graph, in the zero chain. */
+export const NODE_ZERO = 4;
+/** Equal to another node: kept beside the graph, in that node's chain. */
+export const NODE_TWIN = 8;
+export const NODE_FREE = 16;
+/** Which of the two code ranges the u7 code is in. */
+export const NODE_RANGE = 32;
+
+/** Segment states (H_STATE): exact scan only; graph over all linked nodes. */
+export const STATE_SCAN = 0;
+export const STATE_GRAPH = 1;
+
+export const H_MAGIC = 0;
+export const H_VERSION = 4;
+export const H_METRIC = 8;
+export const H_LAYOUT = 12;
+export const H_DIMENSION = 16;
+export const H_PADDED = 20;
+export const H_STATE = 24;
+/** Slots handed out. */
+export const H_SLOTS = 28;
+export const H_CAPACITY = 32;
+export const H_LIVE = 36;
+export const H_DELETED = 40;
+export const H_STRIDE = 44;
+export const H_CHUNK_SHIFT = 48;
+export const H_EDGE_CODES = 52;
+export const H_ADD = 56;
+export const H_SCALE = 60;
+export const H_NEIGHBOUR = 64;
+export const H_EDGE_DISTANCE = 68;
+export const H_VECTOR = 72;
+/** First byte not handed out, and the allocator's lock. */
+export const H_BREAK = 76;
+export const H_ALLOCATOR = 80;
+/** Most bytes this segment may take. */
+export const H_BYTES_MAX = 84;
+/** u32 per chunk: its address. */
+export const H_CHUNKS = 88;
+/** Top page of the id map. */
+export const H_IDS = 92;
+/** i32 per dimension and round: 0 or the sign bit. */
+export const H_SIGNS = 96;
+/** Rotated mean, f32 x P. */
+export const H_MEAN = 100;
+/** Rotated lift direction (dot only), f32 x P. */
+export const H_LIFT = 104;
+/** Entry table: ENTRY_BLOCKS blocks. */
+export const H_ENTRY = 108;
+export const H_ENTRY_BYTES = 112;
+/** Nodes offered to the entry table. */
+export const H_ENTRY_SEEN = 116;
+/** Graph parameters: hard edges of a new node, beam of an insertion. */
+export const H_HARD = 120;
+export const H_BEAM = 124;
+export const H_LANES = 128;
+export const H_LANE_BYTES = 132;
+/** Heads of the chain of zero vectors and of free slots, slot + 1. */
+export const H_ZEROS = 136;
+export const H_FREE = 140;
+/** Next slot to link; slots below are linked. Before the graph is complete searches scan. */
+export const H_LINKED = 144;
+/** Greatest squared norm known when the graph was begun (dot). */
+export const H_LIFT_SQUARE = 148;
+/** Which code range new codes use, 0 or 1. */
+export const H_RANGE = 152;
+/** Number of slots that begins a graph. */
+export const H_GRAPH_FROM = 156;
+/** Code range of index 0 and 1: low f32, inverse step f32, squared step f32, unused. */
+export const H_RANGES = 160;
+export const RANGE_LOW = 0;
+export const RANGE_INVERSE = 4;
+export const RANGE_STEP_SQUARE = 8;
+export const RANGE_BYTES = 16;
+/** Coordinates clipped and encoded since the range was set. */
+export const H_CLIPPED = 192;
+export const H_ENCODED = 196;
+/** Bulk build: next index, end, done, over the slot list at H_BULK_LIST. */
+export const H_BULK_NEXT = 200;
+export const H_BULK_END = 204;
+export const H_BULK_DONE = 208;
+export const H_BULK_LIST = 212;
+/** Power of two applied to vectors of metric l2 (f64), so that squares stay finite. */
+export const H_INPUT_SCALE = 216;
+/** Staged exact vectors of a layout without vectors. */
+export const H_STAGED = 224;
+export const H_EDGE_CODE_BYTES = 228;
+/** Lane addresses, u32 x LANES_MAX, with the lowest bit set while a thread owns the lane. */
+export const H_LANE_TABLE = 1024;
+
+export const N_LOCK = 0;
+export const N_USED = 4;
+export const N_HARD = 8;
+export const N_FLAGS = 12;
+export const N_ID = 16;
+/** Sum of squares of the u7 code, i32. */
+export const N_CODE_SQUARE = 20;
+/** Squared norm of the stored vector, f32. */
+export const N_NORM = 24;
+/** Length of the lift (dot), f32. */
+export const N_LIFT = 28;
+/** Chain of equal vectors (or of zeros, or of free slots): next and previous, slot + 1. */
+export const N_NEXT = 32;
+export const N_PREVIOUS = 36;
+/** Marks of the maintenance passes. */
+export const N_DEGREE = 40;
+export const N_CODE = 64;
+
+/** Block of the entry table: used mask in the first word, then the same parts as a node. */
+export const E_USED = 0;
+export const E_PARTS = 64;
+
+export const L_QUERY = 0;
+/** Rotated query, f32 x P; the same, centred and lifted. */
+export const L_ROTATED = 4;
+export const L_CENTRED = 8;
+/** Query code as i16: 32 B per 16 dims, the even ones and the odd ones; one per code range. */
+export const L_CODE0 = 12;
+export const L_CODE1 = 16;
+export const L_SQUARE0 = 20;
+export const L_SQUARE1 = 24;
+export const L_TABLE = 28;
+/** estimate = d + add - scale * (a + b * sum); a and b of the look-up table, f32. */
+export const L_TABLE_BASE = 32;
+export const L_TABLE_STEP = 36;
+/** Squared length of the centred query, f32. */
+export const L_LENGTH = 40;
+/** Sorted u64 pool: f32 bits | slot << 1 | expanded. */
+export const L_POOL = 44;
+export const L_POOL_COUNT = 48;
+/** Sorted u64 results: f32 bits | slot. */
+export const L_RESULT = 52;
+export const L_RESULT_COUNT = 56;
+export const L_RESULT_LIMIT = 60;
+/** Answer: ids u32 and distances f32, RESULT_MAX each. */
+export const L_IDS = 64;
+export const L_DISTANCES = 68;
+/** One bit per slot: seen by this search; the list of words to clear afterwards. */
+export const L_SEEN = 72;
+export const L_TOUCHED = 76;
+export const L_TOUCHED_COUNT = 80;
+/** One bit per element id: allowed; address, words in use (0 = no filter), words of room. */
+export const L_ALLOW = 84;
+export const L_ALLOW_WORDS = 92;
+export const L_ALLOW_ROOM = 124;
+/** 32 estimates of the last scan. */
+export const L_ESTIMATES = 88;
+/** Nodes expanded by the last search. */
+export const L_VISITED = 104;
+/** Code of the query as bytes, P. */
+export const L_BYTES = 108;
+/** Squared norm of the vector at hand, f32. */
+export const L_NORM = 112;
+/** Whether the walk keeps every node (an insertion) or only live, allowed ones. */
+export const L_KEEP_ALL = 116;
+export const L_LIFT = 120;
+/** Factor of the query before it is coded (dot), f32. */
+export const L_FACTOR = 128;
+/** Scratch: two vectors of P floats; 64 u64 of candidates. */
+export const L_SCRATCH = 132;
+export const L_SCRATCH2 = 136;
+/** Answers of the last search. */
+export const L_ANSWERS = 140;
+export const LANE_HEADER = 192;
+export const TOUCHED_MAX = 16384;
+
+/** Id map: three levels of 10, 11 and 11 bits. */
+export const IDS_TOP = 1024;
+export const IDS_PAGE = 2048;

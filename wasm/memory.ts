@@ -1,0 +1,92 @@
+// The segment's memory: allocator, record addresses, id map, spin locks. Address 0 is the header, so header
+// fields are loads from constant addresses. Memory is only ever handed out, never taken back; growth is shared by all threads.
+import {
+  H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_STRIDE, IDS_PAGE, N_LOCK,
+} from './layout';
+
+/** Takes the lock word at `at`; the holder never blocks, so spinning is short. */
+export function lock(at: usize): void {
+  while (atomic.cmpxchg<i32>(at, 0, 1) != 0) {
+    while (atomic.load<i32>(at) != 0) {}
+  }
+}
+
+export function unlock(at: usize): void {
+  atomic.store<i32>(at, 0);
+}
+
+// @ts-ignore: decorator
+@inline
+export function lockNode(node: usize): void {
+  lock(node + N_LOCK);
+}
+
+// @ts-ignore: decorator
+@inline
+export function unlockNode(node: usize): void {
+  unlock(node + N_LOCK);
+}
+
+/** `bytes` zeroed bytes at a multiple of 64, or 0 when the segment may not grow that far. */
+export function allocate(bytes: u64): usize {
+  lock(H_ALLOCATOR);
+  const at = <u64>load<u32>(0, H_BREAK);
+  const end = (at + bytes + 63) & ~63;
+  let result: usize = 0;
+  if (end <= <u64>load<u32>(0, H_BYTES_MAX)) {
+    const pages = <i32>((end + 65535) >> 16) - memory.size();
+    if (pages <= 0 || memory.grow(pages) >= 0) {
+      store<u32>(0, <u32>end, H_BREAK);
+      result = <usize>at;
+    }
+  }
+  unlock(H_ALLOCATOR);
+  return result;
+}
+
+/** Address of a slot's record. */
+// @ts-ignore: decorator
+@inline
+export function nodeAt(slot: u32): usize {
+  const shift = load<u32>(0, H_CHUNK_SHIFT);
+  const chunk = load<u32>(<usize>load<u32>(0, H_CHUNKS) + ((<usize>(slot >> shift)) << 2));
+  return <usize>chunk + <usize>(slot & ((1 << shift) - 1)) * <usize>load<u32>(0, H_STRIDE);
+}
+
+/** Makes sure that the chunk of `slot` exists. One thread at a time. */
+export function ensureChunk(slot: u32): bool {
+  const shift = load<u32>(0, H_CHUNK_SHIFT);
+  const entry = <usize>load<u32>(0, H_CHUNKS) + ((<usize>(slot >> shift)) << 2);
+  if (load<u32>(entry) != 0) return true;
+  const at = allocate((<u64>load<u32>(0, H_STRIDE)) << shift);
+  if (at == 0) return false;
+  atomic.store<u32>(entry, <u32>at);
+  return true;
+}
+
+/** Address of the id map's word for `id`, or 0 when its page does not exist and `create` is false (or memory is out). */
+export function idWord(id: u32, create: bool): usize {
+  const top = <usize>load<u32>(0, H_IDS) + ((<usize>(id >> 22)) << 2);
+  let middle = <usize>load<u32>(top);
+  if (middle == 0) {
+    if (!create) return 0;
+    middle = allocate(IDS_PAGE * 4);
+    if (middle == 0) return 0;
+    atomic.store<u32>(top, <u32>middle);
+  }
+  const entry = middle + ((<usize>((id >> 11) & (IDS_PAGE - 1))) << 2);
+  let leaf = <usize>load<u32>(entry);
+  if (leaf == 0) {
+    if (!create) return 0;
+    leaf = allocate(IDS_PAGE * 4);
+    if (leaf == 0) return 0;
+    atomic.store<u32>(entry, <u32>leaf);
+  }
+  return leaf + ((<usize>(id & (IDS_PAGE - 1))) << 2);
+}
+
+/** Slot + 1 of an id, 0 when absent. */
+export function slotOf(id: u32): u32 {
+  const word = idWord(id, false);
+  return word == 0 ? 0 : atomic.load<u32>(word);
+}

@@ -1,0 +1,202 @@
+// The walk through the graph: best first over a pool of estimates. A node is marked when it is expanded, so it may stand
+// in the pool more than once, with different estimates; expanded nodes are offered to the results with their code distance.
+import { codeDistance } from './code';
+import {
+  E_PARTS, EDGES, ENTRY_BLOCKS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_NEIGHBOUR,
+  L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT,
+  L_RESULT_LIMIT, L_SEEN, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, N_FLAGS, N_ID, N_NEXT, N_USED, NODE_DELETED,
+  STARTS, TOUCHED_MAX, H_CAPACITY,
+} from './layout';
+import { nodeAt } from './memory';
+import { distanceOf, insertKey, keyOf } from './pool';
+import { scanEdges } from './scan';
+
+/** Marks `slot` as seen by this walk; false when it was already. */
+// @ts-ignore: decorator
+@inline
+function markSeen(lane: usize, slot: u32): bool {
+  const at = <usize>load<u32>(lane, L_SEEN) + ((<usize>(slot >> 5)) << 2);
+  const word = load<u32>(at);
+  const bit: u32 = 1 << (slot & 31);
+  if (word & bit) return false;
+  store<u32>(at, word | bit);
+  if (word == 0) {
+    const count = load<u32>(lane, L_TOUCHED_COUNT);
+    if (count < TOUCHED_MAX) store<u32>(<usize>load<u32>(lane, L_TOUCHED) + ((<usize>count) << 2), <u32>at);
+    store<u32>(lane, count + 1, L_TOUCHED_COUNT);
+  }
+  return true;
+}
+
+// @ts-ignore: decorator
+@inline
+function isSeen(lane: usize, slot: u32): bool {
+  return (load<u32>(<usize>load<u32>(lane, L_SEEN) + ((<usize>(slot >> 5)) << 2)) & (1 << (slot & 31))) != 0;
+}
+
+function clearSeen(lane: usize): void {
+  const count = load<u32>(lane, L_TOUCHED_COUNT);
+  store<u32>(lane, 0, L_TOUCHED_COUNT);
+  if (count > TOUCHED_MAX) {
+    memory.fill(<usize>load<u32>(lane, L_SEEN), 0, <usize>(load<u32>(0, H_CAPACITY) + 63) >> 3);
+    return;
+  }
+  const touched = <usize>load<u32>(lane, L_TOUCHED);
+  for (let i: usize = 0; i < <usize>count; i++) store<u32>(<usize>load<u32>(touched + (i << 2)), 0);
+}
+
+/** Whether an element id passes the lane's filter. */
+// @ts-ignore: decorator
+@inline
+export function isAllowed(lane: usize, id: u32): bool {
+  const words = load<u32>(lane, L_ALLOW_WORDS);
+  if (words == 0) return true;
+  const word = id >> 5;
+  if (word >= words) return false;
+  return (load<u32>(<usize>load<u32>(lane, L_ALLOW) + ((<usize>word) << 2)) & (1 << (id & 31))) != 0;
+}
+
+/** Whether `node` may itself be an answer. */
+// @ts-ignore: decorator
+@inline
+export function isAnswer(lane: usize, node: usize): bool {
+  return (load<u32>(node, N_FLAGS) & NODE_DELETED) == 0 && isAllowed(lane, load<u32>(node, N_ID));
+}
+
+/** Keeps `node` among the results when it, or an equal vector beside it, may be an answer. */
+// @ts-ignore: decorator
+@inline
+export function offerResult(lane: usize, node: usize, slot: u32, distance: f32): void {
+  const key = keyOf(distance, slot);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  const limit = load<i32>(lane, L_RESULT_LIMIT);
+  if (count == limit && key >= load<u64>(results + ((<usize>(limit - 1)) << 3))) return;
+  if (load<u32>(lane, L_KEEP_ALL) == 0 && !isAnswer(lane, node) && load<u32>(node, N_NEXT) == 0) return;
+  insertKey(results, count, limit, key);
+  if (count < limit) store<i32>(lane, count + 1, L_RESULT_COUNT);
+}
+
+/** Walks with a pool of `ef`, keeping the best `want` results. The lane's vector must be coded and its table built. */
+export function walk(lane: usize, ef: i32, want: i32): void {
+  store<i32>(lane, 0, L_RESULT_COUNT);
+  store<i32>(lane, want, L_RESULT_LIMIT);
+  store<i32>(lane, 0, L_POOL_COUNT);
+  pickStarts(lane, ef < STARTS ? STARTS : ef);
+  if (load<u32>(0, H_EDGE_CODES) != 0) walkCodes(lane, ef);
+  else walkNodes(lane, ef);
+  clearSeen(lane);
+}
+
+/** Fills the pool with the best few of the sampled entry nodes. */
+function pickStarts(lane: usize, ef: i32): void {
+  const pool = <usize>load<u32>(lane, L_POOL);
+  const blocks = min((load<u32>(0, H_ENTRY_SEEN) + EDGES - 1) / EDGES, ENTRY_BLOCKS);
+  const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
+  const neighbours = <usize>load<u32>(0, H_EDGE_CODE_BYTES) + 256;
+  const estimates = <usize>load<u32>(lane, L_ESTIMATES);
+  const limit = ef < STARTS ? ef : STARTS;
+  let block = <usize>load<u32>(0, H_ENTRY);
+  let count = 0;
+  let worst: f32 = Infinity;
+  for (let i: u32 = 0; i < blocks; i++) {
+    let mask = scanEdges(lane, block + E_PARTS, load<f32>(lane, L_LENGTH), worst);
+    while (mask != 0) {
+      const e = <usize>ctz(mask) << 2;
+      mask &= mask - 1;
+      const estimate = load<f32>(estimates + e);
+      if (estimate >= worst) continue;
+      insertKey(pool, count, limit, keyOf(estimate, load<u32>(block + E_PARTS + neighbours + e) << 1));
+      if (count < limit) count++;
+      if (count == limit) worst = distanceOf(load<u64>(pool + ((<usize>(limit - 1)) << 3)));
+    }
+    block += bytes;
+  }
+  store<i32>(lane, count, L_POOL_COUNT);
+}
+
+function walkCodes(lane: usize, ef: i32): void {
+  const pool = <usize>load<u32>(lane, L_POOL);
+  const estimates = <usize>load<u32>(lane, L_ESTIMATES);
+  const codes = <usize>load<u32>(0, H_EDGE_CODES);
+  const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
+  let count = load<i32>(lane, L_POOL_COUNT);
+  let cursor = 0;
+  let visited = 0;
+  let worst: f32 = count < ef ? Infinity : distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
+  while (cursor < count) {
+    const at = pool + ((<usize>cursor) << 3);
+    const key = load<u64>(at);
+    cursor++;
+    if (key & 1) continue;
+    store<u64>(at, key | 1);
+    const slot = (<u32>key) >> 1;
+    if (!markSeen(lane, slot)) continue;
+    visited++;
+    const node = nodeAt(slot);
+    const distance = codeDistance(lane, node);
+    offerResult(lane, node, slot, distance);
+    let mask = scanEdges(lane, node + codes, distance, worst);
+    while (mask != 0) {
+      const e = <usize>ctz(mask) << 2;
+      mask &= mask - 1;
+      const estimate = load<f32>(estimates + e);
+      if (estimate >= worst) continue;
+      const neighbour = load<u32>(node + neighbours + e);
+      if (isSeen(lane, neighbour)) continue;
+      const place = insertKey(pool, count, ef, keyOf(estimate, neighbour << 1));
+      if (place < cursor) cursor = place;
+      if (count < ef) count++;
+      if (count == ef) worst = distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
+    }
+  }
+  store<i32>(lane, count, L_POOL_COUNT);
+  store<i32>(lane, visited, L_VISITED);
+}
+
+/** The walk of layouts without edge codes: every neighbour is judged by its own code. */
+function walkNodes(lane: usize, ef: i32): void {
+  const pool = <usize>load<u32>(lane, L_POOL);
+  const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
+  const starts = load<i32>(lane, L_POOL_COUNT);
+  let count = 0;
+  let visited = 0;
+  // Estimates of the starts become code distances; the array is read ahead of what is written.
+  for (let i = 0; i < starts; i++) {
+    const slot = (<u32>load<u64>(pool + ((<usize>i) << 3))) >> 1;
+    if (!markSeen(lane, slot)) continue;
+    const node = nodeAt(slot);
+    const distance = codeDistance(lane, node);
+    offerResult(lane, node, slot, distance);
+    insertKey(pool, count, count + 1, keyOf(distance, slot << 1));
+    count++;
+  }
+  let worst: f32 = Infinity;
+  let cursor = 0;
+  while (cursor < count) {
+    const at = pool + ((<usize>cursor) << 3);
+    const key = load<u64>(at);
+    cursor++;
+    if (key & 1) continue;
+    store<u64>(at, key | 1);
+    visited++;
+    const owner = nodeAt((<u32>key) >> 1);
+    let mask = load<u32>(owner, N_USED);
+    while (mask != 0) {
+      const e = <usize>ctz(mask) << 2;
+      mask &= mask - 1;
+      const slot = load<u32>(owner + neighbours + e);
+      if (!markSeen(lane, slot)) continue;
+      const node = nodeAt(slot);
+      const distance = codeDistance(lane, node);
+      offerResult(lane, node, slot, distance);
+      if (distance >= worst) continue;
+      const place = insertKey(pool, count, ef, keyOf(distance, slot << 1));
+      if (place < cursor) cursor = place;
+      if (count < ef) count++;
+      if (count >= ef) worst = distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
+    }
+  }
+  store<i32>(lane, count, L_POOL_COUNT);
+  store<i32>(lane, visited, L_VISITED);
+}
