@@ -93,13 +93,10 @@ export const H_ENTRY_SEEN = 116;
 /** Graph parameters: hard edges of a new node, beam of an insertion. */
 export const H_HARD = 120;
 export const H_BEAM = 124;
-export const H_LANES = 128;
 export const H_LANE_BYTES = 132;
 /** Heads of the chain of zero vectors and of free slots, slot + 1. */
 export const H_ZEROS = 136;
 export const H_FREE = 140;
-/** Next slot to link; slots below are linked. Before the graph is complete searches scan. */
-export const H_LINKED = 144;
 /** Greatest squared norm known when the graph was begun (dot). */
 export const H_LIFT_SQUARE = 148;
 /** Which code range new codes use, 0 or 1. */
@@ -115,17 +112,20 @@ export const RANGE_BYTES = 16;
 /** Coordinates clipped and encoded since the range was set. */
 export const H_CLIPPED = 192;
 export const H_ENCODED = 196;
-/** Bulk build: next index, end, done, over the slot list at H_BULK_LIST. */
+/** Bulk build: next row, end, rows done, over the rows at H_BULK_ROWS (slot u32, then P floats each). */
 export const H_BULK_NEXT = 200;
 export const H_BULK_END = 204;
 export const H_BULK_DONE = 208;
-export const H_BULK_LIST = 212;
-/** Power of two applied to vectors of metric l2 (f64), so that squares stay finite. */
+export const H_BULK_ROWS = 212;
+/** Power of two applied to vectors of metrics l2 and dot (f64), so that squares stay finite. */
 export const H_INPUT_SCALE = 216;
 /** Staged exact vectors of a layout without vectors. */
 export const H_STAGED = 224;
 export const H_EDGE_CODE_BYTES = 228;
-/** Lane addresses, u32 x LANES_MAX, with the lowest bit set while a thread owns the lane. */
+export const H_STAGED_ROWS = 232;
+export const H_ZERO_LOCK = 240;
+export const H_LANE_LOCK = 244;
+/** Lane addresses, u32 x LANES_MAX; the lowest bit is set while a thread owns the lane. */
 export const H_LANE_TABLE = 1024;
 
 export const N_LOCK = 0;
@@ -146,8 +146,8 @@ export const N_PREVIOUS = 36;
 export const N_DEGREE = 40;
 export const N_CODE = 64;
 
-/** Block of the entry table: used mask in the first word, then the same parts as a node. */
-export const E_USED = 0;
+/** Block of the entry table: a lock in the first word, then the same parts as a node. */
+export const E_LOCK = 0;
 export const E_PARTS = 64;
 
 export const L_QUERY = 0;
@@ -196,13 +196,15 @@ export const L_KEEP_ALL = 116;
 export const L_LIFT = 120;
 /** Factor of the query before it is coded (dot), f32. */
 export const L_FACTOR = 128;
-/** Scratch: two vectors of P floats; 64 u64 of candidates. */
-export const L_SCRATCH = 132;
-export const L_SCRATCH2 = 136;
+/** Scratch of a selection: keys of kept, then of rejected candidates. */
+export const L_KEPT = 132;
+export const L_REJECTED = 136;
 /** Answers of the last search. */
 export const L_ANSWERS = 140;
 export const LANE_HEADER = 192;
 export const TOUCHED_MAX = 16384;
+/** Rows of a bulk build that are handed out at a time. */
+export const BULK_ROWS = 512;
 
 /** Id map: three levels of 10, 11 and 11 bits. */
 export const IDS_TOP = 1024;

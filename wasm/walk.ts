@@ -81,21 +81,20 @@ export function offerResult(lane: usize, node: usize, slot: u32, distance: f32):
 export function walk(lane: usize, ef: i32, want: i32): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);
-  store<i32>(lane, 0, L_POOL_COUNT);
-  pickStarts(lane, ef < STARTS ? STARTS : ef);
+  if (ef < STARTS) ef = STARTS;
+  pickStarts(lane);
   if (load<u32>(0, H_EDGE_CODES) != 0) walkCodes(lane, ef);
   else walkNodes(lane, ef);
   clearSeen(lane);
 }
 
 /** Fills the pool with the best few of the sampled entry nodes. */
-function pickStarts(lane: usize, ef: i32): void {
+function pickStarts(lane: usize): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const blocks = min((load<u32>(0, H_ENTRY_SEEN) + EDGES - 1) / EDGES, ENTRY_BLOCKS);
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
   const neighbours = <usize>load<u32>(0, H_EDGE_CODE_BYTES) + 256;
   const estimates = <usize>load<u32>(lane, L_ESTIMATES);
-  const limit = ef < STARTS ? ef : STARTS;
   let block = <usize>load<u32>(0, H_ENTRY);
   let count = 0;
   let worst: f32 = Infinity;
@@ -106,9 +105,9 @@ function pickStarts(lane: usize, ef: i32): void {
       mask &= mask - 1;
       const estimate = load<f32>(estimates + e);
       if (estimate >= worst) continue;
-      insertKey(pool, count, limit, keyOf(estimate, load<u32>(block + E_PARTS + neighbours + e) << 1));
-      if (count < limit) count++;
-      if (count == limit) worst = distanceOf(load<u64>(pool + ((<usize>(limit - 1)) << 3)));
+      insertKey(pool, count, STARTS, keyOf(estimate, load<u32>(block + E_PARTS + neighbours + e) << 1));
+      if (count < STARTS) count++;
+      if (count == STARTS) worst = distanceOf(load<u64>(pool, (STARTS - 1) << 3));
     }
     block += bytes;
   }
@@ -123,7 +122,8 @@ function walkCodes(lane: usize, ef: i32): void {
   let count = load<i32>(lane, L_POOL_COUNT);
   let cursor = 0;
   let visited = 0;
-  let worst: f32 = count < ef ? Infinity : distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
+  let worst: f32 = Infinity;
+  if (count == ef) worst = distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
   while (cursor < count) {
     const at = pool + ((<usize>cursor) << 3);
     const key = load<u64>(at);

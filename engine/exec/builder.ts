@@ -1,17 +1,18 @@
 // What the families of expressions and operators see of the builder: how to compile a part of theirs. It keeps the
 // families independent of each other; build.ts ties them together.
+import { assert } from '../base/assert.js';
 import type { ElementKind } from '../base/schema.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Catalog, Label } from '../storage/store.js';
 import type { Flow } from './flow.js';
 import type { Frame } from './frame.js';
 import type { MemberReader } from './member.js';
+import type { PrintStyle } from './print.js';
 import type { Evaluate, Print, Value } from './value.js';
 
 export interface Builder {
   readonly catalog: Catalog;
-  /** Vector hits show their distance as `score`. */
-  readonly compat: boolean;
+  readonly style: PrintStyle;
   value(expression: Expression): Evaluate;
   print(expression: Expression): Print;
   flow(pipeline: Pipeline): Flow;
@@ -25,6 +26,13 @@ export type SomeOf = (frame: Frame, visit: (item: Value) => boolean) => boolean;
 /** The stored label of a type, or undefined when the schema has lost it (a session may outlive a type). */
 export function labelOf(builder: Builder, kind: ElementKind, name: string): Label | undefined {
   return builder.catalog.find(kind, name);
+}
+
+/** The label of a type that a compiled query names; it is declared, or the query would not have been loaded. */
+export function declared(builder: Builder, kind: ElementKind, name: string): Label {
+  const label = builder.catalog.find(kind, name);
+  assert(label, `${kind} type ${name} is declared`);
+  return label;
 }
 
 /** Ids of the named edge types, all of them when none is named. */

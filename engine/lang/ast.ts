@@ -86,6 +86,8 @@ export interface QueryDeclaration {
   statements: Statement[];
   /** Absent without `RETURN`. */
   returns?: Expr[];
+  /** Parts of it could not be read, so that what is missing means nothing. */
+  faulty: boolean;
 }
 
 export interface Macro {

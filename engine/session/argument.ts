@@ -15,6 +15,9 @@ export interface Arguments {
   readonly path: string;
 }
 
+/** Where tools look for their arguments first. */
+export const dataPath = '/data';
+
 export function find({ places }: Arguments, name: string): JsonView | undefined {
   for (const place of places) {
     const view = place.member(name);
@@ -23,7 +26,17 @@ export function find({ places }: Arguments, name: string): JsonView | undefined 
   return undefined;
 }
 
-export function wrongKind(param: string, type: string, view: JsonView, got = describe(view)): never {
+/** Arguments that stand in one object. */
+export function inside(owner: string, view: JsonView): Arguments {
+  return { owner, places: [view], path: view.path };
+}
+
+export function wrongKind(
+  param: string,
+  type: string,
+  view: JsonView,
+  got = describe(view),
+): never {
   fail('PARAM_TYPE', { param, type, got }, { path: view.path });
 }
 

@@ -11,6 +11,7 @@ import type { Expression, SessionTest } from '../plan/expression.js';
 import type { Step } from '../plan/step.js';
 import {
   type Arguments,
+  inside,
   missing,
   optional,
   requiredText,
@@ -51,11 +52,7 @@ class FilterCompiler {
   ) {}
 
   /** The layers named `filter` and `filters` in each of the places. */
-  layers(
-    places: readonly JsonView[],
-    slot: number,
-    depth: number,
-  ): Expression | undefined {
+  layers(places: readonly JsonView[], slot: number, depth: number): Expression | undefined {
     const found: (Expression | undefined)[] = [];
     for (const place of places) {
       for (const name of placements) {
@@ -176,13 +173,6 @@ function operatorOf(view: JsonView | undefined): SessionTest['operator'] {
   if (view.kind === 'string' && operators.has(text)) return text as SessionTest['operator'];
   fail('UNKNOWN_OPERATOR', { operator: excerpt(text) }, { path: view.path });
 }
-
-/** Arguments that stand in one object. */
-const inside = (owner: string, view: JsonView): Arguments => ({
-  owner,
-  places: [view],
-  path: view.path,
-});
 
 const elementsOf = (view: JsonView): JsonView[] =>
   Array.from({ length: view.length }, (_, i) => view.at(i));

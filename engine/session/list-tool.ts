@@ -5,11 +5,12 @@ import type { JsonView } from '../json/view.js';
 import type { Step } from '../plan/step.js';
 import {
   type Arguments,
+  dataPath,
   find,
   flag,
   integerOf,
-  missing,
   optional,
+  required,
   requiredText,
   textOf,
   wrongKind,
@@ -21,7 +22,7 @@ import { type Meaning, meaningOf, type Vocabulary } from './vocabulary.js';
 import { includeData, type Tool } from './work.js';
 
 /** The items at positions of `range`; drops the traversal unless told otherwise. */
-export const collect: Tool = (args, traversal) => {
+export const collect: Tool = (args, { traversal }) => {
   const { start, end } = rangeOf(args, lengthOf(traversal));
   const after = flag(args, 'drop', true) ? 'blank' : 'keep';
   const data = includeData(args);
@@ -49,12 +50,16 @@ function rangeOf(args: Arguments, length: number): { start: number; end: number 
 }
 
 /** Orders by one or several keys; the ordered list becomes the traversal. */
-export const orderBy: Tool = (args, traversal, { vocabulary }) => {
-  const names = namesOf(args, 'data');
+export const orderBy: Tool = (args, caller, { vocabulary }) => {
+  const names = namesOf(args);
   const keys = names.map(({ name, path }) => {
     if (isListed(meaningOf(vocabulary, name, path))) {
       const got = `the list \`${name}\``;
-      fail('PARAM_VALUE', { param: 'properties', allowed: 'single-valued properties', got }, { path });
+      fail(
+        'PARAM_VALUE',
+        { param: 'properties', allowed: 'single-valued properties', got },
+        { path },
+      );
     }
     return propertyOf(name);
   });
@@ -65,7 +70,7 @@ export const orderBy: Tool = (args, traversal, { vocabulary }) => {
     fail('PARAM_VALUE', { param: 'order', allowed: '"asc" or "desc"', got }, { path });
   }
   const step: Step = { kind: 'order', slot: 0, keys, descending: order === 'desc' };
-  return overItems(args, traversal, [step], 1);
+  return overItems(args, caller, [step], 1);
 };
 
 /** Whether every type that has the property declares it as a list. */
@@ -75,7 +80,7 @@ function isListed({ declared, attribute }: Meaning): boolean {
 
 /** Groups by the values of some properties: counts, or counts with the items. */
 export function groupTool(tool: 'group_by' | 'aggregate_by'): Tool {
-  return (args, traversal, { vocabulary, limits }) => {
+  return (args, { traversal }, { vocabulary, limits }) => {
     const keys = groupKeys(args, tool, vocabulary, limits.group_properties);
     const after = flag(args, 'drop', false) ? 'blank' : 'keep';
     const data = includeData(args);
@@ -89,10 +94,9 @@ export function groupTool(tool: 'group_by' | 'aggregate_by'): Tool {
 }
 
 function groupKeys(args: Arguments, tool: string, vocabulary: Vocabulary, max: number) {
-  const names = namesOf(args, 'top');
+  const names = namesOf({ ...args, path: args.path === dataPath ? '' : args.path });
   const { path } = find(args, 'properties')!;
-  if (names.length > max)
-    refuse(`at most ${max} names`, `${names.length}`, path);
+  if (names.length > max) refuse(`at most ${max} names`, `${names.length}`, path);
   if (new Set(names.map(({ name }) => name)).size < names.length)
     refuse('distinct names', 'one of them twice', path);
   if (tool === 'group_by' && names.some(({ name }) => name === 'count'))
@@ -104,9 +108,8 @@ function groupKeys(args: Arguments, tool: string, vocabulary: Vocabulary, max: n
 }
 
 /** The names in `properties`: one string, or an array of at least one. */
-function namesOf(args: Arguments, place: 'top' | 'data'): { name: string; path: string }[] {
-  const home = place === 'top' ? { ...args, path: '' } : args;
-  const view = find(args, 'properties') ?? missing(home, 'properties', '[String]');
+function namesOf(args: Arguments): { name: string; path: string }[] {
+  const view = required(args, 'properties', '[String]');
   if (view.kind !== 'array') return [nameAt(view)];
   if (view.length === 0) refuse('at least one name', 'none', view.path);
   return Array.from({ length: view.length }, (_, i) => nameAt(view.at(i)));

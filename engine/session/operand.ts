@@ -114,5 +114,9 @@ export function casesOf(
 function misfit(view: JsonView, types: readonly ScalarName[]): never {
   const isPlain = view.kind === 'string' || view.kind === 'number';
   const got = isPlain ? quote(view) : describe(view);
-  fail('PARAM_TYPE', { param: 'value', type: types.join(' or ') || 'unset', got }, { path: view.path });
+  fail(
+    'PARAM_TYPE',
+    { param: 'value', type: types.join(' or ') || 'unset', got },
+    { path: view.path },
+  );
 }

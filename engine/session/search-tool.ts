@@ -7,14 +7,7 @@ import type { TypeRef } from '../base/schema.js';
 import type { CostClass, Output } from '../plan/plan.js';
 import type { Expression } from '../plan/expression.js';
 import type { Source, Step } from '../plan/step.js';
-import {
-  type Arguments,
-  countOf,
-  numberOf,
-  optional,
-  required,
-  requiredText,
-} from './argument.js';
+import { type Arguments, countOf, numberOf, optional, required, requiredText } from './argument.js';
 import { lengthOf } from './session.js';
 import {
   costOf,
@@ -31,7 +24,7 @@ const textSearchResults = 5;
 const scoreMinDefault = 0;
 
 /** Blank: among all vectors of the dimension. Built: exactly, among the vectors of the traversal. */
-export const searchVector: Tool = (args, traversal, { limits }) => {
+export const searchVector: Tool = (args, { traversal }, { limits }) => {
   const vector = vectorOf(args, limits);
   const k = requiredCount(args, 'k', limits);
   const query = { vector: vectorArgument, k: literal(k), scoreMin: scoreMinOf(args) };
@@ -53,7 +46,7 @@ export const searchVectorText: Tool = (args, _, { vocabulary, limits }) => {
   const query = { vector: vectorArgument, k: literal(k), scoreMin: scoreMinOf(args) };
   const plan = searchPlan(args, { kind: 'searchVector', type, ...query }, [], 'B');
   checkText(text, textPath, limits);
-  if (!/[\p{L}\p{N}]/u.test(text)) return { kind: 'answer', body: '[]', after: 'empty' };
+  if (!/[\p{L}\p{N}]/u.test(text)) return { kind: 'answer', body: '[]', after: 'replace' };
   return { kind: 'run', plan, args: [], embed: { text, type }, after: 'replace' };
 };
 
@@ -78,8 +71,7 @@ export const searchKeyword: Tool = (args, _, { vocabulary, limits, textEnabled }
 function searchPlan(args: Arguments, source: Source, steps: Step[], cost: CostClass) {
   const value = pipeline(source, steps);
   const output: Output = { kind: 'items', value, answer: 'all', data: includeData(args) };
-  const plan = sessionPlan(args.owner, output, cost);
-  return plan;
+  return sessionPlan(args.owner, output, cost);
 }
 
 function vectorOf(args: Arguments, limits: Limits): Float64Array {

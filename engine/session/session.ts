@@ -23,9 +23,9 @@ export function built(items: Items): Traversal {
   return { items, cursor: 0 };
 }
 
-/** The traversal after `next` has read up to `cursor`. */
+/** The traversal after `next` has read up to `cursor`, at most to the end. */
 export function advanced(traversal: Traversal, cursor: number): Traversal {
-  return { items: traversal.items, cursor };
+  return { items: traversal.items, cursor: Math.min(cursor, lengthOf(traversal)) };
 }
 
 export function lengthOf(traversal: Traversal): number {
@@ -36,4 +36,13 @@ export function lengthOf(traversal: Traversal): number {
 export function bytesOf(traversal: Traversal): number {
   const { items } = traversal;
   return items === undefined ? 0 : items.ids.byteLength + (items.scores?.byteLength ?? 0);
+}
+
+/** A copy of at most `count` items from position `start` on. */
+export function windowOf({ items }: Traversal, start: number, count: number): Items {
+  if (items === undefined) return noItems;
+  const { ids, scores } = items;
+  const end = start + count;
+  const part = { ids: ids.slice(start, end) };
+  return scores === undefined ? part : { ...part, scores: scores.slice(2 * start, 2 * end) };
 }

@@ -48,7 +48,8 @@ function edgeAndKindOf(
 ): { edge: string; reach: Reach | undefined } {
   const label = wordOf(args, 'edge_label');
   const type = wordOf(args, 'edge_type');
-  const isEdge = (word: string | undefined): word is string => word !== undefined && edges.has(word);
+  const isEdge = (word: string | undefined): word is string =>
+    word !== undefined && edges.has(word);
   const isKind = (word: string | undefined) => word === undefined || kindOf(word) !== undefined;
   if (isEdge(label) && isKind(type)) return { edge: label, reach: kindOf(type) };
   if (isEdge(type) && isKind(label)) return { edge: type, reach: kindOf(label) };

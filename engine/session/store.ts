@@ -6,7 +6,17 @@
 import { printUuid } from '../base/id.js';
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
-import { blank, built, bytesOf, type Items, type Traversal } from './session.js';
+import {
+  advanced,
+  blank,
+  built,
+  bytesOf,
+  type Items,
+  lengthOf,
+  noItems,
+  type Traversal,
+} from './session.js';
+import type { After } from './work.js';
 
 /** Idle time after which a session may make room for another. */
 const evictableMs = 300_000;
@@ -88,8 +98,9 @@ export class SessionStore {
     return true;
   }
 
-  /** Queues a call behind the running one; SESSION_BUSY when too many wait. Answers how to take it out again. */
-  wait(session: Session, start: () => void): () => void {
+  /** Queues a call behind the running one; SESSION_BUSY when too many wait. Answers a function that takes
+   *  it out again, and tells whether it still waited. */
+  wait(session: Session, start: () => void): () => boolean {
     const waiting = (session.waiting ??= []);
     if (waiting.length >= this.limits.session_queue)
       fail('SESSION_BUSY', { count: waiting.length });
@@ -97,6 +108,7 @@ export class SessionStore {
     return () => {
       const place = waiting.indexOf(start);
       if (place >= 0) waiting.splice(place, 1);
+      return place >= 0;
     };
   }
 
@@ -112,21 +124,25 @@ export class SessionStore {
     }
   }
 
-  /** Gives the session new items; fails without a change when they are too many for it or for all. */
-  adopt(session: Session, items: Items): void {
-    const max = this.limits.session_items;
-    if (items.ids.length > max) fail('RESULT_TOO_LARGE', { max, unit: 'session items' });
-    this.put(session, built(items));
+  /** Applies what a call that succeeded does to its session; fails without a change when the items are too many. */
+  settle(session: Session, after: After, items: Items = noItems): void {
+    if (after !== 'keep') this.#put(session, after === 'blank' ? blank : built(items));
   }
 
-  /** Moves the session to `traversal`; fails without a change when the memory of all sessions is used up. */
-  put(session: Session, traversal: Traversal): void {
-    if (session.live) {
-      const growth = bytesOf(traversal) - bytesOf(session.traversal);
-      if (growth > 0 && this.#bytes + growth > this.limits.session_memory)
-        fail('OVERLOADED', { queue: 'The memory for sessions' });
-      this.#bytes += growth;
-    }
+  /** Moves the cursor. */
+  advance(session: Session, cursor: number): void {
+    session.traversal = advanced(session.traversal, cursor);
+  }
+
+  #put(session: Session, traversal: Traversal): void {
+    const max = this.limits.session_items;
+    if (lengthOf(traversal) > max) fail('RESULT_TOO_LARGE', { max, unit: 'session items' });
+    // The owner of a session that ended meanwhile still gets the answer.
+    if (!session.live) return;
+    const growth = bytesOf(traversal) - bytesOf(session.traversal);
+    if (growth > 0 && this.#bytes + growth > this.limits.session_memory)
+      fail('OVERLOADED', { queue: 'The memory for sessions' });
+    this.#bytes += growth;
     session.traversal = traversal;
   }
 

@@ -26,6 +26,7 @@ export const callableTools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
 export const sessionTools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
   ['next', (args) => ({ kind: 'next', data: includeData(args) })],
   ['collect', collect],
+  ['reset', (_, { id }) => ({ kind: 'answer', body: JSON.stringify(id), after: 'blank' })],
   ['schema_resource', schemaResource],
   ...callableTools,
 ]);

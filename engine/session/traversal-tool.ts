@@ -3,11 +3,11 @@ import type { Plan } from '../plan/plan.js';
 import type { Source, Step } from '../plan/step.js';
 import { type Arguments, requiredText } from './argument.js';
 import { filterOf } from './filter.js';
-import { lengthOf, type Traversal } from './session.js';
+import { lengthOf } from './session.js';
 import { costOf, itemsSource, pipeline, sessionPlan } from './session-plan.js';
 import { stepOf, type StepTool } from './step-tool.js';
 import { unknownType } from './vocabulary.js';
-import { includeData, type Tool, type Work } from './work.js';
+import { type Caller, includeData, type Tool, type Work } from './work.js';
 
 /** Label scans are of unknown length. */
 const scanRows = 1_000;
@@ -24,22 +24,22 @@ export function fromType(kind: 'node' | 'edge'): Tool {
 }
 
 export function stepTool(tool: StepTool): Tool {
-  return (args, traversal, { vocabulary }) =>
-    overItems(args, traversal, [stepOf(tool, args, vocabulary)]);
+  return (args, caller, { vocabulary }) =>
+    overItems(args, caller, [stepOf(tool, args, vocabulary)]);
 }
 
 /** Keeps the items that pass every filter layer of the call. */
-export const filterItems: Tool = (args, traversal, { vocabulary, limits }) => {
+export const filterItems: Tool = (args, caller, { vocabulary, limits }) => {
   const { condition, slotCount } = filterOf(args.places, vocabulary, limits);
   const steps: Step[] =
     condition === undefined ? [] : [{ kind: 'where', condition: { slot: 0, value: condition } }];
-  return overItems(args, traversal, steps, slotCount);
+  return overItems(args, caller, steps, slotCount);
 };
 
 /** The first item after `steps` over the whole traversal; a blank session answers null and stays blank. */
 export function overItems(
   args: Arguments,
-  traversal: Traversal,
+  { traversal }: Caller,
   steps: Step[],
   slotCount = 0,
 ): Work {

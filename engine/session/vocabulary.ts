@@ -50,7 +50,8 @@ export function vocabularyOf(schema: Schema): Vocabulary {
   };
   for (const type of [...schema.nodes, ...schema.edges, ...schema.vectors]) {
     const ref: TypeRef = { kind: type.kind, name: type.name };
-    for (const { name, type: of } of type.properties) meaning(name).declared.push({ type: ref, of });
+    for (const { name, type: of } of type.properties)
+      meaning(name).declared.push({ type: ref, of });
     for (const [name, of] of implicitOf(type.kind)) meaning(name).declared.push({ type: ref, of });
   }
   for (const [name] of implicitOf('edge')) meaning(name);

@@ -8,8 +8,8 @@ import { type Arguments, flag } from './argument.js';
 import type { Traversal } from './session.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** What becomes of the traversal when the work has succeeded. */
-export type After = 'keep' | 'blank' | 'empty' | 'replace';
+/** What becomes of the traversal when the work has succeeded. `replace`: the items that the plan kept, none without one. */
+export type After = 'keep' | 'blank' | 'replace';
 
 export type Work =
   /** The reply is known. */
@@ -35,7 +35,13 @@ export interface Toolbox {
   schemaFormat: 'object' | 'string';
 }
 
-export type Tool = (args: Arguments, traversal: Traversal, toolbox: Toolbox) => Work;
+/** What a tool sees of the session that calls it. */
+export interface Caller {
+  readonly id: string;
+  readonly traversal: Traversal;
+}
+
+export type Tool = (args: Arguments, caller: Caller, toolbox: Toolbox) => Work;
 
 /** Whether items are answered with their vector `data`. */
 export function includeData(args: Arguments): boolean {

@@ -29,7 +29,6 @@ interface RawDatabase {
   removeSync(key: unknown): boolean;
   getRange(options: object): Iterable<{ key: unknown; value: Uint8Array }>;
   getKeys(options: object): Iterable<unknown>;
-  clearSync(): void;
 }
 
 /** Values on their way to lmdb; it copies them before `put` returns. */
@@ -92,11 +91,6 @@ export class Table<K> {
     return this.#raw.removeSync(key);
   }
 
-  /** Removes everything. */
-  clear(): void {
-    for (const key of [...(this.#raw.getKeys({ start: undefined }) as Iterable<K>)]) this.remove(key);
-  }
-
   /** Keys of a span in order. The cursor is closed before this returns. */
   keys(span: Span<K>): K[] {
     return Array.from(this.#raw.getKeys({ ...span })) as K[];
@@ -109,14 +103,6 @@ export class Table<K> {
       found.push({ key: key as K, value: this.#opened(key as K, value) });
     }
     return found;
-  }
-
-  /** The last key below `end`. */
-  lastKey(start: K, end: K): K | undefined {
-    for (const key of this.#raw.getKeys({ start: end, end: start, reverse: true, limit: 1 })) {
-      return key as K;
-    }
-    return undefined;
   }
 
   #opened(key: K, value: Uint8Array): Uint8Array {

@@ -88,9 +88,8 @@ function itemEnd(bytes: Uint8Array, at: number): number {
   for (; ; at++) {
     const byte = bytes[at];
     if (byte === 34) {
-      do {
-        if (bytes[++at] === 92) at += 2;
-      } while (bytes[at] !== 34);
+      at++;
+      while (bytes[at] !== 34) at += bytes[at] === 92 ? 2 : 1;
     } else if (byte === 91) depth++;
     else if (byte === 93) {
       if (depth-- === 0) return at;

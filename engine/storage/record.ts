@@ -14,15 +14,12 @@
 //   24|64   4 S    end of the fragment in each slot, counted from the start of the record
 //     ...          fragments in slot order; an empty one means unset
 //
-// All numbers are little-endian. Invariant: a slot keeps its meaning for ever; slots beyond S are unset.
-import { ByteWriter } from '../base/bytes.js';
-import { fail } from '../base/errors.js';
-import type { Limits } from '../base/limits.js';
+// All numbers are little-endian. Written by record-writer.ts. Invariant: a slot keeps its meaning for ever; slots beyond S are unset.
 import type { ElementKind } from '../base/schema.js';
 import type { Scalar, ScalarList } from '../base/value.js';
-import { printValue, readFragment } from './fragment.js';
-import type { Label, PropertyValues, StoredProperty } from './store.js';
-import { getWord, putWord } from './word.js';
+import { readFragment } from './fragment.js';
+import type { StoredProperty } from './store.js';
+import { getWord } from './word.js';
 
 const kinds: readonly ElementKind[] = ['node', 'edge', 'vector'];
 const plainHead = 24;
@@ -41,7 +38,7 @@ export const toOf = (record: Uint8Array): number => getWord(record, 28);
 const headSize = (record: Uint8Array): number => (record[2] === 1 ? edgeHead : plainHead);
 const slotsOf = (record: Uint8Array): number => record[4]! | (record[5]! << 8);
 
-/** Bytes [start, end) of the fragment in a slot; start equals end when it is unset. */
+/** Bytes [start, end) of the fragment in a slot; start equals end when the property is unset. */
 export function fragmentOf(record: Uint8Array, slot: number): { start: number; end: number } {
   const slots = slotsOf(record);
   if (slot >= slots) return { start: 0, end: 0 };
@@ -57,13 +54,4 @@ export function decodeProperty(
 ): Scalar | ScalarList | null {
   const { start, end } = fragmentOf(record, property.slot);
   return start === end ? null : readFragment(record, start, end, property.type);
-}
-
-/** What a record says besides its properties. */
-export interface RecordHead {
-  label: number;
-  kind: ElementKind;
-  /** 16 bytes. */
-  uuid: Uint8Array;
-  ends?: { from: number; to: number; fromUuid: Uint8Array; toUuid: Uint8Array };
 }

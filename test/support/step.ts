@@ -4,7 +4,7 @@ import { checkAnswer } from './answer.js';
 import { atPointer, type Exact, type ExactObject, parseExact, plainOf, printExact } from './exact-json.js';
 import { Connection, ConnectionClosed, type Reply, type Request, requestBytes } from './http.js';
 import { difference, fillText, fillValue, type Names } from './match.js';
-import { type Server, writeProject } from './server.js';
+import { type Server, StartFailed, writeProject } from './server.js';
 
 interface Build {
   prefix?: string;
@@ -190,6 +190,22 @@ function expectOf(step: ExactObject, fallback: ExactObject | undefined): ExactOb
   return expect;
 }
 
+/** With `expect.exit` the start must be refused; the next restart then starts from there. */
+async function restart(server: Server, step: ExactObject, names: Names): Promise<void> {
+  const expect = plainOf(step.get('expect') ?? new Map()) as { exit?: number; mentions?: string[] };
+  if (server.child.exitCode === null) await server.stop();
+  try {
+    await server.start();
+  } catch (error) {
+    if (!(error instanceof StartFailed) || error.exit.code !== expect.exit) throw error;
+    for (const text of expect.mentions ?? [])
+      if (!error.output.includes(fillText(text, names)))
+        throw new Error(`no \`${text}\` in:\n${error.output}`);
+    return;
+  }
+  if (expect.exit !== undefined) throw new Error(`started, but exit ${expect.exit} was wanted`);
+}
+
 /** Throws an error that names the step, what was wrong, and the answer. */
 export async function runStep(
   server: Server,
@@ -203,7 +219,7 @@ export async function runStep(
     return;
   }
   if (step.get('restart') === true) {
-    await server.restart();
+    await restart(server, step, names);
     return;
   }
   const files = step.get('files');

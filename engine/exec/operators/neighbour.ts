@@ -1,7 +1,7 @@
 // Graph steps: Out and In, OutE and InE, FromN/FromV and ToN/ToV (helixql.md 3.6). They work on dense ids alone, so that
 // chains of them make no element objects. Results come per row, within a row by age of the edge.
 import type { Direction } from '../../plan/step.js';
-import { edgeEnd, recordLabelOf } from '../element.js';
+import { edgeEnd } from '../element.js';
 import type { Flow, IdFlow } from '../flow.js';
 import type { Frame } from '../frame.js';
 import { IdBuffer } from '../id-buffer.js';
@@ -97,8 +97,7 @@ export function edgeEnds(input: Flow, end: 'from' | 'to', label: number | undefi
       for (const ids of idsOf(input, frame)) {
         frame.tick(ids.length);
         for (let i = 0; i < ids.length; i++) {
-          if (label !== undefined && recordLabelOf(frame, new Element(ids[i]!)) !== label) continue;
-          const id = edgeEnd(frame, ids[i]!, end);
+          const id = edgeEnd(frame, ids[i]!, end, label);
           if (id !== 0) out.push(id);
         }
         if (out.length > 0) yield out.take();

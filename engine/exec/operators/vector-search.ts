@@ -4,7 +4,7 @@ import { fail } from '../../base/errors.js';
 import type { Label, VectorChange } from '../../storage/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
 import { readK, readNumber, readVector } from '../argument.js';
-import { recordLabelOf } from '../element.js';
+import { storedLabel } from '../element.js';
 import { asRows, type Flow, type IdFlow, type RowFlow } from '../flow.js';
 import type { Frame } from '../frame.js';
 import { IdBuffer } from '../id-buffer.js';
@@ -84,15 +84,9 @@ function pendingOf(frame: Frame, label: number): Set<number> {
   return ids;
 }
 
-/** Whether the view has a vector of this id and label. */
-function exists(frame: Frame, id: number, label: number): boolean {
-  return recordLabelOf(frame, new Element(id)) === label;
-}
-
 function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint32Array>): void {
   const metric = metricOf(frame, label.id);
   for (const batch of ids) {
-    frame.charge(0);
     for (let i = 0; i < batch.length; i++) hits.offer(batch[i]!, metric, frame.view.vector(batch[i]!));
   }
 }
@@ -116,7 +110,7 @@ function searchIndex(
   const { metric } = index.options;
   const pending = pendingOf(frame, label.id);
   for (const id of pending) {
-    if ((allow === undefined || isAllowed(allow, id)) && exists(frame, id, label.id))
+    if ((allow === undefined || isAllowed(allow, id)) && storedLabel(frame, id) === label.id)
       hits.offer(id, metric, frame.view.vector(id));
   }
   if (index.dimension !== query.vector.length) return;
@@ -129,7 +123,7 @@ function searchIndex(
       const id = found.ids[i]!;
       if (known.has(id)) continue;
       known.add(id);
-      if (pending.has(id) || !exists(frame, id, label.id)) continue;
+      if (pending.has(id) || storedLabel(frame, id) !== label.id) continue;
       live++;
       hits.offer(id, metric, frame.view.vector(id));
     }
@@ -228,7 +222,7 @@ export function searchWithin(input: Flow, labels: readonly Label[], search: Vect
 }
 
 function labelIdOf(frame: Frame, row: Value): number {
-  return row instanceof Element ? recordLabelOf(frame, row) : 0;
+  return row instanceof Element ? storedLabel(frame, row.id) : 0;
 }
 
 function rowsOf(search: (frame: Frame) => Element[]): RowFlow {

@@ -1,0 +1,67 @@
+// Reading elements: their record, id, label and ends; and finding the element that a value names.
+import { fail } from '../base/errors.js';
+import { parseUuid, printUuid } from '../base/id.js';
+import { Uuid } from '../base/value.js';
+import { fromOf, labelOf, toOf, uuidAt } from '../storage/record.js';
+import type { Frame } from './frame.js';
+import { Element, isListValue, type Value } from './value.js';
+
+/** The record as of the element's first reading; undefined when the element was gone by then. */
+export function recordOf(frame: Frame, element: Element): Uint8Array | undefined {
+  element.record ??= frame.view.record(element.id);
+  return element.record;
+}
+
+export function uuidOf(frame: Frame, element: Element): Uuid {
+  const record = recordOf(frame, element);
+  if (record === undefined) fail('NO_VALUE_FOUND', { what: 'a deleted element' });
+  return new Uuid(printUuid(record, uuidAt.own));
+}
+
+/** Label id of an element as it is stored now, 0 when it is gone; an image of it counts as little as a score. */
+export function storedLabel(frame: Frame, id: number): number {
+  const record = frame.view.recordShared(id);
+  return record === undefined ? 0 : labelOf(record);
+}
+
+/** Label id of an element, of its image if it has one; 0 when it is gone. */
+export function recordLabelOf(frame: Frame, element: Element): number {
+  const record = recordOf(frame, element);
+  return record === undefined ? 0 : labelOf(record);
+}
+
+/** Id of the source or target of an edge as it is stored now; 0 when the edge is gone. */
+export function edgeEnd(frame: Frame, id: number, end: 'from' | 'to', label?: number): number {
+  const record = frame.view.recordShared(id);
+  if (record === undefined || (label !== undefined && labelOf(record) !== label)) return 0;
+  return end === 'from' ? fromOf(record) : toOf(record);
+}
+
+/** How error messages name an element or id. */
+export function nameOf(frame: Frame, type: string, value: Value): string {
+  if (value instanceof Uuid) return `${type} ${value.text}`;
+  if (!(value instanceof Element)) return type;
+  const record = recordOf(frame, value);
+  return record === undefined ? type : `${type} ${printUuid(record, uuidAt.own)}`;
+}
+
+/**
+ * Dense id of the one existing element that an element or id names. 404 when it does not exist, when it is null or an
+ * empty list; 409 for several. `type` names what was wanted.
+ */
+export function resolveElement(frame: Frame, value: Value, type = 'an element'): number {
+  if (isListValue(value)) {
+    if (value.length > 1) fail('EXPECTED_ONE', { place: type, count: value.length });
+    return resolveElement(frame, value[0] ?? null, type);
+  }
+  const id = findElement(frame, value);
+  if (id === 0) fail('NO_VALUE_FOUND', { what: nameOf(frame, type, value) });
+  return id;
+}
+
+/** As `resolveElement` for one value, 0 when there is no such element. */
+export function findElement(frame: Frame, value: Value): number {
+  if (value instanceof Element) return storedLabel(frame, value.id) === 0 ? 0 : value.id;
+  const bytes = value instanceof Uuid ? parseUuid(value.text) : undefined;
+  return bytes === undefined ? 0 : frame.view.idOf(bytes);
+}

@@ -1,0 +1,236 @@
+// Changes of elements: creation with defaults, update, deletion with edges. Keeps the keyword documents of nodes and
+// vectors in step. Uniqueness and index entries are storage's; converting values and resolving ends is done here.
+import { fail } from '../base/errors.js';
+import type { Scalar, ScalarList } from '../base/value.js';
+import type { Assignment } from '../plan/expression.js';
+import { decodeProperty, kindOf, labelOf } from '../storage/record.js';
+import type { Label, StoredProperty } from '../storage/store.js';
+import type { Builder } from './builder.js';
+import { convert } from './convert.js';
+import { nameOf, resolveElement, storedLabel } from './element.js';
+import type { Frame } from './frame.js';
+import { Element, type Evaluate, type Value } from './value.js';
+
+type Values = Map<string, Scalar | ScalarList>;
+
+/** A compiled assignment; its property is looked up per label, for streams of several types. */
+export interface Assign {
+  property: string;
+  value: Evaluate;
+  unset: boolean;
+}
+
+export function buildAssignments(builder: Builder, set: readonly Assignment[]): Assign[] {
+  return set.map(({ property, value, unset }) => ({ property, value: builder.value(value), unset }));
+}
+
+function propertyOf(label: Label, name: string): StoredProperty | undefined {
+  return label.properties.find((property) => property.name === name);
+}
+
+/** Applies assignments to values: null is skipped, a literal NONE unsets. Names that were mentioned with an effect. */
+function assign(frame: Frame, label: Label, set: readonly Assign[], values: Values): Set<string> {
+  const touched = new Set<string>();
+  const computed = set.map(({ unset, value }) => (unset ? null : value(frame)));
+  for (let i = 0; i < set.length; i++) {
+    const { property: name, unset } = set[i]!;
+    const property = propertyOf(label, name);
+    const value = computed[i]!;
+    if (property === undefined || (value === null && !unset)) continue;
+    touched.add(name);
+    if (unset) values.delete(name);
+    else values.set(name, checked(frame, name, convert(frame, name, property.type, value)));
+  }
+  return touched;
+}
+
+/** Refuses texts beyond the limit of one value. */
+function checked(frame: Frame, param: string, value: Scalar | ScalarList): Scalar | ScalarList {
+  const max = frame.context.limits.value_bytes;
+  const size = typeof value === 'string' && value.length * 3 > max ? Buffer.byteLength(value) : 0;
+  if (size > max) fail('VALUE_TOO_LARGE', { param, size, max });
+  return value;
+}
+
+/** Values of a new element: the assigned ones, and the defaults of properties that got none. */
+function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
+  const values: Values = new Map();
+  const touched = assign(frame, label, set, values);
+  for (const { name, type, default: given } of label.properties) {
+    if (given === undefined || touched.has(name)) continue;
+    const value = given.kind === 'now' ? frame.context.now : given.value;
+    if (value !== null) values.set(name, convert(frame, name, type, value));
+  }
+  return values;
+}
+
+function valuesOf(record: Uint8Array, label: Label): Values {
+  const values: Values = new Map();
+  for (const property of label.properties) {
+    const value = decodeProperty(record, property);
+    if (value !== null) values.set(property.name, value);
+  }
+  return values;
+}
+
+/** The texts of an element: its String and [String] values in declaration order. */
+function textsOf(label: Label, values: Values): string[] {
+  const texts: string[] = [];
+  if (label.kind === 'edge') return texts;
+  for (const { name, type } of label.properties) {
+    const value = values.get(name);
+    const scalar = type.kind === 'list' ? type.of : type;
+    if (value === undefined || scalar.kind !== 'scalar' || scalar.name !== 'String') continue;
+    if (typeof value === 'string') texts.push(value);
+    else for (const item of value as readonly string[]) texts.push(item);
+  }
+  return texts;
+}
+
+function addDocument(frame: Frame, label: Label, id: number, values: Values): void {
+  const texts = frame.context.text ? textsOf(label, values) : [];
+  if (texts.length > 0) frame.context.text!.add(frame.write, label.id, id, texts);
+}
+
+function removeDocument(frame: Frame, label: Label, id: number, values: Values): void {
+  const texts = frame.context.text ? textsOf(label, values) : [];
+  if (texts.length > 0) frame.context.text!.remove(frame.write, label.id, id, texts);
+}
+
+export function createNode(frame: Frame, label: Label, set: readonly Assign[]): Element {
+  frame.countWrite();
+  const values = newValues(frame, label, set);
+  const id = frame.write.createNode(label, values);
+  addDocument(frame, label, id, values);
+  return new Element(id);
+}
+
+export function createVector(
+  frame: Frame,
+  label: Label,
+  vector: Float64Array,
+  set: readonly Assign[],
+): Element {
+  frame.countWrite();
+  checkDimension(frame, label, vector);
+  const values = newValues(frame, label, set);
+  const id = frame.write.createVector(label, vector, values);
+  addDocument(frame, label, id, values);
+  return new Element(id);
+}
+
+function checkDimension(frame: Frame, label: Label, vector: Float64Array): void {
+  const expected = frame.view.dimension(label.id);
+  if (expected !== 0 && expected !== vector.length)
+    fail('VECTOR_DIMENSION', { type: label.name, expected, got: vector.length });
+}
+
+export function createEdge(
+  frame: Frame,
+  label: Label,
+  from: number,
+  to: number,
+  set: readonly Assign[],
+): Element {
+  frame.countWrite();
+  return new Element(frame.write.createEdge(label, from, to, newValues(frame, label, set)));
+}
+
+/**
+ * Dense id of an end of an edge: 404 when there is no such element, EDGE_ENDPOINT_TYPE when it is of another type than
+ * the edge's.
+ */
+export function resolveEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
+  const { catalog } = frame.view;
+  const wanted = catalog.label(edge[end]!);
+  const id = resolveElement(frame, value, wanted.name);
+  const label = storedLabel(frame, id);
+  if (label === 0) fail('NO_VALUE_FOUND', { what: nameOf(frame, wanted.name, value) });
+  if (label !== wanted.id) {
+    const [from, to] = [catalog.label(edge.from!).name, catalog.label(edge.to!).name];
+    fail('EDGE_ENDPOINT_TYPE', { edge: edge.name, from, to, got: catalog.label(label).name });
+  }
+  return id;
+}
+
+interface Change {
+  id: number;
+  label: Label;
+  before: Values;
+  after: Values;
+}
+
+/** The change that assignments make to the stored element, which they see in `slot`; undefined when it is gone. */
+function changeOf(
+  frame: Frame,
+  id: number,
+  slot: number,
+  set: readonly Assign[],
+): Change | undefined {
+  const current = new Element(id);
+  current.record = frame.view.record(id);
+  if (current.record === undefined) return undefined;
+  const label = frame.view.catalog.label(labelOf(current.record));
+  const before = valuesOf(current.record, label);
+  const after: Values = new Map(before);
+  frame.slots[slot] = current;
+  assign(frame, label, set, after);
+  return { id, label, before, after };
+}
+
+/**
+ * Updates distinct existing elements in one step: all values are computed from the state before it. Ids that are gone are
+ * left out of the result.
+ */
+export function updateElements(
+  frame: Frame,
+  ids: Iterable<number>,
+  slot: number,
+  set: readonly Assign[],
+): Set<number> {
+  const changes: Change[] = [];
+  for (const id of ids) {
+    const change = changeOf(frame, id, slot, set);
+    if (change === undefined) continue;
+    frame.countWrite();
+    frame.charge(change.after.size * 2 * 64);
+    changes.push(change);
+  }
+  if (changes.length > 0)
+    frame.write.update(changes.map(({ id, after }) => ({ id, values: after })));
+  for (const { id, label, before, after } of changes) {
+    if (!frame.context.text || sameTexts(textsOf(label, before), textsOf(label, after))) continue;
+    removeDocument(frame, label, id, before);
+    addDocument(frame, label, id, after);
+  }
+  return new Set(changes.map((change) => change.id));
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, i) => text === b[i]);
+}
+
+export function replaceVector(frame: Frame, id: number, vector: Float64Array): void {
+  const label = frame.view.catalog.label(storedLabel(frame, id));
+  checkDimension(frame, label, vector);
+  frame.write.replaceVector(id, vector);
+}
+
+/** Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no error. */
+export function dropElements(frame: Frame, ids: Iterable<number>): void {
+  const { write } = frame;
+  for (const id of ids) {
+    const record = write.record(id);
+    if (record === undefined) continue;
+    frame.countWrite();
+    if (kindOf(record) !== 'edge') {
+      for (const edge of write.incident(id)) {
+        frame.countWrite();
+        write.remove(edge);
+      }
+      const label = frame.view.catalog.label(labelOf(record));
+      removeDocument(frame, label, id, valuesOf(record, label));
+    }
+    write.remove(id);
+  }
+}

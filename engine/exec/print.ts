@@ -1,0 +1,235 @@
+// Values as JSON text (helixql.md section 7, http.md 4.1, 4.2). Elements are printed by copying the fragments of their
+// records between names that were encoded once per label.
+import type { ByteWriter } from '../base/bytes.js';
+import { Instant, Uuid } from '../base/value.js';
+import { fragmentOf, labelOf, uuidAt } from '../storage/record.js';
+import { printScalar } from '../storage/fragment.js';
+import type { Label } from '../storage/store.js';
+import { recordOf } from './element.js';
+import type { Frame } from './frame.js';
+import { type Member, memberOf, scoreOf } from './member.js';
+import { Element, RecordValue, type Value } from './value.js';
+
+const encoder = new TextEncoder();
+
+/** `"name":` as bytes. */
+export function nameBytes(name: string): Uint8Array {
+  return encoder.encode(`${JSON.stringify(name)}:`);
+}
+
+const hexDigits = encoder.encode('0123456789abcdef');
+
+/** A UUID as a JSON string. */
+function printUuidBytes(out: ByteWriter, record: Uint8Array, at: number): void {
+  out.reserve(38);
+  const { bytes } = out;
+  let to = out.length;
+  bytes[to++] = 34;
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) bytes[to++] = 45;
+    const byte = record[at + i]!;
+    bytes[to++] = hexDigits[byte >> 4]!;
+    bytes[to++] = hexDigits[byte & 15]!;
+  }
+  bytes[to++] = 34;
+  out.length = to;
+}
+
+function printNumber(out: ByteWriter, value: number): void {
+  out.ascii(String(value));
+}
+
+function printNull(out: ByteWriter): void {
+  out.ascii('null');
+}
+
+/** How whole elements are printed: whether vectors carry their embedding, and what `score` means. */
+export interface PrintStyle {
+  data: boolean;
+  compat: boolean;
+}
+
+export function printValue(frame: Frame, out: ByteWriter, value: Value, style: PrintStyle): void {
+  if (typeof value !== 'object') {
+    printScalar(out, value);
+  } else if (value instanceof Element) {
+    printElement(frame, out, value, style);
+  } else if (value === null) {
+    printNull(out);
+  } else if (value instanceof RecordValue) {
+    printMembers(frame, out, value.names, value.values, style);
+  } else if (value instanceof Float64Array) {
+    printVector(out, value);
+  } else if (value instanceof Instant || value instanceof Uuid) {
+    printScalar(out, value);
+  } else if (value instanceof Map) {
+    printMembers(frame, out, [...value.keys()], [...value.values()], style);
+  } else {
+    printList(frame, out, value as readonly Value[], style);
+  }
+}
+
+function printMembers(
+  frame: Frame,
+  out: ByteWriter,
+  names: readonly string[],
+  values: readonly Value[],
+  style: PrintStyle,
+): void {
+  out.byte(123);
+  for (let i = 0; i < names.length; i++) {
+    if (i > 0) out.byte(44);
+    out.utf8(`${JSON.stringify(names[i])}:`);
+    printValue(frame, out, values[i]!, style);
+  }
+  out.byte(125);
+}
+
+function printList(
+  frame: Frame,
+  out: ByteWriter,
+  items: readonly Value[],
+  style: PrintStyle,
+): void {
+  out.byte(91);
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) out.byte(44);
+    frame.countItem(out);
+    printValue(frame, out, items[i]!, style);
+  }
+  out.byte(93);
+}
+
+export function printVector(out: ByteWriter, vector: Float64Array): void {
+  out.byte(91);
+  for (let i = 0; i < vector.length; i++) {
+    if (i > 0) out.byte(44);
+    printNumber(out, vector[i]!);
+  }
+  out.byte(93);
+}
+
+/** One member of elements of a label with its encoded name. */
+interface NamedMember {
+  member: Member;
+  name: Uint8Array;
+}
+
+/** The members of a label in the order in which elements print them, `except` some names; `data` is none of them. */
+export function elementMembers(label: Label, except: ReadonlySet<string>): NamedMember[] {
+  const implicit = ['id', 'label', ...(label.kind === 'edge' ? ['from_node', 'to_node'] : [])];
+  const attributes = label.kind === 'edge' ? [] : ['score', 'distance'];
+  const declared = new Set(label.properties.map((property) => property.name));
+  const names = [
+    ...implicit,
+    // A declared property of that name stands at its own place.
+    ...attributes.filter((name) => !declared.has(name)),
+    ...declared,
+  ].filter((name) => !except.has(name));
+  return names.map((name) => ({ member: memberOf(label, name), name: nameBytes(name) }));
+}
+
+/** Members by label, encoded once: one table for whole elements, one per spread. */
+export type MemberLists = (label: Label) => readonly NamedMember[];
+
+export function memberLists(except: ReadonlySet<string>): MemberLists {
+  const lists = new WeakMap<Label, readonly NamedMember[]>();
+  return (label) => {
+    let list = lists.get(label);
+    if (list === undefined) lists.set(label, (list = elementMembers(label, except)));
+    return list;
+  };
+}
+
+const wholeElement = memberLists(new Set());
+const dataName = nameBytes('data');
+
+export function printElement(
+  frame: Frame,
+  out: ByteWriter,
+  element: Element,
+  style: PrintStyle,
+): void {
+  const record = recordOf(frame, element);
+  if (record === undefined) {
+    printNull(out);
+    return;
+  }
+  out.byte(123);
+  const label = frame.view.catalog.label(labelOf(record));
+  printElementMembers(frame, out, element, record, wholeElement(label), style.compat);
+  if (style.data && label.kind === 'vector') {
+    out.byte(44);
+    out.append(dataName);
+    printMember(frame, out, element, record, { kind: 'data' }, style.compat);
+  }
+  out.byte(125);
+}
+
+/** Whether the element has the member to show: search attributes are left out where there was no search. */
+function isShown(element: Element, member: Member): boolean {
+  if (member.kind === 'score') return !Number.isNaN(element.score);
+  return member.kind !== 'distance' || !Number.isNaN(element.distance);
+}
+
+/** Members with names, separated by commas; the number printed. */
+export function printElementMembers(
+  frame: Frame,
+  out: ByteWriter,
+  element: Element,
+  record: Uint8Array,
+  members: readonly NamedMember[],
+  compat: boolean,
+): number {
+  let count = 0;
+  for (let i = 0; i < members.length; i++) {
+    const { member, name } = members[i]!;
+    if (!isShown(element, member)) continue;
+    if (count++ > 0) out.byte(44);
+    out.append(name);
+    printMember(frame, out, element, record, member, compat);
+  }
+  return count;
+}
+
+/** The value of one member of an element: a property is its stored fragment. */
+export function printMember(
+  frame: Frame,
+  out: ByteWriter,
+  element: Element,
+  record: Uint8Array,
+  member: Member,
+  compat: boolean,
+): void {
+  switch (member.kind) {
+    case 'property': {
+      const { start, end } = fragmentOf(record, member.property.slot);
+      if (start === end) printNull(out);
+      else out.append(record, start, end);
+      return;
+    }
+    case 'id':
+      return printUuidBytes(out, record, uuidAt.own);
+    case 'label':
+      return out.utf8(`"${frame.view.catalog.label(labelOf(record)).name}"`);
+    case 'from_node':
+      return printUuidBytes(out, record, uuidAt.from);
+    case 'to_node':
+      return printUuidBytes(out, record, uuidAt.to);
+    case 'data': {
+      const vector = frame.view.vector(element.id);
+      return vector ? printVector(out, vector) : printNull(out);
+    }
+    case 'score':
+      return printAttribute(out, scoreOf(element, compat));
+    case 'distance':
+      return printAttribute(out, element.distance);
+    case 'none':
+      return printNull(out);
+  }
+}
+
+function printAttribute(out: ByteWriter, value: number): void {
+  if (Number.isNaN(value)) printNull(out);
+  else printNumber(out, value);
+}

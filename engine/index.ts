@@ -1,0 +1,47 @@
+// The public face of the engine: what the server and embedding programs may use. Everything else is private to its room.
+export {
+  type ErrorArgs,
+  type ErrorCode,
+  type ErrorData,
+  TrellisError,
+  errorCodes,
+  errorHint,
+  errorMessage,
+  excerpt,
+  fail,
+  isRetryable,
+} from './base/errors.js';
+export { type LimitName, type Limits, defaultLimits, limitTable } from './base/limits.js';
+export { DefectError, assert, unreachable } from './base/assert.js';
+export { armFailpoint, failpoint } from './base/failpoint.js';
+export { parseUuid, printUuid } from './base/id.js';
+export { printType } from './base/schema.js';
+export type {
+  ElementKind,
+  ElementType,
+  ParameterType,
+  Property,
+  PropertyType,
+  Schema,
+} from './base/schema.js';
+export type { Plan, Query } from './plan/plan.js';
+export type { Program } from './plan/program.js';
+export { type Diagnostic, printDiagnostic } from './lang/diagnostic.js';
+export type {
+  CallOptions,
+  Database,
+  DatabaseOptions,
+  DatabaseStatus,
+  OpenDatabase,
+} from './database/database.js';
+export type { Embedder, EmbedderOptions } from './embed/embedder.js';
+export type { Catalog, Label, ReadView } from './storage/store.js';
+export type { IndexOptions, Layout, Metric } from './vector/index.js';
+export { nearestName } from './session/nearest.js';
+export { scanBody } from './json/decode.js';
+export type { JsonView } from './json/view.js';
+export { connectionOf, findTool, prepare, toolboxOf } from './session/prepare.js';
+export { windowOf } from './session/session.js';
+export { nextPlan } from './session/session-plan.js';
+export { type Session, SessionStore } from './session/store.js';
+export type { Toolbox, Work } from './session/work.js';

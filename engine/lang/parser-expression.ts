@@ -1,0 +1,166 @@
+// Parses expressions (helixql.md 3.1): literals, arrays, objects, and chains of a head and its steps.
+import type {
+  Argument,
+  Call,
+  Chain,
+  Expr,
+  Head,
+  Name,
+  NestedProjection,
+  ObjectLiteral,
+  Path,
+  ProjectionItem,
+  Step,
+} from './ast.js';
+import {
+  accept,
+  type Cursor,
+  expect,
+  expectName,
+  isName,
+  isSymbol,
+  listUntil,
+  nameOf,
+  nested,
+  next,
+  peek,
+  spanFrom,
+  unexpected,
+} from './cursor.js';
+import { literalOf } from './parser-literal.js';
+
+export function parseExpression(cursor: Cursor): Expr {
+  return nested(cursor, () => {
+    const token = peek(cursor);
+    if (accept(cursor, '!')) {
+      const of = parseExpression(cursor);
+      return { kind: 'not', of, span: spanFrom(cursor, token.start) };
+    }
+    if (isSymbol(cursor, '{')) return parseObject(cursor);
+    if (accept(cursor, '[')) {
+      const items = listUntil(cursor, ']', () => parseExpression(cursor));
+      return { kind: 'array', items, span: spanFrom(cursor, token.start) };
+    }
+    // `NOW` may be a name; what is not one is found out by the checker.
+    const literal = isName(cursor, 'NOW') ? undefined : literalOf(token);
+    if (literal !== undefined) {
+      next(cursor);
+      return literal;
+    }
+    return parseChain(cursor);
+  });
+}
+
+function parseObject(cursor: Cursor): ObjectLiteral {
+  const { start } = expect(cursor, '{');
+  const members = listUntil(cursor, '}', () => {
+    const name = expectName(cursor, 'A member name');
+    const value: Expr = accept(cursor, ':') ? parseExpression(cursor) : pathChain([name]);
+    return { name, value };
+  });
+  return { kind: 'object', members, span: spanFrom(cursor, start) };
+}
+
+function pathChain(names: Path['names']): Chain {
+  const { span } = names[0];
+  return { kind: 'chain', head: { kind: 'path', names, span }, steps: [], span };
+}
+
+function parseChain(cursor: Cursor): Chain {
+  const { start } = peek(cursor);
+  const head = parseHead(cursor);
+  const steps: Step[] = [];
+  while (accept(cursor, '::')) steps.push(parseStep(cursor));
+  return { kind: 'chain', head, steps, span: spanFrom(cursor, start) };
+}
+
+function parseHead(cursor: Cursor): Head {
+  const { start } = peek(cursor);
+  if (accept(cursor, '_')) return { kind: 'item', span: spanFrom(cursor, start) };
+  if (!isName(cursor)) unexpected(cursor, 'An expression');
+  if (isSymbol(cursor, '<', 1) || isSymbol(cursor, '(', 1)) return parseCall(cursor);
+  const names: Path['names'] = [nameOf(next(cursor))];
+  while (accept(cursor, '.')) names.push(expectName(cursor, 'A member name'));
+  return { kind: 'path', names, span: spanFrom(cursor, start) };
+}
+
+function parseCall(cursor: Cursor): Call {
+  const name = nameOf(next(cursor));
+  const call: Call = { kind: 'call', name, span: name.span };
+  if (accept(cursor, '<')) {
+    call.types = listUntil(cursor, '>', () => expectName(cursor, 'A type name'));
+  }
+  if (accept(cursor, '(')) call.args = listUntil(cursor, ')', () => parseArgument(cursor));
+  call.span = spanFrom(cursor, name.span.start);
+  return call;
+}
+
+function parseArgument(cursor: Cursor): Argument {
+  if (!isName(cursor) || !isSymbol(cursor, ':', 1)) return { value: parseExpression(cursor) };
+  const name = nameOf(next(cursor));
+  expect(cursor, ':');
+  return { name, value: parseExpression(cursor) };
+}
+
+function parseStep(cursor: Cursor): Step {
+  const { start } = peek(cursor);
+  if (isName(cursor)) return parseCall(cursor);
+  if (isSymbol(cursor, '{')) {
+    const items = parseItems(cursor);
+    return { kind: 'projection', items, span: spanFrom(cursor, start) };
+  }
+  if (accept(cursor, '!')) {
+    expect(cursor, '{');
+    const names = listUntil(cursor, '}', () => expectName(cursor, 'A property'));
+    const span = spanFrom(cursor, start);
+    if (names.length === 0) cursor.report('E645', span, 'This exclusion names nothing.');
+    return { kind: 'exclusion', names, span };
+  }
+  if (accept(cursor, '|')) {
+    const closure = expectName(cursor, 'A name for the item');
+    expect(cursor, '|');
+    if (!isSymbol(cursor, '{')) unexpected(cursor, '`{`');
+    const items = parseItems(cursor);
+    return { kind: 'projection', items, closure, span: spanFrom(cursor, start) };
+  }
+  return unexpected(cursor, 'A step');
+}
+
+function parseItems(cursor: Cursor): ProjectionItem[] {
+  return nested(cursor, () => {
+    const { start } = expect(cursor, '{');
+    const items = listUntil(cursor, '}', () => parseItem(cursor));
+    if (items.length === 0) {
+      const hint = 'Name a member, or write `..` for all of them.';
+      cursor.report('E645', spanFrom(cursor, start), 'This projection is empty.', hint);
+    }
+    return items;
+  });
+}
+
+function parseItem(cursor: Cursor): ProjectionItem {
+  const { start } = peek(cursor);
+  if (accept(cursor, '..')) return { kind: 'spread', span: spanFrom(cursor, start) };
+  accept(cursor, '::');
+  const name = expectName(cursor, 'A member name or `..`');
+  if (!accept(cursor, ':')) return { kind: 'member', name };
+  return { kind: 'member', name, value: parseItemValue(cursor, name) };
+}
+
+function parseItemValue(cursor: Cursor, name: Name): Expr | NestedProjection {
+  const { start } = peek(cursor);
+  if (isSymbol(cursor, '}') || isSymbol(cursor, ',')) {
+    const hint = 'Name a member, or write `..` for all of them.';
+    cursor.report('E646', name.span, `Member \`${name.text}\` has no value.`, hint);
+    return { kind: 'faulty', span: name.span };
+  }
+  if (isSymbol(cursor, '{')) {
+    const items = parseItems(cursor);
+    return { kind: 'nested', items, span: spanFrom(cursor, start) };
+  }
+  if (accept(cursor, '::')) {
+    if (!isName(cursor, 'ID')) unexpected(cursor, '`ID`');
+    return pathChain([nameOf(next(cursor))]);
+  }
+  return parseExpression(cursor);
+}

@@ -1,0 +1,169 @@
+// Parses queries (helixql.md 3.1): macros, header, statements, RETURN. A faulty statement does not hide the next.
+import type { Expr, Field, Macro, QueryDeclaration, Statement } from './ast.js';
+import {
+  accept,
+  type Cursor,
+  expect,
+  expectName,
+  expectWord,
+  guarded,
+  isName,
+  isSymbol,
+  listUntil,
+  nameOf,
+  nested,
+  next,
+  peek,
+  spanFrom,
+  startsItem,
+  unexpected,
+} from './cursor.js';
+import { parseExpression } from './parser-expression.js';
+import { parseTyped } from './parser-schema.js';
+
+/** `#[mcp]`, `#[model("…")]`. */
+export function parseMacro(cursor: Cursor): Macro {
+  expect(cursor, '#');
+  expect(cursor, '[');
+  const macro: Macro = { name: expectName(cursor, 'A macro name') };
+  if (accept(cursor, '(')) {
+    const token = peek(cursor);
+    if (token.kind !== 'string' && token.kind !== 'name') unexpected(cursor, 'A model');
+    macro.argument = next(cursor).text;
+    expect(cursor, ')');
+  }
+  expect(cursor, ']');
+  return macro;
+}
+
+/** `QUERY name(…) =>` and what follows; `named` is told the name as soon as it is known. */
+export function parseQuery(
+  cursor: Cursor,
+  macros: Macro[],
+  named: (name: string) => void,
+): QueryDeclaration {
+  expectWord(cursor, 'QUERY');
+  const name = expectName(cursor, 'A query name');
+  named(name.text);
+  expect(cursor, '(');
+  const parameters = listUntil(cursor, ')', () => parseParameter(cursor));
+  expect(cursor, '=>');
+  const budget = { left: cursor.limits.source_statements };
+  const statements = parseStatements(cursor, budget);
+  const query: QueryDeclaration = { name, macros, parameters, statements, faulty: false };
+  if (isReturn(cursor)) query.returns = parseReturn(cursor);
+  return query;
+}
+
+function parseParameter(cursor: Cursor): Field {
+  return parseTyped(cursor, expectName(cursor, 'A parameter name'));
+}
+
+function isReturn(cursor: Cursor): boolean {
+  return isKeyword(cursor, 'RETURN');
+}
+
+/** A keyword, unless the token after it makes it a variable. */
+function isKeyword(cursor: Cursor, word: string): boolean {
+  if (!isName(cursor, word)) return false;
+  return !isSymbol(cursor, '<-', 1) && !isSymbol(cursor, '::', 1) && !isSymbol(cursor, '.', 1);
+}
+
+function isBinding(cursor: Cursor): boolean {
+  return isName(cursor) && isSymbol(cursor, '<-', 1);
+}
+
+/** Up to `RETURN`, `}` or the next item. */
+function parseStatements(cursor: Cursor, budget: { left: number }): Statement[] {
+  const statements: Statement[] = [];
+  while (!isReturn(cursor) && !startsItem(cursor) && !isSymbol(cursor, '}')) {
+    if (budget.left-- === 0) {
+      const hint = 'The limit is `limits.source_statements`.';
+      const statementsMax = cursor.limits.source_statements;
+      const message = `A query has at most ${statementsMax} statements.`;
+      cursor.report('E005', peek(cursor), message, hint);
+    }
+    const statement = parseStatement(cursor, budget);
+    if (statement !== undefined) statements.push(statement);
+  }
+  return statements;
+}
+
+function parseStatement(cursor: Cursor, budget: { left: number }): Statement | undefined {
+  const { open } = cursor;
+  const recover = () => skipStatement(cursor, open);
+  if (isBinding(cursor)) {
+    const name = nameOf(next(cursor));
+    const { start } = next(cursor);
+    // A faulty value still binds its name, so that its uses are not reported as unknown.
+    const value = guarded(cursor, () => parseExpression(cursor), recover);
+    return { kind: 'bind', name, value: value ?? { kind: 'faulty', span: spanFrom(cursor, start) } };
+  }
+  return guarded(cursor, () => parseOther(cursor, budget), recover);
+}
+
+function parseOther(cursor: Cursor, budget: { left: number }): Statement {
+  if (isKeyword(cursor, 'DROP')) {
+    next(cursor);
+    return { kind: 'drop', value: parseExpression(cursor) };
+  }
+  if (isName(cursor, 'FOR') && (isName(cursor, undefined, 1) || isSymbol(cursor, '{', 1))) {
+    return parseFor(cursor, budget);
+  }
+  if (!isName(cursor) && !isSymbol(cursor, '_')) unexpected(cursor, 'A statement or `RETURN`');
+  return { kind: 'effect', value: parseExpression(cursor) };
+}
+
+function parseFor(cursor: Cursor, budget: { left: number }): Statement {
+  return nested(cursor, () => {
+    expectWord(cursor, 'FOR');
+    const destructured = accept(cursor, '{');
+    const names = destructured
+      ? listUntil(cursor, '}', () => expectName(cursor, 'A member name'))
+      : [expectName(cursor, 'A name')];
+    if (destructured && names.length === 0) unexpected(cursor, 'A member name');
+    if (isSymbol(cursor, '.')) {
+      const hint = `Loop over \`${names[0]!.text}\` and use its members inside.`;
+      cursor.report('E654', peek(cursor), 'A loop variable is a plain name.', hint);
+      while (accept(cursor, '.')) expectName(cursor, 'A member name');
+    }
+    expectWord(cursor, 'IN');
+    const list = parseExpression(cursor);
+    expect(cursor, '{');
+    const body = parseStatements(cursor, budget);
+    expect(cursor, '}');
+    return { kind: 'for', names, destructured, in: list, body };
+  });
+}
+
+/** Passes tokens until a statement, `RETURN`, the end of the block or the next item begins. */
+function skipStatement(cursor: Cursor, open: number): void {
+  while (!startsItem(cursor)) {
+    if (isBinding(cursor) || isReturn(cursor)) return;
+    if (cursor.open <= open) {
+      if (isSymbol(cursor, '}') || isKeyword(cursor, 'DROP')) return;
+      if (isName(cursor, 'FOR') && (isName(cursor, 'IN', 2) || isSymbol(cursor, '{', 1))) return;
+    }
+    next(cursor);
+  }
+}
+
+function parseReturn(cursor: Cursor): Expr[] {
+  next(cursor);
+  const items: Expr[] = [];
+  do {
+    if (items.length > 0 && startsItem(cursor)) break;
+    const { open } = cursor;
+    const recover = () => skipReturn(cursor, open);
+    const item = guarded(cursor, () => parseExpression(cursor), recover);
+    items.push(item ?? { kind: 'faulty', span: peek(cursor) });
+  } while (accept(cursor, ','));
+  return items;
+}
+
+function skipReturn(cursor: Cursor, open: number): void {
+  while (!startsItem(cursor)) {
+    if (cursor.open <= open && isSymbol(cursor, ',')) return;
+    next(cursor);
+  }
+}

@@ -1,0 +1,84 @@
+// Parses one file (helixql.md 2.1, 3.1): declarations, migrations and queries in any order. Every item is read even
+// when others are faulty; the time is linear in the number of tokens.
+import type { Limits } from '../base/limits.js';
+import type { Macro, SourceTree, TypeDeclaration, Version } from './ast.js';
+import {
+  type Cursor,
+  guarded,
+  isName,
+  isSymbol,
+  next,
+  peek,
+  startsItem,
+  unexpected,
+} from './cursor.js';
+import type { Collector } from './diagnostic.js';
+import { tokenise } from './lexer.js';
+import { parseMacro, parseQuery } from './parser-query.js';
+import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './parser-schema.js';
+import type { SourceFile } from './source.js';
+
+export function parseFile(file: SourceFile, limits: Limits, collector: Collector): SourceTree {
+  const tree: SourceTree = { types: [], versions: [], migrations: [], queries: [] };
+  const report = collector.in(file);
+  if (file.badUtf8At !== undefined) {
+    const span = { start: file.badUtf8At, end: file.badUtf8At + 1 };
+    report('E002', span, 'This file is not UTF-8.', 'Save it as UTF-8.');
+  }
+  if (file.bytes > limits.source_bytes) {
+    const message = `The file has ${file.bytes} bytes; ${limits.source_bytes} at most.`;
+    report('E005', { start: 0, end: 0 }, message, 'The limit is `limits.source_bytes`.');
+    return tree;
+  }
+  const tokens = tokenise(file, limits.source_name, report);
+  const cursor: Cursor = { tokens, limits, report, index: 0, open: 0, depth: 0 };
+  const recover = () => {
+    while (!startsItem(cursor)) next(cursor);
+  };
+  while (peek(cursor).kind !== 'end') {
+    guarded(cursor, () => parseTopLevel(cursor, tree, file, collector), recover);
+    cursor.report = report;
+    cursor.open = 0;
+  }
+  return tree;
+}
+
+function parseTopLevel(
+  cursor: Cursor,
+  tree: SourceTree,
+  file: SourceFile,
+  collector: Collector,
+): void {
+  const macros: Macro[] = [];
+  while (isSymbol(cursor, '#')) macros.push(parseMacro(cursor));
+  if (macros.length > 0 || isName(cursor, 'QUERY')) {
+    let faults = 0;
+    const named = (name: string) => {
+      const report = collector.in(file, name);
+      cursor.report = (...fault) => {
+        faults++;
+        report(...fault);
+      };
+    };
+    const query = parseQuery(cursor, macros, named);
+    tree.queries.push(query);
+    query.faulty = faults > 0 || !startsItem(cursor);
+    if (!startsItem(cursor)) unexpected(cursor, 'The next query or type');
+  } else if (isName(cursor, 'schema')) {
+    const version = parseVersion(cursor);
+    tree.versions.push(version);
+    for (const declaration of parseBlock(cursor)) tree.types.push({ version, declaration });
+  } else if (isName(cursor, 'MIGRATION')) {
+    tree.migrations.push(parseMigration(cursor));
+  } else if (isName(cursor) && /^[NEV]$/.test(peek(cursor).text) && isSymbol(cursor, '::', 1)) {
+    const declaration = parseDeclaration(cursor);
+    tree.types.push({ version: firstVersion(declaration), declaration });
+  } else {
+    unexpected(cursor, '`N::`, `E::`, `V::`, `QUERY`, `schema` or `MIGRATION`');
+  }
+}
+
+/** What stands outside every block belongs to version 1. */
+function firstVersion(declaration: TypeDeclaration): Version {
+  return { number: 1, span: declaration.name.span };
+}

@@ -1,0 +1,62 @@
+// The one typing rule of graph steps, asked by the compiler and by sessions alike: which types a step reaches from
+// which types, or why it cannot be taken.
+import type { EdgeType, Schema, TypeRef } from '../base/schema.js';
+import type { Step } from './step.js';
+
+export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'end' }>;
+
+/** `kind`: the step does not apply to elements of this kind. `ends`: its edges never touch these types. */
+export type Inference = { types: TypeRef[] } | { fault: 'kind' | 'ends' };
+
+/** The types reached by `step` from elements of `types`, each once, in the order of the step's edges. */
+export function inferTypes(
+  schema: Schema,
+  types: readonly TypeRef[],
+  step: GraphStep,
+): Inference {
+  const fromEdges = step.kind === 'end';
+  const starts = types.filter((type) => (type.kind === 'edge') === fromEdges);
+  if (starts.length === 0) return { fault: 'kind' };
+  const reached =
+    step.kind === 'end' ? endsOf(schema, starts, step) : touching(schema, starts, step);
+  return reached.length === 0 ? { fault: 'ends' } : { types: distinct(reached) };
+}
+
+function endsOf(
+  schema: Schema,
+  edges: readonly TypeRef[],
+  step: Extract<GraphStep, { kind: 'end' }>,
+): TypeRef[] {
+  const wanted = edges.filter((edge) => step.edge === undefined || edge.name === step.edge);
+  return wanted.flatMap((ref) => {
+    const edge = schema.edges.find((type) => type.name === ref.name);
+    return edge === undefined ? [] : [step.end === 'from' ? edge.from : edge.to];
+  });
+}
+
+function touching(
+  schema: Schema,
+  starts: readonly TypeRef[],
+  step: Extract<GraphStep, { kind: 'neighbours' | 'edges' }>,
+): TypeRef[] {
+  const reached: TypeRef[] = [];
+  for (const name of step.edges) {
+    const edge = schema.edges.find((type) => type.name === name);
+    if (edge === undefined || !starts.some((start) => same(start, near(edge, step.direction)))) {
+      continue;
+    }
+    const far = step.direction === 'out' ? edge.to : edge.from;
+    if (step.kind === 'edges') reached.push({ kind: 'edge', name });
+    else if (step.reach === undefined || step.reach === far.kind) reached.push(far);
+  }
+  return reached;
+}
+
+const near = (edge: EdgeType, direction: 'out' | 'in') =>
+  direction === 'out' ? edge.from : edge.to;
+
+const same = (a: TypeRef, b: TypeRef) => a.kind === b.kind && a.name === b.name;
+
+function distinct(types: TypeRef[]): TypeRef[] {
+  return types.filter((type, i) => types.findIndex((other) => same(other, type)) === i);
+}

@@ -1,0 +1,192 @@
+// The edges of one element under one edge label, oldest first, in chunks of up to 128 entries. Degree and a whole small list
+// cost one exact read; adding an edge rewrites one chunk however many edges there are.
+//
+//   chunk 0, the head    sealed chunks u32 · degree u32 · entries   (the newest edges)
+//   chunk 1..sealed      lowest u32 · entries                       (older edges; lowest stays when its entry goes)
+//   entry                edge id u32 · far id u32                   ascending by edge id over all chunks
+//
+// All little-endian. When the head is full it is sealed under the next number and a new head begins.
+// Invariant: the head exists exactly while the degree is above 0; every edge id of a chunk is at least its `lowest` and below
+// the `lowest` of the next.
+import { assert } from '../base/assert.js';
+import type { ChangeLog } from './change-log.js';
+import type { Table } from './env.js';
+import type { AdjacencyKey } from './keys.js';
+import { copyWords, getWord, putWord } from './word.js';
+
+const chunkEntries = 128;
+const headBytes = 8;
+const sealedBytes = 4;
+const entryBytes = 8;
+
+const none = new Uint32Array(0);
+
+/** The key of reads: they are over before it is used again. */
+const probe: AdjacencyKey = { id: 0, label: 0, chunk: 0 };
+
+function peekChunk(
+  table: Table<AdjacencyKey>,
+  id: number,
+  label: number,
+  chunk: number,
+): Uint8Array | undefined {
+  probe.id = id;
+  probe.label = label;
+  probe.chunk = chunk;
+  return table.peek(probe);
+}
+
+export function readDegree(table: Table<AdjacencyKey>, id: number, label: number): number {
+  const head = peekChunk(table, id, label, 0);
+  return head === undefined ? 0 : getWord(head, 4);
+}
+
+/** [edge, far, edge, far, ...], oldest first. */
+export function readAdjacency(
+  table: Table<AdjacencyKey>,
+  id: number,
+  label: number,
+): Uint32Array {
+  let head = peekChunk(table, id, label, 0);
+  if (head === undefined) return none;
+  const sealed = getWord(head, 0);
+  const words = new Uint32Array(2 * getWord(head, 4));
+  if (sealed > 0) head = head.slice();
+  let at = 0;
+  for (let chunk = 1; chunk <= sealed; chunk++) {
+    const bytes = peekChunk(table, id, label, chunk);
+    assert(bytes, 'a sealed chunk exists');
+    copyWords(bytes, sealedBytes, words, at);
+    at += (bytes.length - sealedBytes) >>> 2;
+  }
+  copyWords(head, headBytes, words, at);
+  return words;
+}
+
+/** Adds an edge whose id is above all others of the list. */
+export function appendEdge(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  edge: number,
+  far: number,
+): void {
+  const former = table.get({ id, label, chunk: 0 });
+  let sealed = former === undefined ? 0 : getWord(former, 0);
+  const degree = former === undefined ? 0 : getWord(former, 4);
+  let kept = former === undefined ? none : former.subarray(headBytes);
+  if (kept.length === chunkEntries * entryBytes) {
+    log.insert(table, { id, label, chunk: ++sealed }, chunkOf(kept as Uint8Array));
+    kept = none;
+  }
+  const head = new Uint8Array(headBytes + kept.length + entryBytes);
+  putWord(head, 0, sealed);
+  putWord(head, 4, degree + 1);
+  head.set(kept, headBytes);
+  putWord(head, headBytes + kept.length, edge);
+  putWord(head, headBytes + kept.length + 4, far);
+  log.put(table, { id, label, chunk: 0 }, head);
+}
+
+/** A sealed chunk of at least one entry. */
+function chunkOf(entries: Uint8Array): Uint8Array {
+  const chunk = new Uint8Array(sealedBytes + entries.length);
+  chunk.set(entries.subarray(0, 4));
+  chunk.set(entries, sealedBytes);
+  return chunk;
+}
+
+/** Takes an edge out of the list. */
+export function removeEdge(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  edge: number,
+): void {
+  const head = table.get({ id, label, chunk: 0 });
+  assert(head, 'an edge is in the adjacency of its ends');
+  const sealed = getWord(head, 0);
+  const degree = getWord(head, 4) - 1;
+  if (degree === 0 || degree * 4 < sealed * chunkEntries) {
+    const left = readAdjacency(table, id, label);
+    return writeAdjacency(log, table, { id, label }, withoutEdge(left, edge));
+  }
+  const inHead = head.length > headBytes && getWord(head, headBytes) <= edge;
+  const shrunk = inHead ? cutEntry(head, headBytes, edge) : head;
+  putWord(shrunk, 4, degree);
+  log.put(table, { id, label, chunk: 0 }, shrunk);
+  if (inHead) return;
+  const chunk = chunkHolding(table, { id, label }, sealed, edge);
+  const bytes = table.get({ id, label, chunk });
+  assert(bytes, 'a sealed chunk exists');
+  log.put(table, { id, label, chunk }, cutEntry(bytes, sealedBytes, edge));
+}
+
+/** The last sealed chunk whose `lowest` is not above the edge: by binary search. */
+function chunkHolding(
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  sealed: number,
+  edge: number,
+): number {
+  let low = 1;
+  let high = sealed;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    const bytes = peekChunk(table, id, label, middle);
+    assert(bytes, 'a sealed chunk exists');
+    if (getWord(bytes, 0) <= edge) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function cutEntry(bytes: Uint8Array, first: number, edge: number): Uint8Array {
+  for (let at = first; at < bytes.length; at += entryBytes) {
+    if (getWord(bytes, at) !== edge) continue;
+    const cut = new Uint8Array(bytes.length - entryBytes);
+    cut.set(bytes.subarray(0, at));
+    cut.set(bytes.subarray(at + entryBytes), at);
+    return cut;
+  }
+  assert(false, 'an edge is in the adjacency of its ends');
+}
+
+function withoutEdge(pairs: Uint32Array, edge: number): Uint32Array {
+  const left = new Uint32Array(pairs.length - 2);
+  let count = 0;
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (pairs[i] === edge) continue;
+    assert(count < left.length, 'an edge is in the adjacency of its ends');
+    left[count++] = pairs[i]!;
+    left[count++] = pairs[i + 1]!;
+  }
+  return left;
+}
+
+/** Replaces a whole list by `pairs`, ascending by edge id. */
+export function writeAdjacency(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  pairs: Uint32Array,
+): void {
+  const former = peekChunk(table, id, label, 0);
+  const formerSealed = former === undefined ? 0 : getWord(former, 0);
+  const bytes = new Uint8Array(pairs.buffer, pairs.byteOffset, pairs.byteLength);
+  const size = chunkEntries * entryBytes;
+  const sealed = Math.max(0, Math.ceil(bytes.length / size) - 1);
+  for (let chunk = 1; chunk <= Math.max(sealed, formerSealed); chunk++) {
+    const key = { id, label, chunk };
+    if (chunk > sealed) log.remove(table, key);
+    else log.put(table, key, chunkOf(bytes.subarray((chunk - 1) * size, chunk * size)));
+  }
+  const key = { id, label, chunk: 0 };
+  if (pairs.length === 0) return log.remove(table, key);
+  const newest = bytes.subarray(sealed * size);
+  const head = new Uint8Array(headBytes + newest.length);
+  putWord(head, 0, sealed);
+  putWord(head, 4, pairs.length / 2);
+  head.set(newest, headBytes);
+  log.put(table, key, head);
+}

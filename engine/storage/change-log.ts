@@ -1,0 +1,78 @@
+// Every put and removal of one request, with what it replaced: the request alone can be undone inside the lane's
+// transaction. (Nested LMDB transactions cost 100-150 us each, operations.md L07; this costs one read per put.)
+//
+// Invariant: after `undo` the tables are as they were at `begin`.
+import { fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import type { Table } from './env.js';
+
+interface Change {
+  table: Table<unknown>;
+  key: unknown;
+  /** The value before, undefined when there was none. */
+  former: Uint8Array | undefined;
+}
+
+/** Bytes counted per put besides the value: key, node header, CRC. */
+const putOverhead = 32;
+
+export class ChangeLog {
+  #changes: Change[] = [];
+  #bytes = 0;
+  #keep = true;
+
+  constructor(private readonly limits: Pick<Limits, 'txn_writes' | 'txn_bytes'>) {}
+
+  /** Starts a request. `keep: false` for work that is undone with the whole transaction only, and has no limit. */
+  begin(options: { keep: boolean } = { keep: true }): void {
+    this.#changes = [];
+    this.#bytes = 0;
+    this.#keep = options.keep;
+  }
+
+  get isEmpty(): boolean {
+    return this.#changes.length === 0;
+  }
+
+  /** Puts under a key known to be absent. */
+  insert<K>(table: Table<K>, key: K, value: Uint8Array): void {
+    this.#note(table, key, undefined, value.length);
+    table.put(key, value);
+  }
+
+  put<K>(table: Table<K>, key: K, value: Uint8Array): void {
+    this.#note(table, key, this.#keep ? table.get(key) : undefined, value.length);
+    table.put(key, value);
+  }
+
+  remove<K>(table: Table<K>, key: K): void {
+    const former = this.#keep ? table.get(key) : undefined;
+    if (this.#keep && former === undefined) return;
+    this.#note(table, key, former, 0);
+    table.remove(key);
+  }
+
+  undo(): void {
+    const changes = this.#changes;
+    for (let i = changes.length - 1; i >= 0; i--) {
+      const { table, key, former } = changes[i]!;
+      if (former === undefined) table.remove(key);
+      else table.put(key, former);
+    }
+    this.begin();
+  }
+
+  #note<K>(table: Table<K>, key: K, former: Uint8Array | undefined, size: number): void {
+    if (!this.#keep) return;
+    this.#changes.push({ table: table as Table<unknown>, key, former });
+    this.#bytes += size + putOverhead;
+    const { txn_writes, txn_bytes } = this.limits;
+    if (this.#changes.length > txn_writes) this.#tooLarge(txn_writes, 'writes', 'txn_writes');
+    if (this.#bytes > txn_bytes) this.#tooLarge(txn_bytes, 'bytes', 'txn_bytes');
+  }
+
+  #tooLarge(max: number, unit: string, limit: string): never {
+    // The last change was noted but not made: undoing it puts back what is there.
+    fail('TXN_TOO_LARGE', { max, unit }, { hint: `Split the load, or raise \`limits.${limit}\`.` });
+  }
+}

@@ -1,0 +1,81 @@
+// Which elements a label has: bitmaps of 2,048 consecutive ids, so that a scan of a million elements reads 489 values, and
+// adding or removing one rewrites 256 bytes under an exact key.
+//
+//   key (label, id >>> 11)   bit (id & 7) of byte ((id & 2047) >>> 3)
+//
+// Invariant: a block with no bit set is not stored.
+import { assert } from '../base/assert.js';
+import type { ChangeLog } from './change-log.js';
+import type { Table } from './env.js';
+import type { BlockKey } from './keys.js';
+import { getWord } from './word.js';
+
+const blockBits = 11;
+const blockIds = 1 << blockBits;
+const blockBytes = blockIds >>> 3;
+
+/** Blocks read at a time, and ids handed out at a time unless a block alone has more. */
+const blocksPerRead = 64;
+const batchIds = 1024;
+
+export function addToList(
+  log: ChangeLog,
+  table: Table<BlockKey>,
+  label: number,
+  id: number,
+): void {
+  const key = { label, block: id >>> blockBits };
+  const bits = table.get(key) ?? new Uint8Array(blockBytes);
+  const inBlock = id & (blockIds - 1);
+  bits[inBlock >>> 3]! |= 1 << (inBlock & 7);
+  log.put(table, key, bits);
+}
+
+export function removeFromList(
+  log: ChangeLog,
+  table: Table<BlockKey>,
+  label: number,
+  id: number,
+): void {
+  const key = { label, block: id >>> blockBits };
+  const bits = table.get(key);
+  const inBlock = id & (blockIds - 1);
+  const mask = 1 << (inBlock & 7);
+  assert(bits && (bits[inBlock >>> 3]! & mask) !== 0, 'a removed element is in its label list');
+  bits[inBlock >>> 3]! &= ~mask;
+  if (bits.every((byte) => byte === 0)) log.remove(table, key);
+  else log.put(table, key, bits);
+}
+
+/** All ids of a label, ascending. No cursor is open while the caller works, so that it may write meanwhile. */
+export function* scanList(table: Table<BlockKey>, label: number): Generator<Uint32Array> {
+  const end = { label, block: 0xffffffff };
+  let ids = new Uint32Array(batchIds + blockIds);
+  let count = 0;
+  for (let start = { label, block: 0 }; ; ) {
+    const entries = table.entries({ start, end, limit: blocksPerRead });
+    for (const { key, value } of entries) {
+      count = unpack(value, key.block * blockIds, ids, count);
+      if (count < batchIds) continue;
+      yield ids.subarray(0, count);
+      ids = new Uint32Array(batchIds + blockIds);
+      count = 0;
+    }
+    if (entries.length < blocksPerRead) break;
+    start = { label, block: entries[entries.length - 1]!.key.block + 1 };
+  }
+  if (count > 0) yield ids.subarray(0, count);
+}
+
+/** Writes the ids of a block behind the first `count`; returns the new count. */
+function unpack(bits: Uint8Array, first: number, ids: Uint32Array, count: number): number {
+  for (let at = 0; at < blockBytes; at += 4) {
+    let word = getWord(bits, at);
+    while (word !== 0) {
+      const lowest = word & -word;
+      ids[count++] = first + at * 8 + (31 - Math.clz32(lowest));
+      word ^= lowest;
+    }
+  }
+  return count;
+}

@@ -1,0 +1,70 @@
+// What the store knows about itself: one table of few keys.
+//
+//   key               value
+//   01                catalog, JSON (catalog.ts)
+//   02                state: next id u32 · zero u32 · next sequence f64 · trimmed sequence f64 · newest uuid 16
+//   03 · label u16    total of a label: elements u32 · dimension u32
+//   04                uuid of the database, 36 characters
+//
+// Numbers in values are little-endian. Invariant: state and totals are those of the last committed transaction.
+import type { Table } from './env.js';
+import { getWord, putWord } from './word.js';
+
+export interface State {
+  nextId: number;
+  /** Sequence of the next change of a vector index. */
+  nextSeq: number;
+  /** Log entries up to this sequence are gone. */
+  trimmedSeq: number;
+  /** The newest uuid given out; 16 zeros before the first. */
+  lastUuid: Uint8Array;
+}
+
+/** What is counted per label. */
+export interface Total {
+  count: number;
+  /** Of vector labels: 0 before the first vector. */
+  dimension: number;
+}
+
+export const metaKey = {
+  catalog: Uint8Array.of(1),
+  state: Uint8Array.of(2),
+  total: (label: number): Uint8Array => Uint8Array.of(3, label >>> 8, label & 255),
+  databaseUuid: Uint8Array.of(4),
+};
+
+export function readState(meta: Table<Uint8Array>): State {
+  const value = meta.get(metaKey.state);
+  if (!value) return { nextId: 1, nextSeq: 1, trimmedSeq: 0, lastUuid: new Uint8Array(16) };
+  const view = new DataView(value.buffer, value.byteOffset);
+  return {
+    nextId: view.getUint32(0, true),
+    nextSeq: view.getFloat64(8, true),
+    trimmedSeq: view.getFloat64(16, true),
+    lastUuid: value.slice(24, 40),
+  };
+}
+
+export function writeState(meta: Table<Uint8Array>, state: State): void {
+  const value = new Uint8Array(40);
+  const view = new DataView(value.buffer);
+  view.setUint32(0, state.nextId, true);
+  view.setFloat64(8, state.nextSeq, true);
+  view.setFloat64(16, state.trimmedSeq, true);
+  value.set(state.lastUuid, 24);
+  meta.put(metaKey.state, value);
+}
+
+export function readTotal(meta: Table<Uint8Array>, label: number): Total {
+  const value = meta.peek(metaKey.total(label));
+  if (value === undefined) return { count: 0, dimension: 0 };
+  return { count: getWord(value, 0), dimension: getWord(value, 4) };
+}
+
+export function writeTotal(meta: Table<Uint8Array>, label: number, total: Total): void {
+  const value = new Uint8Array(8);
+  putWord(value, 0, total.count);
+  putWord(value, 4, total.dimension);
+  meta.put(metaKey.total(label), value);
+}

@@ -1,0 +1,261 @@
+// The write transaction of one request: all changes of elements, with everything that hangs on them (uuid map, label list,
+// indexes, adjacency, embedding, log, totals).
+//
+// Invariant: what a single element's input can get wrong (sizes, unique values, dimension) is found before its first put;
+// `update` alone puts before it judges uniqueness, and relies on the request being undone.
+import { assert } from '../base/assert.js';
+import { fail } from '../base/errors.js';
+import type { UuidGenerator } from '../base/id.js';
+import type { Limits } from '../base/limits.js';
+import type { Scalar, ScalarList } from '../base/value.js';
+import { appendEdge, readAdjacency, readDegree, removeEdge } from './adjacency.js';
+import type { ChangeLog } from './change-log.js';
+import type { Env } from './env.js';
+import { addToList, removeFromList } from './label-list.js';
+import { addEntry, idsUnder, prefixOf, removeEntry, valueSize } from './property-index.js';
+import { LmdbView } from './read-view.js';
+import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
+import { type RecordHead, encodeRecord, headOf } from './record-writer.js';
+import type { Catalog, Label, PropertyValues, StoredProperty, VectorChange, WriteView } from './store.js';
+import type { Totals } from './totals.js';
+import { type VectorWidth, encodeVector, storedVector } from './vector-record.js';
+import { logChange } from './vlog.js';
+import { putWord } from './word.js';
+
+/** What the configuration says about a vector type. */
+export interface VectorTypeOptions {
+  store?: VectorWidth;
+  /** Required dimension; else that of the first vector. */
+  dimensions?: number;
+}
+
+/** What a write view works on; owned by the writer. */
+export interface WriteContext {
+  env: Env;
+  log: ChangeLog;
+  totals: Totals;
+  uuids: UuidGenerator;
+  limits: Limits;
+  vectorTypes: Readonly<Record<string, VectorTypeOptions>>;
+}
+
+/** Highest id that can be given out: the one above it serves as the end of scans. */
+const lastId = 0xffff_fffe;
+
+/** An index entry an element has or should have. */
+interface Entry {
+  property: StoredProperty;
+  prefix: Uint8Array;
+}
+
+export class LmdbWriteView extends LmdbView implements WriteView {
+  pending: VectorChange[] = [];
+
+  constructor(
+    private readonly context: WriteContext,
+    catalog: Catalog,
+    private readonly nowMs: number,
+  ) {
+    super(context.env, catalog);
+  }
+
+  override count(label: number): number {
+    return this.context.totals.of(label).count;
+  }
+
+  override dimension(label: number): number {
+    return this.context.totals.of(label).dimension;
+  }
+
+  createNode(label: Label, values: PropertyValues): number {
+    return this.#create(label, values);
+  }
+
+  createEdge(label: Label, from: number, to: number, values: PropertyValues): number {
+    if (label.type.kind === 'edge' && label.type.unique) this.#checkPair(label, from, to);
+    const ends = { from, to, fromUuid: this.#uuidOf(from), toUuid: this.#uuidOf(to) };
+    const id = this.#create(label, values, ends);
+    const { log, env } = this.context;
+    appendEdge(log, env.out, { id: from, label: label.id }, id, to);
+    appendEdge(log, env.in, { id: to, label: label.id }, id, from);
+    return id;
+  }
+
+  createVector(label: Label, vector: Float64Array, values: PropertyValues): number {
+    this.#checkDimension(label, vector.length);
+    const id = this.#create(label, values);
+    this.#putVector(label, id, vector, true);
+    return id;
+  }
+
+  update(changes: readonly { id: number; values: PropertyValues }[]): void {
+    const { log, env, limits } = this.context;
+    const added: { id: number; entry: Entry }[] = [];
+    for (const { id, values } of changes) {
+      const former = this.#existing(id);
+      const label = this.catalog.label(labelOf(former));
+      const next = this.#entriesOf(label, (property) => values.get(property.name) ?? null);
+      const record = encodeRecord(headOf(former), label.properties, values, limits, former);
+      const had = this.#entriesOf(label, (property) => decodeProperty(former, property));
+      for (const { prefix } of without(had, next)) removeEntry(log, env.index, prefix, id);
+      for (const entry of without(next, had)) added.push({ id, entry });
+      log.put(env.records, id, record);
+    }
+    for (const { id, entry } of added) {
+      this.#checkUnique(this.catalog.label(labelOf(this.#existing(id))), entry);
+      addEntry(log, env.index, entry.prefix, id);
+    }
+  }
+
+  replaceVector(id: number, vector: Float64Array): void {
+    const label = this.catalog.label(labelOf(this.#existing(id)));
+    this.#checkDimension(label, vector.length);
+    this.#putVector(label, id, vector, false);
+  }
+
+  remove(id: number): void {
+    const { log, env } = this.context;
+    const record = this.#existing(id);
+    const label = this.catalog.label(labelOf(record));
+    for (const { prefix } of this.#entriesOf(label, (property) => decodeProperty(record, property)))
+      removeEntry(log, env.index, prefix, id);
+    if (kindOf(record) === 'edge') {
+      removeEdge(log, env.out, { id: fromOf(record), label: label.id }, id);
+      removeEdge(log, env.in, { id: toOf(record), label: label.id }, id);
+    }
+    if (kindOf(record) === 'vector') {
+      log.remove(env.vectors, id);
+      this.#change({ kind: 'delete', label: label.id, id });
+    }
+    removeFromList(log, env.labels, label.id, id);
+    log.remove(env.uuid, record.slice(uuidAt.own, uuidAt.own + 16));
+    log.remove(env.records, id);
+    this.#count(label, -1);
+  }
+
+  incident(id: number): Uint32Array {
+    const edges = new Set<number>();
+    for (const table of [this.env.out, this.env.in]) {
+      const start = { id, label: 0, chunk: 0 };
+      const end = { id, label: 0xffff, chunk: 0xffffffff };
+      for (const { label, chunk } of table.keys({ start, end })) {
+        if (chunk > 0) continue;
+        const pairs = readAdjacency(table, id, label);
+        for (let i = 0; i < pairs.length; i += 2) edges.add(pairs[i]!);
+      }
+    }
+    return Uint32Array.from(edges).sort();
+  }
+
+  putDerived(key: Uint8Array, value: Uint8Array): void {
+    this.context.log.put(this.env.derived, key, value);
+  }
+
+  deleteDerived(key: Uint8Array): void {
+    this.context.log.remove(this.env.derived, key);
+  }
+
+  #create(label: Label, values: PropertyValues, ends?: RecordHead['ends']): number {
+    const { log, env, totals, uuids, limits } = this.context;
+    const entries = this.#entriesOf(label, (property) => values.get(property.name) ?? null);
+    for (const entry of entries) this.#checkUnique(label, entry);
+    const uuid = uuids.next(this.nowMs);
+    const head: RecordHead = { label: label.id, kind: label.kind, uuid, ...(ends && { ends }) };
+    const record = encodeRecord(head, label.properties, values, limits);
+    const id = totals.state.nextId++;
+    assert(id <= lastId, 'ids are not used up');
+    totals.state.lastUuid = uuid;
+    const idBytes = new Uint8Array(4);
+    putWord(idBytes, 0, id);
+    log.insert(env.uuid, uuid, idBytes);
+    log.insert(env.records, id, record);
+    addToList(log, env.labels, label.id, id);
+    for (const { prefix } of entries) addEntry(log, env.index, prefix, id);
+    this.#count(label, 1);
+    return id;
+  }
+
+  #putVector(label: Label, id: number, vector: Float64Array, isNew: boolean): void {
+    const { log, env, vectorTypes } = this.context;
+    const width = vectorTypes[label.name]?.store ?? 'f64';
+    const value = encodeVector(vector, width);
+    if (isNew) log.insert(env.vectors, id, value);
+    else log.put(env.vectors, id, value);
+    const stored = storedVector(vector, width);
+    this.#change({ kind: 'put', label: label.id, id, vector: stored });
+  }
+
+  #change(change: VectorChange): void {
+    const { log, env, totals } = this.context;
+    logChange(log, env.vlog, totals.state.nextSeq++, change);
+    this.pending.push(change);
+  }
+
+  #count(label: Label, step: number): void {
+    const { totals } = this.context;
+    totals.change(label.id, { count: totals.of(label.id).count + step });
+  }
+
+  #existing(id: number): Uint8Array {
+    const record = this.record(id);
+    assert(record, 'the caller checked that the element exists');
+    return record;
+  }
+
+  #uuidOf(id: number): Uint8Array {
+    const record = this.recordShared(id);
+    assert(record, 'the caller checked that both ends exist');
+    return record.slice(uuidAt.own, uuidAt.own + 16);
+  }
+
+  #entriesOf(
+    label: Label,
+    valueOf: (property: StoredProperty) => Scalar | ScalarList | null,
+  ): Entry[] {
+    const entries: Entry[] = [];
+    for (const property of label.properties) {
+      if (property.indexId === 0) continue;
+      const value = valueOf(property);
+      if (value === null) continue;
+      const prefix = prefixOf(property, value);
+      const size = valueSize(prefix, property);
+      const max = this.context.limits.index_key_bytes;
+      if (size > max) fail('INDEX_KEY_TOO_LONG', { property: property.name, max, size });
+      entries.push({ property, prefix });
+    }
+    return entries;
+  }
+
+  #checkUnique(label: Label, { property, prefix }: Entry): void {
+    if (property.index !== 'unique' || idsUnder(this.env.index, prefix, 1).length === 0) return;
+    fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+  }
+
+  /** A UNIQUE edge type: looks for the pair in the shorter of the two lists. */
+  #checkPair(label: Label, from: number, to: number): void {
+    const isOut = readDegree(this.env.out, from, label.id) <= readDegree(this.env.in, to, label.id);
+    const pairs = isOut
+      ? readAdjacency(this.env.out, from, label.id)
+      : readAdjacency(this.env.in, to, label.id);
+    const far = isOut ? to : from;
+    for (let i = 1; i < pairs.length; i += 2) {
+      if (pairs[i] === far) fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
+    }
+  }
+
+  #checkDimension(label: Label, got: number): void {
+    const { totals, vectorTypes } = this.context;
+    const known = totals.of(label.id).dimension;
+    const expected = known || (vectorTypes[label.name]?.dimensions ?? got);
+    if (got !== expected) fail('VECTOR_DIMENSION', { type: label.name, expected, got });
+    if (known === 0) totals.change(label.id, { dimension: got });
+  }
+}
+
+/** Entries of `a` that `b` does not have. Both hold at most one per property, in the same order. */
+function without(a: readonly Entry[], b: readonly Entry[]): Entry[] {
+  return a.filter(
+    ({ property, prefix }) =>
+      !b.some((other) => other.property === property && Buffer.compare(other.prefix, prefix) === 0),
+  );
+}

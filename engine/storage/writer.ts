@@ -1,0 +1,81 @@
+// The writer lane's side of the store: one durable transaction for a group of requests, each undone alone when it fails.
+//
+// Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals and state · commit
+// (W7 to W9, inside LMDB). Invariant: after `commit` returns, everything is on disk, or it has thrown and nothing is.
+import { failpoint } from '../base/failpoint.js';
+import { UuidGenerator } from '../base/id.js';
+import type { Limits } from '../base/limits.js';
+import { ChangeLog } from './change-log.js';
+import type { Env } from './env.js';
+import type { Catalog, VectorChange, WriteView } from './store.js';
+import { Totals } from './totals.js';
+import { LmdbWriteView, type VectorTypeOptions, type WriteContext } from './write-view.js';
+
+export interface WriteGroup {
+  /** Runs one request. When `work` throws, exactly its changes are undone and the error goes on to the caller. */
+  request<T>(nowMs: number, work: (view: WriteView) => T): T;
+}
+
+export class Writer {
+  readonly context: WriteContext;
+
+  constructor(env: Env, limits: Limits, vectorTypes: Readonly<Record<string, VectorTypeOptions>>) {
+    const totals = new Totals(env.meta);
+    const { lastUuid } = totals.state;
+    const uuids = new UuidGenerator(lastUuid.some((byte) => byte !== 0) ? lastUuid : undefined);
+    this.context = { env, log: new ChangeLog(limits), totals, uuids, limits, vectorTypes };
+  }
+
+  /** Runs `work` in one transaction; returns the vector changes it committed, in sequence order. */
+  commit(catalog: Catalog, work: (group: WriteGroup) => void): VectorChange[] {
+    const { env, totals } = this.context;
+    const changes: VectorChange[] = [];
+    let isDirty = false;
+    // An undo that fails leaves the transaction in an unknown state: nothing of it may be committed.
+    let broken: { error: unknown } | undefined;
+    const request = <T>(nowMs: number, run: (view: WriteView) => T): T => {
+      if (broken) throw broken.error;
+      const view = new LmdbWriteView(this.context, catalog, nowMs);
+      this.#begin();
+      try {
+        const result = run(view);
+        failpoint('W6');
+        isDirty ||= !this.context.log.isEmpty;
+        for (const change of view.pending) changes.push(change);
+        return result;
+      } catch (error) {
+        try {
+          this.#undo();
+        } catch (undoError) {
+          broken = { error: undoError };
+        }
+        throw error;
+      }
+    };
+    try {
+      env.transact(() => {
+        failpoint('W5');
+        work({ request });
+        if (broken) throw broken.error;
+        if (isDirty) totals.store();
+        failpoint('beforeSyncDataPages');
+        return isDirty;
+      });
+    } catch (error) {
+      totals.reload();
+      throw error;
+    }
+    failpoint('W9');
+    return changes;
+  }
+
+  #begin(): void {
+    this.context.log.begin();
+    this.context.totals.begin();
+  }
+
+  #undo(): void {
+    this.context.log.undo();
+    this.context.totals.undo();
+  }
+}

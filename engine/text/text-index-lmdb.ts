@@ -1,0 +1,113 @@
+// The keyword index over the derived table of a view. It holds no state: everything it knows is in the snapshot it is
+// given, so it changes and is undone with the element's own transaction.
+import { fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import type { ReadView, WriteView } from '../storage/store.js';
+import { analyze } from './analyzer.js';
+import { bestDocuments } from './best-documents.js';
+import { idf, type Totals } from './bm25.js';
+import { decodeRecord, newRecord } from './posting.js';
+import { addPosting, removePosting } from './posting-list.js';
+import { TermCursor } from './term-cursor.js';
+import type { TextHit, TextIndex } from './text-index.js';
+import { termBytes, termKey, totalsKey } from './text-key.js';
+
+/** Uses of `limits`: text_bytes, text_terms, document_terms. */
+export function createTextIndex(limits: Limits): TextIndex {
+  return {
+    add(view, label, id, texts) {
+      const document = countTerms(texts, limits.document_terms);
+      if (document.length === 0) return;
+      changeTotals(view, label, 1, document.length);
+      for (const [term, frequency] of document.frequencies)
+        addPosting(view, label, termBytes(term), id, frequency, document.length);
+    },
+    remove(view, label, id, texts) {
+      const document = countTerms(texts, limits.document_terms);
+      if (document.length === 0) return;
+      changeTotals(view, label, -1, -document.length);
+      for (const term of document.frequencies.keys())
+        removePosting(view, label, termBytes(term), id);
+    },
+    search(view, label, query, k, allow) {
+      const terms = queryTerms(query, limits);
+      const totals = readTotals(view, label);
+      if (terms.size === 0 || totals.documents === 0 || k <= 0) return [];
+      return search(view, label, terms, totals, k, allow);
+    },
+  };
+}
+
+interface Document {
+  frequencies: Map<string, number>;
+  /** Terms in all. */
+  length: number;
+}
+
+function countTerms(texts: readonly string[], limit: number): Document {
+  const frequencies = new Map<string, number>();
+  let length = 0;
+  for (const text of texts) {
+    const terms = analyze(text, limit - length);
+    for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
+    length += terms.length;
+  }
+  return { frequencies, length };
+}
+
+/** Distinct terms with the times they occur, in order of first occurrence. */
+function queryTerms(query: string, limits: Limits): Map<string, number> {
+  const size = Buffer.byteLength(query);
+  if (size > limits.text_bytes)
+    fail('TEXT_TOO_LONG', { size, unit: 'bytes', max: limits.text_bytes });
+  const { frequencies, length } = countTerms([query], Number.POSITIVE_INFINITY);
+  if (length > limits.text_terms)
+    fail('TEXT_TOO_LONG', { size: length, unit: 'terms', max: limits.text_terms });
+  return frequencies;
+}
+
+function search(
+  view: ReadView,
+  label: number,
+  terms: ReadonlyMap<string, number>,
+  totals: Totals,
+  k: number,
+  allow: ((id: number) => boolean) | undefined,
+): TextHit[] {
+  const averageLength = totals.length / totals.documents;
+  const cursors: TermCursor[] = [];
+  for (const [term, times] of terms) {
+    const bytes = termBytes(term);
+    const stored = view.getDerived(termKey(label, bytes));
+    if (stored === undefined) continue;
+    const record = newRecord();
+    decodeRecord(stored, record);
+    const weight = times * idf(record.df, totals);
+    cursors.push(new TermCursor(view, label, bytes, record, weight, averageLength));
+  }
+  try {
+    return bestDocuments(cursors, k, allow);
+  } finally {
+    for (const cursor of cursors) cursor.close();
+  }
+}
+
+export function readTotals(view: ReadView, label: number): Totals {
+  const bytes = view.getDerived(totalsKey(label));
+  if (bytes === undefined) return { documents: 0, length: 0 };
+  const numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { documents: numbers.getFloat64(0), length: numbers.getFloat64(8) };
+}
+
+function changeTotals(view: WriteView, label: number, documents: number, length: number): void {
+  const totals = readTotals(view, label);
+  const key = totalsKey(label);
+  if (totals.documents + documents === 0) {
+    view.deleteDerived(key);
+    return;
+  }
+  const numbers = new DataView(new ArrayBuffer(16));
+  numbers.setFloat64(0, totals.documents + documents);
+  numbers.setFloat64(8, totals.length + length);
+  view.putDerived(key, new Uint8Array(numbers.buffer));
+}

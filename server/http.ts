@@ -1,0 +1,321 @@
+// The transport on uWebSockets.js; no other file imports it. Facts it obeys are U01 to U14 of operations.md 11.3: the abort
+// handler comes first, chunks are copied, late answers are corked, nothing thrown escapes a handler, ports are exclusive.
+// Invariant: a response object is touched only until it was ended or its abort was heard.
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import { fail } from '../engine/index.js';
+import { printAddress } from './address.js';
+import { Exchange, hasBody, keepHeader } from './exchange.js';
+import { declaredLength, framingFault } from './framing.js';
+import { okStatus } from './http-error.js';
+import { type Transport, type TransportOptions, freshCounts } from './transport.js';
+
+type Uws = typeof import('uWebSockets.js');
+
+/** Larger answers are handed over piece by piece, as fast as the client reads. */
+const wholeAnswerMax = 64 * 1024;
+const receiveSweepMs = 250;
+
+/** The add-on that fits this Node, or undefined. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09). */
+export async function loadUws(): Promise<Uws | undefined> {
+  for (const name of ['uWebSockets.js', 'uWebSockets.js-next']) {
+    try {
+      const module = (await import(name)) as { default: Uws };
+      return module.default;
+    } catch {
+      // Not built for this Node or C library: the next one may be.
+    }
+  }
+  return undefined;
+}
+
+/** Whether the code at hand runs inside a uWS callback, where the socket is corked already. */
+let corked = false;
+
+class UwsExchange extends Exchange {
+  #chunks: Uint8Array[] | undefined;
+  #unsent: Uint8Array | undefined;
+  #unsentBytes = 0;
+
+  constructor(
+    private readonly response: HttpResponse,
+    private readonly transport: UwsTransport,
+  ) {
+    super();
+  }
+
+  peer(): string {
+    return this.settled ? '' : printAddress(new Uint8Array(this.response.getRemoteAddress()));
+  }
+
+  send(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.#releaseBody();
+    if (corked) this.#write(status, type, body, close);
+    else this.response.cork(() => this.#write(status, type, body, close));
+  }
+
+  #write(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+    const { response } = this;
+    if (status !== okStatus) response.writeStatus(status);
+    // One call into native code instead of five: the value carries the other header lines.
+    const lines = `${type}\r\nX-Request-Id: ${this.requestId}${this.extraHeaders}`;
+    response.writeHeader('Content-Type', lines);
+    if (this.method === 'HEAD') {
+      response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      response.endWithoutBody(undefined, close);
+    } else if (body.length <= wholeAnswerMax || close || typeof body === 'string') {
+      response.end(body, close);
+    } else this.#writeLarge(body);
+  }
+
+  #writeLarge(body: Uint8Array): void {
+    const { response, transport } = this;
+    const [, done] = response.tryEnd(body, body.length);
+    if (done) return;
+    this.#unsent = body;
+    this.#keepUnsent(body.length - response.getWriteOffset());
+    response.onWritable((offset) => {
+      const [ok, finished] = response.tryEnd(body.subarray(offset), body.length);
+      if (finished) this.#releaseUnsent();
+      else this.#keepUnsent(body.length - response.getWriteOffset());
+      return ok;
+    });
+    transport.closeNonReaders();
+  }
+
+  /** Notes how much the client has yet to read; whoever reads moves to the end of the line. */
+  #keepUnsent(bytes: number): void {
+    const { transport } = this;
+    transport.counts.bufferedResponseBytes += bytes - this.#unsentBytes;
+    this.#unsentBytes = bytes;
+    transport.slow.delete(this);
+    transport.slow.add(this);
+  }
+
+  #releaseUnsent(): void {
+    if (this.#unsent === undefined) return;
+    this.#unsent = undefined;
+    this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
+    this.transport.slow.delete(this);
+  }
+
+  /** Ends the connection without an answer. */
+  drop(): void {
+    this.response.close();
+  }
+
+  aborted(): void {
+    const { transport } = this;
+    this.#releaseUnsent();
+    this.#releaseBody();
+    if (this.settled) return;
+    this.settled = true;
+    transport.counts.aborted++;
+    transport.options.receiver.gone(this);
+  }
+
+  #releaseBody(): void {
+    if (this.#chunks === undefined) return;
+    this.transport.counts.bufferedBodyBytes -= this.bytesIn;
+    this.transport.receiving.delete(this);
+    this.#chunks = undefined;
+  }
+
+  /** Takes a piece of the body; its memory is only valid now. */
+  take(chunk: ArrayBuffer, last: boolean): void {
+    const { transport } = this;
+    const { receiver, limits } = transport.options;
+    this.bytesIn += chunk.byteLength;
+    if (this.bytesIn > limits.body_bytes) {
+      transport.counts.bodiesTooLarge++;
+      this.bytesIn -= chunk.byteLength;
+      receiver.refuse(this, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
+      return;
+    }
+    const piece = new Uint8Array(chunk.slice(0));
+    if (last && this.#chunks === undefined) return receiver.complete(this, piece);
+    this.#keepPiece(piece);
+    if (this.settled || !last) return;
+    const body = Buffer.concat(this.#chunks!);
+    this.#releaseBody();
+    receiver.complete(this, body);
+  }
+
+  #keepPiece(piece: Uint8Array): void {
+    const { transport } = this;
+    if (this.#chunks === undefined) {
+      this.#chunks = [];
+      transport.receiving.add(this);
+      transport.counts.bufferedBodyBytes += this.bytesIn - piece.length;
+    }
+    this.#chunks.push(piece);
+    transport.counts.bufferedBodyBytes += piece.length;
+    const { limits, receiver } = transport.options;
+    if (transport.counts.bufferedBodyBytes > limits.buffered_body_bytes) {
+      receiver.refuse(this, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
+    }
+  }
+}
+
+class UwsTransport implements Transport {
+  readonly name = 'uws';
+  readonly counts = freshCounts();
+  /** Bodies that came in more than one piece and are not complete, for the receive deadline. */
+  readonly receiving = new Set<UwsExchange>();
+  /** Answers not read yet, the longest idle first. */
+  readonly slow = new Set<UwsExchange>();
+  readonly #app: TemplatedApp;
+  readonly #sockets: us_listen_socket[] = [];
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(
+    private readonly uws: Uws,
+    readonly options: TransportOptions,
+  ) {
+    const { tls, limits } = options;
+    this.#app = tls
+      ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key })
+      : uws.App();
+    this.#app.filter((response, change) => {
+      if (Number(change) < 0) {
+        this.counts.connections--;
+        return;
+      }
+      this.counts.connections++;
+      if (this.counts.connections <= limits.connections) return;
+      this.counts.connectionsRefused++;
+      response.close();
+    });
+    this.#app.any('/*', (response, request) => this.#onRequest(response, request));
+    this.#sweep = setInterval(() => this.#dropSlowSenders(), receiveSweepMs);
+    this.#sweep.unref();
+  }
+
+  #onRequest(response: HttpResponse, request: HttpRequest): void {
+    const exchange = new UwsExchange(response, this);
+    response.onAborted(() => exchange.aborted());
+    corked = true;
+    const { receiver } = this.options;
+    try {
+      readHead(exchange, request);
+      const fault = framingFault(exchange);
+      if (fault !== undefined) {
+        receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
+      } else if (receiver.open(exchange) && !exchange.settled) this.#readBody(exchange, response);
+    } catch (error) {
+      receiver.fault(exchange, error);
+    }
+    corked = false;
+  }
+
+  #readBody(exchange: UwsExchange, response: HttpResponse): void {
+    const { receiver, limits } = this.options;
+    if (!hasBody(exchange)) return receiver.complete(exchange, emptyBody);
+    if (declaredLength(exchange) > limits.body_bytes) {
+      this.counts.bodiesTooLarge++;
+      receiver.refuse(exchange, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
+      return;
+    }
+    response.onData((chunk, last) => {
+      if (exchange.settled) return;
+      corked = true;
+      try {
+        exchange.take(chunk, last);
+      } catch (error) {
+        receiver.fault(exchange, error);
+      }
+      corked = false;
+    });
+  }
+
+  #dropSlowSenders(): void {
+    const latest = performance.now() - this.options.limits.receive_time;
+    for (const exchange of this.receiving) {
+      if (exchange.startedAt > latest) continue;
+      this.counts.receiveTimeouts++;
+      exchange.drop();
+    }
+  }
+
+  closeNonReaders(): void {
+    for (const exchange of this.slow) {
+      if (this.counts.bufferedResponseBytes <= this.options.limits.buffered_response_bytes) return;
+      this.counts.nonReadersClosed++;
+      exchange.drop();
+    }
+  }
+
+  async listen(addresses: readonly string[], port: number): Promise<number> {
+    for (let attempt = 0; ; attempt++) {
+      const bound = this.#bindAll(addresses, port);
+      if (bound !== undefined) return bound;
+      // A free port of the first address may be taken on the second: try another.
+      if (port !== 0 || attempt === 16) fail('PORT_IN_USE', { host: addresses[0]!, port });
+    }
+  }
+
+  #bindAll(addresses: readonly string[], port: number): number | undefined {
+    for (const address of addresses) {
+      const socket = this.#bind(address, port);
+      if (socket === undefined) {
+        this.stopListening();
+        return undefined;
+      }
+      this.#sockets.push(socket);
+      port = this.uws.us_socket_local_port(socket);
+    }
+    return port;
+  }
+
+  #bind(address: string, port: number): us_listen_socket | undefined {
+    let socket: us_listen_socket | false = false;
+    // The declared types lack the form with host and options; U12 needs both.
+    const listen = this.#app.listen.bind(this.#app) as unknown as (
+      host: string,
+      port: number,
+      options: number,
+      callback: (socket: us_listen_socket | false) => void,
+    ) => void;
+    listen(address, port, exclusivePort, (result) => {
+      socket = result;
+    });
+    return socket === false ? undefined : socket;
+  }
+
+  stopListening(): void {
+    for (const socket of this.#sockets) this.uws.us_listen_socket_close(socket);
+    this.#sockets.length = 0;
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    this.#sockets.length = 0;
+    this.#app.close();
+  }
+
+  renewTls(): boolean {
+    return false;
+  }
+}
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT. */
+const exclusivePort = 1;
+const emptyBody = new Uint8Array(0);
+
+/** The exchange that `keep` fills: one function for all requests, instead of one each. */
+let filling: Exchange;
+const keep = (name: string, value: string): void => keepHeader(filling, name, value);
+
+function readHead(exchange: Exchange, request: HttpRequest): void {
+  exchange.startedAt = performance.now();
+  exchange.method = request.getCaseSensitiveMethod();
+  exchange.path = request.getUrl();
+  exchange.query = request.getQuery() ?? '';
+  filling = exchange;
+  request.forEach(keep);
+}
+
+export function openUwsTransport(uws: Uws, options: TransportOptions): Transport {
+  return new UwsTransport(uws, options);
+}

@@ -1,0 +1,297 @@
+// Receives every request: runs the checks of http.md 3.1 in their order, starts the endpoint, answers, counts and logs.
+// Invariant: an exchange that came in is answered exactly once, or its client has gone.
+import { type ErrorData, TrellisError, excerpt, fail } from '../engine/index.js';
+import { type Exchange, hasBody } from './exchange.js';
+import { declaredLength } from './framing.js';
+import {
+  errorBody,
+  errorHeaders,
+  isServerFault,
+  noContentStatus,
+  okStatus,
+  statusOf,
+} from './http-error.js';
+import type { Caller } from './keys.js';
+import type { Log } from './log.js';
+import type { Metrics, RouteMetrics } from './metrics.js';
+import type { Endpoint, Result, Routes } from './routes.js';
+import type { Security } from './security.js';
+import type { SlowLog } from './slow-log.js';
+import type { Receiver } from './transport.js';
+
+export interface ReceptionOptions {
+  security: Security;
+  routes: Routes;
+  metrics: Metrics;
+  slowLog: SlowLog;
+  log: Log;
+  /** Requests slower than this are logged. */
+  slowMs: number;
+  /** Share of requests that get a log line, 0 to 1. */
+  accessShare: number;
+  /** Why ordinary requests are refused at the moment, if they are. */
+  closedBy: () => ErrorData | undefined;
+}
+
+/** Headers of every JSON answer, as the value of Content-Type. */
+export const jsonType =
+  'application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff';
+
+const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
+const jsonForm = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?|(?!charset)[^;]*))*$/i;
+/** A refused body up to this size is read and forgotten; a larger one ends the connection. */
+const forgottenBodyMax = 64 * 1024;
+/** The engine stops calls by itself; this much later the client is answered for it. */
+const graceMs = 10;
+const sweepMs = 10;
+
+/** What is remembered of an exchange between its head and its answer. */
+interface Visit {
+  endpoint: Endpoint;
+  caller: Caller | undefined;
+}
+
+export class Reception implements Receiver {
+  readonly #visits = new WeakMap<Exchange, Visit>();
+  /** Calls whose answer is to come. */
+  readonly #pending = new Set<Exchange>();
+  readonly #other: RouteMetrics;
+  readonly #idPrefix = `${randomText()}-`;
+  #lastId = 0;
+  #sweep: NodeJS.Timeout | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(private readonly options: ReceptionOptions) {
+    this.#other = options.metrics.route('other');
+  }
+
+  /** Calls that have been started and not answered. */
+  get inFlight(): number {
+    return this.#pending.size;
+  }
+
+  open(exchange: Exchange): boolean {
+    const { security, routes } = this.options;
+    this.#giveId(exchange);
+    const route = routes.find(exchange.path);
+    const always = route?.get?.always === true;
+    security.checkHost(exchange);
+    security.checkOrigin(exchange);
+    if (!always) security.checkProtectedMode(exchange);
+    if (security.isPreflight(exchange)) {
+      exchange.send(noContentStatus, jsonType, '', false);
+      return false;
+    }
+    const open = always || route?.get?.access === 'open';
+    const caller = open ? undefined : security.authenticate(exchange);
+    if (route === undefined) return routes.failUnknown(exchange.path);
+    const endpoint = routes.choose(route, exchange);
+    this.#visits.set(exchange, { endpoint, caller });
+    security.checkAccess(exchange, caller, endpoint.access, endpoint.query);
+    if (!always) this.#checkState();
+    if (exchange.method !== 'POST') {
+      this.#run(exchange, endpoint, noBody, caller);
+      return false;
+    }
+    checkEncoding(exchange);
+    if (exchange.transferEncodingCount === 0) checkMediaType(exchange, declaredLength(exchange));
+    return true;
+  }
+
+  complete(exchange: Exchange, body: Uint8Array): void {
+    const visit = this.#visits.get(exchange)!;
+    // Only now is it known whether a chunked body is empty.
+    if (exchange.transferEncodingCount > 0) checkMediaType(exchange, body.length);
+    this.#run(exchange, visit.endpoint, body, visit.caller);
+  }
+
+  #giveId(exchange: Exchange): void {
+    const given = exchange.requestIdHeader;
+    exchange.requestId =
+      given !== '' && requestIdForm.test(given)
+        ? given
+        : this.#idPrefix + (++this.#lastId).toString(36).padStart(8, '0');
+  }
+
+  #checkState(): void {
+    const closed = this.options.closedBy();
+    if (closed !== undefined) throw new TrellisError(closed);
+  }
+
+  #run(
+    exchange: Exchange,
+    endpoint: Endpoint,
+    body: Uint8Array,
+    caller: Caller | undefined,
+  ): void {
+    const result = endpoint.handle(exchange, body, caller);
+    if (!(result instanceof Promise)) return this.#answer(exchange, endpoint, result);
+    this.#await(exchange, endpoint);
+    result.then(
+      (result) => {
+        this.#settle(exchange);
+        this.#answer(exchange, endpoint, result);
+      },
+      (error: unknown) => {
+        this.#settle(exchange);
+        this.fault(exchange, error);
+      },
+    );
+  }
+
+  #await(exchange: Exchange, endpoint: Endpoint): void {
+    // A write is never answered for by the clock: only the writer knows whether it was rolled back.
+    exchange.deadline = endpoint.writes
+      ? Number.POSITIVE_INFINITY
+      : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
+    this.#pending.add(exchange);
+    this.#sweep ??= setInterval(() => this.#answerLate(), sweepMs);
+  }
+
+  #settle(exchange: Exchange): void {
+    exchange.cancel = undefined;
+    this.#pending.delete(exchange);
+    if (this.#pending.size > 0) return;
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
+    this.#onIdle?.();
+  }
+
+  #answerLate(): void {
+    const now = performance.now();
+    for (const exchange of this.#pending) {
+      if (now < exchange.deadline || exchange.settled) continue;
+      exchange.cancel?.();
+      const ms = Math.round(exchange.deadline - graceMs - exchange.startedAt);
+      this.fault(exchange, new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms } }));
+    }
+  }
+
+  #answer(exchange: Exchange, endpoint: Endpoint, result: Result): void {
+    if (exchange.settled) return;
+    if (result instanceof Uint8Array) {
+      this.#finish(exchange, endpoint.metrics, okStatus, result.length);
+      exchange.send(okStatus, jsonType, result, false);
+    } else {
+      this.#finish(exchange, endpoint.metrics, result.status, result.body.length);
+      exchange.send(result.status, result.type, result.body, false);
+    }
+  }
+
+  refuse(exchange: Exchange, error: ErrorData): void {
+    if (exchange.requestId === '') this.#giveId(exchange);
+    this.#answerError(exchange, error, true);
+  }
+
+  fault(exchange: Exchange, error: unknown): void {
+    if (exchange.settled) return;
+    if (error instanceof TrellisError) return this.#answerError(exchange, error.data, false);
+    const { log } = this.options;
+    log('error', 'a request failed by a defect', { request_id: exchange.requestId, error });
+    const args = { request_id: exchange.requestId };
+    this.#answerError(exchange, { code: 'INTERNAL', args }, false);
+  }
+
+  #answerError(exchange: Exchange, error: ErrorData, close: boolean): void {
+    if (exchange.settled) return;
+    const status = statusOf(error.code);
+    const body = errorBody(error, exchange.requestId);
+    const visit = this.#visits.get(exchange);
+    this.options.metrics.rejected.add(error.code);
+    this.#finish(exchange, visit?.endpoint.metrics ?? this.#other, status, body.length, error);
+    exchange.extraHeaders += errorHeaders(error);
+    exchange.send(status, jsonType, body, close || leavesLargeBody(exchange));
+  }
+
+  gone(exchange: Exchange): void {
+    exchange.cancel?.();
+  }
+
+  #finish(
+    exchange: Exchange,
+    metrics: RouteMetrics,
+    status: string,
+    bytesOut: number,
+    error?: ErrorData,
+  ): void {
+    const ms = performance.now() - exchange.startedAt;
+    metrics.record(status, ms / 1000, exchange.bytesIn, bytesOut);
+    const { slowMs, accessShare } = this.options;
+    const broken = error !== undefined && isServerFault(error.code);
+    if (ms < slowMs && !broken && (accessShare === 0 || Math.random() >= accessShare)) return;
+    this.#record(exchange, metrics, status, bytesOut, ms, error?.code);
+  }
+
+  #record(
+    exchange: Exchange,
+    metrics: RouteMetrics,
+    status: string,
+    bytesOut: number,
+    ms: number,
+    code?: string,
+  ): void {
+    const { log, slowLog, slowMs, security } = this.options;
+    const entry = {
+      request_id: exchange.requestId,
+      route: metrics.label,
+      status: status.slice(0, 3),
+      code,
+      ms: Math.round(ms * 1000) / 1000,
+      bytes_in: exchange.bytesIn,
+      bytes_out: bytesOut,
+    };
+    if (ms >= slowMs) slowLog.add({ ts: new Date().toISOString(), ...entry });
+    const slow = ms >= slowMs ? 'slow request' : 'request';
+    log(code === 'INTERNAL' ? 'error' : 'info', slow, {
+      ...entry,
+      key_id: this.#visits.get(exchange)?.caller?.keyId || undefined,
+      peer: security.peer(exchange),
+      traceparent: exchange.traceparent ? excerpt(exchange.traceparent) : undefined,
+    });
+  }
+
+  /** Resolves when no call is in flight, or after `ms`. */
+  async drain(ms: number): Promise<void> {
+    if (this.#pending.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+const noBody = new Uint8Array(0);
+
+/** The time a call may take: the endpoint's, lowered by the request's header (http.md 3.8). */
+export function budgetOf(exchange: Exchange, budgetMs: number): number {
+  const text = exchange.timeoutHeader;
+  if (text === '' || !/^[1-9][0-9]{0,14}$/.test(text)) return budgetMs;
+  return Math.min(budgetMs, Number(text));
+}
+
+function checkEncoding(exchange: Exchange): void {
+  const { contentEncoding } = exchange;
+  if (contentEncoding === '' || contentEncoding.toLowerCase() === 'identity') return;
+  fail('UNSUPPORTED_ENCODING', { encoding: excerpt(contentEncoding) });
+}
+
+function checkMediaType(exchange: Exchange, length: number): void {
+  const { contentType } = exchange;
+  if (contentType === 'application/json' || contentType === '' || length === 0) return;
+  if (!jsonForm.test(contentType)) fail('UNSUPPORTED_MEDIA_TYPE', { type: excerpt(contentType) });
+}
+
+/** Whether a body is still to come that is too large to be read for nothing. */
+function leavesLargeBody(exchange: Exchange): boolean {
+  if (!hasBody(exchange)) return false;
+  if (exchange.transferEncodingCount > 0) return exchange.bytesIn === 0;
+  const left = declaredLength(exchange) - exchange.bytesIn;
+  return left > forgottenBodyMax;
+}
+
+function randomText(): string {
+  return Math.floor(Math.random() * 2 ** 40).toString(36);
+}

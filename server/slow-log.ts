@@ -1,0 +1,28 @@
+// The last slow requests, for GET /slowlog (operations.md 9.3). Holds names, sizes and times, never values.
+
+export interface SlowRequest {
+  ts: string;
+  request_id: string;
+  route: string;
+  status: string;
+  code?: string;
+  ms: number;
+  bytes_in: number;
+  bytes_out: number;
+}
+
+const entriesMax = 128;
+
+export class SlowLog {
+  readonly #entries: SlowRequest[] = [];
+
+  add(entry: SlowRequest): void {
+    this.#entries.push(entry);
+    if (this.#entries.length > entriesMax) this.#entries.shift();
+  }
+
+  /** Newest first. */
+  list(): SlowRequest[] {
+    return this.#entries.toReversed();
+  }
+}

@@ -1,0 +1,210 @@
+// The keyword index against the textbook loop over plain maps, while documents come, change and go.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { TrellisError } from '../../engine/base/errors.js';
+import { defaultLimits } from '../../engine/base/limits.js';
+import { analyze } from '../../engine/text/analyzer.js';
+import type { TextHit } from '../../engine/text/text-index.js';
+import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import { derivedMemory } from '../support/derived-memory.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+const index = createTextIndex(defaultLimits);
+
+type Documents = ReadonlyMap<number, readonly string[]>;
+
+/** BM25 as the textbook has it: every term of the query against every document. */
+function textbook(
+  documents: Documents,
+  query: string,
+  k: number,
+  allow: (id: number) => boolean,
+): TextHit[] {
+  const terms = new Map<number, string[]>();
+  for (const [id, texts] of documents) {
+    const list = texts.flatMap((text) => analyze(text));
+    if (list.length > 0) terms.set(id, list);
+  }
+  const average = [...terms.values()].reduce((sum, list) => sum + list.length, 0) / terms.size;
+  const hits: TextHit[] = [];
+  for (const [id, list] of terms) {
+    let score = 0;
+    for (const term of analyze(query)) {
+      const n = [...terms.values()].filter((other) => other.includes(term)).length;
+      const f = list.filter((other) => other === term).length;
+      const idf = Math.log(1 + (terms.size - n + 0.5) / (n + 0.5));
+      score += (idf * f * 2.2) / (f + 1.2 * (0.25 + (0.75 * list.length) / average));
+    }
+    if (score > 0 && allow(id)) hits.push({ id, score });
+  }
+  return hits.sort((a, b) => b.score - a.score || a.id - b.id).slice(0, k);
+}
+
+/** Equal up to the rounding of sums: the scores agree, and each hit has the score the textbook gives that document. */
+function expectSame(
+  found: TextHit[],
+  documents: Documents,
+  query: string,
+  k: number,
+  allow = (_: number) => true,
+): void {
+  const all = textbook(documents, query, Number.POSITIVE_INFINITY, allow);
+  const scores = new Map(all.map((hit) => [hit.id, hit.score]));
+  expect(found.length).toBe(Math.min(k, all.length));
+  for (const [i, hit] of found.entries()) {
+    expect(hit.score).toBeCloseTo(all[i]!.score, 9);
+    expect(hit.score).toBeCloseTo(scores.get(hit.id)!, 9);
+    const next = found[i + 1];
+    if (next !== undefined && next.score === hit.score) expect(next.id).toBeGreaterThan(hit.id);
+  }
+}
+
+const vocabulary = ['wing', 'flow', 'heat', 'shock', 'layer', 'boundary', 'jet', 'the'];
+/** Low words are much more frequent. */
+const word = fc.integer({ min: 0, max: 63 }).map((n) => vocabulary[Math.floor(Math.sqrt(n))]!);
+const text = fc.array(word, { maxLength: 12 }).map((words) => words.join(' '));
+const query = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => words.join(' '));
+
+/** A small, seeded generator: long runs are too big for shrinking anyway. */
+function random(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+describe('search', () => {
+  it('agrees with the textbook on random collections', () => {
+    const documents = fc.array(fc.array(text, { maxLength: 3 }), { maxLength: 40 });
+    const filter = fc.constantFrom(undefined, (id: number) => id % 3 !== 0);
+    fc.assert(
+      fc.property(
+        documents,
+        query,
+        fc.integer({ min: 1, max: 12 }),
+        filter,
+        (list, q, k, allow) => {
+          const view = derivedMemory();
+          const all = new Map(list.map((texts, i) => [i + 1, texts]));
+          for (const [id, texts] of all) index.add(view, 7, id, texts);
+          expectSame(index.search(view, 7, q, k, allow), all, q, k, allow);
+        },
+      ),
+      { numRuns: long ? 5000 : 200 },
+    );
+  });
+
+  it('agrees while documents are added, changed and removed over many blocks', () => {
+    const next = random(long ? 2 : 1);
+    const view = derivedMemory();
+    const documents = new Map<number, string[]>();
+    const words = (count: number): string =>
+      Array.from({ length: count }, () => vocabulary[Math.floor(Math.sqrt(next(64)))]).join(' ');
+    let newest = 0;
+    for (let step = 0; step < (long ? 60_000 : 3000); step++) {
+      const known = [...documents.keys()];
+      const id = known[next(known.length)];
+      const action = next(10);
+      if (action < 6 || id === undefined) {
+        const texts = [words(next(6)), words(next(6))];
+        documents.set(++newest, texts);
+        index.add(view, 1, newest, texts);
+      } else {
+        index.remove(view, 1, id, documents.get(id)!);
+        documents.delete(id);
+        if (action < 9) {
+          const texts = [words(next(12))];
+          documents.set(id, texts);
+          index.add(view, 1, id, texts);
+        }
+      }
+      if (step % 300 !== 299) continue;
+      const q = words(1 + next(3));
+      const k = 1 + next(20);
+      expectSame(index.search(view, 1, q, k), documents, q, k);
+      expectSame(index.search(view, 1, q, 1e6), documents, q, 1e6);
+    }
+    for (const [id, texts] of documents) index.remove(view, 1, id, texts);
+    expect(view.entries()).toEqual([]);
+  });
+
+  it('stores the same, however it came about', () => {
+    const view = derivedMemory();
+    const rebuilt = derivedMemory();
+    const texts = (id: number): string[] => [
+      `common ${id % 3 === 0 ? 'third' : ''} term${id % 50}`,
+    ];
+    for (let id = 1; id <= 1000; id++) index.add(view, 1, id, texts(id));
+    for (let id = 2; id <= 1000; id += 2) index.remove(view, 1, id, texts(id));
+    for (let id = 1000; id >= 2; id -= 2) index.add(view, 1, id, texts(id));
+    for (let id = 1; id <= 1000; id++) index.add(rebuilt, 1, id, texts(id));
+    for (const q of ['common', 'third common', 'term7', 'term7 third nothing'])
+      expect(index.search(view, 1, q, 50)).toEqual(index.search(rebuilt, 1, q, 50));
+  });
+
+  it('keeps labels apart', () => {
+    const view = derivedMemory();
+    index.add(view, 1, 10, ['fern rose']);
+    index.add(view, 2, 11, ['fern']);
+    index.add(view, 256, 12, ['fern']);
+    expect(index.search(view, 1, 'fern', 10).map((hit) => hit.id)).toEqual([10]);
+    expect(index.search(view, 2, 'ferns', 10)).toEqual([{ id: 11, score: Math.log(4 / 3) }]);
+    expect(index.search(view, 3, 'fern', 10)).toEqual([]);
+    index.remove(view, 1, 10, ['fern rose']);
+    expect(index.search(view, 1, 'rose', 10)).toEqual([]);
+    expect(index.search(view, 256, 'FERN!', 10).map((hit) => hit.id)).toEqual([12]);
+  });
+
+  it('counts a term as often as the query has it, and ties go to the oldest', () => {
+    const view = derivedMemory();
+    for (const id of [9, 3, 7, 5]) index.add(view, 1, id, ['fern shade']);
+    index.add(view, 1, 8, ['rose sun']);
+    expect(index.search(view, 1, 'fern', 3).map((hit) => hit.id)).toEqual([3, 5, 7]);
+    const [once] = index.search(view, 1, 'rose', 1);
+    const [twice] = index.search(view, 1, 'rose roses', 1);
+    expect(twice!.score).toBeCloseTo(2 * once!.score, 12);
+  });
+
+  it('takes terms of any length and tells long ones apart', () => {
+    const view = derivedMemory();
+    const terms = ['x'.repeat(5000), `${'x'.repeat(5000)}y`, '語'.repeat(3000)];
+    for (const [i, term] of terms.entries()) index.add(view, 1, i + 1, [term]);
+    for (const [i, term] of terms.entries())
+      expect(index.search(view, 1, term, 5).map((hit) => hit.id)).toEqual([i + 1]);
+    for (const { key } of view.entries()) expect(key.length).toBeLessThan(256);
+  });
+
+  it('has limits', () => {
+    const view = derivedMemory();
+    const fault = (q: string): object => {
+      try {
+        return index.search(view, 1, q, 1);
+      } catch (error) {
+        return (error as TrellisError).data;
+      }
+    };
+    expect(fault('!'.repeat(65_536))).toEqual([]);
+    expect(fault('é'.repeat(32_769))).toEqual({
+      code: 'TEXT_TOO_LONG',
+      args: { size: 65_538, unit: 'bytes', max: 65_536 },
+    });
+    expect(fault('x '.repeat(1024))).toEqual([]);
+    expect(fault('x '.repeat(1025))).toMatchObject({
+      args: { size: 1025, unit: 'terms', max: 1024 },
+    });
+    const short = createTextIndex({ ...defaultLimits, document_terms: 3 });
+    short.add(view, 1, 1, ['one two', 'three four']);
+    expect(short.search(view, 1, 'three', 1)).toHaveLength(1);
+    expect(short.search(view, 1, 'four', 1)).toHaveLength(0);
+    short.remove(view, 1, 1, ['one two', 'three four']);
+    expect(view.entries()).toEqual([]);
+  });
+
+  it('refuses to forget what it never knew', () => {
+    const view = derivedMemory();
+    index.add(view, 1, 1, ['fern']);
+    expect(() => index.remove(view, 1, 2, ['fern'])).toThrow('a removed document has postings');
+    expect(() => index.add(view, 1, 1, ['fern'])).toThrow('a document is indexed once');
+  });
+});

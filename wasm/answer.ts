@@ -1,0 +1,137 @@
+// From results to the answer: equal vectors join, distances are taken again on full vectors, the best k are kept.
+// Also the exact scan that small segments, flat layouts and the last resort of filtered searches use.
+import { codeDistance } from './code';
+import { exactDistance, vectorDistance } from './distance';
+import {
+  H_METRIC, H_PADDED, H_SLOTS, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS, L_DISTANCES,
+  L_IDS, L_KEEP_ALL, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, METRIC_COSINE, N_FLAGS, N_ID, N_NEXT,
+  NODE_DELETED, NODE_FREE, NODE_ZERO, STATE_SCAN, H_LAYOUT, KEEP_VECTORS,
+} from './layout';
+import { idWord, nodeAt } from './memory';
+import { distanceOf, insertKey, signedDistanceOf, signedKeyOf } from './pool';
+import { isAllowed, isAnswer, offerResult } from './walk';
+
+/** Steps along a chain of equal vectors when a filter refuses them one after another. */
+const CHAIN_MAX = 65536;
+
+/** Offers one vector to the answer of k. */
+// @ts-ignore: decorator
+@inline
+function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
+  const answers = <usize>load<u32>(lane, L_POOL);
+  const count = load<i32>(lane, L_ANSWERS);
+  const key = signedKeyOf(distance, slot);
+  if (count == k && key >= load<u64>(answers + ((<usize>(k - 1)) << 3))) return;
+  insertKey(answers, count, k, key);
+  if (count < k) store<i32>(lane, count + 1, L_ANSWERS);
+}
+
+/** Whether the answer is full of vectors at most this far. */
+function isFull(lane: usize, distance: f32, k: i32): bool {
+  if (load<i32>(lane, L_ANSWERS) < k) return false;
+  return signedDistanceOf(load<u64>(<usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3))) <= distance;
+}
+
+function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
+  for (let steps = 0; head != 0 && steps < CHAIN_MAX; steps++) {
+    if (isFull(lane, distance, k)) return;
+    const node = nodeAt(head - 1);
+    if (isAnswer(lane, node)) offerAnswer(lane, head - 1, distance, k);
+    head = atomic.load<u32>(node + N_NEXT);
+  }
+}
+
+/** Makes the answer of k from the results of a walk or a list. */
+export function answerResults(lane: usize, k: i32): i32 {
+  store<i32>(lane, 0, L_ANSWERS);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  const exact = load<u32>(0, H_VECTOR) != 0;
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(results + ((<usize>i) << 3));
+    const node = nodeAt(<u32>key);
+    const distance = exact ? exactDistance(lane, node) : distanceOf(key);
+    if (isAnswer(lane, node)) offerAnswer(lane, <u32>key, distance, k);
+    const next = load<u32>(node, N_NEXT);
+    if (next != 0 && (load<u32>(node, N_FLAGS) & NODE_ZERO) == 0) offerChain(lane, next, distance, k);
+  }
+  if (load<u32>(0, H_METRIC) == METRIC_COSINE) offerChain(lane, load<u32>(0, H_ZEROS), 2, k);
+  return writeAnswer(lane);
+}
+
+/** Ids and distances of the answer, nearest first. */
+export function writeAnswer(lane: usize): i32 {
+  const answers = <usize>load<u32>(lane, L_POOL);
+  const count = load<i32>(lane, L_ANSWERS);
+  const ids = <usize>load<u32>(lane, L_IDS);
+  const distances = <usize>load<u32>(lane, L_DISTANCES);
+  for (let i = 0; i < count; i++) {
+    const at = (<usize>i) << 2;
+    const key = load<u64>(answers + (at << 1));
+    store<u32>(ids + at, load<u32>(nodeAt(<u32>key), N_ID));
+    store<f32>(distances + at, signedDistanceOf(key));
+  }
+  return count;
+}
+
+/** The distance by which an exact scan judges a slot. */
+// @ts-ignore: decorator
+@inline
+export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
+  if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
+  if (load<u32>(0, H_STATE) == STATE_SCAN) {
+    const staged = <usize>load<u32>(0, H_STAGED) + <usize>slot * ((<usize>load<u32>(0, H_PADDED)) << 2);
+    return vectorDistance(lane, staged);
+  }
+  if (load<u32>(node, N_FLAGS) & NODE_ZERO) return 2;
+  return codeDistance(lane, node);
+}
+
+/** Offers the slots [from, to) to the answer of k; L_ANSWERS is 0 before the first part. */
+export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
+  for (let slot = from; slot < to; slot++) {
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE)) continue;
+    if (!isAllowed(lane, load<u32>(node, N_ID))) continue;
+    offerAnswer(lane, slot, scanDistance(lane, node, slot), k);
+  }
+}
+
+/** Writes the distances of up to `to - from` live, allowed slots to L_IDS and L_DISTANCES; returns how many. */
+export function listSlots(lane: usize, from: u32, to: u32): i32 {
+  let count = 0;
+  const ids = <usize>load<u32>(lane, L_IDS);
+  const distances = <usize>load<u32>(lane, L_DISTANCES);
+  for (let slot = from; slot < to; slot++) {
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE)) continue;
+    if (!isAllowed(lane, load<u32>(node, N_ID))) continue;
+    store<u32>(ids + ((<usize>count) << 2), load<u32>(node, N_ID));
+    store<f32>(distances + ((<usize>count) << 2), scanDistance(lane, node, slot));
+    count++;
+  }
+  return count;
+}
+
+/** Judges every allowed id by its code (by its vector in a segment without codes); the best `want` become results. */
+export function scanAllowed(lane: usize, want: i32): void {
+  store<i32>(lane, 0, L_RESULT_COUNT);
+  store<i32>(lane, want, L_RESULT_LIMIT);
+  store<u32>(lane, 1, L_KEEP_ALL);
+  const words = load<u32>(lane, L_ALLOW_WORDS);
+  const allow = <usize>load<u32>(lane, L_ALLOW);
+  for (let i: u32 = 0; i < words; i++) {
+    let word = load<u32>(allow + ((<usize>i) << 2));
+    if (word == 0) continue;
+    const leaf = idWord(i << 5, false);
+    if (leaf == 0) continue;
+    while (word != 0) {
+      const slot = load<u32>(leaf + (<usize>ctz(word) << 2));
+      word &= word - 1;
+      if (slot == 0) continue;
+      const node = nodeAt(slot - 1);
+      if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
+      offerResult(lane, node, slot - 1, codeDistance(lane, node));
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// Vectors that stand beside the graph: equal ones hang on the first of their kind, zero vectors (cosine) on the header.
+// However many there are, the graph sees one. Chains are doubly linked by N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
+import {
+  H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, N_CODE, N_FLAGS, N_LIFT, N_NEXT, N_PREVIOUS,
+  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO,
+} from './layout';
+import { lock, lockNode, nodeAt, unlock, unlockNode } from './memory';
+import { distanceOf } from './pool';
+
+/** Hangs a zero vector on the header's chain. */
+export function linkZero(node: usize, slot: u32): void {
+  lock(H_ZERO_LOCK);
+  const next = load<u32>(0, H_ZEROS);
+  store<u32>(node, next, N_NEXT);
+  store<u32>(node, 0, N_PREVIOUS);
+  if (next != 0) store<u32>(nodeAt(next - 1), slot + 1, N_PREVIOUS);
+  atomic.or<u32>(node + N_FLAGS, NODE_LINKED | NODE_ZERO);
+  atomic.store<u32>(H_ZEROS, slot + 1);
+  unlock(H_ZERO_LOCK);
+}
+
+/** When a result of the walk equals the node, hangs the node on it. */
+export function linkTwin(lane: usize, node: usize, slot: u32): bool {
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = min(load<i32>(lane, L_RESULT_COUNT), 16);
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(results + ((<usize>i) << 3));
+    if (distanceOf(key) > 0) return false;
+    const first = nodeAt(<u32>key);
+    if (<u32>key == slot || !equal(first, node)) continue;
+    lockNode(first);
+    const next = load<u32>(first, N_NEXT);
+    store<u32>(node, next, N_NEXT);
+    store<u32>(node, <u32>key + 1, N_PREVIOUS);
+    if (next != 0) store<u32>(nodeAt(next - 1), slot + 1, N_PREVIOUS);
+    atomic.or<u32>(node + N_FLAGS, NODE_LINKED | NODE_TWIN);
+    atomic.store<u32>(first + N_NEXT, slot + 1);
+    unlockNode(first);
+    return true;
+  }
+  return false;
+}
+
+function equal(a: usize, b: usize): bool {
+  if (load<f32>(a, N_LIFT) != load<f32>(b, N_LIFT)) return false;
+  const vector = <usize>load<u32>(0, H_VECTOR);
+  const padded = <usize>load<u32>(0, H_PADDED);
+  const offset = vector != 0 ? vector : <usize>N_CODE;
+  const end = offset + (vector != 0 ? padded << 2 : padded);
+  for (let at = offset; at < end; at += 16) {
+    if (v128.any_true(v128.xor(v128.load(a + at), v128.load(b + at)))) return false;
+  }
+  return true;
+}
+
+/** Takes a deleted twin or zero vector out of its chain and frees its slot. Writer only. */
+export function unchain(node: usize, slot: u32): void {
+  const flags = load<u32>(node, N_FLAGS);
+  const next = load<u32>(node, N_NEXT);
+  const previous = load<u32>(node, N_PREVIOUS);
+  if (next != 0) store<u32>(nodeAt(next - 1), previous, N_PREVIOUS);
+  if (previous != 0) atomic.store<u32>(nodeAt(previous - 1) + N_NEXT, next);
+  else if (flags & NODE_ZERO) atomic.store<u32>(H_ZEROS, next);
+  freeSlot(node, slot);
+}
+
+/** Puts a slot that nothing points at on the list of free ones. Writer only. */
+export function freeSlot(node: usize, slot: u32): void {
+  store<u32>(node, NODE_FREE, N_FLAGS);
+  store<u32>(node, load<u32>(0, H_FREE), N_NEXT);
+  store<u32>(0, slot + 1, H_FREE);
+}

@@ -1,0 +1,127 @@
+// Writing edges: the 1-bit code of a neighbour relative to its owner, its terms, and the masks of the owner.
+//   r = x - p;  bit_d = r_d >= 0;  nn = |r|^2, L1 = sum |r_d|, B = sum sign_d p_d;  scale = 2 nn / L1;  add = nn + scale B
+// A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees a wrong estimate at worst.
+import {
+  E_LOCK, E_PARTS, EDGES, ENTRY_BLOCKS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES,
+  H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_VECTOR, L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED,
+} from './layout';
+import { lock, nodeAt, unlock } from './memory';
+
+// @ts-ignore: decorator
+@inline
+function sum4(v: v128): f32 {
+  return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3));
+}
+
+/** Writes the code bits and terms of edge `e` of the block at `codes`; `difference` is lift(x) - lift(p). */
+function writeCode(codes: usize, e: u32, owner: usize, ownerLift: f32, vector: usize, difference: f32): void {
+  const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
+  atomic.store<u32>(terms, 0x7f800000);
+  const shift: u32 = e < 16 ? 0 : 4;
+  const keep: u32 = e < 16 ? 0xf0 : 0x0f;
+  const sign = i32x4.splat(0x80000000);
+  const zero = f32x4.splat(0);
+  const lifted = load<u32>(0, H_METRIC) == METRIC_DOT;
+  const dr = f32x4.splat(difference);
+  const dp = f32x4.splat(ownerLift);
+  let squares = zero;
+  let sizes = zero;
+  let inner = zero;
+  let mean = <usize>load<u32>(0, H_MEAN);
+  let direction = <usize>load<u32>(0, H_LIFT);
+  const end = owner + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let byte = codes + <usize>(e & 15);
+  while (owner < end) {
+    const p = v128.load(owner);
+    let r = f32x4.sub(v128.load(vector), p);
+    let c = f32x4.sub(p, v128.load(mean));
+    if (lifted) {
+      const u = v128.load(direction);
+      r = f32x4.add(r, f32x4.mul(dr, u));
+      c = f32x4.add(c, f32x4.mul(dp, u));
+      direction += 16;
+    }
+    squares = f32x4.add(squares, f32x4.mul(r, r));
+    sizes = f32x4.add(sizes, f32x4.abs(r));
+    const positive = f32x4.ge(r, zero);
+    inner = f32x4.add(inner, v128.xor(c, v128.andnot(sign, positive)));
+    store<u8>(byte, (load<u8>(byte) & keep) | (i32x4.bitmask(positive) << shift));
+    owner += 16; vector += 16; mean += 16; byte += 16;
+  }
+  const length = sum4(squares);
+  const size = sum4(sizes);
+  const scale: f32 = size > 0 ? 2 * length / size : 0;
+  store<f32>(terms, scale, 128);
+  atomic.store<u32>(terms, reinterpret<u32>(length + scale * sum4(inner)));
+}
+
+/** Points edge `e` of `node` at `slot`. The node's lock is held, or nobody knows the node yet. */
+export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: bool): void {
+  const at = node + ((<usize>e) << 2);
+  const codes = <usize>load<u32>(0, H_EDGE_CODES);
+  atomic.store<u32>(at + <usize>load<u32>(0, H_NEIGHBOUR), slot);
+  store<f32>(at + <usize>load<u32>(0, H_EDGE_DISTANCE), distance);
+  if (codes != 0) {
+    const target = nodeAt(slot);
+    const vector = <usize>load<u32>(0, H_VECTOR);
+    const lift = load<f32>(node, N_LIFT);
+    writeCode(node + codes, e, node + vector, lift, target + vector, load<f32>(target, N_LIFT) - lift);
+  }
+  const bit: u32 = 1 << e;
+  const mask = load<u32>(node, N_HARD);
+  store<u32>(node, hard ? mask | bit : mask & ~bit, N_HARD);
+  atomic.store<u32>(node, load<u32>(node, N_USED) | bit, N_USED);
+}
+
+/** Offers a linked node to the entry table: a reservoir sample of 1,024. `centred` is its centred vector. */
+export function offerEntry(centred: usize, slot: u32): void {
+  const seen = atomic.add<u32>(H_ENTRY_SEEN, 1);
+  const room: u32 = ENTRY_BLOCKS * EDGES;
+  let place = seen;
+  if (seen >= room) {
+    place = (((slot * 0x9e3779b1) ^ (slot >> 15)) * 0x85ebca6b >> 1) % (seen + 1);
+    if (place >= room) return;
+  }
+  writeEntry(place, centred, slot);
+}
+
+/** Sets one place of the entry table. */
+export function writeEntry(place: u32, centred: usize, slot: u32): void {
+  const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * <usize>load<u32>(0, H_ENTRY_BYTES);
+  const e = place % EDGES;
+  const codes = block + E_PARTS;
+  const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
+  lock(block + E_LOCK);
+  atomic.store<u32>(terms, slot, 256);
+  writeEntryCode(codes, e, centred);
+  unlock(block + E_LOCK);
+}
+
+/** As writeCode with the origin as owner. */
+function writeEntryCode(codes: usize, e: u32, centred: usize): void {
+  const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
+  atomic.store<u32>(terms, 0x7f800000);
+  const shift: u32 = e < 16 ? 0 : 4;
+  const keep: u32 = e < 16 ? 0xf0 : 0x0f;
+  const zero = f32x4.splat(0);
+  let squares = zero;
+  let sizes = zero;
+  const end = centred + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let byte = codes + <usize>(e & 15);
+  while (centred < end) {
+    const r = v128.load(centred);
+    squares = f32x4.add(squares, f32x4.mul(r, r));
+    sizes = f32x4.add(sizes, f32x4.abs(r));
+    store<u8>(byte, (load<u8>(byte) & keep) | (i32x4.bitmask(f32x4.ge(r, zero)) << shift));
+    centred += 16; byte += 16;
+  }
+  const length = sum4(squares);
+  const size = sum4(sizes);
+  store<f32>(terms, size > 0 ? 2 * length / size : 0, 128);
+  atomic.store<u32>(terms, reinterpret<u32>(length));
+}
+
+/** Offers the lane's vector, just linked as `slot`. */
+export function offerLane(lane: usize, slot: u32): void {
+  offerEntry(load<u32>(lane, L_CENTRED), slot);
+}

@@ -1,0 +1,10 @@
+// What the host may call. Every function works on the one segment whose memory this instance was given.
+export { format, prepare, put, remove, bulkWork, openBulk, takeSlot, startGraph } from './segment';
+export { openLane, closeLane, freeLanes, openAllow } from './lane';
+export { beginQuery, searchGraph, searchList, searchExact } from './query';
+export { listSlots } from './answer';
+export { slotOf, nodeAt, idWord } from './memory';
+export { rotate } from './rotate';
+export { dotFloats, squareFloats, vectorDistance } from './distance';
+export { codeDistance, nodeDistance } from './code';
+export { buildTable, scanEdges } from './scan';

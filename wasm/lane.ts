@@ -1,0 +1,86 @@
+// A lane: one thread's scratch space inside a segment. Taken from the header's table, given back when the thread ends, so
+// that many short-lived threads share few. No two threads ever use one lane at a time.
+import { allocate, lock, unlock } from './memory';
+import {
+  H_CAPACITY, H_LANE_LOCK, H_LANE_TABLE, H_PADDED, LANES_MAX, LANE_HEADER, L_BYTES, L_CENTRED, L_CODE0, L_CODE1,
+  L_DISTANCES, L_ESTIMATES, L_IDS, L_KEPT, L_POOL, L_QUERY, L_REJECTED, L_RESULT, L_ROTATED, L_SEEN, L_TABLE,
+  L_TOUCHED, POOL_MAX, RESULT_MAX, TOUCHED_MAX, H_LAYOUT, HAS_GRAPH, L_ALLOW, L_ALLOW_ROOM, L_ALLOW_WORDS,
+} from './layout';
+
+/** Takes a lane; 0 when all are taken or memory is out. */
+export function openLane(): usize {
+  lock(H_LANE_LOCK);
+  let lane: usize = 0;
+  for (let i: usize = 0; i < LANES_MAX; i++) {
+    const entry = H_LANE_TABLE + (i << 2);
+    const word = load<u32>(entry);
+    if (word & 1) continue;
+    lane = word != 0 ? <usize>word : createLane();
+    if (lane != 0) store<u32>(entry, <u32>lane | 1);
+    break;
+  }
+  unlock(H_LANE_LOCK);
+  return lane;
+}
+
+export function closeLane(lane: usize): void {
+  for (let i: usize = 0; i < LANES_MAX; i++) {
+    const entry = H_LANE_TABLE + (i << 2);
+    if (load<u32>(entry) == (<u32>lane | 1)) atomic.store<u32>(entry, <u32>lane);
+  }
+}
+
+/** Forgets all owners: the memory was read from a file. */
+export function freeLanes(): void {
+  for (let i: usize = 0; i < LANES_MAX; i++) {
+    const entry = H_LANE_TABLE + (i << 2);
+    store<u32>(entry, load<u32>(entry) & ~1);
+  }
+}
+
+function createLane(): usize {
+  const padded = <u64>load<u32>(0, H_PADDED);
+  const graph = (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0;
+  const seen = (((<u64>load<u32>(0, H_CAPACITY) + 63) >> 3) + 63) & ~63;
+  let total = LANE_HEADER + padded * 8 + <u64>(POOL_MAX + 1) * 8 + 64 + <u64>RESULT_MAX * 16 + 64;
+  if (graph) total += padded * (4 + 1 + 4 + 4) + seen + TOUCHED_MAX * 4 + 2048;
+  const lane = allocate(total);
+  if (lane == 0) return 0;
+  let at = lane + LANE_HEADER;
+  at = part(lane, L_QUERY, at, padded * 4);
+  at = part(lane, L_ROTATED, at, padded * 4);
+  at = part(lane, L_POOL, at, (POOL_MAX + 1) * 8);
+  at = part(lane, L_RESULT, at, RESULT_MAX * 8);
+  at = part(lane, L_IDS, at, RESULT_MAX * 4);
+  at = part(lane, L_DISTANCES, at, RESULT_MAX * 4);
+  if (!graph) return lane;
+  at = part(lane, L_CENTRED, at, padded * 4);
+  at = part(lane, L_BYTES, at, padded);
+  at = part(lane, L_CODE0, at, padded * 2);
+  at = part(lane, L_CODE1, at, padded * 2);
+  at = part(lane, L_TABLE, at, padded * 4);
+  at = part(lane, L_ESTIMATES, at, 128);
+  at = part(lane, L_KEPT, at, 512);
+  at = part(lane, L_REJECTED, at, 1024);
+  at = part(lane, L_TOUCHED, at, TOUCHED_MAX * 4);
+  part(lane, L_SEEN, at, seen);
+  return lane;
+}
+
+function part(lane: usize, field: usize, at: usize, bytes: u64): usize {
+  store<u32>(lane + field, <u32>at);
+  return at + <usize>((bytes + 15) & ~15);
+}
+
+/** Makes room for a filter of `words` words; returns its address, 0 when memory is out. */
+export function openAllow(lane: usize, words: u32): usize {
+  if (words > load<u32>(lane, L_ALLOW_ROOM)) {
+    const room = words + (words >> 1) + 1024;
+    const at = allocate((<u64>room) << 2);
+    if (at == 0) return 0;
+    store<u32>(lane, <u32>at, L_ALLOW);
+    store<u32>(lane, room, L_ALLOW_ROOM);
+  }
+  store<u32>(lane, words, L_ALLOW_WORDS);
+  return load<u32>(lane, L_ALLOW);
+}

@@ -1,0 +1,168 @@
+// Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice of hard edges, the
+// rest filled with soft ones, reverse links under the neighbour's lock. Several threads may link different nodes at once.
+import { encodeNode } from './code';
+import { offerLane, writeEdge } from './edge';
+import {
+  EDGES, H_BEAM, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, L_ALLOW_WORDS, L_KEEP_ALL, L_KEPT, L_REJECTED,
+  L_RESULT, L_RESULT_COUNT, METRIC_COSINE, N_FLAGS, N_HARD, N_NORM, N_USED, NODE_LINKED,
+} from './layout';
+import { linkTwin, linkZero } from './chain';
+import { lockNode, nodeAt, unlockNode } from './memory';
+import { distanceOf, insertKey, keyOf } from './pool';
+import { buildTable } from './scan';
+import { addKept } from './select';
+import { walk } from './walk';
+
+/** Hard edges at which a node's choice is made again, and how many it keeps then. */
+const CROWDED = 30;
+const TARGET = 26;
+/** Results of the beam that the choice may draw from. */
+const DRAWN = 192;
+
+/** Encodes and links `slot`, whose vector is at `vector`. */
+export function link(lane: usize, slot: u32, vector: usize): void {
+  const node = nodeAt(slot);
+  if (load<u32>(0, H_METRIC) == METRIC_COSINE && load<f32>(node, N_NORM) == 0) {
+    linkZero(node, slot);
+    return;
+  }
+  encodeNode(lane, node, vector);
+  buildTable(lane);
+  store<u32>(lane, 0, L_ALLOW_WORDS);
+  store<u32>(lane, 1, L_KEEP_ALL);
+  walk(lane, load<i32>(0, H_BEAM), DRAWN);
+  if (linkTwin(lane, node, slot)) return;
+  const kept = writeOwn(lane, slot);
+  atomic.or<u32>(node + N_FLAGS, NODE_LINKED);
+  linkReverse(lane, slot, kept);
+  offerLane(lane, slot);
+}
+
+/** Chooses among the results and writes the node's own edges; the kept keys stay at L_KEPT. Returns their number. */
+function writeOwn(lane: usize, self: u32): i32 {
+  const node = nodeAt(self);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const rejected = <usize>load<u32>(lane, L_REJECTED);
+  const hard = load<i32>(0, H_HARD);
+  let keptCount = 0;
+  let softCount = 0;
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(results + ((<usize>i) << 3));
+    if (<u32>key == self) continue;
+    if (keptCount < hard && addKept(kept, keptCount, key)) keptCount++;
+    else if (softCount < EDGES) store<u64>(rejected + ((<usize>softCount++) << 3), key);
+    if (keptCount + softCount >= EDGES && keptCount == hard) break;
+  }
+  for (let e = 0; e < keptCount; e++) {
+    const key = load<u64>(kept + ((<usize>e) << 3));
+    writeEdge(node, e, <u32>key, distanceOf(key), true);
+  }
+  for (let e = keptCount; e < EDGES && e - keptCount < softCount; e++) {
+    const key = load<u64>(rejected + ((<usize>(e - keptCount)) << 3));
+    writeEdge(node, e, <u32>key, distanceOf(key), false);
+  }
+  return keptCount;
+}
+
+/** Links every kept neighbour back. Some neighbour always takes the link: the nearest is forced to. */
+function linkReverse(lane: usize, slot: u32, count: i32): void {
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  // The list is read before L_REJECTED is used again by `shrink`; L_KEPT is kept whole.
+  let accepted = 0;
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(kept + ((<usize>i) << 3));
+    if (linkBack(lane, <u32>key, slot, distanceOf(key), false)) accepted++;
+  }
+  if (accepted == 0 && count > 0) {
+    const key = load<u64>(kept);
+    linkBack(lane, <u32>key, slot, distanceOf(key), true);
+  }
+}
+
+/** Gives `target` a hard edge to `slot`; false when its own choice is against it. `force` overrules that. */
+export function linkBack(lane: usize, target: u32, slot: u32, distance: f32, force: bool): bool {
+  const node = nodeAt(target);
+  lockNode(node);
+  let wanted = true;
+  if (load<u32>(node, N_USED) == 0xffffffff && popcnt(load<u32>(node, N_HARD)) >= CROWDED) {
+    wanted = shrink(lane, node, slot, distance) || force;
+  }
+  if (wanted) {
+    const e = freeEdge(node, force);
+    if (e >= 0) writeEdge(node, e, slot, distance, true);
+    else wanted = false;
+  }
+  unlockNode(node);
+  return wanted;
+}
+
+/** An unused edge of `node`, else its farthest soft one, else (forced) its farthest; -1 for none. */
+function freeEdge(node: usize, force: bool): i32 {
+  const used = load<u32>(node, N_USED);
+  if (used != 0xffffffff) return ctz(~used);
+  const soft = ~load<u32>(node, N_HARD);
+  const e = farthest(node, soft);
+  return e >= 0 || !force ? e : farthest(node, 0xffffffff);
+}
+
+function farthest(node: usize, mask: u32): i32 {
+  const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
+  let best = -1;
+  let longest: f32 = -1;
+  while (mask != 0) {
+    const e = ctz(mask);
+    mask &= mask - 1;
+    const distance = load<f32>(distances + ((<usize>e) << 2));
+    if (distance > longest) {
+      longest = distance;
+      best = e;
+    }
+  }
+  return best;
+}
+
+/** Chooses again among the hard edges and the newcomer. Losers become soft where they are; returns whether the newcomer won. */
+function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
+  const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  // Sorted keys of 33 candidates at most, then the kept ones.
+  const sorted = <usize>load<u32>(lane, L_REJECTED);
+  const kept = sorted + 512;
+  let count = 0;
+  let mask = load<u32>(node, N_HARD);
+  while (mask != 0) {
+    const e = <usize>ctz(mask) << 2;
+    mask &= mask - 1;
+    insertKey(sorted, count, count + 1, keyOf(load<f32>(distances + e), load<u32>(neighbours + e)));
+    count++;
+  }
+  insertKey(sorted, count, count + 1, keyOf(distance, slot));
+  count++;
+  let keptCount = 0;
+  for (let i = 0; i < count && keptCount < TARGET; i++) {
+    if (addKept(kept, keptCount, load<u64>(sorted + ((<usize>i) << 3)))) keptCount++;
+  }
+  let hard: u32 = 0;
+  let won = false;
+  for (let i = 0; i < keptCount; i++) {
+    const winner = <u32>load<u64>(kept + ((<usize>i) << 3));
+    if (winner == slot) won = true;
+    else hard |= edgesTo(node, winner);
+  }
+  store<u32>(node, hard & load<u32>(node, N_HARD), N_HARD);
+  return won;
+}
+
+/** Mask of the edges of `node` that point at `slot`. */
+export function edgesTo(node: usize, slot: u32): u32 {
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  const wanted = i32x4.splat(slot);
+  let mask: u32 = 0;
+  for (let i: usize = 0; i < 8; i++) {
+    const same = i32x4.eq(v128.load(neighbours + (i << 4)), wanted);
+    mask |= (<u32>i32x4.bitmask(same)) << <u32>(i << 2);
+  }
+  return mask & load<u32>(node, N_USED);
+}

@@ -1,0 +1,102 @@
+// What is frozen when a graph begins: the mean, the lift (dot), and the code range, from the vectors staged so far.
+import { centre } from './code';
+import {
+  H_CLIPPED, H_ENCODED, H_LIFT_SQUARE, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_SLOTS, L_CENTRED, L_RESULT,
+  METRIC_DOT, N_FLAGS, N_NORM, NODE_FREE, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
+} from './layout';
+import { nodeAt } from './memory';
+import { liftOf, vectorAt } from './segment';
+
+const BINS = 8192;
+/** Share of coordinates left out at either end of the range. */
+const TAIL = 0.0005;
+
+/** Sets mean, lift and range 0 from all staged vectors. */
+export function beginGraph(lane: usize): void {
+  const slots = load<u32>(0, H_SLOTS);
+  const mean = <usize>load<u32>(0, H_MEAN);
+  const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+  for (let at: usize = 0; at < bytes; at += 4) store<f32>(mean + at, 0);
+  let greatest: f32 = 0;
+  let count: f32 = 0;
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & NODE_FREE) continue;
+    greatest = max(greatest, load<f32>(node, N_NORM));
+    count++;
+  }
+  store<f32>(0, greatest, H_LIFT_SQUARE);
+  const share = f32x4.splat(1 / count);
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & NODE_FREE) continue;
+    // The lift's own mean is left out: any origin will do, the nearer the better.
+    const vector = vectorAt(node, slot);
+    for (let at: usize = 0; at < bytes; at += 16) {
+      v128.store(mean + at, f32x4.add(v128.load(mean + at), f32x4.mul(share, v128.load(vector + at))));
+    }
+  }
+  measureRange(lane, 0, 0, slots, 1);
+}
+
+/** Sets code range `range` from every `step`-th slot of [from, to): the quantiles of all coordinates. */
+export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: u32): void {
+  const bins = <usize>load<u32>(lane, L_RESULT);
+  let low: f32 = Infinity;
+  let high: f32 = -Infinity;
+  for (let slot = from; slot < to; slot += step) {
+    const end = centreSlot(lane, slot);
+    for (let at = <usize>load<u32>(lane, L_CENTRED); at < end; at += 4) {
+      low = min(low, load<f32>(at));
+      high = max(high, load<f32>(at));
+    }
+  }
+  if (!(high > low)) {
+    // All vectors are equal so far; anything else will be outside and lead to a new range.
+    low = -1e-3;
+    high = 1e-3;
+  }
+  for (let i: usize = 0; i < BINS * 4; i += 4) store<u32>(bins + i, 0);
+  const factor: f32 = <f32>(BINS - 1) / (high - low);
+  let total: u32 = 0;
+  for (let slot = from; slot < to; slot += step) {
+    const end = centreSlot(lane, slot);
+    for (let at = <usize>load<u32>(lane, L_CENTRED); at < end; at += 4) {
+      const bin = bins + (<usize>(<u32>((load<f32>(at) - low) * factor)) << 2);
+      store<u32>(bin, load<u32>(bin) + 1);
+      total++;
+    }
+  }
+  const tail = <u32>(<f64>total * TAIL);
+  setRange(range, low + <f32>below(bins, tail) / factor, low + <f32>(below(bins, total - tail) + 1) / factor);
+}
+
+/** Centres one slot's vector; returns the end of the coordinates, or 0 for a free slot. */
+function centreSlot(lane: usize, slot: u32): usize {
+  const node = nodeAt(slot);
+  if (load<u32>(node, N_FLAGS) & NODE_FREE) return 0;
+  const target = <usize>load<u32>(lane, L_CENTRED);
+  centre(vectorAt(node, slot), 1, liftOf(load<f32>(node, N_NORM)), target);
+  return target + ((<usize>load<u32>(0, H_PADDED)) << 2);
+}
+
+/** The first bin at which more than `count` coordinates are passed. */
+function below(bins: usize, count: u32): u32 {
+  let sum: u32 = 0;
+  for (let i: u32 = 0; i < BINS; i++) {
+    sum += load<u32>(bins + ((<usize>i) << 2));
+    if (sum > count) return i;
+  }
+  return BINS - 1;
+}
+
+function setRange(range: u32, low: f32, high: f32): void {
+  const at = H_RANGES + <usize>range * RANGE_BYTES;
+  const step = (high - low) / 127;
+  store<f32>(at, low, RANGE_LOW);
+  store<f32>(at, 1 / step, RANGE_INVERSE);
+  store<f32>(at, step * step, RANGE_STEP_SQUARE);
+  store<u32>(0, range, H_RANGE);
+  store<u32>(0, 0, H_CLIPPED);
+  store<u32>(0, 0, H_ENCODED);
+}

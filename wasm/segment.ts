@@ -1,0 +1,266 @@
+// Life of a segment: formatting for a dimension, taking in vectors, beginning the graph, forgetting.
+import { centre } from './code';
+import { unchain, freeSlot } from './chain';
+import {
+  BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES, H_ADD, H_BEAM,
+  H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT,
+  H_DELETED, H_DIMENSION, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FREE,
+  H_GRAPH_FROM, H_HARD, H_IDS, H_INPUT_SCALE, H_LAYOUT, H_LIFT, H_LIFT_SQUARE, H_LIVE, H_MAGIC, H_MEAN, H_METRIC,
+  H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SLOTS, H_STAGED, H_STAGED_ROWS, H_STATE, H_STRIDE, H_VECTOR,
+  H_VERSION, IDS_TOP, KEEP_VECTORS, L_CENTRED, L_FACTOR, L_LENGTH, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE,
+  METRIC_DOT, N_FLAGS, N_ID, N_LIFT, N_NORM, NODE_DELETED, NODE_FREE, NODE_TWIN, NODE_ZERO, STATE_GRAPH, STATE_SCAN,
+} from './layout';
+import { allocate, ensureChunk, idWord, nodeAt, slotOf } from './memory';
+import { beginGraph } from './range';
+import { link } from './link';
+import { fillSigns, rotate, ROUNDS } from './rotate';
+
+function align(value: u32): u32 {
+  return (value + 63) & ~63;
+}
+
+/** Lays out a fresh memory. False when it cannot hold even the tables. */
+export function format(
+  metric: u32, layout: u32, dimension: u32, bytesMax: u32, hard: u32, beam: u32, graphFrom: u32, scale: f64,
+): bool {
+  const padded = (dimension + (metric == METRIC_DOT ? 1 : 0) + 31) & ~31;
+  store<u32>(0, MAGIC, H_MAGIC);
+  store<u32>(0, FORMAT_VERSION, H_VERSION);
+  store<u32>(0, metric, H_METRIC);
+  store<u32>(0, layout, H_LAYOUT);
+  store<u32>(0, dimension, H_DIMENSION);
+  store<u32>(0, padded, H_PADDED);
+  store<u32>(0, bytesMax, H_BYTES_MAX);
+  store<u32>(0, hard, H_HARD);
+  store<u32>(0, beam, H_BEAM);
+  store<u32>(0, graphFrom, H_GRAPH_FROM);
+  store<f64>(0, scale, H_INPUT_SCALE);
+  store<u32>(0, HEADER_BYTES, H_BREAK);
+  layOutNode(layout, padded);
+  return layOutTables(layout, padded, bytesMax, graphFrom);
+}
+
+function layOutNode(layout: u32, padded: u32): void {
+  let at: u32 = 64;
+  store<u32>(0, padded * 4, H_EDGE_CODE_BYTES);
+  if (layout & HAS_GRAPH) {
+    at = align(at + padded);
+    if (layout & HAS_EDGE_CODES) {
+      store<u32>(0, at, H_EDGE_CODES);
+      at += padded * 4;
+      store<u32>(0, at, H_ADD);
+      store<u32>(0, at + EDGES * 4, H_SCALE);
+      at += EDGES * 8;
+    }
+    store<u32>(0, at, H_NEIGHBOUR);
+    store<u32>(0, at + EDGES * 4, H_EDGE_DISTANCE);
+    at += EDGES * 8;
+  }
+  if (layout & KEEP_VECTORS) {
+    store<u32>(0, at, H_VECTOR);
+    at += padded * 4;
+  }
+  store<u32>(0, align(at), H_STRIDE);
+}
+
+function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): bool {
+  const stride = load<u32>(0, H_STRIDE);
+  let shift: u32 = 10;
+  while (shift > 0 && (<u64>stride) << shift > 524288) shift--;
+  const capacity = <u32>min<u64>(<u64>bytesMax / stride, 1 << 26);
+  store<u32>(0, shift, H_CHUNK_SHIFT);
+  store<u32>(0, capacity, H_CAPACITY);
+  const chunks = allocate(((<u64>capacity >> shift) + 2) << 2);
+  const ids = allocate(IDS_TOP * 4);
+  const signs = allocate(<u64>padded * 4 * ROUNDS);
+  if (signs == 0) return false;
+  store<u32>(0, <u32>chunks, H_CHUNKS);
+  store<u32>(0, <u32>ids, H_IDS);
+  store<u32>(0, <u32>signs, H_SIGNS);
+  fillSigns(signs, padded * ROUNDS);
+  if ((layout & HAS_GRAPH) == 0) return true;
+  const mean = allocate(<u64>padded * 4);
+  const lift = allocate(<u64>padded * 4);
+  const block = align(E_PARTS + padded * 4 + EDGES * 12);
+  const entry = allocate(<u64>block * ENTRY_BLOCKS);
+  if (entry == 0) return false;
+  store<u32>(0, <u32>mean, H_MEAN);
+  store<u32>(0, <u32>lift, H_LIFT);
+  store<u32>(0, <u32>entry, H_ENTRY);
+  store<u32>(0, block, H_ENTRY_BYTES);
+  for (let i: u32 = 0; i < ENTRY_BLOCKS; i++) fillInfinite(entry + <usize>(i * block + E_PARTS + padded * 4));
+  store<f32>(lift + ((<usize>load<u32>(0, H_DIMENSION)) << 2), 1);
+  rotate(lift);
+  if (layout & KEEP_VECTORS) return true;
+  store<u32>(0, graphFrom, H_STAGED_ROWS);
+  const staged = allocate(<u64>graphFrom * padded * 4);
+  store<u32>(0, <u32>staged, H_STAGED);
+  return staged != 0;
+}
+
+function fillInfinite(terms: usize): void {
+  for (let e: usize = 0; e < EDGES; e++) store<f32>(terms + (e << 2), Infinity);
+}
+
+/** Brings the lane's input, D floats at L_QUERY, into the metric's space and rotates it to L_ROTATED. */
+export function prepare(lane: usize): void {
+  const input = <usize>load<u32>(lane, L_QUERY);
+  const rotated = <usize>load<u32>(lane, L_ROTATED);
+  const dimension = load<u32>(0, H_DIMENSION);
+  const bytes = (<usize>dimension) << 2;
+  const end = (<usize>load<u32>(0, H_PADDED)) << 2;
+  let squares: f64 = 0;
+  const whole = bytes & ~15;
+  let sums = f64x2.splat(0);
+  let more = f64x2.splat(0);
+  for (let at: usize = 0; at < whole; at += 16) {
+    const v = v128.load(input + at);
+    const a = f64x2.promote_low_f32x4(v);
+    const b = f64x2.promote_low_f32x4(v128.shuffle<f32>(v, v, 2, 3, 0, 1));
+    sums = f64x2.add(sums, f64x2.mul(a, a));
+    more = f64x2.add(more, f64x2.mul(b, b));
+  }
+  sums = f64x2.add(sums, more);
+  squares = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
+  for (let at = whole; at < bytes; at += 4) squares += <f64>load<f32>(input + at) * <f64>load<f32>(input + at);
+  let factor: f64 = load<f64>(0, H_INPUT_SCALE);
+  if (load<u32>(0, H_METRIC) == METRIC_COSINE) factor = squares > 0 ? 1 / sqrt(squares) : 0;
+  if (factor > 1e30 || factor < 1e-30) {
+    for (let at: usize = 0; at < bytes; at += 4) store<f32>(rotated + at, <f32>(factor * <f64>load<f32>(input + at)));
+  } else {
+    const scale = f32x4.splat(<f32>factor);
+    for (let at: usize = 0; at < bytes; at += 16) v128.store(rotated + at, f32x4.mul(scale, v128.load(input + at)));
+  }
+  for (let at = bytes; at < end; at += 4) store<f32>(rotated + at, 0);
+  store<f32>(lane, <f32>min(squares * factor * factor, 3e38), L_NORM);
+  rotate(rotated);
+}
+
+/** A slot to write into, marked free until it is ready; 0xffffffff when the segment is full. Writer only. */
+export function takeSlot(): u32 {
+  const head = load<u32>(0, H_FREE);
+  if (head != 0) {
+    store<u32>(0, load<u32>(nodeAt(head - 1), 32), H_FREE);
+    return head - 1;
+  }
+  const slot = load<u32>(0, H_SLOTS);
+  if (slot >= load<u32>(0, H_CAPACITY) || !ensureChunk(slot)) return 0xffffffff;
+  store<u32>(nodeAt(slot), NODE_FREE, N_FLAGS);
+  atomic.store<u32>(H_SLOTS, slot + 1);
+  return slot;
+}
+
+/** Clears a record and gives it its id; its edges read as absent. */
+export function clearNode(node: usize, id: u32): void {
+  memory.fill(node + 4, 0, 8);
+  memory.fill(node + 16, 0, 48);
+  store<u32>(node, id, N_ID);
+  const add = <usize>load<u32>(0, H_ADD);
+  if (add != 0) fillInfinite(node + add);
+}
+
+/** The lift of a vector of squared norm `square` (dot). */
+export function liftOf(square: f32): f32 {
+  if (load<u32>(0, H_METRIC) != METRIC_DOT) return 0;
+  return <f32>Math.sqrt(max<f64>(<f64>load<f32>(0, H_LIFT_SQUARE) - <f64>square, 0));
+}
+
+/** Where the vector of `slot` is or was staged. Layouts without vectors: only before the graph begins. */
+export function vectorAt(node: usize, slot: u32): usize {
+  const vector = <usize>load<u32>(0, H_VECTOR);
+  if (vector != 0) return node + vector;
+  return <usize>load<u32>(0, H_STAGED) + <usize>slot * ((<usize>load<u32>(0, H_PADDED)) << 2);
+}
+
+function copyVector(from: usize, to: usize): void {
+  const end = from + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
+}
+
+/** Takes in the lane's input as `id`. The id must be absent. False when the segment is full. Writer only. */
+export function put(lane: usize, id: u32): bool {
+  const word = idWord(id, true);
+  if (word == 0) return false;
+  const slot = takeSlot();
+  if (slot == 0xffffffff) return false;
+  prepare(lane);
+  takeIn(lane, slot, id);
+  atomic.store<u32>(word, slot + 1);
+  atomic.add<u32>(H_LIVE, 1);
+  if (load<u32>(0, H_STATE) == STATE_SCAN && (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0) {
+    if (load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) startGraph(lane);
+  }
+  return true;
+}
+
+/** Writes and links the lane's prepared vector into a taken slot. */
+function takeIn(lane: usize, slot: u32, id: u32): void {
+  const node = nodeAt(slot);
+  const rotated = <usize>load<u32>(lane, L_ROTATED);
+  const scanning = load<u32>(0, H_STATE) == STATE_SCAN;
+  clearNode(node, id);
+  store<f32>(node, load<f32>(lane, L_NORM), N_NORM);
+  store<f32>(node, liftOf(load<f32>(lane, L_NORM)), N_LIFT);
+  let vector = rotated;
+  if (scanning || load<u32>(0, H_VECTOR) != 0) {
+    vector = vectorAt(node, slot);
+    copyVector(rotated, vector);
+  }
+  atomic.store<u32>(node + N_FLAGS, 0);
+  if (!scanning) link(lane, slot, vector);
+}
+
+/** Freezes mean and range, links everything that was staged, and lets searches walk. Writer only. */
+export function startGraph(lane: usize): void {
+  beginGraph(lane);
+  const slots = load<u32>(0, H_SLOTS);
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & NODE_FREE) continue;
+    store<f32>(node, liftOf(load<f32>(node, N_NORM)), N_LIFT);
+    link(lane, slot, vectorAt(node, slot));
+  }
+  atomic.store<u32>(H_STATE, STATE_GRAPH);
+}
+
+/** Forgets an id; false when it is absent. Writer only. */
+export function remove(id: u32): bool {
+  const found = slotOf(id);
+  if (found == 0) return false;
+  const slot = found - 1;
+  const node = nodeAt(slot);
+  atomic.store<u32>(idWord(id, false), 0);
+  atomic.sub<u32>(H_LIVE, 1);
+  const flags = atomic.or<u32>(node + N_FLAGS, NODE_DELETED);
+  if (flags & (NODE_TWIN | NODE_ZERO)) unchain(node, slot);
+  else if (load<u32>(0, H_STATE) == STATE_SCAN) freeSlot(node, slot);
+  else atomic.add<u32>(H_DELETED, 1);
+  return true;
+}
+
+/** Hands out the rows of the bulk buffer until none is left. Any thread, each with its own lane. */
+export function bulkWork(lane: usize): void {
+  const row = 64 + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  const rows = <usize>load<u32>(0, H_BULK_ROWS);
+  for (;;) {
+    // Compare-and-exchange, so that a thread that was asleep while the rows were changed takes nothing by mistake.
+    const next = atomic.load<u32>(H_BULK_NEXT);
+    if (next >= atomic.load<u32>(H_BULK_END)) return;
+    if (atomic.cmpxchg<u32>(H_BULK_NEXT, next, next + 1) != next) continue;
+    const at = rows + <usize>next * row;
+    copyVector(at + 64, load<u32>(lane, L_QUERY));
+    prepare(lane);
+    takeIn(lane, load<u32>(at), load<u32>(at, 4));
+    atomic.add<u32>(H_BULK_DONE, 1);
+  }
+}
+
+/** Address of the bulk rows, each 64 B (slot, id) and P floats; 0 when memory is out. Writer only. */
+export function openBulk(): usize {
+  let at = <usize>load<u32>(0, H_BULK_ROWS);
+  if (at == 0) {
+    at = allocate(<u64>BULK_ROWS * (64 + ((<u64>load<u32>(0, H_PADDED)) << 2)));
+    store<u32>(0, <u32>at, H_BULK_ROWS);
+  }
+  return at;
+}
