@@ -45,3 +45,4 @@ export { windowOf } from './session/session.js';
 export { nextPlan } from './session/session-plan.js';
 export { type Session, SessionStore } from './session/store.js';
 export type { Toolbox, Work } from './session/work.js';
+export { fragmentOf, labelOf, uuidAt } from './storage/record.js';

@@ -36,6 +36,8 @@ export abstract class Exchange {
   /** Stops the running call; set by whoever started one. */
   cancel: (() => void) | undefined;
   bytesIn = 0;
+  /** What the receiver remembers between the head and the answer. */
+  memo: unknown;
   /** Further header lines of the answer, each beginning with CR LF. */
   extraHeaders = '';
 

@@ -96,7 +96,7 @@ function printArgs(args: ErrorArgs): string {
 
 /** The members that the main error and each entry of `errors` share, without braces. */
 function printCore(data: ErrorData): string {
-  let text = `"error":${JSON.stringify(errorMessage(data).toWellFormed())},"code":"${data.code}"`;
+  let text = `"error":${JSON.stringify(errorMessage(data))},"code":"${data.code}"`;
   if (data.path !== undefined) text += `,"path":${JSON.stringify(data.path)}`;
   if (Object.keys(data.args).length > 0) text += `,"args":${printArgs(data.args)}`;
   return text;

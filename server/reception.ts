@@ -1,6 +1,13 @@
 // Receives every request: runs the checks of http.md 3.1 in their order, starts the endpoint, answers, counts and logs.
 // Invariant: an exchange that came in is answered exactly once, or its client has gone.
-import { type ErrorData, TrellisError, excerpt, fail } from '../engine/index.js';
+import {
+  type ErrorCode,
+  type ErrorData,
+  type LimitName,
+  TrellisError,
+  excerpt,
+  fail,
+} from '../engine/index.js';
 import { type Exchange, hasBody } from './exchange.js';
 import { declaredLength } from './framing.js';
 import {
@@ -38,7 +45,6 @@ export const jsonType =
   'application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff';
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
-const jsonForm = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?|(?!charset)[^;]*))*$/i;
 /** A refused body up to this size is read and forgotten; a larger one ends the connection. */
 const forgottenBodyMax = 64 * 1024;
 /** The engine stops calls by itself; this much later the client is answered for it. */
@@ -52,7 +58,6 @@ interface Visit {
 }
 
 export class Reception implements Receiver {
-  readonly #visits = new WeakMap<Exchange, Visit>();
   /** Calls whose answer is to come. */
   readonly #pending = new Set<Exchange>();
   readonly #other: RouteMetrics;
@@ -86,7 +91,7 @@ export class Reception implements Receiver {
     const caller = open ? undefined : security.authenticate(exchange);
     if (route === undefined) return routes.failUnknown(exchange.path);
     const endpoint = routes.choose(route, exchange);
-    this.#visits.set(exchange, { endpoint, caller });
+    exchange.memo = { endpoint, caller } satisfies Visit;
     security.checkAccess(exchange, caller, endpoint.access, endpoint.query);
     if (!always) this.#checkState();
     if (exchange.method !== 'POST') {
@@ -99,7 +104,7 @@ export class Reception implements Receiver {
   }
 
   complete(exchange: Exchange, body: Uint8Array): void {
-    const visit = this.#visits.get(exchange)!;
+    const visit = exchange.memo as Visit;
     // Only now is it known whether a chunked body is empty.
     if (exchange.transferEncodingCount > 0) checkMediaType(exchange, body.length);
     this.#run(exchange, visit.endpoint, body, visit.caller);
@@ -151,13 +156,14 @@ export class Reception implements Receiver {
   #settle(exchange: Exchange): void {
     exchange.cancel = undefined;
     this.#pending.delete(exchange);
-    if (this.#pending.size > 0) return;
-    clearInterval(this.#sweep);
-    this.#sweep = undefined;
-    this.#onIdle?.();
+    if (this.#pending.size === 0) this.#onIdle?.();
   }
 
   #answerLate(): void {
+    if (this.#pending.size === 0) {
+      clearInterval(this.#sweep);
+      this.#sweep = undefined;
+    }
     const now = performance.now();
     for (const exchange of this.#pending) {
       if (now < exchange.deadline || exchange.settled) continue;
@@ -196,11 +202,18 @@ export class Reception implements Receiver {
     if (exchange.settled) return;
     const status = statusOf(error.code);
     const body = errorBody(error, exchange.requestId);
-    const visit = this.#visits.get(exchange);
-    this.options.metrics.rejected.add(error.code);
+    const visit = exchange.memo as Visit | undefined;
+    this.#count(error.code);
     this.#finish(exchange, visit?.endpoint.metrics ?? this.#other, status, body.length, error);
     exchange.extraHeaders += errorHeaders(error);
     exchange.send(status, jsonType, body, close || leavesLargeBody(exchange));
+  }
+
+  #count(code: ErrorCode): void {
+    const { rejected, limitHits } = this.options.metrics;
+    rejected.add(code);
+    const limit = limitOf[code];
+    if (limit !== undefined) limitHits.add(limit);
   }
 
   gone(exchange: Exchange): void {
@@ -244,7 +257,7 @@ export class Reception implements Receiver {
     const slow = ms >= slowMs ? 'slow request' : 'request';
     log(code === 'INTERNAL' ? 'error' : 'info', slow, {
       ...entry,
-      key_id: this.#visits.get(exchange)?.caller?.keyId || undefined,
+      key_id: (exchange.memo as Visit | undefined)?.caller?.keyId || undefined,
       peer: security.peer(exchange),
       traceparent: exchange.traceparent ? excerpt(exchange.traceparent) : undefined,
     });
@@ -262,6 +275,26 @@ export class Reception implements Receiver {
     });
   }
 }
+
+/** The limit behind a refusal, where the code names exactly one. */
+const limitOf: Partial<Record<ErrorCode, LimitName>> = {
+  BODY_TOO_LARGE: 'body_bytes',
+  JSON_TOO_DEEP: 'json_depth',
+  JSON_TOO_MANY_MEMBERS: 'json_members',
+  INDEX_KEY_TOO_LONG: 'index_key_bytes',
+  VALUE_TOO_LARGE: 'value_bytes',
+  VECTOR_TOO_LONG: 'vector_dimensions',
+  TEXT_TOO_LONG: 'text_bytes',
+  RESULT_TOO_LARGE: 'result_items',
+  QUERY_MEMORY: 'query_memory',
+  QUERY_WORK: 'query_visits',
+  QUERY_TIMEOUT: 'query_time',
+  TXN_TOO_LARGE: 'txn_writes',
+  FILTER_TOO_DEEP: 'filter_depth',
+  FILTER_TOO_LARGE: 'filter_predicates',
+  TOO_MANY_SESSIONS: 'sessions',
+  SESSION_BUSY: 'session_queue',
+};
 
 const noBody = new Uint8Array(0);
 
@@ -281,7 +314,17 @@ function checkEncoding(exchange: Exchange): void {
 function checkMediaType(exchange: Exchange, length: number): void {
   const { contentType } = exchange;
   if (contentType === 'application/json' || contentType === '' || length === 0) return;
-  if (!jsonForm.test(contentType)) fail('UNSUPPORTED_MEDIA_TYPE', { type: excerpt(contentType) });
+  if (!isJsonType(contentType)) fail('UNSUPPORTED_MEDIA_TYPE', { type: excerpt(contentType) });
+}
+
+/** `application/json` in any letter case, with any parameters but a charset other than UTF-8. */
+function isJsonType(value: string): boolean {
+  const [type, ...parameters] = value.toLowerCase().split(';');
+  if (type!.trim() !== 'application/json') return false;
+  return parameters.every((parameter) => {
+    const [name, charset = ''] = parameter.split('=');
+    return name!.trim() !== 'charset' || /^"?utf-8"?$/.test(charset.trim());
+  });
 }
 
 /** Whether a body is still to come that is too large to be read for nothing. */

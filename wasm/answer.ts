@@ -41,8 +41,8 @@ function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
   }
 }
 
-/** Makes the answer of k from the results of a walk or a list. */
-export function answerResults(lane: usize, k: i32): i32 {
+/** Makes the answer of k from the results of a walk (which `chains` extend) or a list (which names everything itself). */
+export function answerResults(lane: usize, k: i32, chains: bool): i32 {
   store<i32>(lane, 0, L_ANSWERS);
   const results = <usize>load<u32>(lane, L_RESULT);
   const count = load<i32>(lane, L_RESULT_COUNT);
@@ -53,7 +53,7 @@ export function answerResults(lane: usize, k: i32): i32 {
     const distance = exact ? exactDistance(lane, node) : distanceOf(key);
     if (isAnswer(lane, node)) offerAnswer(lane, <u32>key, distance, k);
     const next = load<u32>(node, N_NEXT);
-    if (next != 0 && (load<u32>(node, N_FLAGS) & NODE_ZERO) == 0) offerChain(lane, next, distance, k);
+    if (chains && next != 0) offerChain(lane, next, distance, k);
   }
   if (load<u32>(0, H_METRIC) == METRIC_COSINE) offerChain(lane, load<u32>(0, H_ZEROS), 2, k);
   return writeAnswer(lane);

@@ -60,6 +60,13 @@ function quantise(source: usize, bytes: usize, range: usize): u32 {
   return clipped;
 }
 
+/** Address of a code range's numbers. */
+// @ts-ignore: decorator
+@inline
+export function rangeAt(range: u32): usize {
+  return <usize>H_RANGES + <usize>(range * RANGE_BYTES);
+}
+
 // @ts-ignore: decorator
 @inline
 function scaled(v: v128, low: v128, inverse: v128): v128 {
@@ -86,7 +93,7 @@ function spread(bytes: usize, code: usize): i32 {
 
 /** Codes the lane's centred vector in one range, as bytes and as i16. */
 export function encodeRange(lane: usize, range: u32): u32 {
-  const clipped = quantise(load<u32>(lane, L_CENTRED), load<u32>(lane, L_BYTES), H_RANGES + <usize>range * RANGE_BYTES);
+  const clipped = quantise(load<u32>(lane, L_CENTRED), load<u32>(lane, L_BYTES), rangeAt(range));
   const at = lane + ((<usize>range) << 2);
   store<i32>(at, spread(load<u32>(lane, L_BYTES), load<u32>(at, L_CODE0)), L_SQUARE0);
   return clipped;
@@ -138,7 +145,7 @@ export function codeDistance(lane: usize, node: usize): f32 {
   const at = lane + (range << 2);
   const dot = dotSpread(load<u32>(at, L_CODE0), node + N_CODE);
   const integer = load<i32>(at, L_SQUARE0) + load<i32>(node, N_CODE_SQUARE) - 2 * dot;
-  return <f32>integer * load<f32>(H_RANGES + range * RANGE_BYTES, RANGE_STEP_SQUARE);
+  return <f32>integer * load<f32>(rangeAt(<u32>range), RANGE_STEP_SQUARE);
 }
 
 /** Squared L2 distance of two nodes by codes; by vectors while they are in different code ranges. */
@@ -162,12 +169,12 @@ export function nodeDistance(a: usize, b: usize): f32 {
   const dot = i32x4.extract_lane(even, 0) + i32x4.extract_lane(even, 1) +
     (i32x4.extract_lane(even, 2) + i32x4.extract_lane(even, 3));
   const integer = load<i32>(a, N_CODE_SQUARE) + load<i32>(b, N_CODE_SQUARE) - 2 * dot;
-  return <f32>integer * load<f32>(H_RANGES + (range ? <usize>RANGE_BYTES : 0), RANGE_STEP_SQUARE);
+  return <f32>integer * load<f32>(rangeAt(range ? 1 : 0), RANGE_STEP_SQUARE);
 }
 
 /** The coordinate that code byte `at` of `node` stands for. */
 function decoded(node: usize, at: usize): f32 {
-  const range = H_RANGES + (load<u32>(node, N_FLAGS) & NODE_RANGE ? <usize>RANGE_BYTES : 0);
+  const range = rangeAt(load<u32>(node, N_FLAGS) & NODE_RANGE ? 1 : 0);
   return load<f32>(range, RANGE_LOW) + <f32>load<u8>(node + at, N_CODE) / load<f32>(range, RANGE_INVERSE);
 }
 

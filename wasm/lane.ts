@@ -11,8 +11,8 @@ import {
 export function openLane(): usize {
   lock(H_LANE_LOCK);
   let lane: usize = 0;
-  for (let i: usize = 0; i < LANES_MAX; i++) {
-    const entry = H_LANE_TABLE + (i << 2);
+  for (let i: usize = 0; i < <usize>LANES_MAX; i++) {
+    const entry = <usize>H_LANE_TABLE + (i << 2);
     const word = load<u32>(entry);
     if (word & 1) continue;
     lane = word != 0 ? <usize>word : createLane();
@@ -24,16 +24,16 @@ export function openLane(): usize {
 }
 
 export function closeLane(lane: usize): void {
-  for (let i: usize = 0; i < LANES_MAX; i++) {
-    const entry = H_LANE_TABLE + (i << 2);
+  for (let i: usize = 0; i < <usize>LANES_MAX; i++) {
+    const entry = <usize>H_LANE_TABLE + (i << 2);
     if (load<u32>(entry) == (<u32>lane | 1)) atomic.store<u32>(entry, <u32>lane);
   }
 }
 
 /** Forgets all owners: the memory was read from a file. */
 export function freeLanes(): void {
-  for (let i: usize = 0; i < LANES_MAX; i++) {
-    const entry = H_LANE_TABLE + (i << 2);
+  for (let i: usize = 0; i < <usize>LANES_MAX; i++) {
+    const entry = <usize>H_LANE_TABLE + (i << 2);
     store<u32>(entry, load<u32>(entry) & ~1);
   }
 }

@@ -52,7 +52,10 @@ function writeOwn(lane: usize, self: u32): i32 {
     const key = load<u64>(results + ((<usize>i) << 3));
     if (<u32>key == self) continue;
     if (keptCount < hard && addKept(kept, keptCount, key)) keptCount++;
-    else if (softCount < EDGES) store<u64>(rejected + ((<usize>softCount++) << 3), key);
+    else if (softCount < EDGES) {
+      store<u64>(rejected + ((<usize>softCount) << 3), key);
+      softCount++;
+    }
     if (keptCount + softCount >= EDGES && keptCount == hard) break;
   }
   for (let e = 0; e < keptCount; e++) {
@@ -86,7 +89,7 @@ export function linkBack(lane: usize, target: u32, slot: u32, distance: f32, for
   const node = nodeAt(target);
   lockNode(node);
   let wanted = true;
-  if (load<u32>(node, N_USED) == 0xffffffff && popcnt(load<u32>(node, N_HARD)) >= CROWDED) {
+  if (load<u32>(node, N_USED) == 0xffffffff && <i32>popcnt(load<u32>(node, N_HARD)) >= CROWDED) {
     wanted = shrink(lane, node, slot, distance) || force;
   }
   if (wanted) {

@@ -34,13 +34,13 @@ export function searchGraph(lane: usize, k: i32, ef: i32): i32 {
   buildTable(lane);
   store<u32>(lane, 0, L_KEEP_ALL);
   walk(lane, ef, wanted(k));
-  return answerResults(lane, k);
+  return answerResults(lane, k, true);
 }
 
 /** The k best of the allowed ids, each judged by its code. */
 export function searchList(lane: usize, k: i32): i32 {
   scanAllowed(lane, wanted(k));
-  return answerResults(lane, k);
+  return answerResults(lane, k, false);
 }
 
 /** The k best of all live, allowed slots, each judged exactly. */

@@ -1,5 +1,5 @@
 // What is frozen when a graph begins: the mean, the lift (dot), and the code range, from the vectors staged so far.
-import { centre } from './code';
+import { centre, rangeAt } from './code';
 import {
   H_CLIPPED, H_ENCODED, H_LIFT_SQUARE, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_SLOTS, L_CENTRED, L_RESULT,
   METRIC_DOT, N_FLAGS, N_NORM, NODE_FREE, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
@@ -56,7 +56,7 @@ export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: 
     low = -1e-3;
     high = 1e-3;
   }
-  for (let i: usize = 0; i < BINS * 4; i += 4) store<u32>(bins + i, 0);
+  for (let i: usize = 0; i < <usize>BINS * 4; i += 4) store<u32>(bins + i, 0);
   const factor: f32 = <f32>(BINS - 1) / (high - low);
   let total: u32 = 0;
   for (let slot = from; slot < to; slot += step) {
@@ -83,7 +83,7 @@ function centreSlot(lane: usize, slot: u32): usize {
 /** The first bin at which more than `count` coordinates are passed. */
 function below(bins: usize, count: u32): u32 {
   let sum: u32 = 0;
-  for (let i: u32 = 0; i < BINS; i++) {
+  for (let i: u32 = 0; i < <u32>BINS; i++) {
     sum += load<u32>(bins + ((<usize>i) << 2));
     if (sum > count) return i;
   }
@@ -91,7 +91,7 @@ function below(bins: usize, count: u32): u32 {
 }
 
 function setRange(range: u32, low: f32, high: f32): void {
-  const at = H_RANGES + <usize>range * RANGE_BYTES;
+  const at = rangeAt(range);
   const step = (high - low) / 127;
   store<f32>(at, low, RANGE_LOW);
   store<f32>(at, 1 / step, RANGE_INVERSE);

@@ -88,7 +88,7 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
   store<u32>(0, <u32>lift, H_LIFT);
   store<u32>(0, <u32>entry, H_ENTRY);
   store<u32>(0, block, H_ENTRY_BYTES);
-  for (let i: u32 = 0; i < ENTRY_BLOCKS; i++) fillInfinite(entry + <usize>(i * block + E_PARTS + padded * 4));
+  for (let i: u32 = 0; i < <u32>ENTRY_BLOCKS; i++) fillInfinite(entry + <usize>(i * block + E_PARTS + padded * 4));
   store<f32>(lift + ((<usize>load<u32>(0, H_DIMENSION)) << 2), 1);
   rotate(lift);
   if (layout & KEEP_VECTORS) return true;
@@ -99,7 +99,7 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
 }
 
 function fillInfinite(terms: usize): void {
-  for (let e: usize = 0; e < EDGES; e++) store<f32>(terms + (e << 2), Infinity);
+  for (let e: usize = 0; e < <usize>EDGES; e++) store<f32>(terms + (e << 2), Infinity);
 }
 
 /** Brings the lane's input, D floats at L_QUERY, into the metric's space and rotates it to L_ROTATED. */
@@ -177,16 +177,14 @@ function copyVector(from: usize, to: usize): void {
   for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
 }
 
-/** Takes in the lane's input as `id`. The id must be absent. False when the segment is full. Writer only. */
+/** Takes in the lane's input as `id`, in place of what had it. False when the segment is full. Writer only. */
 export function put(lane: usize, id: u32): bool {
-  const word = idWord(id, true);
-  if (word == 0) return false;
+  if (!reserveId(id)) return false;
   const slot = takeSlot();
   if (slot == 0xffffffff) return false;
   prepare(lane);
   takeIn(lane, slot, id);
-  atomic.store<u32>(word, slot + 1);
-  atomic.add<u32>(H_LIVE, 1);
+  setId(id, slot);
   if (load<u32>(0, H_STATE) == STATE_SCAN && (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0) {
     if (load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) startGraph(lane);
   }
@@ -223,24 +221,41 @@ export function startGraph(lane: usize): void {
   atomic.store<u32>(H_STATE, STATE_GRAPH);
 }
 
+/** Makes sure that `setId` cannot fail. Writer only. */
+export function reserveId(id: u32): bool {
+  return idWord(id, true) != 0;
+}
+
+/** Gives `id` its new slot, forgetting an old one. Writer only. */
+export function setId(id: u32, slot: u32): void {
+  const word = idWord(id, true);
+  const old = load<u32>(word);
+  atomic.store<u32>(word, slot + 1);
+  atomic.add<u32>(H_LIVE, 1);
+  if (old != 0) forget(old - 1);
+}
+
 /** Forgets an id; false when it is absent. Writer only. */
 export function remove(id: u32): bool {
   const found = slotOf(id);
   if (found == 0) return false;
-  const slot = found - 1;
-  const node = nodeAt(slot);
   atomic.store<u32>(idWord(id, false), 0);
+  forget(found - 1);
+  return true;
+}
+
+function forget(slot: u32): void {
+  const node = nodeAt(slot);
   atomic.sub<u32>(H_LIVE, 1);
   const flags = atomic.or<u32>(node + N_FLAGS, NODE_DELETED);
   if (flags & (NODE_TWIN | NODE_ZERO)) unchain(node, slot);
   else if (load<u32>(0, H_STATE) == STATE_SCAN) freeSlot(node, slot);
   else atomic.add<u32>(H_DELETED, 1);
-  return true;
 }
 
 /** Hands out the rows of the bulk buffer until none is left. Any thread, each with its own lane. */
 export function bulkWork(lane: usize): void {
-  const row = 64 + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  const row: usize = 64 + ((<usize>load<u32>(0, H_PADDED)) << 2);
   const rows = <usize>load<u32>(0, H_BULK_ROWS);
   for (;;) {
     // Compare-and-exchange, so that a thread that was asleep while the rows were changed takes nothing by mistake.

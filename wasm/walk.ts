@@ -22,7 +22,7 @@ function markSeen(lane: usize, slot: u32): bool {
   store<u32>(at, word | bit);
   if (word == 0) {
     const count = load<u32>(lane, L_TOUCHED_COUNT);
-    if (count < TOUCHED_MAX) store<u32>(<usize>load<u32>(lane, L_TOUCHED) + ((<usize>count) << 2), <u32>at);
+    if (count < <u32>TOUCHED_MAX) store<u32>(<usize>load<u32>(lane, L_TOUCHED) + ((<usize>count) << 2), <u32>at);
     store<u32>(lane, count + 1, L_TOUCHED_COUNT);
   }
   return true;
@@ -37,7 +37,7 @@ function isSeen(lane: usize, slot: u32): bool {
 function clearSeen(lane: usize): void {
   const count = load<u32>(lane, L_TOUCHED_COUNT);
   store<u32>(lane, 0, L_TOUCHED_COUNT);
-  if (count > TOUCHED_MAX) {
+  if (count > <u32>TOUCHED_MAX) {
     memory.fill(<usize>load<u32>(lane, L_SEEN), 0, <usize>(load<u32>(0, H_CAPACITY) + 63) >> 3);
     return;
   }
@@ -91,7 +91,7 @@ export function walk(lane: usize, ef: i32, want: i32): void {
 /** Fills the pool with the best few of the sampled entry nodes. */
 function pickStarts(lane: usize): void {
   const pool = <usize>load<u32>(lane, L_POOL);
-  const blocks = min((load<u32>(0, H_ENTRY_SEEN) + EDGES - 1) / EDGES, ENTRY_BLOCKS);
+  const blocks = min<u32>((load<u32>(0, H_ENTRY_SEEN) + EDGES - 1) / EDGES, ENTRY_BLOCKS);
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
   const neighbours = <usize>load<u32>(0, H_EDGE_CODE_BYTES) + 256;
   const estimates = <usize>load<u32>(lane, L_ESTIMATES);

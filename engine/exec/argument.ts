@@ -43,7 +43,8 @@ export function readNumber(
 export function readText(frame: Frame, evaluate: Evaluate, owner: string): string {
   const value = evaluate(frame);
   if (value === null) missing(owner, 'text', 'String');
-  if (typeof value !== 'string') fail('PARAM_TYPE', { param: 'text', type: 'String', got: typeof value });
+  if (typeof value !== 'string')
+    fail('PARAM_TYPE', { param: 'text', type: 'String', got: typeof value });
   return value;
 }
 
@@ -51,21 +52,28 @@ export function readText(frame: Frame, evaluate: Evaluate, owner: string): strin
 export function readVector(frame: Frame, evaluate: Evaluate, owner: string): Float64Array {
   const value = evaluate(frame);
   if (value === null) missing(owner, 'vector', '[F64]');
-  if (!isListValue(value)) fail('PARAM_TYPE', { param: 'vector', type: '[F64]', got: typeof value });
+  if (!isListValue(value))
+    fail('PARAM_TYPE', { param: 'vector', type: '[F64]', got: typeof value });
   return vectorOf(value, frame.context.limits.vector_dimensions);
 }
 
 /** The numbers of a list as a vector. */
 export function vectorOf(value: readonly Value[] | Float64Array, most: number): Float64Array {
   if (value.length === 0) fail('VECTOR_EMPTY', { param: 'vector' });
-  if (value.length > most) fail('VECTOR_TOO_LONG', { param: 'vector', got: value.length, max: most });
+  if (value.length > most)
+    fail('VECTOR_TOO_LONG', { param: 'vector', got: value.length, max: most });
   const vector = value instanceof Float64Array ? value : new Float64Array(value.length);
   for (let i = 0; i < value.length; i++) {
     const item = value[i]!;
     if (typeof item !== 'number' && typeof item !== 'bigint')
-      fail('PARAM_TYPE', { param: `vector[${i}]`, type: 'F64', got: item === null ? 'null' : typeof item });
+      fail('PARAM_TYPE', {
+        param: `vector[${i}]`,
+        type: 'F64',
+        got: item === null ? 'null' : typeof item,
+      });
     const number = Number(item);
-    if (!Number.isFinite(Math.fround(number))) fail('VECTOR_NOT_FINITE', { param: 'vector', index: i });
+    if (!Number.isFinite(Math.fround(number)))
+      fail('VECTOR_NOT_FINITE', { param: 'vector', index: i });
     vector[i] = number;
   }
   return vector;

@@ -42,7 +42,10 @@ export function edgeLabels(builder: Builder, names: readonly string[]): Label[] 
 }
 
 /** Whether plain data mentions an object that `matches`. */
-export function mentions(data: unknown, matches: (part: Record<string, unknown>) => boolean): boolean {
+export function mentions(
+  data: unknown,
+  matches: (part: Record<string, unknown>) => boolean,
+): boolean {
   if (typeof data !== 'object' || data === null) return false;
   if (Array.isArray(data)) return data.some((item) => mentions(item, matches));
   const part = data as Record<string, unknown>;

@@ -3,6 +3,7 @@ import { fail } from '../base/errors.js';
 import { parseUuid, printUuid } from '../base/id.js';
 import { Uuid } from '../base/value.js';
 import { fromOf, labelOf, toOf, uuidAt } from '../storage/record.js';
+import type { Catalog } from '../storage/store.js';
 import type { Frame } from './frame.js';
 import { Element, isListValue, type Value } from './value.js';
 
@@ -35,6 +36,19 @@ export function edgeEnd(frame: Frame, id: number, end: 'from' | 'to', label?: nu
   const record = frame.view.recordShared(id);
   if (record === undefined || (label !== undefined && labelOf(record) !== label)) return 0;
   return end === 'from' ? fromOf(record) : toOf(record);
+}
+
+const declaredIds = new WeakMap<Catalog, Set<number>>();
+
+/** Whether a record's type is declared: a session's items may be of a type that a reload has taken away. */
+export function isDeclared(frame: Frame, record: Uint8Array): boolean {
+  const { catalog } = frame.view;
+  let ids = declaredIds.get(catalog);
+  if (ids === undefined) {
+    ids = new Set(catalog.labels().map((label) => label.id));
+    declaredIds.set(catalog, ids);
+  }
+  return ids.has(labelOf(record));
 }
 
 /** How error messages name an element or id. */

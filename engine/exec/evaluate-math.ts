@@ -116,7 +116,11 @@ const floats: Record<Exclude<MathFunction, 'MOD'>, Apply> = {
   MUL: foldFloats('MUL', (a, b) => a * b),
   ABS: absolute,
   DIV: float('DIV', divide),
-  POW: float('POW', (a, b) => a ** b, (a, b) => (a !== 0 || b >= 0) && (a >= 0 || Number.isInteger(b))),
+  POW: float(
+    'POW',
+    (a, b) => a ** b,
+    (a, b) => (a !== 0 || b >= 0) && (a >= 0 || Number.isInteger(b)),
+  ),
   SQRT: float('SQRT', Math.sqrt, (x) => x >= 0),
   LN: float('LN', Math.log, (x) => x > 0),
   LOG10: float('LOG10', Math.log10, (x) => x > 0),
@@ -139,9 +143,21 @@ const floats: Record<Exclude<MathFunction, 'MOD'>, Apply> = {
 };
 
 const integers: Partial<Record<MathFunction, Apply>> = {
-  ADD: foldIntegers('ADD', (a, b) => a + b, (a, b) => a + b),
-  SUB: foldIntegers('SUB', (a, b) => a - b, (a, b) => a - b),
-  MUL: foldIntegers('MUL', (a, b) => a * b, (a, b) => a * b),
+  ADD: foldIntegers(
+    'ADD',
+    (a, b) => a + b,
+    (a, b) => a + b,
+  ),
+  SUB: foldIntegers(
+    'SUB',
+    (a, b) => a - b,
+    (a, b) => a - b,
+  ),
+  MUL: foldIntegers(
+    'MUL',
+    (a, b) => a * b,
+    (a, b) => a * b,
+  ),
 };
 
 function applyOf(name: MathFunction, integer: boolean): Apply {

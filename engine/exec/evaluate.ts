@@ -90,7 +90,11 @@ function buildComposite(builder: Builder, expression: Composite): Evaluate {
     case 'record': {
       const names = expression.members.map((member) => member.name);
       const values = expression.members.map((member) => builder.value(member.value));
-      return (frame) => new RecordValue(names, values.map((value) => value(frame)));
+      return (frame) =>
+        new RecordValue(
+          names,
+          values.map((value) => value(frame)),
+        );
     }
     case 'embed':
       return buildEmbed(builder, expression);

@@ -46,7 +46,9 @@ export class Frame {
 
   #nextInterval(): number {
     const most = this.context.limits.query_visits;
-    return most === 0 ? pollInterval : Math.max(1, Math.min(pollInterval, most - this.#visited + 1));
+    return most === 0
+      ? pollInterval
+      : Math.max(1, Math.min(pollInterval, most - this.#visited + 1));
   }
 
   #poll(): void {

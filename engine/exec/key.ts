@@ -31,7 +31,8 @@ function objectKey(frame: Frame, value: Exclude<Value, null | boolean | number |
   if (value instanceof Instant) return `d${value.seconds}.${value.micros}`;
   if (value instanceof Uuid) return `u${value.text}`;
   if (value instanceof Element) return `u${uuidOf(frame, value).text}`;
-  if (value instanceof RecordValue) return `r${keyOfAll(frame, value.names)}${keyOfAll(frame, value.values)}`;
+  if (value instanceof RecordValue)
+    return `r${keyOfAll(frame, value.names)}${keyOfAll(frame, value.values)}`;
   if (value instanceof Map) {
     return `r${keyOfAll(frame, [...value.keys()])}${keyOfAll(frame, [...value.values()])}`;
   }

@@ -32,7 +32,8 @@ const noMember: Member = { kind: 'none' };
 export function memberOf(label: Label, name: string): Member {
   const property = label.properties.find((each) => each.name === name);
   if (property) return { kind: 'property', property };
-  const isImplicit = Object.hasOwn(implicitKinds, name) && implicitKinds[name]!.includes(label.kind);
+  const isImplicit =
+    Object.hasOwn(implicitKinds, name) && implicitKinds[name]!.includes(label.kind);
   return isImplicit ? ({ kind: name } as Member) : noMember;
 }
 
@@ -55,7 +56,9 @@ export function memberReader(catalog: Catalog, name: string, compat: boolean): M
   return function read(frame, value): Value {
     if (value instanceof Element) {
       const record = recordOf(frame, value);
-      return record === undefined ? null : readMember(frame, value, record, memberIn(labelOf(record)), compat);
+      return record === undefined
+        ? null
+        : readMember(frame, value, record, memberIn(labelOf(record)), compat);
     }
     if (value === null) return null;
     if (value instanceof RecordValue) return value.member(name) ?? null;

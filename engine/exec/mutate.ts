@@ -21,7 +21,11 @@ export interface Assign {
 }
 
 export function buildAssignments(builder: Builder, set: readonly Assignment[]): Assign[] {
-  return set.map(({ property, value, unset }) => ({ property, value: builder.value(value), unset }));
+  return set.map(({ property, value, unset }) => ({
+    property,
+    value: builder.value(value),
+    unset,
+  }));
 }
 
 function propertyOf(label: Label, name: string): StoredProperty | undefined {
@@ -39,17 +43,9 @@ function assign(frame: Frame, label: Label, set: readonly Assign[], values: Valu
     if (property === undefined || (value === null && !unset)) continue;
     touched.add(name);
     if (unset) values.delete(name);
-    else values.set(name, checked(frame, name, convert(frame, name, property.type, value)));
+    else values.set(name, convert(frame, name, property.type, value));
   }
   return touched;
-}
-
-/** Refuses texts beyond the limit of one value. */
-function checked(frame: Frame, param: string, value: Scalar | ScalarList): Scalar | ScalarList {
-  const max = frame.context.limits.value_bytes;
-  const size = typeof value === 'string' && value.length * 3 > max ? Buffer.byteLength(value) : 0;
-  if (size > max) fail('VALUE_TOO_LARGE', { param, size, max });
-  return value;
 }
 
 /** Values of a new element: the assigned ones, and the defaults of properties that got none. */
@@ -112,17 +108,10 @@ export function createVector(
   set: readonly Assign[],
 ): Element {
   frame.countWrite();
-  checkDimension(frame, label, vector);
   const values = newValues(frame, label, set);
   const id = frame.write.createVector(label, vector, values);
   addDocument(frame, label, id, values);
   return new Element(id);
-}
-
-function checkDimension(frame: Frame, label: Label, vector: Float64Array): void {
-  const expected = frame.view.dimension(label.id);
-  if (expected !== 0 && expected !== vector.length)
-    fail('VECTOR_DIMENSION', { type: label.name, expected, got: vector.length });
 }
 
 export function createEdge(
@@ -208,12 +197,6 @@ export function updateElements(
 
 function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, i) => text === b[i]);
-}
-
-export function replaceVector(frame: Frame, id: number, vector: Float64Array): void {
-  const label = frame.view.catalog.label(storedLabel(frame, id));
-  checkDimension(frame, label, vector);
-  frame.write.replaceVector(id, vector);
 }
 
 /** Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no error. */

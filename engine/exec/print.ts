@@ -112,6 +112,7 @@ export function printVector(out: ByteWriter, vector: Float64Array): void {
 /** One member of elements of a label with its encoded name. */
 interface NamedMember {
   member: Member;
+  text: string;
   name: Uint8Array;
 }
 
@@ -126,7 +127,11 @@ export function elementMembers(label: Label, except: ReadonlySet<string>): Named
     ...attributes.filter((name) => !declared.has(name)),
     ...declared,
   ].filter((name) => !except.has(name));
-  return names.map((name) => ({ member: memberOf(label, name), name: nameBytes(name) }));
+  return names.map((text) => ({
+    member: memberOf(label, text),
+    text,
+    name: nameBytes(text),
+  }));
 }
 
 /** Members by label, encoded once: one table for whole elements, one per spread. */
@@ -206,26 +211,35 @@ export function printMember(
       const { start, end } = fragmentOf(record, member.property.slot);
       if (start === end) printNull(out);
       else out.append(record, start, end);
-      return;
+      break;
     }
     case 'id':
-      return printUuidBytes(out, record, uuidAt.own);
+      printUuidBytes(out, record, uuidAt.own);
+      break;
     case 'label':
-      return out.utf8(`"${frame.view.catalog.label(labelOf(record)).name}"`);
+      out.utf8(`"${frame.view.catalog.label(labelOf(record)).name}"`);
+      break;
     case 'from_node':
-      return printUuidBytes(out, record, uuidAt.from);
+      printUuidBytes(out, record, uuidAt.from);
+      break;
     case 'to_node':
-      return printUuidBytes(out, record, uuidAt.to);
+      printUuidBytes(out, record, uuidAt.to);
+      break;
     case 'data': {
       const vector = frame.view.vector(element.id);
-      return vector ? printVector(out, vector) : printNull(out);
+      if (vector) printVector(out, vector);
+      else printNull(out);
+      break;
     }
     case 'score':
-      return printAttribute(out, scoreOf(element, compat));
+      printAttribute(out, scoreOf(element, compat));
+      break;
     case 'distance':
-      return printAttribute(out, element.distance);
+      printAttribute(out, element.distance);
+      break;
     case 'none':
-      return printNull(out);
+      printNull(out);
+      break;
   }
 }
 

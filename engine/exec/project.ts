@@ -6,7 +6,7 @@ import { labelOf } from '../storage/record.js';
 import type { Builder } from './builder.js';
 import { recordOf } from './element.js';
 import type { Frame } from './frame.js';
-import { memberReader } from './member.js';
+import type { memberReader } from './member.js';
 import {
   elementMembers,
   memberLists,
@@ -56,7 +56,11 @@ export function buildShape(builder: Builder, slot: number, members: readonly Mem
   return (frame: Frame, item: Value): Value => {
     if (item === null) return null;
     frame.slots[slot] = item;
-    if (isFixed) return new RecordValue(fixedNames, parts.map((part) => part.value!(frame)));
+    if (isFixed)
+      return new RecordValue(
+        fixedNames,
+        parts.map((part) => part.value!(frame)),
+      );
     const names: string[] = [];
     const values: Value[] = [];
     for (const { name, value, spread } of parts) {

@@ -106,13 +106,14 @@ export function convert(
   if (type.kind === 'list' && term.items !== undefined) {
     return convertItems(context, term.items, type.of, span, place);
   }
-  const one = type.kind === 'list' ? term : single(term, 'error', place);
+  const isStream = type.kind === 'list' && !(type.of.kind === 'scalar' && term.type.kind === 'list');
+  const one = isStream ? term : single(term, 'error', place);
   const whole = wholeType(one);
   if (!fits(whole, type)) {
     reportMisfit(context.report, whole, type, span);
     return undefined;
   }
-  return idsOf(one, type);
+  return idsOf(context, one, type);
 }
 
 function convertItems(
@@ -135,26 +136,26 @@ export function listExpression(items: Expression[]): Expression {
 }
 
 /** Elements stored as IDs become their ids. */
-function idsOf(term: Term, type: PropertyType): Expression {
+function idsOf(context: Context, term: Term, type: PropertyType): Expression {
   if (type.kind === 'scalar') {
     if (term.type.kind !== 'element') return term.expression;
     return { kind: 'property', of: term.expression, name: 'id' };
   }
   const rows = rowsOf(term);
   if (rows.type.kind !== 'element') return term.expression;
-  return idOf(rows).expression;
+  return idOf(context, rows).expression;
 }
 
 /** The id of each element. */
-export function idOf(term: Term): Term {
+export function idOf(context: Context, term: Term): Term {
   const type = scalarType('ID');
   if (!isList(term)) {
     const expression: Expression = { kind: 'property', of: term.expression, name: 'id' };
     return { type, cardinality: term.cardinality, expression };
   }
-  // Slot -1 is never handed out: the body reads nothing else, so it cannot be shadowed.
-  const of: Expression = { kind: 'slot', slot: -1 };
-  const value = { slot: -1, value: { kind: 'property', of, name: 'id' } as const };
+  const slot = context.fresh();
+  const of: Expression = { kind: 'slot', slot };
+  const value = { slot, value: { kind: 'property', of, name: 'id' } as const };
   return append(term, { kind: 'map', value }, { type, cardinality: term.cardinality });
 }
 

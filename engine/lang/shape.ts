@@ -74,7 +74,9 @@ function instantiate(context: Context, shape: Shape, member: Term, item: Term): 
   const { expression } = item;
   const { expression: inner } = member;
   if (inner.kind === 'property' && inner.of.kind === 'slot' && inner.of.slot === shape.slot) {
-    return { ...member, growing: false, expression: { ...inner, of: expression } };
+    const isOpt = item.cardinality === 'opt' && !isList(member);
+    const cardinality = isOpt ? 'opt' : member.cardinality;
+    return { ...member, cardinality, growing: false, expression: { ...inner, of: expression } };
   }
   if (expression.kind === 'slot' || expression.kind === 'parameter') {
     return replaceSlot(context, member, new Map([[shape.slot, expression]]));

@@ -1,13 +1,14 @@
 // Opens the store on any thread: reads everywhere, writes on the one thread that commits.
 import type { Limits } from '../base/limits.js';
 import { catalogOf, readCatalog } from './catalog.js';
-import { openEnv } from './env.js';
-import { metaKey, readState, writeState } from './meta.js';
+import { type Env, openEnv } from './env.js';
+import { readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
+import { type Declarations, type SchemaOptions, applySchema } from './schema-commit.js';
 import type { Catalog, VectorChange } from './store.js';
 import { type LoggedChange, replayLog } from './vlog.js';
-import { Writer, type WriteGroup } from './writer.js';
 import type { VectorTypeOptions } from './write-view.js';
+import { type WriteGroup, Writer } from './writer.js';
 
 export type { RefreshableView };
 
@@ -19,6 +20,7 @@ export interface StorageOptions {
   vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
 }
 
+/** One per thread and folder. */
 export interface Storage {
   /** As of opening, the last `applySchema` on this thread, or `reloadCatalog`. */
   readonly catalog: Catalog;
@@ -26,17 +28,96 @@ export interface Storage {
   /** A view of the newest commit, with the present catalog. */
   reader(): RefreshableView;
   /**
-   * One durable transaction for a group of requests. Returns the vector changes committed, in sequence order; the last has
-   * `committedSeq()`. An error that comes out of it (not out of a request) means that storage failed: stop writing.
+   * One durable transaction for a group of requests. Returns the vector changes committed, in sequence order; the last one
+   * has the sequence `committedSeq()`. An error that comes out of it, rather than out of a request, means that the storage
+   * failed: stop writing.
    */
   commitGroup(work: (group: WriteGroup) => void): VectorChange[];
+  /**
+   * Brings the data to the declarations of a compiled program: all or nothing. Fails SCHEMA_INCOMPATIBLE. Other threads call
+   * `reloadCatalog` afterwards.
+   */
+  applySchema(declarations: Declarations, options: SchemaOptions): void;
   /** Changes of vector indexes after a sequence, ascending. */
   replay(afterSeq: number): Iterable<LoggedChange>;
-  /** Lowest sequence the log still holds, or would hold. */
+  /** Lowest sequence that the log still holds, or the next one. */
   oldestLoggedSeq(): number;
   /** Sequence of the newest committed vector change, 0 before the first. */
   committedSeq(): number;
   /** Forgets log entries up to and including a sequence. */
   trimLog(upToSeq: number): void;
+  /** Raw tables, for `check` and statistics. */
+  readonly env: Env;
   close(): void;
+}
+
+/** Opens the folder `path`, which holds data.mdb and lock.mdb. */
+export function openStorage(path: string, options: StorageOptions): Storage {
+  return new OpenStorage(openEnv(path), options);
+}
+
+class OpenStorage implements Storage {
+  catalog: Catalog;
+  /** Made at the first write: reading threads have none. */
+  #writer: Writer | undefined;
+
+  constructor(
+    readonly env: Env,
+    private readonly options: StorageOptions,
+  ) {
+    this.catalog = catalogOf(readCatalog(env.meta));
+  }
+
+  get #writing(): Writer {
+    return (this.#writer ??= new Writer(
+      this.env,
+      this.options.limits,
+      this.options.vectorTypes ?? {},
+    ));
+  }
+
+  reloadCatalog(): void {
+    this.env.refresh();
+    this.catalog = catalogOf(readCatalog(this.env.meta));
+  }
+
+  reader(): RefreshableView {
+    this.env.refresh();
+    return new LmdbView(this.env, this.catalog);
+  }
+
+  commitGroup(work: (group: WriteGroup) => void): VectorChange[] {
+    return this.#writing.commit(this.catalog, work);
+  }
+
+  applySchema(declarations: Declarations, options: SchemaOptions): void {
+    this.catalog = applySchema(this.#writing, declarations, options);
+  }
+
+  replay(afterSeq: number): Iterable<LoggedChange> {
+    this.env.refresh();
+    return replayLog(this.env, afterSeq);
+  }
+
+  oldestLoggedSeq(): number {
+    return this.#state().trimmedSeq + 1;
+  }
+
+  committedSeq(): number {
+    return this.#state().nextSeq - 1;
+  }
+
+  #state(): { trimmedSeq: number; nextSeq: number } {
+    if (this.#writer) return this.#writer.context.totals.state;
+    this.env.refresh();
+    return readState(this.env.meta);
+  }
+
+  trimLog(upToSeq: number): void {
+    this.#writing.trimLog(upToSeq);
+  }
+
+  close(): void {
+    this.env.close();
+  }
 }

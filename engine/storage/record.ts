@@ -47,6 +47,11 @@ export function fragmentOf(record: Uint8Array, slot: number): { start: number; e
   return { start, end: getWord(record, table + 4 * slot) };
 }
 
+export const fragmentStart = (record: Uint8Array, slot: number): number =>
+  fragmentOf(record, slot).start;
+export const fragmentEnd = (record: Uint8Array, slot: number): number =>
+  fragmentOf(record, slot).end;
+
 /** The value of a property, null when unset. */
 export function decodeProperty(
   record: Uint8Array,

@@ -4,7 +4,7 @@ import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import { printUuid } from '../base/id.js';
 import { readAdjacency } from './adjacency.js';
-import { type StoredCatalog, catalogOf } from './catalog.js';
+import { catalogOf } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
@@ -49,20 +49,108 @@ function recordOf(env: Env, id: number): Uint8Array {
 }
 
 /** Does to the indexes what the change asks for. */
-export function applyIndexes(
-  context: ApplyContext,
-  catalog: StoredCatalog,
-  change: Pick<SchemaChange, 'drops' | 'builds' | 'uniqueIndexes' | 'uniqueEdges'>,
-): void {
-  const { labels } = catalogOf2(catalog);
+export function applyIndexes(context: ApplyContext, change: SchemaChange): void {
+  const catalog = catalogOf(change.catalog);
+  const find = (label: number, indexId: number): [Label, StoredProperty] => {
+    const owner = catalog.label(label);
+    const property = owner.properties.find((p) => p.indexId === indexId);
+    assert(property, 'an index belongs to a declared property');
+    return [owner, property];
+  };
   for (const indexId of change.drops) dropIndex(context, indexId);
-  for (const { label, indexId } of change.builds) {
-    const [owner, property] = labels(label, indexId);
-    buildIndex(context, owner, property);
-  }
+  for (const { label, indexId } of change.builds) buildIndex(context, ...find(label, indexId));
   for (const { label, indexId } of change.uniqueIndexes) {
-    const [owner, property] = labels(label, indexId);
-    checkUniqueIndex(context, owner, property);
+    checkUniqueIndex(context.env, ...find(label, indexId));
   }
-  for (const label of change.uniqueEdges) checkUniqueEdges(context.env, catalogOf(catalog).label(label));
+  for (const label of change.uniqueEdges) checkUniqueEdges(context.env, catalog.label(label));
+}
+
+function dropIndex({ env, log }: ApplyContext, indexId: number): void {
+  const span = { start: indexStart(indexId), end: indexStart(indexId + 1), limit: keysPerRead };
+  for (;;) {
+    const keys = env.index.keys(span);
+    for (const key of keys) log.remove(env.index, key);
+    if (keys.length < keysPerRead) return;
+  }
+}
+
+function buildIndex(
+  { env, log, indexKeyBytes }: ApplyContext,
+  label: Label,
+  property: StoredProperty,
+): void {
+  const faults = new Faults(env, `${label.name}.${property.name}`);
+  for (const ids of scanList(env.labels, label.id)) {
+    for (const id of ids) {
+      const value = decodeProperty(recordOf(env, id), property);
+      if (value === null) continue;
+      const prefix = prefixOf(property, value);
+      if (valueSize(prefix, property) > indexKeyBytes) faults.add('a value too long to index', id);
+      else if (property.index === 'unique' && idsUnder(env.index, prefix, 1).length > 0)
+        faults.add('a value that another element has', id);
+      else addEntry(log, env.index, prefix, id);
+    }
+  }
+  faults.refuse();
+}
+
+function checkUniqueIndex(env: Env, label: Label, property: StoredProperty): void {
+  const faults = new Faults(env, `${label.name}.${property.name}`);
+  let last = new Uint8Array(0);
+  let start = indexStart(property.indexId);
+  const end = indexStart(property.indexId + 1);
+  for (;;) {
+    const keys = env.index.keys({ start, end, limit: keysPerRead });
+    for (const key of keys) {
+      const isSame = Buffer.compare(key.subarray(0, -4), last.subarray(0, -4)) === 0;
+      if (isSame && last.length > 0) {
+        faults.add('a value that another element has', Buffer.from(key).readUInt32BE(key.length - 4));
+      }
+      last = new Uint8Array(key);
+    }
+    if (keys.length < keysPerRead) return faults.refuse();
+    start = new Uint8Array(last.length + 1);
+    start.set(last);
+  }
+}
+
+function checkUniqueEdges(env: Env, label: Label): void {
+  const faults = new Faults(env, `E::${label.name}`);
+  const seen = new Set<number>();
+  for (const ids of scanList(env.labels, label.id)) {
+    for (const id of ids) {
+      const from = fromOf(recordOf(env, id));
+      if (seen.has(from)) continue;
+      seen.add(from);
+      const pairs = readAdjacency(env.out, from, label.id);
+      const ends = new Set<number>();
+      for (let i = 0; i < pairs.length; i += 2) {
+        if (ends.has(pairs[i + 1]!)) faults.add('a second edge between the same ends', pairs[i]!);
+        ends.add(pairs[i + 1]!);
+      }
+    }
+  }
+  faults.refuse();
+}
+
+/** Collects offending elements and refuses the change when there are any. */
+export class Faults {
+  readonly #ids = new Map<string, string[]>();
+
+  constructor(
+    private readonly env: Env,
+    private readonly place: string,
+  ) {}
+
+  add(what: string, id: number): void {
+    const ids = this.#ids.get(what) ?? [];
+    this.#ids.set(what, ids);
+    if (ids.length < namedIds) ids.push(printUuid(recordOf(this.env, id), uuidAt.own));
+  }
+
+  refuse(): void {
+    if (this.#ids.size === 0) return;
+    const parts = [...this.#ids].map(([what, ids]) => `${what}: ${ids.join(', ')}`);
+    fail('SCHEMA_INCOMPATIBLE', { what: `${this.place} holds ${parts.join('; ')}.` });
+  }
 }

@@ -69,6 +69,34 @@ export class Writer {
     return changes;
   }
 
+  /** One transaction of its own that is undone as a whole, without the limits of requests. */
+  transact(work: () => void): void {
+    const { env, log, totals } = this.context;
+    log.begin({ keep: false });
+    totals.begin();
+    try {
+      env.transact(() => {
+        work();
+        totals.store();
+        return true;
+      });
+    } catch (error) {
+      totals.reload();
+      throw error;
+    }
+  }
+
+  /** Removes log entries up to and including a sequence. */
+  trimLog(upToSeq: number): void {
+    const { env, totals } = this.context;
+    const last = Math.min(upToSeq, totals.state.nextSeq - 1);
+    if (last <= totals.state.trimmedSeq) return;
+    this.transact(() => {
+      for (let seq = totals.state.trimmedSeq + 1; seq <= last; seq++) env.vlog.remove(seq);
+      totals.state.trimmedSeq = last;
+    });
+  }
+
   #begin(): void {
     this.context.log.begin();
     this.context.totals.begin();

@@ -4,14 +4,7 @@ import { readVector } from '../argument.js';
 import { asRows, batchesOf, collect, firstOf, type Flow, type RowFlow } from '../flow.js';
 import type { Frame } from '../frame.js';
 import { IdSet } from '../id-set.js';
-import {
-  type Assign,
-  createNode,
-  createVector,
-  dropElements,
-  replaceVector,
-  updateElements,
-} from '../mutate.js';
+import { type Assign, createNode, createVector, dropElements, updateElements } from '../mutate.js';
 import { Element, type Evaluate, RecordValue, type Value } from '../value.js';
 
 export interface Change {
@@ -66,17 +59,12 @@ export function upsertNode(input: Flow, change: Change, label: Label): RowFlow {
   return upsert(input, change, (frame) => createNode(frame, label, change.set));
 }
 
-export function upsertVector(
-  input: Flow,
-  change: Change,
-  label: Label,
-  vector: Evaluate,
-): RowFlow {
+export function upsertVector(input: Flow, change: Change, label: Label, vector: Evaluate): RowFlow {
   return upsert(
     input,
     change,
     (frame) => createVector(frame, label, readVector(frame, vector, 'UpsertV'), change.set),
-    (frame, id) => replaceVector(frame, id, readVector(frame, vector, 'UpsertV')),
+    (frame, id) => frame.write.replaceVector(id, readVector(frame, vector, 'UpsertV')),
   );
 }
 

@@ -59,9 +59,7 @@ function noPath(frame: Frame, start: number, goal: number): never {
 }
 
 function search(step: PathStep, graph: PathGraph, start: number, goal: number) {
-  return step.algorithm === 'bfs'
-    ? breadthFirst(graph, start, goal)
-    : cheapest(graph, start, goal);
+  return step.algorithm === 'bfs' ? breadthFirst(graph, start, goal) : cheapest(graph, start, goal);
 }
 
 function graphOf(frame: Frame, { algorithm, labels, weight, heuristic }: PathStep): PathGraph {

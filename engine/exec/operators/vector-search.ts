@@ -5,7 +5,7 @@ import type { Label, VectorChange } from '../../storage/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
 import { readK, readNumber, readVector } from '../argument.js';
 import { storedLabel } from '../element.js';
-import { asRows, type Flow, type IdFlow, type RowFlow } from '../flow.js';
+import { asRows, type Flow, type RowFlow } from '../flow.js';
 import type { Frame } from '../frame.js';
 import { IdBuffer } from '../id-buffer.js';
 import { similarity } from '../similarity.js';
@@ -87,7 +87,8 @@ function pendingOf(frame: Frame, label: number): Set<number> {
 function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint32Array>): void {
   const metric = metricOf(frame, label.id);
   for (const batch of ids) {
-    for (let i = 0; i < batch.length; i++) hits.offer(batch[i]!, metric, frame.view.vector(batch[i]!));
+    for (let i = 0; i < batch.length; i++)
+      hits.offer(batch[i]!, metric, frame.view.vector(batch[i]!));
   }
 }
 
@@ -165,7 +166,11 @@ function checkDimension(frame: Frame, label: Label, query: Query): void {
 }
 
 /** The k nearest vectors of a type; `allowed` yields those that PREFILTER lets pass. */
-export function searchVector(label: Label, search: VectorSearch, allowed: Flow | undefined): RowFlow {
+export function searchVector(
+  label: Label,
+  search: VectorSearch,
+  allowed: Flow | undefined,
+): RowFlow {
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
     checkDimension(frame, label, query);
@@ -186,7 +191,9 @@ export function searchAnyVector(labels: readonly Label[], search: VectorSearch):
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
     const filled = labels.filter((label) => frame.view.count(label.id) > 0);
-    const fitting = filled.filter((label) => frame.view.dimension(label.id) === query.vector.length);
+    const fitting = filled.filter(
+      (label) => frame.view.dimension(label.id) === query.vector.length,
+    );
     if (fitting.length === 0 && filled.length > 0) checkDimension(frame, filled[0]!, query);
     // Every type gives its k best to one heap; scores of different metrics are compared as they are.
     const hits = new Hits(frame, query);
@@ -195,16 +202,24 @@ export function searchAnyVector(labels: readonly Label[], search: VectorSearch):
   });
 }
 
-/** Exact search among the vector rows, duplicates included; `label` 0: vectors of any type. */
-export function searchWithin(input: Flow, labels: readonly Label[], search: VectorSearch): RowFlow {
-  const flow: IdFlow | RowFlow = input;
+/**
+ * Exact search among the vector rows of the labels, duplicates included; others are dropped. `typed`: there is one label
+ * and its dimension is demanded; otherwise one of the vectors met must have the query's.
+ */
+export function searchWithin(
+  input: Flow,
+  labels: readonly Label[],
+  search: VectorSearch,
+  typed: boolean,
+): RowFlow {
+  const { open } = asRows(input);
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
-    if (labels.length === 1) checkDimension(frame, labels[0]!, query);
+    if (typed && labels.length === 1) checkDimension(frame, labels[0]!, query);
     const hits = new Hits(frame, query);
     let other: Label | undefined;
     let fitting = false;
-    for (const batch of asRows(flow).open(frame)) {
+    for (const batch of open(frame)) {
       for (const row of batch) {
         frame.tick(1);
         const label = labels.find((each) => each.id === labelIdOf(frame, row));

@@ -1,0 +1,42 @@
+// Judging what a provider answered: vectors that may be used, or a message that may be shown.
+
+const messageMax = 200;
+const dimensionsMax = 65_535;
+
+/** The vector, or undefined when it is not a non-empty array of numbers that are finite as 32-bit floats. */
+export function checkVector(value: unknown): Float64Array | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > dimensionsMax) return undefined;
+  const vector = new Float64Array(value.length);
+  for (let i = 0; i < vector.length; i++) {
+    const number: unknown = value[i];
+    if (typeof number !== 'number' || !Number.isFinite(Math.fround(number))) return undefined;
+    vector[i] = number;
+  }
+  return vector;
+}
+
+/** Up to 200 characters of what the provider says is wrong, on one line, the credential cut out. */
+export function messageOf(body: string, credential: string | undefined): string {
+  const said = innerMessage(body) ?? body;
+  const safe = credential === undefined ? said : said.replaceAll(credential, '***');
+  let message = '';
+  let count = 0;
+  for (const character of safe.replace(/[\s\u0000-\u001f\u007f-\u009f]+/gu, ' ').trim()) {
+    if (count++ === messageMax) return `${message}…`;
+    message += character;
+  }
+  return message || 'no message';
+}
+
+/** `error.message`, `error` or `message` of a JSON body. */
+function innerMessage(body: string): string | undefined {
+  let parsed: { error?: { message?: unknown } | string; message?: unknown } | null;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+  const { error, message } = parsed ?? {};
+  const inner = typeof error === 'object' ? error?.message : (error ?? message);
+  return typeof inner === 'string' ? inner : undefined;
+}

@@ -1,0 +1,93 @@
+// The embedder: equal texts once, known ones from memory, the rest from the provider, several at a time.
+import { fail } from '../base/errors.js';
+import { checkVector } from './answer.js';
+import type { Embedder, EmbedderOptions } from './embedder.js';
+import { hashEmbedding } from './hash.js';
+import { parseModel } from './model.js';
+import { type Provider, providerOf } from './provider.js';
+import { request } from './request.js';
+
+/** Calls of one request that run at the same time. */
+const parallelMax = 16;
+
+export function createEmbedder(options: EmbedderOptions): Embedder {
+  /** Vectors by model and text, the longest unused first. */
+  const cache = new Map<string, Float64Array>();
+
+  function recall(key: string): Float64Array | undefined {
+    const vector = cache.get(key);
+    if (vector === undefined) return undefined;
+    cache.delete(key);
+    cache.set(key, vector);
+    return vector;
+  }
+
+  function remember(key: string, vector: Float64Array): void {
+    if (options.cacheEntries <= 0) return;
+    if (cache.size >= options.cacheEntries) cache.delete(cache.keys().next().value!);
+    cache.set(key, vector);
+  }
+
+  return {
+    async embed(model, texts, deadline) {
+      const parsed = parseModel(model);
+      if (parsed.kind === 'hash')
+        return texts.map((text) => hashEmbedding(text, parsed.dimensions));
+      const provider = providerOf(parsed, options.environment);
+      const known = new Map<string, Float64Array | undefined>();
+      for (const text of texts) known.set(text, recall(`${model}\n${text}`));
+      const unknown = [...known.keys()].filter((text) => known.get(text) === undefined);
+      await inParallel(split(unknown, provider.batch), async (batch) => {
+        const vectors = await embedBatch(provider, batch, options, deadline);
+        for (const [i, text] of batch.entries()) {
+          known.set(text, vectors[i]!);
+          remember(`${model}\n${text}`, vectors[i]!);
+        }
+      });
+      return texts.map((text) => known.get(text)!);
+    },
+  };
+}
+
+async function embedBatch(
+  provider: Provider,
+  texts: readonly string[],
+  options: EmbedderOptions,
+  deadline: number,
+): Promise<Float64Array[]> {
+  const call = provider.call(texts);
+  const answer = await request(call, options, deadline);
+  const vectors = provider.vectors(answer).map(checkVector);
+  const args = { provider: call.provider, status: 200 };
+  if (vectors.length !== texts.length) {
+    const detail = `the answer holds ${vectors.length} vectors for ${texts.length} texts`;
+    fail('EMBEDDING_FAILED', { ...args, detail });
+  }
+  return vectors.map(
+    (vector) =>
+      vector ?? fail('EMBEDDING_FAILED', { ...args, detail: 'the answer holds no usable vector' }),
+  );
+}
+
+function split(texts: readonly string[], size: number): string[][] {
+  const parts: string[][] = [];
+  for (let i = 0; i < texts.length; i += size) parts.push(texts.slice(i, i + size));
+  return parts;
+}
+
+/** Runs `work` on all parts; after a failure nothing new is started. */
+async function inParallel<T>(parts: readonly T[], work: (part: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const runner = async (): Promise<void> => {
+    while (next < parts.length) {
+      const part = parts[next++]!;
+      try {
+        await work(part);
+      } catch (error) {
+        next = parts.length;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallelMax, parts.length) }, runner));
+}

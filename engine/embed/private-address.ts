@@ -1,0 +1,40 @@
+// Whether a host is on this machine or a private network (RFC 1918, 6598, 3927, 4193, 4291 and the special blocks of
+// RFC 6890), so that a name that was redirected by DNS cannot reach inside.
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+const blocked = new BlockList();
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const)
+  blocked.addSubnet(net, prefix, 'ipv4');
+for (const [net, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  blocked.addSubnet(net, prefix, 'ipv6');
+
+/** Mapped IPv4 addresses count as what they map. */
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address);
+  return family === 0 || blocked.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** Whether any address of the URL's host is private. Fails as DNS fails. */
+export async function leadsInside(url: URL): Promise<boolean> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) return isPrivateAddress(host);
+  const addresses = await lookup(host, { all: true });
+  return addresses.some(({ address }) => isPrivateAddress(address));
+}

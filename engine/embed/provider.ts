@@ -1,0 +1,161 @@
+// What the providers differ in: address, headers, request and answer shapes (operations.md 10). Everything comes from
+// the environment handed in; nothing of a request decides where a call goes.
+import { type Model, notConfigured, type ProviderName } from './model.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One HTTP call. */
+export interface ProviderCall {
+  provider: ProviderName;
+  url: URL;
+  headers: Record<string, string>;
+  body: unknown;
+  /** Never shown: cut out of whatever the provider says. */
+  credential?: string;
+  /** The address may be private: the operator named it, or it is the local default. */
+  trusted: boolean;
+}
+
+export interface Provider {
+  /** Most texts of one call. */
+  batch: number;
+  call(texts: readonly string[]): ProviderCall;
+  /** The vectors inside an answer, not checked yet. */
+  vectors(answer: unknown): unknown[];
+}
+
+const batchMax = 256;
+
+/** The provider of a model that is not computed here. Missing credentials are EMBEDDING_NOT_CONFIGURED. */
+export function providerOf(
+  model: Exclude<Model, { kind: 'hash' }>,
+  environment: Environment,
+): Provider {
+  switch (model.kind) {
+    case 'openai':
+      return openai(model.name, environment);
+    case 'azure_openai':
+      return azure(model.name, environment);
+    case 'gemini':
+      return gemini(model.name, model.task, environment);
+    case 'local':
+      return local(environment);
+  }
+}
+
+function openai(name: string, environment: Environment): Provider {
+  const base = addressOf(environment, 'OPENAI_BASE_URL', 'https://api.openai.com/v1');
+  const credential = credentialOf(environment, 'OPENAI_API_KEY');
+  return {
+    batch: batchMax,
+    call: (texts) => ({
+      provider: 'openai',
+      url: under(base.url, 'embeddings'),
+      headers: { authorization: `Bearer ${credential}` },
+      body: { input: oneOrAll(texts), model: name },
+      credential,
+      trusted: base.trusted,
+    }),
+    vectors: openaiVectors,
+  };
+}
+
+function azure(deployment: string, environment: Environment): Provider {
+  const resource = environment.AZURE_OPENAI_RESOURCE_NAME?.trim() ?? '';
+  if (!environment.AZURE_OPENAI_ENDPOINT && !/^[A-Za-z0-9-]+$/.test(resource))
+    notConfigured('AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_ENDPOINT is not set');
+  const usual = `https://${resource}.openai.azure.com`;
+  const base = addressOf(environment, 'AZURE_OPENAI_ENDPOINT', usual);
+  const credential = credentialOf(environment, 'AZURE_OPENAI_API_KEY');
+  const path = `openai/deployments/${encodeURIComponent(deployment)}/embeddings`;
+  return {
+    batch: batchMax,
+    call: (texts) => ({
+      provider: 'azure_openai',
+      url: under(base.url, `${path}?api-version=2024-10-21`),
+      headers: { 'api-key': credential },
+      body: { input: oneOrAll(texts) },
+      credential,
+      trusted: base.trusted,
+    }),
+    vectors: openaiVectors,
+  };
+}
+
+function gemini(name: string, task: string, environment: Environment): Provider {
+  const usual = 'https://generativelanguage.googleapis.com';
+  const base = addressOf(environment, 'GEMINI_BASE_URL', usual);
+  const credential = credentialOf(environment, 'GEMINI_API_KEY');
+  return {
+    batch: 1,
+    call: ([text]) => ({
+      provider: 'gemini',
+      url: under(base.url, `v1beta/models/${encodeURIComponent(name)}:embedContent`),
+      headers: { 'x-goog-api-key': credential },
+      body: { content: { parts: [{ text }] }, taskType: task },
+      credential,
+      trusted: base.trusted,
+    }),
+    vectors: (answer) => [memberOf(memberOf(answer, 'embedding'), 'values')],
+  };
+}
+
+function local(environment: Environment): Provider {
+  const { url } = addressOf(environment, 'EMBEDDING_URL', 'http://localhost:8699/embed');
+  return {
+    batch: 1,
+    call: ([text]) => ({
+      provider: 'local',
+      url,
+      headers: {},
+      body: { text, chunk_style: 'recursive', chunk_size: 100 },
+      trusted: true,
+    }),
+    vectors: (answer) => [memberOf(answer, 'embedding')],
+  };
+}
+
+const oneOrAll = (texts: readonly string[]): string | readonly string[] =>
+  texts.length === 1 ? texts[0]! : texts;
+
+/** `data[i].embedding`, put in order of `index` where the provider tells it. */
+function openaiVectors(answer: unknown): unknown[] {
+  const data = memberOf(answer, 'data');
+  if (!Array.isArray(data)) return [];
+  const vectors: unknown[] = new Array(data.length).fill(undefined);
+  for (const [i, item] of data.entries()) {
+    const index = memberOf(item, 'index');
+    vectors[typeof index === 'number' && index in data ? index : i] = memberOf(item, 'embedding');
+  }
+  return vectors;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+function addressOf(
+  environment: Environment,
+  variable: string,
+  usual: string,
+): { url: URL; trusted: boolean } {
+  const given = environment[variable]?.trim();
+  if (!given) return { url: new URL(usual), trusted: false };
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '';
+  if (!usable) notConfigured(`${variable} is not an http or https URL without credentials`);
+  return { url, trusted: true };
+}
+
+function under(base: URL, path: string): URL {
+  return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);
+}
+
+function credentialOf(environment: Environment, variable: string): string {
+  const credential = environment[variable]?.trim();
+  if (!credential) notConfigured(`the environment variable ${variable} is not set`);
+  if (!/^[\x21-\x7e]+$/.test(credential))
+    notConfigured(`${variable} holds characters that no header may carry`);
+  return credential;
+}

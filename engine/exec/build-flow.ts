@@ -1,0 +1,327 @@
+// Compiles a pipeline to a flow: its source, then step by step. Chains that read less together than apart are fused: a scan
+// with an indexed condition becomes a look-up, an edge step with its end a neighbour step, ORDER with the slice behind it
+// a bounded heap.
+import { unreachable } from '../base/assert.js';
+import type { Expression, Pipeline } from '../plan/expression.js';
+import type { ItemExpression, Source, Step } from '../plan/step.js';
+import type { Label, StoredProperty } from '../storage/store.js';
+import { readBound } from './argument.js';
+import { type Builder, declared, edgeLabels, labelOf, mentions } from './builder.js';
+import type { Flow } from './flow.js';
+import type { Frame } from './frame.js';
+import { buildAssignments } from './mutate.js';
+import { addEdges } from './operators/create.js';
+import { update, upsertNode, upsertVector } from './operators/change.js';
+import { dedup, intersect, map, where } from './operators/filter.js';
+import { group } from './operators/group.js';
+import { edgeEnds, edges, neighbours } from './operators/neighbour.js';
+import { order } from './operators/order.js';
+import { rerankMMR, rerankRRF } from './operators/rerank.js';
+import { shortestPath } from './operators/shortest-path.js';
+import { count, first, slice } from './operators/slice.js';
+import {
+  byId,
+  candidates,
+  itemIds,
+  itemRows,
+  lookup,
+  nothing,
+  rowsOfValue,
+  scan,
+} from './operators/source.js';
+import { searchText } from './operators/text-search.js';
+import { searchAnyVector, searchVector, searchWithin } from './operators/vector-search.js';
+import type { Evaluate } from './value.js';
+
+type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
+
+export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
+  const fused = fuse(steps);
+  let flow = buildSource(builder, source, fused[0]);
+  for (let i = 0; i < fused.length; i++) flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
+  return flow;
+}
+
+/** OutE then ToN is Out, InE then FromN is In. */
+function fuse(steps: readonly Step[]): Step[] {
+  const fused: Step[] = [];
+  for (const step of steps) {
+    const before = fused.at(-1);
+    if (step.kind === 'end' && before?.kind === 'edges' && isFarEnd(before, step)) {
+      fused[fused.length - 1] = { ...before, kind: 'neighbours' };
+    } else fused.push(step);
+  }
+  return fused;
+}
+
+function isFarEnd({ direction, edges }: StepOf<'edges'>, { end, edge }: StepOf<'end'>): boolean {
+  const sameEdge = edge === undefined || (edges.length === 1 && edges[0] === edge);
+  return sameEdge && (direction === 'out') === (end === 'to');
+}
+
+function labelsOf(builder: Builder, types: readonly { kind: Label['kind']; name: string }[]) {
+  return types
+    .map((type) => labelOf(builder, type.kind, type.name))
+    .filter((label) => label !== undefined);
+}
+
+function optional(builder: Builder, expression: Expression | null | undefined) {
+  return expression ? builder.value(expression) : undefined;
+}
+
+function buildSource(builder: Builder, source: Source, next: Step | undefined): Flow {
+  switch (source.kind) {
+    case 'scan': {
+      const labels = labelsOf(builder, source.types);
+      const all = scan(labels.map((label) => label.id));
+      const [label] = labels;
+      if (labels.length !== 1 || next?.kind !== 'where') return all;
+      return indexed(builder, label!, next.condition, all) ?? all;
+    }
+    case 'byId': {
+      const label = labelOf(builder, source.type.kind, source.type.name);
+      return label ? byId(label, builder.value(source.id), source.miss) : nothing;
+    }
+    case 'lookup': {
+      const label = labelOf(builder, source.type.kind, source.type.name);
+      const property = label?.properties.find((each) => each.name === source.property);
+      if (!label || !property) return nothing;
+      const { first, miss } = source;
+      return lookup({ label, property, value: builder.value(source.value), first, miss });
+    }
+    case 'value':
+      return rowsOfValue(builder.value(source.of));
+    case 'items': {
+      const isStep = next?.kind === 'neighbours' || next?.kind === 'edges';
+      return (isStep ? itemIds : itemRows)(source.start, source.end);
+    }
+    default:
+      return buildSearch(builder, source);
+  }
+}
+
+type SearchSource = Extract<Source, { kind: 'searchVector' | 'searchText' | 'searchAnyVector' }>;
+
+function buildSearch(builder: Builder, source: SearchSource): Flow {
+  switch (source.kind) {
+    case 'searchVector': {
+      const type = { kind: 'vector', name: source.type } as const;
+      const label = labelOf(builder, type.kind, type.name);
+      if (!label) return nothing;
+      const { prefilter } = source;
+      const allowed =
+        prefilter &&
+        builder.flow({
+          kind: 'pipeline',
+          source: { kind: 'scan', types: [type] },
+          steps: [{ kind: 'where', condition: prefilter }],
+          result: 'many',
+        });
+      return searchVector(label, vectorSearch(builder, source), allowed);
+    }
+    case 'searchAnyVector': {
+      const labels = builder.catalog.labels().filter((label) => label.kind === 'vector');
+      return searchAnyVector(labels, vectorSearch(builder, source));
+    }
+    case 'searchText': {
+      const label = labelOf(builder, source.type.kind, source.type.name);
+      if (!label) return nothing;
+      const { prefilter } = source;
+      return searchText(label, {
+        text: builder.value(source.text),
+        k: builder.value(source.k),
+        prefilter: prefilter && {
+          slot: prefilter.slot,
+          condition: builder.value(prefilter.value),
+        },
+      });
+    }
+    default:
+      return unreachable(source);
+  }
+}
+
+function vectorSearch(
+  builder: Builder,
+  search: { vector: Expression; k: Expression; scoreMin?: Expression },
+) {
+  return {
+    vector: builder.value(search.vector),
+    k: builder.value(search.k),
+    scoreMin: optional(builder, search.scoreMin),
+  };
+}
+
+/** Candidates from an index for a condition that demands equality of an indexed property with a known value. */
+function indexed(
+  builder: Builder,
+  label: Label,
+  { slot, value }: ItemExpression,
+  all: Flow,
+): Flow | undefined {
+  for (const condition of value.kind === 'and' ? value.of : [value]) {
+    if (condition.kind !== 'compare' || condition.operator !== 'EQ' || condition.any) continue;
+    const { left, right } = condition;
+    const property = propertyOfSlot(label, left, slot);
+    if (property === undefined || property.indexId === 0 || !isKnown(right, slot)) continue;
+    return candidates(property, builder.value(right), all);
+  }
+  return undefined;
+}
+
+function propertyOfSlot(
+  label: Label,
+  expression: Expression,
+  slot: number,
+): StoredProperty | undefined {
+  if (expression.kind !== 'property' || expression.of.kind !== 'slot') return undefined;
+  if (expression.of.slot !== slot) return undefined;
+  return label.properties.find((property) => property.name === expression.name);
+}
+
+/** Whether a value is the same for all rows and its evaluation cannot fail. */
+function isKnown(expression: Expression, slot: number): boolean {
+  if (expression.kind === 'property') return isKnown(expression.of, slot);
+  return (
+    ['literal', 'parameter', 'now', 'slot'].includes(expression.kind) &&
+    !mentions(expression, (part) => part.slot === slot)
+  );
+}
+
+function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undefined): Flow {
+  switch (step.kind) {
+    case 'neighbours':
+      return neighbours(input, reached(builder, step), step.direction);
+    case 'edges':
+      return edges(input, ids(edgeLabels(builder, step.edges)), step.direction);
+    case 'end': {
+      const label = step.edge && labelOf(builder, 'edge', step.edge);
+      if (step.edge && !label) return nothing;
+      return edgeEnds(input, step.end, label ? label.id : undefined);
+    }
+    case 'where':
+      return where(input, step.condition.slot, builder.value(step.condition.value));
+    case 'intersect':
+      return intersect(input, step.of.slot, builder.value(step.of.value));
+    case 'range':
+      return slice(input, buildWindow(builder, step));
+    case 'first':
+      return first(input);
+    case 'count':
+      return count(input);
+    case 'dedup':
+      return dedup(input);
+    case 'map':
+      return map(input, step.value.slot, builder.value(step.value.value));
+    case 'order':
+      return order(input, buildOrdering(builder, step), needed(builder, next));
+    case 'group':
+      return group(input, {
+        slot: step.slot,
+        keys: step.keys.map(({ name, value }) => ({ name, value: builder.value(value) })),
+        data: step.data,
+        shape: optional(builder, step.shape),
+      });
+    default:
+      return buildLateStep(builder, input, step);
+  }
+}
+
+type LateStep = StepOf<
+  | 'searchWithin'
+  | 'rerankRRF'
+  | 'rerankMMR'
+  | 'update'
+  | 'upsertNode'
+  | 'upsertVector'
+  | 'addEdge'
+  | 'shortestPath'
+>;
+
+/** Rerankers, searches within, paths, and steps that write. */
+function buildLateStep(builder: Builder, input: Flow, step: LateStep): Flow {
+  switch (step.kind) {
+    case 'searchWithin': {
+      const vectors = builder.catalog.labels().filter((label) => label.kind === 'vector');
+      const { type } = step;
+      const labels = type === undefined ? vectors : vectors.filter((each) => each.name === type);
+      return searchWithin(input, labels, vectorSearch(builder, step), type !== undefined);
+    }
+    case 'rerankRRF':
+      return rerankRRF(input, optional(builder, step.k));
+    case 'rerankMMR':
+      return rerankMMR(input, builder.value(step.lambda), optional(builder, step.distance));
+    case 'update':
+      return update(input, { slot: step.slot, set: buildAssignments(builder, step.set) });
+    case 'upsertNode': {
+      const change = { slot: step.slot, set: buildAssignments(builder, step.set) };
+      return upsertNode(input, change, declared(builder, 'node', step.type));
+    }
+    case 'upsertVector': {
+      const change = { slot: step.slot, set: buildAssignments(builder, step.set) };
+      const label = declared(builder, 'vector', step.type);
+      return upsertVector(input, change, label, builder.value(step.vector));
+    }
+    case 'addEdge':
+      return addEdges(input, {
+        label: declared(builder, 'edge', step.type),
+        set: buildAssignments(builder, step.set),
+        slot: step.slot,
+        from: optional(builder, step.from),
+        to: optional(builder, step.to),
+      });
+    case 'shortestPath':
+      return buildPath(builder, input, step);
+    default:
+      return unreachable(step);
+  }
+}
+
+const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);
+
+/** Edge labels of a neighbour step whose far ends are of the wanted kind; an edge type fixes it. */
+function reached(builder: Builder, { edges, direction, reach }: StepOf<'neighbours'>): number[] {
+  const labels = edgeLabels(builder, edges);
+  if (reach === undefined) return ids(labels);
+  const kindOf = (label: Label) =>
+    builder.catalog.label((direction === 'out' ? label.to : label.from)!).kind;
+  return ids(labels.filter((label) => kindOf(label) === reach));
+}
+
+function buildWindow(builder: Builder, { start, end }: StepOf<'range'>) {
+  const from = builder.value(start);
+  const to = optional(builder, end);
+  return (frame: Frame) => ({
+    start: readBound(frame, from),
+    end: to ? readBound(frame, to) : Number.POSITIVE_INFINITY,
+  });
+}
+
+function buildOrdering(builder: Builder, { slot, keys, descending }: StepOf<'order'>) {
+  return { slot, keys: keys.map((key) => builder.value(key)), descending };
+}
+
+/** How many rows of an ORDER the step behind it reads, if that is known. */
+function needed(builder: Builder, next: Step | undefined): ((frame: Frame) => number) | undefined {
+  if (next?.kind === 'first') return () => 1;
+  if (next?.kind !== 'range' || next.end === null) return undefined;
+  const window = buildWindow(builder, next);
+  return (frame) => {
+    const { start, end } = window(frame);
+    return start < end ? end : 0;
+  };
+}
+
+function buildPath(builder: Builder, input: Flow, step: StepOf<'shortestPath'>): Flow {
+  const { algorithm, reverse, one, weight, heuristic } = step;
+  const value: Evaluate | undefined = weight && builder.value(weight.value);
+  return shortestPath(input, {
+    algorithm,
+    labels: ids(edgeLabels(builder, step.edges)),
+    reverse,
+    target: builder.value(step.target),
+    weight: weight && { slot: weight.slot, value: value! },
+    heuristic: heuristic === undefined ? undefined : builder.member(heuristic),
+    one,
+  });
+}

@@ -1,0 +1,71 @@
+// Builds a plan once per catalog: every name resolved, every expression a closure. What is built is kept as long as plan and
+// catalog live, so that a request pays for running only.
+import type { Expression, Pipeline } from '../plan/expression.js';
+import type { Plan } from '../plan/plan.js';
+import type { Catalog } from '../storage/store.js';
+import { buildFlow } from './build-flow.js';
+import type { Builder } from './builder.js';
+import { buildExpression } from './evaluate.js';
+import type { Flow } from './flow.js';
+import { memberReader, type MemberReader } from './member.js';
+import type { PrintStyle } from './print.js';
+import { buildPrint } from './print-expression.js';
+import { type BuiltOutput, buildOutput } from './output.js';
+import { type Act, buildStatements } from './statement.js';
+import type { Evaluate, Print } from './value.js';
+
+export interface BuiltPlan {
+  statements: readonly Act[];
+  output: BuiltOutput;
+}
+
+export class PlanBuilder implements Builder {
+  readonly #readers = new Map<string, MemberReader>();
+
+  constructor(
+    readonly catalog: Catalog,
+    readonly style: PrintStyle,
+  ) {}
+
+  value(expression: Expression): Evaluate {
+    return buildExpression(this, expression);
+  }
+
+  print(expression: Expression): Print {
+    return buildPrint(this, expression);
+  }
+
+  flow(pipeline: Pipeline): Flow {
+    return buildFlow(this, pipeline);
+  }
+
+  member(name: string): MemberReader {
+    let reader = this.#readers.get(name);
+    if (reader === undefined) {
+      reader = memberReader(this.catalog, name, this.style.compat);
+      this.#readers.set(name, reader);
+    }
+    return reader;
+  }
+}
+
+function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
+  const { output } = plan;
+  const style = { data: output.kind !== 'object' && output.data, compat: plan.compat };
+  const builder = new PlanBuilder(catalog, style);
+  return {
+    statements: buildStatements(builder, plan),
+    output: buildOutput(builder, output),
+  };
+}
+
+const built = new WeakMap<Catalog, WeakMap<Plan, BuiltPlan>>();
+
+/** The built form of a plan under a catalog. Neither may be changed afterwards. */
+export function builtPlan(plan: Plan, catalog: Catalog): BuiltPlan {
+  let plans = built.get(catalog);
+  if (plans === undefined) built.set(catalog, (plans = new WeakMap()));
+  let found = plans.get(plan);
+  if (found === undefined) plans.set(plan, (found = buildPlan(plan, catalog)));
+  return found;
+}

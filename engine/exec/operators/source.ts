@@ -1,0 +1,200 @@
+// Sources of pipelines that are no search: scans, look-ups by id and by property, values, and the items of a session.
+import { fail } from '../../base/errors.js';
+import type { PropertyType } from '../../base/schema.js';
+import type { Miss } from '../../plan/expression.js';
+import { decodeProperty, labelOf } from '../../storage/record.js';
+import type { Label, StoredProperty } from '../../storage/store.js';
+import { indexKey } from '../convert.js';
+import { findElement, isDeclared, nameOf, uuidOf } from '../element.js';
+import { equal, roundF32 } from '../evaluate-compare.js';
+import { batchesOf, type Flow, type IdFlow, type RowFlow, rowsOf } from '../flow.js';
+import type { Frame } from '../frame.js';
+import { IdBuffer } from '../id-buffer.js';
+import { Element, type Evaluate, type Value } from '../value.js';
+
+/** No rows: a session may name types that a reload has taken away. */
+export const nothing: Flow = { kind: 'ids', open: () => [], count: () => 0 };
+
+/** All elements of the labels, oldest first. */
+export function scan(labels: readonly number[]): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const batches = labels.length === 1 ? frame.view.scan(labels[0]!) : merged(frame, labels);
+      for (const ids of batches) {
+        yield ids;
+        frame.tick(ids.length);
+      }
+    },
+    count: (frame) => labels.reduce((sum, label) => sum + frame.view.count(label), 0),
+  };
+}
+
+/** Ascending ids of several labels, merged batch by batch: up to the smallest last id of the heads all are known. */
+function* merged(frame: Frame, labels: readonly number[]): Iterable<Uint32Array> {
+  const scans = labels.map((label) => frame.view.scan(label)[Symbol.iterator]());
+  let heads = scans.map(() => new Uint32Array(0));
+  try {
+    for (;;) {
+      heads = heads.map((head, i) => (head.length > 0 ? head : (scans[i]!.next().value ?? head)));
+      const live = heads.filter((head) => head.length > 0);
+      if (live.length === 0) return;
+      const bound = Math.min(...live.map((head) => head[head.length - 1]!));
+      const out = new IdBuffer();
+      heads = heads.map((head) => {
+        const next = head.findIndex((id) => id > bound);
+        const cut = next < 0 ? head.length : next;
+        out.append(head.subarray(0, cut));
+        return head.subarray(cut);
+      });
+      yield out.take().sort();
+    }
+  } finally {
+    for (const each of scans) each.return?.();
+  }
+}
+
+/** The element of this id and label, or by `miss` an error or nothing. */
+export function byId(label: Label, id: Evaluate, miss: Miss): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const value = id(frame);
+      if (value === null && miss === 'error')
+        fail('PARAM_MISSING', { owner: label.name, param: 'id', type: 'ID' });
+      const element = new Element(findElement(frame, value));
+      frame.tick(1);
+      element.record = element.id === 0 ? undefined : frame.view.record(element.id);
+      if (element.record !== undefined && labelOf(element.record) === label.id) yield [element];
+      else if (miss === 'error') fail('NO_VALUE_FOUND', { what: nameOf(frame, label.name, value) });
+    },
+  };
+}
+
+export interface PropertyLookup {
+  label: Label;
+  property: StoredProperty;
+  value: Evaluate;
+  /** Only the oldest. */
+  first: boolean;
+  miss: Miss;
+}
+
+/** Elements whose property equals a value, oldest first; null equals nothing. */
+export function lookup({ label, property, value, first, miss }: PropertyLookup): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const wanted = value(frame);
+      let found = 0;
+      for (const ids of wanted === null ? [] : idsWhere(frame, label, property, wanted)) {
+        if (ids.length === 0) continue;
+        found += ids.length;
+        yield first ? ids.subarray(0, 1) : ids;
+        if (first) return;
+      }
+      if (found === 0 && miss === 'error') {
+        const what = `${label.name} with ${property.name} ${describe(frame, wanted)}`;
+        fail('NO_VALUE_FOUND', { what });
+      }
+    },
+  };
+}
+
+function describe(frame: Frame, value: Value): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value instanceof Element) return uuidOf(frame, value).text;
+  return value !== null && typeof value === 'object' ? 'as given' : String(value);
+}
+
+/** From the index of the property when it has one, else by reading the type. */
+function* idsWhere(
+  frame: Frame,
+  label: Label,
+  property: StoredProperty,
+  value: Value,
+): Iterable<Uint32Array> {
+  if (property.indexId !== 0) {
+    const key = indexKey(frame, property.type, value);
+    if (key !== undefined) yield frame.view.lookup(property, key);
+    return;
+  }
+  const cut = isF32(property.type) ? roundF32 : (item: Value) => item;
+  const wanted = cut(value);
+  for (const ids of frame.view.scan(label.id)) {
+    frame.tick(ids.length);
+    yield ids.filter((id) => {
+      const record = frame.view.recordShared(id);
+      if (record === undefined) return false;
+      const stored = decodeProperty(record, property);
+      return stored !== null && equal(frame, cut(stored), wanted);
+    });
+  }
+}
+
+function isF32(type: PropertyType): boolean {
+  return type.kind === 'list' ? isF32(type.of) : type.name === 'F32';
+}
+
+/** Candidates of a condition `property EQ value`: from the index, or all when the value is null and so means "unset". */
+export function candidates(property: StoredProperty, value: Evaluate, all: Flow): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const wanted = value(frame);
+      if (wanted === null) yield* (all as IdFlow).open(frame);
+      else {
+        const key = indexKey(frame, property.type, wanted);
+        if (key !== undefined) yield frame.view.lookup(property, key);
+      }
+    },
+  };
+}
+
+/** The rows of a value. */
+export function rowsOfValue(value: Evaluate): RowFlow {
+  return { kind: 'rows', open: (frame) => batchesOf(rowsOf(value(frame))) };
+}
+
+/** Positions start <= i < end of a session's items; a negative end means the last. */
+function windowOf(frame: Frame, start: number, end: number): { from: number; to: number } {
+  const length = frame.context.items?.ids.length ?? 0;
+  return { from: start, to: end < 0 ? length : Math.min(end, length) };
+}
+
+/** Items as bare ids, deleted ones included: for steps that find no edges of those. */
+export function itemIds(start: number, end: number): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const { from, to } = windowOf(frame, start, end);
+      if (from < to) yield frame.context.items!.ids.subarray(from, to);
+    },
+  };
+}
+
+/** Items as elements with their scores; deleted ones are skipped. */
+export function itemRows(start: number, end: number): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const { from, to } = windowOf(frame, start, end);
+      const { ids, scores } = frame.context.items ?? { ids: new Uint32Array(0) };
+      for (let at = from, size = 4; at < to; size = Math.min(size * 4, 1024)) {
+        const rows: Value[] = [];
+        for (const stop = Math.min(at + size, to); at < stop; at++) {
+          const element = new Element(ids[at]!);
+          element.record = frame.view.record(element.id);
+          if (element.record === undefined || !isDeclared(frame, element.record)) continue;
+          if (scores !== undefined) {
+            element.score = scores[2 * at]!;
+            element.distance = scores[2 * at + 1]!;
+          }
+          rows.push(element);
+        }
+        frame.tick(size);
+        if (rows.length > 0) yield rows;
+      }
+    },
+  };
+}

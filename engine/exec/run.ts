@@ -1,0 +1,80 @@
+// The executor's two entries: running a plan, and finding the texts it wants embedded beforehand.
+import { ByteWriter } from '../base/bytes.js';
+import { fail } from '../base/errors.js';
+import { instantFromMicros } from '../base/date.js';
+import { defaultLimits } from '../base/limits.js';
+import type { EmbedSite, Plan } from '../plan/plan.js';
+import type { Catalog, ReadView } from '../storage/store.js';
+import { builtPlan, PlanBuilder } from './build.js';
+import { readText } from './argument.js';
+import type { CollectTexts, Execute, ExecutionContext } from './execute.js';
+import { rowsOf } from './flow.js';
+import { Frame } from './frame.js';
+
+/** Replies above this size leave their buffer to the garbage collector. */
+const keptBytes = 1 << 20;
+
+let writer = new ByteWriter();
+
+/** Runs a plan on one view. Synchronous, and never entered twice on one thread. */
+export const execute: Execute = (plan, args, context) => {
+  const { statements, output } = builtPlan(plan, context.view.catalog);
+  const frame = new Frame(plan.slotCount, args, context);
+  const out = writer;
+  out.length = 0;
+  for (const act of statements) act(frame);
+  const items = output(frame, out);
+  const most = context.limits.result_bytes;
+  if (out.length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
+  const body = out.take();
+  if (out.bytes.length > keptBytes) writer = new ByteWriter();
+  return items ? { body, items } : { body };
+};
+
+const emptyCatalog: Catalog = {
+  label: () => fail('INTERNAL'),
+  find: () => undefined,
+  labels: () => [],
+};
+
+/** A context for expressions that the checker has proved to depend on parameters alone. */
+const parametersOnly: ExecutionContext = {
+  view: { catalog: emptyCatalog } as unknown as ReadView,
+  vectors: () => undefined,
+  text: undefined,
+  now: instantFromMicros(0),
+  limits: defaultLimits,
+  cancelled: () => false,
+  budgetMs: 0,
+  embeddings: new Map(),
+};
+
+/** The distinct texts of a plan's `Embed`s under these arguments, in order of first use. */
+export const collectTexts: CollectTexts = (plan, args) => {
+  const texts = new Set<string>();
+  const frame = new Frame(plan.slotCount, args, parametersOnly);
+  for (const site of plan.embeds) for (const text of siteTexts(plan, site, frame)) texts.add(text);
+  return [...texts];
+};
+
+function siteTexts({ compat }: Plan, { loops, text }: EmbedSite, frame: Frame): string[] {
+  const builder = new PlanBuilder(emptyCatalog, { data: false, compat });
+  const texts: string[] = [];
+  const evaluate = builder.value(text);
+  const enter = (depth: number): void => {
+    if (depth === loops.length) {
+      texts.push(readText(frame, evaluate, 'Embed'));
+      return;
+    }
+    const { slots, members, in: list } = loops[depth]!;
+    for (const item of rowsOf(builder.value(list)(frame))) {
+      if (members === undefined) frame.slots[slots[0]!] = item;
+      else
+        for (let i = 0; i < members.length; i++)
+          frame.slots[slots[i]!] = builder.member(members[i]!)(frame, item);
+      enter(depth + 1);
+    }
+  };
+  enter(0);
+  return texts;
+}

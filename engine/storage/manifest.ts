@@ -1,0 +1,165 @@
+// The data directory (operations.md 3, 4): checked, locked and described by MANIFEST.json before anything opens it.
+//
+// The manifest is replaced atomically. `lmdb` is null until the environment exists, so that a start cut short in between is told
+// from data that went missing. Invariant: whoever holds a DataDirectory is the only process that may open its data.
+import { randomUUID } from 'node:crypto';
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync } from 'node:fs';
+import { openSync, readFileSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { TrellisError, fail } from '../base/errors.js';
+import { checkDataFile, dataFormat } from './data-file.js';
+import { openEnv } from './env.js';
+import { takeLock } from './lock.js';
+import { metaKey } from './meta.js';
+
+export interface DataDirectory {
+  readonly dbUuid: string;
+  /** Changes with every restore from a backup. */
+  readonly restoreEpoch: string;
+  /** Whether the last server stopped in order. */
+  readonly wasClean: boolean;
+  /** Notes the port in the LOCK file. */
+  setPort(port: number): void;
+  /** Gives the lock back; `clean` when the data was closed in order. */
+  close(options: { clean: boolean }): void;
+}
+
+interface Manifest {
+  format: { major: number; minor: number };
+  created_by: string;
+  db_uuid: string;
+  restore_epoch: string;
+  lmdb: { version: string; page_size: number; data_format: number } | null;
+  clean: boolean;
+}
+
+/** Newer minor formats are read, newer major ones are not. */
+const format = { major: 1, minor: 0 };
+
+/** File systems over a network: locks and memory maps do not hold there (statfs types of Linux). */
+const remoteTypes = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'Ceph'],
+]);
+
+/** Checks and locks a data directory, creating it when absent. Fails DATA_DIR_BAD, DATA_LOCKED, DATA_CORRUPT, FORMAT_TOO_NEW. */
+export function openDataDirectory(path: string, options: { readOnly?: boolean } = {}): DataDirectory {
+  prepareFolder(path);
+  const lock = takeLock(path);
+  try {
+    const manifest = readManifest(path) ?? freshManifest(path);
+    const wasClean = manifest.clean;
+    if (manifest.lmdb === null) createData(path, manifest);
+    else checkDataFile(join(path, 'graph', 'data.mdb'));
+    const mark = (clean: boolean): void => {
+      if (!options.readOnly) writeManifest(path, { ...manifest, clean });
+    };
+    mark(false);
+    return {
+      dbUuid: manifest.db_uuid,
+      restoreEpoch: manifest.restore_epoch,
+      wasClean,
+      setPort: (port) => lock.setPort(port),
+      close({ clean }) {
+        if (clean) mark(true);
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function prepareFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
+  }
+  const remote = remoteTypes.get(statfsSync(path).type);
+  if (remote !== undefined) fail('DATA_DIR_BAD', { what: `${path} is on ${remote}, not a local disk` });
+  if (existsSync(join(path, 'RESTORING'))) fail('DATA_DIR_BAD', { what: 'a restore did not finish' });
+}
+
+function freshManifest(path: string): Manifest {
+  const holdsData = existsSync(join(path, 'graph')) || existsSync(join(path, 'vec'));
+  if (holdsData) fail('DATA_DIR_BAD', { what: 'there is data but no MANIFEST.json' });
+  const manifest: Manifest = {
+    format,
+    created_by: 'trellisdb',
+    db_uuid: randomUUID(),
+    restore_epoch: randomUUID(),
+    lmdb: null,
+    clean: true,
+  };
+  writeManifest(path, manifest);
+  return manifest;
+}
+
+/** Makes the environment. Whatever an interrupted start left of it was never promised to anybody. */
+function createData(path: string, manifest: Manifest): void {
+  const graph = join(path, 'graph');
+  rmSync(graph, { recursive: true, force: true });
+  mkdirSync(graph, { mode: 0o700 });
+  const env = openEnv(graph);
+  env.transact(() => {
+    env.meta.put(metaKey.databaseUuid, Buffer.from(manifest.db_uuid));
+    return true;
+  });
+  env.close();
+  manifest.lmdb = dataFormat;
+  writeManifest(path, manifest);
+}
+
+const checksumOf = (manifest: Manifest): string =>
+  crc32(JSON.stringify(manifest)).toString(16).padStart(8, '0');
+
+function readManifest(path: string): Manifest | undefined {
+  const file = join(path, 'MANIFEST.json');
+  if (!existsSync(file)) return undefined;
+  try {
+    const { crc32: stored, ...manifest } = JSON.parse(readFileSync(file, 'utf8')) as Manifest & {
+      crc32: string;
+    };
+    const { major, minor } = manifest.format;
+    if (major > format.major) {
+      const known = `${format.major}.${format.minor}`;
+      fail('FORMAT_TOO_NEW', { found: `${major}.${minor}`, known });
+    }
+    if (stored === checksumOf(manifest)) return manifest;
+  } catch (error) {
+    if (error instanceof TrellisError) throw error;
+  }
+  fail('DATA_DIR_BAD', { what: 'MANIFEST.json is damaged' });
+}
+
+function writeManifest(path: string, manifest: Manifest): void {
+  const content = JSON.stringify({ ...manifest, crc32: checksumOf(manifest) }, null, 2);
+  replaceFile(join(path, 'MANIFEST.json'), `${content}\n`);
+}
+
+/** Replaces a file so that after a power cut it is the old one or the new one (operations.md N14). */
+export function replaceFile(path: string, content: string): void {
+  const unfinished = `${path}.tmp`;
+  const file = openSync(unfinished, 'w', 0o600);
+  try {
+    writeSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(unfinished, path);
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

@@ -1,0 +1,117 @@
+// Applies the declarations of a compiled program to the store: migrations first, then everything additive, in one durable
+// transaction. Invariant: afterwards the stored catalog is that of the schema, or this has thrown and nothing changed.
+import { assert } from '../base/assert.js';
+import { fail } from '../base/errors.js';
+import type { Schema } from '../base/schema.js';
+import { type StoredCatalog, catalogOf, fingerprint, readCatalog, writeCatalog } from './catalog.js';
+import { type DocumentIndex, textsOf } from './document.js';
+import { scanList } from './label-list.js';
+import { type Migration, planMigration } from './migration-plan.js';
+import { rewriteElements } from './migration.js';
+import { applyIndexes, checkConflicts } from './schema-apply.js';
+import { type SchemaChange, compareSchema } from './schema-change.js';
+import type { Catalog } from './store.js';
+import { LmdbWriteView } from './write-view.js';
+import type { Writer } from './writer.js';
+
+/** What a compiled program says about types; a Program is one. */
+export interface Declarations {
+  schema: Schema;
+  olderSchemas: readonly Schema[];
+  migrations: readonly Migration[];
+}
+
+export interface SchemaOptions {
+  /** What `NOW` is in migrations. */
+  nowMs: number;
+  /** Keyword index to keep in step; absent when switched off. */
+  text?: DocumentIndex | undefined;
+}
+
+/** Returns the catalog that holds from now on. */
+export function applySchema(
+  writer: Writer,
+  declarations: Declarations,
+  options: SchemaOptions,
+): Catalog {
+  const { env } = writer.context;
+  env.refresh();
+  const stored = readCatalog(env.meta);
+  const steps = stored.labels.length === 0 ? [] : migrationsFrom(stored.version, declarations);
+  const plain = compareSchema(stored, declarations.schema);
+  if (steps.length === 0 && fingerprint(plain.catalog) === fingerprint(stored)) {
+    return catalogOf(stored);
+  }
+  let catalog = stored;
+  writer.transact(() => {
+    for (const migration of steps) {
+      catalog = migrate(writer, catalog, migration, targetOf(migration, declarations), options);
+    }
+    const change = compareSchema(catalog, declarations.schema);
+    apply(writer, catalog, change, options);
+    catalog = change.catalog;
+    writeCatalog(env.meta, catalog);
+  });
+  return catalogOf(catalog);
+}
+
+/** The chain of migrations from a version upward. */
+function migrationsFrom(version: number, { migrations, schema }: Declarations): Migration[] {
+  const chain: Migration[] = [];
+  for (let at = version; at < schema.version; ) {
+    const next = migrations.find(({ fromVersion, toVersion }) => fromVersion === at && toVersion > at);
+    if (!next) break;
+    chain.push(next);
+    at = next.toVersion;
+  }
+  return chain;
+}
+
+function targetOf({ toVersion }: Migration, { schema, olderSchemas }: Declarations): Schema {
+  const target = [schema, ...olderSchemas].find(({ version }) => version === toVersion);
+  if (!target) fail('SCHEMA_INCOMPATIBLE', { what: `schema::${toVersion} is not declared.` });
+  return target;
+}
+
+function migrate(
+  writer: Writer,
+  stored: StoredCatalog,
+  migration: Migration,
+  target: Schema,
+  options: SchemaOptions,
+): StoredCatalog {
+  const { context } = writer;
+  const { moves, change } = planMigration(stored, migration, target);
+  checkConflicts(context.env, change.conflicts);
+  const [before, after] = [catalogOf(stored), catalogOf(change.catalog)];
+  const view = new LmdbWriteView(context, after, options.nowMs);
+  const { nowMs, text } = options;
+  rewriteElements({ context, view, before, after, nowMs, text }, moves);
+  apply(writer, stored, { ...change, conflicts: [] }, options);
+  return change.catalog;
+}
+
+function apply(
+  { context }: Writer,
+  former: StoredCatalog,
+  change: SchemaChange,
+  { text, nowMs }: SchemaOptions,
+): void {
+  const { env, log, limits } = context;
+  checkConflicts(env, change.conflicts);
+  applyIndexes({ env, log, indexKeyBytes: limits.index_key_bytes }, change);
+  if (!text) return;
+  const [before, after] = [catalogOf(former), catalogOf(change.catalog)];
+  const view = new LmdbWriteView(context, after, nowMs);
+  for (const label of change.texts) {
+    for (const ids of scanList(env.labels, label)) {
+      for (const id of ids) {
+        const record = env.records.get(id);
+        assert(record, 'a listed element has a record');
+        const [old, next] = [textsOf(before.label(label), record), textsOf(after.label(label), record)];
+        if (old.length > 0) text.remove(view, label, id, old);
+        if (next.length > 0) text.add(view, label, id, next);
+      }
+    }
+  }
+}

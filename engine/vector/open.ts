@@ -1,0 +1,239 @@
+// A vector index over shared memory, from whichever thread: the opening thread creates it, others attach with its handle.
+// One thread at a time writes; any number search meanwhile. A memory may exist that this thread has not been given yet
+// (`addMemory`): its vectors are missing from answers here until then, all others are found.
+import { BULK_ROWS, POOL_MAX } from '../../wasm/layout.js';
+import { assert } from '../base/assert.js';
+import type { Candidates, IndexHandle, IndexOptions, VectorIndex } from './index.js';
+import type { AllowList } from './index.js';
+import {
+  graphFrom,
+  hardEdges,
+  insertionPool,
+  layoutFlags,
+  metricNumber,
+  segmentBytesMax,
+} from './options.js';
+import { search } from './search.js';
+import { Segment } from './segment.js';
+import { createMemory } from './wasm.js';
+
+/** Fields of the control words shared by all threads: i32 each, but the scale is an f64 at byte 16. */
+const cDimension = 0;
+const cSegments = 1;
+const cBulk = 2;
+const cSegmentBytes = 3;
+const cScaleF64 = 2;
+const controlBytes = 32;
+
+export interface IndexHooks {
+  /** Writer: called with a fresh handle when a segment was added, before anything is put into it. */
+  onSegment?: (handle: IndexHandle) => void;
+  /** Most bytes of a segment's memory; tests make it small. */
+  segmentBytes?: number;
+}
+
+/** What bulk building hands in: row i as numbers. */
+export type Rows = (i: number) => ArrayLike<number>;
+
+export class SharedIndex implements VectorIndex {
+  readonly name: string;
+  readonly options: IndexOptions;
+  readonly segments: Segment[];
+  readonly #control: Int32Array;
+  readonly #hooks: IndexHooks;
+
+  constructor(handle: IndexHandle, hooks: IndexHooks) {
+    this.name = handle.name;
+    this.options = handle.options;
+    this.#control = new Int32Array(handle.control);
+    this.#hooks = hooks;
+    this.segments = handle.memories.map((memory) => new Segment(memory));
+  }
+
+  get dimension(): number {
+    return Atomics.load(this.#control, cDimension);
+  }
+
+  get count(): number {
+    return this.#usable().reduce((sum, segment) => sum + segment.live, 0);
+  }
+
+  /** Vectors deleted or replaced whose place is not yet reclaimed. */
+  get tombstones(): number {
+    return this.#usable().reduce((sum, segment) => sum + segment.deleted, 0);
+  }
+
+  /** Bytes of memory handed out. */
+  get bytes(): number {
+    return this.#usable().reduce((sum, segment) => sum + segment.bytes, 0);
+  }
+
+  #usable(): Segment[] {
+    return this.dimension === 0 ? [] : this.segments.filter((segment) => segment.formatted);
+  }
+
+  handle(): IndexHandle {
+    return {
+      name: this.name,
+      options: this.options,
+      memories: this.segments.map((segment) => segment.memory),
+      control: this.#control.buffer as SharedArrayBuffer,
+    };
+  }
+
+  /** Whether other threads have made segments that this one was not given. */
+  segmentsNeeded(): boolean {
+    return Atomics.load(this.#control, cSegments) > this.segments.length;
+  }
+
+  /** Takes over the memories of a fresher handle. */
+  addMemory(handle: IndexHandle): void {
+    for (let i = this.segments.length; i < handle.memories.length; i++) {
+      this.segments.push(new Segment(handle.memories[i]!));
+    }
+  }
+
+  /** Gives this thread's scratch space back. The index itself lives as long as its memories are referenced. */
+  close(): void {
+    for (const segment of this.segments) segment.close();
+  }
+
+  put(id: number, vector: Float64Array): void {
+    this.#begin(vector);
+    for (;;) {
+      const segment = this.segments.at(-1)!;
+      segment.load(vector);
+      if (segment.kernel.put(segment.lane.address, id)) break;
+      assert(segment.slots > 0, 'a segment holds at least one vector');
+      this.#openSegment();
+    }
+    this.#forgetOlder(id);
+  }
+
+  delete(id: number): void {
+    for (const segment of this.#usable()) if (segment.kernel.remove(id)) return;
+  }
+
+  hasRoom(more: number, dimension: number): boolean {
+    const usable = this.#usable();
+    const flags = layoutFlags(this.options, dimension);
+    const stride = usable[0]?.stride ?? strideOf(flags, dimension);
+    const used = usable.reduce((sum, segment) => sum + segment.live, 0);
+    return (used + more) * stride <= this.options.memoryBytes;
+  }
+
+  search(
+    query: Float64Array,
+    k: number,
+    options: { ef?: number; allow?: AllowList } = {},
+  ): Candidates {
+    return search(this.#usable(), query, k, options.ef ?? this.options.efSearch, options.allow);
+  }
+
+  /**
+   * Writer only. Puts many vectors, with the help of every thread that is in `helpBuild` meanwhile. Ids must differ.
+   */
+  insertBatch(ids: Uint32Array, rows: Rows): void {
+    Atomics.store(this.#control, cBulk, 1);
+    Atomics.notify(this.#control, cBulk);
+    let done = 0;
+    while (done < ids.length) {
+      const segment = this.segments.at(-1)!;
+      if (!segment.formatted || (segment.wantsGraph && !segment.hasGraph) || !segment.wantsGraph) {
+        this.put(ids[done]!, rows(done) as Float64Array);
+        done++;
+        continue;
+      }
+      const count = segment.bulk(ids, rows, done, ids.length);
+      for (let i = done; i < done + count; i++) this.#forgetOlder(ids[i]!);
+      done += count;
+      if (count < BULK_ROWS && done < ids.length) this.#openSegment();
+    }
+    Atomics.store(this.#control, cBulk, 0);
+    Atomics.notify(this.#control, cBulk);
+  }
+
+  /** Helps a bulk build that another thread runs; returns when there is none. Blocks the calling thread. */
+  helpBuild(): void {
+    while (Atomics.load(this.#control, cBulk) === 1) {
+      const segment = this.segments.at(-1);
+      if (segment?.formatted && segment.hasGraph && !this.segmentsNeeded()) {
+        segment.kernel.bulkWork(segment.lane.address);
+      }
+      Atomics.wait(this.#control, cBulk, 1, 0.1);
+    }
+  }
+
+  /** Formats the first segment when the first vector tells the dimension. */
+  #begin(vector: ArrayLike<number>): void {
+    const { dimension } = this;
+    if (dimension !== 0) {
+      assert(vector.length === dimension, 'a vector has the dimension of its index');
+      return;
+    }
+    const scales = new Float64Array(this.#control.buffer);
+    scales[cScaleF64] = inputScale(vector);
+    this.#format(this.segments[0]!, vector.length);
+    Atomics.store(this.#control, cDimension, vector.length);
+  }
+
+  #format(segment: Segment, dimension: number): void {
+    const { options } = this;
+    const formatted = segment.kernel.format(
+      metricNumber(options.metric),
+      layoutFlags(options, dimension),
+      dimension,
+      Atomics.load(this.#control, cSegmentBytes) >>> 0,
+      hardEdges(options.m),
+      insertionPool(options.efConstruction),
+      graphFrom,
+      new Float64Array(this.#control.buffer)[cScaleF64]!,
+    );
+    assert(formatted, 'a segment holds its tables');
+  }
+
+  #openSegment(): void {
+    const segment = new Segment(createMemory());
+    this.#format(segment, this.dimension);
+    this.segments.push(segment);
+    this.#hooks.onSegment?.(this.handle());
+    Atomics.store(this.#control, cSegments, this.segments.length);
+  }
+
+  /** An id put into the newest segment is forgotten in the older ones. */
+  #forgetOlder(id: number): void {
+    for (let i = 0; i < this.segments.length - 1; i++) this.segments[i]!.kernel.remove(id);
+  }
+}
+
+/** Bytes a vector takes before its segment exists to tell. */
+function strideOf(flags: number, dimension: number): number {
+  const padded = Math.ceil((dimension + 1) / 32) * 32;
+  return 64 + (flags & 1 ? padded * 4 : 0) + (flags & 2 ? padded + 256 : 0) + (flags & 4 ? padded * 4 + 256 : 0);
+}
+
+/** A power of two that brings vectors of extreme size near 1; 1 for all ordinary ones. */
+function inputScale(vector: ArrayLike<number>): number {
+  let largest = 0;
+  for (let i = 0; i < vector.length; i++) largest = Math.max(largest, Math.abs(vector[i]!));
+  if (largest === 0 || (largest > 1e-9 && largest < 1e9)) return 1;
+  return 2 ** -Math.round(Math.log2(largest));
+}
+
+/** Makes an empty index. It costs little until the first `put`, which also fixes the dimension. */
+export function createVectorIndex(
+  name: string,
+  options: IndexOptions,
+  hooks: IndexHooks = {},
+): SharedIndex {
+  const control = new SharedArrayBuffer(controlBytes);
+  const words = new Int32Array(control);
+  words[cSegments] = 1;
+  words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
+  return new SharedIndex({ name, options, memories: [createMemory()], control }, hooks);
+}
+
+/** The index of a handle, on another thread. */
+export function attachVectorIndex(handle: IndexHandle, hooks: IndexHooks = {}): SharedIndex {
+  return new SharedIndex(handle, hooks);
+}

@@ -1,0 +1,105 @@
+// Searching all segments of an index from one thread: how each is searched, filters by cost, merging.
+import { POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
+import type { AllowList, Candidates } from './index.js';
+import { searchPool } from './options.js';
+import type { Segment } from './segment.js';
+
+const none: Candidates = { count: 0, ids: new Uint32Array(0), distances: new Float32Array(0) };
+
+/** The k nearest of all segments; see VectorIndex.search. */
+export function search(
+  segments: readonly Segment[],
+  query: Float64Array,
+  k: number,
+  ef: number,
+  allow?: AllowList,
+): Candidates {
+  if (k <= 0 || segments.length === 0 || allow?.count === 0) return none;
+  const parts = segments.map((segment) => searchSegment(segment, query, k, ef, allow));
+  return parts.length === 1 ? parts[0]! : merge(parts, k);
+}
+
+function searchSegment(
+  segment: Segment,
+  query: Float64Array,
+  k: number,
+  ef: number,
+  allow: AllowList | undefined,
+): Candidates {
+  const { kernel } = segment;
+  const { address } = segment.lane;
+  if (segment.live === 0) return none;
+  segment.load(query);
+  segment.filter(allow);
+  kernel.beginQuery(address);
+  if (k > POOL_MAX) return scanAll(segment, k);
+  if (!segment.hasGraph) return answer(segment, kernel.searchExact(address, k));
+  if (allow === undefined) {
+    const count = kernel.searchGraph(address, k, searchPool(ef, k));
+    if (count >= Math.min(k, segment.live)) return answer(segment, count);
+    return answer(segment, kernel.searchExact(address, k));
+  }
+  return searchFiltered(segment, k, ef, allow);
+}
+
+/** Microseconds of one hop of the graph and of one code judged; only their ratio matters. */
+const hopCost = 0.7;
+const codeCost = 0.1;
+const filteredPoolMax = 1500;
+
+function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowList): Candidates {
+  const { kernel } = segment;
+  const { address } = segment.lane;
+  const share = Math.min(1, allow.count / segment.live);
+  const pool = searchPool(Math.min(filteredPoolMax, Math.ceil(Math.max(ef, k) / share)), k);
+  if (share < 1 && Math.min(allow.count, segment.live) * codeCost < pool * hopCost) {
+    return answer(segment, kernel.searchList(address, k));
+  }
+  const count = kernel.searchGraph(address, k, pool);
+  if (count >= k) return answer(segment, count);
+  return answer(segment, kernel.searchList(address, k));
+}
+
+function answer(segment: Segment, count: number): Candidates {
+  const { ids, distances } = segment.lane;
+  return { count, ids: ids.slice(0, count), distances: distances.slice(0, count) };
+}
+
+/** Every live, allowed vector judged, a piece at a time; for k beyond what the kernel sorts. */
+function scanAll(segment: Segment, k: number): Candidates {
+  const { kernel } = segment;
+  const { address, ids, distances } = segment.lane;
+  const { slots } = segment;
+  const found: { id: number; distance: number }[] = [];
+  for (let from = 0; from < slots; from += RESULT_MAX) {
+    const count = kernel.listSlots(address, from, Math.min(slots, from + RESULT_MAX));
+    for (let i = 0; i < count; i++) found.push({ id: ids[i]!, distance: distances[i]! });
+  }
+  found.sort((a, b) => a.distance - b.distance);
+  const count = Math.min(k, found.length);
+  return {
+    count,
+    ids: Uint32Array.from({ length: count }, (_, i) => found[i]!.id),
+    distances: Float32Array.from({ length: count }, (_, i) => found[i]!.distance),
+  };
+}
+
+/** The k nearest of several answers; an id that is being moved from one segment to another counts once. */
+function merge(parts: readonly Candidates[], k: number): Candidates {
+  const all: { id: number; distance: number }[] = [];
+  for (const part of parts) {
+    for (let i = 0; i < part.count; i++) all.push({ id: part.ids[i]!, distance: part.distances[i]! });
+  }
+  all.sort((a, b) => a.distance - b.distance);
+  const seen = new Set<number>();
+  const ids = new Uint32Array(Math.min(k, all.length));
+  const distances = new Float32Array(ids.length);
+  for (const { id, distance } of all) {
+    if (seen.size === k) break;
+    if (seen.has(id)) continue;
+    ids[seen.size] = id;
+    distances[seen.size] = distance;
+    seen.add(id);
+  }
+  return { count: seen.size, ids, distances };
+}

@@ -1,0 +1,175 @@
+// One segment of an index as one thread sees it: a kernel instance over the shared memory, a lane of its own, and views
+// of the few places that are read and written from here. Views of shared memory stay valid when the memory grows.
+import {
+  BULK_ROWS,
+  H_BREAK,
+  H_BULK_DONE,
+  H_BULK_END,
+  H_BULK_NEXT,
+  H_CAPACITY,
+  H_DELETED,
+  H_DIMENSION,
+  H_LAYOUT,
+  H_LIVE,
+  H_MAGIC,
+  H_PADDED,
+  H_SLOTS,
+  H_STATE,
+  H_STRIDE,
+  HAS_GRAPH,
+  L_DISTANCES,
+  L_IDS,
+  L_QUERY,
+  LANE_HEADER,
+  MAGIC,
+  RESULT_MAX,
+  STATE_GRAPH,
+} from '../../wasm/layout.js';
+import { assert } from '../base/assert.js';
+import type { AllowList } from './index.js';
+import { instantiate, type Kernel } from './wasm.js';
+
+interface Lane {
+  address: number;
+  query: Float32Array;
+  ids: Uint32Array;
+  distances: Float32Array;
+}
+
+export class Segment {
+  readonly kernel: Kernel;
+  readonly header: Int32Array;
+  #lane: Lane | undefined;
+  #allow: AllowList | undefined;
+
+  constructor(readonly memory: WebAssembly.Memory) {
+    this.kernel = instantiate(memory);
+    this.header = new Int32Array(memory.buffer, 0, 1024);
+  }
+
+  /** An unsigned field of the header. */
+  field(offset: number): number {
+    return Atomics.load(this.header, offset >> 2) >>> 0;
+  }
+
+  get formatted(): boolean {
+    return this.field(H_MAGIC) === MAGIC;
+  }
+  get live(): number {
+    return this.field(H_LIVE);
+  }
+  get deleted(): number {
+    return this.field(H_DELETED);
+  }
+  get slots(): number {
+    return this.field(H_SLOTS);
+  }
+  get bytes(): number {
+    return this.field(H_BREAK);
+  }
+  get stride(): number {
+    return this.field(H_STRIDE);
+  }
+  get hasGraph(): boolean {
+    return this.field(H_STATE) === STATE_GRAPH;
+  }
+  get wantsGraph(): boolean {
+    return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;
+  }
+  /** Vectors that still fit. */
+  get room(): number {
+    return this.field(H_CAPACITY) - this.live;
+  }
+
+  /** A view at an address, whatever the growth this thread has noticed so far. */
+  buffer(end: number): SharedArrayBuffer {
+    if (this.memory.buffer.byteLength < end) this.memory.grow(0);
+    const { buffer } = this.memory;
+    assert(buffer.byteLength >= end, 'an address lies inside its memory');
+    return buffer;
+  }
+
+  get lane(): Lane {
+    if (this.#lane) return this.#lane;
+    const address = this.kernel.openLane() >>> 0;
+    assert(address !== 0, 'a lane is free');
+    const fields = new Uint32Array(this.buffer(address + LANE_HEADER), address, LANE_HEADER / 4);
+    const view = <T>(
+      field: number,
+      length: number,
+      make: (b: SharedArrayBuffer, at: number) => T,
+    ): T => {
+      const at = fields[field >> 2]!;
+      return make(this.buffer(at + length * 4), at);
+    };
+    const padded = this.field(H_PADDED);
+    this.#lane = {
+      address,
+      query: view(L_QUERY, padded, (b, at) => new Float32Array(b, at, padded)),
+      ids: view(L_IDS, RESULT_MAX, (b, at) => new Uint32Array(b, at, RESULT_MAX)),
+      distances: view(L_DISTANCES, RESULT_MAX, (b, at) => new Float32Array(b, at, RESULT_MAX)),
+    };
+    return this.#lane;
+  }
+
+  /** Gives the lane back for other threads to use. */
+  close(): void {
+    if (this.#lane) this.kernel.closeLane(this.#lane.address);
+    this.#lane = undefined;
+  }
+
+  /** Writes a vector where `put` and `beginQuery` read it. */
+  load(vector: ArrayLike<number>): number {
+    const { address, query } = this.lane;
+    const dimension = this.field(H_DIMENSION);
+    for (let i = 0; i < dimension; i++) query[i] = vector[i]!;
+    for (let i = dimension; i < query.length; i++) query[i] = 0;
+    return address;
+  }
+
+  /** Hands the filter to the lane; the same list object is copied once only. */
+  filter(allow: AllowList | undefined): void {
+    if (allow === undefined) {
+      this.kernel.openAllow(this.lane.address, 0);
+      this.#allow = undefined;
+      return;
+    }
+    const words = allow.words.length;
+    const at = this.kernel.openAllow(this.lane.address, words) >>> 0;
+    if (this.#allow === allow) return;
+    new Uint32Array(this.buffer(at + words * 4), at, words).set(allow.words);
+    this.#allow = allow;
+  }
+
+  /** Fills the bulk buffer with rows [from, to), at most BULK_ROWS, and links them with whoever helps. */
+  bulk(ids: Uint32Array, rows: (i: number) => ArrayLike<number>, from: number, to: number): number {
+    const { kernel, header } = this;
+    const at = kernel.openBulk() >>> 0;
+    const padded = this.field(H_PADDED);
+    const stride = 64 + padded * 4;
+    const dimension = this.field(H_DIMENSION);
+    const end = Math.min(to, from + BULK_ROWS);
+    const words = new Uint32Array(this.buffer(at + BULK_ROWS * stride), at, (BULK_ROWS * stride) / 4);
+    const floats = new Float32Array(words.buffer, at, words.length);
+    let count = 0;
+    for (; from + count < end; count++) {
+      const slot = kernel.takeSlot() >>> 0;
+      if (slot === 0xffffffff || !kernel.reserveId(ids[from + count]!)) break;
+      const base = (count * stride) / 4;
+      words[base] = slot;
+      words[base + 1] = ids[from + count]!;
+      const row = rows(from + count);
+      for (let d = 0; d < dimension; d++) floats[base + 16 + d] = row[d]!;
+      floats.fill(0, base + 16 + dimension, base + 16 + padded);
+    }
+    Atomics.store(header, H_BULK_DONE >> 2, 0);
+    Atomics.store(header, H_BULK_NEXT >> 2, 0);
+    Atomics.store(header, H_BULK_END >> 2, count);
+    kernel.bulkWork(this.lane.address);
+    while (Atomics.load(header, H_BULK_DONE >> 2) < count) {
+      // The last rows of helpers: well below a millisecond.
+    }
+    for (let i = 0; i < count; i++) kernel.setId(ids[from + i]!, words[(i * stride) / 4]!);
+    return count;
+  }
+}

@@ -1,0 +1,58 @@
+// The one WebAssembly module: found, compiled once per process thread, instantiated once per segment and thread.
+// It has no data, no globals and no start code, so any number of instances may share one memory.
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Functions of wasm/index.ts. Addresses are unsigned 32-bit numbers that may arrive negative. */
+export interface Kernel {
+  format(
+    metric: number,
+    layout: number,
+    dimension: number,
+    bytesMax: number,
+    hard: number,
+    beam: number,
+    graphFrom: number,
+    scale: number,
+  ): number;
+  openLane(): number;
+  closeLane(lane: number): void;
+  freeLanes(): void;
+  openAllow(lane: number, words: number): number;
+  prepare(lane: number): void;
+  put(lane: number, id: number): number;
+  remove(id: number): number;
+  takeSlot(): number;
+  openBulk(): number;
+  bulkWork(lane: number): void;
+  reserveId(id: number): number;
+  setId(id: number, slot: number): void;
+  beginQuery(lane: number): void;
+  searchGraph(lane: number, k: number, ef: number): number;
+  searchList(lane: number, k: number): number;
+  searchExact(lane: number, k: number): number;
+  listSlots(lane: number, from: number, to: number): number;
+  slotOf(id: number): number;
+  nodeAt(slot: number): number;
+}
+
+/** Pages of 64 KiB: what the module asks for at least and at most. */
+export const pagesMin = 16;
+export const pagesMax = 65536;
+
+let compiled: WebAssembly.Module | undefined;
+
+/** The file lies in dist/wasm, beside the compiled program or, when the sources run, below the project. */
+function moduleBytes(): Uint8Array {
+  const built = new URL('../../wasm/hnsw.wasm', import.meta.url);
+  const source = new URL('../../dist/wasm/hnsw.wasm', import.meta.url);
+  return readFileSync(existsSync(built) ? built : source);
+}
+
+export function createMemory(): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: pagesMin, maximum: pagesMax, shared: true });
+}
+
+export function instantiate(memory: WebAssembly.Memory): Kernel {
+  compiled ??= new WebAssembly.Module(moduleBytes());
+  return new WebAssembly.Instance(compiled, { env: { memory } }).exports as unknown as Kernel;
+}

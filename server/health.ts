@@ -1,0 +1,51 @@
+// Health answers (http.md 10): whether the process lives, and whether it is ready for work.
+import type { DatabaseStatus, ErrorData } from '../engine/index.js';
+import { errorMessage, isRetryable } from '../engine/index.js';
+import { okStatus, statusOf } from './http-error.js';
+import type { Reply } from './routes.js';
+
+export type ServerPhase = 'starting' | 'serving' | 'stopping';
+
+export interface Readiness {
+  phase: ServerPhase;
+  /** Of the database, once it has been opened. */
+  status: DatabaseStatus | undefined;
+  /** Named conditions, all of which must hold. */
+  checks: Record<string, boolean>;
+}
+
+export const liveBody = Buffer.from('{"live":true}');
+
+/** Why ordinary requests are refused, or undefined when they are served. */
+export function refusalOf({ phase, status }: Readiness): ErrorData | undefined {
+  if (phase === 'stopping') return { code: 'SHUTTING_DOWN', args: {} };
+  if (status?.phase === 'lost') return { code: 'STORAGE_LOST', args: {} };
+  if (phase === 'serving') return undefined;
+  const args = { phase: status?.phase ?? 'opening', progress: status?.progress ?? 0 };
+  return { code: 'NOT_READY', args };
+}
+
+/** The answer of /readyz: 200, or 503 with the error's members beside. `type` is the JSON content type. */
+export function readyReply(readiness: Readiness, type: string): Reply {
+  const { checks, status, phase } = readiness;
+  const failed = Object.values(checks).includes(false);
+  const notReady: ErrorData = { code: 'NOT_READY', args: { phase: 'checks', progress: 100 } };
+  const error = refusalOf(readiness) ?? (failed ? notReady : undefined);
+  const body = {
+    ready: error === undefined,
+    writes: error === undefined && (status?.writes ?? false),
+    phase: error?.code === 'STORAGE_LOST' ? 'lost' : phase,
+    progress: status?.progress ?? 0,
+    checks,
+    ...(error && {
+      error: errorMessage(error),
+      code: error.code,
+      retryable: isRetryable(error.code),
+    }),
+  };
+  return {
+    status: error === undefined ? okStatus : statusOf(error.code),
+    type: error === undefined ? type : `${type}\r\nRetry-After: 1`,
+    body: JSON.stringify(body),
+  };
+}

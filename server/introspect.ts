@@ -1,0 +1,53 @@
+// `GET /introspect`: schema and queries in the form HelixDB's dashboard reads (http.md 9). Everything in source order.
+import type { ParameterType, Program, Property } from '../engine/index.js';
+
+/** HelixDB's spelling of a type: `Array(F64)`, `{name: String}`. */
+function printHelixType(type: ParameterType): string {
+  if (type.kind === 'scalar') return type.name;
+  if (type.kind === 'list') return `Array(${printHelixType(type.of)})`;
+  const members = type.members.map((member) => `${member.name}: ${printHelixType(member.type)}`);
+  return `{${members.join(', ')}}`;
+}
+
+/** An object whose members keep their order and may have any name. */
+function members(entries: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries(entries);
+}
+
+function properties(implicit: Record<string, string>, declared: readonly Property[]) {
+  const own = declared.map(({ name, type }) => [name, printHelixType(type)] as const);
+  return { ...implicit, ...members(own) };
+}
+
+const nodeImplicit = { id: 'ID', label: 'String' };
+const vectorImplicit = { ...nodeImplicit, data: 'Array(F64)', score: 'F64' };
+
+export function introspection({ schema, queries }: Program): string {
+  const description = {
+    schema: {
+      nodes: schema.nodes.map((type) => ({
+        name: type.name,
+        properties: properties(nodeImplicit, type.properties),
+      })),
+      vectors: schema.vectors.map((type) => ({
+        name: type.name,
+        properties: properties(vectorImplicit, type.properties),
+      })),
+      edges: schema.edges.map((type) => ({
+        name: type.name,
+        from: type.from.name,
+        to: type.to.name,
+        properties: properties({}, type.properties),
+      })),
+    },
+    queries: queries.map(({ name, plan, returns, mcp }) => ({
+      name,
+      parameters: members(plan.parameters.map((p) => [p.name, printHelixType(p.type)])),
+      returns,
+      optional: plan.parameters.filter((p) => p.optional).map((p) => p.name),
+      writes: plan.writes,
+      mcp,
+    })),
+  };
+  return JSON.stringify(description, null, 2);
+}

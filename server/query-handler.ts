@@ -1,0 +1,111 @@
+// `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and whom it is handed to.
+import { type Database, type Limits, type Query, TrellisError, findTool } from '../engine/index.js';
+import type { Exchange } from './exchange.js';
+import type { Caller } from './keys.js';
+import type { McpCaller, McpHandler } from './mcp-handler.js';
+import type { Metrics } from './metrics.js';
+import { budgetOf } from './reception.js';
+import type { Endpoint, ToolRoutes } from './routes.js';
+
+/** One endpoint per query of the database's program. */
+export function queryEndpoints(
+  database: Database,
+  limits: Limits,
+  metrics: Metrics,
+): Map<string, Endpoint> {
+  const endpoints = database.program.queries.map((query): [string, Endpoint] => {
+    const { name, plan } = query;
+    const budgetMs = budgetFor(query, limits);
+    return [
+      name,
+      {
+        metrics: metrics.route(name),
+        access: plan.writes ? 'write' : 'read',
+        query: name,
+        writes: plan.writes,
+        always: false,
+        budgetMs,
+        handle: (exchange, body) =>
+          database.call(name, body, {
+            budgetMs: budgetOf(exchange, budgetMs),
+            onCancellable: (cancel) => {
+              exchange.cancel = cancel;
+            },
+          }),
+      },
+    ];
+  });
+  return new Map(endpoints);
+}
+
+function budgetFor(query: Query | undefined, limits: Limits): number {
+  return query?.plan.writes ? limits.write_time : limits.query_time;
+}
+
+/** The session tools and the `<Query>Mcp` tools of the current program. */
+export function toolRoutes(
+  program: () => Database['program'],
+  handler: McpHandler,
+  limits: Limits,
+  metrics: Metrics,
+): ToolRoutes {
+  let known = new Map<string, Endpoint>();
+  let knownFor: unknown;
+  const make = (tool: string): Endpoint => {
+    const query = findTool(tool, program());
+    const writes = query?.plan.writes ?? false;
+    const budgetMs = budgetFor(query, limits);
+    return {
+      metrics: metrics.route(`mcp/${tool}`),
+      access: writes ? 'write' : 'read',
+      ...(query === undefined ? {} : { query: query.name }),
+      writes,
+      always: false,
+      budgetMs,
+      handle: (exchange, body, caller) =>
+        handler.handle(
+          tool,
+          body,
+          callerOf(caller),
+          budgetOf(exchange, budgetMs),
+          cancelInto(exchange),
+        ),
+    };
+  };
+  return {
+    find: (tool) => {
+      if (knownFor !== program()) {
+        known = new Map();
+        knownFor = program();
+      }
+      let endpoint = known.get(tool);
+      if (endpoint !== undefined) return endpoint;
+      try {
+        endpoint = make(tool);
+      } catch (error) {
+        if (error instanceof TrellisError) return undefined;
+        throw error;
+      }
+      known.set(tool, endpoint);
+      return endpoint;
+    },
+    failUnknown: (tool) => {
+      findTool(tool, program());
+      throw new TrellisError({ code: 'NOT_FOUND', args: { name: tool, kind: 'MCP' } });
+    },
+  };
+}
+
+function cancelInto(exchange: Exchange): (cancel: () => void) => void {
+  return (cancel) => {
+    exchange.cancel = cancel;
+  };
+}
+
+/** Rights as the session room sees them; scope and role of query tools are checked before. */
+function callerOf(caller: Caller | undefined): McpCaller {
+  if (caller === undefined) return { keyId: '', mayRead: true, mayWrite: true };
+  const { keyId, role } = caller;
+  const mayWrite = role === 'write' || role === 'admin';
+  return { keyId, mayRead: mayWrite || role === 'read', mayWrite };
+}
