@@ -15,7 +15,7 @@ export { type LimitName, type Limits, defaultLimits, limitTable } from './base/l
 export { DefectError, assert, unreachable } from './base/assert.js';
 export { armFailpoint, failpoint } from './base/failpoint.js';
 export { parseUuid, printUuid } from './base/id.js';
-export { printType } from './base/schema.js';
+export { emptySchema, printType } from './base/schema.js';
 export type {
   ElementKind,
   ElementType,
@@ -46,3 +46,6 @@ export { nextPlan } from './session/session-plan.js';
 export { type Session, SessionStore } from './session/store.js';
 export type { Toolbox, Work } from './session/work.js';
 export { fragmentOf, labelOf, uuidAt } from './storage/record.js';
+export { createEmbedder } from './embed/create-embedder.js';
+export { type Compilation, type Source, compile } from './lang/compile.js';
+export { openDatabase } from './database/open.js';

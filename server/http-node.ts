@@ -54,7 +54,10 @@ class NodeExchange extends Exchange {
       response.setHeader(line.slice(0, colon), line.slice(colon + 2));
     }
     response.setHeader('Content-Length', Buffer.byteLength(body));
-    if (close) response.setHeader('Connection', 'close');
+    if (close) {
+      response.setHeader('Connection', 'close');
+      this.transport.closing.add(this.request.socket);
+    }
     response.writeHead(Number(status.slice(0, 3)), status.slice(4));
     if (this.method === 'HEAD') response.end();
     else {
@@ -146,6 +149,8 @@ class NodeTransport implements Transport {
   readonly counts = freshCounts();
   /** Answers not handed to the kernel yet, the oldest first. */
   readonly unread = new Set<NodeExchange>();
+  /** Sockets whose last answer is on its way. */
+  readonly closing = new WeakSet<Socket>();
   readonly #servers: Server[] = [];
 
   constructor(readonly options: TransportOptions) {}
@@ -171,9 +176,9 @@ class NodeTransport implements Transport {
       this.#onRequest(request, response);
     });
     server.on('checkExpectation', onRequest);
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-      refuseRaw(error, socket),
-    );
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (!this.closing.has(socket)) refuseRaw(error, socket);
+    });
     server.on('connection', (socket: Socket) => this.#onConnection(socket));
     return server;
   }

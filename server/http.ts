@@ -62,8 +62,9 @@ class UwsExchange extends Exchange {
     const lines = `${type}\r\nX-Request-Id: ${this.requestId}${this.extraHeaders}`;
     response.writeHeader('Content-Type', lines);
     if (this.method === 'HEAD') {
+      // Any argument of endWithoutBody would make it announce another length (U10).
       response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-      response.endWithoutBody(undefined, close);
+      response.endWithoutBody();
     } else if (body.length <= wholeAnswerMax || close || typeof body === 'string') {
       response.end(body, close);
     } else this.#writeLarge(body);

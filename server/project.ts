@@ -2,13 +2,7 @@
 // the whole set, so that a program is never compiled from half of its sources.
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { fail } from '../engine/index.js';
-
-export interface Source {
-  /** Relative to the project, with forward slashes. */
-  path: string;
-  content: Uint8Array;
-}
+import { type Source, fail } from '../engine/index.js';
 
 /** Beyond this nobody wrote a source by hand; the compiler's own limit is far below. */
 const fileBytesMax = 64 * 1024 * 1024;
@@ -25,7 +19,7 @@ function reasonOf(error: unknown): string {
   return code === 'ENOENT' ? 'is a link to nothing' : `cannot be read (${code})`;
 }
 
-/** Files directly in the project, and below its queries directory. */
+/** Files directly in the project and below its queries directory; paths are relative, with forward slashes. */
 export function readSources(projectDir: string, queriesDir: string): Source[] {
   const paths = new Set(listFolder(projectDir, '', projectDir).files);
   const queries = join(projectDir, queriesDir);
@@ -94,7 +88,7 @@ function readSource(projectDir: string, path: string): Source {
     if (status.isDirectory()) refuse(path, 'is a directory');
     if (!status.isFile()) refuse(path, 'is no file');
     if (status.size > fileBytesMax) refuse(path, `is larger than ${fileBytesMax} bytes`);
-    return { path, content: readFileSync(full) };
+    return { path, text: readFileSync(full) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     return refuse(path, reasonOf(error));

@@ -1,5 +1,15 @@
 // `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and whom it is handed to.
-import { type Database, type Limits, type Query, TrellisError, findTool } from '../engine/index.js';
+import {
+  type Database,
+  type Limits,
+  type Program,
+  type Query,
+  TrellisError,
+  emptySchema,
+  excerpt,
+  fail,
+  findTool,
+} from '../engine/index.js';
 import type { Exchange } from './exchange.js';
 import type { Caller } from './keys.js';
 import type { McpCaller, McpHandler } from './mcp-handler.js';
@@ -28,9 +38,7 @@ export function queryEndpoints(
         handle: (exchange, body) =>
           database.call(name, body, {
             budgetMs: budgetOf(exchange, budgetMs),
-            onCancellable: (cancel) => {
-              exchange.cancel = cancel;
-            },
+            onCancellable: cancelInto(exchange),
           }),
       },
     ];
@@ -42,46 +50,29 @@ function budgetFor(query: Query | undefined, limits: Limits): number {
   return query?.plan.writes ? limits.write_time : limits.query_time;
 }
 
+export interface ToolOptions {
+  /** Of the database, once it has been opened. */
+  program: () => Program | undefined;
+  handler: () => McpHandler;
+  limits: Limits;
+  metrics: Metrics;
+}
+
 /** The session tools and the `<Query>Mcp` tools of the current program. */
-export function toolRoutes(
-  program: () => Database['program'],
-  handler: McpHandler,
-  limits: Limits,
-  metrics: Metrics,
-): ToolRoutes {
+export function toolRoutes(options: ToolOptions): ToolRoutes {
   let known = new Map<string, Endpoint>();
-  let knownFor: unknown;
-  const make = (tool: string): Endpoint => {
-    const query = findTool(tool, program());
-    const writes = query?.plan.writes ?? false;
-    const budgetMs = budgetFor(query, limits);
-    return {
-      metrics: metrics.route(`mcp/${tool}`),
-      access: writes ? 'write' : 'read',
-      ...(query === undefined ? {} : { query: query.name }),
-      writes,
-      always: false,
-      budgetMs,
-      handle: (exchange, body, caller) =>
-        handler.handle(
-          tool,
-          body,
-          callerOf(caller),
-          budgetOf(exchange, budgetMs),
-          cancelInto(exchange),
-        ),
-    };
-  };
+  let knownFor: Program | undefined;
   return {
     find: (tool) => {
-      if (knownFor !== program()) {
+      const program = options.program() ?? emptyProgram;
+      if (knownFor !== program) {
         known = new Map();
-        knownFor = program();
+        knownFor = program;
       }
       let endpoint = known.get(tool);
       if (endpoint !== undefined) return endpoint;
       try {
-        endpoint = make(tool);
+        endpoint = toolEndpoint(tool, program, options);
       } catch (error) {
         if (error instanceof TrellisError) return undefined;
         throw error;
@@ -90,11 +81,39 @@ export function toolRoutes(
       return endpoint;
     },
     failUnknown: (tool) => {
-      findTool(tool, program());
-      throw new TrellisError({ code: 'NOT_FOUND', args: { name: tool, kind: 'MCP' } });
+      findTool(tool, options.program() ?? emptyProgram);
+      return fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' });
     },
   };
 }
+
+/** Fails NOT_FOUND for an unknown tool. */
+function toolEndpoint(tool: string, program: Program, options: ToolOptions): Endpoint {
+  const query = findTool(tool, program);
+  const writes = query?.plan.writes ?? false;
+  const budgetMs = budgetFor(query, options.limits);
+  return {
+    metrics: options.metrics.route(`mcp/${tool}`),
+    access: writes ? 'write' : 'read',
+    ...(query === undefined ? {} : { query: query.name }),
+    writes,
+    always: false,
+    budgetMs,
+    handle: (exchange, body, caller) => {
+      const rights = callerOf(caller);
+      const budget = budgetOf(exchange, budgetMs);
+      return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
+    },
+  };
+}
+
+const emptyProgram: Program = {
+  schema: emptySchema,
+  olderSchemas: [],
+  migrations: [],
+  queries: [],
+  compat: false,
+};
 
 function cancelInto(exchange: Exchange): (cancel: () => void) => void {
   return (cancel) => {

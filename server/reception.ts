@@ -89,11 +89,12 @@ export class Reception implements Receiver {
     }
     const open = always || route?.get?.access === 'open';
     const caller = open ? undefined : security.authenticate(exchange);
+    // Before the route is judged: while the server starts, it does not know its queries yet.
+    if (!always) this.#checkState();
     if (route === undefined) return routes.failUnknown(exchange.path);
     const endpoint = routes.choose(route, exchange);
     exchange.memo = { endpoint, caller } satisfies Visit;
     security.checkAccess(exchange, caller, endpoint.access, endpoint.query);
-    if (!always) this.#checkState();
     if (exchange.method !== 'POST') {
       this.#run(exchange, endpoint, noBody, caller);
       return false;

@@ -89,8 +89,10 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
   store<u32>(0, <u32>entry, H_ENTRY);
   store<u32>(0, block, H_ENTRY_BYTES);
   for (let i: u32 = 0; i < <u32>ENTRY_BLOCKS; i++) fillInfinite(entry + <usize>(i * block + E_PARTS + padded * 4));
-  store<f32>(lift + ((<usize>load<u32>(0, H_DIMENSION)) << 2), 1);
-  rotate(lift);
+  if (load<u32>(0, H_METRIC) == METRIC_DOT) {
+    store<f32>(lift + ((<usize>load<u32>(0, H_DIMENSION)) << 2), 1);
+    rotate(lift);
+  }
   if (layout & KEEP_VECTORS) return true;
   store<u32>(0, graphFrom, H_STAGED_ROWS);
   const staged = allocate(<u64>graphFrom * padded * 4);

@@ -37,7 +37,7 @@ class ReaderLane {
   #view: RefreshableView;
 
   constructor(
-    private readonly setup: ReaderSetup,
+    setup: ReaderSetup,
     private readonly onClosed: () => void,
   ) {
     this.#port = setup.port;
@@ -82,11 +82,11 @@ class ReaderLane {
   }
 
   #runBatch({ heads, bytes, extras }: Batch): void {
-    const byslot = new Map(extras?.map((extra) => [extra.slot, extra]));
+    const bySlot = new Map(extras?.map((extra) => [extra.slot, extra]));
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;
       const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
-      this.#runOne(slot, heads[at + 1]!, body, heads[at + 4]!, byslot.get(slot));
+      this.#runOne(slot, heads[at + 1]!, body, heads[at + 4]!, bySlot.get(slot));
       this.#replies.flushIfDue();
     }
     this.#replies.flush();

@@ -13,7 +13,7 @@ import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { Gate } from './gate.js';
 import { type Batch, type RequestExtra, type ToLane, requestWords } from './message.js';
-import { pack, unpack } from './pack.js';
+import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';
 import { type VectorStore, type VectorStoreOptions, openVectorStore } from './vector-store.js';
@@ -116,7 +116,7 @@ class WriterLane {
 
   #accept({ heads, bytes, extras }: Batch): void {
     const now = performance.now();
-    const byslot = new Map(extras?.map((extra) => [extra.slot, extra]));
+    const bySlot = new Map(extras?.map((extra) => [extra.slot, extra]));
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;
       const budgetMs = heads[at + 4]!;
@@ -126,7 +126,7 @@ class WriterLane {
         body: bytes.subarray(heads[at + 2]!, heads[at + 3]!),
         deadline: now + budgetMs,
         budgetMs: Math.round(budgetMs),
-        extra: byslot.get(slot),
+        extra: bySlot.get(slot),
       });
     }
   }
@@ -300,5 +300,3 @@ class WriterLane {
     this.onClosed();
   }
 }
-
-export { pack };

@@ -14,7 +14,7 @@ import { addEdges } from './operators/create.js';
 import { update, upsertNode, upsertVector } from './operators/change.js';
 import { dedup, intersect, map, where } from './operators/filter.js';
 import { group } from './operators/group.js';
-import { edgeEnds, edges, neighbours } from './operators/neighbour.js';
+import { edgeEnds, edges, edgesOrEnds, neighbours } from './operators/neighbour.js';
 import { order } from './operators/order.js';
 import { rerankMMR, rerankRRF } from './operators/rerank.js';
 import { shortestPath } from './operators/shortest-path.js';
@@ -193,7 +193,11 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
     case 'neighbours':
       return neighbours(input, reached(builder, step), step.direction);
     case 'edges':
-      return edges(input, ids(edgeLabels(builder, step.edges)), step.direction);
+      return (step.turn ? edgesOrEnds : edges)(
+        input,
+        ids(edgeLabels(builder, step.edges)),
+        step.direction,
+      );
     case 'end': {
       const label = step.edge && labelOf(builder, 'edge', step.edge);
       if (step.edge && !label) return nothing;

@@ -47,7 +47,6 @@ export function sessionTruth(
   operands: readonly SessionOperand[],
 ): boolean {
   const items: ArrayLike<unknown> = isList(a) ? a : [a];
-  if (items.length === 0) return false;
   for (let i = 0; i < items.length; i++) {
     for (const operand of operands) {
       if (relates(operator, items[i], operand)) return operator !== '!=';

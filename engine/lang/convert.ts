@@ -106,7 +106,8 @@ export function convert(
   if (type.kind === 'list' && term.items !== undefined) {
     return convertItems(context, term.items, type.of, span, place);
   }
-  const isStream = type.kind === 'list' && !(type.of.kind === 'scalar' && term.type.kind === 'list');
+  const isStream =
+    type.kind === 'list' && !(type.of.kind === 'scalar' && term.type.kind === 'list');
   const one = isStream ? term : single(term, 'error', place);
   const whole = wholeType(one);
   if (!fits(whole, type)) {

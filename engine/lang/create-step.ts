@@ -91,12 +91,7 @@ function edgeCall(context: Context, call: Call, scope: Scope): EdgeCall | undefi
 }
 
 /** `AddE<L>({…})::From(a)::To(b)`. */
-export function checkAddEdge(
-  context: Context,
-  call: Call,
-  scope: Scope,
-  place: ChainPlace,
-): Term {
+export function checkAddEdge(context: Context, call: Call, scope: Scope, place: ChainPlace): Term {
   context.writes++;
   const made = edgeCall(context, call, scope);
   const ends = edgeEnds(context, place, scope);

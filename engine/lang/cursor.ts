@@ -87,7 +87,8 @@ export function unexpected(cursor: Cursor, wanted: string): never {
   // What the lexer could not read has been reported already.
   if (token.kind !== 'faulty') {
     const text = token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text;
-    const shown = token.kind === 'end' ? text : token.kind === 'string' ? 'a string' : `\`${text}\``;
+    const shown =
+      token.kind === 'end' ? text : token.kind === 'string' ? 'a string' : `\`${text}\``;
     cursor.report('E001', token, `Unexpected ${shown}.`, `${wanted} could stand here.`);
   }
   throw fault;

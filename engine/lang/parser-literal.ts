@@ -7,11 +7,11 @@ import type { Token } from './lexer.js';
 export function literalOf(token: Token): Literal | Faulty | undefined {
   const span = { start: token.start, end: token.end };
   if (token.kind === 'faulty') return { kind: 'faulty', span };
-  const value = valueOf(token);
+  const value = literalValue(token);
   return value === undefined ? undefined : { kind: 'literal', value, span };
 }
 
-function valueOf(token: Token): LiteralValue | undefined {
+function literalValue(token: Token): LiteralValue | undefined {
   switch (token.kind) {
     case 'string':
       return { kind: 'string', value: token.text };

@@ -97,7 +97,11 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
     const { start } = next(cursor);
     // A faulty value still binds its name, so that its uses are not reported as unknown.
     const value = guarded(cursor, () => parseExpression(cursor), recover);
-    return { kind: 'bind', name, value: value ?? { kind: 'faulty', span: spanFrom(cursor, start) } };
+    return {
+      kind: 'bind',
+      name,
+      value: value ?? { kind: 'faulty', span: spanFrom(cursor, start) },
+    };
   }
   return guarded(cursor, () => parseOther(cursor, budget), recover);
 }

@@ -66,7 +66,8 @@ function parseEdgeParts(cursor: Cursor, declaration: TypeDeclaration): void {
     else declaration.fields = parseBody(cursor);
     if (!accept(cursor, ',')) break;
   }
-  if (!seen.has('From') || !seen.has('To')) unexpected(cursor, seen.has('From') ? '`To`' : '`From`');
+  if (!seen.has('From') || !seen.has('To'))
+    unexpected(cursor, seen.has('From') ? '`To`' : '`From`');
   expect(cursor, '}');
 }
 
@@ -224,4 +225,3 @@ function parseRule(cursor: Cursor): MappingRule {
   next(cursor);
   return { name, value: { kind: 'copy', from, as: expectName(cursor, 'A scalar type') } };
 }
-

@@ -1,7 +1,14 @@
 // The schema as the checker asks it: types by kind and name, properties by name, implicit members.
 import type { ElementKind, ElementType, Property, Schema, TypeRef } from '../base/schema.js';
 import { typesOf } from '../base/schema.js';
-import { isInteger, type ItemType, scalarType, typeOfParameter, unify, unknownType } from './type.js';
+import {
+  isInteger,
+  type ItemType,
+  scalarType,
+  typeOfParameter,
+  unify,
+  unknownType,
+} from './type.js';
 
 export interface SchemaIndex {
   schema: Schema;

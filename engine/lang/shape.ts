@@ -82,7 +82,10 @@ function instantiate(context: Context, shape: Shape, member: Term, item: Term): 
     return replaceSlot(context, member, new Map([[shape.slot, expression]]));
   }
   const step = { kind: 'map', value: { slot: shape.slot, value: inner } } as const;
-  const value = append({ ...item, growing: false }, step, { type: member.type, cardinality: 'opt' });
+  const value = append({ ...item, growing: false }, step, {
+    type: member.type,
+    cardinality: 'opt',
+  });
   const cardinality = isList(member) ? member.cardinality : 'opt';
   const { shape: memberShape } = member;
   return { ...value, growing: false, cardinality, ...(memberShape && { shape: memberShape }) };

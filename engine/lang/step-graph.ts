@@ -104,4 +104,3 @@ export const checkIntersect: StepChecker = (context, input, call, scope, place) 
   const of = { slot, value: reached.expression };
   return append(from, { kind: 'intersect', of }, { type: reached.type, cardinality: 'many' });
 };
-

@@ -74,7 +74,8 @@ export const checkFirst: StepChecker = (context, input, call) => {
 export const checkCount: StepChecker = (context, input, call, _scope, place) => {
   plain(context, call);
   const following = place.chain.steps[place.next];
-  if (following?.kind === 'call' && /^(GROUP|AGGREGATE)_BY$/.test(following.name.text)) return input;
+  if (following?.kind === 'call' && /^(GROUP|AGGREGATE)_BY$/.test(following.name.text))
+    return input;
   const only = oneName(input.shape);
   const isListValue = only !== undefined && wholeType(only).kind === 'list' && !isList(input);
   const { shape: _, ...items } = isListValue ? bare(context, input) : input;

@@ -6,13 +6,26 @@ import { hasMembers, memberNames, memberOf, projected } from './shape.js';
 import type { Span } from './source.js';
 import { itemOf } from './step-condition.js';
 import { didYouMean } from './suggestion.js';
-import { isList, rowsOf, type Shape, type ShapeMember, slotTerm, type Term, unknownTerm } from './term.js';
+import {
+  isList,
+  rowsOf,
+  type Shape,
+  type ShapeMember,
+  slotTerm,
+  type Term,
+  unknownTerm,
+} from './term.js';
 import { isVague, printItemType } from './type.js';
 
 type ProjectionStep = Exclude<Step, { kind: 'call' }>;
 
 /** Attaches the shape that a `::{…}`, `::|u|{…}` or `::!{…}` describes. */
-export function checkShape(context: Context, input: Term, step: ProjectionStep, scope: Scope): Term {
+export function checkShape(
+  context: Context,
+  input: Term,
+  step: ProjectionStep,
+  scope: Scope,
+): Term {
   const { span } = step;
   // A list of scalars is no stream of things with members.
   const from = input.type.kind === 'list' && !isList(input) ? rowsOf(input) : input;
@@ -88,7 +101,12 @@ function projectionMembers(
     const short = written.value === undefined && written.name.text === 'ID';
     const name = short ? 'id' : written.name.text;
     if (names.has(name)) {
-      context.report('E702', written.name.span, `Member \`${name}\` stands here twice.`, 'Rename it.');
+      context.report(
+        'E702',
+        written.name.span,
+        `Member \`${name}\` stands here twice.`,
+        'Rename it.',
+      );
     }
     names.add(name);
     const source = sourceName(written);
@@ -154,12 +172,7 @@ function reportMember(
 }
 
 /** `alias: { … }`: an object over the same item. */
-function nestedMember(
-  context: Context,
-  item: Term,
-  value: NestedProjection,
-  scope: Scope,
-): Term {
+function nestedMember(context: Context, item: Term, value: NestedProjection, scope: Scope): Term {
   const slot = context.fresh();
   const inner = { ...item, ...slotTerm(slot, item.type) };
   const within = innerScope(scope, { item: inner });

@@ -31,8 +31,8 @@ function collectBinders(value: unknown, renamed: Map<number, number>, supply: Sl
     return;
   }
   const node = value as PlanNode;
-  if (node['kind'] === 'literal' || node['kind'] === 'slot') return;
-  if (typeof node['slot'] === 'number') renamed.set(node['slot'], supply.fresh());
+  if (node.kind === 'literal' || node.kind === 'slot') return;
+  if (typeof node.slot === 'number') renamed.set(node.slot, supply.fresh());
   for (const member of Object.values(node)) collectBinders(member, renamed, supply);
 }
 
@@ -45,10 +45,10 @@ function copy(
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => copy(item, values, renamed, supply));
   const node = value as PlanNode;
-  if (node['kind'] === 'literal') return node;
-  const slot = node['slot'] as number | undefined;
+  if (node.kind === 'literal') return node;
+  const slot = node.slot as number | undefined;
   const newSlot = slot === undefined ? undefined : (renamed.get(slot) ?? slot);
-  if (node['kind'] === 'slot') {
+  if (node.kind === 'slot') {
     return values.get(slot!) ?? (newSlot === slot ? node : { kind: 'slot', slot: newSlot });
   }
   const result: PlanNode = {};

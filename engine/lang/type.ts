@@ -1,5 +1,11 @@
 // Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types go together.
-import type { ElementKind, ParameterType, PropertyType, ScalarName, TypeRef } from '../base/schema.js';
+import type {
+  ElementKind,
+  ParameterType,
+  PropertyType,
+  ScalarName,
+  TypeRef,
+} from '../base/schema.js';
 
 /**
  * `Integer`: of no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run time, or

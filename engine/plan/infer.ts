@@ -9,11 +9,7 @@ export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'end' }>;
 export type Inference = { types: TypeRef[] } | { fault: 'kind' | 'ends' };
 
 /** The types reached by `step` from elements of `types`, each once, in the order of the step's edges. */
-export function inferTypes(
-  schema: Schema,
-  types: readonly TypeRef[],
-  step: GraphStep,
-): Inference {
+export function inferTypes(schema: Schema, types: readonly TypeRef[], step: GraphStep): Inference {
   const fromEdges = step.kind === 'end';
   const starts = types.filter((type) => (type.kind === 'edge') === fromEdges);
   if (starts.length === 0) return { fault: 'kind' };

@@ -43,8 +43,16 @@ export function sessionPlan(tool: string, output: Output, cost: CostClass, slotC
   };
 }
 
+/** The plans of nearly every call of `next`, kept because executors remember what they have built of a plan. */
+const nextPlans = { plain: makeNextPlan(1, false), data: makeNextPlan(1, true) };
+
 /** Reads the first item that still exists among `count` items; keeps it, so that its position can be found. */
 export function nextPlan(count: number, data: boolean): Plan {
+  if (count > 1) return makeNextPlan(count, data);
+  return data ? nextPlans.data : nextPlans.plain;
+}
+
+function makeNextPlan(count: number, data: boolean): Plan {
   const value = pipeline(itemsSource(count), [{ kind: 'first' }]);
   return sessionPlan('next', { kind: 'items', value, answer: 'first', data }, costOf(count));
 }

@@ -85,7 +85,7 @@ export function appendEdge(
   head.set(kept, headBytes);
   putWord(head, headBytes + kept.length, edge);
   putWord(head, headBytes + kept.length + 4, far);
-  log.put(table, { id, label, chunk: 0 }, head);
+  log.replace(table, { id, label, chunk: 0 }, former, head);
 }
 
 /** A sealed chunk of at least one entry. */
@@ -112,14 +112,14 @@ export function removeEdge(
     return writeAdjacency(log, table, { id, label }, withoutEdge(left, edge));
   }
   const inHead = head.length > headBytes && getWord(head, headBytes) <= edge;
-  const shrunk = inHead ? cutEntry(head, headBytes, edge) : head;
+  const shrunk = inHead ? cutEntry(head, headBytes, edge) : head.slice();
   putWord(shrunk, 4, degree);
-  log.put(table, { id, label, chunk: 0 }, shrunk);
+  log.replace(table, { id, label, chunk: 0 }, head, shrunk);
   if (inHead) return;
   const chunk = chunkHolding(table, { id, label }, sealed, edge);
   const bytes = table.get({ id, label, chunk });
   assert(bytes, 'a sealed chunk exists');
-  log.put(table, { id, label, chunk }, cutEntry(bytes, sealedBytes, edge));
+  log.replace(table, { id, label, chunk }, bytes, cutEntry(bytes, sealedBytes, edge));
 }
 
 /** The last sealed chunk whose `lowest` is not above the edge: by binary search. */

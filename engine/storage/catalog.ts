@@ -18,7 +18,7 @@ import type { Scalar } from '../base/value.js';
 import type { Table } from './env.js';
 import { printScalar, readFragment } from './fragment.js';
 import { metaKey } from './meta.js';
-import type { Catalog, Label } from './store.js';
+import type { Catalog, Direction, Label } from './store.js';
 
 export interface CatalogField {
   name: string;
@@ -96,8 +96,16 @@ function unpackDefault({ type, default: packed }: CatalogField): Default | undef
   return { kind: 'literal', value: readFragment(bytes, 0, bytes.length, type) as Scalar };
 }
 
+/** The catalog with what only the store needs. */
+export interface FullCatalog extends Catalog {
+  /** Ids of the edge labels, hidden ones included, that start (`out`) or end (`in`) at elements of a label. */
+  edgesAt(label: number, direction: Direction): readonly number[];
+  /** Labels declared or not. */
+  allLabels(): readonly Label[];
+}
+
 /** What the layers above see. Labels that are not declared are found by id only. */
-export function catalogOf(stored: StoredCatalog): Catalog {
+export function catalogOf(stored: StoredCatalog): FullCatalog {
   const byId = new Map<number, CatalogLabel>(stored.labels.map((label) => [label.id, label]));
   const refOf = (id: number): TypeRef => {
     const end = byId.get(id);
@@ -108,6 +116,11 @@ export function catalogOf(stored: StoredCatalog): Catalog {
   const ids = new Map(labels.map((label) => [label.id, label]));
   const declared = labels.filter((label) => byId.get(label.id)!.isDeclared);
   const names = new Map(declared.map((label) => [`${label.kind} ${label.name}`, label]));
+  const ends = { out: new Map<number, number[]>(), in: new Map<number, number[]>() };
+  for (const { id, from, to } of labels) {
+    if (from !== undefined) ends.out.set(from, [...(ends.out.get(from) ?? []), id]);
+    if (to !== undefined) ends.in.set(to, [...(ends.in.get(to) ?? []), id]);
+  }
   return {
     label(id) {
       const label = ids.get(id);
@@ -116,6 +129,8 @@ export function catalogOf(stored: StoredCatalog): Catalog {
     },
     find: (kind, name) => names.get(`${kind} ${name}`),
     labels: () => declared,
+    allLabels: () => labels,
+    edgesAt: (label, direction) => ends[direction].get(label) ?? [],
   };
 }
 

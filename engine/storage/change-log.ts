@@ -45,6 +45,12 @@ export class ChangeLog {
     table.put(key, value);
   }
 
+  /** Puts where the caller has just read `former`: a private copy it does not change, undefined when there was none. */
+  replace<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
+    this.#note(table, key, former, value.length);
+    table.put(key, value);
+  }
+
   remove<K>(table: Table<K>, key: K): void {
     const former = this.#keep ? table.get(key) : undefined;
     if (this.#keep && former === undefined) return;

@@ -117,6 +117,16 @@ function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarN
     case 'ID':
       return new Uuid(slices.latin1Slice.call(bytes, start + 1, end - 1));
     default:
-      return parseInteger(slices.latin1Slice.call(bytes, start, end));
+      return readInteger(bytes, start, end);
   }
+}
+
+/** Most integers are short: their digits are summed, anything else is read exactly from its text. */
+function readInteger(bytes: Uint8Array, start: number, end: number): number | bigint {
+  if (end - start > 15 || bytes[start] === 45) {
+    return parseInteger(slices.latin1Slice.call(bytes, start, end));
+  }
+  let value = 0;
+  for (let at = start; at < end; at++) value = value * 10 + bytes[at]! - 48;
+  return value;
 }

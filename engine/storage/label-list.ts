@@ -25,10 +25,11 @@ export function addToList(
   id: number,
 ): void {
   const key = { label, block: id >>> blockBits };
-  const bits = table.get(key) ?? new Uint8Array(blockBytes);
+  const former = table.get(key);
+  const bits = former?.slice() ?? new Uint8Array(blockBytes);
   const inBlock = id & (blockIds - 1);
   bits[inBlock >>> 3]! |= 1 << (inBlock & 7);
-  log.put(table, key, bits);
+  log.replace(table, key, former, bits);
 }
 
 export function removeFromList(
@@ -38,13 +39,14 @@ export function removeFromList(
   id: number,
 ): void {
   const key = { label, block: id >>> blockBits };
-  const bits = table.get(key);
+  const former = table.get(key);
   const inBlock = id & (blockIds - 1);
   const mask = 1 << (inBlock & 7);
-  assert(bits && (bits[inBlock >>> 3]! & mask) !== 0, 'a removed element is in its label list');
+  assert(former && (former[inBlock >>> 3]! & mask) !== 0, 'a removed element is in its label list');
+  const bits = former.slice();
   bits[inBlock >>> 3]! &= ~mask;
   if (bits.every((byte) => byte === 0)) log.remove(table, key);
-  else log.put(table, key, bits);
+  else log.replace(table, key, former, bits);
 }
 
 /** All ids of a label, ascending. No cursor is open while the caller works, so that it may write meanwhile. */

@@ -1,6 +1,6 @@
 // Opens the store on any thread: reads everywhere, writes on the one thread that commits.
 import type { Limits } from '../base/limits.js';
-import { catalogOf, readCatalog } from './catalog.js';
+import { type FullCatalog, catalogOf, readCatalog } from './catalog.js';
 import { type Env, openEnv } from './env.js';
 import { readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
@@ -57,7 +57,7 @@ export function openStorage(path: string, options: StorageOptions): Storage {
 }
 
 class OpenStorage implements Storage {
-  catalog: Catalog;
+  catalog: FullCatalog;
   /** Made at the first write: reading threads have none. */
   #writer: Writer | undefined;
 

@@ -8,7 +8,7 @@ import { catalogOf } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
-import { addEntry, idsUnder, indexStart, prefixOf, valueSize } from './property-index.js';
+import { addEntry, indexKeys, indexStart, isTaken, prefixOf, valueSize } from './property-index.js';
 import { decodeProperty, fragmentOf, fromOf, uuidAt } from './record.js';
 import type { Conflict, SchemaChange } from './schema-change.js';
 import type { Label, StoredProperty } from './store.js';
@@ -86,7 +86,7 @@ function buildIndex(
       if (value === null) continue;
       const prefix = prefixOf(property, value);
       if (valueSize(prefix, property) > indexKeyBytes) faults.add('a value too long to index', id);
-      else if (property.index === 'unique' && idsUnder(env.index, prefix, 1).length > 0)
+      else if (property.index === 'unique' && isTaken(env.index, prefix))
         faults.add('a value that another element has', id);
       else addEntry(log, env.index, prefix, id);
     }
@@ -96,22 +96,14 @@ function buildIndex(
 
 function checkUniqueIndex(env: Env, label: Label, property: StoredProperty): void {
   const faults = new Faults(env, `${label.name}.${property.name}`);
-  let last = new Uint8Array(0);
-  let start = indexStart(property.indexId);
-  const end = indexStart(property.indexId + 1);
-  for (;;) {
-    const keys = env.index.keys({ start, end, limit: keysPerRead });
-    for (const key of keys) {
-      const isSame = Buffer.compare(key.subarray(0, -4), last.subarray(0, -4)) === 0;
-      if (isSame && last.length > 0) {
-        faults.add('a value that another element has', Buffer.from(key).readUInt32BE(key.length - 4));
-      }
-      last = new Uint8Array(key);
-    }
-    if (keys.length < keysPerRead) return faults.refuse();
-    start = new Uint8Array(last.length + 1);
-    start.set(last);
+  const [start, end] = [indexStart(property.indexId), indexStart(property.indexId + 1)];
+  let last: Uint8Array | undefined;
+  for (const { prefix, ids } of indexKeys(env.index, start, end)) {
+    const isSame = last !== undefined && Buffer.compare(prefix, last) === 0;
+    for (const id of ids.subarray(isSame ? 0 : 1)) faults.add('a value that another element has', id);
+    if (ids.length > 0) last = prefix;
   }
+  faults.refuse();
 }
 
 function checkUniqueEdges(env: Env, label: Label): void {

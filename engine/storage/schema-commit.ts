@@ -3,14 +3,20 @@
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { Schema } from '../base/schema.js';
-import { type StoredCatalog, catalogOf, fingerprint, readCatalog, writeCatalog } from './catalog.js';
+import {
+  type FullCatalog,
+  type StoredCatalog,
+  catalogOf,
+  fingerprint,
+  readCatalog,
+  writeCatalog,
+} from './catalog.js';
 import { type DocumentIndex, textsOf } from './document.js';
 import { scanList } from './label-list.js';
 import { type Migration, planMigration } from './migration-plan.js';
 import { rewriteElements } from './migration.js';
 import { applyIndexes, checkConflicts } from './schema-apply.js';
 import { type SchemaChange, compareSchema } from './schema-change.js';
-import type { Catalog } from './store.js';
 import { LmdbWriteView } from './write-view.js';
 import type { Writer } from './writer.js';
 
@@ -33,7 +39,7 @@ export function applySchema(
   writer: Writer,
   declarations: Declarations,
   options: SchemaOptions,
-): Catalog {
+): FullCatalog {
   const { env } = writer.context;
   env.refresh();
   const stored = readCatalog(env.meta);

@@ -9,14 +9,15 @@ import type { UuidGenerator } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
 import type { Scalar, ScalarList } from '../base/value.js';
 import { appendEdge, readAdjacency, readDegree, removeEdge } from './adjacency.js';
+import type { FullCatalog } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
 import { addToList, removeFromList } from './label-list.js';
-import { addEntry, idsUnder, prefixOf, removeEntry, valueSize } from './property-index.js';
+import { addEntry, isTaken, prefixOf, removeEntry, valueSize } from './property-index.js';
 import { LmdbView } from './read-view.js';
 import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
 import { type RecordHead, encodeRecord, headOf } from './record-writer.js';
-import type { Catalog, Label, PropertyValues, StoredProperty, VectorChange, WriteView } from './store.js';
+import type { Label, PropertyValues, StoredProperty, VectorChange, WriteView } from './store.js';
 import type { Totals } from './totals.js';
 import { type VectorWidth, encodeVector, storedVector } from './vector-record.js';
 import { logChange } from './vlog.js';
@@ -53,10 +54,10 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   constructor(
     private readonly context: WriteContext,
-    catalog: Catalog,
+    private readonly full: FullCatalog,
     private readonly nowMs: number,
   ) {
-    super(context.env, catalog);
+    super(context.env, full);
   }
 
   override count(label: number): number {
@@ -73,7 +74,8 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   createEdge(label: Label, from: number, to: number, values: PropertyValues): number {
     if (label.type.kind === 'edge' && label.type.unique) this.#checkPair(label, from, to);
-    const ends = { from, to, fromUuid: this.#uuidOf(from), toUuid: this.#uuidOf(to) };
+    const fromUuid = this.#endUuid(from, label.from);
+    const ends = { from, to, fromUuid, toUuid: this.#endUuid(to, label.to) };
     const id = this.#create(label, values, ends);
     const { log, env } = this.context;
     appendEdge(log, env.out, { id: from, label: label.id }, id, to);
@@ -135,12 +137,10 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   incident(id: number): Uint32Array {
     const edges = new Set<number>();
-    for (const table of [this.env.out, this.env.in]) {
-      const start = { id, label: 0, chunk: 0 };
-      const end = { id, label: 0xffff, chunk: 0xffffffff };
-      for (const { label, chunk } of table.keys({ start, end })) {
-        if (chunk > 0) continue;
-        const pairs = readAdjacency(table, id, label);
+    const label = labelOf(this.#existing(id));
+    for (const direction of ['out', 'in'] as const) {
+      for (const edgeLabel of this.full.edgesAt(label, direction)) {
+        const pairs = readAdjacency(this.env[direction], id, edgeLabel);
         for (let i = 0; i < pairs.length; i += 2) edges.add(pairs[i]!);
       }
     }
@@ -202,9 +202,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return record;
   }
 
-  #uuidOf(id: number): Uint8Array {
+  #endUuid(id: number, label: number | undefined): Uint8Array {
     const record = this.recordShared(id);
-    assert(record, 'the caller checked that both ends exist');
+    assert(record && labelOf(record) === label, 'the caller checked both ends');
     return record.slice(uuidAt.own, uuidAt.own + 16);
   }
 
@@ -227,7 +227,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 
   #checkUnique(label: Label, { property, prefix }: Entry): void {
-    if (property.index !== 'unique' || idsUnder(this.env.index, prefix, 1).length === 0) return;
+    if (property.index !== 'unique' || !isTaken(this.env.index, prefix)) return;
     fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
   }
 

@@ -5,9 +5,10 @@
 import { failpoint } from '../base/failpoint.js';
 import { UuidGenerator } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
+import type { FullCatalog } from './catalog.js';
 import { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
-import type { Catalog, VectorChange, WriteView } from './store.js';
+import type { VectorChange, WriteView } from './store.js';
 import { Totals } from './totals.js';
 import { LmdbWriteView, type VectorTypeOptions, type WriteContext } from './write-view.js';
 
@@ -27,7 +28,7 @@ export class Writer {
   }
 
   /** Runs `work` in one transaction; returns the vector changes it committed, in sequence order. */
-  commit(catalog: Catalog, work: (group: WriteGroup) => void): VectorChange[] {
+  commit(catalog: FullCatalog, work: (group: WriteGroup) => void): VectorChange[] {
     const { env, totals } = this.context;
     const changes: VectorChange[] = [];
     let isDirty = false;

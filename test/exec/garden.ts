@@ -1,11 +1,13 @@
 // The garden: schema and data of helixql.md 2.9 and section 10, in a memory view, and a bench to run plans on it.
-import { instantFromMicros, parseDate } from '../../engine/base/date.js';
+import { parseDate } from '../../engine/base/date.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import type { Default, Property, ScalarName, Schema } from '../../engine/base/schema.js';
 import { type Scalar, type ScalarList, Uuid } from '../../engine/base/value.js';
 import type { Argument, ExecutionContext, ItemList } from '../../engine/exec/execute.js';
 import { execute } from '../../engine/exec/run.js';
 import type { Output, Plan, Statement } from '../../engine/plan/plan.js';
+import type { WriteView } from '../../engine/storage/store.js';
+import type { TextIndex } from '../../engine/text/text-index.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { MemoryView, memoryCatalog, memoryUuid } from '../support/memory-view.js';
@@ -143,9 +145,34 @@ export function uuid(alias: string): Uuid {
 
 /** The text with every garden id replaced by its short name, to compare by eye. */
 export function named(text: string): string {
-  return text.replace(/00000000-0000-7000-8000-(\d{12})/g, (whole, digits: string) => {
-    return creations[Number(digits) - 1]?.[0] ?? `#${Number(digits)}`.slice(0, whole.length);
+  return text.replace(/00000000-0000-7000-8000-(\d{12})/g, (_, digits: string) => {
+    return creations[Number(digits) - 1]?.[0] ?? `#${Number(digits)}`;
   });
+}
+
+/** Creates the garden through a view; the dense id of every element by its name. */
+export function fillGarden(view: WriteView, text: TextIndex): Map<string, number> {
+  const ids = new Map<string, number>();
+  for (const [alias, type, values, ...rest] of creations) {
+    const label = view.catalog.labels().find((each) => each.name === type)!;
+    const map = new Map(Object.entries(values));
+    if (label.kind === 'edge') {
+      const [from, to] = rest as [string, string];
+      ids.set(alias, view.createEdge(label, ids.get(from)!, ids.get(to)!, map));
+      continue;
+    }
+    const id =
+      label.kind === 'vector'
+        ? view.createVector(label, Float64Array.from(rest[0] as number[]), map)
+        : view.createNode(label, map);
+    ids.set(alias, id);
+    const texts = label.properties.flatMap(({ name, type: { kind } }) => {
+      const value = map.get(name);
+      return kind === 'list' ? (value as string[]) : typeof value === 'string' ? [value] : [];
+    });
+    text.add(view, label.id, id, texts);
+  }
+  return ids;
 }
 
 export class Garden {
@@ -158,27 +185,8 @@ export class Garden {
 
   constructor(schema: Schema = gardenSchema, filled = true) {
     this.view = new MemoryView(memoryCatalog(schema));
-    if (filled) for (const creation of creations) this.#create(creation);
+    if (filled) fillGarden(this.view, this.text);
     this.commit();
-  }
-
-  #create([, type, values, ...rest]: (typeof creations)[0]): void {
-    const { view, text } = this;
-    const label = view.catalog.labels().find((each) => each.name === type)!;
-    const map = new Map(Object.entries(values));
-    if (label.kind === 'edge') {
-      view.createEdge(label, denseId(rest[0] as string), denseId(rest[1] as string), map);
-      return;
-    }
-    const id =
-      label.kind === 'vector'
-        ? view.createVector(label, Float64Array.from(rest[0] as number[]), map)
-        : view.createNode(label, map);
-    const texts = label.properties.flatMap(({ name, type: { kind } }) => {
-      const value = map.get(name);
-      return kind === 'list' ? (value as string[]) : typeof value === 'string' ? [value] : [];
-    });
-    text.add(view, label.id, id, texts);
   }
 
   /** Moves pending vectors into the indexes, as the lane does after a commit. */
@@ -233,5 +241,3 @@ export function plan(output: Output, statements: Statement[] = [], more: Partial
     ...more,
   };
 }
-
-export const someTime = instantFromMicros(0);

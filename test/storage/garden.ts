@@ -68,10 +68,15 @@ export const garden: Schema = {
   vectors: [vector('Note', { text: 'String', lang: 'index String' })],
 };
 
+const folders: string[] = [];
+process.on('exit', () => {
+  for (const path of folders) rmSync(path, { recursive: true, force: true });
+});
+
 /** A folder that goes when the process ends. */
 export function freshFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'trellis-storage-'));
-  process.on('exit', () => rmSync(path, { recursive: true, force: true }));
+  folders.push(path);
   return path;
 }
 

@@ -53,17 +53,23 @@ export async function diagnose(cases: Case[]): Promise<Map<string, Diagnostic[]>
   }
 }
 
-/** The first difference between what was reported and what the case wants. */
+/**
+ * The first difference between what was reported and what the case wants. `E001|E305` allows either; a last `...` allows
+ * what follows from the first error.
+ */
 export function diagnosticFault(one: Case, got: Diagnostic[]): string | undefined {
-  const wanted = one.diagnostics!;
-  const codes = wanted.map((want) => want.slice(0, 4));
-  if (got.map((each) => each.code).join() !== codes.join())
-    return `wanted [${codes}], got [${got.map((each) => `${each.code} ${each.place} ${each.text.split('\n')[0]}`).join('; ')}]`;
+  const open = one.diagnostics!.at(-1) === '...';
+  const wanted = open ? one.diagnostics!.slice(0, -1) : one.diagnostics!;
+  const shown = got.map((each) => `${each.code} ${each.place} ${each.text.split('\n')[0]}`);
+  if (open ? got.length < wanted.length : got.length !== wanted.length)
+    return `wanted [${wanted}], got [${shown.join('; ')}]`;
   for (const [index, want] of wanted.entries()) {
-    const detail = want.slice(5);
-    const { place, text } = got[index]!;
-    if (/^\d+:\d+$/.test(detail) ? place !== detail : !text.includes(detail))
-      return `${want}: got ${place} ${text}`;
+    const space = `${want} `.indexOf(' ');
+    const detail = want.slice(space + 1);
+    const { code, place, text } = got[index]!;
+    const fits = /^\d+:\d+$/.test(detail) ? place === detail : text.includes(detail);
+    if (!want.slice(0, space).split('|').includes(code) || !fits)
+      return `wanted ${want}, got [${shown.join('; ')}]`;
   }
   return undefined;
 }

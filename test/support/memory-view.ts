@@ -101,7 +101,7 @@ export class MemoryView implements WriteView {
   }
 
   /** As short-lived as the real one: the bytes of the call before are overwritten. */
-  #shared = new Uint8Array(0);
+  #shared: Uint8Array = new Uint8Array(0);
   recordShared(id: number): Uint8Array | undefined {
     this.#shared.fill(0xee);
     const record = this.record(id);

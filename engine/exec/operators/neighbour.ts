@@ -88,6 +88,31 @@ export function edges(input: Flow, labels: readonly number[], direction: Directi
   return step(input, labels, direction, 0);
 }
 
+/** As `edges`, but a row that is itself an edge of one of the labels yields its end instead (sessions.md 5.8). */
+export function edgesOrEnds(
+  input: Flow,
+  labels: readonly number[],
+  direction: Direction,
+): IdFlow {
+  const end = direction === 'out' ? 'to' : 'from';
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const out = new IdBuffer();
+      for (const ids of idsOf(input, frame)) {
+        for (let i = 0; i < ids.length; i++) {
+          const far = labels.map((label) => edgeEnd(frame, ids[i]!, end, label)).find((id) => id > 0);
+          const pairs = far === undefined ? adjacent(frame, ids[i]!, labels, direction) : [far];
+          for (let at = 0; at < pairs.length; at += 2) out.push(pairs[at]!);
+          frame.tick(1 + (pairs.length >> 1));
+          if (out.length >= flushLength) yield out.take();
+        }
+        if (out.length > 0) yield out.take();
+      }
+    },
+  };
+}
+
 /** Source or target of each edge; with `label` only of the edges of that type. */
 export function edgeEnds(input: Flow, end: 'from' | 'to', label: number | undefined): IdFlow {
   return {

@@ -75,8 +75,9 @@ export interface PropertyLookup {
   label: Label;
   property: StoredProperty;
   value: Evaluate;
-  /** Only the oldest. */
+  /** Unique, or taken for it: only the oldest. */
   first: boolean;
+  /** Of a unique one; many elements may be none. */
   miss: Miss;
 }
 
@@ -93,7 +94,7 @@ export function lookup({ label, property, value, first, miss }: PropertyLookup):
         yield first ? ids.subarray(0, 1) : ids;
         if (first) return;
       }
-      if (found === 0 && miss === 'error') {
+      if (found === 0 && first && miss === 'error') {
         const what = `${label.name} with ${property.name} ${describe(frame, wanted)}`;
         fail('NO_VALUE_FOUND', { what });
       }

@@ -1,0 +1,140 @@
+// Sources to a program (helixql.md): reads all files, checks all declarations and queries, reports everything at
+// once. Pure: the same sources give the same program and the same diagnostics.
+import { defaultLimits, type Limits } from '../base/limits.js';
+import type { Schema } from '../base/schema.js';
+import type { Query } from '../plan/plan.js';
+import type { Program } from '../plan/program.js';
+import type { SourceTree, Version } from './ast.js';
+import { type Collector, collectDiagnostics, type Diagnostic, type Report } from './diagnostic.js';
+import { buildMigrations } from './migration-checker.js';
+import { parseFile } from './parser.js';
+import { checkQuery } from './query-checker.js';
+import { buildSchema, type Declared } from './schema-checker.js';
+import { indexSchema, type SchemaIndex } from './schema-index.js';
+import { readSource, type SourceFile } from './source.js';
+
+export interface Source {
+  path: string;
+  /** Bytes are read as UTF-8. */
+  text: string | Uint8Array;
+}
+
+export interface CompileOptions {
+  /** `compat = "helix-2"` (helixql.md 9). */
+  compat: boolean;
+  limits?: Limits;
+}
+
+export interface Compilation {
+  /** Undefined when there is an error; warnings never refuse. */
+  program: Program | undefined;
+  /** Ordered by file and position. */
+  diagnostics: Diagnostic[];
+}
+
+interface ParsedFile {
+  file: SourceFile;
+  tree: SourceTree;
+  report: Report;
+}
+
+/** Compiles all files of a project together, in path order. */
+export function compile(sources: readonly Source[], options: CompileOptions): Compilation {
+  const { compat, limits = defaultLimits } = options;
+  const collector = collectDiagnostics();
+  const byPath = [...sources].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  const parsed = byPath.map(({ path, text }): ParsedFile => {
+    const file = readSource(path, text);
+    return { file, tree: parseFile(file, limits, collector), report: collector.in(file) };
+  });
+  const schemas = buildSchemas(parsed);
+  const versions = [...schemas.keys()].sort((a, b) => a - b);
+  const schema = schemas.get(versions.at(-1)!)!;
+  const declared = parsed.flatMap(({ tree, report }) =>
+    tree.migrations.map((declaration) => ({ declaration, report })),
+  );
+  const migrations = buildMigrations(declared, schemas);
+  warnGaps(parsed, versions, new Set(declared.map((d) => d.declaration.from.number)));
+  const queries = checkQueries(parsed, indexSchema(schema), collector, { compat, limits });
+  if (queries.length === 0) warnEmpty(parsed);
+  const diagnostics = collector.sorted();
+  if (diagnostics.some((diagnostic) => diagnostic.severity === 'error')) {
+    return { program: undefined, diagnostics };
+  }
+  const olderSchemas = versions.slice(0, -1).map((version) => schemas.get(version)!);
+  return { program: { schema, olderSchemas, migrations, queries, compat }, diagnostics };
+}
+
+/** The schema of every version that is declared; version 1 when there is none. */
+function buildSchemas(parsed: readonly ParsedFile[]): Map<number, Schema> {
+  const declared = new Map<number, Declared[]>();
+  const of = (version: Version): Declared[] => {
+    const list = declared.get(version.number) ?? [];
+    declared.set(version.number, list);
+    return list;
+  };
+  for (const { tree, report } of parsed) {
+    for (const version of tree.versions) of(version);
+    for (const { version, declaration } of tree.types) of(version).push({ declaration, report });
+  }
+  if (declared.size === 0) declared.set(1, []);
+  return new Map([...declared].map(([version, list]) => [version, buildSchema(version, list)]));
+}
+
+/** Warns about every older version that no migration leaves. */
+function warnGaps(
+  parsed: readonly ParsedFile[],
+  versions: readonly number[],
+  left: ReadonlySet<number>,
+): void {
+  for (const [at, version] of versions.entries()) {
+    const following = versions[at + 1];
+    if (following === undefined || left.has(version)) continue;
+    const block = (tree: SourceTree) =>
+      tree.versions.find((other) => other.number === following) ??
+      tree.types.find((type) => type.version.number === following)?.version;
+    const place = parsed.find(({ tree }) => block(tree) !== undefined)!;
+    const message = `No migration leads from version ${version} to version ${following}.`;
+    const hint = `Write \`MIGRATION schema::${version} => schema::${following} { … }\`.`;
+    place.report('W113', block(place.tree)!.span, message, hint);
+  }
+}
+
+function checkQueries(
+  parsed: readonly ParsedFile[],
+  schema: SchemaIndex,
+  collector: Collector,
+  options: { compat: boolean; limits: Limits },
+): Query[] {
+  const queries: Query[] = [];
+  const seen = new Map<string, string>();
+  const queriesMax = options.limits.source_queries;
+  for (const { file, tree } of parsed) {
+    for (const declaration of tree.queries) {
+      const { text, span } = declaration.name;
+      const report = collector.in(file, text);
+      const other = seen.get(text);
+      if (other !== undefined) {
+        report('E701', span, `There are two queries \`${text}\`.`, `The other is in ${other}.`);
+      }
+      seen.set(text, other ?? `${file.path}, line ${lineOf(file, span.start)}`);
+      if (seen.size === queriesMax + 1 && other === undefined) {
+        const message = `There are more than ${queriesMax} queries.`;
+        report('E005', span, message, 'The limit is `limits.source_queries`.');
+      }
+      if (seen.size > queriesMax) continue;
+      const query = checkQuery(declaration, schema, report, options);
+      if (query !== undefined) queries.push(query);
+    }
+  }
+  return queries;
+}
+
+const lineOf = (file: SourceFile, offset: number): number =>
+  file.lines.findLastIndex((start) => start <= offset) + 1;
+
+function warnEmpty(parsed: readonly ParsedFile[]): void {
+  const [first] = parsed;
+  if (first === undefined || parsed.some(({ tree }) => tree.queries.length > 0)) return;
+  first.report('W114', { start: 0, end: 0 }, 'These sources hold no query.');
+}

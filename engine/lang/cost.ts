@@ -1,0 +1,112 @@
+// The cost class of a plan (design: A runs inline, B is batched, C occupies a reader for long, W writes).
+// An estimate from the plan's form alone; what was measured corrects it later.
+import type { Pipeline } from '../plan/expression.js';
+import type { CostClass, Plan } from '../plan/plan.js';
+import type { Source } from '../plan/step.js';
+import type { SchemaIndex } from './schema-index.js';
+
+const searchMany = 1_000;
+
+interface Survey {
+  /** Steps to neighbours or edges in the whole plan. */
+  hops: number;
+  wide: boolean;
+  /** Sources that read a whole type. */
+  scans: number;
+  /** A bounded amount of work that is still more than a look-up. */
+  batch: boolean;
+}
+
+export function costOf(plan: Plan, schema: SchemaIndex): CostClass {
+  if (plan.writes) return 'W';
+  const survey: Survey = { hops: 0, scans: 0, wide: false, batch: plan.embeds.length > 0 };
+  const singles = new Set<number>();
+  for (const statement of plan.statements) {
+    if (statement.kind === 'for') survey.batch = true;
+    const value = statement.kind === 'bind' ? statement.value : undefined;
+    const single = value?.kind !== 'pipeline' || value.result !== 'many';
+    if (statement.kind === 'bind' && single) singles.add(statement.slot);
+  }
+  look([plan.statements, plan.output], survey, schema, singles);
+  if (survey.wide || (survey.scans > 0 && survey.hops > 0)) return 'C';
+  return survey.batch || survey.hops > 1 ? 'B' : 'A';
+}
+
+/** Visits every pipeline, wherever it stands. */
+function look(
+  value: unknown,
+  survey: Survey,
+  schema: SchemaIndex,
+  singles: ReadonlySet<number>,
+): void {
+  if (typeof value !== 'object' || value === null) return;
+  const node = value as { kind?: unknown };
+  if (node.kind === 'literal') return;
+  if (node.kind === 'pipeline') surveyPipeline(node as Pipeline, survey, schema, singles);
+  for (const member of Object.values(value)) look(member, survey, schema, singles);
+}
+
+function surveyPipeline(
+  { source, steps }: Pipeline,
+  survey: Survey,
+  schema: SchemaIndex,
+  singles: ReadonlySet<number>,
+): void {
+  let rows = rowsOf(source, schema, singles);
+  if (rows !== 'one') survey.batch = true;
+  if (rows === 'all') survey.scans++;
+  // These have read everything before they yield their first row.
+  if (rows === 'all' && source.kind !== 'scan') survey.wide = true;
+  let hops = 0;
+  for (const step of steps) {
+    switch (step.kind) {
+      case 'neighbours':
+      case 'edges':
+        hops++;
+        if (hops > 1 || rows === 'all') survey.wide = true;
+        break;
+      case 'order':
+      case 'shortestPath':
+      case 'intersect':
+        survey.wide = true;
+        break;
+      case 'range':
+      case 'first':
+        if (rows === 'all') rows = 'some';
+        break;
+      case 'count':
+      case 'end':
+        break;
+      default:
+        if (rows === 'all') survey.wide = true;
+    }
+  }
+  survey.hops += hops;
+}
+
+/** `all`: every element of a type; `some`: a list of no known length. */
+function rowsOf(
+  source: Source,
+  schema: SchemaIndex,
+  singles: ReadonlySet<number>,
+): 'one' | 'some' | 'all' {
+  switch (source.kind) {
+    case 'scan':
+      return 'all';
+    case 'byId':
+      return 'one';
+    case 'lookup': {
+      const property = schema.property(source.type, source.property);
+      return property?.index === 'none' ? 'all' : 'one';
+    }
+    case 'searchVector':
+    case 'searchText': {
+      const k = source.k.kind === 'literal' ? Number(source.k.value) : 0;
+      return k > searchMany ? 'all' : 'some';
+    }
+    case 'value':
+      return source.of.kind === 'slot' && singles.has(source.of.slot) ? 'one' : 'some';
+    default:
+      return 'some';
+  }
+}

@@ -1,0 +1,195 @@
+// One query: header, statements and RETURN (helixql.md 3.2, 3.19) to a plan and what callers may ask of it.
+import type { Limits } from '../base/limits.js';
+import type { Expression } from '../plan/expression.js';
+import type { Output, Plan, Query } from '../plan/plan.js';
+import type { Chain, Expr, Macro, QueryDeclaration } from './ast.js';
+import type { Context } from './context.js';
+import { costOf } from './cost.js';
+import type { Report } from './diagnostic.js';
+import { checkExpression } from './expression.js';
+import { declareParameters } from './parameter-checker.js';
+import type { SchemaIndex } from './schema-index.js';
+import { outermostScope, type Scope } from './scope.js';
+import { printed, projected } from './shape.js';
+import { checkStatements } from './statement-checker.js';
+import type { Term } from './term.js';
+
+/** Plan nodes that one query may be copied into before it is refused. */
+const nodesMax = 1_000_000;
+
+/** Thrown when projections over projections make a query grow beyond `nodesMax`. */
+class QueryTooLarge extends Error {
+  override readonly name = 'QueryTooLarge';
+}
+
+export interface CheckOptions {
+  compat: boolean;
+  limits: Limits;
+}
+
+export function checkQuery(
+  query: QueryDeclaration,
+  schema: SchemaIndex,
+  report: Report,
+  options: CheckOptions,
+): Query | undefined {
+  try {
+    return planQuery(query, schema, report, options);
+  } catch (error) {
+    if (!(error instanceof QueryTooLarge)) throw error;
+    const message = 'The projections of this query multiply beyond all measure.';
+    report('E005', query.name.span, message, 'Bind intermediate results to variables.');
+    return undefined;
+  }
+}
+
+function planQuery(
+  query: QueryDeclaration,
+  schema: SchemaIndex,
+  report: Report,
+  options: CheckOptions,
+): Query {
+  let slotCount = 0;
+  let nodes = 0;
+  const context: Context = {
+    schema,
+    report,
+    ...options,
+    parameters: [],
+    usedParameters: new Set(),
+    embeds: [],
+    loops: [],
+    writes: 0,
+    fresh: () => slotCount++,
+    spend: () => {
+      if (++nodes > nodesMax) throw new QueryTooLarge();
+    },
+    check: (expr, scope) => checkExpression(context, expr, scope),
+  };
+  const scope = outermostScope();
+  const macros = checkMacros(query.macros, report);
+  if (query.name.text === 'mcp') {
+    report('E705', query.name.span, '`mcp` is reserved for sessions.', 'Rename the query.');
+  }
+  declareParameters(context, query.parameters, scope);
+  const statements = checkStatements(context, query.statements, scope);
+  const { output, elements } = checkReturns(context, query, scope);
+  warnUnused(context, query);
+  const { parameters, embeds, writes } = context;
+  const { compat } = options;
+  const { name } = query;
+  const plan: Plan = {
+    name: name.text,
+    parameters,
+    slotCount,
+    statements,
+    output,
+    writes: writes > 0,
+    cost: 'B',
+    embeds,
+    ...(macros.model === undefined ? {} : { model: macros.model }),
+    compat,
+  };
+  plan.cost = costOf(plan, schema);
+  const returns = output.kind === 'object' ? output.members.map((m) => m.key) : bareKeys(output);
+  if (macros.mcp !== undefined && query.returns?.length !== 1 && !query.faulty) {
+    const message = 'A query marked `#[mcp]` returns exactly one value.';
+    report('E401', query.returns?.[0]?.span ?? name.span, message);
+  }
+  return { name: name.text, plan, returns, mcp: macros.mcp !== undefined, elements };
+}
+
+function bareKeys(output: Output): string[] {
+  const { value } = output as { value: Expression };
+  return value.kind === 'record' ? value.members.map((member) => member.name) : [];
+}
+
+function checkMacros(macros: readonly Macro[], report: Report): { mcp?: Macro; model?: string } {
+  const found = new Map<string, Macro>();
+  for (const macro of macros) {
+    const { text, span } = macro.name;
+    const takesArgument = text === 'model';
+    const isKnown = text === 'mcp' || takesArgument;
+    if (!isKnown || found.has(text) || takesArgument !== (macro.argument !== undefined)) {
+      const what = !isKnown ? 'unknown' : found.has(text) ? 'here twice' : 'not written like this';
+      const message = `The macro \`${text}\` is ${what}.`;
+      report('E708', span, message, 'There are `#[mcp]` and `#[model("provider:model")]`.');
+    } else {
+      found.set(text, macro);
+    }
+  }
+  const mcp = found.get('mcp');
+  const model = found.get('model')?.argument;
+  return { ...(mcp && { mcp }), ...(model !== undefined && { model }) };
+}
+
+function warnUnused(context: Context, query: QueryDeclaration): void {
+  if (query.faulty) return;
+  for (const [index, { name }] of context.parameters.entries()) {
+    if (context.usedParameters.has(index)) continue;
+    const field = query.parameters.find((other) => other.name.text === name)!;
+    context.report('W102', field.name.span, `Nothing uses \`${name}\`.`, 'Remove it.');
+  }
+}
+
+const nothing: Expression = { kind: 'literal', value: null };
+
+interface Returned {
+  output: Output;
+  /** Whether the only value is whole elements. */
+  elements: boolean;
+}
+
+function checkReturns(context: Context, query: QueryDeclaration, scope: Scope): Returned {
+  const { returns } = query;
+  const { compat, report } = context;
+  const empty: Output = compat
+    ? { kind: 'bare', value: nothing, data: false }
+    : { kind: 'object', members: [] };
+  if (returns === undefined) {
+    const message = 'This query returns nothing; it answers `{}`.';
+    if (!query.faulty) report('W101', query.name.span, message, 'Add `RETURN`.');
+    return { output: empty, elements: false };
+  }
+  const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
+  if (returns.length === 1 && isNone(returns[0]!)) return { output: empty, elements: false };
+  for (const expr of returns) {
+    if (isNone(expr)) report('E704', expr.span, '`NONE` stands alone.', 'Remove it.');
+  }
+  const terms = returns.map((expr) => context.check(expr, scope));
+  const [only] = terms;
+  if (compat && returns.length === 1 && returns[0]!.kind === 'object') {
+    return { output: { kind: 'bare', value: only!.expression, data: false }, elements: false };
+  }
+  const keys = returnKeys(context, returns);
+  const members = terms.map((term, at) => ({ key: keys[at]!, value: outputOf(context, term) }));
+  const elements = terms.length === 1 && only!.type.kind === 'element' && !only!.shape;
+  return { output: { kind: 'object', members }, elements };
+}
+
+/** [compat] a one-name projection leaves as bare values, else as objects with one member. */
+function outputOf(context: Context, term: Term): Expression {
+  const leave = context.compat ? printed : projected;
+  return leave(context, term).expression;
+}
+
+/** The name that a value begins with, else `data`; each once. */
+function returnKeys(context: Context, returns: readonly Expr[]): string[] {
+  const seen = new Set<string>();
+  let unnamed = 0;
+  return returns.map((expr) => {
+    const isNamed = expr.kind === 'chain' && expr.head.kind === 'path';
+    const key = isNamed
+      ? ((expr as Chain).head as { names: { text: string }[] }).names[0]!.text
+      : 'data';
+    if (!isNamed && ++unnamed > 1) {
+      const message = 'A second value without a name.';
+      context.report('E703', expr.span, message, 'Bind it to a variable.');
+    } else if (seen.has(key)) {
+      const hint = 'Bind one of them to a variable.';
+      context.report('E702', expr.span, `\`${key}\` is returned twice.`, hint);
+    }
+    seen.add(key);
+    return key;
+  });
+}

@@ -1,0 +1,313 @@
+// Prints plans as indented text: statements and RETURN members on lines of their own, each step of a long pipeline
+// on one line. `$n` is a slot, `@name` a parameter.
+import { unreachable } from '../base/assert.js';
+import { printDate } from '../base/date.js';
+import { printType, type TypeRef } from '../base/schema.js';
+import { Instant, Uuid } from '../base/value.js';
+import type { Assignment, Expression, Member, Pipeline } from './expression.js';
+import type { EmbedSite, Output, Parameter, Plan, Statement } from './plan.js';
+import type { Source, Step } from './step.js';
+
+/** One plan: a heading with name, parameters and cost class, then its statements, texts to embed and output. */
+export function printPlan(plan: Plan): string {
+  const printer: Printer = { parameters: plan.parameters };
+  const heading = plan.parameters.map((p) => {
+    return `${p.name}${p.optional ? '?' : ''}: ${printType(p.type)}${p.vector ? ' vector' : ''}`;
+  });
+  const marks = [`cost ${plan.cost}`, ...(plan.writes ? ['writes'] : [])];
+  if (plan.model !== undefined) marks.push(`model ${plan.model}`);
+  return [
+    `${plan.name}(${heading.join(', ')}) ${marks.join(', ')}`,
+    ...plan.embeds.map((site) => `  embed ${embedSite(printer, site)}`),
+    ...plan.statements.flatMap((statement) => printStatement(printer, statement, '  ')),
+    ...printOutput(printer, plan.output),
+  ].join('\n');
+}
+
+interface Printer {
+  parameters: readonly Parameter[];
+}
+
+function embedSite(printer: Printer, { loops, text, type }: EmbedSite): string {
+  const around = loops.map((loop) => ` for ${loopHead(printer, loop)}`);
+  return `${inline(printer, text)}${type === undefined ? '' : ` as V<${type}>`}${around.join('')}`;
+}
+
+function loopHead(printer: Printer, loop: EmbedSite['loops'][number]): string {
+  const names = loop.slots.map((slot, i) => {
+    const member = loop.members?.[i];
+    return member === undefined ? `$${slot}` : `$${slot} = .${member}`;
+  });
+  return `${names.join(', ')} in ${inline(printer, loop.in)}`;
+}
+
+function printStatement(printer: Printer, statement: Statement, indent: string): string[] {
+  switch (statement.kind) {
+    case 'bind':
+      return block(printer, `${indent}$${statement.slot} = `, statement.value, indent);
+    case 'effect':
+      return block(printer, `${indent}do `, statement.value, indent);
+    case 'drop':
+      return block(printer, `${indent}drop `, statement.value, indent);
+    case 'for':
+      return [
+        `${indent}for ${loopHead(printer, statement)}`,
+        ...statement.body.flatMap((inner) => printStatement(printer, inner, `${indent}  `)),
+      ];
+    default:
+      return unreachable(statement);
+  }
+}
+
+function printOutput(printer: Printer, output: Output): string[] {
+  switch (output.kind) {
+    case 'object':
+      if (output.members.length === 0) return ['  return {}'];
+      return output.members.flatMap(({ key, value }) => {
+        return block(printer, `  return ${key}: `, value, '  ');
+      });
+    case 'bare':
+      return block(printer, `  return bare ${output.data ? 'with data ' : ''}`, output.value, '  ');
+    case 'items':
+      return block(printer, `  return ${output.answer} item of `, output.value, '  ');
+    default:
+      return unreachable(output);
+  }
+}
+
+const widthMax = 100;
+
+/** An expression after `head`; a pipeline that does not fit gets a line for each step. */
+function block(printer: Printer, head: string, value: Expression, indent: string): string[] {
+  const line = head + inline(printer, value);
+  if (line.length <= widthMax || value.kind !== 'pipeline') return [line];
+  return [
+    `${head}${printSource(printer, value.source)} -> ${value.result}`,
+    ...value.steps.map((step) => `${indent}    | ${printStep(printer, step)}`),
+  ];
+}
+
+function inline(printer: Printer, value: Expression): string {
+  const of = (inner: Expression) => inline(printer, inner);
+  const list = (items: readonly Expression[]) => items.map(of).join(', ');
+  switch (value.kind) {
+    case 'literal':
+      return printValue(value.value);
+    case 'now':
+      return 'now';
+    case 'parameter':
+      return `@${printer.parameters[value.index]?.name ?? value.index}`;
+    case 'slot':
+      return `$${value.slot}`;
+    case 'property':
+      return `${of(value.of)}.${value.name}`;
+    case 'single':
+      return `single(${of(value.of)}${value.miss === 'none' ? ' or null' : ''})`;
+    case 'compare': {
+      const marks = `${value.any ? ' any' : ''}${value.f32 ? ' f32' : ''}`;
+      return `(${of(value.left)} ${value.operator}${marks} ${of(value.right)})`;
+    }
+    case 'and':
+    case 'or':
+      return `${value.kind}(${list(value.of)})`;
+    case 'not':
+    case 'exists':
+      return `${value.kind}(${of(value.of)})`;
+    case 'math':
+      return `${value.function}(${list(value.of)})${value.integer ? ' integer' : ''}`;
+    case 'aggregate':
+      return `${value.function} of ${of(value.of)}${value.integer ? ' integer' : ''}`;
+    case 'list':
+      return `[${list(value.items)}]`;
+    case 'record':
+      return `{${value.members.map((m) => `${m.name}: ${of(m.value)}`).join(', ')}}`;
+    case 'embed':
+      return `embed(${of(value.text)})`;
+    case 'pipeline':
+      return printPipeline(printer, value);
+    case 'project':
+      return `project ${of(value.of)} as $${value.slot} {${members(printer, value.members)}}`;
+    default:
+      return inlineWrite(printer, value);
+  }
+}
+
+type Write = Extract<
+  Expression,
+  { kind: 'addNode' | 'addVector' | 'addVectors' | 'addEdge' | 'upsertEdge' | 'test' }
+>;
+
+function inlineWrite(printer: Printer, value: Write): string {
+  const of = (inner: Expression) => inline(printer, inner);
+  switch (value.kind) {
+    case 'addNode':
+      return `addNode ${value.type} ${assignments(printer, value.set)}`;
+    case 'addVector':
+      return `addVector ${value.type} ${of(value.vector)} ${assignments(printer, value.set)}`;
+    case 'addVectors':
+      return `addVectors ${value.type} ${of(value.vectors)}`;
+    case 'addEdge': {
+      const [from, to] = [value.from, value.to].map(
+        (end) => `${end.many ? 'each ' : ''}${of(end.value)}`,
+      );
+      return `addEdge ${value.type} ${assignments(printer, value.set)} from ${from} to ${to}`;
+    }
+    case 'upsertEdge': {
+      const set = assignments(printer, value.set);
+      const ends = `from ${of(value.from)} to ${of(value.to)}`;
+      return `upsertEdge ${value.type} as $${value.slot} ${set} ${ends}`;
+    }
+    case 'test':
+      return `($${value.slot}.${value.key} ${value.operator} filter)`;
+    default:
+      return unreachable(value);
+  }
+}
+
+function assignments(printer: Printer, set: readonly Assignment[]): string {
+  const parts = set.map(({ property, value, unset }) => {
+    return `${property}: ${unset ? 'unset' : inline(printer, value)}`;
+  });
+  return `{${parts.join(', ')}}`;
+}
+
+function members(printer: Printer, list: readonly Member[]): string {
+  const parts = list.map((member) => {
+    if (member.kind === 'value') return `${member.name}: ${inline(printer, member.value)}`;
+    return member.except.length === 0 ? '..' : `.. except ${member.except.join(' ')}`;
+  });
+  return parts.join(', ');
+}
+
+function printPipeline(printer: Printer, { source, steps, result }: Pipeline): string {
+  const parts = [printSource(printer, source), ...steps.map((step) => printStep(printer, step))];
+  return `(${parts.join(' | ')} -> ${result})`;
+}
+
+const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
+const printRef = (type: TypeRef) => `${letters[type.kind]}<${type.name}>`;
+
+function printSource(printer: Printer, source: Source): string {
+  const of = (value: Expression) => inline(printer, value);
+  switch (source.kind) {
+    case 'scan':
+      return `scan ${source.types.map(printRef).join(', ')}`;
+    case 'byId':
+      return `byId ${printRef(source.type)} ${of(source.id)}${missing(source.miss)}`;
+    case 'lookup': {
+      const first = source.first ? ' first' : '';
+      const test = `${printRef(source.type)}.${source.property} = ${of(source.value)}`;
+      return `lookup ${test}${first}${missing(source.miss)}`;
+    }
+    case 'searchVector': {
+      const type = `V<${source.type}>`;
+      return `search ${type} near ${of(source.vector)} k ${of(source.k)}${filter(printer, source)}`;
+    }
+    case 'searchText': {
+      const type = printRef(source.type);
+      return `search ${type} text ${of(source.text)} k ${of(source.k)}${filter(printer, source)}`;
+    }
+    case 'searchAnyVector':
+      return `search any vector near ${of(source.vector)} k ${of(source.k)}`;
+    case 'value':
+      return of(source.of);
+    case 'items':
+      return `items ${source.start}..${source.end}`;
+    default:
+      return unreachable(source);
+  }
+}
+
+const missing = (miss: 'error' | 'none') => (miss === 'none' ? ' or nothing' : '');
+
+type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
+
+function filter(printer: Printer, { prefilter }: Search): string {
+  if (prefilter === undefined) return '';
+  return ` prefilter $${prefilter.slot}: ${inline(printer, prefilter.value)}`;
+}
+
+function printStep(printer: Printer, step: Step): string {
+  const of = (value: Expression) => inline(printer, value);
+  const item = ({ slot, value }: { slot: number; value: Expression }) => `$${slot}: ${of(value)}`;
+  switch (step.kind) {
+    case 'neighbours':
+    case 'edges': {
+      const name = `${step.direction}${step.kind === 'edges' ? ' edges' : ''}`;
+      return `${name} ${step.edges.join(', ')}`;
+    }
+    case 'end':
+      return `${step.end} end`;
+    case 'where':
+      return `where ${item(step.condition)}`;
+    case 'intersect':
+      return `intersect ${item(step.of)}`;
+    case 'range':
+      return `range ${of(step.start)} to ${step.end === null ? 'end' : of(step.end)}`;
+    case 'first':
+    case 'count':
+    case 'dedup':
+      return step.kind;
+    case 'map':
+      return `map ${item(step.value)}`;
+    case 'order':
+      return `order ${step.descending ? 'desc' : 'asc'} $${step.slot}: ${step.keys.map(of).join(', ')}`;
+    case 'group': {
+      const keys = step.keys.map((key) => `${key.name}: ${of(key.value)}`).join(', ');
+      const shape = step.shape === undefined ? '' : ` data ${of(step.shape)}`;
+      return `${step.data ? 'aggregate' : 'group'} $${step.slot}: ${keys}${shape}`;
+    }
+    case 'rerankRRF':
+      return `rerank rrf${step.k === null ? '' : ` k ${of(step.k)}`}`;
+    case 'rerankMMR': {
+      const distance = step.distance === null ? '' : ` distance ${of(step.distance)}`;
+      return `rerank mmr lambda ${of(step.lambda)}${distance}`;
+    }
+    case 'searchWithin':
+      return `search within V<${step.type ?? 'any'}> near ${of(step.vector)} k ${of(step.k)}`;
+    default:
+      return printWriteStep(printer, step);
+  }
+}
+
+type WriteStep = Extract<
+  Step,
+  { kind: 'update' | 'upsertNode' | 'upsertVector' | 'addEdge' | 'shortestPath' }
+>;
+
+function printWriteStep(printer: Printer, step: WriteStep): string {
+  const of = (value: Expression) => inline(printer, value);
+  switch (step.kind) {
+    case 'update':
+      return `update $${step.slot}: ${assignments(printer, step.set)}`;
+    case 'upsertNode':
+      return `upsert N<${step.type}> $${step.slot}: ${assignments(printer, step.set)}`;
+    case 'upsertVector': {
+      const set = assignments(printer, step.set);
+      return `upsert V<${step.type}> $${step.slot}: ${of(step.vector)} ${set}`;
+    }
+    case 'addEdge': {
+      const from = step.from === undefined ? 'row' : of(step.from);
+      const to = step.to === undefined ? 'row' : of(step.to);
+      return `addEdge ${step.type} ${assignments(printer, step.set)} from ${from} to ${to}`;
+    }
+    case 'shortestPath': {
+      const weight = step.weight && ` weight $${step.weight.slot}: ${of(step.weight.value)}`;
+      const estimate = step.heuristic === undefined ? '' : ` estimate .${step.heuristic}`;
+      const direction = step.reverse ? 'from' : 'to';
+      const along = `${step.algorithm} ${step.edges.join(', ')} ${direction} ${of(step.target)}`;
+      return `path ${along}${weight ?? ''}${estimate}${step.one ? '' : ' each'}`;
+    }
+    default:
+      return unreachable(step);
+  }
+}
+
+function printValue(value: unknown): string {
+  if (value instanceof Instant) return `date ${printDate(value)}`;
+  if (value instanceof Uuid) return `id ${value.text}`;
+  if (Array.isArray(value) || value instanceof Float64Array) {
+    return `[${Array.from(value, printValue).join(', ')}]`;
+  }
+  return typeof value === 'bigint' ? `${value}` : JSON.stringify(value);
+}

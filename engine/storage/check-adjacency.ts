@@ -1,0 +1,57 @@
+// I4: the adjacency of both directions says what the edges say. Every entry is compared with its edge's record; as lists are
+// ascending, equal totals then prove that no edge is missing. Also the chunk invariants of adjacency.ts.
+import { readAdjacency, readDegree } from './adjacency.js';
+import { type Census, type Report, entriesOf } from './check-report.js';
+import type { Env } from './env.js';
+import { fromOf, labelOf, toOf } from './record.js';
+import type { Direction } from './store.js';
+import { getWord } from './word.js';
+
+const first = { id: 0, label: 0, chunk: 0 };
+const last = { id: 0xffffffff, label: 0xffff, chunk: 0xffffffff };
+
+export function checkAdjacency(env: Env, census: Census, report: Report): void {
+  for (const direction of ['out', 'in'] as const) {
+    let entries = 0;
+    let sealed = 0;
+    for (const { key, value } of entriesOf(env[direction], first, last, report)) {
+      const place = `${direction} ${key.id}/${key.label}`;
+      if (key.chunk === 0) {
+        if (sealed > 0) report.add('I4', `${sealed} chunks are missing before ${place}`);
+        sealed = getWord(value, 0);
+        entries += checkAdjacencyList(env, direction, key, report);
+      } else if (sealed-- <= 0) report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
+    }
+    if (entries !== census.edges) {
+      report.add('I4', `${entries} ${direction} entries for ${census.edges} edges`);
+    }
+  }
+}
+
+function checkAdjacencyList(
+  env: Env,
+  direction: Direction,
+  { id, label }: { id: number; label: number },
+  report: Report,
+): number {
+  const place = `${direction} ${id}/${label}`;
+  let pairs: Uint32Array;
+  try {
+    pairs = readAdjacency(env[direction], id, label);
+  } catch (error) {
+    report.add('I4', `${place} cannot be read: ${String(error)}`);
+    return 0;
+  }
+  if (pairs.length === 0) report.add('I4', `${place} is empty`);
+  if (readDegree(env[direction], id, label) * 2 !== pairs.length) report.add('I4', `${place}: degree`);
+  for (let i = 0; i < pairs.length; i += 2) {
+    const [edge, far] = [pairs[i]!, pairs[i + 1]!];
+    if (i > 0 && pairs[i - 2]! >= edge) report.add('I4', `${place} is not ascending at ${edge}`);
+    const record = env.records.peek(edge);
+    const [near, other] = direction === 'out' ? [fromOf, toOf] : [toOf, fromOf];
+    const isRight =
+      record && labelOf(record) === label && near(record) === id && other(record) === far;
+    if (!isRight) report.add('I4', `${place} lists edge ${edge} to ${far}, which is not so`);
+  }
+  return pairs.length / 2;
+}

@@ -1,0 +1,164 @@
+// Verifies what must always hold of a store at rest (operations.md 7, I3 to I6, I8, I9, I15 to I17) by reading all of it.
+// Used by `trellis verify` and after every crash test. Invariant: changes nothing, and reports every fault it can reach.
+import { printUuid } from '../base/id.js';
+import { checkAdjacency } from './check-adjacency.js';
+import { checkIndexes, checkLists } from './check-list.js';
+import { type Census, type Report, type Violation, entriesOf } from './check-report.js';
+import { type FullCatalog, catalogOf, fingerprint, readCatalog, readFingerprint } from './catalog.js';
+import type { Env } from './env.js';
+import { metaKey, readState, readTotal } from './meta.js';
+import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
+import { readVector } from './vector-record.js';
+import { getWord } from './word.js';
+
+export type { Violation };
+
+const topBytes = new Uint8Array(64).fill(255);
+
+/** All violations found, at most `max` of them. */
+export function check(env: Env, options: { dbUuid?: string; max?: number } = {}): Violation[] {
+  const violations: Violation[] = [];
+  const report: Report = {
+    add(invariant, what) {
+      if (violations.length < (options.max ?? 1000)) violations.push({ invariant, what });
+    },
+  };
+  env.refresh();
+  const catalog = catalogOf(readCatalog(env.meta));
+  checkIdentity(env, options.dbUuid, report);
+  const census = checkRecords(env, catalog, report);
+  checkUuids(env, census, report);
+  checkLists(env, census, report);
+  checkAdjacency(env, census, report);
+  checkIndexes(env, catalog, census, report);
+  checkTotals(env, catalog, census, report);
+  checkVectors(env, census, report);
+  checkLog(env, report);
+  // Bytes of other rooms: only their checksums are known here.
+  for (const _ of entriesOf(env.derived, Uint8Array.of(0), topBytes, report));
+  return violations;
+}
+
+function checkIdentity(env: Env, dbUuid: string | undefined, report: Report): void {
+  const stored = readCatalog(env.meta);
+  if (stored.labels.length > 0 && readFingerprint(env.meta) !== fingerprint(stored)) {
+    report.add('I17', 'the schema fingerprint does not match the catalog');
+  }
+  const uuid = env.meta.get(metaKey.databaseUuid);
+  if (dbUuid !== undefined && Buffer.from(uuid ?? []).toString() !== dbUuid) {
+    report.add('I17', 'the manifest and the data have different database uuids');
+  }
+}
+
+function checkRecords(env: Env, catalog: FullCatalog, report: Report): Census {
+  const census: Census = {
+    labels: new Map(),
+    counts: new Map(),
+    edges: 0,
+    vectors: 0,
+    values: new Map(),
+  };
+  const { nextId } = readState(env.meta);
+  const known = new Set(catalog.allLabels().map(({ id }) => id));
+  for (const { key: id, value } of entriesOf(env.records, 0, 0xffffffff, report)) {
+    if (id >= nextId) report.add('I16', `element ${id} is above the next id ${nextId}`);
+    if (!known.has(labelOf(value))) report.add('I15', `element ${id} has the unknown label ${labelOf(value)}`);
+    else checkRecord(env, catalog, census, id, value, report);
+  }
+  return census;
+}
+
+function checkRecord(
+  env: Env,
+  catalog: FullCatalog,
+  census: Census,
+  id: number,
+  record: Uint8Array,
+  report: Report,
+): void {
+  const label = catalog.label(labelOf(record));
+  census.labels.set(id, label.id);
+  census.counts.set(label.id, (census.counts.get(label.id) ?? 0) + 1);
+  const kind = kindOf(record);
+  if (kind !== label.kind) report.add('I15', `element ${id} is a ${kind}, its label a ${label.kind}`);
+  if (kind === 'edge') census.edges++;
+  if (kind === 'vector') census.vectors++;
+  const mapped = env.uuid.get(record.slice(uuidAt.own, uuidAt.own + 16));
+  if (!mapped || getWord(mapped, 0) !== id) {
+    report.add('I16', `uuid ${printUuid(record, uuidAt.own)} does not lead to element ${id}`);
+  }
+  for (const property of label.properties) {
+    try {
+      if (decodeProperty(record, property) === null || property.indexId === 0) continue;
+      census.values.set(property.indexId, (census.values.get(property.indexId) ?? 0) + 1);
+    } catch (error) {
+      report.add('I15', `${label.name}.${property.name} of element ${id}: ${String(error)}`);
+    }
+  }
+  if (kind !== 'edge') return;
+  checkEnd(env, id, fromOf(record), record.slice(uuidAt.from, uuidAt.from + 16), label.from, report);
+  checkEnd(env, id, toOf(record), record.slice(uuidAt.to, uuidAt.to + 16), label.to, report);
+}
+
+function checkEnd(
+  env: Env,
+  edge: number,
+  end: number,
+  uuid: Uint8Array,
+  label: number | undefined,
+  report: Report,
+): void {
+  const record = env.records.get(end);
+  if (!record) return report.add('I3', `edge ${edge} ends at ${end}, which does not exist`);
+  if (labelOf(record) !== label) {
+    report.add('I3', `edge ${edge} ends at ${end}, whose label ${labelOf(record)} is not ${label}`);
+  }
+  if (Buffer.compare(record.subarray(uuidAt.own, uuidAt.own + 16), uuid) !== 0) {
+    report.add('I3', `edge ${edge} names another uuid than that of ${end}`);
+  }
+}
+
+function checkUuids(env: Env, census: Census, report: Report): void {
+  let count = 0;
+  for (const { value } of entriesOf(env.uuid, Uint8Array.of(0), topBytes, report)) {
+    count++;
+    if (!census.labels.has(getWord(value, 0))) {
+      report.add('I16', `a uuid leads to element ${getWord(value, 0)}, which does not exist`);
+    }
+  }
+  if (count !== census.labels.size) {
+    report.add('I16', `${count} uuids for ${census.labels.size} elements`);
+  }
+}
+
+function checkTotals(env: Env, catalog: FullCatalog, census: Census, report: Report): void {
+  for (const label of catalog.allLabels()) {
+    const [stored, found] = [readTotal(env.meta, label.id).count, census.counts.get(label.id) ?? 0];
+    if (stored !== found) report.add('I6', `${label.name} counts ${stored}, has ${found}`);
+  }
+}
+
+function checkVectors(env: Env, census: Census, report: Report): void {
+  let rows = 0;
+  for (const { key: id } of entriesOf(env.vectors, 0, 0xffffffff, report)) {
+    rows++;
+    const vector = readVector(env.vectors, id);
+    const label = census.labels.get(id);
+    if (label === undefined) report.add('I9', `embedding ${id} has no element`);
+    else if (vector?.length !== readTotal(env.meta, label).dimension) {
+      report.add('I9', `embedding ${id} has ${vector?.length} numbers`);
+    }
+    if (!vector?.every(Number.isFinite)) report.add('I9', `embedding ${id} is not finite`);
+  }
+  if (rows !== census.vectors) report.add('I9', `${rows} embeddings for ${census.vectors} vectors`);
+}
+
+function checkLog(env: Env, report: Report): void {
+  const { nextSeq, trimmedSeq } = readState(env.meta);
+  let expected = trimmedSeq + 1;
+  for (const { key: seq } of entriesOf(env.vlog, 0, Number.MAX_SAFE_INTEGER, report)) {
+    if (seq !== expected) report.add('I8', `log entry ${seq} follows ${expected - 1}`);
+    expected = seq + 1;
+  }
+  if (expected !== nextSeq) report.add('I8', `the log ends before ${expected}, next is ${nextSeq}`);
+}

@@ -1,0 +1,251 @@
+// The running server put together: keys, security, routes, reception, transport, around a database that may still be opening.
+// Owns the phase the server is in; serve.ts moves it from phase to phase.
+import { randomBytes } from 'node:crypto';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { type Database, TrellisError } from '../engine/index.js';
+import { isLoopback, listenAddresses } from './address.js';
+import { adminEndpoints } from './admin-handler.js';
+import type { Config } from './config.js';
+import { type Readiness, type ServerPhase, refusalOf } from './health.js';
+import { Keyring } from './keys.js';
+import type { Log } from './log.js';
+import { type McpHandler, createMcpHandler } from './mcp-handler.js';
+import { Metrics, type Sample } from './metrics.js';
+import { queryEndpoints, toolRoutes } from './query-handler.js';
+import { Reception } from './reception.js';
+import { Routes } from './routes.js';
+import { Security } from './security.js';
+import { SlowLog } from './slow-log.js';
+import { openTransport } from './open-transport.js';
+import { type Transport, machineHasIpv6Loopback } from './transport.js';
+
+const storageReadMaxMs = 100;
+const heartbeatMaxS = 5;
+const housekeepingMs = 1_000;
+
+export interface AppOptions {
+  config: Config;
+  log: Log;
+  version: string;
+  /** `POST /_admin/<name>`. */
+  actions: ReadonlyMap<string, () => unknown>;
+}
+
+export class App {
+  phase: ServerPhase = 'starting';
+  readonly metrics = new Metrics();
+  readonly keys: Keyring;
+  readonly #slowLog = new SlowLog();
+  readonly #loopDelay = monitorEventLoopDelay({ resolution: 20 });
+  #database: Database | undefined;
+  #sessions: McpHandler | undefined;
+  #routes!: Routes;
+  #reception!: Reception;
+  #transport!: Transport;
+  #housekeeping: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: AppOptions) {
+    const { config } = options;
+    this.keys = new Keyring(config.keysFile, config.auth.api_key);
+    this.#routes = this.#makeRoutes();
+  }
+
+  /** Opens the listener; health routes answer from now on. Fails PORT_IN_USE. Gives the port. */
+  async listen(): Promise<number> {
+    const { config, log } = this.options;
+    this.#reception = new Reception({
+      security: this.#makeSecurity(),
+      routes: this.#routes,
+      metrics: this.metrics,
+      slowLog: this.#slowLog,
+      log,
+      slowMs: config.log.slow_ms,
+      accessShare: config.log.access,
+      closedBy: () => this.#refusal(),
+    });
+    this.#transport = await openTransport(
+      config.server.transport,
+      {
+        receiver: this.#reception,
+        limits: config.limits,
+        idleMs: config.server.idle_time,
+        ...(config.tls.cert === '' ? {} : { tls: config.tls }),
+      },
+      log,
+    );
+    this.#loopDelay.enable();
+    this.#housekeeping = setInterval(() => this.#keepHouse(), housekeepingMs);
+    this.#housekeeping.unref();
+    const { host, port } = config.server;
+    return this.#transport.listen(listenAddresses(host, machineHasIpv6Loopback()), port);
+  }
+
+  /** Takes the opened database: queries are served once `phase` is `serving`. */
+  attach(database: Database): void {
+    const { config } = this.options;
+    this.#database = database;
+    this.#sessions = createMcpHandler({
+      database,
+      limits: config.limits,
+      now: () => performance.now(),
+      randomBytes,
+      schemaFormat: config.sessions.schema_format,
+      compat: config.compat === 'helix-2',
+      textEnabled: config.text.enabled,
+      enabled: config.sessions.enabled,
+    });
+    this.adoptProgram();
+  }
+
+  /** Makes the routes follow the database's program. */
+  adoptProgram(): void {
+    const { limits } = this.options.config;
+    this.#routes.replaceQueries(queryEndpoints(this.#opened(), limits, this.metrics));
+  }
+
+  #makeRoutes(): Routes {
+    const { config, version, actions } = this.options;
+    const admin = adminEndpoints({
+      version,
+      compat: config.compat === 'helix-2',
+      explorer: config.server.explorer,
+      metrics: this.metrics,
+      slowLog: this.#slowLog,
+      database: () => this.#opened(),
+      readiness: () => this.readiness(),
+      samples: () => this.#samples(),
+      actions,
+    });
+    const tools = toolRoutes({
+      program: () => this.#database?.program,
+      handler: () => this.#sessions!,
+      limits: config.limits,
+      metrics: this.metrics,
+    });
+    return new Routes(admin.fixed, tools, admin.actions);
+  }
+
+  #makeSecurity(): Security {
+    const { config } = this.options;
+    return new Security({
+      keys: this.keys,
+      host: config.server.host,
+      allowedHosts: config.server.allowed_hosts,
+      corsOrigins: config.cors.origins,
+      insecureNoAuth: config.server.insecure_no_auth,
+      trustProxy: config.server.trust_proxy,
+      secure: config.tls.cert !== '',
+      limits: config.limits,
+      onAuthFailure: (reason) => this.metrics.authFailures.add(reason),
+    });
+  }
+
+  #opened(): Database {
+    if (this.#database === undefined) throw new TrellisError(this.#refusal()!);
+    return this.#database;
+  }
+
+  #refusal() {
+    const { phase } = this;
+    // Asked for every request: nothing is allocated while all is well.
+    const status = this.#database?.status();
+    if (phase === 'serving' && status?.phase !== 'lost') return undefined;
+    return refusalOf({ phase, status, checks: {} });
+  }
+
+  readiness(): Readiness {
+    const database = this.#database;
+    const status = database?.status();
+    const checks: Record<string, boolean> = { replayed: this.phase !== 'starting' };
+    if (database !== undefined && status?.phase === 'serving') {
+      checks.storage_read = readsInTime(database);
+      const heartbeat = database.metrics().find((m) => m.name === 'writer_heartbeat_age_seconds');
+      checks.writer = heartbeat === undefined || heartbeat.value < heartbeatMaxS;
+      checks.data_file = true;
+    }
+    return { phase: this.phase, status, checks };
+  }
+
+  #keepHouse(): void {
+    this.#sessions?.sweep(performance.now());
+    try {
+      if (this.keys.refresh()) this.options.log('info', 'the key file was read again');
+    } catch (error) {
+      this.options.log('error', 'the key file was not read; the old keys stay', { error });
+    }
+  }
+
+  /** SIGHUP: keys and TLS files are read again. */
+  renew(): void {
+    this.#keepHouse();
+    if (this.options.config.tls.cert !== '' && !this.#transport.renewTls()) {
+      this.options.log('warn', 'new TLS files take effect after a restart');
+    }
+  }
+
+  #samples(): Sample[] {
+    const { counts } = this.#transport;
+    const memory = process.memoryUsage();
+    const own: Record<string, number> = {
+      in_flight: this.#reception.inFlight,
+      connections: counts.connections,
+      aborted_total: counts.aborted,
+      buffered_body_bytes: counts.bufferedBodyBytes,
+      buffered_response_bytes: counts.bufferedResponseBytes,
+      event_loop_utilization: performance.eventLoopUtilization().utilization,
+      rss_bytes: memory.rss,
+      external_bytes: memory.external,
+      workers: this.options.config.server.workers,
+    };
+    const samples = Object.entries(own).map(([name, value]): Sample => ({ name, value }));
+    const main = { thread: 'main' };
+    samples.push(
+      { name: 'heap_used_bytes', labels: main, value: memory.heapUsed },
+      { name: 'event_loop_lag_seconds', labels: main, value: this.#loopDelay.mean / 1e9 || 0 },
+      limitHit('connections', counts.connectionsRefused),
+      limitHit('receive_time', counts.receiveTimeouts),
+      limitHit('buffered_response_bytes', counts.nonReadersClosed),
+    );
+    return [...samples, ...(this.#sessions?.metrics() ?? []), ...(this.#database?.metrics() ?? [])];
+  }
+
+  /** No new connections; calls in flight get `ms` to end. */
+  async drain(ms: number): Promise<void> {
+    this.phase = 'stopping';
+    this.#transport.stopListening();
+    await this.#reception.drain(ms);
+  }
+
+  close(): void {
+    clearInterval(this.#housekeeping);
+    this.#loopDelay.disable();
+    this.#transport?.close();
+  }
+
+  /** What deserves a warning at start (http.md 8). */
+  warnings(): string[] {
+    const { config } = this.options;
+    if (isLoopback(config.server.host)) return [];
+    if (!this.keys.active) {
+      if (config.server.insecure_no_auth) return ['everyone may do everything: there are no keys'];
+      return ['protected mode: there are no API keys, so only this machine is answered'];
+    }
+    return config.tls.cert === '' ? ['API keys travel in clear text: TLS is off'] : [];
+  }
+}
+
+function limitHit(limit: string, value: number): Sample {
+  return { name: 'limit_hits_total', labels: { limit }, value };
+}
+
+const nobody = new Uint8Array(16);
+
+function readsInTime(database: Database): boolean {
+  const before = performance.now();
+  try {
+    database.view((view) => view.idOf(nobody));
+  } catch {
+    return false;
+  }
+  return performance.now() - before < storageReadMaxMs;
+}

@@ -1,0 +1,135 @@
+// The commands of `trellis` (operations.md 1): what each takes, what it does, and with which code it ends.
+import { resolve } from 'node:path';
+import { fail, nearestName, openDatabase } from '../engine/index.js';
+import { type CommandLine, type FlagTable, parseArguments } from './arguments.js';
+import { checkCommand } from './check-command.js';
+import { type Config, loadConfig, printConfig, processEnvironment } from './config.js';
+import { exitCodes, reportFailure } from './exit-code.js';
+import { keysCommand } from './keys-command.js';
+import { printLine } from './log.js';
+import { packageVersion, serve } from './serve.js';
+
+interface Command {
+  flags: FlagTable;
+  usage: string;
+  run: (line: CommandLine) => number | Promise<number>;
+}
+
+const noFlags: FlagTable = { values: [], switches: [] };
+
+const commands = new Map<string, Command>([
+  [
+    'serve',
+    {
+      flags: {
+        values: ['data', 'host', 'port', 'workers', 'instance'],
+        switches: ['insecure-no-auth', 'allow-preload'],
+      },
+      usage:
+        'serve [PROJECT_DIR] [--data DIR] [--host H] [--port N] [--workers N] [--instance NAME] ' +
+        '[--insecure-no-auth]',
+      run: (line) =>
+        serve({
+          config: configOf(line, line.words[0]),
+          environment: processEnvironment,
+          allowPreload: line.switches.has('allow-preload'),
+          openDatabase,
+        }),
+    },
+  ],
+  [
+    'check',
+    {
+      flags: { values: ['instance'], switches: ['json'] },
+      usage: 'check [PROJECT_DIR] [--json]',
+      run: (line) =>
+        checkCommand(() => configOf(line, line.words[0]), line.switches.has('json')),
+    },
+  ],
+  [
+    'config',
+    {
+      flags: { values: ['data', 'host', 'port', 'workers', 'instance'], switches: [] },
+      usage: 'config print [PROJECT_DIR]',
+      run: (line) => {
+        if (line.words[0] !== 'print') failUsage('config');
+        printLine(printConfig(configOf(line, line.words[1])));
+        return exitCodes.ok;
+      },
+    },
+  ],
+  [
+    'keys',
+    {
+      flags: { values: ['data', 'instance', 'role', 'queries', 'expires'], switches: [] },
+      usage:
+        'keys add NAME --role read|write|admin|metrics [--queries a,b*] [--expires DATE] ' +
+        '| list | revoke ID  [PROJECT_DIR] [--data DIR]',
+      run: (line) => keysCommand(line, (project) => configOf(line, project)),
+    },
+  ],
+  ['help', { flags: noFlags, usage: 'help', run: () => printUsage() }],
+  [
+    'version',
+    {
+      flags: noFlags,
+      usage: 'version',
+      run: () => {
+        printLine(packageVersion());
+        return exitCodes.ok;
+      },
+    },
+  ],
+]);
+
+const flagKeys: Record<string, string> = {
+  host: 'server.host',
+  port: 'server.port',
+  workers: 'server.workers',
+};
+
+function configOf(line: CommandLine, projectDir = '.'): Config {
+  const flags = new Map<string, string>();
+  for (const [name, value] of line.flags) {
+    if (Object.hasOwn(flagKeys, name)) flags.set(flagKeys[name]!, value);
+    else if (name === 'data') flags.set('storage.data_dir', resolve(value));
+  }
+  if (line.switches.has('insecure-no-auth')) flags.set('server.insecure_no_auth', 'true');
+  const instance = line.flags.get('instance');
+  return loadConfig({
+    projectDir,
+    flags,
+    environment: processEnvironment,
+    ...(instance === undefined ? {} : { instance }),
+  });
+}
+
+function printUsage(): number {
+  const lines = [...commands.values()].map(({ usage }) => `  trellis ${usage}`);
+  printLine(`TrellisDB ${packageVersion()}: a graph and vector database server\n\n${lines.join('\n')}`);
+  return exitCodes.ok;
+}
+
+function failUsage(name: string): never {
+  const what = `trellis ${name}: the arguments are not understood.`;
+  return fail('CONFIG_INVALID', { what }, { hint: `Usage: trellis ${commands.get(name)!.usage}` });
+}
+
+const aliases: Record<string, string> = { '--help': 'help', '-h': 'help', '--version': 'version' };
+
+/** Runs a command line without the program's name; gives the exit code. */
+export async function runCommand(argv: readonly string[]): Promise<number> {
+  try {
+    const given = argv[0] ?? 'help';
+    const name = Object.hasOwn(aliases, given) ? aliases[given]! : given;
+    const command = commands.get(name);
+    if (command === undefined) {
+      const near = nearestName(name, commands.keys());
+      const hint = near === undefined ? 'Run `trellis help`.' : `Did you mean \`trellis ${near}\`?`;
+      return fail('CONFIG_INVALID', { what: `There is no command ${name}.` }, { hint });
+    }
+    return await command.run(parseArguments(argv.slice(1), command.flags));
+  } catch (error) {
+    return reportFailure(error);
+  }
+}

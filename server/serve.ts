@@ -1,0 +1,213 @@
+// `trellis serve`: the order of start and stop (operations.md 4), signals, reload. Owns the process while it serves.
+// Invariant: the ready line is printed once, after /readyz would answer 200.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, type OpenDatabase, armFailpoint, fail } from '../engine/index.js';
+import { App } from './app.js';
+import type { Config, Environment } from './config.js';
+import { databaseOptions } from './database-options.js';
+import { exitCodes, reportFailure } from './exit-code.js';
+import { type Log, createLog, printErrorLine, printLine } from './log.js';
+import { countErrors, loadProgram, pictureOf, programOptions } from './program.js';
+import { createReloader, type ReloadResult } from './reload.js';
+import { playSeed } from './seed.js';
+import { type ProjectWatch, watchSources } from './watch.js';
+
+export interface ServeOptions {
+  config: Config;
+  environment: Environment;
+  allowPreload: boolean;
+  openDatabase: OpenDatabase;
+}
+
+/** Settings of the process that make storage unsafe are refused before anything is opened. */
+function checkEnvironment({ environment, allowPreload }: ServeOptions): void {
+  if (environment.LMDB_RESTORE) {
+    const what = 'LMDB_RESTORE is set: it makes storage open older data.';
+    fail('CONFIG_INVALID', { what }, { hint: 'Unset it.' });
+  }
+  if (environment.LD_PRELOAD && !allowPreload) {
+    const what = 'LD_PRELOAD is set: foreign code would run inside the server.';
+    fail('CONFIG_INVALID', { what }, { hint: 'Unset it, or start with --allow-preload.' });
+  }
+}
+
+function compileSources(config: Config, log: Log) {
+  const { program, diagnostics, sources } = loadProgram(programOptions(config));
+  for (const diagnostic of diagnostics) printErrorLine(pictureOf(diagnostic, sources));
+  if (program === undefined) {
+    const count = countErrors(diagnostics);
+    const noun = count === 1 ? 'error' : 'errors';
+    return fail('SOURCE_INVALID', { what: `The sources have ${count} ${noun}.` });
+  }
+  if (program.queries.length === 0) log('warn', 'the project has no queries');
+  return program;
+}
+
+function makeLog(config: Config): Log {
+  const { level, format } = config.log;
+  const chosen = format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format;
+  return createLog({ level, format: chosen });
+}
+
+/** Runs a server until it is told to stop; gives the exit code. */
+export async function serve(options: ServeOptions): Promise<number> {
+  const { config } = options;
+  checkEnvironment(options);
+  const log = makeLog(config);
+  for (const note of config.notes) log('info', note);
+  armFailpoint(config.failpoint);
+  const program = compileSources(config, log);
+  const opening = options.openDatabase(databaseOptions(config, program, log));
+  // What is refused at once (a bad or locked directory) is said before a port is taken.
+  await Promise.race([opening, new Promise((resolve) => setImmediate(resolve))]);
+  const server = new Server(config, log);
+  try {
+    const port = await server.listen();
+    const database = await opening;
+    await server.begin(database, port);
+  } catch (error) {
+    server.close();
+    const database = await opening.catch(() => undefined);
+    await database?.close({ snapshot: false });
+    throw error;
+  }
+  return server.ended;
+}
+
+/** One running server and the process around it. */
+class Server {
+  readonly #app: App;
+  #database: Database | undefined;
+  #watch: ProjectWatch | undefined;
+  #reload: (() => Promise<ReloadResult>) | undefined;
+  #stopping = false;
+  #snapshot = true;
+  #end!: (code: number) => void;
+  readonly ended = new Promise<number>((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {
+    const actions = new Map<string, () => unknown>([
+      ['reload', () => this.#reload?.()],
+      ['snapshot', () => this.#database?.snapshot()],
+    ]);
+    this.#app = new App({ config, log, version: packageVersion(), actions });
+    this.#installHandlers();
+  }
+
+  listen(): Promise<number> {
+    return this.#app.listen();
+  }
+
+  /** From an open database to the ready line. */
+  async begin(database: Database, port: number): Promise<void> {
+    const { config, log } = this;
+    this.#database = database;
+    this.#app.attach(database);
+    const calls = await playSeed(config.projectDir, database);
+    if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
+    this.#prepareReload(database);
+    for (const warning of this.#app.warnings()) log('warn', warning);
+    if (this.#stopping) return;
+    this.#app.phase = 'serving';
+    const { host } = config.server;
+    const scheme = config.tls.cert === '' ? 'http' : 'https';
+    const name = host.includes(':') ? `[${host}]` : host;
+    printLine(`trellis ready ${scheme}://${name}:${port}`);
+    log('info', 'serving', { port, queries: database.program.queries.length });
+  }
+
+  #prepareReload(database: Database): void {
+    const { config, log } = this;
+    const { projectDir, queriesDir } = config;
+    const reload = createReloader({
+      ...programOptions(config),
+      database,
+      log,
+      onSwap: () => this.#app.adoptProgram(),
+      onResult: (result) => this.#app.metrics.reloads.add(result),
+    });
+    this.#reload = reload;
+    if (!config.server.watch) return;
+    const folders = [projectDir, join(projectDir, queriesDir)];
+    this.#watch = watchSources(folders, () => void reload());
+  }
+
+  #installHandlers(): void {
+    const { log } = this;
+    process.on('SIGTERM', () => this.#onStopSignal());
+    process.on('SIGINT', () => this.#onStopSignal());
+    process.on('SIGHUP', () => {
+      this.#app.renew();
+      void this.#reload?.();
+    });
+    process.on('SIGUSR2', () => {
+      log('info', 'state', { ...this.#app.readiness() });
+    });
+    process.on('unhandledRejection', (error) => {
+      // Storage raises such beside errors it has already reported (operations.md L13).
+      this.#app.metrics.unhandledRejections++;
+      log('error', 'unhandled rejection', { error });
+    });
+    process.on('uncaughtException', (error) => {
+      log('error', 'uncaught exception: the server ends', { error });
+      void this.#endFatally();
+    });
+  }
+
+  #onStopSignal(): void {
+    if (this.#stopping) {
+      this.#snapshot = false;
+      return;
+    }
+    this.#stopping = true;
+    void this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    const { log, config } = this;
+    log('info', 'stopping');
+    try {
+      this.#watch?.close();
+      await this.#app.drain(config.server.drain_time);
+      await this.#database?.close({ snapshot: this.#snapshot });
+      this.close();
+      this.#end(exitCodes.ok);
+    } catch (error) {
+      this.#end(reportFailure(error));
+    }
+  }
+
+  /** The writer gets a moment to end its transaction; then the process dies in a way that cannot harm storage (L09). */
+  async #endFatally(): Promise<void> {
+    const timer = setTimeout(() => process.kill(process.pid, 'SIGKILL'), fatalMs);
+    await this.#database?.close({ snapshot: false }).catch(() => undefined);
+    clearTimeout(timer);
+    printErrorLine('INTERNAL: a defect ended the server. Report it with the lines above.');
+    this.#end(exitCodes.internal);
+  }
+
+  close(): void {
+    this.#app.close();
+  }
+}
+
+const fatalMs = 2_000;
+
+/** Of the package this file belongs to, compiled or not. */
+export function packageVersion(): string {
+  for (const up of ['../package.json', '../../package.json']) {
+    try {
+      const text = readFileSync(new URL(up, import.meta.url), 'utf8');
+      return (JSON.parse(text) as { version: string }).version;
+    } catch {
+      // One level further up.
+    }
+  }
+  return '0.0.0';
+}

@@ -1,0 +1,75 @@
+// An App over the fake database inside the test's own process, on a free port of a chosen transport.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App } from '../../server/app.js';
+import { loadConfig } from '../../server/config.js';
+import { createLog } from '../../server/log.js';
+import { FakeDatabase } from '../support/fake-database.js';
+import { type Connection, Connection as Socket, type Reply, type Request } from '../support/http.js';
+
+export const transports = ['uws', 'node'] as const;
+export type TransportName = (typeof transports)[number];
+
+export interface RunningApp {
+  app: App;
+  port: number;
+  database: FakeDatabase;
+  folder: string;
+  log: string[];
+  connect(host?: string): Promise<Connection>;
+  /** One request on a connection of its own. */
+  request(request: Request): Promise<Reply>;
+  /** Sends bytes, gives everything that comes back until the peer closes or `ms` pass in silence. */
+  raw(bytes: Buffer | string, ms?: number): Promise<{ text: string; closed: boolean }>;
+  close(): void;
+}
+
+/** `settings`: configuration keys with their texts. */
+export async function startApp(
+  transport: TransportName,
+  settings: Record<string, string> = {},
+): Promise<RunningApp> {
+  const folder = mkdtempSync(join(tmpdir(), 'trellis-app-'));
+  const flags = new Map(
+    Object.entries({ 'server.port': '0', 'server.transport': transport, ...settings }),
+  );
+  const config = loadConfig({ projectDir: folder, flags, environment: {} });
+  const lines: string[] = [];
+  const log = createLog({ level: 'debug', format: 'json', write: (line) => lines.push(line) });
+  const database = new FakeDatabase();
+  const app = new App({ config, log, version: '1.0.0', actions: new Map([['nothing', () => ({})]]) });
+  const port = await app.listen();
+  app.attach(database);
+  app.phase = 'serving';
+  const connect = (host?: string) => Socket.open(port, host);
+  return {
+    app,
+    port,
+    database,
+    folder,
+    log: lines,
+    connect,
+    request: async (request) => {
+      const connection = await connect();
+      try {
+        return await connection.request(request, 5_000);
+      } finally {
+        connection.close();
+      }
+    },
+    raw: async (bytes, ms = 250) => {
+      const connection = await connect();
+      let text = '';
+      connection.socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+      connection.send(bytes);
+      const closed = await connection.closed(ms);
+      connection.close();
+      return { text, closed };
+    },
+    close: () => {
+      app.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,175 @@
+// The data directory: its lock, its manifest, and damage that is found before LMDB maps the file.
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { check } from '../../engine/storage/check.js';
+import { checkDataFile } from '../../engine/storage/data-file.js';
+import { openDataDirectory } from '../../engine/storage/manifest.js';
+import { compileStorage } from './compiled.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+
+const withCode = (code: string) => expect.objectContaining({ code });
+const dataFile = (path: string) => join(path, 'graph', 'data.mdb');
+
+/** A closed directory with some data. */
+function filled(): string {
+  const path = freshFolder();
+  const directory = openDataDirectory(path);
+  const storage = openGarden(join(path, 'graph'));
+  const plant = labelNamed(storage, 'Plant');
+  write(storage, (view) => {
+    for (let i = 0; i < 2000; i++) view.createNode(plant, values({ species: `s${i}` }));
+  });
+  storage.close();
+  directory.close({ clean: true });
+  return path;
+}
+
+/** Overwrites bytes of a file. */
+function damage(path: string, offset: number, bytes: Uint8Array): void {
+  const file = openSync(path, 'r+');
+  writeSync(file, bytes, 0, bytes.length, offset);
+  closeSync(file);
+}
+
+describe('a data directory', () => {
+  it('is made once, remembers who it is, and how it was left', () => {
+    const path = join(freshFolder(), 'deep', 'data');
+    const first = openDataDirectory(path);
+    expect(first.wasClean).toBe(true);
+    first.setPort(6969);
+    expect(JSON.parse(readFileSync(join(path, 'LOCK'), 'utf8'))).toMatchObject({ pid: process.pid, port: 6969 });
+    first.close({ clean: false });
+    const second = openDataDirectory(path);
+    expect([second.dbUuid, second.restoreEpoch, second.wasClean]).toEqual([first.dbUuid, first.restoreEpoch, false]);
+    const storage = openGarden(join(path, 'graph'));
+    expect(check(storage.env, { dbUuid: second.dbUuid })).toEqual([]);
+    expect(check(storage.env, { dbUuid: 'another' })).toMatchObject([{ invariant: 'I17' }]);
+    storage.close();
+    second.close({ clean: true });
+    const third = openDataDirectory(path);
+    expect(third.wasClean).toBe(true);
+    third.close({ clean: true });
+    expect(statSync(dataFile(path)).mode & 0o777).toBe(0o600);
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+  });
+
+  it('starts again when the first start was cut short before the data existed', () => {
+    const path = freshFolder();
+    const { db_uuid, ...rest } = { db_uuid: '', ...JSON.parse(readFileSync(join(filled(), 'MANIFEST.json'), 'utf8')) };
+    expect(rest.lmdb).toMatchObject({ page_size: 4096 });
+    const compiled = compileStorage();
+    const script = `
+      import { openDataDirectory } from '${compiled}/storage/manifest.js';
+      import fs from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      const mkdir = fs.mkdirSync;
+      fs.mkdirSync = (path, options) => { if (path.endsWith('graph')) process.kill(process.pid, 'SIGKILL'); return mkdir(path, options); };
+      syncBuiltinESMExports();
+      openDataDirectory('${path}');`;
+    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script]).signal).toBe('SIGKILL');
+    expect(JSON.parse(readFileSync(join(path, 'MANIFEST.json'), 'utf8')).lmdb).toBeNull();
+    openDataDirectory(path).close({ clean: true });
+    expect(() => checkDataFile(dataFile(path))).not.toThrow();
+  });
+
+  it.each([
+    ['data without a manifest', 'DATA_DIR_BAD', (path: string) => rmSync(join(path, 'MANIFEST.json'))],
+    ['a damaged manifest', 'DATA_DIR_BAD', (path: string) => damage(join(path, 'MANIFEST.json'), 30, Buffer.from('!'))],
+    ['an unfinished restore', 'DATA_DIR_BAD', (path: string) => writeFileSync(join(path, 'RESTORING'), '')],
+    ['a newer format', 'FORMAT_TOO_NEW', (path: string) => {
+      const file = join(path, 'MANIFEST.json');
+      writeFileSync(file, readFileSync(file, 'utf8').replace('"major": 1', '"major": 2'));
+    }],
+    ['no data file', 'DATA_CORRUPT', (path: string) => rmSync(dataFile(path))],
+    ['an empty data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 0)],
+    ['a one-byte data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 1)],
+    ['a cut data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 20_000)],
+    ['text for data', 'DATA_CORRUPT', (path: string) => writeFileSync(dataFile(path), 'hello '.repeat(5000))],
+    ['a zeroed header', 'DATA_CORRUPT', (path: string) => damage(dataFile(path), 0, new Uint8Array(4096))],
+    ['another page size', 'DATA_CORRUPT', (path: string) => damage(dataFile(path), 49, Uint8Array.of(0x40))],
+  ])('is refused with %s', (_, code, spoil) => {
+    const path = filled();
+    spoil(path);
+    expect(() => openDataDirectory(path)).toThrowError(withCode(code));
+    // The refusal gave the lock back.
+    expect(() => openDataDirectory(path)).toThrowError(withCode(code));
+  });
+
+  it('is refused when it is a file, or cannot be made', () => {
+    const path = join(freshFolder(), 'file');
+    writeFileSync(path, '');
+    expect(() => openDataDirectory(path)).toThrowError(withCode('DATA_DIR_BAD'));
+    expect(() => openDataDirectory(join(path, 'below'))).toThrowError(withCode('DATA_DIR_BAD'));
+  });
+
+  it('opens with a newer minor format', () => {
+    const path = filled();
+    mkdirSync(join(path, 'vec'));
+    openDataDirectory(path).close({ clean: true });
+  });
+});
+
+describe('the lock', () => {
+  it('keeps a second opener out, in this process and in others, and is free after kill -9', async () => {
+    const path = freshFolder();
+    const compiled = compileStorage();
+    const child = spawn(process.execPath, [
+      '--input-type=module',
+      '-e',
+      `import { openDataDirectory } from '${compiled}/storage/manifest.js';
+       openDataDirectory('${path}'); console.log('held'); setInterval(() => {}, 1000);`,
+    ]);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    expect(() => openDataDirectory(path)).toThrowError(
+      expect.objectContaining({ code: 'DATA_LOCKED', message: expect.stringContaining(`process ${child.pid}`) }),
+    );
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await gone;
+    const directory = openDataDirectory(path);
+    expect(() => openDataDirectory(path)).toThrowError(withCode('DATA_LOCKED'));
+    directory.close({ clean: true });
+    openDataDirectory(path).close({ clean: true });
+  });
+
+  it('trusts the LOCK file where the kernel does not know the owner', () => {
+    const path = freshFolder();
+    openDataDirectory(path).close({ clean: true });
+    const parent = process.ppid;
+    const stat = readFileSync(`/proc/${parent}/stat`, 'latin1');
+    const start = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    const owned = (owner: object) => writeFileSync(join(path, 'LOCK'), JSON.stringify(owner));
+    owned({ pid: parent, start, boot });
+    expect(() => openDataDirectory(path)).toThrowError(withCode('DATA_LOCKED'));
+    for (const stale of [{ pid: parent, start: '1', boot }, { pid: parent, start, boot: 'earlier' }, {}]) {
+      owned(stale);
+      openDataDirectory(path).close({ clean: true });
+    }
+  });
+});
+
+describe('damage inside values', () => {
+  it('is found by its checksum when the value is read, and by check', () => {
+    const path = filled();
+    const bytes = readFileSync(dataFile(path));
+    const at = bytes.lastIndexOf('"s1234"');
+    damage(dataFile(path), at + 3, Buffer.from('9'));
+    const storage = openGarden(join(path, 'graph'));
+    const view = storage.reader();
+    const ids = [...view.scan(labelNamed(storage, 'Plant').id)].flatMap((batch) => [...batch]);
+    const faults = ids.filter((id) => {
+      try {
+        return view.record(id) === undefined;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'DATA_CORRUPT' });
+        return true;
+      }
+    });
+    expect(faults.length).toBe(1);
+    expect(check(storage.env).map(({ invariant }) => invariant)).toContain('I15');
+    storage.close();
+  });
+});

@@ -1,0 +1,185 @@
+// Adjacency chunks, label lists and index lists against plain arrays, with and without undo.
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { appendEdge, readAdjacency, readDegree, removeEdge, writeAdjacency } from '../../engine/storage/adjacency.js';
+import { ChangeLog } from '../../engine/storage/change-log.js';
+import { openEnv } from '../../engine/storage/env.js';
+import { addToList, removeFromList, scanList } from '../../engine/storage/label-list.js';
+import { addEntry, idsUnder, idsWithin, isTaken, prefixOf, removeEntry } from '../../engine/storage/property-index.js';
+import type { StoredProperty } from '../../engine/storage/store.js';
+import { freshFolder, typeNamed } from './garden.js';
+
+const env = openEnv(freshFolder());
+afterAll(() => env.close());
+
+const log = new ChangeLog({ txn_writes: 1e9, txn_bytes: 1e12 });
+const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 2000 : 40;
+
+/** Runs inside a transaction that is given up at the end: no run sees another. */
+function attempt(work: () => void): void {
+  env.transact(() => {
+    log.begin();
+    work();
+    return false;
+  });
+}
+
+const flat = (batches: Iterable<Uint32Array>): number[] => [...batches].flatMap((ids) => [...ids]);
+
+describe('adjacency', () => {
+  const list = { id: 5, label: 3 };
+  const read = () => [...readAdjacency(env.out, 5, 3)];
+  const append = (edge: number) => appendEdge(log, env.out, list, edge, edge * 2);
+  const pairsOf = (edges: number[]) => edges.flatMap((edge) => [edge, edge * 2]);
+
+  it('equals an array under appends and removals', () => {
+    // Steps add many or remove from anywhere, so that lists cross several chunk borders both ways.
+    const step = fc.oneof(
+      fc.record({ add: fc.integer({ min: 1, max: 150 }) }),
+      fc.record({ cut: fc.integer({ min: 1, max: 120 }), at: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        attempt(() => {
+          let edges: number[] = [];
+          let next = 1;
+          for (const step of steps) {
+            if ('add' in step) for (let i = 0; i < step.add; i++) edges.push(next++);
+            if ('add' in step) for (const edge of edges.slice(-step.add)) append(edge);
+            else {
+              const from = Math.floor(step.at * Math.max(0, edges.length - step.cut));
+              for (const edge of edges.slice(from, from + step.cut)) removeEdge(log, env.out, list, edge);
+              edges = [...edges.slice(0, from), ...edges.slice(from + step.cut)];
+            }
+            expect(read()).toEqual(pairsOf(edges));
+            expect(readDegree(env.out, 5, 3)).toBe(edges.length);
+          }
+          log.undo();
+          expect(read()).toEqual([]);
+          expect(env.out.keys({ start: { id: 0, label: 0, chunk: 0 }, end: { id: 9, label: 0, chunk: 0 } })).toEqual([]);
+        });
+      }),
+      { numRuns },
+    );
+  });
+
+  it('leaves no chunk behind when the last edge goes', () => {
+    attempt(() => {
+      for (let edge = 1; edge <= 700; edge++) append(edge);
+      for (let edge = 700; edge >= 1; edge--) removeEdge(log, env.out, list, edge);
+      expect(env.out.keys({ start: { id: 5, label: 3, chunk: 0 }, end: { id: 6, label: 0, chunk: 0 } })).toEqual([]);
+    });
+  });
+
+  it('can be replaced as a whole', () => {
+    attempt(() => {
+      for (const count of [0, 1, 128, 129, 300, 5]) {
+        const edges = Array.from({ length: count }, (_, i) => i + 1);
+        writeAdjacency(log, env.out, list, Uint32Array.from(pairsOf(edges)));
+        append(1000);
+        expect(read()).toEqual(pairsOf([...edges, 1000]));
+      }
+    });
+  });
+
+  it('refuses to remove what it does not hold', () => {
+    attempt(() => {
+      append(1);
+      append(3);
+      expect(() => removeEdge(log, env.out, list, 2)).toThrow('an edge is in the adjacency');
+    });
+  });
+});
+
+describe('label lists', () => {
+  it('equal a sorted set', () => {
+    const id = fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 0xfffffffe }));
+    fc.assert(
+      fc.property(fc.uniqueArray(id, { maxLength: 80 }), fc.func(fc.boolean()), (ids, goes) => {
+        attempt(() => {
+          for (const id of ids) addToList(log, env.labels, 2, id);
+          addToList(log, env.labels, 1, 77);
+          addToList(log, env.labels, 3, 78);
+          const gone = ids.filter((id) => goes(id));
+          for (const id of gone) removeFromList(log, env.labels, 2, id);
+          const left = ids.filter((id) => !gone.includes(id)).sort((a, b) => a - b);
+          expect(flat(scanList(env.labels, 2))).toEqual(left);
+          log.undo();
+          expect(flat(scanList(env.labels, 2))).toEqual([]);
+        });
+      }),
+      { numRuns },
+    );
+  });
+
+  it('hands out dense lists in large batches and may be changed meanwhile', () => {
+    attempt(() => {
+      for (let id = 1; id <= 60_000; id += 1) if (id % 3 !== 0) addToList(log, env.labels, 2, id);
+      let count = 0;
+      let batches = 0;
+      for (const ids of scanList(env.labels, 2)) {
+        count += ids.length;
+        batches++;
+        removeFromList(log, env.labels, 2, ids[0]!);
+      }
+      expect(count).toBe(40_000);
+      expect(batches).toBeLessThan(41);
+    });
+  });
+});
+
+describe('property indexes', () => {
+  const property = (name: string): StoredProperty => ({
+    name: 'p',
+    type: typeNamed(name),
+    index: 'index',
+    slot: 0,
+    indexId: 9,
+  });
+  const u8 = property('U8');
+
+  it('equal a sorted array of (value, id)', () => {
+    const entry = fc.record({ value: fc.integer({ min: 0, max: 3 }), id: fc.integer({ min: 1, max: 400 }) });
+    const entries = fc.uniqueArray(entry, { maxLength: 600, minLength: 100, selector: ({ value, id }) => `${value}/${id}` });
+    fc.assert(
+      fc.property(entries, fc.func(fc.boolean()), (all, goes) => {
+        attempt(() => {
+          for (const { value, id } of all) addEntry(log, env.index, prefixOf(u8, value), id);
+          const gone = all.filter((entry) => goes(entry));
+          for (const { value, id } of gone) removeEntry(log, env.index, prefixOf(u8, value), id);
+          const left = all.filter((entry) => !gone.includes(entry));
+          left.sort((a, b) => a.value - b.value || a.id - b.id);
+          for (let value = 0; value < 4; value++) {
+            const ids = left.filter((entry) => entry.value === value).map(({ id }) => id);
+            expect([...idsUnder(env.index, prefixOf(u8, value))]).toEqual(ids);
+            expect(isTaken(env.index, prefixOf(u8, value))).toBe(ids.length > 0);
+          }
+          const low = { value: 1, inclusive: false };
+          const high = { value: 3, inclusive: true };
+          const ids = (kept: (value: number) => boolean) =>
+            left.filter(({ value }) => kept(value)).map(({ id }) => id);
+          expect(flat(idsWithin(env.index, u8, {}))).toEqual(ids(() => true));
+          expect(flat(idsWithin(env.index, u8, { low }))).toEqual(ids((v) => v > 1));
+          expect(flat(idsWithin(env.index, u8, { high }))).toEqual(ids((v) => v <= 3));
+          expect(flat(idsWithin(env.index, u8, { low, high: { ...high, inclusive: false } }))).toEqual(ids((v) => v === 2));
+          log.undo();
+          expect(flat(idsWithin(env.index, u8, {}))).toEqual([]);
+        });
+      }),
+      { numRuns },
+    );
+  });
+
+  it('takes bounds longer than any key', () => {
+    attempt(() => {
+      const text = property('String');
+      for (const [i, value] of ['a', 'b', 'b'.repeat(1900), 'c'].entries()) {
+        addEntry(log, env.index, prefixOf(text, value), i + 1);
+      }
+      const bound = { value: 'b'.repeat(5000), inclusive: true };
+      expect(flat(idsWithin(env.index, text, { low: bound }))).toEqual([4]);
+      expect(flat(idsWithin(env.index, text, { high: bound }))).toEqual([1, 2, 3]);
+      expect([...idsUnder(env.index, prefixOf(text, 'b'.repeat(5000)))]).toEqual([]);
+    });
+  });
+});

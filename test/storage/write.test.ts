@@ -1,0 +1,259 @@
+// Requests one by one: what they refuse, what they undo, what they leave.
+import { afterAll, describe, expect, it } from 'vitest';
+import { armFailpoint } from '../../engine/base/failpoint.js';
+import { parseUuid, printUuid } from '../../engine/base/id.js';
+import { check } from '../../engine/storage/check.js';
+import { openStorage } from '../../engine/storage/open.js';
+import { decodeProperty, fromOf, toOf, uuidAt } from '../../engine/storage/record.js';
+import type { WriteView } from '../../engine/storage/store.js';
+import { defaultLimits } from '../../engine/base/limits.js';
+import { freshFolder, garden, labelNamed, openGarden, values, write } from './garden.js';
+
+const storage = openGarden(freshFolder(), { txn_writes: 3000, txn_bytes: 1_000_000, value_bytes: 5000 });
+afterAll(() => storage.close());
+const [gardener, plant, grows, follows, note] = ['Gardener', 'Plant', 'Grows', 'Follows', 'Note'].map((name) =>
+  labelNamed(storage, name),
+) as [ReturnType<typeof labelNamed>, never, never, never, never];
+
+const email = gardener.properties[0]!;
+const code = (code: string, args?: object) =>
+  expect.objectContaining({ data: expect.objectContaining({ code, ...(args && { args }) }) });
+
+describe('a request', () => {
+  it('gives rising ids and uuids, and sees its own writes', () => {
+    const ids = write(storage, (view) => {
+      const a = view.createNode(gardener, values({ email: 'one@x', city: 'Lund' }));
+      const b = view.createNode(gardener, values({}));
+      const edge = view.createEdge(follows, a, b, values({}));
+      expect([...view.adjacency(a, follows.id, 'out')]).toEqual([edge, b]);
+      expect([...view.lookup(email, 'one@x')]).toEqual([a]);
+      expect(view.count(gardener.id)).toBe(2);
+      const record = view.record(edge)!;
+      expect([fromOf(record), toOf(record)]).toEqual([a, b]);
+      expect(printUuid(record, uuidAt.from)).toBe(printUuid(view.record(a)!, uuidAt.own));
+      return [a, b, edge];
+    });
+    const view = storage.reader();
+    const uuids = ids.map((id) => printUuid(view.record(id)!, uuidAt.own));
+    expect([...uuids].sort()).toEqual(uuids);
+    expect([...ids].sort((a, b) => a - b)).toEqual(ids);
+    expect(uuids.map((uuid) => view.idOf(parseUuid(uuid)!))).toEqual(ids);
+    expect(view.idOf(new Uint8Array(16))).toBe(0);
+    expect(view.record(999_999)).toBeUndefined();
+  });
+
+  it('that throws leaves nothing, its neighbours in the group stay', () => {
+    const before = storage.reader().count(plant.id);
+    const failing = (view: WriteView) => {
+      const id = view.createNode(plant, values({ species: 'rose' }));
+      view.createVector(note, Float64Array.of(1, 2), values({ text: 'x' }));
+      view.putDerived(Uint8Array.of(1), Uint8Array.of(2));
+      expect([...view.lookup(labelNamed(storage, 'Plant').properties[0]!, 'rose')]).toEqual([id]);
+      throw new RangeError('on purpose');
+    };
+    const changes = storage.commitGroup((group) => {
+      group.request(0, (view) => view.createNode(plant, values({ species: 'lily' })));
+      expect(() => group.request(0, failing)).toThrow('on purpose');
+      group.request(0, (view) => view.createNode(plant, values({ species: 'lily' })));
+    });
+    expect(changes).toEqual([]);
+    const view = storage.reader();
+    expect(view.count(plant.id)).toBe(before + 2);
+    expect(view.lookup(labelNamed(storage, 'Plant').properties[0]!, 'rose').length).toBe(0);
+    expect(view.getDerived(Uint8Array.of(1))).toBeUndefined();
+    expect(view.dimension(note.id)).toBe(0);
+    expect(check(storage.env)).toEqual([]);
+  });
+
+  it('may be the only one and fail: nothing is committed', () => {
+    const before = storage.committedSeq();
+    expect(() => write(storage, () => { throw new RangeError('no'); })).toThrow('no');
+    expect(storage.committedSeq()).toBe(before);
+  });
+
+  it.each([
+    ['writes', (view: WriteView) => { for (;;) view.createNode(plant, values({})); }],
+    ['bytes', (view: WriteView) => { for (;;) view.createNode(plant, values({ species: 'x'.repeat(1000) })); }],
+  ])('is bounded in %s', (unit, work) => {
+    const before = storage.reader().count(plant.id);
+    expect(() => write(storage, work)).toThrowError(expect.objectContaining({ data: expect.objectContaining({ code: 'TXN_TOO_LARGE', args: expect.objectContaining({ unit }) }) }));
+    expect(storage.reader().count(plant.id)).toBe(before);
+    expect(check(storage.env)).toEqual([]);
+  });
+});
+
+describe('unique values', () => {
+  it('are refused before anything is put', () => {
+    expect(() => write(storage, (view) => view.createNode(gardener, values({ email: 'one@x' })))).toThrowError(
+      code('UNIQUE_VIOLATION', { type: 'Gardener', property: 'email' }),
+    );
+  });
+
+  it('may be exchanged in one update, but not left twice', () => {
+    const [a, b] = write(storage, (view) =>
+      ['p@x', 'q@x'].map((text) => view.createNode(gardener, values({ email: text, city: 'Rome' }))),
+    );
+    const exchange = [
+      { id: a!, values: values({ email: 'q@x' }) },
+      { id: b!, values: values({ email: 'p@x' }) },
+    ];
+    write(storage, (view) => view.update(exchange));
+    expect([...storage.reader().lookup(email, 'q@x')]).toEqual([a]);
+    expect(() =>
+      write(storage, (view) => view.update(exchange.map(({ id }) => ({ id, values: values({ email: 'r@x' }) })))),
+    ).toThrowError(code('UNIQUE_VIOLATION'));
+    const view = storage.reader();
+    expect(decodeProperty(view.record(b!)!, email)).toBe('p@x');
+    expect(view.lookup(email, 'r@x').length).toBe(0);
+    expect(check(storage.env)).toEqual([]);
+  });
+
+  it('are free again when the element goes', () => {
+    const [a] = storage.reader().lookup(email, 'q@x');
+    write(storage, (view) => {
+      view.remove(a!);
+      view.createNode(gardener, values({ email: 'q@x' }));
+    });
+    expect([...storage.reader().lookup(email, 'q@x')]).not.toEqual([a]);
+  });
+
+  it('hold for pairs of a UNIQUE edge type', () => {
+    const [a, b] = write(storage, (view) => [view.createNode(gardener, values({})), view.createNode(gardener, values({}))]);
+    write(storage, (view) => view.createEdge(follows, a!, b!, values({})));
+    write(storage, (view) => view.createEdge(follows, b!, a!, values({})));
+    expect(() => write(storage, (view) => view.createEdge(follows, a!, b!, values({})))).toThrowError(
+      code('UNIQUE_VIOLATION', { type: 'Follows', property: 'From, To' }),
+    );
+  });
+});
+
+describe('sizes', () => {
+  it('of indexed values are bounded by bytes of text', () => {
+    const make = (text: string) => () => write(storage, (view) => view.createNode(gardener, values({ email: text })));
+    expect(make('x'.repeat(1900))).not.toThrow();
+    expect(make('é'.repeat(951))).toThrowError(code('INDEX_KEY_TOO_LONG', { property: 'email', max: 1900, size: 1902 }));
+  });
+
+  it('of values are bounded', () => {
+    const make = () => write(storage, (view) => view.createVector(note, Float64Array.of(1), values({ text: 'x'.repeat(5001) })));
+    expect(make).toThrowError(code('VALUE_TOO_LARGE', { param: 'text', size: 5001, max: 5000 }));
+  });
+});
+
+describe('vectors', () => {
+  it('fix the dimension with the first one, and are kept exactly', () => {
+    const given = Float64Array.of(0.1, 1 / 3, -0, 5e-324);
+    const id = write(storage, (view) => view.createVector(note, given, values({ text: 'a' })));
+    expect(() => write(storage, (view) => view.createVector(note, Float64Array.of(1), values({})))).toThrowError(
+      code('VECTOR_DIMENSION', { type: 'Note', expected: 4, got: 1 }),
+    );
+    const view = storage.reader();
+    expect(view.vector(id)).toEqual(given);
+    expect(view.dimension(note.id)).toBe(4);
+    write(storage, (writing) => writing.replaceVector(id, Float64Array.of(1, 2, 3, 4)));
+    expect([...storage.replay(storage.committedSeq() - 1)]).toEqual([
+      { seq: storage.committedSeq(), change: { kind: 'put', label: note.id, id, vector: Float64Array.of(1, 2, 3, 4) } },
+    ]);
+  });
+
+  it('are rounded to 32 bits where the type says so, before anything sees them', () => {
+    const path = freshFolder();
+    openGarden(path).close();
+    const vectorTypes = { Note: { store: 'f32', dimensions: 2 } } as const;
+    const rounding = openStorage(path, { limits: defaultLimits, mode: 'attach', vectorTypes });
+    const label = labelNamed(rounding, 'Note');
+    const rounded = Float64Array.of(Math.fround(0.1), 2);
+    const changes = rounding.commitGroup((group) => {
+      group.request(0, (view) => view.createVector(label, Float64Array.of(0.1, 2), values({})));
+      expect(() => group.request(0, (view) => view.createVector(label, Float64Array.of(1), values({})))).toThrow();
+    });
+    expect(changes).toMatchObject([{ kind: 'put', vector: rounded }]);
+    expect(rounding.reader().vector(1)).toEqual(rounded);
+    expect(check(rounding.env)).toEqual([]);
+    rounding.close();
+  });
+
+  it('can be trimmed from the log', () => {
+    const last = storage.committedSeq();
+    storage.trimLog(last - 1);
+    expect(storage.oldestLoggedSeq()).toBe(last);
+    expect([...storage.replay(0)].map(({ seq }) => seq)).toEqual([last]);
+    storage.trimLog(last + 100);
+    expect(storage.oldestLoggedSeq()).toBe(last + 1);
+    expect(storage.committedSeq()).toBe(last);
+    expect(check(storage.env)).toEqual([]);
+  });
+});
+
+describe('derived data', () => {
+  it('is scanned in order, in many pieces, and may be changed meanwhile', () => {
+    const key = (n: number) => Uint8Array.of(9, n >>> 8, n & 255);
+    write(storage, (view) => {
+      for (let n = 0; n < 300; n++) view.putDerived(key(n), Uint8Array.of(n & 255));
+      view.deleteDerived(key(7));
+      for (const { key: found } of view.scanDerived(key(250), key(400))) view.deleteDerived(found);
+    });
+    const entries = [...storage.reader().scanDerived(key(0), Uint8Array.of(10))];
+    expect(entries.map(({ key }) => key[1]! * 256 + key[2]!)).toEqual(
+      Array.from({ length: 250 }, (_, n) => n).filter((n) => n !== 7),
+    );
+    expect(entries.every(({ key, value }) => value.length === 1 && value[0] === key[2])).toBe(true);
+  });
+});
+
+describe('a group', () => {
+  it.each(['W5', 'W6', 'beforeSyncDataPages'])('that fails at %s commits nothing (of that request)', (point) => {
+    const before = storage.reader().count(plant.id);
+    armFailpoint(`${point}@1:throw`);
+    const group = () => write(storage, (view) => view.createNode(plant, values({})));
+    expect(group).toThrow(point);
+    armFailpoint(undefined);
+    expect(storage.reader().count(plant.id)).toBe(before);
+    group();
+    expect(storage.reader().count(plant.id)).toBe(before + 1);
+    expect(check(storage.env)).toEqual([]);
+  });
+
+  it('that fails at W9 is committed', () => {
+    const before = storage.reader().count(plant.id);
+    armFailpoint('W9@1:throw');
+    expect(() => write(storage, (view) => view.createNode(plant, values({})))).toThrow('W9');
+    expect(storage.reader().count(plant.id)).toBe(before + 1);
+    expect(check(storage.env)).toEqual([]);
+  });
+
+  it('removes a hub with all its edges', () => {
+    const hub = write(storage, (view) => view.createNode(gardener, values({})));
+    for (let i = 0; i < 3; i++) {
+      write(storage, (view) => {
+        for (let j = 0; j < 100; j++) view.createEdge(grows, hub, view.createNode(plant, values({})), values({ rating: 1 }));
+      });
+    }
+    write(storage, (view) => view.createEdge(follows, hub, hub, values({})));
+    expect(storage.reader().degree(hub, grows.id, 'out')).toBe(300);
+    for (let i = 0; i < 2; i++) {
+      write(storage, (view) => {
+        for (const edge of view.incident(hub).slice(0, 151)) view.remove(edge);
+      });
+    }
+    write(storage, (view) => view.remove(hub));
+    expect(storage.reader().record(hub)).toBeUndefined();
+    expect(check(storage.env)).toEqual([]);
+  });
+});
+
+describe('reopening', () => {
+  it('goes on with rising ids and uuids', () => {
+    const path = freshFolder();
+    const first = openGarden(path);
+    const a = write(first, (view) => view.createNode(labelNamed(first, 'Plant'), values({})), 2e12);
+    const uuid = printUuid(first.reader().record(a)!, uuidAt.own);
+    first.close();
+    const second = openGarden(path, {}, garden);
+    // The clock went back meanwhile.
+    const b = write(second, (view) => view.createNode(labelNamed(second, 'Plant'), values({})), 1e12);
+    expect(b).toBe(a + 1);
+    expect(printUuid(second.reader().record(b)!, uuidAt.own) > uuid).toBe(true);
+    second.close();
+  });
+});

@@ -1,0 +1,150 @@
+// A database without storage for tests of the server: a handful of queries with known behaviour, all in memory. Stands
+// behind the same face as the real one, so that transports, checks and errors can be tested alone.
+import { type ErrorData, TrellisError } from '../../engine/base/errors.js';
+import type {
+  CallOptions,
+  Database,
+  DatabaseStatus,
+} from '../../engine/database/database.js';
+import type { Plan, Query } from '../../engine/plan/plan.js';
+import type { Program } from '../../engine/plan/program.js';
+import type { ReadView } from '../../engine/storage/store.js';
+
+type Behaviour = (body: Uint8Array, options: CallOptions) => Uint8Array | Promise<Uint8Array>;
+
+function plan(name: string, writes: boolean): Plan {
+  return {
+    name,
+    parameters: [],
+    slotCount: 0,
+    statements: [],
+    output: { kind: 'object', members: [] },
+    writes,
+    cost: writes ? 'W' : 'A',
+    embeds: [],
+    compat: false,
+  };
+}
+
+const query = (name: string, writes = false): Query => ({
+  name,
+  plan: plan(name, writes),
+  returns: [],
+  mcp: false,
+  elements: false,
+});
+
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export const failure = (data: ErrorData): TrellisError => new TrellisError(data);
+
+const numberIn = (body: Uint8Array): number => Number(/\d+/.exec(Buffer.from(body).toString()));
+
+const emptyView = {
+  catalog: { labels: () => [], find: () => undefined, label: () => undefined },
+  idOf: () => 0,
+  count: () => 0,
+} as unknown as ReadView;
+
+export class FakeDatabase implements Database {
+  program: Program;
+  current: DatabaseStatus = { phase: 'serving', progress: 100, writes: true };
+  /** Bodies of the writes that were carried out, in order. */
+  readonly written: string[] = [];
+  cancelled = 0;
+  closed = false;
+  readonly #behaviours = new Map<string, Behaviour>();
+
+  constructor() {
+    const add = (name: string, behaviour: Behaviour, writes = false): Query => {
+      this.#behaviours.set(name, behaviour);
+      return query(name, writes);
+    };
+    const pong = Buffer.from('{"pong":true}');
+    const queries = [
+      add('ping', () => pong),
+      add('echo', (body) => (body.length === 0 ? Buffer.from('{}') : Buffer.from(body))),
+      add('metrics', () => pong),
+      add('size', (body) => Buffer.from(`{"size":${body.length}}`)),
+      add('big', (body) => Buffer.alloc(numberIn(body), 0x20)),
+      add('later', (body) => later(numberIn(body)).then(() => Buffer.from(body))),
+      add('put', (body) => this.#put(body), true),
+      add('hang', (_, options) => this.#hang(options)),
+      add('defect', () => {
+        throw new RangeError('a planted secret in a message');
+      }),
+      add('late', () => Promise.reject(new RangeError('a planted secret, later'))),
+      add('missing', () => {
+        throw failure({ code: 'NO_VALUE_FOUND', args: { what: 'User 1' } });
+      }),
+      add('full', () =>
+        Promise.reject(failure({ code: 'OVERLOADED', args: { queue: 'The read queue' } })),
+      ),
+      add('faults', () => {
+        const type = { code: 'PARAM_TYPE', args: { param: 'name', type: 'String', got: 'a number' } };
+        const missing = { code: 'PARAM_MISSING', args: { owner: 'faults', param: 'age', type: 'U8' } };
+        const errors = [
+          { ...type, path: '/name' },
+          { ...missing, path: '/age' },
+        ] as ErrorData[];
+        throw failure({ ...errors[0]!, errors });
+      }),
+    ];
+    this.program = {
+      schema: { version: 1, nodes: [], edges: [], vectors: [] },
+      olderSchemas: [],
+      migrations: [],
+      queries,
+      compat: false,
+    };
+  }
+
+  async #put(body: Uint8Array): Promise<Uint8Array> {
+    const text = Buffer.from(body).toString();
+    await later(1);
+    this.written.push(text);
+    return Buffer.from(text);
+  }
+
+  /** Never ends by itself, nor when it is told to. */
+  #hang({ onCancellable }: CallOptions): Promise<Uint8Array> {
+    onCancellable?.(() => this.cancelled++);
+    return new Promise(() => undefined);
+  }
+
+  call(name: string, body: Uint8Array, options: CallOptions = {}) {
+    return this.#behaviours.get(name)!(body, options);
+  }
+
+  run(): never {
+    throw failure({ code: 'READ_ONLY', args: { reason: 'this database is a fake' } });
+  }
+
+  embed(): Promise<Float64Array[]> {
+    return Promise.resolve([]);
+  }
+
+  view<T>(look: (view: ReadView) => T): T {
+    return look(emptyView);
+  }
+
+  async reload(program: Program): Promise<void> {
+    this.program = program;
+  }
+
+  async snapshot(): Promise<void> {
+    return undefined;
+  }
+
+  status(): DatabaseStatus {
+    return this.current;
+  }
+
+  metrics() {
+    return [{ name: 'commit_errors_total', labels: { errno: 'EIO' }, value: 0 }];
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}

@@ -1,0 +1,135 @@
+// The project's own sources as the house rules see them: files, imports, exports, functions and calls, read with the
+// TypeScript compiler. Parsed once per test process.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import ts from 'typescript';
+import { root } from './server.js';
+
+export interface SourceFile {
+  /** From the project root, e.g. `engine/base/id.ts`. */
+  path: string;
+  text: string;
+  lines: string[];
+  tree: ts.SourceFile;
+  /** Imported modules: project paths of relative imports, package names of others. */
+  imports: { from: string; typeOnly: boolean; line: number }[];
+}
+
+function* filesBelow(folder: string): Generator<string> {
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) yield* filesBelow(path);
+    else if (entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts')) yield path;
+  }
+}
+
+/** `../plan/step.js` imported by engine/exec/run.ts is engine/plan/step.ts. */
+function resolveImport(path: string, specifier: string): string {
+  if (!specifier.startsWith('.')) return specifier;
+  return normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts');
+}
+
+/** A value import whose names are all types counts as type-only. */
+function isTypeOnly(node: ts.ImportDeclaration | ts.ExportDeclaration): boolean {
+  if (ts.isExportDeclaration(node)) return node.isTypeOnly;
+  const clause = node.importClause;
+  if (clause === undefined) return false;
+  if (clause.isTypeOnly) return true;
+  const named = clause.namedBindings;
+  if (clause.name !== undefined || named === undefined || !ts.isNamedImports(named)) return false;
+  return named.elements.every((element) => element.isTypeOnly);
+}
+
+function importsOf(path: string, tree: ts.SourceFile): SourceFile['imports'] {
+  const found: SourceFile['imports'] = [];
+  const add = (node: ts.Node, specifier: ts.Expression | undefined, typeOnly: boolean) => {
+    if (specifier === undefined || !ts.isStringLiteral(specifier)) return;
+    const { line } = tree.getLineAndCharacterOfPosition(node.getStart(tree));
+    found.push({ from: resolveImport(path, specifier.text), typeOnly, line: line + 1 });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node))
+      add(node, node.moduleSpecifier, isTypeOnly(node));
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node, node.arguments[0], false);
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return found;
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(join(root, path), 'utf8');
+  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
+  const lines = text.replace(/\n$/, '').split('\n');
+  return { path, text, lines, tree, imports: importsOf(path, tree) };
+}
+
+/** All TypeScript files below the folders, by path. */
+export function readSources(...folders: string[]): SourceFile[] {
+  return folders.flatMap((folder) => [...filesBelow(folder)].sort().map(readSource));
+}
+
+/** Functions, methods and named arrow functions with their length in lines. */
+export function functionsOf(file: SourceFile): { name: string; line: number; length: number }[] {
+  const found: { name: string; line: number; length: number }[] = [];
+  const at = (position: number) => file.tree.getLineAndCharacterOfPosition(position).line + 1;
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+      const parent = node.parent;
+      const named = node.name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined);
+      const line = at(node.getStart(file.tree));
+      const length = at(node.getEnd()) - line + 1;
+      found.push({ name: named?.getText(file.tree) ?? 'anonymous', line, length });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file.tree);
+  return found;
+}
+
+/** Exported names, re-exports included. */
+export function exportsOf(file: SourceFile): string[] {
+  const found: string[] = [];
+  for (const statement of file.tree.statements) {
+    if (ts.isExportDeclaration(statement)) {
+      const clause = statement.exportClause;
+      if (clause === undefined) found.push('*');
+      else if (ts.isNamedExports(clause)) found.push(...clause.elements.map((e) => e.name.text));
+      continue;
+    }
+    const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) : undefined;
+    if (!modifiers?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)) continue;
+    if (ts.isVariableStatement(statement))
+      found.push(...statement.declarationList.declarations.map((d) => d.name.getText(file.tree)));
+    else found.push((statement as unknown as { name?: ts.Identifier }).name?.text ?? 'default');
+  }
+  return found;
+}
+
+/** Text of every expression that reads a member or calls something, with its line. */
+export function usesOf(file: SourceFile): { text: string; line: number }[] {
+  const found: { text: string; line: number }[] = [];
+  const visit = (node: ts.Node): void => {
+    const shown =
+      ts.isPropertyAccessExpression(node) || ts.isNewExpression(node) || ts.isThrowStatement(node);
+    if (shown) {
+      const { line } = file.tree.getLineAndCharacterOfPosition(node.getStart(file.tree));
+      found.push({ text: node.getText(file.tree), line: line + 1 });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file.tree);
+  return found;
+}
+
+/** Every string literal of the file. */
+export function textsOf(file: SourceFile): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node)) found.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(file.tree);
+  return found;
+}

@@ -1,0 +1,251 @@
+// The house rules as a test: who may import whom, how long things may be, what may not be called, and that every
+// error code, failpoint and limit of the compiled module is accounted for.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { errorCodes } from '../engine/base/errors.js';
+import { caseFiles } from './support/case.js';
+import { root } from './support/server.js';
+import { exportsOf, functionsOf, readSources, type SourceFile, usesOf } from './support/source-tree.js';
+
+const engine = readSources('engine');
+const server = readSources('server');
+const bench = existsSync(join(root, 'bench')) ? readSources('bench') : [];
+const tests = readSources('test');
+const all = [...engine, ...server, ...bench, ...tests];
+
+/** Rooms of the engine, and what each may import besides itself. */
+const mayImport: Record<string, string[]> = {
+  base: [],
+  plan: ['base'],
+  lang: ['plan', 'base'],
+  json: ['plan', 'base'],
+  session: ['plan', 'json', 'base'],
+  storage: ['base'],
+  vector: ['base', 'wasm'],
+  text: ['storage', 'base'],
+  embed: ['base'],
+  exec: ['plan', 'json', 'storage', 'vector', 'text', 'base'],
+  database: [
+    'exec', 'session', 'embed', 'text', 'vector', 'storage', 'json', 'lang', 'plan', 'base',
+  ],
+};
+
+const roomOf = (path: string): string =>
+  path.startsWith('engine/') ? (path.split('/').length === 2 ? 'face' : path.split('/')[1]!) : path.split('/')[0]!;
+
+function importFault(file: SourceFile, from: string): string | undefined {
+  const room = roomOf(file.path);
+  if (!/^(engine|server|bench|test|wasm)\//.test(from)) return undefined;
+  const target = roomOf(from);
+  if (room === target || room === 'bench' || room === 'test') return undefined;
+  if (room === 'server') return from === 'engine/index.ts' ? undefined : 'only engine/index.ts';
+  if (room === 'face') return from.startsWith('engine/') ? undefined : 'nothing outside the engine';
+  if (target === 'wasm' && from !== 'wasm/layout.ts') return 'of wasm only layout.ts';
+  return mayImport[room]?.includes(target) ? undefined : `${room} may not import ${target}`;
+}
+
+const list = (faults: string[]) => expect(faults, faults.join('\n')).toEqual([]);
+
+describe('imports', () => {
+  test('layers point down only', () => {
+    list(
+      all.flatMap((file) =>
+        file.imports.flatMap(({ from, line }) => {
+          const fault = importFault(file, from);
+          return fault === undefined ? [] : [`${file.path}:${line} imports ${from}: ${fault}`];
+        }),
+      ),
+    );
+  });
+
+  test('no cycles', () => {
+    const byPath = new Map(all.map((file) => [file.path, file]));
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (path: string, trail: string[]): void => {
+      const at = trail.indexOf(path);
+      if (at >= 0) cycles.push([...trail.slice(at), path].join(' -> '));
+      if (at >= 0 || done.has(path)) return;
+      for (const { from, typeOnly } of byPath.get(path)?.imports ?? [])
+        if (!typeOnly) visit(from, [...trail, path]);
+      done.add(path);
+    };
+    for (const { path } of all) visit(path, []);
+    list(cycles);
+  });
+
+  test('one owner per foreign thing', () => {
+    const owners: [RegExp, RegExp][] = [
+      [/^lmdb$/, /^engine\/storage\/env\.ts$/],
+      [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
+      [/^piscina$/, /^engine\/database\/(pool|reader-lane|worker)\.ts$/],
+      [/^uWebSockets\.js/, /^server\/(http|open-transport|transport)[\w-]*\.ts$/],
+      [/^smol-toml$/, /^server\/config[\w-]*\.ts$/],
+    ];
+    const used = [...engine, ...server].flatMap((file) =>
+      file.imports.flatMap(({ from, line, typeOnly }) => {
+        const owner = owners.find(([name]) => name.test(from))?.[1];
+        if (owner === undefined || typeOnly || owner.test(file.path)) return [];
+        return [`${file.path}:${line} imports ${from}`];
+      }),
+    );
+    const webAssembly = engine
+      .filter((file) => !/^engine\/vector\/(wasm|arena)\.ts$/.test(file.path))
+      .flatMap((file) =>
+        usesOf(file)
+          .filter(({ text }) => /^(new )?WebAssembly\.\w/.test(text))
+          .map(({ line, text }) => `${file.path}:${line} ${text.slice(0, 40)}`),
+      );
+    list([...used, ...webAssembly]);
+  });
+});
+
+describe('size and form', () => {
+  test('files have at most 500 lines of at most 100 columns', () => {
+    list(
+      all.flatMap((file) => [
+        ...(file.lines.length > 500 ? [`${file.path} has ${file.lines.length} lines`] : []),
+        ...file.lines.flatMap((line, i) =>
+          // Comments are wrapped by hand and may run a little over; long texts cannot be broken.
+          line.length > (/^\s*(\/\/|\*|\/\*)/.test(line) ? 120 : 100) && !/['"`].{60,}/.test(line)
+            ? [`${file.path}:${i + 1} has ${line.length} columns`]
+            : [],
+        ),
+      ]),
+    );
+  });
+
+  test('functions have at most 70 lines', () => {
+    const product = [...engine, ...server, ...bench];
+    list(
+      product.flatMap((file) =>
+        functionsOf(file)
+          .filter(({ length }) => length > 70)
+          .map(({ name, line, length }) => `${file.path}:${line} ${name} has ${length} lines`),
+      ),
+    );
+  });
+
+  test('files export at most 8 names; only the public face exports more', () => {
+    list(
+      all
+        .filter((file) => file.path !== 'engine/index.ts')
+        .map((file): [string, number] => [file.path, exportsOf(file).length])
+        // The vocabulary of the waist and of tests is types: data shapes that belong together.
+        .filter(([path, count]) => count > (/^engine\/(plan|base)\//.test(path) ? 20 : 8))
+        .map(([path, count]) => `${path} exports ${count} names`),
+    );
+  });
+
+  test('every file begins with a comment', () => {
+    list(
+      all.filter((file) => !/^(#!.*\n)?(\/\/|\/\*)/.test(file.text)).map((file) => file.path),
+    );
+  });
+
+  test('file names are kebab-case nouns', () => {
+    const banned = /(^|[-/])(utils?|helpers?|common|managers?|services?)[-.]/;
+    list(
+      all
+        .map((file) => file.path)
+        .filter((path) => !/^[a-z0-9/-]+(\.test|\.config)?\.ts$/.test(path) || banned.test(path)),
+    );
+  });
+});
+
+describe('banned', () => {
+  const calls = (files: SourceFile[], pattern: RegExp, except: RegExp) =>
+    files
+      .filter((file) => !except.test(file.path))
+      .flatMap((file) =>
+        usesOf(file)
+          .filter(({ text }) => pattern.test(text))
+          .map(({ text, line }) => `${file.path}:${line} ${text.slice(0, 60)}`),
+      );
+
+  test('console only in the log', () =>
+    list(calls([...engine, ...server], /^console\./, /^server\/log\.ts$/)));
+  test('the environment only in the configuration', () =>
+    list(calls([...engine, ...server], /^process\.env\b/, /^server\/config[\w-]*\.ts$/)));
+  test('no clock in the engine', () =>
+    list(calls(engine, /^(Date\.now|performance\.now|process\.hrtime|new Date\(\))/, /^$/)));
+  test('no bare errors', () =>
+    list(calls([...engine, ...server], /^(throw )?new Error\(/, /^$/)));
+  test('no unfinished words', () => {
+    const words = new RegExp(`\\b(${['TO', 'DO'].join('')}|FIX${'ME'}|XX${'X'}|HACK)\\b`);
+    list(
+      all.flatMap((file) =>
+        file.lines.flatMap((line, i) => (words.test(line) ? [`${file.path}:${i + 1} ${line}`] : [])),
+      ),
+    );
+  });
+  test('no path of a machine', () => {
+    const readme = join(root, 'README.md');
+    const texts = all.map((file): [string, string] => [file.path, file.text]);
+    if (existsSync(readme)) texts.push(['README.md', readFileSync(readme, 'utf8')]);
+    const machine = new RegExp(`/(${['home', 'Users', 'root', 'work'].join('|')})/\\w`);
+    list(texts.filter(([, text]) => machine.test(text)).map(([path]) => path));
+  });
+});
+
+/** Codes that no request can bring about from outside, and why. */
+const notProvoked: Record<string, string> = {
+  INTERNAL: 'a defect; provoked on purpose by a throwing failpoint in test/crash',
+  DATA_CORRUPT: 'damaged files: test/conformance/files.test.ts',
+  STORAGE_LOST: 'a deleted data file: test/conformance/files.test.ts',
+  NOT_READY: 'before the ready line: test/conformance/process.test.ts',
+  SHUTTING_DOWN: 'after SIGTERM: test/conformance/process.test.ts',
+  PROTECTED_MODE: 'needs a peer that is not this machine: test/conformance/process.test.ts',
+  VECTOR_CAPACITY: 'needs more vectors than fit: test/conformance/process.test.ts',
+};
+
+describe('completeness', () => {
+  const evidence = [
+    ...['language', 'http', 'sessions', 'hostile'].flatMap((folder) => caseFiles(folder)),
+    ...tests.map((file) => join(root, file.path)).filter((path) => path.endsWith('.test.ts')),
+  ]
+    .filter((path) => !path.endsWith('tidy.test.ts'))
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
+
+  test('every error code is provoked', () => {
+    list(errorCodes.filter((code) => !(code in notProvoked) && !evidence.includes(code)));
+  });
+
+  test('every error code is documented', () => {
+    const readme = existsSync(join(root, 'README.md'))
+      ? readFileSync(join(root, 'README.md'), 'utf8')
+      : '';
+    list(errorCodes.filter((code) => !readme.includes(code)));
+  });
+
+  test('every failpoint is covered', () => {
+    const named = [...engine, ...server].flatMap((file) =>
+      [...file.text.matchAll(/\bfailpoint\(\s*'(\w+)'/g)].map((match) => match[1]!),
+    );
+    expect(named.length).toBeGreaterThan(0);
+    list([...new Set(named)].filter((point) => !evidence.includes(point)));
+  });
+
+  test('the compiled module has no data, global or start section', () => {
+    const path = ['dist/wasm/hnsw.wasm'].map((name) => join(root, name)).find(existsSync);
+    expect(path, 'no compiled module under dist/wasm').toBeDefined();
+    const bytes = readFileSync(path!);
+    const names: Record<number, string> = { 6: 'global', 8: 'start', 11: 'data', 12: 'data count' };
+    const found: string[] = [];
+    for (let at = 8; at < bytes.length; ) {
+      const id = bytes[at++]!;
+      let size = 0;
+      for (let shift = 0; ; shift += 7) {
+        const byte = bytes[at++]!;
+        size |= (byte & 127) << shift;
+        if (byte < 128) break;
+      }
+      // A global section may hold only immutable globals: entries end in (type, mutability).
+      if (id in names) found.push(names[id]!);
+      at += size;
+    }
+    list(found);
+  });
+});
