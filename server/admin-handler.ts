@@ -37,12 +37,7 @@ export function adminEndpoints(options: AdminOptions): {
   actions: Map<string, Endpoint>;
 } {
   const fixed = new Map<string, Endpoint>();
-  const add = (
-    path: string,
-    access: Access,
-    handle: Endpoint['handle'],
-    always = false,
-  ): void => {
+  const add = (path: string, access: Access, handle: Endpoint['handle'], always = false): void => {
     fixed.set(path, {
       metrics: options.metrics.route(path),
       access,

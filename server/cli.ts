@@ -8,6 +8,7 @@ import { exitCodes, reportFailure } from './exit-code.js';
 import { keysCommand } from './keys-command.js';
 import { printLine } from './log.js';
 import { packageVersion, serve } from './serve.js';
+import { verifyCommand } from './verify-command.js';
 
 interface Command {
   flags: FlagTable;
@@ -42,8 +43,7 @@ const commands = new Map<string, Command>([
     {
       flags: { values: ['instance'], switches: ['json'] },
       usage: 'check [PROJECT_DIR] [--json]',
-      run: (line) =>
-        checkCommand(() => configOf(line, line.words[0]), line.switches.has('json')),
+      run: (line) => checkCommand(() => configOf(line, line.words[0]), line.switches.has('json')),
     },
   ],
   [
@@ -66,6 +66,14 @@ const commands = new Map<string, Command>([
         'keys add NAME --role read|write|admin|metrics [--queries a,b*] [--expires DATE] ' +
         '| list | revoke ID  [PROJECT_DIR] [--data DIR]',
       run: (line) => keysCommand(line, (project) => configOf(line, project)),
+    },
+  ],
+  [
+    'verify',
+    {
+      flags: { values: [], switches: ['deep', 'json', 'here'] },
+      usage: 'verify [DIR] [--deep] [--json]',
+      run: (line) => verifyCommand(line, () => configOf(line).dataDir),
     },
   ],
   ['help', { flags: noFlags, usage: 'help', run: () => printUsage() }],
@@ -106,7 +114,9 @@ function configOf(line: CommandLine, projectDir = '.'): Config {
 
 function printUsage(): number {
   const lines = [...commands.values()].map(({ usage }) => `  trellis ${usage}`);
-  printLine(`TrellisDB ${packageVersion()}: a graph and vector database server\n\n${lines.join('\n')}`);
+  printLine(
+    `TrellisDB ${packageVersion()}: a graph and vector database server\n\n${lines.join('\n')}`,
+  );
   return exitCodes.ok;
 }
 

@@ -37,7 +37,11 @@ function readText(text: string, facts: Facts): unknown {
     case 'number':
       return /^-?[0-9]+(\.[0-9]+)?$/.test(text.trim()) ? Number(text) : text;
     case 'boolean':
-      return text === 'true' || text === '1' ? true : text === 'false' || text === '0' ? false : text;
+      return text === 'true' || text === '1'
+        ? true
+        : text === 'false' || text === '0'
+          ? false
+          : text;
     case 'array':
       return text
         .split(',')

@@ -3,12 +3,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Limits, fail, nearestName } from '../engine/index.js';
-import {
-  type ConfigValues,
-  type VectorTypeConfig,
-  keySchemas,
-  schemaOf,
-} from './config-schema.js';
+import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
 import { factsOf, readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
 import { flatten, parseJsonTable, parseToml, readOptional } from './toml.js';
@@ -75,7 +70,10 @@ export function loadConfig(request: ConfigRequest): Config {
     environmentLayer(trellisVariables(dotEnv), dotEnv, '.env '),
     environmentLayer(helixVariables, environment, ''),
     environmentLayer(trellisVariables(environment), environment, ''),
-    { source: (key) => `flag --${key.split('.').at(-1)!.replaceAll('_', '-')}`, values: new Map(request.flags) },
+    {
+      source: (key) => `flag --${key.split('.').at(-1)!.replaceAll('_', '-')}`,
+      values: new Map(request.flags),
+    },
   ];
   const settings = mergeLayers(layers);
   const usesHelix = own === undefined && helix.layers.length > 0;

@@ -1,5 +1,10 @@
 // What the engine is told of the configuration: one place where keys of trellis.toml become options of a database.
-import { type DatabaseOptions, type IndexOptions, type Program, createEmbedder } from '../engine/index.js';
+import {
+  type DatabaseOptions,
+  type IndexOptions,
+  type Program,
+  createEmbedder,
+} from '../engine/index.js';
 import type { Config } from './config.js';
 import type { VectorTypeConfig } from './config-schema.js';
 import type { Log } from './log.js';

@@ -287,7 +287,11 @@ function headFault(request: IncomingMessage): string | undefined {
 
 /** Answers what node:http could not read; then the connection ends. */
 function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET' || error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+  if (
+    !socket.writable ||
+    error.code === 'ECONNRESET' ||
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  ) {
     socket.destroy();
     return;
   }

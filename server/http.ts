@@ -134,8 +134,12 @@ class UwsExchange extends Exchange {
       receiver.refuse(this, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
       return;
     }
-    const piece = new Uint8Array(chunk.slice(0));
-    if (last && this.#chunks === undefined) return receiver.complete(this, piece);
+    // Small copies share pooled memory: an ArrayBuffer of its own costs more than the copy.
+    const piece = Buffer.from(new Uint8Array(chunk));
+    if (last && this.#chunks === undefined) {
+      receiver.complete(this, piece);
+      return;
+    }
     this.#keepPiece(piece);
     if (this.settled || !last) return;
     const body = Buffer.concat(this.#chunks!);
@@ -174,23 +178,22 @@ class UwsTransport implements Transport {
     private readonly uws: Uws,
     readonly options: TransportOptions,
   ) {
-    const { tls, limits } = options;
-    this.#app = tls
-      ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key })
-      : uws.App();
-    this.#app.filter((response, change) => {
-      if (Number(change) < 0) {
-        this.counts.connections--;
-        return;
-      }
-      this.counts.connections++;
-      if (this.counts.connections <= limits.connections) return;
-      this.counts.connectionsRefused++;
-      response.close();
+    const { tls } = options;
+    this.#app = tls ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key }) : uws.App();
+    this.#app.filter((response, change) => this.#countConnection(response, Number(change)));
+    this.#app.any('/*', (response, request) => {
+      this.#onRequest(response, request);
     });
-    this.#app.any('/*', (response, request) => this.#onRequest(response, request));
     this.#sweep = setInterval(() => this.#dropSlowSenders(), receiveSweepMs);
     this.#sweep.unref();
+  }
+
+  #countConnection(response: HttpResponse, change: number): void {
+    const { counts, options } = this;
+    counts.connections += change < 0 ? -1 : 1;
+    if (change < 0 || counts.connections <= options.limits.connections) return;
+    counts.connectionsRefused++;
+    response.close();
   }
 
   #onRequest(response: HttpResponse, request: HttpRequest): void {
@@ -212,7 +215,10 @@ class UwsTransport implements Transport {
 
   #readBody(exchange: UwsExchange, response: HttpResponse): void {
     const { receiver, limits } = this.options;
-    if (!hasBody(exchange)) return receiver.complete(exchange, emptyBody);
+    if (!hasBody(exchange)) {
+      receiver.complete(exchange, emptyBody);
+      return;
+    }
     if (declaredLength(exchange) > limits.body_bytes) {
       this.counts.bodiesTooLarge++;
       receiver.refuse(exchange, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });

@@ -26,11 +26,7 @@ export function keysCommand(
   }
 }
 
-function add(
-  name: string | undefined,
-  flags: ReadonlyMap<string, string>,
-  path: string,
-): number {
+function add(name: string | undefined, flags: ReadonlyMap<string, string>, path: string): number {
   if (!name) fail('CONFIG_INVALID', { what: 'trellis keys add: a name is needed.' });
   const role = flags.get('role');
   if (!roles.includes(role as Role)) {

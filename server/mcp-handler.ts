@@ -1,5 +1,6 @@
-// The `mcp/` endpoints: finds the session, lets its calls run one at a time in order of arrival, has their plans run
-// by the database, and applies what a call does to its session only when it has succeeded.
+// The `mcp/` endpoints: finds the session, lets its calls run one at a time in order of arrival,
+// has their plans run by the database, and applies what a call does to its session only when it has
+// succeeded.
 import {
   connectionOf,
   type Database,
@@ -44,8 +45,9 @@ export interface McpCaller {
 
 export interface McpHandler {
   /**
-   * The reply body of `POST /mcp/<tool>`, at once when everything ran on this thread. Throws or rejects with TrellisError. While
-   * the call waits for its turn, the function given to `onCancellable` takes it out of the queue.
+   * The reply body of `POST /mcp/<tool>`, at once when everything ran on this thread. Throws or
+   * rejects with TrellisError. While the call waits for its turn, the function given to
+   * `onCancellable` takes it out of the queue.
    */
   handle(
     tool: string,
@@ -69,7 +71,10 @@ type Reply = Uint8Array | Promise<Uint8Array>;
 
 const encoder = new TextEncoder();
 
-/** Goes on with a value that may or may not be there yet, without a detour through the event loop when it is. */
+/**
+ * Goes on with a value that may or may not be there yet, without a detour through the event loop
+ * when it is.
+ */
 function then<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
@@ -194,8 +199,9 @@ class SessionHandler implements McpHandler {
   }
 
   /**
-   * Answers the first item from position `start` on that still exists. Looks at `count` items first and at twice as many
-   * each time they have all been deleted, so that reading everything costs O(n) in all.
+   * Answers the first item from position `start` on that still exists. Looks at `count` items first
+   * and at twice as many each time they have all been deleted, so that reading everything costs
+   * O(n) in all.
    */
   #next(session: Session, start: number, count: number, data: boolean, deadline: number): Reply {
     const part = windowOf(session.traversal, start, count);

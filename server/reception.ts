@@ -124,15 +124,19 @@ export class Reception implements Receiver {
     if (closed !== undefined) throw new TrellisError(closed);
   }
 
-  #run(
-    exchange: Exchange,
-    endpoint: Endpoint,
-    body: Uint8Array,
-    caller: Caller | undefined,
-  ): void {
+  #run(exchange: Exchange, endpoint: Endpoint, body: Uint8Array, caller: Caller | undefined): void {
     const result = endpoint.handle(exchange, body, caller);
-    if (!(result instanceof Promise)) return this.#answer(exchange, endpoint, result);
-    this.#await(exchange, endpoint);
+    if (result instanceof Promise) this.#await(exchange, endpoint, result);
+    else this.#answer(exchange, endpoint, result);
+  }
+
+  #await(exchange: Exchange, endpoint: Endpoint, result: Promise<Result>): void {
+    // A write is never answered for by the clock: only the writer knows whether it was rolled back.
+    exchange.deadline = endpoint.writes
+      ? Number.POSITIVE_INFINITY
+      : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
+    this.#pending.add(exchange);
+    this.#sweep ??= setInterval(() => this.#answerLate(), sweepMs);
     result.then(
       (result) => {
         this.#settle(exchange);
@@ -143,15 +147,6 @@ export class Reception implements Receiver {
         this.fault(exchange, error);
       },
     );
-  }
-
-  #await(exchange: Exchange, endpoint: Endpoint): void {
-    // A write is never answered for by the clock: only the writer knows whether it was rolled back.
-    exchange.deadline = endpoint.writes
-      ? Number.POSITIVE_INFINITY
-      : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
-    this.#pending.add(exchange);
-    this.#sweep ??= setInterval(() => this.#answerLate(), sweepMs);
   }
 
   #settle(exchange: Exchange): void {
@@ -192,10 +187,12 @@ export class Reception implements Receiver {
 
   fault(exchange: Exchange, error: unknown): void {
     if (exchange.settled) return;
-    if (error instanceof TrellisError) return this.#answerError(exchange, error.data, false);
-    const { log } = this.options;
-    log('error', 'a request failed by a defect', { request_id: exchange.requestId, error });
+    if (error instanceof TrellisError) {
+      this.#answerError(exchange, error.data, false);
+      return;
+    }
     const args = { request_id: exchange.requestId };
+    this.options.log('error', 'a request failed by a defect', { ...args, error });
     this.#answerError(exchange, { code: 'INTERNAL', args }, false);
   }
 

@@ -27,7 +27,11 @@ export interface Endpoint {
   always: boolean;
   /** Milliseconds a call may take. */
   budgetMs: number;
-  handle(exchange: Exchange, body: Uint8Array, caller: Caller | undefined): Result | Promise<Result>;
+  handle(
+    exchange: Exchange,
+    body: Uint8Array,
+    caller: Caller | undefined,
+  ): Result | Promise<Result>;
 }
 
 export interface Route {

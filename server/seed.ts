@@ -22,7 +22,9 @@ type Line = Static<typeof lineSchema>;
 
 /** Whether nothing is stored. */
 export function isEmpty(database: Database): boolean {
-  return database.view((view) => view.catalog.labels().every((label) => view.count(label.id) === 0));
+  return database.view((view) =>
+    view.catalog.labels().every((label) => view.count(label.id) === 0),
+  );
 }
 
 /**
@@ -42,7 +44,10 @@ export async function playSeed(projectDir: string, database: Database): Promise<
     const body = await fillIn(line.body ?? {}, kept, index + 1);
     const answer = play(database, line, body, index + 1);
     for (const [name, pointer] of Object.entries(line.save ?? {})) {
-      kept.set(name, answer.then((value) => follow(value, pointer, index + 1)));
+      kept.set(
+        name,
+        answer.then((value) => follow(value, pointer, index + 1)),
+      );
     }
     running.add(answer);
     answer.then(

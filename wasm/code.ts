@@ -1,7 +1,7 @@
 // u7 codes: c = clamp(round((v - low) * inverse), 0, 127) of the centred, rotated, lifted vector. The squared distance
 // of two codes, aa + bb - 2ab, is exact in i32; times the squared step it is a squared L2 distance.
 import {
-  H_CLIPPED, H_ENCODED, H_LIFT, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_VECTOR, L_BYTES, L_CENTRED,
+  H_CLIPPED, H_ENCODED, H_LIFT, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_RECODED, H_VECTOR, L_BYTES, L_CENTRED,
   L_CODE0, L_LENGTH, L_LIFT, L_SQUARE0, METRIC_DOT, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT,
   NODE_RANGE, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
 } from './layout';
@@ -99,21 +99,32 @@ export function encodeRange(lane: usize, range: u32): u32 {
   return clipped;
 }
 
+/** Codes the lane's centred vector in every range in use, the current one last. Returns how many were clipped in that. */
+export function encodeRanges(lane: usize): u32 {
+  const range = load<u32>(0, H_RANGE);
+  if (load<u32>(0, H_RECODED) != 0) encodeRange(lane, 1 - range);
+  return encodeRange(lane, range);
+}
+
 /** Writes the code of `node`, whose vector is at `vector`; the lane is left ready to search for it. */
 export function encodeNode(lane: usize, node: usize, vector: usize): void {
   const lift = load<f32>(node, N_LIFT);
   const range = load<u32>(0, H_RANGE);
   store<f32>(lane, lift, L_LIFT);
   store<f32>(lane, centre(vector, 1, lift, load<u32>(lane, L_CENTRED)), L_LENGTH);
-  const clipped = encodeRange(lane, range);
-  atomic.add<u32>(H_CLIPPED, clipped);
-  atomic.add<u32>(H_ENCODED, load<u32>(0, H_PADDED));
+  atomic.add<u32>(H_CLIPPED, encodeRanges(lane));
+  atomic.add<u32>(H_ENCODED, 1);
+  storeCode(lane, node, range);
+}
+
+/** Writes the lane's code in `range` to `node`. */
+export function storeCode(lane: usize, node: usize, range: u32): void {
   const padded = <usize>load<u32>(0, H_PADDED);
   const bytes = <usize>load<u32>(lane, L_BYTES);
   for (let at: usize = 0; at < padded; at += 16) v128.store(node + at, v128.load(bytes + at), N_CODE);
   store<i32>(node, load<i32>(lane + ((<usize>range) << 2), L_SQUARE0), N_CODE_SQUARE);
-  const flags = load<u32>(node, N_FLAGS) & ~NODE_RANGE;
-  store<u32>(node, flags | (range != 0 ? NODE_RANGE : 0), N_FLAGS);
+  if (range != 0) atomic.or<u32>(node + N_FLAGS, NODE_RANGE);
+  else atomic.and<u32>(node + N_FLAGS, ~NODE_RANGE);
 }
 
 /** Inner product of a spread code and a node's code. */

@@ -4,6 +4,7 @@ export { openLane, closeLane, freeLanes, openAllow } from './lane';
 export { beginQuery, searchGraph, searchList, searchExact } from './query';
 export { listSlots } from './answer';
 export { slotOf, nodeAt, idWord } from './memory';
+export { keepRange } from './range';
 export { rotate } from './rotate';
 export { dotFloats, squareFloats, vectorDistance } from './distance';
 export { codeDistance, nodeDistance } from './code';

@@ -109,9 +109,11 @@ export const RANGE_LOW = 0;
 export const RANGE_INVERSE = 4;
 export const RANGE_STEP_SQUARE = 8;
 export const RANGE_BYTES = 16;
-/** Coordinates clipped and encoded since the range was set. */
+/** Coordinates clipped and nodes encoded since the last look at the range. */
 export const H_CLIPPED = 192;
 export const H_ENCODED = 196;
+/** Nodes already recoded after a change of range, + 1; 0 when all codes are in one range. */
+export const H_RECODED = 128;
 /** Bulk build: next row, end, rows done, over the rows at H_BULK_ROWS (slot u32, then P floats each). */
 export const H_BULK_NEXT = 200;
 export const H_BULK_END = 204;

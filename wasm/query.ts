@@ -1,6 +1,6 @@
 // A search: bring the query into the segment's space, walk or scan, answer.
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
-import { centre, encodeRange } from './code';
+import { centre, encodeRanges } from './code';
 import {
   H_LIFT_SQUARE, H_METRIC, H_RANGE, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_FACTOR, L_KEEP_ALL, L_LENGTH, L_NORM,
   L_ROTATED, METRIC_DOT, STATE_GRAPH, STATE_SCAN, RESULT_MAX, H_VECTOR,
@@ -21,7 +21,7 @@ export function beginQuery(lane: usize): void {
   }
   const centred = <usize>load<u32>(lane, L_CENTRED);
   store<f32>(lane, centre(load<u32>(lane, L_ROTATED), factor, 0, centred), L_LENGTH);
-  encodeRange(lane, load<u32>(0, H_RANGE));
+  encodeRanges(lane);
 }
 
 /** Results kept per answer wanted: re-scoring picks the best of them. */

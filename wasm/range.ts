@@ -1,8 +1,8 @@
 // What is frozen when a graph begins: the mean, the lift (dot), and the code range, from the vectors staged so far.
-import { centre, rangeAt } from './code';
+import { centre, centredOf, encodeRange, rangeAt, storeCode } from './code';
 import {
   H_CLIPPED, H_ENCODED, H_LIFT_SQUARE, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_SLOTS, L_CENTRED, L_RESULT,
-  METRIC_DOT, N_FLAGS, N_NORM, NODE_FREE, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
+  N_FLAGS, N_NORM, NODE_FREE, NODE_RANGE, NODE_ZERO, H_RECODED, H_VECTOR, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
 } from './layout';
 import { nodeAt } from './memory';
 import { liftOf, vectorAt } from './segment';
@@ -71,6 +71,57 @@ export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: 
   setRange(range, low + <f32>below(bins, tail) / factor, low + <f32>(below(bins, total - tail) + 1) / factor);
 }
 
+/** Nodes after which the range is looked at, and the share of clipped coordinates that asks for a new one. */
+const WINDOW: u32 = 256;
+const CLIPPED_MAX: f64 = 0.01;
+/** How much wider a new range must be to be worth recoding. */
+const WIDER: f32 = 1.1;
+/** Nodes a new range is measured on. */
+const SAMPLE: u32 = 2048;
+
+/** Watches for data outside the range frozen at the beginning, and recodes up to `budget` nodes. Writer only. */
+export function keepRange(lane: usize, budget: u32): bool {
+  if (load<u32>(0, H_RECODED) != 0) return recode(lane, budget);
+  const encoded = load<u32>(0, H_ENCODED);
+  if (encoded < WINDOW) return false;
+  const share = <f64>load<u32>(0, H_CLIPPED) / (<f64>encoded * <f64>load<u32>(0, H_PADDED));
+  store<u32>(0, 0, H_CLIPPED);
+  store<u32>(0, 0, H_ENCODED);
+  if (share <= CLIPPED_MAX) return false;
+  const old = load<u32>(0, H_RANGE);
+  const fresh = 1 - old;
+  if (load<u32>(0, H_VECTOR) != 0) {
+    const slots = load<u32>(0, H_SLOTS);
+    measureRange(lane, fresh, 0, slots, max<u32>(slots / SAMPLE, 1));
+  } else {
+    const middle = load<f32>(rangeAt(old), RANGE_LOW) + <f32>63.5 / load<f32>(rangeAt(old), RANGE_INVERSE);
+    const half: f32 = 127 / load<f32>(rangeAt(old), RANGE_INVERSE);
+    setRange(fresh, middle - half, middle + half);
+  }
+  if (load<f32>(rangeAt(fresh), RANGE_INVERSE) * WIDER > load<f32>(rangeAt(old), RANGE_INVERSE)) return false;
+  atomic.store<u32>(H_RECODED, 1);
+  store<u32>(0, fresh, H_RANGE);
+  return recode(lane, budget);
+}
+
+/** Brings up to `budget` more nodes into the current range; true when more is to do. */
+function recode(lane: usize, budget: u32): bool {
+  const range = load<u32>(0, H_RANGE);
+  const slots = load<u32>(0, H_SLOTS);
+  let slot = load<u32>(0, H_RECODED) - 1;
+  const end = min<u32>(slots, slot + budget);
+  for (; slot < end; slot++) {
+    const node = nodeAt(slot);
+    const flags = load<u32>(node, N_FLAGS);
+    if ((flags & (NODE_FREE | NODE_ZERO)) || ((flags & NODE_RANGE) != 0) == (range != 0)) continue;
+    centredOf(node, load<u32>(lane, L_CENTRED));
+    encodeRange(lane, range);
+    storeCode(lane, node, range);
+  }
+  atomic.store<u32>(H_RECODED, slot < slots ? slot + 1 : 0);
+  return slot < slots;
+}
+
 /** Centres one slot's vector; returns the end of the coordinates, or 0 for a free slot. */
 function centreSlot(lane: usize, slot: u32): usize {
   const node = nodeAt(slot);
@@ -96,7 +147,6 @@ function setRange(range: u32, low: f32, high: f32): void {
   store<f32>(at, low, RANGE_LOW);
   store<f32>(at, 1 / step, RANGE_INVERSE);
   store<f32>(at, step * step, RANGE_STEP_SQUARE);
-  store<u32>(0, range, H_RANGE);
   store<u32>(0, 0, H_CLIPPED);
   store<u32>(0, 0, H_ENCODED);
 }

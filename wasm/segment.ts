@@ -11,9 +11,12 @@ import {
   METRIC_DOT, N_FLAGS, N_ID, N_LIFT, N_NORM, NODE_DELETED, NODE_FREE, NODE_TWIN, NODE_ZERO, STATE_GRAPH, STATE_SCAN,
 } from './layout';
 import { allocate, ensureChunk, idWord, nodeAt, slotOf } from './memory';
-import { beginGraph } from './range';
+import { beginGraph, keepRange } from './range';
 import { link } from './link';
 import { fillSigns, rotate, ROUNDS } from './rotate';
+
+/** Nodes a single insertion recodes after a change of range: a fraction of its own cost. */
+const RECODED_PER_PUT = 16;
 
 function align(value: u32): u32 {
   return (value + 63) & ~63;
@@ -187,8 +190,10 @@ export function put(lane: usize, id: u32): bool {
   prepare(lane);
   takeIn(lane, slot, id);
   setId(id, slot);
-  if (load<u32>(0, H_STATE) == STATE_SCAN && (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0) {
-    if (load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) startGraph(lane);
+  if (load<u32>(0, H_STATE) == STATE_GRAPH) {
+    keepRange(lane, RECODED_PER_PUT);
+  } else if ((load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0 && load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) {
+    startGraph(lane);
   }
   return true;
 }

@@ -9,7 +9,7 @@ import { Element, isListValue, type Value } from './value.js';
 
 /** The record as of the element's first reading; undefined when the element was gone by then. */
 export function recordOf(frame: Frame, element: Element): Uint8Array | undefined {
-  element.record ??= frame.view.record(element.id);
+  element.record ??= frame.readRecord(element.id);
   return element.record;
 }
 

@@ -4,6 +4,7 @@
 import type { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';
 import type { WriteView } from '../storage/store.js';
+import { ByteArena } from './byte-arena.js';
 import type { Argument, ExecutionContext } from './execute.js';
 import type { Value } from './value.js';
 
@@ -18,6 +19,7 @@ export class Frame {
   readonly args: readonly Argument[];
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
+  readonly #records = new ByteArena();
   #left: number;
   #interval: number;
   #visited = 0;
@@ -31,6 +33,12 @@ export class Frame {
     this.context = context;
     this.view = context.view;
     this.#left = this.#interval = this.#nextInterval();
+  }
+
+  /** A private copy of the record of an element; undefined when there is no such element. */
+  readRecord(id: number): Uint8Array | undefined {
+    const shared = this.view.recordShared(id);
+    return shared && this.#records.copy(shared);
   }
 
   /** The view as the write transaction it is in plans that write. */

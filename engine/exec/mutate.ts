@@ -157,7 +157,7 @@ function changeOf(
   set: readonly Assign[],
 ): Change | undefined {
   const current = new Element(id);
-  current.record = frame.view.record(id);
+  current.record = frame.readRecord(id);
   if (current.record === undefined) return undefined;
   const label = frame.view.catalog.label(labelOf(current.record));
   const before = valuesOf(current.record, label);

@@ -26,7 +26,11 @@ export function buildOutput(builder: Builder, output: Output): BuiltOutput {
       };
     }
     case 'items':
-      return buildItems(builder.flow(output.value), output.answer, builder.style);
+      // Sessions print similarity under [compat] too.
+      return buildItems(builder.flow(output.value), output.answer, {
+        ...builder.style,
+        compat: false,
+      });
     default:
       return unreachable(output);
   }

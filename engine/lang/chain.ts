@@ -31,7 +31,7 @@ import { checkPath } from './step-path.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from './step-search.js';
 import { checkProperty, checkShape } from './step-shape.js';
 import { didYouMean, nearest } from './suggestion.js';
-import { isList, rowsOf, scalarTerm, type Term, unknownTerm } from './term.js';
+import { isList, scalarTerm, type Term, unknownTerm } from './term.js';
 import { printItemType } from './type.js';
 
 type HeadChecker = (context: Context, call: Call, scope: Scope, place: ChainPlace) => Term;
@@ -158,7 +158,9 @@ function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPla
 
 function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainPlace): Term {
   const name = call.name.text;
-  const isFunction = call.types === undefined;
+  // `E()` is the number; `E(id)` is a source that lacks its type.
+  const isNumber = name !== 'E' || (call.args ?? []).length === 0;
+  const isFunction = call.types === undefined && isNumber;
   if (isFunction && isArithmetic(name)) return checkArithmetic(context, call, scope);
   const head = own(heads, name);
   if (head !== undefined) return head(context, call, scope, place);
@@ -231,6 +233,6 @@ function checkExists(context: Context, call: Call, scope: Scope): Term {
   const written = argument(context, call, 'EXISTS(_::Out<EdgeType>)');
   if (written === undefined) return unknownTerm();
   const of = context.check(written, innerScope(scope, { miss: 'none' }));
-  const value = rowsOf(bare(context, of));
-  return scalarTerm('Boolean', { kind: 'exists', of: value.expression });
+  const { expression } = bare(context, of);
+  return scalarTerm('Boolean', { kind: 'exists', of: expression });
 }

@@ -15,11 +15,14 @@ interface Survey {
   scans: number;
   /** A bounded amount of work that is still more than a look-up. */
   batch: boolean;
+  /** Parts of a plan may be shared; each is looked at once. */
+  seen: Set<object>;
 }
 
 export function costOf(plan: Plan, schema: SchemaIndex): CostClass {
   if (plan.writes) return 'W';
-  const survey: Survey = { hops: 0, scans: 0, wide: false, batch: plan.embeds.length > 0 };
+  const batch = plan.embeds.length > 0;
+  const survey: Survey = { hops: 0, scans: 0, wide: false, batch, seen: new Set() };
   const singles = new Set<number>();
   for (const statement of plan.statements) {
     if (statement.kind === 'for') survey.batch = true;
@@ -39,7 +42,8 @@ function look(
   schema: SchemaIndex,
   singles: ReadonlySet<number>,
 ): void {
-  if (typeof value !== 'object' || value === null) return;
+  if (typeof value !== 'object' || value === null || survey.seen.has(value)) return;
+  survey.seen.add(value);
   const node = value as { kind?: unknown };
   if (node.kind === 'literal') return;
   if (node.kind === 'pipeline') surveyPipeline(node as Pipeline, survey, schema, singles);

@@ -30,11 +30,12 @@ export interface Collector {
 /** Keeps one report per code and place, so that checking something twice says nothing twice. */
 export function collectDiagnostics(): Collector {
   const found: { path: string; start: number; diagnostic: Diagnostic }[] = [];
-  const seen = new Set<string>();
+  const seen = new Map<string, Set<number>>();
   const add = (file: SourceFile, query: string | undefined, code: string, span: Span) => {
-    const key = `${code} ${span.start} ${file.path}`;
-    if (seen.has(key)) return undefined;
-    seen.add(key);
+    const key = `${code} ${file.path}`;
+    const starts = seen.get(key) ?? new Set();
+    if (starts.has(span.start)) return undefined;
+    seen.set(key, starts.add(span.start));
     const from = positionOf(file, span.start);
     const to = positionOf(file, Math.max(span.end, span.start));
     const diagnostic: Diagnostic = {

@@ -15,7 +15,7 @@ import { checkStatements } from './statement-checker.js';
 import type { Term } from './term.js';
 
 /** Plan nodes that one query may be copied into before it is refused. */
-const nodesMax = 1_000_000;
+const nodesMax = 200_000;
 
 /** Thrown when projections over projections make a query grow beyond `nodesMax`. */
 class QueryTooLarge extends Error {
@@ -36,9 +36,14 @@ export function checkQuery(
   try {
     return planQuery(query, schema, report, options);
   } catch (error) {
-    if (!(error instanceof QueryTooLarge)) throw error;
-    const message = 'The projections of this query multiply beyond all measure.';
-    report('E005', query.name.span, message, 'Bind intermediate results to variables.');
+    if (error instanceof QueryTooLarge) {
+      const message = 'The projections of this query multiply beyond all measure.';
+      report('E005', query.name.span, message, 'Name fewer shaped values inside each other.');
+    } else {
+      // A defect of ours must not hide the query: it is reported like any other fault.
+      const message = `The checker failed: ${error instanceof Error ? error.message : 'unknown'}.`;
+      report('E655', query.name.span, message, 'Report this query.');
+    }
     return undefined;
   }
 }
@@ -92,11 +97,17 @@ function planQuery(
   };
   plan.cost = costOf(plan, schema);
   const returns = output.kind === 'object' ? output.members.map((m) => m.key) : bareKeys(output);
-  if (macros.mcp !== undefined && query.returns?.length !== 1 && !query.faulty) {
+  if (macros.mcp !== undefined && !query.faulty && !returnsOne(query)) {
     const message = 'A query marked `#[mcp]` returns exactly one value.';
     report('E401', query.returns?.[0]?.span ?? name.span, message);
   }
   return { name: name.text, plan, returns, mcp: macros.mcp !== undefined, elements };
+}
+
+const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
+
+function returnsOne({ returns }: QueryDeclaration): boolean {
+  return returns?.length === 1 && !isNone(returns[0]!);
 }
 
 function bareKeys(output: Output): string[] {
@@ -151,7 +162,6 @@ function checkReturns(context: Context, query: QueryDeclaration, scope: Scope): 
     if (!query.faulty) report('W101', query.name.span, message, 'Add `RETURN`.');
     return { output: empty, elements: false };
   }
-  const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
   if (returns.length === 1 && isNone(returns[0]!)) return { output: empty, elements: false };
   for (const expr of returns) {
     if (isNone(expr)) report('E704', expr.span, '`NONE` stands alone.', 'Remove it.');

@@ -107,6 +107,7 @@ function replaceSlot(context: Context, term: Term, values: ReadonlyMap<number, E
 export function bare(context: Context, term: Term): Term {
   const only = oneName(term.shape);
   if (only === undefined) return term;
+  context.spend();
   const { shape, ...items } = term;
   if (!isList(term)) return bare(context, instantiate(context, shape!, only, items));
   const value = printed(context, only);
@@ -124,6 +125,7 @@ export function printed(context: Context, term: Term): Term {
 export function projected(context: Context, term: Term): Term {
   const { shape } = term;
   if (shape === undefined) return term;
+  context.spend();
   const types = new Map<string, ItemType>();
   const members: Member[] = [];
   for (const member of shape.members) {

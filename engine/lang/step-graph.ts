@@ -72,6 +72,10 @@ const wrongEnd = { FromN: 'E623', ToN: 'E624', FromV: 'E625', ToV: 'E626' } as c
 export const checkEndStep: StepChecker = (context, input, call, _scope, place) => {
   const name = call.name.text as keyof typeof wrongEnd;
   const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  if (call.types !== undefined || call.args !== undefined) {
+    const message = `\`${name}\` takes no arguments.`;
+    context.report('E305', call.span, message, `Write \`${name}\`.`);
+  }
   const end = name.startsWith('From') ? 'from' : 'to';
   const kind = name.endsWith('N') ? 'node' : 'vector';
   const step: GraphStep = { kind: 'end', end };

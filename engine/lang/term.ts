@@ -83,8 +83,12 @@ export function sourceTerm(source: Source, type: ItemType, cardinality: Cardinal
 /** The term as rows: a list of scalars that is one value opens into its items. */
 export function rowsOf(term: Term): Term {
   if (isList(term) || term.type.kind !== 'list') return term;
-  const source: Source = { kind: 'value', of: term.expression };
-  return sourceTerm(source, term.type.of, 'many');
+  const { type, expression } = term;
+  // The row of a pipeline is the list itself, so that a further step needs a source that opens it.
+  if (expression.kind === 'pipeline') {
+    return sourceTerm({ kind: 'value', of: expression }, type.of, 'many');
+  }
+  return { type: type.of, cardinality: 'many', expression };
 }
 
 /** What a step makes of the rows before it; `shape` is kept only when named. */

@@ -139,7 +139,7 @@ export interface SessionTest {
   operator: '==' | '!=' | '>' | '>=' | '<' | '<=';
   list: boolean;
   cases: { type: TypeRef; values: SessionOperand[] }[];
-  /** Operands for `score` and `distance`, which any searched item may have. */
+  /** Operands for items of all other types: of `id` and `label`, and of the `score` and `distance` of hits. */
   attribute?: SessionOperand[];
 }
 

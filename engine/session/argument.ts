@@ -1,5 +1,5 @@
-// Where a tool's arguments stand in a body, and their reading by kind. A tool reads `data` first and the top level where
-// `data` lacks the member; traversal filters read their `args`.
+// Where a tool's arguments stand in a body, and their reading by kind. A tool reads `data` first
+// and the top level where `data` lacks the member; traversal filters read their `args`.
 import { fail } from '../base/errors.js';
 import { parseInteger } from '../base/integer.js';
 import { describe, quote } from '../json/fault.js';

@@ -1,4 +1,5 @@
-// Decimal text against integers, exactly: no value is ever rounded through a float (sessions.md 6.2).
+// Decimal text against integers, exactly: no value is ever rounded through a float (sessions.md
+// 6.2).
 import { compactInteger } from '../base/integer.js';
 import type { SessionOperand } from '../plan/expression.js';
 
@@ -14,8 +15,8 @@ export function isDecimal(text: string): boolean {
 }
 
 /**
- * The operand for comparing integers with the decimal `text`: its value when it is whole, else its floor and that it has a
- * fraction. Undefined when it is no decimal.
+ * The operand for comparing integers with the decimal `text`: its value when it is whole, else its
+ * floor and that it has a fraction. Undefined when it is no decimal.
  */
 export function integerOperand(text: string): SessionOperand | undefined {
   const match = decimalText.exec(text);

@@ -1,8 +1,9 @@
-// Filter layers (sessions.md 6) as plan expressions over one item: the properties part as tests under `or` and `and`,
-// every traversal filter as the existence of what a small pipeline from the item still holds.
+// Filter layers (sessions.md 6) as plan expressions over one item: the properties part as tests
+// under `or` and `and`, every traversal filter as the existence of what a small pipeline from the
+// item still holds.
 //
-// Slots: the item of a `where` lives in a slot of its own; each nested traversal takes the next one. An undefined
-// expression stands for "always true".
+// Slots: the item of a `where` lives in a slot of its own; each nested traversal takes the next
+// one. An undefined expression stands for "always true".
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { describe } from '../json/fault.js';
@@ -29,9 +30,14 @@ export interface Filter {
   /** Undefined keeps everything. */
   condition: Expression | undefined;
   slotCount: number;
+  /** Whether it looks at more than the items themselves. */
+  reaches: boolean;
 }
 
-/** The filter of a call: all layers that stand in `data` or at top level, ANDed. The item is in slot 0. */
+/**
+ * The filter of a call: all layers that stand in `data` or at top level, ANDed. The item is in slot
+ * 0.
+ */
 export function filterOf(
   places: readonly JsonView[],
   vocabulary: Vocabulary,
@@ -39,11 +45,12 @@ export function filterOf(
 ): Filter {
   const compiler = new FilterCompiler(vocabulary, limits);
   const condition = compiler.layers(places, 0, 1);
-  return { condition, slotCount: compiler.slotCount };
+  return { condition, slotCount: compiler.slotCount, reaches: compiler.reaches };
 }
 
 class FilterCompiler {
   slotCount = 1;
+  reaches = false;
   #predicates = 0;
 
   constructor(
@@ -135,6 +142,7 @@ class FilterCompiler {
     }
     const owned: Arguments = { owner: tool, places, path: `${view.path}/args` };
     const step = stepOf(tool, owned, this.vocabulary);
+    this.reaches = true;
     return reaches(slot, step, this.#inner(inner, slot + 1, depth + 1), slot + 1);
   }
 

@@ -70,12 +70,14 @@ export const orderBy: Tool = (args, caller, { vocabulary }) => {
     fail('PARAM_VALUE', { param: 'order', allowed: '"asc" or "desc"', got }, { path });
   }
   const step: Step = { kind: 'order', slot: 0, keys, descending: order === 'desc' };
-  return overItems(args, caller, [step], 1);
+  return overItems(args, caller, [step], costOf, 1);
 };
 
 /** Whether every type that has the property declares it as a list. */
-function isListed({ declared, attribute }: Meaning): boolean {
-  return !attribute && declared.length > 0 && declared.every(({ of }) => of.kind === 'list');
+function isListed({ declared, anywhere }: Meaning): boolean {
+  return (
+    anywhere === undefined && declared.length > 0 && declared.every(({ of }) => of.kind === 'list')
+  );
 }
 
 /** Groups by the values of some properties: counts, or counts with the items. */

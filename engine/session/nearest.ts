@@ -4,7 +4,10 @@ const namesMax = 20;
 /** Longer names are compared by their beginnings: nobody mistypes the end of such a name. */
 const lengthMax = 128;
 
-/** Edits (insert, delete, replace, swap of neighbours) between two names; R. Wagner and R. Lowrance, 1975. */
+/**
+ * Edits (insert, delete, replace, swap of neighbours) between two names; R. Wagner and R. Lowrance,
+ * 1975.
+ */
 export function editDistance(from: string, to: string): number {
   const a = from.slice(0, lengthMax);
   const b = to.slice(0, lengthMax);

@@ -1,4 +1,5 @@
-// Brings filter values to the declared types of their key before anything is compared (sessions.md 6.2).
+// Brings filter values to the declared types of their key before anything is compared (sessions.md
+// 6.2).
 import { instantOf, parseDate } from '../base/date.js';
 import { fail } from '../base/errors.js';
 import { toFloat32 } from '../base/float.js';
@@ -13,7 +14,10 @@ import type { Meaning } from './vocabulary.js';
 
 const incomparable: SessionOperand = { kind: 'incomparable' };
 
-/** The operand for comparing with values of the type; undefined when the value cannot be brought to it. */
+/**
+ * The operand for comparing with values of the type; undefined when the value cannot be brought to
+ * it.
+ */
 export function operandOf(view: JsonView, type: ScalarName): SessionOperand | undefined {
   switch (type) {
     case 'String':
@@ -60,7 +64,9 @@ function idOf(view: JsonView): Uuid | undefined {
   return parseUuid(text) === undefined ? undefined : new Uuid(text.toLowerCase());
 }
 
-/** A number too large for the type stays as large as it is: every stored value is on one side of it. */
+/**
+ * A number too large for the type stays as large as it is: every stored value is on one side of it.
+ */
 function floatOf(view: JsonView, type: 'F32' | 'F64'): number | undefined {
   const text = decimalOf(view);
   if (text === undefined || !isDecimal(text)) return undefined;
@@ -75,8 +81,9 @@ function innermost(type: PropertyType): ScalarName {
 }
 
 /**
- * Operands of `values` for every type that has the key. A value that fits some of these types is not comparable on the
- * others; one that fits none of them is PARAM_TYPE; null is comparable with nothing.
+ * Operands of `values` for every type that has the key. A value that fits some of these types is
+ * not comparable on the others; one that fits none of them is PARAM_TYPE; null is comparable with
+ * nothing.
  */
 export function casesOf(
   meaning: Meaning,
@@ -92,7 +99,7 @@ export function casesOf(
     return column;
   };
   const names = meaning.declared.map(({ of }) => innermost(of));
-  if (meaning.attribute) names.push('F64');
+  if (meaning.anywhere !== undefined) names.push(meaning.anywhere);
   for (const name of names) columnOf(name);
   values.forEach((view, i) => {
     if (![...byScalar.values()].some((column) => column[i] !== undefined))
@@ -108,7 +115,8 @@ export function casesOf(
     type,
     values: filled.get(innermost(of))!,
   }));
-  return meaning.attribute ? { cases, attribute: filled.get('F64')! } : { cases };
+  const { anywhere } = meaning;
+  return anywhere === undefined ? { cases } : { cases, attribute: filled.get(anywhere)! };
 }
 
 function misfit(view: JsonView, types: readonly ScalarName[]): never {

@@ -1,4 +1,5 @@
-// From a scanned request body to the work to be done: finds the arguments and the tool that reads them.
+// From a scanned request body to the work to be done: finds the arguments and the tool that reads
+// them.
 import { excerpt, fail } from '../base/errors.js';
 import type { JsonView } from '../json/view.js';
 import type { Query } from '../plan/plan.js';
@@ -26,7 +27,10 @@ const aliases = new Map([
 
 const callTools = new Set(['tool_call', 'call_tool']);
 
-/** The query behind a query tool, undefined for every other tool; NOT_FOUND when there is no such tool. */
+/**
+ * The query behind a query tool, undefined for every other tool; NOT_FOUND when there is no such
+ * tool.
+ */
 export function findTool(tool: string, program: Program): Query | undefined {
   if (tool === 'init' || callTools.has(tool) || sessionTools.has(tool)) return undefined;
   const query = queryOfTool(program, tool);

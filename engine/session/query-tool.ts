@@ -1,4 +1,5 @@
-// A compiled query as a session's tool: a query that returns whole elements makes the traversal, any other only answers.
+// A compiled query as a session's tool: a query that returns whole elements makes the traversal,
+// any other only answers.
 import { decodeArguments } from '../json/decode.js';
 import type { JsonView } from '../json/view.js';
 import type { Plan, Query } from '../plan/plan.js';

@@ -1,4 +1,5 @@
-// `schema_resource`: the schema and the queries as a record for the model behind the client (interface.md 2.3).
+// `schema_resource`: the schema and the queries as a record for the model behind the client
+// (interface.md 2.3).
 import { excerpt, fail } from '../base/errors.js';
 import { type ElementType, printType, type TypeRef } from '../base/schema.js';
 import type { Program } from '../plan/program.js';

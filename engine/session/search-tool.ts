@@ -1,4 +1,5 @@
-// The three searches: their results become the traversal and are answered all at once (sessions.md 5.12).
+// The three searches: their results become the traversal and are answered all at once (sessions.md
+// 5.12).
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { decodeVector } from '../json/decode.js';
@@ -23,7 +24,9 @@ import { includeData, type Tool } from './work.js';
 const textSearchResults = 5;
 const scoreMinDefault = 0;
 
-/** Blank: among all vectors of the dimension. Built: exactly, among the vectors of the traversal. */
+/**
+ * Blank: among all vectors of the dimension. Built: exactly, among the vectors of the traversal.
+ */
 export const searchVector: Tool = (args, { traversal }, { limits }) => {
   const vector = vectorOf(args, limits);
   const k = requiredCount(args, 'k', limits);

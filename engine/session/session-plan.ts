@@ -1,9 +1,12 @@
-// The plans that sessions make: one pipeline over the items of the traversal, or over a source that starts anew.
+// The plans that sessions make: one pipeline over the items of the traversal, or over a source that
+// starts anew.
 import type { CostClass, Output, Plan } from '../plan/plan.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Source, Step } from '../plan/step.js';
 
-/** Rows up to which a plan is cheap enough to run at once, and up to which it is an ordinary read. */
+/**
+ * Rows up to which a plan is cheap enough to run at once, and up to which it is an ordinary read.
+ */
 const cheapRows = 16;
 const ordinaryRows = 1_000;
 
@@ -23,9 +26,14 @@ export function pipeline(source: Source, steps: Step[] = []): Pipeline {
   return { kind: 'pipeline', source, steps, result: 'many' };
 }
 
-/** By the number of rows that go in; what comes out is bounded by other limits. */
+/** Of work that looks at each row once. */
 export function costOf(rows: number): CostClass {
-  return rows <= cheapRows ? 'A' : rows <= ordinaryRows ? 'B' : 'C';
+  return rows <= cheapRows ? 'A' : costOfReach(rows);
+}
+
+/** Of work that goes from each row to elements nobody has counted. */
+export function costOfReach(rows: number): CostClass {
+  return rows <= ordinaryRows ? 'B' : 'C';
 }
 
 /** A plan that reads and answers `output`. `slotCount` counts the slots its expressions use. */
@@ -43,10 +51,16 @@ export function sessionPlan(tool: string, output: Output, cost: CostClass, slotC
   };
 }
 
-/** The plans of nearly every call of `next`, kept because executors remember what they have built of a plan. */
+/**
+ * The plans of nearly every call of `next`, kept because executors remember what they have built of
+ * a plan.
+ */
 const nextPlans = { plain: makeNextPlan(1, false), data: makeNextPlan(1, true) };
 
-/** Reads the first item that still exists among `count` items; keeps it, so that its position can be found. */
+/**
+ * Reads the first item that still exists among `count` items; keeps it, so that its position can be
+ * found.
+ */
 export function nextPlan(count: number, data: boolean): Plan {
   if (count > 1) return makeNextPlan(count, data);
   return data ? nextPlans.data : nextPlans.plain;

@@ -1,7 +1,11 @@
-// A session's state as data: the traversal and its cursor, and the transitions between states. A transition makes a new state
-// and never touches the old one, so that a failing call leaves a session exactly as it was.
+// A session's state as data: the traversal and its cursor, and the transitions between states. A
+// transition makes a new state and never touches the old one, so that a failing call leaves a
+// session exactly as it was.
 
-/** Items of a traversal: dense ids, and pairs (score, distance) with NaN for none. Shared memory, never written again. */
+/**
+ * Items of a traversal: dense ids, and pairs (score, distance) with NaN for none. Shared memory,
+ * never written again.
+ */
 export interface Items {
   readonly ids: Uint32Array;
   readonly scores?: Float64Array;

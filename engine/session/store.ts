@@ -1,8 +1,8 @@
-// All open sessions: who owns them, when they end, what they keep, and whose turn it is. Owns every session; time is an
-// argument, in milliseconds of a clock that never steps back.
+// All open sessions: who owns them, when they end, what they keep, and whose turn it is. Owns every
+// session; time is an argument, in milliseconds of a clock that never steps back.
 //
-// Invariants: both maps are in order of last use, least recent first; `bytes` is the sum over the open sessions; a session
-// with a running call neither expires nor is evicted.
+// Invariants: both maps are in order of last use, least recent first; `bytes` is the sum over the
+// open sessions; a session with a running call neither expires nor is evicted.
 import { printUuid } from '../base/id.js';
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
@@ -20,6 +20,8 @@ import type { After } from './work.js';
 
 /** Idle time after which a session may make room for another. */
 const evictableMs = 300_000;
+/** What a client without a session is told to wait. */
+const retrySeconds = 60;
 /** What a blank session takes: the record, its id and its places in the maps. */
 const fixedBytes = 1024;
 
@@ -91,15 +93,20 @@ export class SessionStore {
     return session;
   }
 
-  /** Takes the session for a call that runs at once. False: a call is running, so this one has to wait. */
+  /**
+   * Takes the session for a call that runs at once. False: a call is running, so this one has to
+   * wait.
+   */
   enter(session: Session): boolean {
     if (session.busy) return false;
     session.busy = true;
     return true;
   }
 
-  /** Queues a call behind the running one; SESSION_BUSY when too many wait. Answers a function that takes
-   *  it out again, and tells whether it still waited. */
+  /**
+   * Queues a call behind the running one; SESSION_BUSY when too many wait. Answers a function that
+   * takes it out again, and tells whether it still waited.
+   */
   wait(session: Session, start: () => void): () => boolean {
     const waiting = (session.waiting ??= []);
     if (waiting.length >= this.limits.session_queue)
@@ -124,7 +131,10 @@ export class SessionStore {
     }
   }
 
-  /** Applies what a call that succeeded does to its session; fails without a change when the items are too many. */
+  /**
+   * Applies what a call that succeeded does to its session; fails without a change when the items
+   * are too many.
+   */
   settle(session: Session, after: After, items: Items = noItems): void {
     if (after !== 'keep') this.#put(session, after === 'blank' ? blank : built(items));
   }
@@ -215,9 +225,10 @@ export class SessionStore {
     const isKeyFull = () => perKey > 0 && own().size >= perKey;
     if (!isFull() && !isKeyFull()) return;
     this.sweep(now);
-    if (isKeyFull() && !this.#evict(own(), now)) fail('TOO_MANY_SESSIONS', { count: own().size });
+    if (isKeyFull() && !this.#evict(own(), now))
+      fail('TOO_MANY_SESSIONS', { count: own().size, seconds: retrySeconds });
     if (isFull() && !this.#evict(own(), now) && !this.#evict(this.#all, now))
-      fail('TOO_MANY_SESSIONS', { count: this.#all.size });
+      fail('TOO_MANY_SESSIONS', { count: this.#all.size, seconds: retrySeconds });
   }
 
   /** Ends the least recently used of `sessions` if it is idle enough. */

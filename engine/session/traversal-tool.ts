@@ -1,16 +1,14 @@
-// Tools that replace the traversal and answer its first item: the two sources, the four steps, the filter.
-import type { Plan } from '../plan/plan.js';
+// Tools that replace the traversal and answer its first item: the two sources, the four steps, the
+// filter.
+import type { CostClass, Output } from '../plan/plan.js';
 import type { Source, Step } from '../plan/step.js';
 import { type Arguments, requiredText } from './argument.js';
 import { filterOf } from './filter.js';
 import { lengthOf } from './session.js';
-import { costOf, itemsSource, pipeline, sessionPlan } from './session-plan.js';
+import { costOf, costOfReach, itemsSource, pipeline, sessionPlan } from './session-plan.js';
 import { stepOf, type StepTool } from './step-tool.js';
 import { unknownType } from './vocabulary.js';
 import { type Caller, includeData, type Tool, type Work } from './work.js';
-
-/** Label scans are of unknown length. */
-const scanRows = 1_000;
 
 /** `n_from_type` and `e_from_type`: all elements of a type, oldest first. */
 export function fromType(kind: 'node' | 'edge'): Tool {
@@ -19,32 +17,36 @@ export function fromType(kind: 'node' | 'edge'): Tool {
     const known = kind === 'node' ? vocabulary.nodes : vocabulary.edges;
     if (!known.has(name)) unknownType(kind, name, known.keys(), path);
     const source: Source = { kind: 'scan', types: [{ kind, name }] };
-    return replace(args, source, [], scanRows);
+    return replace(args, source, [], costOfReach(1), 0);
   };
 }
 
 export function stepTool(tool: StepTool): Tool {
   return (args, caller, { vocabulary }) =>
-    overItems(args, caller, [stepOf(tool, args, vocabulary)]);
+    overItems(args, caller, [stepOf(tool, args, vocabulary)], costOfReach, 0);
 }
 
 /** Keeps the items that pass every filter layer of the call. */
 export const filterItems: Tool = (args, caller, { vocabulary, limits }) => {
-  const { condition, slotCount } = filterOf(args.places, vocabulary, limits);
+  const { condition, slotCount, reaches } = filterOf(args.places, vocabulary, limits);
   const steps: Step[] =
     condition === undefined ? [] : [{ kind: 'where', condition: { slot: 0, value: condition } }];
-  return overItems(args, caller, steps, slotCount);
+  return overItems(args, caller, steps, reaches ? costOfReach : costOf, slotCount);
 };
 
-/** The first item after `steps` over the whole traversal; a blank session answers null and stays blank. */
+/**
+ * The first item after `steps` over the whole traversal; a blank session answers null and stays
+ * blank.
+ */
 export function overItems(
   args: Arguments,
   { traversal }: Caller,
   steps: Step[],
-  slotCount = 0,
+  cost: (rows: number) => CostClass,
+  slotCount: number,
 ): Work {
   const count = lengthOf(traversal);
-  const work = replace(args, itemsSource(count), steps, count, slotCount);
+  const work = replace(args, itemsSource(count), steps, cost(count), slotCount);
   return traversal.items === undefined ? { kind: 'answer', body: 'null', after: 'keep' } : work;
 }
 
@@ -52,11 +54,11 @@ function replace(
   args: Arguments,
   source: Source,
   steps: Step[],
-  rows: number,
-  slotCount = 0,
+  cost: CostClass,
+  slotCount: number,
 ): Work {
   const value = pipeline(source, steps);
-  const output: Plan['output'] = { kind: 'items', value, answer: 'first', data: includeData(args) };
-  const plan = sessionPlan(args.owner, output, costOf(rows), slotCount);
+  const output: Output = { kind: 'items', value, answer: 'first', data: includeData(args) };
+  const plan = sessionPlan(args.owner, output, cost, slotCount);
   return { kind: 'run', plan, args: [], after: 'replace' };
 }

@@ -1,7 +1,6 @@
-// What the words in a tool's arguments may mean: types by name, and properties by name with every type that has them,
-// implicit members included. Made once per schema, never changed.
+// What the words in a tool's arguments may mean: types by name, and properties by name with every
+// type that has them, implicit members included. Made once per schema, never changed.
 import type {
-  ElementKind,
   ElementType,
   EdgeType,
   PropertyType,
@@ -12,11 +11,13 @@ import type {
 import { excerpt, fail } from '../base/errors.js';
 import { knownNames } from './nearest.js';
 
-/** One property name: who has it, and whether the items of a search have it besides. */
+/**
+ * One property name: which types have it, and its type where it is a member that any item may have.
+ */
 export interface Meaning {
   declared: { type: TypeRef; of: PropertyType }[];
-  /** `score` and `distance`. */
-  attribute: boolean;
+  /** `id`, `label`, and the `score` and `distance` of hits; a type's own property hides them. */
+  anywhere?: ScalarName;
 }
 
 export interface Vocabulary {
@@ -27,16 +28,13 @@ export interface Vocabulary {
   properties: ReadonlyMap<string, Meaning>;
 }
 
-const scalar = (name: ScalarName): PropertyType => ({ kind: 'scalar', name });
-
-function implicitOf(kind: ElementKind): [string, PropertyType][] {
-  const common: [string, PropertyType][] = [
-    ['id', scalar('ID')],
-    ['label', scalar('String')],
-  ];
-  if (kind === 'edge') common.push(['from_node', scalar('ID')], ['to_node', scalar('ID')]);
-  return common;
-}
+const anywhere: readonly [string, ScalarName][] = [
+  ['id', 'ID'],
+  ['label', 'String'],
+  ['score', 'F64'],
+  ['distance', 'F64'],
+];
+const edgeEnds = ['from_node', 'to_node'];
 
 const byName = <T extends ElementType>(types: readonly T[]): Map<string, T> =>
   new Map(types.map((type) => [type.name, type]));
@@ -45,17 +43,20 @@ export function vocabularyOf(schema: Schema): Vocabulary {
   const properties = new Map<string, Meaning>();
   const meaning = (name: string): Meaning => {
     let found = properties.get(name);
-    if (found === undefined) properties.set(name, (found = { declared: [], attribute: false }));
+    if (found === undefined) properties.set(name, (found = { declared: [] }));
     return found;
   };
   for (const type of [...schema.nodes, ...schema.edges, ...schema.vectors]) {
     const ref: TypeRef = { kind: type.kind, name: type.name };
     for (const { name, type: of } of type.properties)
       meaning(name).declared.push({ type: ref, of });
-    for (const [name, of] of implicitOf(type.kind)) meaning(name).declared.push({ type: ref, of });
   }
-  for (const [name] of implicitOf('edge')) meaning(name);
-  for (const name of ['score', 'distance']) meaning(name).attribute = true;
+  for (const name of edgeEnds) {
+    const { declared } = meaning(name);
+    for (const { name: edge } of schema.edges)
+      declared.push({ type: { kind: 'edge', name: edge }, of: { kind: 'scalar', name: 'ID' } });
+  }
+  for (const [name, type] of anywhere) meaning(name).anywhere = type;
   return {
     schema,
     nodes: byName(schema.nodes),
@@ -65,7 +66,10 @@ export function vocabularyOf(schema: Schema): Vocabulary {
   };
 }
 
-/** The property's meaning; UNKNOWN_PROPERTY when no type has the name. `path` points to it in the body. */
+/**
+ * The property's meaning; UNKNOWN_PROPERTY when no type has the name. `path` points to it in the
+ * body.
+ */
 export function meaningOf(vocabulary: Vocabulary, name: string, path: string): Meaning {
   const meaning = vocabulary.properties.get(name);
   if (meaning !== undefined) return meaning;

@@ -1,5 +1,6 @@
-// From a tool's name and arguments to the work to be done for it: what a tool is, what it knows, and what it may ask for.
-// Deciding is pure: what is to be run is data, and the session is only read.
+// From a tool's name and arguments to the work to be done for it: what a tool is, what it knows,
+// and what it may ask for. Deciding is pure: what is to be run is data, and the session is only
+// read.
 import type { Limits } from '../base/limits.js';
 import type { Argument } from '../json/argument.js';
 import type { Plan } from '../plan/plan.js';
@@ -8,13 +9,18 @@ import { type Arguments, flag } from './argument.js';
 import type { Traversal } from './session.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** What becomes of the traversal when the work has succeeded. `replace`: the items that the plan kept, none without one. */
+/**
+ * What becomes of the traversal when the work has succeeded. `replace`: the items that the plan
+ * kept, none without one.
+ */
 export type After = 'keep' | 'blank' | 'replace';
 
 export type Work =
   /** The reply is known. */
   | { kind: 'answer'; body: string; after: After }
-  /** Run the plan over the session's items. `embed`: this text's vector becomes the only argument. */
+  /**
+   * Run the plan over the session's items. `embed`: this text's vector becomes the only argument.
+   */
   | {
       kind: 'run';
       plan: Plan;

@@ -1,20 +1,17 @@
 // I4: the adjacency of both directions says what the edges say. Every entry is compared with its edge's record; as lists are
 // ascending, equal totals then prove that no edge is missing. Also the chunk invariants of adjacency.ts.
 import { readAdjacency, readDegree } from './adjacency.js';
-import { type Census, type Report, entriesOf } from './check-report.js';
+import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
 import type { Env } from './env.js';
 import { fromOf, labelOf, toOf } from './record.js';
 import type { Direction } from './store.js';
 import { getWord } from './word.js';
 
-const first = { id: 0, label: 0, chunk: 0 };
-const last = { id: 0xffffffff, label: 0xffff, chunk: 0xffffffff };
-
 export function checkAdjacency(env: Env, census: Census, report: Report): void {
   for (const direction of ['out', 'in'] as const) {
     let entries = 0;
     let sealed = 0;
-    for (const { key, value } of entriesOf(env[direction], first, last, report)) {
+    for (const { key, value } of everyEntry.lists(env[direction], report)) {
       const place = `${direction} ${key.id}/${key.label}`;
       if (key.chunk === 0) {
         if (sealed > 0) report.add('I4', `${sealed} chunks are missing before ${place}`);
@@ -47,7 +44,7 @@ function checkAdjacencyList(
   for (let i = 0; i < pairs.length; i += 2) {
     const [edge, far] = [pairs[i]!, pairs[i + 1]!];
     if (i > 0 && pairs[i - 2]! >= edge) report.add('I4', `${place} is not ascending at ${edge}`);
-    const record = env.records.peek(edge);
+    const record = peekSound(env.records, edge);
     const [near, other] = direction === 'out' ? [fromOf, toOf] : [toOf, fromOf];
     const isRight =
       record && labelOf(record) === label && near(record) === id && other(record) === far;

@@ -1,6 +1,6 @@
 // I5 and the label lists: every index entry and every listed id against its record, then the totals.
 import type { FullCatalog } from './catalog.js';
-import { type Census, type Report, entriesOf } from './check-report.js';
+import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
 import { indexKeys, indexStart, prefixOf } from './property-index.js';
@@ -9,7 +9,7 @@ import type { Label, StoredProperty } from './store.js';
 
 /** Label lists hold exactly the elements of the label. */
 export function checkLists(env: Env, census: Census, report: Report): void {
-  const blocks = entriesOf(env.labels, { label: 0, block: 0 }, { label: 0xffff, block: 0xffffffff }, report);
+  const blocks = everyEntry.blocks(env.labels, report);
   const labels = new Set([...blocks].map(({ key }) => key.label));
   for (const label of new Set([...labels, ...census.counts.keys()])) {
     let count = 0;
@@ -64,7 +64,7 @@ function checkIndex(env: Env, label: Label, property: StoredProperty, report: Re
       if (isSame && property.index === 'unique') report.add('I5', `${place}: ${id} has a taken value`);
       if (isSame && last!.id >= id) report.add('I5', `${place}: ${id} is not in order`);
       last = { prefix, id };
-      const record = env.records.peek(id);
+      const record = peekSound(env.records, id);
       const value = record && labelOf(record) === label.id ? decodeProperty(record, property) : null;
       if (value === null || Buffer.compare(prefixOf(property, value), prefix) !== 0) {
         report.add('I5', `${place}: the entry of ${id} is not its value`);

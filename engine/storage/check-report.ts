@@ -1,6 +1,7 @@
 // What the parts of `check` share: where faults go, what the records say, and how entries are read past damaged ones.
 import { TrellisError } from '../base/errors.js';
-import type { Table } from './env.js';
+import type { Env, Table } from './env.js';
+import type { AdjacencyKey, BlockKey } from './keys.js';
 
 export interface Violation {
   /** `I3`, as in the table of invariants. */
@@ -24,8 +25,28 @@ export interface Census {
 
 const entriesPerRead = 1024;
 
+/** Runs a part of the check; a damaged value in its way is reported, the part ends there. */
+export function guarded(report: Report, part: () => void): void {
+  try {
+    part();
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    report.add('I15', error.message);
+  }
+}
+
+/** A value that is damaged counts as missing: reading the table itself has reported it. */
+export function peekSound<K>(table: Table<K>, key: K): Uint8Array | undefined {
+  try {
+    return table.peek(key);
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    return undefined;
+  }
+}
+
 /** Every entry of a span; one that fails its checksum is reported and left out. */
-export function* entriesOf<K>(
+function* entriesOf<K>(
   table: Table<K>,
   start: K,
   end: K,
@@ -47,4 +68,40 @@ export function* entriesOf<K>(
     from = keys[keys.length - 1]!;
     isFirst = false;
   }
+}
+
+const [lowBytes, topBytes] = [Uint8Array.of(0), new Uint8Array(64).fill(255)];
+const [lowList, topList] = [
+  { id: 0, label: 0, chunk: 0 },
+  { id: 0xffffffff, label: 0xffff, chunk: 0xffffffff },
+];
+
+/** Every entry of a table. */
+export const everyEntry = {
+  bytes: (table: Table<Uint8Array>, report: Report) => entriesOf(table, lowBytes, topBytes, report),
+  ids: (table: Table<number>, report: Report) => entriesOf(table, 0, 0xffffffff, report),
+  lists: (table: Table<AdjacencyKey>, report: Report) => entriesOf(table, lowList, topList, report),
+  blocks: (table: Table<BlockKey>, report: Report) =>
+    entriesOf(table, { label: 0, block: 0 }, { label: 0xffff, block: 0xffffffff }, report),
+  log: (table: Table<number>, report: Report) =>
+    entriesOf(table, 0, Number.MAX_SAFE_INTEGER, report),
+};
+
+/** Reads all there is; returns the number of sound entries. */
+export function readEverything(env: Env, report: Report): number {
+  let count = 0;
+  const parts = [
+    everyEntry.bytes(env.meta, report),
+    everyEntry.bytes(env.uuid, report),
+    everyEntry.ids(env.records, report),
+    everyEntry.blocks(env.labels, report),
+    everyEntry.lists(env.out, report),
+    everyEntry.lists(env.in, report),
+    everyEntry.bytes(env.index, report),
+    everyEntry.ids(env.vectors, report),
+    everyEntry.log(env.vlog, report),
+    everyEntry.bytes(env.derived, report),
+  ];
+  for (const part of parts) for (const _ of part) count++;
+  return count;
 }

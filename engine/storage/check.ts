@@ -3,7 +3,7 @@
 import { printUuid } from '../base/id.js';
 import { checkAdjacency } from './check-adjacency.js';
 import { checkIndexes, checkLists } from './check-list.js';
-import { type Census, type Report, type Violation, entriesOf } from './check-report.js';
+import { type Census, type Report, type Violation, everyEntry, guarded, peekSound } from './check-report.js';
 import { type FullCatalog, catalogOf, fingerprint, readCatalog, readFingerprint } from './catalog.js';
 import type { Env } from './env.js';
 import { metaKey, readState, readTotal } from './meta.js';
@@ -12,8 +12,6 @@ import { readVector } from './vector-record.js';
 import { getWord } from './word.js';
 
 export type { Violation };
-
-const topBytes = new Uint8Array(64).fill(255);
 
 /** All violations found, at most `max` of them. */
 export function check(env: Env, options: { dbUuid?: string; max?: number } = {}): Violation[] {
@@ -27,15 +25,15 @@ export function check(env: Env, options: { dbUuid?: string; max?: number } = {})
   const catalog = catalogOf(readCatalog(env.meta));
   checkIdentity(env, options.dbUuid, report);
   const census = checkRecords(env, catalog, report);
-  checkUuids(env, census, report);
-  checkLists(env, census, report);
-  checkAdjacency(env, census, report);
-  checkIndexes(env, catalog, census, report);
-  checkTotals(env, catalog, census, report);
-  checkVectors(env, census, report);
-  checkLog(env, report);
+  guarded(report, () => checkUuids(env, census, report));
+  guarded(report, () => checkLists(env, census, report));
+  guarded(report, () => checkAdjacency(env, census, report));
+  guarded(report, () => checkIndexes(env, catalog, census, report));
+  guarded(report, () => checkTotals(env, catalog, census, report));
+  guarded(report, () => checkVectors(env, census, report));
+  guarded(report, () => checkLog(env, report));
   // Bytes of other rooms: only their checksums are known here.
-  for (const _ of entriesOf(env.derived, Uint8Array.of(0), topBytes, report));
+  for (const _ of everyEntry.bytes(env.derived, report));
   return violations;
 }
 
@@ -60,7 +58,7 @@ function checkRecords(env: Env, catalog: FullCatalog, report: Report): Census {
   };
   const { nextId } = readState(env.meta);
   const known = new Set(catalog.allLabels().map(({ id }) => id));
-  for (const { key: id, value } of entriesOf(env.records, 0, 0xffffffff, report)) {
+  for (const { key: id, value } of everyEntry.ids(env.records, report)) {
     if (id >= nextId) report.add('I16', `element ${id} is above the next id ${nextId}`);
     if (!known.has(labelOf(value))) report.add('I15', `element ${id} has the unknown label ${labelOf(value)}`);
     else checkRecord(env, catalog, census, id, value, report);
@@ -83,7 +81,7 @@ function checkRecord(
   if (kind !== label.kind) report.add('I15', `element ${id} is a ${kind}, its label a ${label.kind}`);
   if (kind === 'edge') census.edges++;
   if (kind === 'vector') census.vectors++;
-  const mapped = env.uuid.get(record.slice(uuidAt.own, uuidAt.own + 16));
+  const mapped = peekSound(env.uuid, record.slice(uuidAt.own, uuidAt.own + 16));
   if (!mapped || getWord(mapped, 0) !== id) {
     report.add('I16', `uuid ${printUuid(record, uuidAt.own)} does not lead to element ${id}`);
   }
@@ -108,7 +106,7 @@ function checkEnd(
   label: number | undefined,
   report: Report,
 ): void {
-  const record = env.records.get(end);
+  const record = peekSound(env.records, end);
   if (!record) return report.add('I3', `edge ${edge} ends at ${end}, which does not exist`);
   if (labelOf(record) !== label) {
     report.add('I3', `edge ${edge} ends at ${end}, whose label ${labelOf(record)} is not ${label}`);
@@ -120,7 +118,7 @@ function checkEnd(
 
 function checkUuids(env: Env, census: Census, report: Report): void {
   let count = 0;
-  for (const { value } of entriesOf(env.uuid, Uint8Array.of(0), topBytes, report)) {
+  for (const { value } of everyEntry.bytes(env.uuid, report)) {
     count++;
     if (!census.labels.has(getWord(value, 0))) {
       report.add('I16', `a uuid leads to element ${getWord(value, 0)}, which does not exist`);
@@ -140,7 +138,7 @@ function checkTotals(env: Env, catalog: FullCatalog, census: Census, report: Rep
 
 function checkVectors(env: Env, census: Census, report: Report): void {
   let rows = 0;
-  for (const { key: id } of entriesOf(env.vectors, 0, 0xffffffff, report)) {
+  for (const { key: id } of everyEntry.ids(env.vectors, report)) {
     rows++;
     const vector = readVector(env.vectors, id);
     const label = census.labels.get(id);
@@ -156,7 +154,7 @@ function checkVectors(env: Env, census: Census, report: Report): void {
 function checkLog(env: Env, report: Report): void {
   const { nextSeq, trimmedSeq } = readState(env.meta);
   let expected = trimmedSeq + 1;
-  for (const { key: seq } of entriesOf(env.vlog, 0, Number.MAX_SAFE_INTEGER, report)) {
+  for (const { key: seq } of everyEntry.log(env.vlog, report)) {
     if (seq !== expected) report.add('I8', `log entry ${seq} follows ${expected - 1}`);
     expected = seq + 1;
   }

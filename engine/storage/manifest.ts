@@ -4,7 +4,7 @@
 // from data that went missing. Invariant: whoever holds a DataDirectory is the only process that may open its data.
 import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync } from 'node:fs';
-import { openSync, readFileSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { openSync, readFileSync, renameSync, rmSync, statSync, statfsSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
@@ -32,6 +32,8 @@ interface Manifest {
   restore_epoch: string;
   lmdb: { version: string; page_size: number; data_format: number } | null;
   clean: boolean;
+  /** Size of data.mdb at the last clean stop. */
+  data_bytes?: number;
 }
 
 /** Newer minor formats are read, newer major ones are not. */
@@ -50,14 +52,16 @@ const remoteTypes = new Map([
 /** Checks and locks a data directory, creating it when absent. Fails DATA_DIR_BAD, DATA_LOCKED, DATA_CORRUPT, FORMAT_TOO_NEW. */
 export function openDataDirectory(path: string, options: { readOnly?: boolean } = {}): DataDirectory {
   prepareFolder(path);
+  const dataFile = join(path, 'graph', 'data.mdb');
   const lock = takeLock(path);
   try {
     const manifest = readManifest(path) ?? freshManifest(path);
     const wasClean = manifest.clean;
     if (manifest.lmdb === null) createData(path, manifest);
-    else checkDataFile(join(path, 'graph', 'data.mdb'));
+    else checkDataFile(dataFile, wasClean ? manifest.data_bytes : undefined);
     const mark = (clean: boolean): void => {
-      if (!options.readOnly) writeManifest(path, { ...manifest, clean });
+      if (options.readOnly) return;
+      writeManifest(path, { ...manifest, clean, data_bytes: clean ? statSync(dataFile).size : 0 });
     };
     mark(false);
     return {

@@ -18,10 +18,10 @@ export function bestDocuments(
     const pivot = pivotOf(cursors, top.threshold);
     if (pivot < 0) return top.take();
     const { doc } = cursors[pivot]!;
-    if (cursors[0]!.doc < doc) {
+    if (boundAt(cursors, pivot, doc) <= top.threshold) {
+      skip(cursors, pivot, top.threshold);
+    } else if (cursors[0]!.doc < doc) {
       cursors[0]!.seek(doc);
-    } else if (blockBound(cursors, pivot) <= top.threshold) {
-      skip(cursors, pivot);
     } else {
       if (allow === undefined || allow(doc)) top.offer(doc, scoreOf(terms, doc));
       for (let i = 0; i <= pivot; i++) cursors[i]!.seek(doc + 1);
@@ -56,16 +56,21 @@ function pivotOf(cursors: readonly TermCursor[], threshold: number): number {
   return -1;
 }
 
-function blockBound(cursors: readonly TermCursor[], pivot: number): number {
+/** Above the score that the cursors up to the pivot can give together to documents from `id` to the nearest block end. */
+function boundAt(cursors: readonly TermCursor[], pivot: number, id: number): number {
   let bound = 0;
-  for (let i = 0; i <= pivot; i++) bound += cursors[i]!.blockBound;
+  for (let i = 0; i <= pivot; i++) bound += cursors[i]!.boundAt(id);
   return bound;
 }
 
-/** Goes on where one of the current blocks ends or another term joins: until then nothing can beat the threshold. */
-function skip(cursors: readonly TermCursor[], pivot: number): void {
-  let next = pivot + 1 < cursors.length ? cursors[pivot + 1]!.doc : END;
-  for (let i = 0; i <= pivot; i++) next = Math.min(next, cursors[i]!.blockEnd + 1);
+/** Goes on at the first document after the current blocks that could beat the threshold, or where another term joins. */
+function skip(cursors: readonly TermCursor[], pivot: number, threshold: number): void {
+  const joins = pivot + 1 < cursors.length ? cursors[pivot + 1]!.doc : END;
+  let next: number;
+  do {
+    next = joins;
+    for (let i = 0; i <= pivot; i++) next = Math.min(next, cursors[i]!.boundEnd + 1);
+  } while (next < joins && boundAt(cursors, pivot, next) <= threshold);
   for (let i = 0; i <= pivot; i++) cursors[i]!.seek(next);
 }
 

@@ -1,12 +1,13 @@
-// Changing the posting list of one term: the record under the term's key with the newest postings, and full blocks
-// under block keys. Appending touches one record; an older id is put into the block it falls into.
+// Changing the posting list of one term: the record under the term's key with the newest postings, older ones in
+// blocks that a directory lists. Appending touches the record only, until it is full and becomes a block; an older id
+// is put into the block it falls into.
 import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
 import type { WriteView } from '../storage/store.js';
+import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
 import {
   BLOCK_MAX,
   type Block,
-  clearRecord,
   decodeBlock,
   decodeRecord,
   encodeBlock,
@@ -14,7 +15,14 @@ import {
   newBlock,
   newRecord,
 } from './posting.js';
-import { blockKey, blockKeyEnd, termKey, upperOf } from './text-key.js';
+import { blockKey, directoryKey, termKey } from './text-key.js';
+
+/** Where lists are: a view, a label, a term as it stands in keys. */
+interface List {
+  view: WriteView;
+  label: number;
+  term: Uint8Array;
+}
 
 // Scratch: lists are changed one at a time.
 const record = newRecord();
@@ -22,96 +30,107 @@ const older = newBlock();
 const writer = new ByteWriter(2048);
 
 /** Adds the posting of document `id`, which the list does not hold yet. */
-export function addPosting(
-  view: WriteView,
-  label: number,
-  term: Uint8Array,
-  id: number,
-  frequency: number,
-  length: number,
-): void {
-  const key = termKey(label, term);
-  const bytes = view.getDerived(key);
+export function addPosting(list: List, id: number, frequency: number, length: number): void {
+  const key = termKey(list.label, list.term);
+  const bytes = list.view.getDerived(key);
+  record.df = record.tail.count = 0;
   if (bytes !== undefined) decodeRecord(bytes, record);
-  else clearRecord(record);
-  const place = isInTail(id) ? undefined : findBlock(view, label, term, id);
+  const place = findOlder(list, id);
   if (place === undefined) {
     insert(record.tail, id, frequency, length);
-    if (record.tail.count > BLOCK_MAX) splitTail(view, label, term, id);
+    if (record.tail.count > BLOCK_MAX) splitTail(list, id);
   } else {
     insert(older, id, frequency, length);
-    putOlder(view, label, term, place);
+    writeOlder(list, place);
   }
   record.df++;
-  record.top = Math.max(record.top, frequency);
-  record.shortest = Math.min(record.shortest, length);
-  putRecord(view, key);
+  putRecord(list, key);
 }
 
 /** Removes the posting of document `id`, which the list holds. */
-export function removePosting(view: WriteView, label: number, term: Uint8Array, id: number): void {
-  const key = termKey(label, term);
-  const bytes = view.getDerived(key);
+export function removePosting(list: List, id: number): void {
+  const key = termKey(list.label, list.term);
+  const bytes = list.view.getDerived(key);
   assert(bytes !== undefined, 'a removed document has postings');
   decodeRecord(bytes, record);
-  const place = isInTail(id) ? undefined : findBlock(view, label, term, id);
+  const place = findOlder(list, id);
   if (place === undefined) {
     extract(record.tail, id);
   } else {
     extract(older, id);
-    if (older.count === 0) view.deleteDerived(place);
-    else putOlder(view, label, term, place);
+    writeOlder(list, place);
   }
   record.df--;
-  if (record.df === 0) view.deleteDerived(key);
-  else putRecord(view, key);
+  if (record.df === 0) list.view.deleteDerived(key);
+  else putRecord(list, key);
 }
 
-/** Whether the id belongs into the tail for sure; else a block has to be looked for. */
-function isInTail(id: number): boolean {
+/** The block into which an id falls, read into `older`, with its place in the directory. */
+interface OlderPlace extends Place {
+  directory: Uint8Array;
+}
+
+/** Undefined when the id belongs into the tail. */
+function findOlder(list: List, id: number): OlderPlace | undefined {
   const { tail, df } = record;
-  return tail.count === df || (tail.count > 0 && id >= tail.ids[0]!);
+  if (tail.count === df || (tail.count > 0 && id >= tail.ids[0]!)) return undefined;
+  const { view, label, term } = list;
+  const directory = view.getDerived(directoryKey(label, term));
+  assert(directory !== undefined, 'a term with older postings has a directory');
+  const place = findEntry(directory, id);
+  if (place === undefined) return undefined;
+  const bytes = view.getDerived(blockKey(label, term, place.upper));
+  assert(bytes !== undefined, 'a listed block is there');
+  decodeBlock(bytes, older);
+  return { ...place, directory };
 }
 
-/** Decodes the block into which `id` falls into `older` and answers its key; undefined: the tail it is. */
-function findBlock(
-  view: WriteView,
-  label: number,
-  term: Uint8Array,
-  id: number,
-): Uint8Array | undefined {
-  const blocks = view.scanDerived(blockKey(label, term, id), blockKeyEnd(label, term));
-  for (const { key, value } of blocks) {
-    decodeBlock(value, older);
-    return key;
-  }
-  return undefined;
-}
-
-/** Stores `older` under its key, as two blocks when it is too long for one. */
-function putOlder(view: WriteView, label: number, term: Uint8Array, key: Uint8Array): void {
-  const half = older.count > BLOCK_MAX ? older.count >>> 1 : 0;
-  if (half > 0) putBlock(view, blockKey(label, term, older.ids[half - 1]!), older, 0, half);
-  assert(upperOf(key) >= older.ids[older.count - 1]!, 'a block holds no id above its key');
-  putBlock(view, key, older, half, older.count);
+/** Stores `older` in its place: as two blocks when it is too long for one, not at all when it is empty. */
+function writeOlder(list: List, place: OlderPlace): void {
+  const { directory, upper } = place;
+  const { count } = older;
+  const half = count > BLOCK_MAX ? count >>> 1 : 0;
+  let entries = new Uint8Array(0);
+  if (half > 0)
+    entries = appendEntry(entries, putBlock(list, older.ids[half - 1]!, older, 0, half));
+  if (count > 0) entries = appendEntry(entries, putBlock(list, upper, older, half, count));
+  else list.view.deleteDerived(blockKey(list.label, list.term, upper));
+  if (Buffer.compare(directory.subarray(place.start, place.end), entries) !== 0)
+    putDirectory(list, replaceEntry(directory, place, entries));
 }
 
 /** Makes the first part of the tail an older block: all but the new posting when ids come in order, else half. */
-function splitTail(view: WriteView, label: number, term: Uint8Array, id: number): void {
+function splitTail(list: List, id: number): void {
   const { tail } = record;
   const last = tail.count - 1;
   const half = tail.ids[last] === id ? last : tail.count >>> 1;
-  putBlock(view, blockKey(label, term, tail.ids[half - 1]!), tail, 0, half);
+  const entry = putBlock(list, tail.ids[half - 1]!, tail, 0, half);
+  const directory = list.view.getDerived(directoryKey(list.label, list.term));
+  putDirectory(list, appendEntry(directory, entry));
   move(tail, half, 0);
   tail.count -= half;
 }
 
-function putBlock(view: WriteView, key: Uint8Array, block: Block, from: number, to: number): void {
-  encodeBlock(writer, block, from, to);
-  view.putDerived(key, writer.take());
+function putDirectory({ view, label, term }: List, directory: Uint8Array): void {
+  const key = directoryKey(label, term);
+  if (directory.length === 0) view.deleteDerived(key);
+  else view.putDerived(key, directory);
 }
 
-function putRecord(view: WriteView, key: Uint8Array): void {
+/** Stores a block made of postings [from, to); answers its entry for the directory. */
+function putBlock(
+  { view, label, term }: List,
+  upper: number,
+  block: Block,
+  from: number,
+  to: number,
+): Uint8Array {
+  encodeBlock(writer, block, from, to);
+  view.putDerived(blockKey(label, term, upper), writer.take());
+  return encodeEntry(upper, block, from, to);
+}
+
+function putRecord({ view }: List, key: Uint8Array): void {
   encodeRecord(writer, record);
   view.putDerived(key, writer.take());
 }

@@ -1,32 +1,37 @@
-// Walks the postings of one query term by ascending document id, block by block, skipping blocks unread.
+// Walks the postings of one query term by ascending document id. Older blocks are read only when a document in them
+// is wanted; what they can score at most is known from the directory.
+import { assert } from '../base/assert.js';
 import type { ReadView } from '../storage/store.js';
 import { termScore } from './bm25.js';
-import { decodeBlock, newBlock, type TermRecord } from './posting.js';
-import { blockKey, blockKeyEnd, upperOf } from './text-key.js';
+import { type BlockBounds, boundBlocks } from './directory.js';
+import { type Block, decodeBlock, newBlock, type TermRecord } from './posting.js';
+import { blockKey, directoryKey } from './text-key.js';
 
 /** Above every id: the cursor is at its end. */
 export const END = 2 ** 32;
 
-/** So many unwanted blocks are passed one by one before the cursor looks its block up. */
-const passedMax = 4;
-
 /** Bounds are sums too, in another order: they get a little more than any rounding can take away. */
 const slack = 1 + 1e-9;
 
-type Entries = Iterator<{ key: Uint8Array; value: Uint8Array }>;
+const noBlocks: BlockBounds = { count: 0, uppers: new Uint32Array(0), bounds: new Float64Array(0) };
 
-/**
- * `doc` is the document it stands at. `bound` is above any score of the term, `blockBound` above those of documents
- * up to `blockEnd`.
- */
 export class TermCursor {
+  /** The document it stands at. */
   doc = -1;
+  /** Above any score of the term. */
   readonly bound: number;
-  blockBound = 0;
-  blockEnd = -1;
+  /** Last id of the block that `boundAt` looked at. */
+  boundEnd = -1;
+
+  readonly #older: BlockBounds;
+  readonly #tailBound: number;
+  /** Which older block `boundAt` looked at; their count stands for the tail. */
+  #looked = 0;
+  #lookedBound = 0;
+  /** The decoded block, its position, and the posting of `doc` in it. */
+  #block: Block = newBlock();
+  #decoded = -1;
   #at = 0;
-  #block = newBlock();
-  #older: Entries | undefined;
 
   constructor(
     private readonly view: ReadView,
@@ -36,23 +41,46 @@ export class TermCursor {
     private readonly weight: number,
     private readonly averageLength: number,
   ) {
-    this.bound = this.#boundOf(record);
-    this.#block.count = 0;
-    if (record.df > record.tail.count) this.#older = this.#lookUp(0);
+    const score = (frequency: number, length: number): number =>
+      termScore(weight, frequency, length, averageLength) * slack;
+    this.#older = record.df > record.tail.count ? this.#readDirectory(score) : noBlocks;
+    const { count, frequencies, lengths } = record.tail;
+    let bound = 0;
+    for (let i = 0; i < count; i++) bound = Math.max(bound, score(frequencies[i]!, lengths[i]!));
+    this.#tailBound = bound;
+    for (const older of this.#older.bounds) bound = Math.max(bound, older);
+    this.bound = bound;
     this.seek(0);
+  }
+
+  /**
+   * Above any score of documents from `id` to `boundEnd`, which it sets. Reads nothing. Ids must not descend below those
+   * asked before.
+   */
+  boundAt(id: number): number {
+    if (id <= this.boundEnd) return this.#lookedBound;
+    const { uppers, bounds, count } = this.#older;
+    let looked = this.#looked;
+    while (looked < count && uppers[looked]! < id) looked++;
+    this.#looked = looked;
+    this.boundEnd = looked < count ? uppers[looked]! : END;
+    this.#lookedBound = looked < count ? bounds[looked]! : this.#tailBound;
+    return this.#lookedBound;
   }
 
   /** Moves to the first document at or after `id`, which is not before the current one. */
   seek(id: number): void {
-    if (id > this.blockEnd) this.#load(id);
-    const { ids, count } = this.#block;
-    let at = this.#at;
-    while (at < count && ids[at]! < id) at++;
-    this.#at = at;
-    if (at < count) this.doc = ids[at]!;
-    // A block may end below its key: what follows is in the next one.
-    else if (this.blockEnd < END) this.seek(this.blockEnd + 1);
-    else this.doc = END;
+    for (let from = id; ; from = this.boundEnd + 1) {
+      this.boundAt(from);
+      if (this.#decoded !== this.#looked) this.#decode();
+      const { ids, count } = this.#block;
+      let at = this.#at;
+      while (at < count && ids[at]! < id) at++;
+      this.#at = at;
+      this.doc = at < count ? ids[at]! : END;
+      // A block may end below its upper id: what follows is in the next one.
+      if (at < count || this.boundEnd === END) return;
+    }
   }
 
   /** What the term adds to the score of `doc`. */
@@ -62,42 +90,22 @@ export class TermCursor {
     return termScore(this.weight, frequencies[at]!, lengths[at]!, this.averageLength);
   }
 
-  /** Makes the block that would hold `id` the current one. */
-  #load(id: number): void {
+  #decode(): void {
+    this.#decoded = this.#looked;
     this.#at = 0;
-    for (let passed = 0; this.#older !== undefined; passed++) {
-      const next = this.#older.next();
-      if (next.done) {
-        this.#older = undefined;
-        break;
-      }
-      const upper = upperOf(next.value.key);
-      if (upper >= id) {
-        decodeBlock(next.value.value, this.#block);
-        this.blockEnd = upper;
-        this.blockBound = this.#boundOf(this.#block);
-        return;
-      }
-      if (passed === passedMax) this.#older = this.#lookUp(id);
+    if (this.#looked === this.#older.count) {
+      this.#block = this.record.tail;
+      return;
     }
-    this.#block = this.record.tail;
-    this.blockEnd = END;
-    this.blockBound = this.#boundOf(this.#block);
+    const key = blockKey(this.label, this.term, this.#older.uppers[this.#looked]!);
+    const bytes = this.view.getDerived(key);
+    assert(bytes !== undefined, 'a listed block is there');
+    decodeBlock(bytes, this.#block);
   }
 
-  #lookUp(id: number): Entries {
-    this.close();
-    const { label, term } = this;
-    const blocks = this.view.scanDerived(blockKey(label, term, id), blockKeyEnd(label, term));
-    return blocks[Symbol.iterator]();
-  }
-
-  #boundOf({ top, shortest }: { top: number; shortest: number }): number {
-    return termScore(this.weight, top, shortest, this.averageLength) * slack;
-  }
-
-  /** Ends the scan that may still be open. */
-  close(): void {
-    this.#older?.return?.();
+  #readDirectory(score: (frequency: number, length: number) => number): BlockBounds {
+    const bytes = this.view.getDerived(directoryKey(this.label, this.term));
+    assert(bytes !== undefined, 'a term with older postings has a directory');
+    return boundBlocks(bytes, score);
   }
 }

@@ -20,14 +20,14 @@ export function createTextIndex(limits: Limits): TextIndex {
       if (document.length === 0) return;
       changeTotals(view, label, 1, document.length);
       for (const [term, frequency] of document.frequencies)
-        addPosting(view, label, termBytes(term), id, frequency, document.length);
+        addPosting({ view, label, term: termBytes(term) }, id, frequency, document.length);
     },
     remove(view, label, id, texts) {
       const document = countTerms(texts, limits.document_terms);
       if (document.length === 0) return;
       changeTotals(view, label, -1, -document.length);
       for (const term of document.frequencies.keys())
-        removePosting(view, label, termBytes(term), id);
+        removePosting({ view, label, term: termBytes(term) }, id);
     },
     search(view, label, query, k, allow) {
       const terms = queryTerms(query, limits);
@@ -85,11 +85,7 @@ function search(
     const weight = times * idf(record.df, totals);
     cursors.push(new TermCursor(view, label, bytes, record, weight, averageLength));
   }
-  try {
-    return bestDocuments(cursors, k, allow);
-  } finally {
-    for (const cursor of cursors) cursor.close();
-  }
+  return bestDocuments(cursors, k, allow);
 }
 
 export function readTotals(view: ReadView, label: number): Totals {

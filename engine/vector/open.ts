@@ -1,7 +1,7 @@
 // A vector index over shared memory, from whichever thread: the opening thread creates it, others attach with its handle.
 // One thread at a time writes; any number search meanwhile. A memory may exist that this thread has not been given yet
 // (`addMemory`): its vectors are missing from answers here until then, all others are found.
-import { BULK_ROWS, POOL_MAX } from '../../wasm/layout.js';
+import { BULK_ROWS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex } from './index.js';
 import type { AllowList } from './index.js';
@@ -52,6 +52,11 @@ export class SharedIndex implements VectorIndex {
 
   get dimension(): number {
     return Atomics.load(this.#control, cDimension);
+  }
+
+  /** Factor applied to the numbers of every vector (metrics l2 and dot): 1 unless they are of extreme size. */
+  get scale(): number {
+    return new Float64Array(this.#control.buffer)[cScaleF64]!;
   }
 
   get count(): number {
@@ -187,7 +192,7 @@ export class SharedIndex implements VectorIndex {
       hardEdges(options.m),
       insertionPool(options.efConstruction),
       graphFrom,
-      new Float64Array(this.#control.buffer)[cScaleF64]!,
+      this.scale,
     );
     assert(formatted, 'a segment holds its tables');
   }
@@ -231,6 +236,32 @@ export function createVectorIndex(
   words[cSegments] = 1;
   words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
   return new SharedIndex({ name, options, memories: [createMemory()], control }, hooks);
+}
+
+/** What a snapshot gives back. */
+export interface Restored {
+  name: string;
+  options: IndexOptions;
+  memories: WebAssembly.Memory[];
+  dimension: number;
+  scale: number;
+}
+
+/** The index over memories that were read from a file; a sentence when they are not of these options. */
+export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex | string {
+  const { name, options, memories, dimension, scale } = restored;
+  const control = new SharedArrayBuffer(controlBytes);
+  const words = new Int32Array(control);
+  words[cDimension] = dimension;
+  words[cSegments] = memories.length;
+  words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
+  new Float64Array(control)[cScaleF64] = scale;
+  const index = new SharedIndex({ name, options, memories, control }, hooks);
+  for (const segment of index.segments) {
+    const why = segment.restore(layoutFlags(options, dimension), dimension);
+    if (why) return why;
+  }
+  return index;
 }
 
 /** The index of a handle, on another thread. */

@@ -49,7 +49,7 @@ export function insertionPool(efConstruction: number): number {
   return Math.max(64, Math.min(POOL_MAX, Math.round(efConstruction * 2.4)));
 }
 
-/** Pool of a search that wants k. */
+/** Pool of a search that wants k: estimates are noisier than distances, so more of them are held than ef. */
 export function searchPool(ef: number, k: number): number {
-  return Math.max(8, Math.min(POOL_MAX, Math.max(ef, k)));
+  return Math.min(POOL_MAX, Math.max(Math.round(ef * 1.6), 8 + k + (k >> 1)));
 }

@@ -35,8 +35,13 @@ function searchSegment(
   if (k > POOL_MAX) return scanAll(segment, k);
   if (!segment.hasGraph) return answer(segment, kernel.searchExact(address, k));
   if (allow === undefined) {
-    const count = kernel.searchGraph(address, k, searchPool(ef, k));
-    if (count >= Math.min(k, segment.live)) return answer(segment, count);
+    // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
+    const needed = Math.min(k, segment.live);
+    for (let pool = searchPool(ef, k); ; pool *= 4) {
+      const count = kernel.searchGraph(address, k, Math.min(pool, POOL_MAX));
+      if (count >= needed) return answer(segment, count);
+      if (pool >= POOL_MAX) break;
+    }
     return answer(segment, kernel.searchExact(address, k));
   }
   return searchFiltered(segment, k, ef, allow);

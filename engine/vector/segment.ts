@@ -2,6 +2,8 @@
 // of the few places that are read and written from here. Views of shared memory stay valid when the memory grows.
 import {
   BULK_ROWS,
+  FORMAT_VERSION,
+  H_ALLOCATOR,
   H_BREAK,
   H_BULK_DONE,
   H_BULK_END,
@@ -9,6 +11,7 @@ import {
   H_CAPACITY,
   H_DELETED,
   H_DIMENSION,
+  H_LANE_LOCK,
   H_LAYOUT,
   H_LIVE,
   H_MAGIC,
@@ -16,6 +19,8 @@ import {
   H_SLOTS,
   H_STATE,
   H_STRIDE,
+  H_VERSION,
+  H_ZERO_LOCK,
   HAS_GRAPH,
   L_DISTANCES,
   L_IDS,
@@ -112,6 +117,18 @@ export class Segment {
     return this.#lane;
   }
 
+  /** Makes a memory that was read from a file usable; a sentence when it is not of this layout. */
+  restore(layout: number, dimension: number): string | undefined {
+    if (!this.formatted || this.field(H_VERSION) !== FORMAT_VERSION) {
+      return 'it has another memory format';
+    }
+    if (this.field(H_LAYOUT) !== layout) return 'it has another layout';
+    if (this.field(H_DIMENSION) !== dimension) return 'its dimension is wrong';
+    for (const lock of [H_ALLOCATOR, H_LANE_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;
+    this.kernel.freeLanes();
+    return undefined;
+  }
+
   /** Gives the lane back for other threads to use. */
   close(): void {
     if (this.#lane) this.kernel.closeLane(this.#lane.address);
@@ -168,6 +185,9 @@ export class Segment {
     kernel.bulkWork(this.lane.address);
     while (Atomics.load(header, H_BULK_DONE >> 2) < count) {
       // The last rows of helpers: well below a millisecond.
+    }
+    while (kernel.keepRange(this.lane.address, 4096)) {
+      // Recoding a few thousand nodes takes milliseconds; nothing else is built meanwhile.
     }
     for (let i = 0; i < count; i++) kernel.setId(ids[from + i]!, words[(i * stride) / 4]!);
     return count;

@@ -31,13 +31,14 @@ export interface Kernel {
   searchList(lane: number, k: number): number;
   searchExact(lane: number, k: number): number;
   listSlots(lane: number, from: number, to: number): number;
+  keepRange(lane: number, budget: number): number;
   slotOf(id: number): number;
   nodeAt(slot: number): number;
 }
 
 /** Pages of 64 KiB: what the module asks for at least and at most. */
-export const pagesMin = 16;
-export const pagesMax = 65536;
+const pagesMin = 16;
+const pagesMax = 65536;
 
 let compiled: WebAssembly.Module | undefined;
 
@@ -48,8 +49,10 @@ function moduleBytes(): Uint8Array {
   return readFileSync(existsSync(built) ? built : source);
 }
 
-export function createMemory(): WebAssembly.Memory {
-  return new WebAssembly.Memory({ initial: pagesMin, maximum: pagesMax, shared: true });
+/** A fresh segment memory that holds at least `bytes`. */
+export function createMemory(bytes = 0): WebAssembly.Memory {
+  const initial = Math.max(pagesMin, Math.ceil(bytes / 65536));
+  return new WebAssembly.Memory({ initial, maximum: pagesMax, shared: true });
 }
 
 export function instantiate(memory: WebAssembly.Memory): Kernel {

@@ -49,7 +49,11 @@ describe('which source wins', () => {
   };
   // Each step takes away the source that has just won.
   const steps: [string, Input, number][] = [
-    ['flag', { files, flags: { 'server.port': '1' }, environment: { TRELLIS_PORT: '2', HELIX_PORT: '3' } }, 1],
+    [
+      'flag',
+      { files, flags: { 'server.port': '1' }, environment: { TRELLIS_PORT: '2', HELIX_PORT: '3' } },
+      1,
+    ],
     ['TRELLIS_*', { files, environment: { TRELLIS_PORT: '2', HELIX_PORT: '3' } }, 2],
     ['HELIX_*', { files, environment: { HELIX_PORT: '3' } }, 3],
     ['.env', { files }, 4],
@@ -74,12 +78,28 @@ describe('values', () => {
   it('has the documented defaults', () => {
     const config = load({});
     expect(config.limits).toEqual(defaultLimits);
-    expect(config.server).toMatchObject({ host: '127.0.0.1', idle_time: 120_000, drain_time: 10_000, worker_heap: 2 ** 30, explorer: true, watch: true });
+    expect(config.server).toMatchObject({
+      host: '127.0.0.1',
+      idle_time: 120_000,
+      drain_time: 10_000,
+      worker_heap: 2 ** 30,
+      explorer: true,
+      watch: true,
+    });
     expect(config.server.workers).toBeGreaterThanOrEqual(1);
-    expect(config.vectors).toMatchObject({ metric: 'cosine', m: 16, ef_construction: 128, ef_search: 128 });
+    expect(config.vectors).toMatchObject({
+      metric: 'cosine',
+      m: 16,
+      ef_construction: 128,
+      ef_search: 128,
+    });
     expect(config.snapshot).toEqual({ interval: 300_000, after_writes: 50_000, keep: 2 });
     expect(config.embedding).toMatchObject({ timeout: 30_000, retries: 3, cache_entries: 1_024 });
-    expect(config.storage).toMatchObject({ min_free: 2 ** 30, ballast: 64 * 2 ** 20, read_only: false });
+    expect(config.storage).toMatchObject({
+      min_free: 2 ** 30,
+      ballast: 64 * 2 ** 20,
+      read_only: false,
+    });
     expect(config.compat).toBe('trellis');
     expect(config.dataDir).toBe(join(folder, '.trellis', 'data'));
     expect(config.keysFile).toBe(join(config.dataDir, 'keys.json'));
@@ -98,7 +118,8 @@ describe('values', () => {
     ['0', 'refused'],
   ])('time %s', (text, expected) => {
     const input = { environment: { TRELLIS_LIMITS_QUERY_TIME: text } };
-    if (expected === 'refused') expect(refusal(input)).toMatch(/CONFIG_INVALID limits\.query_time must be a time/);
+    if (expected === 'refused')
+      expect(refusal(input)).toMatch(/CONFIG_INVALID limits\.query_time must be a time/);
     else expect(load(input).limits.query_time).toBe(expected);
   });
 
@@ -112,7 +133,8 @@ describe('values', () => {
     ['true', 'refused'],
   ])('size %s', (text, expected) => {
     const input = { files: { 'trellis.toml': `[limits]\nbody_bytes = ${text}\n` } };
-    if (expected === 'refused') expect(refusal(input)).toMatch(/CONFIG_INVALID limits\.body_bytes must be a size/);
+    if (expected === 'refused')
+      expect(refusal(input)).toMatch(/CONFIG_INVALID limits\.body_bytes must be a size/);
     else expect(load(input).limits.body_bytes).toBe(expected);
   });
 
@@ -126,7 +148,8 @@ describe('values', () => {
   });
 
   it('reads per-type vector settings', () => {
-    const text = '[vectors]\nm = 8\n[vectors.Emb]\nmetric = "l2"\ndimensions = 3\nlayout = "flat"\n';
+    const text =
+      '[vectors]\nm = 8\n[vectors.Emb]\nmetric = "l2"\ndimensions = 3\nlayout = "flat"\n';
     const config = load({ files: { 'trellis.toml': text } });
     expect(config.vectors.m).toBe(8);
     expect(config.vectorTypes).toEqual({ Emb: { metric: 'l2', dimensions: 3, layout: 'flat' } });
@@ -145,12 +168,24 @@ describe('what is refused', () => {
     ['no TOML', toml('[server\nport = 1'), /trellis\.toml:1:\d+ is not TOML/],
     ['unknown key', toml('[server]\nprot = 1'), /server\.prot is not a configuration key/],
     ['unknown section', toml('[sever]\nport = 1'), /sever\.port/],
-    ['unknown variable of a section', { environment: { TRELLIS_SERVER_PROT: '1' } }, /TRELLIS_SERVER_PROT/],
-    ['text for a number', toml('[server]\nport = "x"'), /server\.port must be an integer from 0 to 65535, got "x"/],
+    [
+      'unknown variable of a section',
+      { environment: { TRELLIS_SERVER_PROT: '1' } },
+      /TRELLIS_SERVER_PROT/,
+    ],
+    [
+      'text for a number',
+      toml('[server]\nport = "x"'),
+      /server\.port must be an integer from 0 to 65535, got "x"/,
+    ],
     ['a float', toml('[server]\nport = 1.5'), /server\.port/],
     ['port too large', { flags: { 'server.port': '65536' } }, /from 0 to 65535/],
     ['port negative', { flags: { 'server.port': '-1' } }, /from 0 to 65535/],
-    ['workers 0', { flags: { 'server.workers': '0' } }, /server\.workers must be an integer from 1 to 64/],
+    [
+      'workers 0',
+      { flags: { 'server.workers': '0' } },
+      /server\.workers must be an integer from 1 to 64/,
+    ],
     ['workers 10000', { flags: { 'server.workers': '10000' } }, /from 1 to 64/],
     ['workers -1', { flags: { 'server.workers': '-1' } }, /from 1 to 64/],
     ['workers 1.5', { flags: { 'server.workers': '1.5' } }, /from 1 to 64/],
@@ -158,13 +193,29 @@ describe('what is refused', () => {
     ['unknown choice', toml('compat = "helix"'), /compat must be "trellis" or "helix-2"/],
     ['a list for a text', toml('[server]\nhost = []'), /server\.host must be a string/],
     ['a text for a list', toml('[cors]\norigins = "x"'), /cors\.origins must be a list of strings/],
-    ['limit above its maximum', toml('[limits]\njson_depth = 65'), /limits\.json_depth must be an integer from 1 to 64/],
+    [
+      'limit above its maximum',
+      toml('[limits]\njson_depth = 65'),
+      /limits\.json_depth must be an integer from 1 to 64/,
+    ],
     ['unknown vector key', toml('[vectors.Emb]\nmetrics = "l2"'), /vectors\.Emb\.metrics/],
-    ['vector metric', toml('[vectors.Emb]\nmetric = "l1"'), /vectors\.Emb\.metric must be "cosine"/],
+    [
+      'vector metric',
+      toml('[vectors.Emb]\nmetric = "l1"'),
+      /vectors\.Emb\.metric must be "cosine"/,
+    ],
     ['no JSON', { files: { 'config.hx.json': '{' } }, /config\.hx\.json is not JSON/],
     ['JSON list', { files: { 'config.hx.json': '[]' } }, /no JSON object/],
-    ['wrong type in helix.toml', { files: { 'helix.toml': '[local.dev]\nport = "x"' } }, /server\.port.*helix\.toml/],
-    ['unknown instance', { files: { 'helix.toml': '[local.dev]\nport = 1' }, instance: 'prod' }, /--instance must be one of dev/],
+    [
+      'wrong type in helix.toml',
+      { files: { 'helix.toml': '[local.dev]\nport = "x"' } },
+      /server\.port.*helix\.toml/,
+    ],
+    [
+      'unknown instance',
+      { files: { 'helix.toml': '[local.dev]\nport = 1' }, instance: 'prod' },
+      /--instance must be one of dev/,
+    ],
     ['a bad secret, unsaid', { environment: { TRELLIS_SERVER_PORT: 'x' } }, /TRELLIS_SERVER_PORT/],
   ];
   it.each(rows)('%s', (_, input, message) => {
@@ -220,12 +271,13 @@ region = "r"
     expect(load({ files: { 'helix.toml': helix, 'trellis.toml': '' } }).compat).toBe('trellis');
   });
   it('reads config.hx.json', () => {
-    const text = '{"vector_config":{"m":4,"ef_search":9},"db_max_size_gb":1,"mcp":false,"bm25":true,"embedding_model":null}';
+    const text =
+      '{"vector_config":{"m":4,"ef_search":9},"db_max_size_gb":1,"mcp":false,"bm25":true,"embedding_model":null}';
     const config = load({ files: { 'config.hx.json': text } });
     expect(config.vectors).toMatchObject({ m: 4, ef_search: 9 });
     expect([config.sessions.enabled, config.compat]).toEqual([false, 'helix-2']);
   });
-  it('puts data beside HelixDB\'s own', () => {
+  it("puts data beside HelixDB's own", () => {
     mkdirSync(join(folder, 'helix'));
     const environment = { HELIX_DATA_DIR: join(folder, 'helix'), HELIX_CORES_OVERRIDE: '3' };
     const config = load({ environment });
@@ -235,7 +287,11 @@ region = "r"
 
 describe('printing', () => {
   it('hides secrets and names sources', () => {
-    const environment = { TRELLIS_API_KEY: 'planted-secret-1', OPENAI_API_KEY: 'planted-secret-2', OPENAI_BASE_URL: 'http://x' };
+    const environment = {
+      TRELLIS_API_KEY: 'planted-secret-1',
+      OPENAI_API_KEY: 'planted-secret-2',
+      OPENAI_BASE_URL: 'http://x',
+    };
     const text = printConfig(load({ environment }));
     expect(text).not.toContain('planted');
     expect(text).toContain('auth.api_key = ***  # environment TRELLIS_API_KEY');

@@ -17,30 +17,132 @@ interface Case {
 
 const cases: Case[] = [
   { name: 'no Host', bytes: `${post('Content-Length: 2')}{}`, expect: 'refused' },
-  { name: 'two Hosts', bytes: `${post('Host: a', 'Host: b', 'Content-Length: 2')}{}`, expect: 'refused' },
-  { name: 'HTTP/1.0', bytes: `POST /ping HTTP/1.0${crlf}Host: localhost${crlf}Content-Length: 2${crlf}${crlf}{}`, expect: 'refused' },
-  { name: 'HTTP/2 preface', bytes: `PRI * HTTP/2.0${crlf}${crlf}SM${crlf}${crlf}`, expect: 'refused' },
-  { name: 'bare LF', bytes: 'POST /ping HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n{}', expect: 'refused' },
-  { name: 'length with a sign', bytes: `${post('Host: localhost', 'Content-Length: +2')}{}`, expect: 'refused' },
-  { name: 'negative length', bytes: `${post('Host: localhost', 'Content-Length: -2')}{}`, expect: 'refused' },
-  { name: 'length with an exponent', bytes: `${post('Host: localhost', 'Content-Length: 2e0')}{}`, expect: 'refused' },
-  { name: 'length above 2^64', bytes: `${post('Host: localhost', 'Content-Length: 18446744073709551617')}{}`, expect: 'refused' },
-  { name: 'empty length', bytes: post('Host: localhost', 'Content-Length: '), expect: 400, code: 'BAD_FRAMING' },
-  { name: 'two lengths that agree', bytes: `${post('Host: localhost', 'Content-Length: 2', 'Content-Length: 2')}{}`, expect: 400, code: 'BAD_FRAMING' },
-  { name: 'two lengths that differ', bytes: `${post('Host: localhost', 'Content-Length: 2', 'Content-Length: 3')}{}`, expect: 400, code: 'BAD_FRAMING' },
-  { name: 'both kinds of length', bytes: `${post('Host: localhost', 'Content-Length: 2', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`, expect: 'refused' },
-  { name: 'xchunked', bytes: `${post('Host: localhost', 'Transfer-Encoding: xchunked')}2${crlf}{}${crlf}0${crlf}${crlf}`, expect: 400, code: 'BAD_FRAMING' },
-  { name: 'gzip, chunked', bytes: `${post('Host: localhost', 'Transfer-Encoding: gzip, chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`, expect: 400, code: 'BAD_FRAMING' },
-  { name: 'two Transfer-Encodings', bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`, expect: 400, code: 'BAD_FRAMING' },
-  { name: 'chunk size zz', bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked')}zz${crlf}{}${crlf}0${crlf}${crlf}`, expect: 'refused' },
-  { name: 'folded header', bytes: `${post('Host: localhost', 'X-A: b', ' c', 'Content-Length: 2')}{}`, expect: 'refused' },
-  { name: 'space before the colon', bytes: `${post('Host: localhost', 'Content-Length : 2')}{}`, expect: 'refused' },
-  { name: 'NUL in a header', bytes: `${post('Host: localhost', 'X-A: a\0b', 'Content-Length: 2')}{}`, expect: 'refused' },
-  { name: 'header of 20 KB', bytes: `${post('Host: localhost', `X-A: ${'a'.repeat(20_000)}`, 'Content-Length: 2')}{}`, expect: 'refused' },
-  { name: '120 headers', bytes: `${post('Host: localhost', ...Array.from({ length: 120 }, (_, i) => `X-${i}: a`), 'Content-Length: 2')}{}`, expect: 'refused' },
-  { name: 'TLS hello', bytes: Buffer.from('16030100c8010000c40303000000000000', 'hex').toString('latin1'), expect: 'refused' },
-  { name: 'header of 5 KB', bytes: `${post('Host: localhost', `X-A: ${'a'.repeat(5_000)}`, 'Content-Length: 2')}{}`, expect: 200 },
-  { name: 'chunked body', bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`, expect: 200 },
+  {
+    name: 'two Hosts',
+    bytes: `${post('Host: a', 'Host: b', 'Content-Length: 2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'HTTP/1.0',
+    bytes: `POST /ping HTTP/1.0${crlf}Host: localhost${crlf}Content-Length: 2${crlf}${crlf}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'HTTP/2 preface',
+    bytes: `PRI * HTTP/2.0${crlf}${crlf}SM${crlf}${crlf}`,
+    expect: 'refused',
+  },
+  {
+    name: 'bare LF',
+    bytes: 'POST /ping HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n{}',
+    expect: 'refused',
+  },
+  {
+    name: 'length with a sign',
+    bytes: `${post('Host: localhost', 'Content-Length: +2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'negative length',
+    bytes: `${post('Host: localhost', 'Content-Length: -2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'length with an exponent',
+    bytes: `${post('Host: localhost', 'Content-Length: 2e0')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'length above 2^64',
+    bytes: `${post('Host: localhost', 'Content-Length: 18446744073709551617')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'empty length',
+    bytes: post('Host: localhost', 'Content-Length: '),
+    expect: 400,
+    code: 'BAD_FRAMING',
+  },
+  {
+    name: 'two lengths that agree',
+    bytes: `${post('Host: localhost', 'Content-Length: 2', 'Content-Length: 2')}{}`,
+    expect: 400,
+    code: 'BAD_FRAMING',
+  },
+  {
+    name: 'two lengths that differ',
+    bytes: `${post('Host: localhost', 'Content-Length: 2', 'Content-Length: 3')}{}`,
+    expect: 400,
+    code: 'BAD_FRAMING',
+  },
+  {
+    name: 'both kinds of length',
+    bytes: `${post('Host: localhost', 'Content-Length: 2', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    expect: 'refused',
+  },
+  {
+    name: 'xchunked',
+    bytes: `${post('Host: localhost', 'Transfer-Encoding: xchunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    expect: 400,
+    code: 'BAD_FRAMING',
+  },
+  {
+    name: 'gzip, chunked',
+    bytes: `${post('Host: localhost', 'Transfer-Encoding: gzip, chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    expect: 400,
+    code: 'BAD_FRAMING',
+  },
+  {
+    name: 'two Transfer-Encodings',
+    bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    expect: 400,
+    code: 'BAD_FRAMING',
+  },
+  {
+    name: 'chunk size zz',
+    bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked')}zz${crlf}{}${crlf}0${crlf}${crlf}`,
+    expect: 'refused',
+  },
+  {
+    name: 'folded header',
+    bytes: `${post('Host: localhost', 'X-A: b', ' c', 'Content-Length: 2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'space before the colon',
+    bytes: `${post('Host: localhost', 'Content-Length : 2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'NUL in a header',
+    bytes: `${post('Host: localhost', 'X-A: a\0b', 'Content-Length: 2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'header of 20 KB',
+    bytes: `${post('Host: localhost', `X-A: ${'a'.repeat(20_000)}`, 'Content-Length: 2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: '120 headers',
+    bytes: `${post('Host: localhost', ...Array.from({ length: 120 }, (_, i) => `X-${i}: a`), 'Content-Length: 2')}{}`,
+    expect: 'refused',
+  },
+  {
+    name: 'TLS hello',
+    bytes: Buffer.from('16030100c8010000c40303000000000000', 'hex').toString('latin1'),
+    expect: 'refused',
+  },
+  {
+    name: 'header of 5 KB',
+    bytes: `${post('Host: localhost', `X-A: ${'a'.repeat(5_000)}`, 'Content-Length: 2')}{}`,
+    expect: 200,
+  },
+  {
+    name: 'chunked body',
+    bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    expect: 200,
+  },
   { name: 'no body at all', bytes: post('Host: localhost'), expect: 200 },
 ];
 
@@ -182,7 +284,8 @@ describe.each(transports)('times and sums on %s', (transport) => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect((await server.request({ path: '/ping' })).status).toBe(200);
     const metrics = (await server.request({ method: 'GET', path: '/metrics' })).text;
-    const value = (name: string) => Number(new RegExp(`^trellis_${name} (\\S+)$`, 'm').exec(metrics)![1]);
+    const value = (name: string) =>
+      Number(new RegExp(`^trellis_${name} (\\S+)$`, 'm').exec(metrics)![1]);
     expect(value('buffered_response_bytes')).toBeLessThanOrEqual(16 * 2 ** 20);
     expect(value('limit_hits_total{limit="buffered_response_bytes"}')).toBeGreaterThan(0);
     for (const connection of idle) connection.close();

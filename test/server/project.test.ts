@@ -1,5 +1,13 @@
 // Sources of a project, reload of what changed, and the seed: with real folders and the fake database.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,8 +42,17 @@ function refusal(work: () => unknown): string {
 }
 
 describe('sources', () => {
-  it('are the project\'s own and those below db, in path order', () => {
-    for (const path of ['z.hx', 'a.hx', 'db/m.hx', 'db/deep/n.hx', 'other/x.hx', 'a.txt', 'db/readme.md']) write(path);
+  it("are the project's own and those below db, in path order", () => {
+    for (const path of [
+      'z.hx',
+      'a.hx',
+      'db/m.hx',
+      'db/deep/n.hx',
+      'other/x.hx',
+      'a.txt',
+      'db/readme.md',
+    ])
+      write(path);
     expect(pathsOf()).toEqual(['a.hx', 'db/deep/n.hx', 'db/m.hx', 'z.hx']);
   });
   it('come from the configured directory', () => {
@@ -53,9 +70,24 @@ describe('sources', () => {
 
   const faults: [string, () => void, RegExp][] = [
     ['a directory', () => mkdirSync(join(folder, 'd.hx')), /^SOURCE_INVALID d\.hx: is a directory/],
-    ['a loop', () => symlinkSync('loop.hx', join(folder, 'loop.hx')), /^SOURCE_INVALID loop\.hx: is a loop/],
-    ['a dangling link', () => symlinkSync('gone', join(folder, 'l.hx')), /^SOURCE_INVALID l\.hx: is a link to nothing/],
-    ['a loop of folders', () => { mkdirSync(join(folder, 'db')); symlinkSync('.', join(folder, 'db/again')); }, /^SOURCE_INVALID db\/again: is a loop/],
+    [
+      'a loop',
+      () => symlinkSync('loop.hx', join(folder, 'loop.hx')),
+      /^SOURCE_INVALID loop\.hx: is a loop/,
+    ],
+    [
+      'a dangling link',
+      () => symlinkSync('gone', join(folder, 'l.hx')),
+      /^SOURCE_INVALID l\.hx: is a link to nothing/,
+    ],
+    [
+      'a loop of folders',
+      () => {
+        mkdirSync(join(folder, 'db'));
+        symlinkSync('.', join(folder, 'db/again'));
+      },
+      /^SOURCE_INVALID db\/again: is a loop/,
+    ],
   ];
   it.each(faults)('refuses %s, naming it', (_, make, message) => {
     write('good.hx');
@@ -68,7 +100,9 @@ describe('sources', () => {
     expect(refusal(() => readSources(folder, 'db'))).toMatch(/secret\.hx: may not be read/);
   });
   it('refuses a missing project', () => {
-    expect(refusal(() => readSources(join(folder, 'no'), 'db'))).toMatch(/^SOURCE_INVALID .*no: does not exist/);
+    expect(refusal(() => readSources(join(folder, 'no'), 'db'))).toMatch(
+      /^SOURCE_INVALID .*no: does not exist/,
+    );
   });
 });
 
@@ -113,7 +147,10 @@ describe('reload', () => {
   });
   it('keeps the old set when the database refuses the schema', async () => {
     const { database, reload } = start();
-    database.reload = () => Promise.reject(new TrellisError({ code: 'SCHEMA_INCOMPATIBLE', args: { what: 'A.x changes' } }));
+    database.reload = () =>
+      Promise.reject(
+        new TrellisError({ code: 'SCHEMA_INCOMPATIBLE', args: { what: 'A.x changes' } }),
+      );
     write('a.hx', good);
     expect(await reload()).toMatchObject({ reloaded: false, reason: 'A.x changes' });
   });
@@ -146,7 +183,10 @@ describe('watching', () => {
 
 describe('seed', () => {
   const play = (...lines: unknown[]) => {
-    write('seed.ndjson', lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+    write(
+      'seed.ndjson',
+      lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
+    );
     const database = new FakeDatabase();
     return { database, done: playSeed(folder, database) };
   };
@@ -158,14 +198,29 @@ describe('seed', () => {
       { query: 'put' },
     );
     expect(await done).toBe(3);
-    expect(database.written).toEqual(['{"user":{"id":"u1"}}', '{"from":"u1","deep":[{"to":"u1"}],"price":"no $u"}', '{}']);
+    expect(database.written).toEqual([
+      '{"user":{"id":"u1"}}',
+      '{"from":"u1","deep":[{"to":"u1"}],"price":"no $u"}',
+      '{}',
+    ]);
   });
   it.each([
     ['no JSON', ['{'], /seed\.ndjson:1: is not JSON/],
     ['no call', [{ query: 'ping' }, { quer: 'x' }], /seed\.ndjson:2: is no/],
-    ['an unknown name', [{ query: 'put', body: { a: '$b' } }], /seed\.ndjson:1: nothing is kept as b/],
+    [
+      'an unknown name',
+      [{ query: 'put', body: { a: '$b' } }],
+      /seed\.ndjson:1: nothing is kept as b/,
+    ],
     ['a failing call', [{ query: 'missing' }], /seed\.ndjson:1: No value found/],
-    ['a pointer to nothing', [{ query: 'ping', save: { a: '/x' } }, { query: 'put', body: { a: '$a' } }], /the answer has no \/x/],
+    [
+      'a pointer to nothing',
+      [
+        { query: 'ping', save: { a: '/x' } },
+        { query: 'put', body: { a: '$a' } },
+      ],
+      /the answer has no \/x/,
+    ],
   ])('refuses %s', async (_, lines, message) => {
     await expect(play(...lines).done).rejects.toThrow(message);
   });

@@ -33,7 +33,11 @@ const paths: Case[] = [
   { path: '/%70ing', status: 404, code: 'NOT_FOUND' },
   { path: '/../../etc/passwd', status: 404, code: 'NOT_FOUND' },
   { path: '/./ping', status: 404, code: 'NOT_FOUND' },
-  { path: '/Ping', status: 404, like: { hint: 'Did you mean `ping`?', error: "Couldn't find `Ping` of type Query" } },
+  {
+    path: '/Ping',
+    status: 404,
+    like: { hint: 'Did you mean `ping`?', error: "Couldn't find `Ping` of type Query" },
+  },
   { path: '/__proto__', status: 404, code: 'NOT_FOUND' },
   { path: '/constructor', status: 404, code: 'NOT_FOUND' },
   { path: '/toString', status: 404, code: 'NOT_FOUND' },
@@ -83,7 +87,12 @@ const media: Case[] = [
   refusedType('application/json;    charset=utf-16'),
   refusedType('application/jsonx'),
   refusedType('multipart/form-data'),
-  { ...typed(null, '{}'), headers: { 'Content-Encoding': 'gzip' }, status: 415, code: 'UNSUPPORTED_ENCODING' },
+  {
+    ...typed(null, '{}'),
+    headers: { 'Content-Encoding': 'gzip' },
+    status: 415,
+    code: 'UNSUPPORTED_ENCODING',
+  },
   { ...typed(null, '{}'), headers: { 'Content-Encoding': 'identity' } },
   { ...typed(null, '{}'), headers: { 'Accept-Encoding': 'gzip', Accept: 'text/html' } },
 ];
@@ -125,7 +134,9 @@ describe.each(transports)('requests on %s', (transport) => {
   it.each(faults)('$path -> $status', async (row) => check(await server.request(row), row));
 
   it('takes method names as they are', async () => {
-    const { text } = await server.raw('post /ping HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n');
+    const { text } = await server.raw(
+      'post /ping HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n',
+    );
     expect(text).toMatch(/^HTTP\/1\.1 (405|400) /);
   });
 
@@ -176,7 +187,10 @@ describe.each(transports)('requests on %s', (transport) => {
     const reply = await server.request({ path: '/defect', headers });
     expect(reply.text).not.toContain('secret');
     const line = server.log.find((text) => text.includes(`defect-${transport}`))!;
-    expect(JSON.parse(line)).toMatchObject({ level: 'error', error: expect.stringContaining('planted') });
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'error',
+      error: expect.stringContaining('planted'),
+    });
   });
 
   it('answers a reader for an engine that does not stop', async () => {
@@ -184,7 +198,11 @@ describe.each(transports)('requests on %s', (transport) => {
     const headers = { 'X-Request-Timeout-Ms': '100' };
     const reply = await server.request({ path: '/hang', headers, body: '{}' });
     expect(reply.status).toBe(504);
-    expect(JSON.parse(reply.text)).toMatchObject({ code: 'QUERY_TIMEOUT', args: { ms: 100 }, retryable: true });
+    expect(JSON.parse(reply.text)).toMatchObject({
+      code: 'QUERY_TIMEOUT',
+      args: { ms: 100 },
+      retryable: true,
+    });
     expect(Date.now() - before).toBeLessThan(600);
     expect(server.database.cancelled).toBeGreaterThan(0);
   });
@@ -198,7 +216,9 @@ describe.each(transports)('requests on %s', (transport) => {
   it('keeps slow requests', async () => {
     await server.request({ path: '/later', body: '{"ms":60}' });
     const reply = await server.request({ method: 'GET', path: '/slowlog' });
-    expect(JSON.parse(reply.text)).toContainEqual(expect.objectContaining({ route: 'later', status: '200' }));
+    expect(JSON.parse(reply.text)).toContainEqual(
+      expect.objectContaining({ route: 'later', status: '200' }),
+    );
   });
 
   it('refuses everything but health while starting, stopping, or without its file', async () => {
@@ -206,7 +226,10 @@ describe.each(transports)('requests on %s', (transport) => {
     const states = [
       { set: () => (app.phase = 'starting'), code: 'NOT_READY' },
       { set: () => (app.phase = 'stopping'), code: 'SHUTTING_DOWN' },
-      { set: () => (database.current = { phase: 'lost', progress: 0, writes: false }), code: 'STORAGE_LOST' },
+      {
+        set: () => (database.current = { phase: 'lost', progress: 0, writes: false }),
+        code: 'STORAGE_LOST',
+      },
     ];
     for (const { set, code } of states) {
       set();
@@ -217,7 +240,10 @@ describe.each(transports)('requests on %s', (transport) => {
       }
       expect((await server.request({ method: 'GET', path: '/livez' })).status).toBe(200);
       const ready = await server.request({ method: 'GET', path: '/readyz' });
-      expect([ready.status, JSON.parse(ready.text)]).toEqual([503, expect.objectContaining({ ready: false, code })]);
+      expect([ready.status, JSON.parse(ready.text)]).toEqual([
+        503,
+        expect.objectContaining({ ready: false, code }),
+      ]);
       app.phase = 'serving';
       database.current = { phase: 'serving', progress: 100, writes: true };
     }

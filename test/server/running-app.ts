@@ -6,7 +6,12 @@ import { App } from '../../server/app.js';
 import { loadConfig } from '../../server/config.js';
 import { createLog } from '../../server/log.js';
 import { FakeDatabase } from '../support/fake-database.js';
-import { type Connection, Connection as Socket, type Reply, type Request } from '../support/http.js';
+import {
+  type Connection,
+  Connection as Socket,
+  type Reply,
+  type Request,
+} from '../support/http.js';
 
 export const transports = ['uws', 'node'] as const;
 export type TransportName = (typeof transports)[number];
@@ -38,7 +43,12 @@ export async function startApp(
   const lines: string[] = [];
   const log = createLog({ level: 'debug', format: 'json', write: (line) => lines.push(line) });
   const database = new FakeDatabase();
-  const app = new App({ config, log, version: '1.0.0', actions: new Map([['nothing', () => ({})]]) });
+  const app = new App({
+    config,
+    log,
+    version: '1.0.0',
+    actions: new Map([['nothing', () => ({})]]),
+  });
   const port = await app.listen();
   app.attach(database);
   app.phase = 'serving';

@@ -102,10 +102,54 @@ describe.each(transports)('without keys on %s', (transport) => {
 
 /** Each role against each kind of route. */
 const matrix: [Role, Record<string, boolean>][] = [
-  ['read', { ping: true, put: false, 'mcp/init': true, version: true, metrics: false, slowlog: false, _admin: false }],
-  ['write', { ping: true, put: true, 'mcp/init': true, version: true, metrics: false, slowlog: false, _admin: false }],
-  ['admin', { ping: true, put: true, 'mcp/init': true, version: true, metrics: true, slowlog: true, _admin: true }],
-  ['metrics', { ping: false, put: false, 'mcp/init': false, version: false, metrics: true, slowlog: false, _admin: false }],
+  [
+    'read',
+    {
+      ping: true,
+      put: false,
+      'mcp/init': true,
+      version: true,
+      metrics: false,
+      slowlog: false,
+      _admin: false,
+    },
+  ],
+  [
+    'write',
+    {
+      ping: true,
+      put: true,
+      'mcp/init': true,
+      version: true,
+      metrics: false,
+      slowlog: false,
+      _admin: false,
+    },
+  ],
+  [
+    'admin',
+    {
+      ping: true,
+      put: true,
+      'mcp/init': true,
+      version: true,
+      metrics: true,
+      slowlog: true,
+      _admin: true,
+    },
+  ],
+  [
+    'metrics',
+    {
+      ping: false,
+      put: false,
+      'mcp/init': false,
+      version: false,
+      metrics: true,
+      slowlog: false,
+      _admin: false,
+    },
+  ],
 ];
 
 const targets: Record<string, Request> = {
@@ -217,9 +261,16 @@ describe.each(transports)('with keys on %s', (transport) => {
   });
 
   it('needs no Host check, and takes any origin when configured so', async () => {
-    const headers = { 'x-api-key': texts.get('read')!, Host: 'db.example', Origin: 'https://any.example' };
+    const headers = {
+      'x-api-key': texts.get('read')!,
+      Host: 'db.example',
+      Origin: 'https://any.example',
+    };
     const reply = await server.request({ path: '/ping', headers });
-    expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([200, 'https://any.example']);
+    expect([reply.status, reply.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      'https://any.example',
+    ]);
   });
 
   it('keeps its keys when the file vanishes', async () => {
@@ -252,8 +303,12 @@ describe.each(transports)('rates and remote peers on %s', (transport) => {
     const { createHash } = await import('node:crypto');
     const digest = createHash('sha256').update('secret').digest('hex');
     const server = await startApp(transport, { 'auth.api_key': digest });
-    expect(await outcome(server, { path: '/put', headers: { 'x-api-key': 'secret' }, body: '{}' })).toBe('ok');
-    expect(await outcome(server, { path: '/ping', headers: { 'x-api-key': digest } })).toBe('INVALID_API_KEY');
+    expect(
+      await outcome(server, { path: '/put', headers: { 'x-api-key': 'secret' }, body: '{}' }),
+    ).toBe('ok');
+    expect(await outcome(server, { path: '/ping', headers: { 'x-api-key': digest } })).toBe(
+      'INVALID_API_KEY',
+    );
     server.close();
   });
 
@@ -275,7 +330,10 @@ describe.each(transports)('rates and remote peers on %s', (transport) => {
     expect((await closed.request(ping)).status).toBe(200);
     expect(closed.app.warnings().join()).toContain('protected mode');
     closed.close();
-    const open = await startApp(transport, { 'server.host': '0.0.0.0', 'server.insecure_no_auth': 'true' });
+    const open = await startApp(transport, {
+      'server.host': '0.0.0.0',
+      'server.insecure_no_auth': 'true',
+    });
     expect((await from(open, ping)).status).toBe(200);
     expect(codeOf(await from(open, { path: '/_admin/nothing' }))).toBe('FORBIDDEN');
     open.close();

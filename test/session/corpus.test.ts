@@ -1,5 +1,6 @@
-// The cases of test/corpus/sessions (dialogues D1 to D9, rows S01 to S60) and the session rows of the hostile inputs, played in
-// this process. The same files run against a real server in test/conformance.
+// The cases of test/corpus/sessions (dialogues D1 to D9, rows S01 to S60) and the session rows of
+// the hostile inputs, played in this process. The same files run against a real server in
+// test/conformance.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
@@ -12,7 +13,8 @@ const hostile = readCases(join(corpus, 'hostile', 'sessions.ndjson'), 'hostile.j
 /** What needs sockets or a process of its own. */
 function isReplayable({ steps }: Case): boolean {
   return (
-    steps.length > 0 && steps.every((step) => step.has('post') || step.has('wait_ms')) &&
+    steps.length > 0 &&
+    steps.every((step) => step.has('post') || step.has('wait_ms')) &&
     steps.every((step) => step.get('post') !== 'mcp')
   );
 }

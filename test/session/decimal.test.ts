@@ -85,10 +85,22 @@ describe('integerOperand', () => {
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
-  test.each(['', ' 10', '10 ', '+5', '.5', '5.', '007', '0x10', '1e', 'NaN', 'Infinity', '--1', '1_0', '１'])(
-    '%j is no decimal',
-    (text) => {
-      expect(integerOperand(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    ' 10',
+    '10 ',
+    '+5',
+    '.5',
+    '5.',
+    '007',
+    '0x10',
+    '1e',
+    'NaN',
+    'Infinity',
+    '--1',
+    '1_0',
+    '１',
+  ])('%j is no decimal', (text) => {
+    expect(integerOperand(text)).toBeUndefined();
+  });
 });

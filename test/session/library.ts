@@ -1,4 +1,5 @@
-// The library: schema and data of the dialogues (sessions.md 10), and a bench that plays a client of the `mcp/` endpoints.
+// The library: schema and data of the dialogues (sessions.md 10), and a bench that plays a client
+// of the `mcp/` endpoints.
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import type { Property, PropertyType, ScalarName, Schema } from '../../engine/base/schema.js';
@@ -22,7 +23,11 @@ export const librarySchema: Schema = {
     { ...node('Author'), properties: [property('name', 'String'), property('born', 'I64')] },
     {
       ...node('Book'),
-      properties: [property('title', 'String'), property('year', 'I64'), property('tags', ['String'])],
+      properties: [
+        property('title', 'String'),
+        property('year', 'I64'),
+        property('tags', ['String']),
+      ],
     },
   ],
   vectors: [{ ...vector('Passage'), properties: [property('text', 'String')] }],

@@ -1,5 +1,5 @@
-// A database in memory for session tests: plans run in the real executor over a naive store. Answers may be held back, so
-// that calls overlap as they do with worker threads.
+// A database in memory for session tests: plans run in the real executor over a naive store.
+// Answers may be held back, so that calls overlap as they do with worker threads.
 import { instantFromMicros } from '../../engine/base/date.js';
 import { fail } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
@@ -25,9 +25,7 @@ export const emptyProgram: Program = {
 
 type Values = Record<string, Scalar | ScalarList>;
 
-export class MemoryDatabase
-  implements Pick<Database, 'program' | 'run' | 'call' | 'embed'>
-{
+export class MemoryDatabase implements Pick<Database, 'program' | 'run' | 'call' | 'embed'> {
   program: Program;
   view: MemoryView;
   readonly indexes = new Map<number, MemoryIndex>();
@@ -114,6 +112,10 @@ export class MemoryDatabase
   ): ExecutionResult | Promise<ExecutionResult> {
     this.plans.push(plan);
     this.budgets.push(options.budgetMs);
+    if (plan.embeds.length > 0)
+      return this.#embedAll(plan, args).then((vectors) =>
+        this.#execute(plan, args, items, vectors),
+      );
     const execution = () => this.#execute(plan, args, items);
     return this.held === undefined ? execution() : this.held.then(execution);
   }
@@ -145,10 +147,14 @@ export class MemoryDatabase
     const query = this.program.queries.find((each) => each.name === name);
     if (query === undefined) fail('NOT_FOUND', { name, kind: 'Query' });
     const args = decodeParameters(body, query.plan.parameters, name, this.limits);
-    const texts = collectTexts(query.plan, args);
-    const vectors = texts.length === 0 ? [] : await this.embed(undefined, undefined, texts);
-    const embeddings = new Map(texts.map((text, i) => [text, vectors[i]!]));
+    const embeddings = await this.#embedAll(query.plan, args);
     return this.#execute(query.plan, args, undefined, embeddings).body;
+  }
+
+  async #embedAll(plan: Plan, args: readonly Argument[]): Promise<Map<string, Float64Array>> {
+    const texts = collectTexts(plan, args);
+    const vectors = texts.length === 0 ? [] : await this.embed(undefined, undefined, texts);
+    return new Map(texts.map((text, i) => [text, vectors[i]!]));
   }
 
   async embed(

@@ -1,5 +1,6 @@
-// Random calls on two sessions against a model that does what the specification says with plain arrays: every reply, the
-// traversal and the cursor agree, whatever fails in between and whatever other clients delete.
+// Random calls on two sessions against a model that does what the specification says with plain
+// arrays: every reply, the traversal and the cursor agree, whatever fails in between and whatever
+// other clients delete.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { memoryUuid } from '../support/memory-view.js';
@@ -78,7 +79,9 @@ type Call =
   | { tool: 'next' | 'reset' }
   | { tool: 'delete'; id: number };
 
-const properties = 'name born title year tags text role id label from_node to_node score'.split(' ');
+const properties = 'name born title year tags text role id label from_node to_node score'.split(
+  ' ',
+);
 const order = { '<': -1, '<=': -1, '>': 1, '>=': 1 } as Record<string, number>;
 
 /** One session, played with arrays. */
@@ -174,7 +177,9 @@ class Model {
     const ends = edgeEnds[label];
     if (ends === undefined) return undefined;
     if (this.items === undefined) return null;
-    const [near, far] = tool.startsWith('out') ? (['from', 'to'] as const) : (['to', 'from'] as const);
+    const [near, far] = tool.startsWith('out')
+      ? (['from', 'to'] as const)
+      : (['to', 'from'] as const);
     const reached = this.#alive().flatMap(({ id }) => {
       const element = this.graph.elements.get(id)!;
       const edges = this.graph.edges(id, label, near);
@@ -192,7 +197,8 @@ class Model {
     const values = Array.isArray(value) ? value : [value];
     const isNumber = ['born', 'year', 'score'].includes(key);
     const isId = ['id', 'from_node', 'to_node'].includes(key);
-    const wrong = (one: unknown) => one !== null && (isId || (typeof one === 'number') !== isNumber);
+    const wrong = (one: unknown) =>
+      one !== null && (isId || (typeof one === 'number') !== isNumber);
     if (values.some(wrong)) return undefined;
     if (this.items === undefined) return null;
     const relates = (a: unknown, b: unknown): boolean => {
@@ -211,7 +217,8 @@ class Model {
   }
 
   #order({ key, order }: Extract<Call, { tool: 'order_by' }>): unknown {
-    if (!properties.includes(key) || key === 'tags' || !/^(asc|desc)$/i.test(order)) return undefined;
+    if (!properties.includes(key) || key === 'tags' || !/^(asc|desc)$/i.test(order))
+      return undefined;
     if (this.items === undefined) return null;
     const way = order.toLowerCase() === 'asc' ? 1 : -1;
     const compare = (x: Hit, y: Hit): number => {
@@ -225,7 +232,8 @@ class Model {
   #search({ vector, k, scoreMin = 0 }: Extract<Call, { tool: 'search_vector' }>): unknown {
     if (k < 1) return undefined;
     const all = [...this.graph.elements.values()].filter(({ kind }) => kind === 'vector');
-    const scope = this.items === undefined ? all : this.#alive().map(({ id }) => this.graph.elements.get(id)!);
+    const scope =
+      this.items === undefined ? all : this.#alive().map(({ id }) => this.graph.elements.get(id)!);
     const cosine = ([x, y]: [number, number]): number => {
       const norms = Math.hypot(x, y) * Math.hypot(...vector);
       return norms === 0 ? 0 : (x * vector[0] + y * vector[1]) / norms;
@@ -300,14 +308,29 @@ const value = fc.oneof(
 );
 const component = from(-1, 0, 1, 3, 4);
 const call: fc.Arbitrary<Call> = fc.oneof(
-  { arbitrary: fc.record({ tool: tool('n_from_type'), type: from('Author', 'Book', 'Athor') }), weight: 3 },
+  {
+    arbitrary: fc.record({ tool: tool('n_from_type'), type: from('Author', 'Book', 'Athor') }),
+    weight: 3,
+  },
   fc.record({ tool: tool('e_from_type'), type: from('Wrote', 'Contains', 'Author') }),
   {
-    arbitrary: fc.record({ tool: tool('out_step', 'in_step'), label, kind: from(undefined, undefined, 'node', 'VEC') }),
+    arbitrary: fc.record({
+      tool: tool('out_step', 'in_step'),
+      label,
+      kind: from(undefined, undefined, 'node', 'VEC'),
+    }),
     weight: 4,
   },
   { arbitrary: fc.record({ tool: tool('out_e_step', 'in_e_step'), label }), weight: 3 },
-  { arbitrary: fc.record({ tool: tool('filter_items'), key, operator: from('==', '!=', '<', '<=', '>', '>='), value }), weight: 3 },
+  {
+    arbitrary: fc.record({
+      tool: tool('filter_items'),
+      key,
+      operator: from('==', '!=', '<', '<=', '>', '>='),
+      value,
+    }),
+    weight: 3,
+  },
   fc.record({ tool: tool('order_by'), key, order: from('asc', 'desc', 'DESC', 'up') }),
   fc.record({
     tool: tool('search_vector'),
@@ -317,7 +340,9 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   }),
   fc.record({
     tool: tool('collect'),
-    range: fc.option(fc.record({ start: from(0, 1, 2, 9, -1), end: from(-1, 0, 1, 3, 99) }), { nil: undefined }),
+    range: fc.option(fc.record({ start: from(0, 1, 2, 9, -1), end: from(-1, 0, 1, 3, 99) }), {
+      nil: undefined,
+    }),
     drop: from(false, false, false, true),
   }),
   fc.record({
@@ -333,7 +358,9 @@ const call: fc.Arbitrary<Call> = fc.oneof(
 /** Scores are compared within rounding. */
 function rounded(reply: unknown): unknown {
   return JSON.parse(
-    JSON.stringify(reply, (_, value) => (typeof value === 'number' ? Number(value.toFixed(9)) + 0 : value)),
+    JSON.stringify(reply, (_, value) =>
+      typeof value === 'number' ? Number(value.toFixed(9)) + 0 : value,
+    ),
   );
 }
 
@@ -364,9 +391,8 @@ async function compare(calls: readonly { session: number; call: Call }[]): Promi
 describe('sessions against the model', () => {
   test('every reply is the same', async () => {
     const step = fc.record({ session: from(0, 0, 0, 1), call });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), compare),
-      { numRuns: process.env.TRELLIS_TEST_LONG === '1' ? 20_000 : 300 },
-    );
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), compare), {
+      numRuns: process.env.TRELLIS_TEST_LONG === '1' ? 20_000 : 300,
+    });
   });
 });

@@ -1,5 +1,5 @@
-// Plays conformance cases against the handler in this process: the same files, steps and checks as through a real server,
-// with a clock that only moves when a step waits.
+// Plays conformance cases against the handler in this process: the same files, steps and checks as
+// through a real server, with a clock that only moves when a step waits.
 import {
   type ErrorData,
   errorHint,

@@ -1,4 +1,5 @@
-// Life of sessions: ownership, expiry, caps, order of calls, memory; then all of it under random clocks.
+// Life of sessions: ownership, expiry, caps, order of calls, memory; then all of it under random
+// clocks.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
@@ -41,7 +42,8 @@ describe('finding a session', () => {
     const store = storeWith();
     const { id } = store.open('ann', 0);
     expect(store.get(id, 'ann', 1).id).toBe(id);
-    for (const key of ['', 'bob']) expect(codeOf(() => store.get(id, key, 1))).toBe('CONNECTION_NOT_FOUND');
+    for (const key of ['', 'bob'])
+      expect(codeOf(() => store.get(id, key, 1))).toBe('CONNECTION_NOT_FOUND');
     for (const other of ['', id.toUpperCase(), 'x'.repeat(1e6), '__proto__'])
       expect(codeOf(() => store.get(other, 'ann', 1))).toBe('CONNECTION_NOT_FOUND');
   });
@@ -60,7 +62,8 @@ describe('finding a session', () => {
     const [a, b, c] = [store.open('ann', 0), store.open('ann', 0), store.open('bob', 0)];
     expect(store.dropByKey('ann')).toBe(2);
     expect(store.dropByKey('nobody')).toBe(0);
-    for (const { id } of [a!, b!]) expect(codeOf(() => store.get(id, 'ann', 0))).toBe('CONNECTION_NOT_FOUND');
+    for (const { id } of [a!, b!])
+      expect(codeOf(() => store.get(id, 'ann', 0))).toBe('CONNECTION_NOT_FOUND');
     expect(store.get(c!.id, 'bob', 0).live).toBe(true);
     expect(store.counts()).toMatchObject({ open: 1, bytes: 1024 });
   });
@@ -204,13 +207,19 @@ type Move =
 const key = fc.constantFrom('', 'ann', 'bob');
 const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ kind: fc.constant('open' as const), key }),
-  fc.record({ kind: fc.constantFrom('get' as const, 'keep' as const, 'blank' as const), index: fc.nat(20) }),
-  fc.record({ kind: fc.constant('wait' as const), ms: fc.oneof(fc.nat(2 * hour), fc.constantFrom(hour, hour - 1, 5 * minute)) }),
+  fc.record({
+    kind: fc.constantFrom('get' as const, 'keep' as const, 'blank' as const),
+    index: fc.nat(20),
+  }),
+  fc.record({
+    kind: fc.constant('wait' as const),
+    ms: fc.oneof(fc.nat(2 * hour), fc.constantFrom(hour, hour - 1, 5 * minute)),
+  }),
   fc.record({ kind: fc.constant('sweep' as const) }),
   fc.record({ kind: fc.constant('drop' as const), key: fc.constantFrom('ann', 'bob') }),
 );
 
-test('under any clock: never early, never late, never above the caps, all bytes accounted for', () => {
+test('under any clock: never early, never above the caps, all bytes accounted for', () => {
   fc.assert(
     fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
       const store = storeWith({ sessions: 6, sessions_per_key: 4 });
@@ -228,8 +237,7 @@ test('under any clock: never early, never late, never above the caps, all bytes 
         } else if (each.kind === 'open') {
           const evictable = mayBeGone(5 * minute).length > 0;
           const live = known.filter((own) => !own.gone && now - own.used < hour);
-          const isFull =
-            live.length >= 6 || live.filter((own) => own.key === each.key).length >= 4;
+          const isFull = live.length >= 6 || live.filter((own) => own.key === each.key).length >= 4;
           const code = codeOf(() => {
             const { id } = store.open(each.key, now);
             known.push({ id, key: each.key, used: now, gone: false, bytes: 0 });

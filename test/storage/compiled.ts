@@ -1,25 +1,36 @@
-// The storage sources as JavaScript in a folder of their own, for tests that need other processes or threads: those cannot
-// load TypeScript.
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// The storage sources as JavaScript, for tests that need other processes or threads: those cannot load TypeScript.
+// Compiled once per state of the sources, below node_modules, where `lmdb` is found.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ModuleKind, ScriptTarget, transpile } from 'typescript';
 
 const root = new URL('../..', import.meta.url).pathname;
+const rooms = ['base', 'storage'];
 
-/** Path of the folder; it holds base/ and storage/ as modules, and goes when the process ends. */
-export function compileStorage(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'trellis-compiled-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  for (const room of ['base', 'storage']) {
-    mkdirSync(join(folder, room));
-    for (const file of readdirSync(join(root, 'engine', room))) {
-      const source = readFileSync(join(root, 'engine', room, file), 'utf8');
-      const output = transpile(source, { module: ModuleKind.ESNext, target: ScriptTarget.ES2022 });
-      writeFileSync(join(folder, room, file.replace(/\.ts$/, '.js')), output);
-    }
+/** Path of a folder that holds base/ and storage/ as modules. */
+export async function compileStorage(): Promise<string> {
+  const files = rooms.flatMap((room) =>
+    readdirSync(join(root, 'engine', room)).map((file) => join(room, file)),
+  );
+  const sources = files.map((file) => readFileSync(join(root, 'engine', file), 'utf8'));
+  const hash = createHash('sha256').update(JSON.stringify([files, sources])).digest('hex');
+  const cache = join(root, 'node_modules/.cache/trellis-storage');
+  const folder = join(cache, hash.slice(0, 16));
+  if (existsSync(folder)) return folder;
+  const { ModuleKind, ScriptTarget, transpile } = (await import('typescript')).default;
+  rmSync(cache, { recursive: true, force: true });
+  const unfinished = `${folder}.${process.pid}`;
+  for (const room of rooms) mkdirSync(join(unfinished, room), { recursive: true });
+  writeFileSync(join(unfinished, 'package.json'), '{"type":"module"}');
+  for (const [i, file] of files.entries()) {
+    const options = { module: ModuleKind.ESNext, target: ScriptTarget.ES2022 };
+    writeFileSync(join(unfinished, file.replace(/\.ts$/, '.js')), transpile(sources[i]!, options));
+  }
+  try {
+    renameSync(unfinished, folder);
+  } catch {
+    // Another test process was faster.
+    rmSync(unfinished, { recursive: true });
   }
   return folder;
 }

@@ -13,7 +13,7 @@ const long = process.env.TRELLIS_TEST_LONG === '1';
 const cycles = long ? 200 : 3;
 const points = ['W5', 'W6', 'beforeSyncDataPages', 'W9'];
 
-const compiled = compileStorage();
+const compiled = await compileStorage();
 
 /** Each request makes a node, a vector and five edges, all marked with its number. */
 const writer = (path: string, first: number, failpoint: string) => `

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { check } from '../../engine/storage/check.js';
 import { checkDataFile } from '../../engine/storage/data-file.js';
 import { openDataDirectory } from '../../engine/storage/manifest.js';
+import type * as Probe from '../../engine/storage/probe.js';
 import { compileStorage } from './compiled.js';
 import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
 
@@ -55,11 +56,11 @@ describe('a data directory', () => {
     expect(statSync(path).mode & 0o777).toBe(0o700);
   });
 
-  it('starts again when the first start was cut short before the data existed', () => {
+  it('starts again when the first start was cut short before the data existed', async () => {
     const path = freshFolder();
     const { db_uuid, ...rest } = { db_uuid: '', ...JSON.parse(readFileSync(join(filled(), 'MANIFEST.json'), 'utf8')) };
     expect(rest.lmdb).toMatchObject({ page_size: 4096 });
-    const compiled = compileStorage();
+    const compiled = await compileStorage();
     const script = `
       import { openDataDirectory } from '${compiled}/storage/manifest.js';
       import fs from 'node:fs';
@@ -85,7 +86,11 @@ describe('a data directory', () => {
     ['no data file', 'DATA_CORRUPT', (path: string) => rmSync(dataFile(path))],
     ['an empty data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 0)],
     ['a one-byte data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 1)],
-    ['a cut data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 20_000)],
+    ['a cut data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), statSync(dataFile(path)).size - 4096)],
+    ['a cut data file after a crash', 'DATA_CORRUPT', (path: string) => {
+      openDataDirectory(path).close({ clean: false });
+      truncateSync(dataFile(path), 10_000);
+    }],
     ['text for data', 'DATA_CORRUPT', (path: string) => writeFileSync(dataFile(path), 'hello '.repeat(5000))],
     ['a zeroed header', 'DATA_CORRUPT', (path: string) => damage(dataFile(path), 0, new Uint8Array(4096))],
     ['another page size', 'DATA_CORRUPT', (path: string) => damage(dataFile(path), 49, Uint8Array.of(0x40))],
@@ -114,7 +119,7 @@ describe('a data directory', () => {
 describe('the lock', () => {
   it('keeps a second opener out, in this process and in others, and is free after kill -9', async () => {
     const path = freshFolder();
-    const compiled = compileStorage();
+    const compiled = await compileStorage();
     const child = spawn(process.execPath, [
       '--input-type=module',
       '-e',
@@ -148,6 +153,47 @@ describe('the lock', () => {
       owned(stale);
       openDataDirectory(path).close({ clean: true });
     }
+  });
+});
+
+describe('the reading child', () => {
+  it('reports damaged values, and survives for us what kills it', async () => {
+    const { probeData } = (await import(`${await compileStorage()}/storage/probe.js`)) as typeof Probe;
+    const path = filled();
+    const whole = await probeData(join(path, 'graph'));
+    expect(whole.entries).toBeGreaterThan(6000);
+    expect(whole.damaged).toEqual([]);
+    const at = readFileSync(dataFile(path)).lastIndexOf('"s77"');
+    damage(dataFile(path), at + 2, Buffer.from('8'));
+    expect(await probeData(join(path, 'graph'))).toEqual({ entries: whole.entries - 1, damaged: [expect.stringContaining('records')] });
+    truncateSync(dataFile(path), 40_960);
+    await expect(probeData(join(path, 'graph'))).rejects.toMatchObject({ code: 'DATA_CORRUPT', message: expect.stringMatching(/SIG|exit/) });
+  });
+
+  it('is not needed to tell a sound file whose last pages were never written', () => {
+    const path = freshFolder();
+    const directory = openDataDirectory(path);
+    const storage = openGarden(join(path, 'graph'));
+    const plant = labelNamed(storage, 'Plant');
+    let below = 0;
+    for (let i = 0; i < 30; i++) {
+      storage.commitGroup((group) => {
+        group.request(0, (view) => view.createNode(plant, values({})));
+        expect(() =>
+          group.request(0, (view) => {
+            for (let j = 0; j < 60; j++) view.createNode(plant, values({ tags: ['x'.repeat(3000 + 100 * j)] }));
+            throw new RangeError('undone');
+          }),
+        ).toThrow('undone');
+      });
+      const head = readFileSync(dataFile(path)).subarray(0, 8192);
+      const lastPage = Math.max(head.readUInt32LE(144), head.readUInt32LE(4096 + 144));
+      if (statSync(dataFile(path)).size < lastPage * 4096) below++;
+      expect(() => checkDataFile(dataFile(path))).not.toThrow();
+    }
+    expect(below).toBeGreaterThan(0);
+    storage.close();
+    directory.close({ clean: true });
   });
 });
 

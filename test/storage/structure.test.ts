@@ -13,7 +13,7 @@ const env = openEnv(freshFolder());
 afterAll(() => env.close());
 
 const log = new ChangeLog({ txn_writes: 1e9, txn_bytes: 1e12 });
-const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 2000 : 40;
+const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 2000 : 20;
 
 /** Runs inside a transaction that is given up at the end: no run sees another. */
 function attempt(work: () => void): void {

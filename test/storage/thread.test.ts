@@ -8,7 +8,7 @@ const rounds = process.env.TRELLIS_TEST_LONG === '1' ? 5000 : 300;
 
 const path = freshFolder();
 const storage = openGarden(path);
-const compiled = compileStorage();
+const compiled = await compileStorage();
 const reader = `
   const { parentPort } = require('node:worker_threads');
   (async () => {

@@ -11,9 +11,11 @@ import { freshFolder, garden, labelNamed, openGarden, values, write } from './ga
 
 const storage = openGarden(freshFolder(), { txn_writes: 3000, txn_bytes: 1_000_000, value_bytes: 5000 });
 afterAll(() => storage.close());
-const [gardener, plant, grows, follows, note] = ['Gardener', 'Plant', 'Grows', 'Follows', 'Note'].map((name) =>
-  labelNamed(storage, name),
-) as [ReturnType<typeof labelNamed>, never, never, never, never];
+const gardener = labelNamed(storage, 'Gardener');
+const plant = labelNamed(storage, 'Plant');
+const grows = labelNamed(storage, 'Grows');
+const follows = labelNamed(storage, 'Follows');
+const note = labelNamed(storage, 'Note');
 
 const email = gardener.properties[0]!;
 const code = (code: string, args?: object) =>

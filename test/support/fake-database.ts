@@ -1,11 +1,7 @@
 // A database without storage for tests of the server: a handful of queries with known behaviour, all in memory. Stands
 // behind the same face as the real one, so that transports, checks and errors can be tested alone.
 import { type ErrorData, TrellisError } from '../../engine/base/errors.js';
-import type {
-  CallOptions,
-  Database,
-  DatabaseStatus,
-} from '../../engine/database/database.js';
+import type { CallOptions, Database, DatabaseStatus } from '../../engine/database/database.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
 import type { ReadView } from '../../engine/storage/store.js';
@@ -81,8 +77,14 @@ export class FakeDatabase implements Database {
         Promise.reject(failure({ code: 'OVERLOADED', args: { queue: 'The read queue' } })),
       ),
       add('faults', () => {
-        const type = { code: 'PARAM_TYPE', args: { param: 'name', type: 'String', got: 'a number' } };
-        const missing = { code: 'PARAM_MISSING', args: { owner: 'faults', param: 'age', type: 'U8' } };
+        const type = {
+          code: 'PARAM_TYPE',
+          args: { param: 'name', type: 'String', got: 'a number' },
+        };
+        const missing = {
+          code: 'PARAM_MISSING',
+          args: { owner: 'faults', param: 'age', type: 'U8' },
+        };
         const errors = [
           { ...type, path: '/name' },
           { ...missing, path: '/age' },

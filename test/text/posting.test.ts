@@ -34,7 +34,7 @@ it('reads back what it wrote', () => {
       encodeRecord(writer, record);
       const read = newRecord();
       decodeRecord(writer.take(), read);
-      expect([read.df, read.top, read.shortest]).toEqual([df, 0, 0xffffffff]);
+      expect(read.df).toBe(df);
       const back = newBlock();
       encodeBlock(writer, read.tail, 0, read.tail.count);
       decodeBlock(writer.take(), back);
@@ -44,8 +44,6 @@ it('reads back what it wrote', () => {
         back.lengths[i],
       ]);
       expect(rows).toEqual(list);
-      expect(back.top).toBe(Math.max(0, ...list.map(([, frequency]) => frequency)));
-      expect(back.shortest).toBe(Math.min(0xffffffff, ...list.map(([, , length]) => length)));
     }),
   );
 });

@@ -64,7 +64,7 @@ export function byId(label: Label, id: Evaluate, miss: Miss): RowFlow {
         fail('PARAM_MISSING', { owner: label.name, param: 'id', type: 'ID' });
       const element = new Element(findElement(frame, value));
       frame.tick(1);
-      element.record = element.id === 0 ? undefined : frame.view.record(element.id);
+      element.record = element.id === 0 ? undefined : frame.readRecord(element.id);
       if (element.record !== undefined && labelOf(element.record) === label.id) yield [element];
       else if (miss === 'error') fail('NO_VALUE_FOUND', { what: nameOf(frame, label.name, value) });
     },
@@ -185,7 +185,7 @@ export function itemRows(start: number, end: number): RowFlow {
         const rows: Value[] = [];
         for (const stop = Math.min(at + size, to); at < stop; at++) {
           const element = new Element(ids[at]!);
-          element.record = frame.view.record(element.id);
+          element.record = frame.readRecord(element.id);
           if (element.record === undefined || !isDeclared(frame, element.record)) continue;
           if (scores !== undefined) {
             element.score = scores[2 * at]!;

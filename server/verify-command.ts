@@ -1,0 +1,93 @@
+// `trellis verify`: checks a data directory at rest (operations.md 7). Damage can kill the process that reads it, so `--deep`
+// reads in a child process and takes its death for an answer. Changes nothing.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  TrellisError,
+  type Violation,
+  checkStorage,
+  defaultLimits,
+  errorMessage,
+  fail,
+  openDataDirectory,
+  openStorage,
+} from '../engine/index.js';
+import type { CommandLine } from './arguments.js';
+import { printLine } from './log.js';
+
+const clean = 0;
+const derivedDamaged = 1;
+const primaryDamaged = 2;
+
+/** Invariants of data that can be made again from the rows. */
+const derived: ReadonlySet<string> = new Set(['I5', 'I7', 'I10', 'I11', 'I12', 'I13', 'I14']);
+
+interface Report {
+  directory: string;
+  violations: Violation[];
+}
+
+export function verifyCommand(line: CommandLine, standard: () => string): number {
+  const directory = line.words[0] ?? standard();
+  if (!existsSync(join(directory, 'MANIFEST.json'))) {
+    fail('DATA_DIR_BAD', { what: `${directory} holds no data` });
+  }
+  const deep = line.switches.has('deep');
+  const report = deep && !line.switches.has('here') ? inChild(directory) : here(directory, deep);
+  if (line.switches.has('json')) printLine(JSON.stringify(report));
+  else printReport(report);
+  return codeOf(report.violations);
+}
+
+function codeOf(violations: readonly Violation[]): number {
+  if (violations.length === 0) return clean;
+  return violations.every(({ invariant }) => derived.has(invariant))
+    ? derivedDamaged
+    : primaryDamaged;
+}
+
+function here(directory: string, deep: boolean): Report {
+  try {
+    const opened = openDataDirectory(directory, { readOnly: true });
+    try {
+      const { dbUuid } = opened;
+      const storage = openStorage(join(directory, 'graph'), {
+        limits: defaultLimits,
+        mode: 'attach',
+      });
+      const violations = deep ? checkStorage(storage.env, { dbUuid }) : [];
+      storage.close();
+      return { directory, violations };
+    } finally {
+      opened.close({ clean: false });
+    }
+  } catch (error) {
+    if (!(error instanceof TrellisError) || error.code !== 'DATA_CORRUPT') throw error;
+    return { directory, violations: [{ invariant: 'I15', what: errorMessage(error.data) }] };
+  }
+}
+
+function inChild(directory: string): Report {
+  const main = fileURLToPath(new URL('./main.js', import.meta.url));
+  const argv = [main, 'verify', directory, '--deep', '--here', '--json'];
+  const { stdout, stderr, signal, status } = spawnSync(process.execPath, argv, {
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  if (signal !== null) {
+    const what = `reading the data ended the process by ${signal}: pages are damaged`;
+    return { directory, violations: [{ invariant: 'I15', what }] };
+  }
+  if (status === clean || status === derivedDamaged || status === primaryDamaged) {
+    return JSON.parse(stdout) as Report;
+  }
+  return fail('DATA_DIR_BAD', { what: stderr.trim().split('\n').at(-1) ?? 'verify failed' });
+}
+
+function printReport({ directory, violations }: Report): void {
+  for (const { invariant, what } of violations) printLine(`${invariant} ${what}`);
+  const count = violations.length;
+  printLine(count === 0 ? `${directory}: clean` : `${directory}: ${count} faults`);
+}

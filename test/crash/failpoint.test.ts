@@ -1,0 +1,113 @@
+// Kills the server at every named place of the write, snapshot and shutdown paths (operations.md 6.2), restarts it and
+// compares it with what was acknowledged.
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCli, type Server, StartFailed, startServer } from '../support/server.js';
+import { crashSources, Oracle } from './oracle.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+
+/** What makes the server pass a place: a load of writes, or a call beside it. */
+type Trigger = 'load' | 'snapshot' | 'reload' | 'stop' | 'rebuild';
+
+const points: Record<string, Trigger> = {
+  W5: 'load',
+  W6: 'load',
+  beforeSyncDataPages: 'load',
+  beforeSyncMetaPage: 'load',
+  W9: 'load',
+  W10: 'load',
+  W11: 'load',
+  W12: 'load',
+  W13: 'snapshot',
+  midSnapshotBlock: 'snapshot',
+  W14: 'snapshot',
+  afterSnapshotRename: 'snapshot',
+  beforeDirFsync: 'snapshot',
+  W15: 'snapshot',
+  beforeVlogTrim: 'snapshot',
+  W16: 'snapshot',
+  midReload: 'reload',
+  inShutdown: 'stop',
+  midRebuild: 'rebuild',
+};
+
+/** Runs until the armed place has killed the process; false when it never passes there. */
+async function provoke(server: Server, oracle: Oracle, trigger: Trigger): Promise<boolean> {
+  const dead = server.exit(6000).then(
+    (exit) => exit.signal === 'SIGKILL',
+    () => false,
+  );
+  const load = oracle.load(server, 8, dead);
+  const ignore = () => undefined;
+  if (trigger === 'snapshot' || trigger === 'reload') {
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    for (let i = 0; i < 3; i++) await server.client.post(`_admin/${trigger}`).catch(ignore);
+  }
+  if (trigger === 'stop') {
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    server.child.kill('SIGTERM');
+  }
+  const died = await dead;
+  await load;
+  return died;
+}
+
+/** Without snapshots the next start rebuilds the vector index, and dies half-way. */
+async function dieInRebuild(server: Server, oracle: Oracle, env: Record<string, string>) {
+  await server.start();
+  await oracle.load(server, 8, new Promise((resolve) => setTimeout(resolve, 400)));
+  await server.stop();
+  for (const name of readdirSync(join(server.data, 'vec')))
+    rmSync(join(server.data, 'vec', name), { recursive: true });
+  const failure = await server.start({ env }).catch((error: unknown) => error);
+  if (failure instanceof StartFailed) return failure.exit.signal === 'SIGKILL';
+  return (await server.exit(3000).catch(() => undefined))?.signal === 'SIGKILL';
+}
+
+for (const [point, trigger] of Object.entries(points))
+  for (const pass of long ? [1, 2, 7, 100] : [2])
+    test(`${point}@${pass}`, async () => {
+      const oracle = new Oracle(pass);
+      const rare = trigger !== 'load' || point === 'W13';
+      const env = { TRELLIS_FAILPOINT: `${point}@${rare ? 1 : pass}:kill` };
+      const server = await startServer({ sources: crashSources, env });
+      try {
+        let died: boolean;
+        if (trigger === 'rebuild') {
+          await server.stop('SIGKILL');
+          server.options.env = {};
+          died = await dieInRebuild(server, oracle, env);
+        } else {
+          died = await provoke(server, oracle, trigger);
+        }
+        expect(died, `the server never passed ${point}: ${server.stderr.slice(-500)}`).toBe(true);
+        await server.start({ env: {} });
+        const faults = await oracle.check(server, 10);
+        expect(faults, faults.join('\n')).toEqual([]);
+        await server.stop();
+        if (long) expect((await runCli(['verify', server.data, '--deep'])).code).toBe(0);
+      } finally {
+        await server.dispose();
+      }
+    }, 60_000);
+
+test('a throwing failpoint is an INTERNAL answer and rolls back', async () => {
+  const env = { TRELLIS_FAILPOINT: 'W6@3:throw' };
+  const server = await startServer({ sources: crashSources, env });
+  try {
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const body = JSON.stringify({ key: `k${i}`, words: 'w', vec: [i, 1] });
+      const reply = await server.client.request({ path: 'put', body });
+      statuses.push(reply.status);
+      if (reply.status !== 200) expect(JSON.parse(reply.text).code).toBe('INTERNAL');
+    }
+    expect(statuses.filter((status) => status !== 200)).toEqual([500]);
+    expect((await server.client.post('items')).i).toHaveLength(4);
+    expect((await server.client.post('embs')).v).toHaveLength(4);
+  } finally {
+    await server.dispose();
+  }
+});

@@ -1,0 +1,169 @@
+// A load of writes with a memory: what was acknowledged must be there after a crash, what was refused must not, and
+// what was in flight must be there completely or not at all.
+import { Client } from '../support/http.js';
+import type { Server } from '../support/server.js';
+
+export const crashSources = {
+  'schema.hx': `
+N::Item { UNIQUE INDEX key: String, words: String, n: I64 }
+V::Emb { key: String }
+E::Shows { From: Item, To: Emb, Properties: { key: String } }
+`,
+  'queries.hx': `
+QUERY put(key: String, words: String, vec: [F64]) =>
+  i <- AddN<Item>({ key: key, words: words, n: 0 })
+  v <- AddV<Emb>(vec, { key: key })
+  AddE<Shows>({ key: key })::From(i)::To(v)
+  RETURN i::ID
+QUERY touch(key: String, n: I64) => i <- N<Item>({ key: key })::UPDATE({ n: n }) RETURN i::{n}
+QUERY remove(key: String) =>
+  i <- N<Item>({ key: key })
+  DROP i::Out<Shows>
+  DROP i
+  RETURN "gone"
+QUERY items() => i <- N<Item> RETURN i::{key, n, embs: _::Out<Shows>::{key}}
+QUERY embs() => v <- V<Emb> RETURN v::{key, items: _::In<Shows>::{key}}
+QUERY edges() => e <- E<Shows> RETURN e::{key}
+QUERY one(key: String) => i <- N<Item>({ key: key }) RETURN i::{n}
+QUERY find(word: String) => i <- SearchBM25<Item>(word, 10) RETURN i::{key}
+QUERY near(vec: [F64]) => v <- SearchV<Emb>(vec, 1) RETURN v::{key, score}
+`,
+};
+
+/** n = undefined: the item does not exist. */
+interface Belief {
+  n: number | undefined;
+  /** A write without an answer: the state may be this one instead. */
+  maybe?: { n: number | undefined };
+}
+
+/** Small deterministic generator (mulberry32), so that a failing run can be repeated. */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+function vectorOf(key: string): number[] {
+  let seed = 7;
+  for (const character of key) seed = (Math.imul(seed, 31) + character.codePointAt(0)!) >>> 0;
+  const next = random(seed);
+  return Array.from({ length: 16 }, () => next() * 2 - 1);
+}
+
+const wordOf = (key: string): string => `zq${key.replaceAll('-', 'x')}zq`;
+
+export class Oracle {
+  readonly beliefs = new Map<string, Belief>();
+  acknowledged = 0;
+  refused: string[] = [];
+  private next = 0;
+  private readonly chance: () => number;
+
+  constructor(seed: number) {
+    this.chance = random(seed);
+  }
+
+  /** One client's endless loop of writes; ends when the server is gone or `stop` says so. */
+  private async write(client: Client, own: string[], name: string): Promise<void> {
+    const pick = own[Math.floor(this.chance() * own.length)];
+    const dice = this.chance();
+    if (pick === undefined || dice < 0.6) {
+      const key = `${name}-${this.next++}`;
+      own.push(key);
+      const body = { key, words: `plain ${wordOf(key)} words`, vec: vectorOf(key) };
+      return this.attempt(client, 'put', key, body, 0);
+    }
+    const { n } = this.beliefs.get(pick)!;
+    if (n === undefined) return this.attempt(client, 'touch', pick, { key: pick, n: 1 }, undefined);
+    if (dice < 0.85) return this.attempt(client, 'touch', pick, { key: pick, n: n + 1 }, n + 1);
+    return this.attempt(client, 'remove', pick, { key: pick }, undefined);
+  }
+
+  private async attempt(
+    client: Client,
+    path: string,
+    key: string,
+    body: object,
+    n: number | undefined,
+  ): Promise<void> {
+    const belief: Belief = this.beliefs.get(key) ?? { n: undefined };
+    this.beliefs.set(key, belief);
+    belief.maybe = { n };
+    const reply = await client.request({ path, body: JSON.stringify(body) });
+    delete belief.maybe;
+    if (reply.status === 200) {
+      belief.n = n;
+      this.acknowledged++;
+    } else if (reply.status >= 500 || reply.status === 400) {
+      this.refused.push(`${path} ${key}: ${reply.status} ${reply.text}`);
+    }
+  }
+
+  /** Runs `clients` writers until `stop` resolves or the server goes away. */
+  async load(server: Server, clients: number, stop: Promise<unknown>): Promise<void> {
+    let going = true;
+    void stop.then(() => (going = false));
+    const writers = Array.from({ length: clients }, async (_, index) => {
+      const client = new Client(server.port);
+      const own = [...this.beliefs.keys()].filter((key) => key.startsWith(`c${index}-`));
+      try {
+        while (going) await this.write(client, own, `c${index}`);
+      } catch {
+        // The connection broke: the write in flight stays a maybe.
+      } finally {
+        client.close();
+      }
+    });
+    await Promise.all(writers);
+  }
+
+  /** Compares the restarted server with what is believed, then believes what it saw. */
+  async check(server: Server, samples = 40): Promise<string[]> {
+    const faults: string[] = [];
+    const { client } = server;
+    type Item = { key: string; n: number; embs: string[] };
+    const items = (await client.post('items')).i as Item[];
+    const embs = (await client.post('embs')).v as { key: string; items: string[] }[];
+    const edges = (await client.post('edges')).e as { key: string }[];
+    const found = new Map(items.map((item) => [item.key, item]));
+    for (const [key, belief] of this.beliefs) {
+      const got = found.get(key)?.n;
+      const allowed = [belief.n, ...(belief.maybe ? [belief.maybe.n] : [])];
+      if (!allowed.includes(got)) faults.push(`${key}: n is ${got}, believed ${allowed}`);
+      belief.n = got;
+      delete belief.maybe;
+    }
+    for (const { key, embs: own } of items)
+      if (own.join() !== key) faults.push(`${key}: shows [${own}]`);
+    for (const { key, items: own } of embs)
+      if (own.join() !== key) faults.push(`vector of ${key}: items [${own}]`);
+    if (found.size !== items.length) faults.push('a key occurs twice');
+    for (const item of items) if (!this.beliefs.has(item.key)) faults.push(`unknown ${item.key}`);
+    if (embs.length !== items.length) faults.push(`${embs.length} vectors, ${items.length} items`);
+    if (edges.length !== items.length) faults.push(`${edges.length} edges, ${items.length} items`);
+    return [...faults, ...(await this.checkSearch(server, samples))];
+  }
+
+  private async checkSearch(server: Server, samples: number): Promise<string[]> {
+    const faults: string[] = [];
+    const keys = [...this.beliefs.keys()];
+    for (let i = 0; i < samples && keys.length > 0; i++) {
+      // Half of the samples are the newest writes: those a crash could lose.
+      const recent = i % 2 === 0 ? keys.length - 1 - (i >> 1) : this.chance() * keys.length;
+      const key = keys[Math.max(0, Math.floor(recent))]!;
+      const alive = this.beliefs.get(key)!.n !== undefined;
+      const words = (await server.client.post('find', { word: wordOf(key) })).i as { key: string }[];
+      if (words.map((hit) => hit.key).join() !== (alive ? key : ''))
+        faults.push(`keyword of ${key} finds [${words.map((hit) => hit.key)}]`);
+      const near = (await server.client.post('near', { vec: vectorOf(key) })).v;
+      if (alive && near[0]?.key !== key) faults.push(`vector of ${key} finds ${near[0]?.key}`);
+      if (!alive && near[0]?.key === key) faults.push(`vector of dropped ${key} is found`);
+    }
+    return faults;
+  }
+}

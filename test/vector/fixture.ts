@@ -1,0 +1,115 @@
+// Vectors to test with, all seeded, and the naive answer every index is measured against.
+import type { IndexOptions, Metric } from '../../engine/vector/index.js';
+import { createVectorIndex, type IndexHooks, type SharedIndex } from '../../engine/vector/open.js';
+
+export const long = process.env.TRELLIS_TEST_LONG === '1';
+
+export const defaults: IndexOptions = {
+  metric: 'l2',
+  m: 16,
+  efConstruction: 128,
+  efSearch: 100,
+  layout: 'auto',
+  exact: false,
+  memoryBytes: 4e9,
+};
+
+/** Uniform numbers in [0, 1) (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+export function gaussianFrom(seed: number): () => number {
+  const random = randomFrom(seed);
+  return () =>
+    Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+
+/** `count` vectors around `clusters` centres; spread 0 makes all vectors of a cluster equal. */
+export function clustered(
+  count: number,
+  dimension: number,
+  options: { seed: number; clusters?: number; spread?: number },
+): Float64Array[] {
+  const gaussian = gaussianFrom(options.seed);
+  const random = randomFrom(options.seed + 1);
+  const { clusters = 20, spread = 0.5 } = options;
+  const centres = Array.from({ length: clusters }, () =>
+    Float64Array.from({ length: dimension }, gaussian),
+  );
+  return Array.from({ length: count }, () => {
+    const centre = centres[Math.floor(random() * clusters)]!;
+    return centre.map((x) => x + spread * gaussian());
+  });
+}
+
+/** Internal distance order of each metric. */
+export function naiveDistance(metric: Metric, a: Float64Array, b: Float64Array): number {
+  let dot = 0;
+  let aa = 0;
+  let bb = 0;
+  let squares = 0;
+  for (let i = 0; i < a.length; i++) {
+    dot += a[i]! * b[i]!;
+    aa += a[i]! ** 2;
+    bb += b[i]! ** 2;
+    squares += (a[i]! - b[i]!) ** 2;
+  }
+  if (metric === 'l2') return squares;
+  if (metric === 'dot') return -dot;
+  return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb);
+}
+
+/** Ids of the k nearest of a map, nearest first. */
+export function naiveSearch(
+  metric: Metric,
+  vectors: ReadonlyMap<number, Float64Array>,
+  query: Float64Array,
+  k: number,
+): { id: number; distance: number }[] {
+  const all = [...vectors].map(([id, v]) => ({ id, distance: naiveDistance(metric, query, v) }));
+  return all.sort((a, b) => a.distance - b.distance).slice(0, k);
+}
+
+export function indexOf(
+  vectors: readonly Float64Array[],
+  options: Partial<IndexOptions> = {},
+  hooks: IndexHooks = {},
+): SharedIndex {
+  const index = createVectorIndex('Test', { ...defaults, ...options }, hooks);
+  vectors.forEach((vector, i) => index.put(i + 1, vector));
+  return index;
+}
+
+/** Mean share of the k nearest found, counting an equally near vector as found. */
+export function recallOf(
+  index: SharedIndex,
+  vectors: ReadonlyMap<number, Float64Array>,
+  queries: readonly Float64Array[],
+  options: { k?: number; ef?: number } = {},
+): number {
+  const { k = 10, ef = 100 } = options;
+  const { metric } = index.options;
+  let sum = 0;
+  for (const query of queries) {
+    const truth = naiveSearch(metric, vectors, query, k);
+    const limit = truth.at(-1)!.distance * (1 + 1e-6 * Math.sign(truth.at(-1)!.distance)) + 1e-9;
+    const found = index.search(query, k, { ef });
+    let hits = 0;
+    for (let i = 0; i < found.count; i++) {
+      const vector = vectors.get(found.ids[i]!);
+      if (vector && naiveDistance(metric, query, vector) <= limit) hits++;
+    }
+    sum += Math.min(1, hits / truth.length);
+  }
+  return sum / queries.length;
+}
+
+export const asMap = (vectors: readonly Float64Array[]): Map<number, Float64Array> =>
+  new Map(vectors.map((vector, i) => [i + 1, vector]));

@@ -1,0 +1,120 @@
+// Searches against brute force: metrics, layouts, dimensions, awkward data.
+import { describe, expect, test } from 'vitest';
+import type { Layout, Metric } from '../../engine/vector/index.js';
+import { asMap, clustered, indexOf, naiveSearch, recallOf } from './fixture.js';
+
+const metrics: Metric[] = ['cosine', 'dot', 'l2'];
+
+describe('small sets are exact', () => {
+  for (const metric of metrics) {
+    for (const dimension of [1, 2, 3, 31, 32, 33, 100, 300]) {
+      test(`${metric}, dimension ${dimension}`, () => {
+        const vectors = clustered(200, dimension, { seed: dimension });
+        const index = indexOf(vectors, { metric });
+        for (const query of clustered(10, dimension, { seed: 99 })) {
+          const found = index.search(query, 5);
+          const truth = naiveSearch(metric, asMap(vectors), query, 5);
+          expect(found.count).toBe(5);
+          // In one dimension all cosines are 1 or -1: only distances can be compared.
+          if (dimension > 3) expect([...found.ids]).toEqual(truth.map((hit) => hit.id));
+        }
+      });
+    }
+  }
+
+  test('dimensions beyond the graph', () => {
+    for (const dimension of [4097, 65_535]) {
+      const vectors = clustered(20, dimension, { seed: 5 });
+      const index = indexOf(vectors, { metric: 'cosine' });
+      expect(index.search(vectors[7]!, 1).ids[0]).toBe(8);
+    }
+  });
+});
+
+describe('the graph finds what brute force finds', () => {
+  const layouts: [Layout, number][] = [
+    ['fast', 0.95],
+    ['compact', 0.9],
+    ['flat', 0.999],
+  ];
+  for (const metric of metrics) {
+    for (const [layout, floor] of layouts) {
+      for (const dimension of [48, 200]) {
+        test(`${metric}, ${layout}, dimension ${dimension}`, () => {
+          const vectors = clustered(2500, dimension, { seed: 11 });
+          const index = indexOf(vectors, { metric, layout });
+          const queries = clustered(2500 + 40, dimension, { seed: 11 }).slice(2500);
+          expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(floor);
+        });
+      }
+    }
+  }
+
+  for (const seed of [1, 2, 3]) {
+    test(`random data, seed ${seed}`, () => {
+      const vectors = clustered(3000, 160, { seed, clusters: 3000, spread: 0 });
+      const queries = clustered(30, 160, { seed: seed + 100, clusters: 30 });
+      const index = indexOf(vectors, { metric: 'cosine' });
+      expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(0.95);
+    });
+  }
+
+  test('large dimension', () => {
+    const vectors = clustered(1200, 1536, { seed: 4 });
+    const index = indexOf(vectors, { metric: 'cosine' });
+    expect(recallOf(index, asMap(vectors), vectors.slice(0, 20))).toBeGreaterThanOrEqual(0.95);
+  });
+});
+
+describe('awkward data', () => {
+  test('sorted by cluster, one cluster far away', () => {
+    const near = clustered(2500, 64, { seed: 6, clusters: 8, spread: 0.2 });
+    near.sort((a, b) => a[0]! - b[0]!);
+    const far = clustered(500, 64, { seed: 7, clusters: 1, spread: 0.2 }).map((v) =>
+      v.map((x) => x + 50),
+    );
+    const vectors = [...near, ...far];
+    const index = indexOf(vectors);
+    const queries = [...near.slice(100, 120), ...far.slice(100, 120)];
+    expect(recallOf(index, asMap(vectors), queries, { ef: 200 })).toBeGreaterThanOrEqual(0.9);
+  });
+
+  test('zero vectors under every metric', () => {
+    for (const metric of metrics) {
+      const vectors = clustered(1500, 40, { seed: 8 });
+      for (let i = 0; i < 1500; i += 3) vectors[i] = new Float64Array(40);
+      const index = indexOf(vectors, { metric });
+      const queries = vectors.slice(1, 60).filter((_, i) => i % 3 !== 2);
+      expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(0.95);
+      expect(index.search(new Float64Array(40), 10).count).toBe(10);
+      expect(index.search(vectors[1]!, 1400).count).toBe(1400);
+    }
+  });
+
+  test('many equal vectors cost no more than different ones', () => {
+    const distinct = clustered(1500, 48, { seed: 9 });
+    const same = distinct[700]!;
+    const vectors = [...distinct, ...Array.from({ length: 20_000 }, () => same)];
+    const started = performance.now();
+    const index = indexOf(vectors);
+    const perVector = (performance.now() - started) / vectors.length;
+    expect(perVector).toBeLessThan(1);
+    expect(index.search(same, 50).count).toBe(50);
+    expect(Math.max(...index.search(same, 50).distances)).toBeLessThan(1e-6);
+    const others = distinct.slice(0, 40);
+    expect(recallOf(index, asMap(vectors), others)).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test('extreme sizes neither fail nor lose vectors', () => {
+    for (const size of [1e-30, 1e30, 3e38]) {
+      for (const metric of metrics) {
+        const vectors = clustered(1100, 16, { seed: 12 }).map((v) =>
+          v.map((x) => Math.max(-3.4e38, Math.min(3.4e38, x * size * 0.1))),
+        );
+        const index = indexOf(vectors, { metric });
+        expect(index.search(vectors[5]!, 10).count).toBe(10);
+        expect(index.search(vectors[5]!, 1100).count).toBe(1100);
+      }
+    }
+  });
+});
