@@ -16,6 +16,7 @@ import { Reception } from './reception.js';
 import { Routes } from './routes.js';
 import { Security } from './security.js';
 import { SlowLog } from './slow-log.js';
+import { tlsFiles } from './tls.js';
 import { openTransport } from './open-transport.js';
 import { type Transport, machineHasIpv6Loopback } from './transport.js';
 
@@ -63,13 +64,14 @@ export class App {
       accessShare: config.log.access,
       closedBy: () => this.#refusal(),
     });
+    const tls = tlsFiles(config, log);
     this.#transport = await openTransport(
       config.server.transport,
       {
         receiver: this.#reception,
         limits: config.limits,
         idleMs: config.server.idle_time,
-        ...(config.tls.cert === '' ? {} : { tls: config.tls }),
+        ...(tls && { tls }),
       },
       log,
     );
@@ -213,7 +215,12 @@ export class App {
   async drain(ms: number): Promise<void> {
     this.phase = 'stopping';
     this.#transport.stopListening();
+    const latest = performance.now() + ms;
     await this.#reception.drain(ms);
+    // Large answers are still on their way to slow readers.
+    while (this.#transport.counts.bufferedResponseBytes > 0 && performance.now() < latest) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   close(): void {

@@ -1,20 +1,7 @@
 // Values of the configuration: from TOML values or texts to checked values, and what a message says is allowed.
-import type { TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { excerpt, fail } from '../engine/index.js';
-
-/** What this file reads of a schema. */
-interface Facts {
-  type?: string;
-  minimum?: number;
-  maximum?: number;
-  unit?: 'bytes' | 'milliseconds';
-  secret?: boolean;
-  default?: unknown;
-  anyOf?: { const: string }[];
-}
-
-export const factsOf = (schema: TSchema): Facts => schema as unknown as Facts;
+import type { KeySchema } from './config-schema.js';
 
 const multiples: Record<string, Record<string, number>> = {
   milliseconds: { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 },
@@ -30,9 +17,9 @@ function readQuantity(text: string, unit: 'bytes' | 'milliseconds'): number | un
 }
 
 /** A text of a flag or variable as the type its key has; other texts stay and fail the check. */
-function readText(text: string, facts: Facts): unknown {
-  if (facts.unit !== undefined) return readQuantity(text, facts.unit);
-  switch (facts.type) {
+function readText(text: string, schema: KeySchema): unknown {
+  if (schema.unit !== undefined) return readQuantity(text, schema.unit);
+  switch (schema.type) {
     case 'integer':
     case 'number':
       return /^-?[0-9]+(\.[0-9]+)?$/.test(text.trim()) ? Number(text) : text;
@@ -53,9 +40,9 @@ function readText(text: string, facts: Facts): unknown {
 }
 
 /** What a key takes, for a message: `an integer from 1 to 64`. */
-export function describeAllowed(schema: TSchema): string {
-  const { type, anyOf, minimum, maximum, unit } = factsOf(schema);
-  if (anyOf !== undefined) return anyOf.map((option) => `"${option.const}"`).join(' or ');
+function describeAllowed(schema: KeySchema): string {
+  const { type, minimum, maximum, unit } = schema;
+  if (schema.enum !== undefined) return schema.enum.map((option) => `"${option}"`).join(' or ');
   if (type === 'boolean') return 'true or false';
   if (type === 'string') return 'a string';
   if (type === 'array') return 'a list of strings';
@@ -70,15 +57,14 @@ export function describeAllowed(schema: TSchema): string {
  * The checked value of a key, from text (flags, environment) or from a parsed file. Fails CONFIG_INVALID naming the key, its
  * source and what is allowed.
  */
-export function readValue(key: string, schema: TSchema, raw: unknown, source: string): unknown {
-  const facts = factsOf(schema);
+export function readValue(key: string, schema: KeySchema, raw: unknown, source: string): unknown {
   const fromText = source.startsWith('flag') || source.startsWith('environment');
   let value = raw;
-  if (typeof raw === 'string' && (fromText || facts.unit !== undefined)) {
-    value = readText(raw, facts);
+  if (typeof raw === 'string' && (fromText || schema.unit !== undefined)) {
+    value = readText(raw, schema);
   }
-  if (value !== undefined && Value.Check(schema, value)) return value;
-  const got = facts.secret ? '***' : excerpt(JSON.stringify(raw) ?? String(raw));
+  if (value !== undefined && Check(schema, value)) return value;
+  const got = schema.secret ? '***' : excerpt(JSON.stringify(raw) ?? String(raw));
   const what = `${key} must be ${describeAllowed(schema)}, got ${got} (${source}).`;
   return fail('CONFIG_INVALID', { what });
 }

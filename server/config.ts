@@ -4,7 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Limits, fail, nearestName } from '../engine/index.js';
 import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
-import { factsOf, readValue } from './config-value.js';
+import { readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
 import { flatten, parseJsonTable, parseToml, readOptional } from './toml.js';
 
@@ -184,7 +184,7 @@ function failUnknown(key: string, source: string, known: Iterable<string>): neve
 function mergeLayers(layers: readonly Layer[]): Map<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const [key, schema] of keySchemas) {
-    settings.set(key, { value: factsOf(schema).default, source: 'default' });
+    settings.set(key, { value: schema.default, source: 'default' });
   }
   for (const { source, values } of layers) {
     for (const [key, raw] of values) {
@@ -262,7 +262,7 @@ const secretName = /(_API_KEY|_TOKEN|_SECRET)$/;
 export function printConfig(config: Config): string {
   const lines = [...config.settings].map(([key, { value, source }]) => {
     const schema = schemaOf(key);
-    const secret = secretName.test(key) || (schema && factsOf(schema).secret && value !== '');
+    const secret = secretName.test(key) || (schema?.secret === true && value !== '');
     return `${key} = ${secret ? '***' : JSON.stringify(value)}  # ${source}`;
   });
   return lines.join('\n');

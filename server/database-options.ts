@@ -57,6 +57,7 @@ export function databaseOptions(config: Config, program: Program, log: Log): Dat
     ...(embedding.model === '' ? {} : { embeddingModel: embedding.model }),
     vectors: { default: standard, types: Object.fromEntries(types) },
     textEnabled: config.text.enabled,
+    strictMembers: server.strict_members,
     readOnly: storage.read_only,
     minFreeBytes: storage.min_free,
     snapshot: {

@@ -35,9 +35,9 @@ export function readyReply(readiness: Readiness, type: string): Reply {
     ready: error === undefined,
     writes: error === undefined && (status?.writes ?? false),
     phase: error?.code === 'STORAGE_LOST' ? 'lost' : phase,
-    progress: status?.progress ?? 0,
     checks,
     ...(error && {
+      progress: status?.progress ?? 0,
       error: errorMessage(error),
       code: error.code,
       retryable: isRetryable(error.code),

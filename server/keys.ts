@@ -13,29 +13,44 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Check } from 'typebox/schema';
 import { fail } from '../engine/index.js';
 
 export const roles = ['read', 'write', 'admin', 'metrics'] as const;
 export type Role = (typeof roles)[number];
 
-const keySchema = Type.Object({
-  id: Type.String({ pattern: '^[0-9A-Za-z]{1,32}$' }),
-  name: Type.String(),
-  role: Type.Union(roles.map((role) => Type.Literal(role))),
-  /** Query names this key is limited to; `*` at the end stands for any rest. */
-  queries: Type.Optional(Type.Array(Type.String())),
-  /** RFC 3339; the key is refused from then on. */
-  expires: Type.Optional(Type.String()),
-  created: Type.String(),
-  /** SHA-256 of the key, hexadecimal. */
-  digest: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-});
-const fileSchema = Type.Object({ version: Type.Literal(1), keys: Type.Array(keySchema) });
-const checkFile = Compile(fileSchema);
+const text = { type: 'string' } as const;
+const keySchema = {
+  type: 'object',
+  required: ['id', 'name', 'role', 'created', 'digest'],
+  properties: {
+    id: { type: 'string', pattern: '^[0-9A-Za-z]{1,32}$' },
+    name: text,
+    role: { enum: roles },
+    queries: { type: 'array', items: text },
+    expires: text,
+    created: text,
+    digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  },
+} as const;
+const fileSchema = {
+  type: 'object',
+  required: ['version', 'keys'],
+  properties: { version: { const: 1 }, keys: { type: 'array', items: keySchema } },
+} as const;
 
-export type KeyRecord = Omit<Static<typeof keySchema>, 'role'> & { role: Role };
+export interface KeyRecord {
+  id: string;
+  name: string;
+  role: Role;
+  /** Query names this key is limited to; `*` at the end stands for any rest. */
+  queries?: string[];
+  /** RFC 3339; the key is refused from then on. */
+  expires?: string;
+  created: string;
+  /** SHA-256 of the key, hexadecimal. */
+  digest: string;
+}
 
 /** Who calls, as far as rights go. `keyId` is empty when no keys are configured. */
 export interface Caller {
@@ -63,7 +78,7 @@ export function readKeyFile(path: string): KeyRecord[] {
   } catch {
     content = undefined;
   }
-  if (!checkFile.Check(content)) {
+  if (!Check(fileSchema, content)) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} is not a key file` });
   }
   return (content as { keys: KeyRecord[] }).keys;

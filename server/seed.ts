@@ -2,23 +2,28 @@
 // keeps parts of the answer under names (JSON Pointers), and a text "$name" in a later body stands for what was kept.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { type Database, TrellisError, errorMessage, excerpt, fail } from '../engine/index.js';
 
 const seedName = 'seed.ndjson';
 const inFlightMax = 1_024;
 
-const lineSchema = Type.Object(
-  {
-    query: Type.String(),
-    body: Type.Optional(Type.Unknown()),
-    save: Type.Optional(Type.Record(Type.String(), Type.String())),
+const checkLine = Compile({
+  type: 'object',
+  required: ['query'],
+  properties: {
+    query: { type: 'string' },
+    body: {},
+    save: { type: 'object', additionalProperties: { type: 'string' } },
   },
-  { additionalProperties: false },
-);
-const checkLine = Compile(lineSchema);
-type Line = Static<typeof lineSchema>;
+  additionalProperties: false,
+});
+
+interface Line {
+  query: string;
+  body?: unknown;
+  save?: Record<string, string>;
+}
 
 /** Whether nothing is stored. */
 export function isEmpty(database: Database): boolean {

@@ -1,8 +1,9 @@
 // u7 codes: c = clamp(round((v - low) * inverse), 0, 127) of the centred, rotated, lifted vector. The squared distance
 // of two codes, aa + bb - 2ab, is exact in i32; times the squared step it is a squared L2 distance.
+import { squareFloats } from './distance';
 import {
   H_CLIPPED, H_ENCODED, H_LIFT, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_RECODED, H_VECTOR, L_BYTES, L_CENTRED,
-  L_CODE0, L_LENGTH, L_LIFT, L_SQUARE0, METRIC_DOT, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT,
+  L_CODE0, L_LENGTH, L_LIFT, L_ROTATED, L_SQUARE0, H_EXACT, METRIC_DOT, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT,
   NODE_RANGE, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
 } from './layout';
 
@@ -152,6 +153,7 @@ function dotSpread(code: usize, bytes: usize): i32 {
 
 /** Squared L2 distance of the lane's vector and a node, by codes. */
 export function codeDistance(lane: usize, node: usize): f32 {
+  if (load<u32>(0, H_EXACT)) return squareFloats(load<u32>(lane, L_ROTATED), node + <usize>load<u32>(0, H_VECTOR));
   const range: usize = load<u32>(node, N_FLAGS) & NODE_RANGE ? 1 : 0;
   const at = lane + (range << 2);
   const dot = dotSpread(load<u32>(at, L_CODE0), node + N_CODE);
@@ -161,6 +163,10 @@ export function codeDistance(lane: usize, node: usize): f32 {
 
 /** Squared L2 distance of two nodes by codes; by vectors while they are in different code ranges. */
 export function nodeDistance(a: usize, b: usize): f32 {
+  if (load<u32>(0, H_EXACT)) {
+    const vector = <usize>load<u32>(0, H_VECTOR);
+    return squareFloats(a + vector, b + vector);
+  }
   const range = load<u32>(a, N_FLAGS) & NODE_RANGE;
   if ((load<u32>(b, N_FLAGS) & NODE_RANGE) != range) return crossDistance(a, b);
   let x = a + N_CODE;
@@ -199,13 +205,16 @@ function crossDistance(a: usize, b: usize): f32 {
   return sum;
 }
 
-/** Fills P floats with the centred vector of `node`: from its vector, or from its code in a layout without vectors. */
-export function centredOf(node: usize, target: usize): void {
+/** Fills P floats with the centred vector of `node`, or what its code stands for where vectors are not kept; returns its squared length. */
+export function centredOf(node: usize, target: usize): f32 {
   const vector = <usize>load<u32>(0, H_VECTOR);
-  if (vector != 0) {
-    centre(node + vector, 1, load<f32>(node, N_LIFT), target);
-    return;
-  }
+  if (vector != 0) return centre(node + vector, 1, load<f32>(node, N_LIFT), target);
   const padded = <usize>load<u32>(0, H_PADDED);
-  for (let at: usize = 0; at < padded; at++) store<f32>(target + (at << 2), decoded(node, at));
+  let squares: f32 = 0;
+  for (let at: usize = 0; at < padded; at++) {
+    const value = decoded(node, at);
+    store<f32>(target + (at << 2), value);
+    squares += value * value;
+  }
+  return squares;
 }

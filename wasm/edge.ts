@@ -85,8 +85,9 @@ export function offerEntry(centred: usize, slot: u32): void {
   writeEntry(place, centred, slot);
 }
 
-/** Sets one place of the entry table. */
+/** Sets one place of the entry table; every place up to it counts as used from then on. */
 export function writeEntry(place: u32, centred: usize, slot: u32): void {
+  if (load<u32>(0, H_ENTRY_SEEN) <= place) atomic.store<u32>(H_ENTRY_SEEN, place + 1);
   const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * <usize>load<u32>(0, H_ENTRY_BYTES);
   const e = place % EDGES;
   const codes = block + E_PARTS;

@@ -5,6 +5,7 @@ export { beginQuery, searchGraph, searchList, searchExact } from './query';
 export { listSlots } from './answer';
 export { slotOf, nodeAt, idWord } from './memory';
 export { keepRange } from './range';
+export { maintain } from './maintain';
 export { rotate } from './rotate';
 export { dotFloats, squareFloats, vectorDistance } from './distance';
 export { codeDistance, nodeDistance } from './code';

@@ -45,6 +45,8 @@ export const NODE_TWIN = 8;
 export const NODE_FREE = 16;
 /** Which of the two code ranges the u7 code is in. */
 export const NODE_RANGE = 32;
+/** Deleted and being cut out by the pass under way: nothing links to it any more. */
+export const NODE_DOOMED = 64;
 
 /** Segment states (H_STATE): exact scan only; graph over all linked nodes. */
 export const STATE_SCAN = 0;
@@ -93,7 +95,6 @@ export const H_ENTRY_SEEN = 116;
 /** Graph parameters: hard edges of a new node, beam of an insertion. */
 export const H_HARD = 120;
 export const H_BEAM = 124;
-export const H_LANE_BYTES = 132;
 /** Heads of the chain of zero vectors and of free slots, slot + 1. */
 export const H_ZEROS = 136;
 export const H_FREE = 140;
@@ -114,6 +115,10 @@ export const H_CLIPPED = 192;
 export const H_ENCODED = 196;
 /** Nodes already recoded after a change of range, + 1; 0 when all codes are in one range. */
 export const H_RECODED = 128;
+/** 1 when codes are too coarse for the data and walks judge by full vectors instead. */
+export const H_EXACT = 132;
+/** Nodes linked since the last look whose nearest neighbour was within the noise of the codes. */
+export const H_BLURRED = 144;
 /** Bulk build: next row, end, rows done, over the rows at H_BULK_ROWS (slot u32, then P floats each). */
 export const H_BULK_NEXT = 200;
 export const H_BULK_END = 204;
@@ -124,7 +129,10 @@ export const H_INPUT_SCALE = 216;
 /** Staged exact vectors of a layout without vectors. */
 export const H_STAGED = 224;
 export const H_EDGE_CODE_BYTES = 228;
-export const H_STAGED_ROWS = 232;
+/** Maintenance: phase of the pass under way, next slot of it, nodes linked since the last repair. */
+export const H_PHASE = 248;
+export const H_CURSOR = 252;
+export const H_UNREPAIRED = 256;
 export const H_ZERO_LOCK = 240;
 export const H_LANE_LOCK = 244;
 /** Lane addresses, u32 x LANES_MAX; the lowest bit is set while a thread owns the lane. */

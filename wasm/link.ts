@@ -1,10 +1,11 @@
 // Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice of hard edges, the
 // rest filled with soft ones, reverse links under the neighbour's lock. Several threads may link different nodes at once.
-import { encodeNode } from './code';
-import { offerLane, writeEdge } from './edge';
+import { centredOf, encodeNode, encodeRanges, rangeAt } from './code';
+import { offerLane, writeEdge, writeEntry } from './edge';
 import {
-  EDGES, H_BEAM, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, L_ALLOW_WORDS, L_KEEP_ALL, L_KEPT, L_REJECTED,
-  L_RESULT, L_RESULT_COUNT, METRIC_COSINE, N_FLAGS, N_HARD, N_NORM, N_USED, NODE_LINKED,
+  EDGES, ENTRY_BLOCKS, H_BEAM, H_UNREPAIRED, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, L_ALLOW_WORDS, L_KEEP_ALL, L_KEPT, L_REJECTED,
+  L_RESULT, L_RESULT_COUNT, METRIC_COSINE, N_FLAGS, N_HARD, N_NORM, N_USED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, H_BLURRED,
+  H_PADDED, H_RANGE, H_VECTOR, L_CENTRED, L_LENGTH, L_ROTATED, RANGE_STEP_SQUARE,
 } from './layout';
 import { linkTwin, linkZero } from './chain';
 import { lockNode, nodeAt, unlockNode } from './memory';
@@ -32,10 +33,46 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   store<u32>(lane, 1, L_KEEP_ALL);
   walk(lane, load<i32>(0, H_BEAM), DRAWN);
   if (linkTwin(lane, node, slot)) return;
+  if (isBlurred(lane)) atomic.add<u32>(H_BLURRED, 1);
   const kept = writeOwn(lane, slot);
   atomic.or<u32>(node + N_FLAGS, NODE_LINKED);
   linkReverse(lane, slot, kept);
-  offerLane(lane, slot);
+  atomic.add<u32>(H_UNREPAIRED, 1);
+  // Nothing to link to: the entry table is the only way there.
+  if (kept == 0) writeEntry(slot % (ENTRY_BLOCKS * EDGES), load<u32>(lane, L_CENTRED), slot);
+  else offerLane(lane, slot);
+}
+
+/** Whether the nearest node found is so near that the codes' noise, P/6 squared steps, decides the order. */
+function isBlurred(lane: usize): bool {
+  if (load<i32>(lane, L_RESULT_COUNT) == 0) return false;
+  const noise = <f32>load<u32>(0, H_PADDED) * load<f32>(rangeAt(load<u32>(0, H_RANGE)), RANGE_STEP_SQUARE);
+  return distanceOf(load<u64>(load<u32>(lane, L_RESULT))) < noise;
+}
+
+/** Chooses the edges of a linked node again. Writer only. */
+export function relink(lane: usize, slot: u32): void {
+  const node = nodeAt(slot);
+  const flags = load<u32>(node, N_FLAGS);
+  if ((flags & NODE_LINKED) == 0 || (flags & (NODE_FREE | NODE_TWIN | NODE_ZERO)) != 0) return;
+  const rotated = <usize>load<u32>(lane, L_ROTATED);
+  const vector = <usize>load<u32>(0, H_VECTOR);
+  if (vector != 0) {
+    const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+    for (let at: usize = 0; at < bytes; at += 16) v128.store(rotated + at, v128.load(node + vector + at));
+  }
+  store<f32>(lane, centredOf(node, load<u32>(lane, L_CENTRED)), L_LENGTH);
+  encodeRanges(lane);
+  buildTable(lane);
+  store<u32>(lane, 0, L_ALLOW_WORDS);
+  store<u32>(lane, 1, L_KEEP_ALL);
+  walk(lane, load<i32>(0, H_BEAM), DRAWN);
+  lockNode(node);
+  store<u32>(node, 0, N_HARD);
+  store<u32>(node, 0, N_USED);
+  const kept = writeOwn(lane, slot);
+  unlockNode(node);
+  linkReverse(lane, slot, kept);
 }
 
 /** Chooses among the results and writes the node's own edges; the kept keys stay at L_KEPT. Returns their number. */
@@ -50,7 +87,7 @@ function writeOwn(lane: usize, self: u32): i32 {
   let softCount = 0;
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
-    if (<u32>key == self) continue;
+    if (<u32>key == self || (load<u32>(nodeAt(<u32>key), N_FLAGS) & NODE_DOOMED) != 0) continue;
     if (keptCount < hard && addKept(kept, keptCount, key)) keptCount++;
     else if (softCount < EDGES) {
       store<u64>(rejected + ((<usize>softCount) << 3), key);
@@ -87,7 +124,14 @@ function linkReverse(lane: usize, slot: u32, count: i32): void {
 /** Gives `target` a hard edge to `slot`; false when its own choice is against it. `force` overrules that. */
 export function linkBack(lane: usize, target: u32, slot: u32, distance: f32, force: bool): bool {
   const node = nodeAt(target);
+  if (load<u32>(node, N_FLAGS) & NODE_DOOMED) return false;
   lockNode(node);
+  const present = edgesTo(node, slot);
+  if (present != 0) {
+    store<u32>(node, load<u32>(node, N_HARD) | present, N_HARD);
+    unlockNode(node);
+    return true;
+  }
   let wanted = true;
   if (load<u32>(node, N_USED) == 0xffffffff && <i32>popcnt(load<u32>(node, N_HARD)) >= CROWDED) {
     wanted = shrink(lane, node, slot, distance) || force;

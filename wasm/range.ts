@@ -2,8 +2,9 @@
 import { centre, centredOf, encodeRange, rangeAt, storeCode } from './code';
 import {
   H_CLIPPED, H_ENCODED, H_LIFT_SQUARE, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_SLOTS, L_CENTRED, L_RESULT,
-  N_FLAGS, N_NORM, NODE_FREE, NODE_RANGE, NODE_ZERO, H_RECODED, H_VECTOR, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
+  N_FLAGS, N_NORM, NODE_FREE, NODE_RANGE, NODE_ZERO, H_BLURRED, H_EXACT, H_RECODED, H_VECTOR, METRIC_DOT, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
 } from './layout';
+import { relink } from './link';
 import { nodeAt } from './memory';
 import { liftOf, vectorAt } from './segment';
 
@@ -72,8 +73,12 @@ export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: 
 }
 
 /** Nodes after which the range is looked at, and the share of clipped coordinates that asks for a new one. */
-const WINDOW: u32 = 256;
+const WINDOW: u32 = 64;
 const CLIPPED_MAX: f64 = 0.01;
+/** Of a window, the part of blurred nodes that asks for exact walks. */
+const BLURRED_MAX: u32 = 16;
+/** A range this much wider would leave what was there before without resolution. */
+const FAR_WIDER: f32 = 4;
 /** How much wider a new range must be to be worth recoding. */
 const WIDER: f32 = 1.1;
 /** Nodes a new range is measured on. */
@@ -83,11 +88,14 @@ const SAMPLE: u32 = 2048;
 export function keepRange(lane: usize, budget: u32): bool {
   if (load<u32>(0, H_RECODED) != 0) return recode(lane, budget);
   const encoded = load<u32>(0, H_ENCODED);
-  if (encoded < WINDOW) return false;
+  if (encoded < WINDOW || load<u32>(0, H_EXACT) != 0) return false;
   const share = <f64>load<u32>(0, H_CLIPPED) / (<f64>encoded * <f64>load<u32>(0, H_PADDED));
+  const blurred = load<u32>(0, H_BLURRED);
   store<u32>(0, 0, H_CLIPPED);
   store<u32>(0, 0, H_ENCODED);
-  if (share <= CLIPPED_MAX) return false;
+  store<u32>(0, 0, H_BLURRED);
+  if (blurred > BLURRED_MAX) walkExactly(lane);
+  if (load<u32>(0, H_EXACT) != 0 || share <= CLIPPED_MAX) return false;
   const old = load<u32>(0, H_RANGE);
   const fresh = 1 - old;
   if (load<u32>(0, H_VECTOR) != 0) {
@@ -99,9 +107,22 @@ export function keepRange(lane: usize, budget: u32): bool {
     setRange(fresh, middle - half, middle + half);
   }
   if (load<f32>(rangeAt(fresh), RANGE_INVERSE) * WIDER > load<f32>(rangeAt(old), RANGE_INVERSE)) return false;
+  if (load<f32>(rangeAt(fresh), RANGE_INVERSE) * FAR_WIDER < load<f32>(rangeAt(old), RANGE_INVERSE) && walkExactly(lane)) {
+    return false;
+  }
   atomic.store<u32>(H_RECODED, 1);
   store<u32>(0, fresh, H_RANGE);
   return recode(lane, budget);
+}
+
+/** From now on full vectors are compared, where there are any; what was linked blindly is linked again. */
+function walkExactly(lane: usize): bool {
+  if (load<u32>(0, H_VECTOR) == 0 || load<u32>(0, H_METRIC) == METRIC_DOT) return false;
+  if (load<u32>(0, H_EXACT)) return true;
+  store<u32>(0, 1, H_EXACT);
+  const slots = load<u32>(0, H_SLOTS);
+  for (let slot = slots > WINDOW ? slots - WINDOW : 0; slot < slots; slot++) relink(lane, slot);
+  return true;
 }
 
 /** Brings up to `budget` more nodes into the current range; true when more is to do. */

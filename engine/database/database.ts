@@ -30,6 +30,8 @@ export interface DatabaseOptions {
     >;
   };
   textEnabled: boolean;
+  /** Members of a body that are no parameters are 400 UNKNOWN_MEMBER instead of ignored. */
+  strictMembers: boolean;
   readOnly: boolean;
   /** Bytes that must stay free on the data disk. */
   minFreeBytes: number;

@@ -68,7 +68,8 @@ export class Dispatcher {
     const at = this.#lanes.indexOf(lane);
     if (at >= 0) this.#lanes.splice(at, 1);
     if (this.#closing) return;
-    const outOfMemory = (error as { code?: string } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
+    const outOfMemory =
+      (error as { code?: string } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
     lane.abandon(
       outOfMemory
         ? { code: 'QUERY_MEMORY', args: { max: 'the heap of one reader, in' } }
@@ -80,7 +81,8 @@ export class Dispatcher {
   }
 
   submit(call: Call): void {
-    if (this.#queue.length >= this.options.queueMax) fail('OVERLOADED', { queue: 'The read queue' });
+    if (this.#queue.length >= this.options.queueMax)
+      fail('OVERLOADED', { queue: 'The read queue' });
     const lane = this.#idlest();
     if (lane && this.#queue.length === 0) lane.submit(call);
     else this.#queue.push(call);

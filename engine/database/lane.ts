@@ -6,7 +6,14 @@ import type { ErrorData } from '../base/errors.js';
 import { assert } from '../base/assert.js';
 import type { Call } from './call.js';
 import type { Gate, SlotPool } from './gate.js';
-import { type FromLane, type Replies, type RequestExtra, type ToLane, replyWords, requestWords } from './message.js';
+import {
+  type FromLane,
+  type Replies,
+  type RequestExtra,
+  type ToLane,
+  replyWords,
+  requestWords,
+} from './message.js';
 
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
 

@@ -9,8 +9,6 @@
 // items travel in `extras`, keyed by slot.
 import type { ErrorData } from '../base/errors.js';
 import type { ItemList } from '../exec/execute.js';
-import type { Program } from '../plan/program.js';
-import type { Label } from '../storage/store.js';
 import type { IndexHandle } from '../vector/index.js';
 
 export const requestWords = 5;
@@ -73,9 +71,22 @@ export type FromLane =
   | { kind: 'ready'; indexes: { label: number; handle: IndexHandle }[] }
   | AddIndex
   | { kind: 'progress'; phase: string; progress: number }
-  | { kind: 'done'; id: number; error?: ErrorData; indexes?: { label: number; handle: IndexHandle }[] }
+  | {
+      kind: 'done';
+      id: number;
+      error?: ErrorData;
+      indexes?: { label: number; handle: IndexHandle }[];
+    }
   | { kind: 'readOnly'; reason: string }
-  | { kind: 'failed'; error: ErrorData; stack?: string }
-  | { kind: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields: Record<string, unknown> };
+  | {
+      kind: 'log';
+      level: 'debug' | 'info' | 'warn' | 'error';
+      message: string;
+      fields: Record<string, unknown>;
+    };
 
-export type { Label, Program };
+/** Why a lane could not open: the result of its task, since messages may be lost when its thread ends. */
+export interface LaneFault {
+  error: ErrorData;
+  stack?: string;
+}

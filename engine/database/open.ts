@@ -1,7 +1,7 @@
 // Opens a database: data directory, storage, writer lane (schema, recovery), reader lanes. Implements the Database face.
 // The calling thread owns admission: it knows the program, judges the cost of calls, and never writes LMDB itself.
 import { join } from 'node:path';
-import { type ErrorData, TrellisError, fail } from '../base/errors.js';
+import { TrellisError, fail } from '../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
 import { collectTexts } from '../exec/run.js';
 import type { EmbedSite, Plan, Query } from '../plan/plan.js';
@@ -18,7 +18,7 @@ import type { CallOptions, Database, DatabaseOptions, DatabaseStatus } from './d
 import { Dispatcher } from './dispatcher.js';
 import { Gate, SlotPool, createGateBuffer } from './gate.js';
 import { Lane } from './lane.js';
-import type { FromLane, Replies } from './message.js';
+import type { FromLane, LaneFault, Replies } from './message.js';
 import { pack } from './pack.js';
 import { ThreadPair } from './pool.js';
 import { type Equipment, decodeCall, run } from './runner.js';
@@ -30,11 +30,13 @@ const writerFlightMax = 4096;
 /** Opens everything; resolves when calls may be made. `onStatus` hears phases while opening. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const directory = openDataDirectory(options.dataDir, { readOnly: options.readOnly });
+  let database: OpenedDatabase | undefined;
   try {
-    const database = new OpenedDatabase(options, directory);
+    database = new OpenedDatabase(options, directory);
     await database.start();
     return database;
   } catch (error) {
+    await database?.abandon();
     directory.close({ clean: false });
     throw error;
   }
@@ -79,6 +81,7 @@ class OpenedDatabase implements Database {
     this.#equipment = {
       queries: [],
       limits,
+      strict: options.strictMembers,
       text: options.textEnabled ? createTextIndex(limits) : undefined,
       vectors: new Map(),
     };
@@ -94,6 +97,7 @@ class OpenedDatabase implements Database {
             graphPath: this.#graphPath,
             limits,
             textEnabled: options.textEnabled,
+            strict: options.strictMembers,
           },
           onEnd,
         ),
@@ -118,6 +122,14 @@ class OpenedDatabase implements Database {
     return [...this.#handles].map(([label, handle]) => ({ label, handle }));
   }
 
+  /** Gives up opening: ends the threads. */
+  async abandon(): Promise<void> {
+    this.#phase = 'stopping';
+    this.#dispatcher.close();
+    await this.#threads.close();
+    this.#storage.close();
+  }
+
   async start(): Promise<void> {
     this.#phase = 'replaying';
     await this.#startWriter();
@@ -137,6 +149,7 @@ class OpenedDatabase implements Database {
           graphPath: this.#graphPath,
           limits: options.limits,
           textEnabled: options.textEnabled,
+          strict: options.strictMembers,
           program: pack(this.program),
           vectors: {
             folder: join(options.dataDir, 'vec'),
@@ -147,7 +160,10 @@ class OpenedDatabase implements Database {
           },
           failpoint: options.failpoint,
         },
-        (error) => this.#onWriterEnd(error),
+        (error, fault) => {
+          if (fault) reject(restoreError(fault));
+          else this.#onWriterEnd(error);
+        },
       );
       this.#writer = new Lane(port, this.#gate, this.#slots, {
         onSettled: () => this.#feedWriter(),
@@ -155,8 +171,7 @@ class OpenedDatabase implements Database {
           if (message.kind === 'ready') {
             this.#takeHandles(message.indexes);
             resolve();
-          } else if (message.kind === 'failed') reject(restoreError(message.error, message.stack));
-          else this.#onWriterMessage(message);
+          } else this.#onWriterMessage(message);
         },
       });
     });
@@ -212,14 +227,18 @@ class OpenedDatabase implements Database {
     this.#costs.reset();
   }
 
-  call(name: string, body: Uint8Array, options: CallOptions = {}): Uint8Array | Promise<Uint8Array> {
+  call(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions = {},
+  ): Uint8Array | Promise<Uint8Array> {
     const entry = this.#queries.get(name);
     if (entry === undefined) fail('NOT_FOUND', { name, kind: 'Query' });
     const { query, index } = entry;
     const { plan } = query;
     if (plan.embeds.length > 0) return this.#callEmbedding(query, index, body, options);
     if (!plan.writes && this.#mayInline(index, plan, body.length)) {
-      return this.#inline(plan, decodeCall(query, body, this.options.limits), undefined, index, options)
+      return this.#inline(plan, decodeCall(query, body, this.#equipment), undefined, index, options)
         .body;
     }
     return new Promise((resolve, reject) => {
@@ -235,16 +254,42 @@ class OpenedDatabase implements Database {
     items: ItemList | undefined,
     options: CallOptions = {},
   ): ExecutionResult | Promise<ExecutionResult> {
+    if (plan.embeds.length > 0) return this.#runEmbedding(plan, args, items, options);
     if (!plan.writes && this.#mayInline(-1, plan, 0)) {
       return this.#inline(plan, args, items, -1, options);
     }
+    return this.#runInLane(plan, args, items, undefined, options);
+  }
+
+  #runInLane(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    embeddings: [string, Float64Array][] | undefined,
+    options: CallOptions,
+  ): Promise<ExecutionResult> {
     return new Promise((resolve, reject) => {
       const call = this.#callOf(plan, new Uint8Array(0), options, resolve, reject);
       call.plan = pack(plan);
       call.args = pack(args);
       call.items = items;
+      call.embeddings = embeddings;
       this.#submit(call, options);
     });
+  }
+
+  async #runEmbedding(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options: CallOptions,
+  ): Promise<ExecutionResult> {
+    const started = performance.now();
+    const { limits } = this.options;
+    const budgetMs = options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
+    const embeddings = await this.#embedAll(plan, args, started + budgetMs);
+    const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
+    return this.#runInLane(plan, args, items, embeddings, rest);
   }
 
   #mayInline(index: number, plan: Plan, bytes: number): boolean {
@@ -354,7 +399,7 @@ class OpenedDatabase implements Database {
     const started = performance.now();
     const { limits } = this.options;
     const budgetMs = options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
-    const args = decodeCall(query, body, limits);
+    const args = decodeCall(query, body, this.#equipment);
     const embeddings = await this.#embedAll(plan, args, started + budgetMs);
     const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
     return new Promise((resolve, reject) => {
@@ -409,7 +454,8 @@ class OpenedDatabase implements Database {
   }
 
   #modelOf(own: string | undefined, type: string | undefined): string | undefined {
-    const ofType = type === undefined ? undefined : this.options.vectors.types[type]?.embeddingModel;
+    const ofType =
+      type === undefined ? undefined : this.options.vectors.types[type]?.embeddingModel;
     return own ?? ofType ?? this.options.embeddingModel;
   }
 
@@ -430,7 +476,12 @@ class OpenedDatabase implements Database {
   }
 
   /** Sends the writer an order and waits for its `done`. */
-  #order(message: { kind: 'reload'; program: unknown } | { kind: 'snapshot' } | { kind: 'close'; snapshot: boolean }): Promise<void> {
+  #order(
+    message:
+      | { kind: 'reload'; program: unknown }
+      | { kind: 'snapshot' }
+      | { kind: 'close'; snapshot: boolean },
+  ): Promise<void> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
@@ -467,7 +518,11 @@ class OpenedDatabase implements Database {
   metrics(): { name: string; labels?: Record<string, string>; value: number }[] {
     const list: { name: string; labels?: Record<string, string>; value: number }[] = [
       { name: 'workers', value: this.options.workers },
-      { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: this.#dispatcher.restarts },
+      {
+        name: 'worker_restarts_total',
+        labels: { reason: 'ended' },
+        value: this.#dispatcher.restarts,
+      },
       { name: 'queue_depth', labels: { lane: 'read' }, value: this.#dispatcher.queued },
       { name: 'queue_depth', labels: { lane: 'write' }, value: this.#writeQueue.length },
       { name: 'inline_reads_total', value: this.#counts.inline },
@@ -491,7 +546,8 @@ class OpenedDatabase implements Database {
     await new Promise((resolve) => setImmediate(resolve));
     this.#phase = 'stopping';
     this.#disk.stop();
-    if (!this.#writerEnded) await this.#order({ kind: 'close', snapshot: options.snapshot ?? true });
+    if (!this.#writerEnded)
+      await this.#order({ kind: 'close', snapshot: options.snapshot ?? true });
     this.#dispatcher.close();
     await this.#threads.close();
     this.#storage.close();
@@ -501,7 +557,7 @@ class OpenedDatabase implements Database {
 
 const never = (): boolean => false;
 
-function restoreError(error: ErrorData, stack?: string): TrellisError {
+function restoreError({ error, stack }: LaneFault): TrellisError {
   const restored = new TrellisError(error);
   if (stack !== undefined) restored.stack = stack;
   return restored;

@@ -3,8 +3,12 @@
 // A reader that dies is replaced; the writer is never terminated (an open write transaction would hold LMDB's lock).
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { LaneFault } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
 import type { WriterSetup } from './writer-lane.js';
+
+/** Hears why a thread ended: an error of the thread, a fault that kept the lane from opening, or neither. */
+export type OnEnd = (error?: Error, fault?: LaneFault) => void;
 
 const entry = new URL('./worker.js', import.meta.url).href;
 
@@ -32,18 +36,18 @@ export class ThreadPair {
   }
 
   /** The port of a new read lane; `onEnd` hears why its thread ended (undefined: it was told to). */
-  startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: (error?: Error) => void): MessagePort {
+  startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
     return this.#start(this.#readers!, setup, onEnd);
   }
 
-  startWriter(setup: Omit<WriterSetup, 'port'>, onEnd: (error?: Error) => void): MessagePort {
+  startWriter(setup: Omit<WriterSetup, 'port'>, onEnd: OnEnd): MessagePort {
     return this.#start(this.#writer, setup, onEnd);
   }
 
-  #start(threads: Piscina, setup: object, onEnd: (error?: Error) => void): MessagePort {
+  #start(threads: Piscina, setup: object, onEnd: OnEnd): MessagePort {
     const { port1, port2 } = new MessageChannel();
     threads.run({ ...setup, port: port2 }, { transferList: [port2] }).then(
-      () => onEnd(),
+      (fault?: LaneFault) => onEnd(undefined, fault),
       (error: Error) => onEnd(error),
     );
     return port1;

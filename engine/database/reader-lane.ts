@@ -7,7 +7,14 @@ import { type RefreshableView, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { attachVectorIndex } from '../vector/open.js';
 import { Gate } from './gate.js';
-import { type AddIndex, type Batch, type Equip, type RequestExtra, type ToLane, requestWords } from './message.js';
+import {
+  type AddIndex,
+  type Batch,
+  type Equip,
+  type RequestExtra,
+  type ToLane,
+  requestWords,
+} from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { type Equipment, decodeCall, run } from './runner.js';
@@ -21,6 +28,7 @@ export interface ReaderSetup {
   graphPath: string;
   limits: Limits;
   textEnabled: boolean;
+  strict: boolean;
 }
 
 /** Resolves when the lane is told to close. */
@@ -48,6 +56,7 @@ class ReaderLane {
     this.#equipment = {
       queries: [],
       limits: setup.limits,
+      strict: setup.strict,
       text: setup.textEnabled ? createTextIndex(setup.limits) : undefined,
       vectors: new Map(),
     };
@@ -92,7 +101,13 @@ class ReaderLane {
     this.#replies.flush();
   }
 
-  #runOne(slot: number, query: number, body: Uint8Array, budgetMs: number, extra?: RequestExtra): void {
+  #runOne(
+    slot: number,
+    query: number,
+    body: Uint8Array,
+    budgetMs: number,
+    extra?: RequestExtra,
+  ): void {
     const started = performance.now();
     try {
       if (this.#gate.moved()) this.#view.refresh();
@@ -118,8 +133,9 @@ class ReaderLane {
   }
 
   #planOf(query: number, body: Uint8Array, extra?: RequestExtra): { plan: Plan; args: Argument[] } {
-    if (query < 0) return { plan: unpack<Plan>(extra!.plan), args: unpack<Argument[]>(extra!.args) };
+    if (query < 0)
+      return { plan: unpack<Plan>(extra!.plan), args: unpack<Argument[]>(extra!.args) };
     const entry = this.#equipment.queries[query]!;
-    return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment.limits) };
+    return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment) };
   }
 }

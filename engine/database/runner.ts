@@ -11,10 +11,16 @@ import type { ReadView, WriteView } from '../storage/store.js';
 import type { TextIndex } from '../text/text-index.js';
 import type { VectorIndex } from '../vector/index.js';
 
-/** What a thread needs to run plans. */
-export interface Equipment {
-  queries: readonly Query[];
+/** How bodies are read. */
+export interface DecodingRules {
   limits: Limits;
+  /** Members that are no parameters are faults. */
+  strict: boolean;
+}
+
+/** What a thread needs to run plans. */
+export interface Equipment extends DecodingRules {
+  queries: readonly Query[];
   text: TextIndex | undefined;
   vectors: Map<number, VectorIndex>;
 }
@@ -36,8 +42,8 @@ export interface Request {
 const noEmbeddings: ReadonlyMap<string, Float64Array> = new Map();
 
 /** Decodes a body against the query's parameters. */
-export function decodeCall(query: Query, body: Uint8Array, limits: Limits): Argument[] {
-  return decodeParameters(body, query.plan.parameters, query.name, limits);
+export function decodeCall(query: Query, body: Uint8Array, rules: DecodingRules): Argument[] {
+  return decodeParameters(body, query.plan.parameters, query.name, rules.limits, rules.strict);
 }
 
 /** Executes; fails with TrellisError, QUERY_TIMEOUT when the deadline passes or the cancel word is set. */

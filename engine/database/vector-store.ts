@@ -148,7 +148,8 @@ class Store implements VectorStore {
       for (const id of ids) {
         const vector = view.vector(id);
         if (vector) index.put(id, vector);
-        if (++done % 1000 === 0) this.events.progress(`indexing ${label.name}`, (done / total) * 100);
+        if (++done % 1000 === 0)
+          this.events.progress(`indexing ${label.name}`, (done / total) * 100);
         if (done === total >> 1) failpoint('midRebuild');
       }
     }
@@ -164,7 +165,10 @@ class Store implements VectorStore {
       if (seq <= (from.get(change.label) ?? last)) continue;
       this.#apply(change);
       if (++done % 1000 === 0) {
-        this.events.progress('replaying vectors', ((seq - after) / Math.max(1, last - after)) * 100);
+        this.events.progress(
+          'replaying vectors',
+          ((seq - after) / Math.max(1, last - after)) * 100,
+        );
       }
     }
     if (done > 0) this.events.log('info', 'replayed vector log', { changes: done });

@@ -12,7 +12,13 @@ import type { Program } from '../plan/program.js';
 import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { Gate } from './gate.js';
-import { type Batch, type RequestExtra, type ToLane, requestWords } from './message.js';
+import {
+  type Batch,
+  type LaneFault,
+  type RequestExtra,
+  type ToLane,
+  requestWords,
+} from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';
@@ -25,6 +31,7 @@ export interface WriterSetup {
   graphPath: string;
   limits: Limits;
   textEnabled: boolean;
+  strict: boolean;
   /** Packed Program. */
   program: unknown;
   vectors: VectorStoreOptions;
@@ -46,16 +53,15 @@ interface Waiting {
 
 type Outcome = { ok: true; result: ExecutionResult } | { ok: false; error: unknown };
 
-/** Resolves when the lane has closed. */
-export function serveWrites(setup: WriterSetup): Promise<void> {
+/** Resolves when the lane has closed: with nothing, or with the fault that kept it from opening. */
+export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> {
   return new Promise((resolve) => {
-    const { port } = setup;
     try {
       armFailpoint(setup.failpoint);
-      new WriterLane(setup, resolve);
+      new WriterLane(setup, () => resolve(undefined));
     } catch (error) {
-      port.postMessage({ kind: 'failed', ...errorDataOf(error) });
-      resolve();
+      setup.port.close();
+      resolve(errorDataOf(error));
     }
   });
 }
@@ -87,11 +93,13 @@ class WriterLane {
     this.#vectors = openVectorStore(this.#storage, setup.vectors, {
       progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
       onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
-      log: (level, message, fields) => this.#port.postMessage({ kind: 'log', level, message, fields }),
+      log: (level, message, fields) =>
+        this.#port.postMessage({ kind: 'log', level, message, fields }),
     });
     this.#equipment = {
       queries: program.queries,
       limits: setup.limits,
+      strict: setup.strict,
       text,
       vectors: this.#vectors.indexes,
     };
@@ -202,14 +210,17 @@ class WriterLane {
     return outcomes;
   }
 
-  #runOne(waiting: Waiting, transaction: Parameters<Parameters<Storage['commitGroup']>[0]>[0]): Outcome {
+  #runOne(
+    waiting: Waiting,
+    transaction: Parameters<Parameters<Storage['commitGroup']>[0]>[0],
+  ): Outcome {
     const { extra, slot } = waiting;
     const nowMs = performance.timeOrigin + performance.now();
     try {
       const entry = waiting.query < 0 ? undefined : this.#equipment.queries[waiting.query]!;
       const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
       const args = entry
-        ? decodeCall(entry, waiting.body, this.setup.limits)
+        ? decodeCall(entry, waiting.body, this.#equipment)
         : unpack<ReturnType<typeof decodeCall>>(extra!.args);
       const result = transaction.request(nowMs, (view) => {
         const answer = run(

@@ -14,12 +14,13 @@ const pollInterval = 1024;
 /** Rough bytes of a materialised row without its record. */
 export const rowBytes = 64;
 
+const records = new ByteArena();
+
 export class Frame {
   readonly slots: Value[];
   readonly args: readonly Argument[];
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
-  readonly #records = new ByteArena();
   #left: number;
   #interval: number;
   #visited = 0;
@@ -38,7 +39,7 @@ export class Frame {
   /** A private copy of the record of an element; undefined when there is no such element. */
   readRecord(id: number): Uint8Array | undefined {
     const shared = this.view.recordShared(id);
-    return shared && this.#records.copy(shared);
+    return shared && records.copy(shared);
   }
 
   /** The view as the write transaction it is in plans that write. */

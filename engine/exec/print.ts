@@ -217,7 +217,8 @@ export function printMember(
       printUuidBytes(out, record, uuidAt.own);
       break;
     case 'label':
-      out.utf8(`"${frame.view.catalog.label(labelOf(record)).name}"`);
+      // Type names are ASCII by the grammar.
+      out.ascii(`"${frame.view.catalog.label(labelOf(record)).name}"`);
       break;
     case 'from_node':
       printUuidBytes(out, record, uuidAt.from);

@@ -11,7 +11,7 @@ import type { CollectTexts, Execute, ExecutionContext } from './execute.js';
 import { rowsOf } from './flow.js';
 import { Frame } from './frame.js';
 
-/** Replies above this size leave their buffer to the garbage collector. */
+/** A buffer that grew beyond this is left to the garbage collector. */
 const keptBytes = 1 << 20;
 
 let writer = new ByteWriter();
@@ -20,6 +20,7 @@ let writer = new ByteWriter();
 export const execute: Execute = (plan, args, context) => {
   const { statements, output } = builtPlan(plan, context.view.catalog);
   const frame = new Frame(plan.slotCount, args, context);
+  if (writer.bytes.length > keptBytes) writer = new ByteWriter();
   const out = writer;
   out.length = 0;
   for (const act of statements) act(frame);
@@ -27,7 +28,6 @@ export const execute: Execute = (plan, args, context) => {
   const most = context.limits.result_bytes;
   if (out.length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
   const body = out.take();
-  if (out.bytes.length > keptBytes) writer = new ByteWriter();
   return items ? { body, items } : { body };
 };
 

@@ -1,6 +1,7 @@
 // Arguments of calls as written: how many there are, object literals, type arguments.
 import type { ElementKind } from '../base/schema.js';
-import type { Call, Expr, Name, ObjectLiteral } from './ast.js';
+import type { Call, Expr, ObjectLiteral } from './ast-expression.js';
+import type { Name } from './ast-literal.js';
 import type { Context } from './context.js';
 import { didYouMean } from './suggestion.js';
 

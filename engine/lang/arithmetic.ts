@@ -1,21 +1,16 @@
 // Arithmetic and aggregates (helixql.md 3.17), and `Embed` (3.14).
 import type { AggregateFunction, Expression, MathFunction } from '../plan/expression.js';
 import { argument } from './argument.js';
-import type { Call } from './ast.js';
+import type { Call } from './ast-expression.js';
 import type { Context } from './context.js';
 import { single } from './convert.js';
-import type { Scope } from './scope.js';
+import { scalarTerm, unknownTerm } from './new-term.js';
+import { innerScope, type Scope } from './scope.js';
 import { bare } from './shape.js';
-import { scalarTerm, type Term, unknownTerm, wholeType } from './term.js';
-import {
-  type Basic,
-  isBasic,
-  isInteger,
-  isNumber,
-  isVague,
-  type ItemType,
-  printItemType,
-} from './type.js';
+import { type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { isInteger, isNumber } from './type-relation.js';
+import { type Basic, isBasic, isVague, type ItemType } from './type.js';
 
 /** How a function's result is typed: by its arguments, or always F64. */
 type Result = 'kept' | 'float';
@@ -84,8 +79,9 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Ter
     context.report('E305', call.span, message, `Write \`${name}(${shown})\`.`);
     return unknownTerm();
   }
+  const inner = innerScope(scope, { lenient: true });
   const terms = args.map(({ value }) => {
-    const term = single(bare(context, context.check(value, scope)), scope.miss, `\`${name}\``);
+    const term = single(bare(context, context.check(value, inner)), scope.miss, `\`${name}\``);
     if (isNumber(term.type)) return term;
     const type = printItemType(term.type);
     context.report('E205', value.span, `\`${name}\` takes numbers, not ${type}.`);

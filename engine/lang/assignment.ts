@@ -1,7 +1,7 @@
 // Property values of creations, updates and upserts (helixql.md 3.11, 3.12): an object literal to assignments.
 import type { TypeRef } from '../base/schema.js';
 import type { Assignment } from '../plan/expression.js';
-import type { ObjectLiteral } from './ast.js';
+import type { ObjectLiteral } from './ast-expression.js';
 import type { Context } from './context.js';
 import { convert } from './convert.js';
 import type { Scope } from './scope.js';

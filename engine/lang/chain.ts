@@ -1,9 +1,11 @@
 // Chains: the head, then step after step. Holds the tables of all heads and steps there are.
 import { argument } from './argument.js';
 import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
-import type { Call, Chain, Name, Path } from './ast.js';
+import type { Call, Chain, Path } from './ast-expression.js';
+import type { Name } from './ast-literal.js';
 import { checkComparison } from './comparison.js';
 import type { ChainPlace, Context, StepChecker } from './context.js';
+import { single } from './convert.js';
 import {
   checkAddEdge,
   checkAddEdgeStep,
@@ -11,7 +13,7 @@ import {
   checkAddVector,
   checkAddVectors,
 } from './create-step.js';
-import { single } from './convert.js';
+import { scalarTerm, unknownTerm } from './new-term.js';
 import { findName, innerScope, type Scope, visibleNames } from './scope.js';
 import { bare, hasMembers, memberNames, memberOf } from './shape.js';
 import { checkSelection, checkTextSearch, checkVectorSearch } from './source-step.js';
@@ -31,8 +33,8 @@ import { checkPath } from './step-path.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from './step-search.js';
 import { checkProperty, checkShape } from './step-shape.js';
 import { didYouMean, nearest } from './suggestion.js';
-import { isList, scalarTerm, type Term, unknownTerm } from './term.js';
-import { printItemType } from './type.js';
+import { isList, type Term } from './term.js';
+import { printItemType } from './type-print.js';
 
 type HeadChecker = (context: Context, call: Call, scope: Scope, place: ChainPlace) => Term;
 

@@ -6,23 +6,18 @@
 // `any` the list of a stream of strings or arrays.
 import { integerFits } from '../base/integer.js';
 import type { CompareOperator, Expression } from '../plan/expression.js';
-import type { Call } from './ast.js';
+import { argument } from './argument.js';
+import type { Call } from './ast-expression.js';
 import type { ChainPlace, Context } from './context.js';
 import { dateLiteral, idLiteral, listExpression, single } from './convert.js';
-import { argument } from './argument.js';
+import { scalarTerm, unknownTerm } from './new-term.js';
 import type { Scope } from './scope.js';
 import { bare } from './shape.js';
 import type { Span } from './source.js';
-import { isList, scalarTerm, type Term, unknownTerm } from './term.js';
-import {
-  comparable,
-  familyOf,
-  isBasic,
-  isInteger,
-  isVague,
-  type ItemType,
-  printItemType,
-} from './type.js';
+import { isList, type Term } from './term.js';
+import { printItemType } from './type-print.js';
+import { comparable, familyOf, isInteger } from './type-relation.js';
+import { isBasic, isVague, type ItemType } from './type.js';
 
 export function checkComparison(
   context: Context,

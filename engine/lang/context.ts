@@ -1,7 +1,7 @@
 // What the checker of one query carries along: the schema, where to report, and what the plan collects.
 import type { Limits } from '../base/limits.js';
 import type { EmbedSite, Parameter } from '../plan/plan.js';
-import type { Call, Chain, Expr } from './ast.js';
+import type { Call, Chain, Expr } from './ast-expression.js';
 import type { Report } from './diagnostic.js';
 import type { SchemaIndex } from './schema-index.js';
 import type { Scope } from './scope.js';

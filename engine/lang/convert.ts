@@ -3,16 +3,19 @@
 import { parseDate } from '../base/date.js';
 import { parseUuid, printUuid } from '../base/id.js';
 import { integerFits, integerRange } from '../base/integer.js';
-import { type PropertyType, printType, type ScalarName } from '../base/schema.js';
+import { printType, type PropertyType, type ScalarName } from '../base/schema.js';
 import { type Instant, type Scalar, Uuid } from '../base/value.js';
 import type { Expression } from '../plan/expression.js';
-import type { LiteralValue } from './ast.js';
+import type { LiteralValue } from './ast-literal.js';
 import type { Context } from './context.js';
 import type { Report } from './diagnostic.js';
-import type { Span } from './source.js';
 import { bare } from './shape.js';
-import { append, isList, rowsOf, type Term, wholeType } from './term.js';
-import { fits, type ItemType, printItemType, scalarType } from './type.js';
+import type { Span } from './source.js';
+import { append, rowsOf } from './stream.js';
+import { isList, type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { fits } from './type-relation.js';
+import { type ItemType, scalarType } from './type.js';
 
 const f32Max = 3.4028235677973366e38;
 

@@ -3,16 +3,19 @@ import type { EdgeType, PropertyType, TypeRef } from '../base/schema.js';
 import type { Assignment, End } from '../plan/expression.js';
 import { argument, asObject, objectArgument, typeArgument } from './argument.js';
 import { assignmentsOf } from './assignment.js';
-import type { Call, ObjectLiteral } from './ast.js';
+import type { Call, ObjectLiteral } from './ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from './context.js';
 import { convert } from './convert.js';
-import { type EndTerm, edgeEnds, reportMissingEnds, warnEnd } from './edge-end.js';
+import { edgeEnds, type EndTerm, reportMissingEnds, warnEnd } from './edge-end.js';
+import { unknownTerm } from './new-term.js';
 import { vectorArgument } from './position.js';
 import type { Scope } from './scope.js';
 import { forgetShape } from './shape-loss.js';
 import { elements } from './source-step.js';
-import { append, isList, rowsOf, sameCardinality, type Term, unknownTerm } from './term.js';
-import { isVague, printItemType } from './type.js';
+import { append, rowsOf } from './stream.js';
+import { isList, sameCardinality, type Term } from './term.js';
+import { printItemType } from './type-print.js';
+import { isVague } from './type.js';
 
 export function checkAddNode(context: Context, call: Call, scope: Scope): Term {
   context.writes++;

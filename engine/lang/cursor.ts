@@ -1,7 +1,7 @@
 // The parser's place in the token list: looking ahead, expecting, nesting, and getting back on its feet after a
 // fault. A fault is reported where it is found and then thrown as `SyntaxFault`; whoever can resume catches it.
 import type { Limits } from '../base/limits.js';
-import type { Name } from './ast.js';
+import type { Name } from './ast-literal.js';
 import type { Report } from './diagnostic.js';
 import type { Token } from './lexer.js';
 import type { Span } from './source.js';
@@ -16,13 +16,6 @@ export interface Cursor {
   open: number;
   depth: number;
 }
-
-/** Thrown after a report; carries nothing. */
-export class SyntaxFault extends Error {
-  override readonly name = 'SyntaxFault';
-}
-
-const fault = new SyntaxFault();
 
 export function peek(cursor: Cursor, ahead = 0): Token {
   const { tokens } = cursor;
@@ -56,21 +49,6 @@ export function accept(cursor: Cursor, symbol: string): boolean {
   return true;
 }
 
-export function expect(cursor: Cursor, symbol: string): Token {
-  if (!isSymbol(cursor, symbol)) unexpected(cursor, `\`${symbol}\``);
-  return next(cursor);
-}
-
-export function expectName(cursor: Cursor, what: string): Name {
-  if (!isName(cursor)) unexpected(cursor, what);
-  return nameOf(next(cursor));
-}
-
-export function expectWord(cursor: Cursor, word: string): Token {
-  if (!isName(cursor, word)) unexpected(cursor, `\`${word}\``);
-  return next(cursor);
-}
-
 export function nameOf(token: Token): Name {
   return { text: token.text, span: { start: token.start, end: token.end } };
 }
@@ -79,78 +57,4 @@ export function nameOf(token: Token): Name {
 export function spanFrom(cursor: Cursor, start: number): Span {
   const last = cursor.tokens[Math.max(0, cursor.index - 1)]!;
   return { start, end: Math.max(start, last.end) };
-}
-
-/** Reports the token at hand as unexpected; `wanted` says what could stand there. */
-export function unexpected(cursor: Cursor, wanted: string): never {
-  const token = peek(cursor);
-  // What the lexer could not read has been reported already.
-  if (token.kind !== 'faulty') {
-    const text = token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text;
-    const shown =
-      token.kind === 'end' ? text : token.kind === 'string' ? 'a string' : `\`${text}\``;
-    cursor.report('E001', token, `Unexpected ${shown}.`, `${wanted} could stand here.`);
-  }
-  throw fault;
-}
-
-/** Parses one level deeper; too deep is E005. */
-export function nested<T>(cursor: Cursor, parse: () => T): T {
-  const depthMax = cursor.limits.source_depth;
-  if (cursor.depth >= depthMax) {
-    const hint = 'The limit is `limits.source_depth`.';
-    cursor.report('E005', peek(cursor), `This nests deeper than ${depthMax} levels.`, hint);
-    throw fault;
-  }
-  cursor.depth++;
-  try {
-    return parse();
-  } finally {
-    cursor.depth--;
-  }
-}
-
-/** Runs `parse`; after a fault runs `recover` instead, which must stop where the caller can go on. */
-export function guarded<T>(cursor: Cursor, parse: () => T, recover: () => void): T | undefined {
-  const { open } = cursor;
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
-    recover();
-    cursor.open = open;
-    return undefined;
-  }
-}
-
-/** `item {"," item} [","]` up to, and including, the closing symbol. */
-export function listUntil<T>(cursor: Cursor, close: string, item: () => T): T[] {
-  const items: T[] = [];
-  while (!isSymbol(cursor, close)) {
-    items.push(item());
-    if (!accept(cursor, ',')) break;
-  }
-  expect(cursor, close);
-  return items;
-}
-
-const kinds = new Set(['N', 'E', 'V']);
-
-/** Whether a new item of the file begins here. A chain on a variable called `N` is told by what follows. */
-export function startsItem(cursor: Cursor): boolean {
-  const token = peek(cursor);
-  if (token.kind === 'end' || isSymbol(cursor, '#')) return true;
-  if (token.kind !== 'name') return false;
-  switch (token.text) {
-    case 'QUERY':
-      return isName(cursor, undefined, 1);
-    case 'MIGRATION':
-      return isName(cursor, 'schema', 1);
-    case 'schema':
-      return isSymbol(cursor, '::', 1) && peek(cursor, 2).kind === 'integer';
-    default:
-      if (!kinds.has(token.text) || !isSymbol(cursor, '::', 1)) return false;
-      if (!isName(cursor, undefined, 2)) return false;
-      return !isSymbol(cursor, '<', 3) && !isSymbol(cursor, '(', 3) && !isSymbol(cursor, '::', 3);
-  }
 }

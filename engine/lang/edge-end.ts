@@ -1,12 +1,12 @@
 // Ends of edges and paths: `::From(a)::To(b)` in either order (helixql.md 3.11, 3.12, 3.18).
 import type { EdgeType, TypeRef } from '../base/schema.js';
 import type { Expression } from '../plan/expression.js';
-import type { Call } from './ast.js';
+import type { Call } from './ast-expression.js';
 import { type ChainPlace, type Context, takeEnds } from './context.js';
 import { endArgument } from './position.js';
 import type { Scope } from './scope.js';
 import type { Term } from './term.js';
-import { printItemType } from './type.js';
+import { printItemType } from './type-print.js';
 
 export interface EndTerm {
   term: Term;

@@ -1,15 +1,18 @@
 // Expressions (helixql.md 3.4): literals, arrays, objects, negation; chains have a file of their own.
-import type { Expression } from '../plan/expression.js';
 import { unreachable } from '../base/assert.js';
-import type { Expr, LiteralValue, ObjectLiteral } from './ast.js';
+import type { Expression } from '../plan/expression.js';
+import type { Expr, ObjectLiteral } from './ast-expression.js';
+import type { LiteralValue } from './ast-literal.js';
 import { checkChain } from './chain.js';
 import type { Context } from './context.js';
 import { listExpression } from './convert.js';
+import { scalarTerm, unknownTerm } from './new-term.js';
 import type { Scope } from './scope.js';
 import { printed } from './shape.js';
 import { booleanOf } from './step-condition.js';
-import { scalarTerm, type Term, unknownTerm, wholeType } from './term.js';
-import { type Basic, type ItemType, unify, unknownType } from './type.js';
+import { type Term, wholeType } from './term.js';
+import { unify } from './type-relation.js';
+import { type Basic, type ItemType, unknownType } from './type.js';
 
 export function checkExpression(context: Context, expr: Expr, scope: Scope): Term {
   context.spend();

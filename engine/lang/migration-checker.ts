@@ -9,7 +9,7 @@ import {
   typesOf,
 } from '../base/schema.js';
 import type { FieldRule, Migration, TypeMigration } from '../plan/program.js';
-import type { Mapping, MappingRule, MigrationDeclaration } from './ast.js';
+import type { Mapping, MappingRule, MigrationDeclaration } from './ast-schema.js';
 import type { Report } from './diagnostic.js';
 import { defaultValue, scalarOf } from './schema-checker.js';
 import { didYouMean } from './suggestion.js';

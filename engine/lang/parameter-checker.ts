@@ -1,12 +1,13 @@
 // Parameters of a query (helixql.md 2.3, 3.2): written types to parameter types, declared types to objects.
 import type { ObjectMember, ParameterType } from '../base/schema.js';
 import type { Parameter } from '../plan/plan.js';
-import type { Field, Name, TypeNode } from './ast.js';
+import type { Name } from './ast-literal.js';
+import type { Field, TypeNode } from './ast-schema.js';
 import type { Context } from './context.js';
-import { findName, type Scope } from './scope.js';
+import { valueTerm } from './new-term.js';
 import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
+import { findName, type Scope } from './scope.js';
 import { didYouMean } from './suggestion.js';
-import { valueTerm } from './term.js';
 import { typeOfParameter, unknownType } from './type.js';
 
 /** Declares the parameters in the outermost scope. */

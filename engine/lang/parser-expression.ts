@@ -4,30 +4,18 @@ import type {
   Call,
   Chain,
   Expr,
-  Head,
-  Name,
-  NestedProjection,
   ObjectLiteral,
   Path,
   ProjectionItem,
   Step,
-} from './ast.js';
-import {
-  accept,
-  type Cursor,
-  expect,
-  expectName,
-  isName,
-  isSymbol,
-  listUntil,
-  nameOf,
-  nested,
-  next,
-  peek,
-  spanFrom,
-  unexpected,
-} from './cursor.js';
+} from './ast-expression.js';
+import type { Name } from './ast-literal.js';
+import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
+import { expect, expectName, unexpected } from './expectation.js';
 import { literalOf } from './parser-literal.js';
+import { listUntil, nested } from './recovery.js';
+
+type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 
 export function parseExpression(cursor: Cursor): Expr {
   return nested(cursor, () => {
@@ -74,7 +62,7 @@ function parseChain(cursor: Cursor): Chain {
   return { kind: 'chain', head, steps, span: spanFrom(cursor, start) };
 }
 
-function parseHead(cursor: Cursor): Head {
+function parseHead(cursor: Cursor): Chain['head'] {
   const { start } = peek(cursor);
   if (accept(cursor, '_')) return { kind: 'item', span: spanFrom(cursor, start) };
   if (!isName(cursor)) unexpected(cursor, 'An expression');
@@ -147,7 +135,7 @@ function parseItem(cursor: Cursor): ProjectionItem {
   return { kind: 'member', name, value: parseItemValue(cursor, name) };
 }
 
-function parseItemValue(cursor: Cursor, name: Name): Expr | NestedProjection {
+function parseItemValue(cursor: Cursor, name: Name): MemberItem['value'] {
   const { start } = peek(cursor);
   if (isSymbol(cursor, '}') || isSymbol(cursor, ',')) {
     const hint = 'Name a member, or write `..` for all of them.';

@@ -1,25 +1,12 @@
 // Parses queries (helixql.md 3.1): macros, header, statements, RETURN. A faulty statement does not hide the next.
-import type { Expr, Field, Macro, QueryDeclaration, Statement } from './ast.js';
-import {
-  accept,
-  type Cursor,
-  expect,
-  expectName,
-  expectWord,
-  guarded,
-  isName,
-  isSymbol,
-  listUntil,
-  nameOf,
-  nested,
-  next,
-  peek,
-  spanFrom,
-  startsItem,
-  unexpected,
-} from './cursor.js';
+import type { Expr } from './ast-expression.js';
+import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
+import type { Field } from './ast-schema.js';
+import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
+import { expect, expectName, expectWord, unexpected } from './expectation.js';
 import { parseExpression } from './parser-expression.js';
 import { parseTyped } from './parser-schema.js';
+import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
 /** `#[mcp]`, `#[model("…")]`. */
 export function parseMacro(cursor: Cursor): Macro {

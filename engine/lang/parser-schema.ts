@@ -1,33 +1,19 @@
 // Parses declarations (helixql.md 2.1): node, edge and vector types, version blocks, migrations, types, fields.
 import type { ElementKind } from '../base/schema.js';
+import type { Name } from './ast-literal.js';
 import type {
   Field,
   Mapping,
   MappingRule,
   MigrationDeclaration,
-  Name,
   TypeDeclaration,
   TypeNode,
   Version,
-} from './ast.js';
-import {
-  accept,
-  type Cursor,
-  expect,
-  expectName,
-  expectWord,
-  guarded,
-  isName,
-  isSymbol,
-  listUntil,
-  nested,
-  next,
-  peek,
-  spanFrom,
-  startsItem,
-  unexpected,
-} from './cursor.js';
+} from './ast-schema.js';
+import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
+import { expect, expectName, expectWord, unexpected } from './expectation.js';
 import { parseLiteral } from './parser-literal.js';
+import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
 const kindOfLetter: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
 

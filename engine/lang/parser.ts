@@ -1,21 +1,15 @@
 // Parses one file (helixql.md 2.1, 3.1): declarations, migrations and queries in any order. Every item is read even
 // when others are faulty; the time is linear in the number of tokens.
 import type { Limits } from '../base/limits.js';
-import type { Macro, SourceTree, TypeDeclaration, Version } from './ast.js';
-import {
-  type Cursor,
-  guarded,
-  isName,
-  isSymbol,
-  next,
-  peek,
-  startsItem,
-  unexpected,
-} from './cursor.js';
+import type { Macro, SourceTree } from './ast-query.js';
+import type { TypeDeclaration, Version } from './ast-schema.js';
+import { type Cursor, isName, isSymbol, next, peek } from './cursor.js';
 import type { Collector } from './diagnostic.js';
+import { unexpected } from './expectation.js';
 import { tokenise } from './lexer.js';
 import { parseMacro, parseQuery } from './parser-query.js';
 import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './parser-schema.js';
+import { guarded, startsItem } from './recovery.js';
 import type { SourceFile } from './source.js';
 
 export function parseFile(file: SourceFile, limits: Limits, collector: Collector): SourceTree {

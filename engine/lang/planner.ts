@@ -4,7 +4,8 @@ import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Parameter } from '../plan/plan.js';
 import type { ItemExpression } from '../plan/step.js';
 import type { SchemaIndex } from './schema-index.js';
-import { familyOf, isInteger, scalarType } from './type.js';
+import { familyOf, isInteger } from './type-relation.js';
+import { scalarType } from './type.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 

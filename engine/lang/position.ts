@@ -2,13 +2,16 @@
 import type { PropertyType } from '../base/schema.js';
 import type { Expression } from '../plan/expression.js';
 import { argument } from './argument.js';
-import type { Call, Expr } from './ast.js';
+import type { Call, Expr } from './ast-expression.js';
 import type { Context } from './context.js';
 import { convert, idLiteral, single } from './convert.js';
 import { innerScope, type Scope } from './scope.js';
 import { bare, oneName } from './shape.js';
-import { rowsOf, type Term, wholeType } from './term.js';
-import { familyOf, isNumber, isVague, printItemType } from './type.js';
+import { rowsOf } from './stream.js';
+import { type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { familyOf, isNumber } from './type-relation.js';
+import { isVague } from './type.js';
 
 const vectorType: PropertyType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };
 

@@ -2,7 +2,8 @@
 import type { Limits } from '../base/limits.js';
 import type { Expression } from '../plan/expression.js';
 import type { Output, Plan, Query } from '../plan/plan.js';
-import type { Chain, Expr, Macro, QueryDeclaration } from './ast.js';
+import type { Chain, Expr } from './ast-expression.js';
+import type { Macro, QueryDeclaration } from './ast-query.js';
 import type { Context } from './context.js';
 import { costOf } from './cost.js';
 import type { Report } from './diagnostic.js';

@@ -9,7 +9,8 @@ import type {
   Schema,
   TypeRef,
 } from '../base/schema.js';
-import type { Field, Literal, Name, TypeDeclaration, TypeNode } from './ast.js';
+import type { Literal, Name } from './ast-literal.js';
+import type { Field, TypeDeclaration, TypeNode } from './ast-schema.js';
 import { literalAs } from './convert.js';
 import type { Report } from './diagnostic.js';
 import { didYouMean } from './suggestion.js';

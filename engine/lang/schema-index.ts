@@ -1,14 +1,8 @@
 // The schema as the checker asks it: types by kind and name, properties by name, implicit members.
 import type { ElementKind, ElementType, Property, Schema, TypeRef } from '../base/schema.js';
 import { typesOf } from '../base/schema.js';
-import {
-  isInteger,
-  type ItemType,
-  scalarType,
-  typeOfParameter,
-  unify,
-  unknownType,
-} from './type.js';
+import { isInteger, unify } from './type-relation.js';
+import { type ItemType, scalarType, typeOfParameter, unknownType } from './type.js';
 
 export interface SchemaIndex {
   schema: Schema;

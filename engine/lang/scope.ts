@@ -11,19 +11,22 @@ export interface Scope {
   readonly miss: Miss;
   /** The vector type for which a vector is being computed: it decides the model of `Embed`. */
   readonly vectorType?: string;
+  /** Inside arithmetic, where names that never match are warned about: HelixDB does not look there. */
+  readonly lenient?: boolean;
 }
 
 export const outermostScope = (): Scope => ({ names: new Map(), miss: 'error' });
 
 export function innerScope(
   parent: Scope,
-  change: Partial<Pick<Scope, 'item' | 'miss' | 'vectorType'>> = {},
+  change: Partial<Pick<Scope, 'item' | 'miss' | 'vectorType' | 'lenient'>> = {},
 ): Scope {
   return {
     parent,
     names: new Map(),
     miss: change.miss ?? parent.miss,
     item: change.item ?? parent.item,
+    lenient: change.lenient ?? parent.lenient,
     ...(change.vectorType === undefined ? {} : { vectorType: change.vectorType }),
   };
 }

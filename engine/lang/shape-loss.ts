@@ -1,5 +1,6 @@
 // What happens to a projection when a step replaces the items it was attached to (helixql.md 3.10).
-import type { Chain, Name } from './ast.js';
+import type { Chain } from './ast-expression.js';
+import type { Name } from './ast-literal.js';
 import type { Context } from './context.js';
 import type { Term } from './term.js';
 

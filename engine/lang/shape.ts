@@ -2,19 +2,11 @@
 // projection, and turning a shape into a `project` where a value leaves the query or enters a record.
 import type { Expression, Member } from '../plan/expression.js';
 import type { Context } from './context.js';
+import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
 import { elementMember, elementMembers } from './schema-index.js';
+import { append } from './stream.js';
 import { substitute } from './substitute.js';
-import {
-  append,
-  isList,
-  type Shape,
-  type ShapeMember,
-  slotTerm,
-  type Term,
-  unknownTerm,
-  valueTerm,
-  wholeType,
-} from './term.js';
+import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
 import { isBasic, type ItemType, unknownType } from './type.js';
 
 /** The only member of a projection that names exactly one and has no `..`. */

@@ -3,16 +3,20 @@ import type { ElementKind, ElementType, TypeRef } from '../base/schema.js';
 import type { Expression } from '../plan/expression.js';
 import type { Source } from '../plan/step.js';
 import { argumentsOf, isDeclared, typeArgument } from './argument.js';
-import type { Call, Name, ObjectLiteral } from './ast.js';
+import type { Call, ObjectLiteral } from './ast-expression.js';
+import type { Name } from './ast-literal.js';
 import { readAs, warnConstant } from './comparison.js';
 import type { ChainPlace, Context } from './context.js';
 import { single } from './convert.js';
+import { unknownTerm } from './new-term.js';
 import { identityArgument, resultCount, vectorArgument } from './position.js';
 import type { Scope } from './scope.js';
 import { bare } from './shape.js';
+import { sourceTerm } from './stream.js';
 import { didYouMean } from './suggestion.js';
-import { sourceTerm, type Term, unknownTerm, wholeType } from './term.js';
-import { type Hit, isBasic, type ItemType, printItemType, typeOfParameter } from './type.js';
+import { type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { type Hit, isBasic, type ItemType, typeOfParameter } from './type.js';
 
 const kindOf: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
 

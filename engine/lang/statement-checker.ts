@@ -1,24 +1,19 @@
 // Statements (helixql.md 3.3): bindings, effects, DROP and FOR, with their scopes.
 import { unreachable } from '../base/assert.js';
 import type { Statement as PlanStatement } from '../plan/plan.js';
-import type { Name, Statement } from './ast.js';
+import type { Name } from './ast-literal.js';
+import type { Statement } from './ast-query.js';
 import type { Context } from './context.js';
+import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
 import { checkName, isWord } from './parameter-checker.js';
 import { findName, innerScope, type Scope } from './scope.js';
 import { bare, hasMembers, memberNames, memberOf, oneName } from './shape.js';
 import { itemOf } from './step-condition.js';
+import { rowsOf, sourceTerm } from './stream.js';
 import { didYouMean } from './suggestion.js';
-import {
-  isList,
-  rowsOf,
-  slotTerm,
-  sourceTerm,
-  type Term,
-  unknownTerm,
-  valueTerm,
-  wholeType,
-} from './term.js';
-import { isVague, printItemType } from './type.js';
+import { isList, type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { isVague } from './type.js';
 
 type For = Extract<Statement, { kind: 'for' }>;
 

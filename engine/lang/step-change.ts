@@ -1,16 +1,19 @@
 // Changes (helixql.md 3.12): UPDATE and the three upserts.
-import type { ElementKind, EdgeType, TypeRef } from '../base/schema.js';
+import type { EdgeType, ElementKind, TypeRef } from '../base/schema.js';
 import { argument, asObject, objectArgument } from './argument.js';
 import { assignmentsOf } from './assignment.js';
-import type { Call, Expr } from './ast.js';
+import type { Call, Expr } from './ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from './context.js';
 import { edgeEnds, reportMissingEnds, warnEnd } from './edge-end.js';
+import { slotTerm, unknownTerm } from './new-term.js';
 import { vectorArgument } from './position.js';
 import { innerScope, type Scope } from './scope.js';
 import { forgetShape } from './shape-loss.js';
 import { elements } from './source-step.js';
-import { append, rowsOf, sameCardinality, slotTerm, type Term, unknownTerm } from './term.js';
-import { isVague, printItemType } from './type.js';
+import { append, rowsOf } from './stream.js';
+import { sameCardinality, type Term } from './term.js';
+import { printItemType } from './type-print.js';
+import { isVague } from './type.js';
 
 export const checkUpdate: StepChecker = (context, input, call, scope, place) => {
   context.writes++;

@@ -1,13 +1,16 @@
 // Conditions (helixql.md 3.7): WHERE, PREFILTER, and what counts as a Boolean.
 import type { Expression } from '../plan/expression.js';
 import { argument } from './argument.js';
-import type { Expr } from './ast.js';
+import type { Expr } from './ast-expression.js';
 import type { Context, StepChecker } from './context.js';
+import { slotTerm } from './new-term.js';
 import { lookupForScan } from './planner.js';
 import { innerScope, type Scope } from './scope.js';
 import { bare } from './shape.js';
-import { append, rowsOf, slotTerm, type Term } from './term.js';
-import { isBasic, printItemType } from './type.js';
+import { append, rowsOf } from './stream.js';
+import type { Term } from './term.js';
+import { printItemType } from './type-print.js';
+import { isBasic } from './type.js';
 
 /** A Boolean; of a stream of Booleans, whether any is true. Undefined after a report with `code`. */
 export function booleanOf(

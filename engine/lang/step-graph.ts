@@ -2,16 +2,19 @@
 import type { TypeRef } from '../base/schema.js';
 import { type GraphStep, inferTypes } from '../plan/infer.js';
 import { argument, isDeclared } from './argument.js';
-import type { Call } from './ast.js';
+import type { Call } from './ast-expression.js';
 import type { Context, StepChecker } from './context.js';
-import { innerScope } from './scope.js';
+import { slotTerm, unknownTerm } from './new-term.js';
+import { innerScope, type Scope } from './scope.js';
 import { forgetShape } from './shape-loss.js';
 import { elements } from './source-step.js';
-import { append, rowsOf, sameCardinality, slotTerm, type Term, unknownTerm } from './term.js';
-import { isVague, printItemType } from './type.js';
+import { append, rowsOf } from './stream.js';
+import { sameCardinality, type Term } from './term.js';
+import { printItemType } from './type-print.js';
+import { isVague } from './type.js';
 
 /** `Out<L>`, `In<L>`, `OutE<L>`, `InE<L>`. */
-export const checkEdgeStep: StepChecker = (context, input, call, _scope, place) => {
+export const checkEdgeStep: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text;
   const direction = name.startsWith('Out') ? 'out' : 'in';
   const kind = name.endsWith('E') ? 'edges' : 'neighbours';
@@ -25,7 +28,7 @@ export const checkEdgeStep: StepChecker = (context, input, call, _scope, place) 
   const declared = types.filter((type) => isDeclared(context, 'edge', type));
   if (declared.length < types.length) return unknownTerm();
   const step: GraphStep = { kind, direction, edges: declared.map((type) => type.text) };
-  const reached = reach(context, from, step, call);
+  const reached = reach(context, from, step, call, scope);
   if (reached === undefined) return unknownTerm();
   return append(from, step, { type: elements(reached), cardinality: 'many' });
 };
@@ -36,6 +39,7 @@ function reach(
   from: Term,
   step: GraphStep,
   call: Call,
+  scope: Scope,
 ): readonly TypeRef[] | undefined {
   const { schema } = context.schema;
   if (isVague(from.type)) {
@@ -52,24 +56,34 @@ function reach(
     const message = `\`${call.name.text}\` needs ${needs}, not ${what}.`;
     context.report('E601', call.name.span, message);
   } else if (step.kind !== 'end') {
-    reportEnds(context, call, what);
+    return reportEnds(context, call, what, scope);
   }
   return undefined;
 }
 
-function reportEnds(context: Context, call: Call, what: string): void {
+/** The step never matches. Where that is only warned about, the far ends are what it would reach. */
+function reportEnds(
+  context: Context,
+  call: Call,
+  what: string,
+  scope: Scope,
+): readonly TypeRef[] | undefined {
   const [name] = call.types!;
   const edge = context.schema.schema.edges.find((type) => type.name === name!.text)!;
-  const verb = call.name.text.startsWith('Out') ? 'starts' : 'ends';
-  const code = call.name.text === 'InE' ? 'E102' : 'E207';
+  const isOut = call.name.text.startsWith('Out');
+  const message = `\`${edge.name}\` never ${isOut ? 'starts' : 'ends'} at ${what}.`;
   const hint = `\`${edge.name}\` goes from ${edge.from.name} to ${edge.to.name}.`;
-  context.report(code, name!.span, `\`${edge.name}\` never ${verb} at ${what}.`, hint);
+  const code = scope.lenient ? 'W109' : call.name.text === 'InE' ? 'E102' : 'E207';
+  context.report(code, name!.span, message, hint);
+  if (!scope.lenient) return undefined;
+  if (call.name.text.endsWith('E')) return [{ kind: 'edge', name: edge.name }];
+  return [isOut ? edge.to : edge.from];
 }
 
 const wrongEnd = { FromN: 'E623', ToN: 'E624', FromV: 'E625', ToV: 'E626' } as const;
 
 /** `FromN`, `ToN`, `FromV`, `ToV`. */
-export const checkEndStep: StepChecker = (context, input, call, _scope, place) => {
+export const checkEndStep: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text as keyof typeof wrongEnd;
   const from = forgetShape(context, rowsOf(input), call.name, place.chain);
   if (call.types !== undefined || call.args !== undefined) {
@@ -79,7 +93,7 @@ export const checkEndStep: StepChecker = (context, input, call, _scope, place) =
   const end = name.startsWith('From') ? 'from' : 'to';
   const kind = name.endsWith('N') ? 'node' : 'vector';
   const step: GraphStep = { kind: 'end', end };
-  const reached = reach(context, from, step, call);
+  const reached = reach(context, from, step, call, scope);
   if (reached === undefined) return unknownTerm();
   const fitting = reached.filter((type) => type.kind === kind);
   if (fitting.length === 0 && reached.length > 0) {

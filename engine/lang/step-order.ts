@@ -1,24 +1,20 @@
 // Shaping steps (helixql.md 3.9): RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY, AGGREGATE_BY.
 import type { Expression } from '../plan/expression.js';
 import { argument } from './argument.js';
-import type { Call, Expr, Name } from './ast.js';
+import type { Call, Expr } from './ast-expression.js';
+import type { Name } from './ast-literal.js';
 import type { Context, StepChecker } from './context.js';
 import { idOf, single } from './convert.js';
+import { slotTerm, unknownTerm } from './new-term.js';
 import { innerScope, type Scope } from './scope.js';
 import { bare, hasMembers, memberNames, memberOf, oneName, printed } from './shape.js';
 import { itemOf } from './step-condition.js';
+import { append, type Change, rowsOf } from './stream.js';
 import { didYouMean } from './suggestion.js';
-import {
-  append,
-  type Change,
-  isList,
-  rowsOf,
-  slotTerm,
-  type Term,
-  unknownTerm,
-  wholeType,
-} from './term.js';
-import { isInteger, type ItemType, isVague, printItemType, scalarType } from './type.js';
+import { isList, type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { isInteger } from './type-relation.js';
+import { isVague, type ItemType, scalarType } from './type.js';
 
 const many = ({ type, shape }: Term): Change => ({
   type,

@@ -2,18 +2,20 @@
 import type { TypeRef } from '../base/schema.js';
 import type { Step } from '../plan/step.js';
 import { isDeclared } from './argument.js';
-import type { Call } from './ast.js';
+import type { Call } from './ast-expression.js';
 import { type ChainPlace, type Context, type StepChecker, takeEnds } from './context.js';
 import { single } from './convert.js';
+import { slotTerm, unknownTerm } from './new-term.js';
 import { endArgument } from './position.js';
 import { innerScope, type Scope } from './scope.js';
-import { bare } from './shape.js';
 import { forgetShape } from './shape-loss.js';
+import { bare } from './shape.js';
 import { elements } from './source-step.js';
+import { append, rowsOf } from './stream.js';
 import { didYouMean } from './suggestion.js';
-import { append, rowsOf, slotTerm, unknownTerm } from './term.js';
-import { isNumber, type ItemType, isVague, printItemType, scalarType } from './type.js';
-import { typeOfParameter } from './type.js';
+import { printItemType } from './type-print.js';
+import { isNumber } from './type-relation.js';
+import { isVague, type ItemType, scalarType, typeOfParameter } from './type.js';
 
 type PathStep = Extract<Step, { kind: 'shortestPath' }>;
 

@@ -1,14 +1,16 @@
 // Searches within a stream and rerankers (helixql.md 3.14, 3.16).
 import { argumentsOf, typeArgument } from './argument.js';
-import type { Argument, Call } from './ast.js';
+import type { Argument, Call } from './ast-expression.js';
 import type { Context, StepChecker } from './context.js';
 import { single } from './convert.js';
 import { numberArgument, resultCount, vectorArgument } from './position.js';
 import type { Scope } from './scope.js';
 import { bare } from './shape.js';
 import { elements } from './source-step.js';
-import { append, rowsOf, type Term, wholeType } from './term.js';
-import { isBasic, type ItemType, isVague, printItemType } from './type.js';
+import { append, rowsOf } from './stream.js';
+import { type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { isBasic, isVague, type ItemType } from './type.js';
 
 /** The vectors of a stream, of one type or any; undefined after a report. */
 function vectorsOf(context: Context, from: Term, call: Call, name?: string): ItemType | undefined {

@@ -1,21 +1,16 @@
 // Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a step.
-import type { Chain, Expr, Name, NestedProjection, Path, ProjectionItem, Step } from './ast.js';
+import type { Chain, Path, ProjectionItem, Step } from './ast-expression.js';
+import type { Name } from './ast-literal.js';
 import type { Context } from './context.js';
+import { slotTerm, unknownTerm } from './new-term.js';
 import { findName, innerScope, type Scope, visibleNames } from './scope.js';
 import { hasMembers, memberNames, memberOf, projected } from './shape.js';
-import type { Span } from './source.js';
 import { itemOf } from './step-condition.js';
+import { rowsOf } from './stream.js';
 import { didYouMean } from './suggestion.js';
-import {
-  isList,
-  rowsOf,
-  type Shape,
-  type ShapeMember,
-  slotTerm,
-  type Term,
-  unknownTerm,
-} from './term.js';
-import { isVague, printItemType } from './type.js';
+import { isList, type Shape, type ShapeMember, type Term } from './term.js';
+import { printItemType } from './type-print.js';
+import { isVague } from './type.js';
 
 type ProjectionStep = Exclude<Step, { kind: 'call' }>;
 
@@ -118,6 +113,7 @@ function projectionMembers(
 }
 
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
+type Nested = Extract<MemberItem['value'], { kind: 'nested' }>;
 
 /** The property that a member takes over directly: `q`, `alias: q`, `alias: ID`, `alias: _::{q}`. */
 function sourceName({ name, value }: MemberItem): string | undefined {
@@ -133,14 +129,14 @@ function sourceName({ name, value }: MemberItem): string | undefined {
   return isPlain ? only.name.text : undefined;
 }
 
-function barePath(value: Expr | NestedProjection): Path | undefined {
+function barePath(value: NonNullable<MemberItem['value']>): Path | undefined {
   const isPath = value.kind === 'chain' && value.head.kind === 'path' && value.steps.length === 0;
   return isPath ? ((value as Chain).head as Path) : undefined;
 }
 
 function memberTerm(context: Context, item: Term, written: MemberItem, scope: Scope): Term {
   const { name, value } = written;
-  if (value === undefined) return namedMember(context, item, name);
+  if (value === undefined) return namedMember(context, item, name, scope);
   if (value.kind === 'nested') return nestedMember(context, item, value, scope);
   const path = barePath(value);
   if (path === undefined || path.names.length > 1) return context.check(value, scope);
@@ -153,8 +149,9 @@ function memberTerm(context: Context, item: Term, written: MemberItem, scope: Sc
   return reportMember(context, item, only, visibleNames(scope));
 }
 
-function namedMember(context: Context, item: Term, name: Name): Term {
-  return memberOf(context, item, name.text) ?? reportMember(context, item, name);
+function namedMember(context: Context, item: Term, name: Name, scope: Scope): Term {
+  const member = memberOf(context, item, name.text);
+  return member ?? reportMember(context, item, name, [], scope.lenient);
 }
 
 function reportMember(
@@ -162,21 +159,27 @@ function reportMember(
   item: Term,
   name: Name,
   others: Iterable<string> = [],
+  lenient = false,
 ): Term {
   const names = memberNames(context, item);
   const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
   const hint = didYouMean(name.text, [...names, ...others], known);
   const what = printItemType(item.type);
-  context.report('E202', name.span, `${what} has no member \`${name.text}\`.`, hint);
+  context.report(
+    lenient ? 'W109' : 'E202',
+    name.span,
+    `${what} has no member \`${name.text}\`.`,
+    hint,
+  );
   return unknownTerm();
 }
 
 /** `alias: { … }`: an object over the same item. */
-function nestedMember(context: Context, item: Term, value: NestedProjection, scope: Scope): Term {
+function nestedMember(context: Context, item: Term, value: Nested, scope: Scope): Term {
   const slot = context.fresh();
   const inner = { ...item, ...slotTerm(slot, item.type) };
   const within = innerScope(scope, { item: inner });
   const members = projectionMembers(context, inner, value.items, within);
-  const shape: Shape = { slot, form: 'projection', members, span: value.span as Span };
+  const shape: Shape = { slot, form: 'projection', members, span: value.span };
   return projected(context, { ...item, shape });
 }

@@ -10,15 +10,8 @@ import { describe } from '../json/fault.js';
 import type { JsonView } from '../json/view.js';
 import type { Expression, SessionTest } from '../plan/expression.js';
 import type { Step } from '../plan/step.js';
-import {
-  type Arguments,
-  inside,
-  missing,
-  optional,
-  requiredText,
-  textOf,
-  wrongKind,
-} from './argument.js';
+import { type Arguments, inside, missing, optional, wrongKind } from './argument.js';
+import { requiredText, textOf } from './argument-value.js';
 import { casesOf } from './operand.js';
 import { isStepTool, stepOf, stepTools } from './step-tool.js';
 import { meaningOf, type Vocabulary } from './vocabulary.js';

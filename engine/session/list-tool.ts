@@ -3,18 +3,8 @@ import { excerpt, fail } from '../base/errors.js';
 import { quote } from '../json/fault.js';
 import type { JsonView } from '../json/view.js';
 import type { Step } from '../plan/step.js';
-import {
-  type Arguments,
-  dataPath,
-  find,
-  flag,
-  integerOf,
-  optional,
-  required,
-  requiredText,
-  textOf,
-  wrongKind,
-} from './argument.js';
+import { type Arguments, dataPath, find, optional, required, wrongKind } from './argument.js';
+import { flag, integerOf, requiredText, textOf } from './argument-value.js';
 import { lengthOf } from './session.js';
 import { costOf, itemsSource, pipeline, propertyOf, sessionPlan } from './session-plan.js';
 import { overItems } from './traversal-tool.js';

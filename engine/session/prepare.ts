@@ -4,15 +4,8 @@ import { excerpt, fail } from '../base/errors.js';
 import type { JsonView } from '../json/view.js';
 import type { Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import {
-  type Arguments,
-  dataPath,
-  inside,
-  missing,
-  optional,
-  requiredText,
-  wrongKind,
-} from './argument.js';
+import { type Arguments, dataPath, inside, missing, optional, wrongKind } from './argument.js';
+import { requiredText } from './argument-value.js';
 import { nearestName } from './nearest.js';
 import { callQuery, queryOfTool, toolOfQuery } from './query-tool.js';
 import { vocabularyOf } from './vocabulary.js';

@@ -4,7 +4,8 @@ import { excerpt, fail } from '../base/errors.js';
 import { type ElementType, printType, type TypeRef } from '../base/schema.js';
 import type { Program } from '../plan/program.js';
 import type { Query } from '../plan/plan.js';
-import { optional, textOf } from './argument.js';
+import { optional } from './argument.js';
+import { textOf } from './argument-value.js';
 import type { Tool } from './work.js';
 
 /** The record, or the same record as text inside a JSON string. */

@@ -8,18 +8,15 @@ import type { TypeRef } from '../base/schema.js';
 import type { CostClass, Output } from '../plan/plan.js';
 import type { Expression } from '../plan/expression.js';
 import type { Source, Step } from '../plan/step.js';
-import { type Arguments, countOf, numberOf, optional, required, requiredText } from './argument.js';
+import { type Arguments, optional, required } from './argument.js';
+import { countOf, numberOf, requiredText } from './argument-value.js';
 import { lengthOf } from './session.js';
-import {
-  costOf,
-  itemsSource,
-  literal,
-  pipeline,
-  sessionPlan,
-  vectorArgument,
-} from './session-plan.js';
+import { costOf, itemsSource, literal, pipeline, sessionPlan } from './session-plan.js';
 import { unknownType } from './vocabulary.js';
 import { includeData, type Tool } from './work.js';
+
+/** The only argument of the plans that search vectors. */
+const vectorArgument: Expression = { kind: 'parameter', index: 0 };
 
 const textSearchResults = 5;
 const scoreMinDefault = 0;

@@ -10,8 +10,7 @@ import type { Source, Step } from '../plan/step.js';
 const cheapRows = 16;
 const ordinaryRows = 1_000;
 
-export const slot0: Expression = { kind: 'slot', slot: 0 };
-export const vectorArgument: Expression = { kind: 'parameter', index: 0 };
+const slot0: Expression = { kind: 'slot', slot: 0 };
 
 export const literal = (value: string | number): Expression => ({ kind: 'literal', value });
 
@@ -49,24 +48,4 @@ export function sessionPlan(tool: string, output: Output, cost: CostClass, slotC
     embeds: [],
     compat: false,
   };
-}
-
-/**
- * The plans of nearly every call of `next`, kept because executors remember what they have built of
- * a plan.
- */
-const nextPlans = { plain: makeNextPlan(1, false), data: makeNextPlan(1, true) };
-
-/**
- * Reads the first item that still exists among `count` items; keeps it, so that its position can be
- * found.
- */
-export function nextPlan(count: number, data: boolean): Plan {
-  if (count > 1) return makeNextPlan(count, data);
-  return data ? nextPlans.data : nextPlans.plain;
-}
-
-function makeNextPlan(count: number, data: boolean): Plan {
-  const value = pipeline(itemsSource(count), [{ kind: 'first' }]);
-  return sessionPlan('next', { kind: 'items', value, answer: 'first', data }, costOf(count));
 }

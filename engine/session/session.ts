@@ -41,12 +41,3 @@ export function bytesOf(traversal: Traversal): number {
   const { items } = traversal;
   return items === undefined ? 0 : items.ids.byteLength + (items.scores?.byteLength ?? 0);
 }
-
-/** A copy of at most `count` items from position `start` on. */
-export function windowOf({ items }: Traversal, start: number, count: number): Items {
-  if (items === undefined) return noItems;
-  const { ids, scores } = items;
-  const end = start + count;
-  const part = { ids: ids.slice(start, end) };
-  return scores === undefined ? part : { ...part, scores: scores.slice(2 * start, 2 * end) };
-}

@@ -1,7 +1,8 @@
 // The four steps: which edge is meant, which way, and what is reached (sessions.md 5.7, 5.8).
 import { excerpt, fail } from '../base/errors.js';
 import type { Step } from '../plan/step.js';
-import { type Arguments, find, missing, optional, textOf } from './argument.js';
+import { type Arguments, find, missing, optional } from './argument.js';
+import { textOf } from './argument-value.js';
 import { unknownType, type Vocabulary } from './vocabulary.js';
 
 export const stepTools = ['out_step', 'in_step', 'out_e_step', 'in_e_step'] as const;

@@ -2,7 +2,8 @@
 // filter.
 import type { CostClass, Output } from '../plan/plan.js';
 import type { Source, Step } from '../plan/step.js';
-import { type Arguments, requiredText } from './argument.js';
+import type { Arguments } from './argument.js';
+import { requiredText } from './argument-value.js';
 import { filterOf } from './filter.js';
 import { lengthOf } from './session.js';
 import { costOf, costOfReach, itemsSource, pipeline, sessionPlan } from './session-plan.js';

@@ -5,7 +5,8 @@ import type { Limits } from '../base/limits.js';
 import type { Argument } from '../json/argument.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import { type Arguments, flag } from './argument.js';
+import type { Arguments } from './argument.js';
+import { flag } from './argument-value.js';
 import type { Traversal } from './session.js';
 import type { Vocabulary } from './vocabulary.js';
 

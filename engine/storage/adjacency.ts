@@ -1,13 +1,14 @@
-// The edges of one element under one edge label, oldest first, in chunks of up to 128 entries. Degree and a whole small list
-// cost one exact read; adding an edge rewrites one chunk however many edges there are.
+// The edges of one element under one edge label, oldest first, in chunks of up to 128 entries.
+// Degree and a whole small list cost one exact read; adding an edge rewrites one chunk however many
+// edges there are.
 //
 //   chunk 0, the head    sealed chunks u32 · degree u32 · entries   (the newest edges)
 //   chunk 1..sealed      lowest u32 · entries                       (older edges; lowest stays when its entry goes)
 //   entry                edge id u32 · far id u32                   ascending by edge id over all chunks
 //
-// All little-endian. When the head is full it is sealed under the next number and a new head begins.
-// Invariant: the head exists exactly while the degree is above 0; every edge id of a chunk is at least its `lowest` and below
-// the `lowest` of the next.
+// All little-endian. When the head is full it is sealed under the next number and a new head
+// begins. Invariant: the head exists exactly while the degree is above 0; every edge id of a chunk
+// is at least its `lowest` and below the `lowest` of the next.
 import { assert } from '../base/assert.js';
 import type { ChangeLog } from './change-log.js';
 import type { Table } from './env.js';
@@ -42,11 +43,7 @@ export function readDegree(table: Table<AdjacencyKey>, id: number, label: number
 }
 
 /** [edge, far, edge, far, ...], oldest first. */
-export function readAdjacency(
-  table: Table<AdjacencyKey>,
-  id: number,
-  label: number,
-): Uint32Array {
+export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: number): Uint32Array {
   let head = peekChunk(table, id, label, 0);
   if (head === undefined) return none;
   const sealed = getWord(head, 0);
@@ -109,7 +106,8 @@ export function removeEdge(
   const degree = getWord(head, 4) - 1;
   if (degree === 0 || degree * 4 < sealed * chunkEntries) {
     const left = readAdjacency(table, id, label);
-    return writeAdjacency(log, table, { id, label }, withoutEdge(left, edge));
+    writeAdjacency(log, table, { id, label }, withoutEdge(left, edge));
+    return;
   }
   const inHead = head.length > headBytes && getWord(head, headBytes) <= edge;
   const shrunk = inHead ? cutEntry(head, headBytes, edge) : head.slice();
@@ -182,7 +180,10 @@ export function writeAdjacency(
     else log.put(table, key, chunkOf(bytes.subarray((chunk - 1) * size, chunk * size)));
   }
   const key = { id, label, chunk: 0 };
-  if (pairs.length === 0) return log.remove(table, key);
+  if (pairs.length === 0) {
+    log.remove(table, key);
+    return;
+  }
   const newest = bytes.subarray(sealed * size);
   const head = new Uint8Array(headBytes + newest.length);
   putWord(head, 0, sealed);

@@ -1,85 +1,12 @@
-// The catalog: durable numbers of every name that was ever declared, and the declarations as last applied.
-//
-// What is stored is one JSON value (meta.ts); what the layers above see is made from it. Names that are no longer declared stay
-// in it, hidden, with their numbers, so that their data returns when they are declared again.
-// Invariant: a label id, slot or index id is never given to anything else.
-import { createHash } from 'node:crypto';
+// The catalog as the layers above see it: declarations with their durable numbers, made from the
+// stored form (catalog-record.ts).
 import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
-import type {
-  Default,
-  ElementKind,
-  ElementType,
-  Property,
-  PropertyType,
-  TypeRef,
-} from '../base/schema.js';
+import type { Default, ElementType, TypeRef } from '../base/schema.js';
 import type { Scalar } from '../base/value.js';
-import type { Table } from './env.js';
+import type { CatalogField, CatalogLabel, StoredCatalog } from './catalog-record.js';
 import { printScalar, readFragment } from './fragment.js';
-import { metaKey } from './meta.js';
 import type { Catalog, Direction, Label } from './store.js';
-
-export interface CatalogField {
-  name: string;
-  type: PropertyType;
-  slot: number;
-  index: Property['index'];
-  /** 0 without an index. */
-  indexId: number;
-  isDeclared: boolean;
-  /** `now`, or the JSON text of a literal. */
-  default?: { kind: 'now' } | { kind: 'literal'; text: string };
-}
-
-export interface CatalogLabel {
-  id: number;
-  kind: ElementKind;
-  name: string;
-  isDeclared: boolean;
-  /** Edge types. */
-  from?: number;
-  to?: number;
-  unique?: boolean;
-  /** Number of slots ever given out. */
-  slots: number;
-  /** Declared ones first, in declaration order. */
-  fields: CatalogField[];
-}
-
-export interface StoredCatalog {
-  /** `schema::n` of the data. */
-  version: number;
-  nextLabel: number;
-  nextIndex: number;
-  /** Declared ones first, in declaration order. */
-  labels: CatalogLabel[];
-}
-
-export const emptyCatalog: StoredCatalog = { version: 0, nextLabel: 1, nextIndex: 1, labels: [] };
-
-/** SHA-256 over the stored form. */
-export function fingerprint(catalog: StoredCatalog): string {
-  return createHash('sha256').update(JSON.stringify(catalog)).digest('hex');
-}
-
-export function readCatalog(meta: Table<Uint8Array>): StoredCatalog {
-  const value = meta.get(metaKey.catalog);
-  if (!value) return emptyCatalog;
-  const { catalog } = JSON.parse(Buffer.from(value).toString()) as { catalog: StoredCatalog };
-  return catalog;
-}
-
-/** The fingerprint that was stored beside the catalog. */
-export function readFingerprint(meta: Table<Uint8Array>): string | undefined {
-  const value = meta.get(metaKey.catalog);
-  return value && (JSON.parse(Buffer.from(value).toString()) as { fingerprint: string }).fingerprint;
-}
-
-export function writeCatalog(meta: Table<Uint8Array>, catalog: StoredCatalog): void {
-  const stored = { fingerprint: fingerprint(catalog), catalog };
-  meta.put(metaKey.catalog, Buffer.from(JSON.stringify(stored)));
-}
 
 /** The stored form of a default. */
 export function packDefault(value: Default | undefined): CatalogField['default'] {
@@ -98,7 +25,10 @@ function unpackDefault({ type, default: packed }: CatalogField): Default | undef
 
 /** The catalog with what only the store needs. */
 export interface FullCatalog extends Catalog {
-  /** Ids of the edge labels, hidden ones included, that start (`out`) or end (`in`) at elements of a label. */
+  /**
+   * Ids of the edge labels, hidden ones included, that start (`out`) or end (`in`) at elements of a
+   * label.
+   */
   edgesAt(label: number, direction: Direction): readonly number[];
   /** Labels declared or not. */
   allLabels(): readonly Label[];

@@ -1,5 +1,6 @@
-// Every put and removal of one request, with what it replaced: the request alone can be undone inside the lane's
-// transaction. (Nested LMDB transactions cost 100-150 us each, operations.md L07; this costs one read per put.)
+// Every put and removal of one request, with what it replaced: the request alone can be undone
+// inside the lane's transaction. (Nested LMDB transactions cost 100-150 us each, operations.md L07;
+// this costs one read per put.)
 //
 // Invariant: after `undo` the tables are as they were at `begin`.
 import { fail } from '../base/errors.js';
@@ -23,7 +24,10 @@ export class ChangeLog {
 
   constructor(private readonly limits: Pick<Limits, 'txn_writes' | 'txn_bytes'>) {}
 
-  /** Starts a request. `keep: false` for work that is undone with the whole transaction only, and has no limit. */
+  /**
+   * Starts a request. `keep: false` for work that is undone with the whole transaction only, and
+   * has no limit.
+   */
   begin(options: { keep: boolean } = { keep: true }): void {
     this.#changes = [];
     this.#bytes = 0;
@@ -45,7 +49,10 @@ export class ChangeLog {
     table.put(key, value);
   }
 
-  /** Puts where the caller has just read `former`: a private copy it does not change, undefined when there was none. */
+  /**
+   * Puts where the caller has just read `former`: a private copy it does not change, undefined when
+   * there was none.
+   */
   replace<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
     this.#note(table, key, former, value.length);
     table.put(key, value);

@@ -1,5 +1,6 @@
-// I4: the adjacency of both directions says what the edges say. Every entry is compared with its edge's record; as lists are
-// ascending, equal totals then prove that no edge is missing. Also the chunk invariants of adjacency.ts.
+// I4: the adjacency of both directions says what the edges say. Every entry is compared with its
+// edge's record; as lists are ascending, equal totals then prove that no edge is missing. Also the
+// chunk invariants of adjacency.ts.
 import { readAdjacency, readDegree } from './adjacency.js';
 import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
 import type { Env } from './env.js';
@@ -17,7 +18,8 @@ export function checkAdjacency(env: Env, census: Census, report: Report): void {
         if (sealed > 0) report.add('I4', `${sealed} chunks are missing before ${place}`);
         sealed = getWord(value, 0);
         entries += checkAdjacencyList(env, direction, key, report);
-      } else if (sealed-- <= 0) report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
+      } else if (sealed-- <= 0)
+        report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
     }
     if (entries !== census.edges) {
       report.add('I4', `${entries} ${direction} entries for ${census.edges} edges`);
@@ -40,7 +42,8 @@ function checkAdjacencyList(
     return 0;
   }
   if (pairs.length === 0) report.add('I4', `${place} is empty`);
-  if (readDegree(env[direction], id, label) * 2 !== pairs.length) report.add('I4', `${place}: degree`);
+  if (readDegree(env[direction], id, label) * 2 !== pairs.length)
+    report.add('I4', `${place}: degree`);
   for (let i = 0; i < pairs.length; i += 2) {
     const [edge, far] = [pairs[i]!, pairs[i + 1]!];
     if (i > 0 && pairs[i - 2]! >= edge) report.add('I4', `${place} is not ascending at ${edge}`);

@@ -1,9 +1,11 @@
-// I5 and the label lists: every index entry and every listed id against its record, then the totals.
+// I5 and the label lists: every index entry and every listed id against its record, then the
+// totals.
 import type { FullCatalog } from './catalog.js';
 import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
-import { indexKeys, indexStart, prefixOf } from './property-index.js';
+import { indexStart, prefixOf } from './index-key.js';
+import { indexKeys } from './property-index.js';
 import { decodeProperty, labelOf } from './record.js';
 import type { Label, StoredProperty } from './store.js';
 
@@ -21,17 +23,13 @@ export function checkLists(env: Env, census: Census, report: Report): void {
       }
     }
     const found = census.counts.get(label) ?? 0;
-    if (count !== found) report.add('I6', `the list of label ${label} holds ${count}, there are ${found}`);
+    if (count !== found)
+      report.add('I6', `the list of label ${label} holds ${count}, there are ${found}`);
   }
 }
 
 /** Index entries and set values correspond; a unique value has one element. */
-export function checkIndexes(
-  env: Env,
-  catalog: FullCatalog,
-  census: Census,
-  report: Report,
-): void {
+export function checkIndexes(env: Env, catalog: FullCatalog, census: Census, report: Report): void {
   const owned = new Set<number>();
   for (const label of catalog.labels()) {
     for (const property of label.properties) {
@@ -40,7 +38,10 @@ export function checkIndexes(
       const entries = checkIndex(env, label, property, report);
       const found = census.values.get(property.indexId) ?? 0;
       if (entries !== found) {
-        report.add('I5', `${label.name}.${property.name} has ${entries} entries for ${found} values`);
+        report.add(
+          'I5',
+          `${label.name}.${property.name} has ${entries} entries for ${found} values`,
+        );
       }
     }
   }
@@ -61,11 +62,13 @@ function checkIndex(env: Env, label: Label, property: StoredProperty, report: Re
     for (const id of ids) {
       entries++;
       const isSame = last !== undefined && Buffer.compare(last.prefix, prefix) === 0;
-      if (isSame && property.index === 'unique') report.add('I5', `${place}: ${id} has a taken value`);
+      if (isSame && property.index === 'unique')
+        report.add('I5', `${place}: ${id} has a taken value`);
       if (isSame && last!.id >= id) report.add('I5', `${place}: ${id} is not in order`);
       last = { prefix, id };
       const record = peekSound(env.records, id);
-      const value = record && labelOf(record) === label.id ? decodeProperty(record, property) : null;
+      const value =
+        record && labelOf(record) === label.id ? decodeProperty(record, property) : null;
       if (value === null || Buffer.compare(prefixOf(property, value), prefix) !== 0) {
         report.add('I5', `${place}: the entry of ${id} is not its value`);
       }

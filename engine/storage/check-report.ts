@@ -1,4 +1,5 @@
-// What the parts of `check` share: where faults go, what the records say, and how entries are read past damaged ones.
+// What the parts of `check` share: where faults go, what the records say, and how entries are read
+// past damaged ones.
 import { TrellisError } from '../base/errors.js';
 import type { Env, Table } from './env.js';
 import type { AdjacencyKey, BlockKey } from './keys.js';

@@ -1,10 +1,19 @@
-// Verifies what must always hold of a store at rest (operations.md 7, I3 to I6, I8, I9, I15 to I17) by reading all of it.
-// Used by `trellis verify` and after every crash test. Invariant: changes nothing, and reports every fault it can reach.
+// Verifies what must always hold of a store at rest (operations.md 7, I3 to I6, I8, I9, I15 to I17)
+// by reading all of it. Used by `trellis verify` and after every crash test. Invariant: changes
+// nothing, and reports every fault it can reach.
 import { printUuid } from '../base/id.js';
 import { checkAdjacency } from './check-adjacency.js';
 import { checkIndexes, checkLists } from './check-list.js';
-import { type Census, type Report, type Violation, everyEntry, guarded, peekSound } from './check-report.js';
-import { type FullCatalog, catalogOf, fingerprint, readCatalog, readFingerprint } from './catalog.js';
+import {
+  type Census,
+  type Report,
+  type Violation,
+  everyEntry,
+  guarded,
+  peekSound,
+} from './check-report.js';
+import { type FullCatalog, catalogOf } from './catalog.js';
+import { fingerprint, readCatalog, readFingerprint } from './catalog-record.js';
 import type { Env } from './env.js';
 import { metaKey, readState, readTotal } from './meta.js';
 import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
@@ -60,7 +69,8 @@ function checkRecords(env: Env, catalog: FullCatalog, report: Report): Census {
   const known = new Set(catalog.allLabels().map(({ id }) => id));
   for (const { key: id, value } of everyEntry.ids(env.records, report)) {
     if (id >= nextId) report.add('I16', `element ${id} is above the next id ${nextId}`);
-    if (!known.has(labelOf(value))) report.add('I15', `element ${id} has the unknown label ${labelOf(value)}`);
+    if (!known.has(labelOf(value)))
+      report.add('I15', `element ${id} has the unknown label ${labelOf(value)}`);
     else checkRecord(env, catalog, census, id, value, report);
   }
   return census;
@@ -78,7 +88,8 @@ function checkRecord(
   census.labels.set(id, label.id);
   census.counts.set(label.id, (census.counts.get(label.id) ?? 0) + 1);
   const kind = kindOf(record);
-  if (kind !== label.kind) report.add('I15', `element ${id} is a ${kind}, its label a ${label.kind}`);
+  if (kind !== label.kind)
+    report.add('I15', `element ${id} is a ${kind}, its label a ${label.kind}`);
   if (kind === 'edge') census.edges++;
   if (kind === 'vector') census.vectors++;
   const mapped = peekSound(env.uuid, record.slice(uuidAt.own, uuidAt.own + 16));
@@ -94,7 +105,14 @@ function checkRecord(
     }
   }
   if (kind !== 'edge') return;
-  checkEnd(env, id, fromOf(record), record.slice(uuidAt.from, uuidAt.from + 16), label.from, report);
+  checkEnd(
+    env,
+    id,
+    fromOf(record),
+    record.slice(uuidAt.from, uuidAt.from + 16),
+    label.from,
+    report,
+  );
   checkEnd(env, id, toOf(record), record.slice(uuidAt.to, uuidAt.to + 16), label.to, report);
 }
 
@@ -107,7 +125,10 @@ function checkEnd(
   report: Report,
 ): void {
   const record = peekSound(env.records, end);
-  if (!record) return report.add('I3', `edge ${edge} ends at ${end}, which does not exist`);
+  if (!record) {
+    report.add('I3', `edge ${edge} ends at ${end}, which does not exist`);
+    return;
+  }
   if (labelOf(record) !== label) {
     report.add('I3', `edge ${edge} ends at ${end}, whose label ${labelOf(record)} is not ${label}`);
   }

@@ -1,4 +1,5 @@
-// `AS` of migrations (helixql.md 2.6): a stored scalar as a value of another type, exactly or not at all.
+// `AS` of migrations (helixql.md 2.6): a stored scalar as a value of another type, exactly or not
+// at all.
 import { parseDate, printDate } from '../base/date.js';
 import { toFloat32 } from '../base/float.js';
 import { parseUuid } from '../base/id.js';
@@ -55,5 +56,7 @@ function convertNumber(value: number | bigint, to: ScalarName): number | bigint 
   if (typeof value === 'bigint' && (!Number.isFinite(number) || BigInt(number) !== value))
     return undefined;
   if (to === 'F64') return number;
-  return toFloat32(number) === number || Math.fround(number) === number ? toFloat32(number) : undefined;
+  return toFloat32(number) === number || Math.fround(number) === number
+    ? toFloat32(number)
+    : undefined;
 }

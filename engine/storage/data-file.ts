@@ -1,13 +1,17 @@
-// Looks at data.mdb with plain file calls before LMDB maps it: a damaged file would end the process by a signal (operations.md
-// L15), and an empty one would silently become a new database.
+// Looks at data.mdb with plain file calls before LMDB maps it: a damaged file would end the process
+// by a signal (operations.md L15), and an empty one would silently become a new database.
 //
-//   meta pages 0 and 1, each:  24 magic u32 · 28 format u32 · 48 page size u32 · 88 and 136 root pages u64 of the two
-//                              core trees (all ones: empty) · 144 last page u64 · 152 transaction u64
+//   in each of the meta pages 0 and 1:
+//    24  magic u32                    144  last page u64
+//    28  format u32                   152  transaction u64
+//    48  page size u32
+//    88  root page u64 of the free list, 136 of the main tree; all ones: empty
 //
-// Little-endian. The last page is no measure of the file: pages that a transaction took and gave back are never written, so
-// that a sound file may end before it (378 of 1,200 commits with undone requests did). A cut is therefore found by the size
-// noted at a clean stop, by root pages beyond the end, and else by the reading child process (probe.ts).
-// lock.mdb is never opened here: closing it would drop LMDB's own locks (L17).
+// Little-endian. The last page is no measure of the file: pages that a transaction took and gave
+// back are never written, so that a sound file may end before it (378 of 1,200 commits with undone
+// requests did). A cut is therefore found by the size noted at a clean stop, by root pages beyond
+// the end, and else by the reading child process (probe.ts). lock.mdb is never opened here: closing
+// it would drop LMDB's own locks (L17).
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { fail } from '../base/errors.js';
 
@@ -35,7 +39,10 @@ function metaPage(head: Buffer, page: number): MetaPage | undefined {
   };
 }
 
-/** Fails DATA_CORRUPT when the file cannot be opened safely. `least` is its size at the last clean stop. */
+/**
+ * Fails DATA_CORRUPT when the file cannot be opened safely. `least` is its size at the last clean
+ * stop.
+ */
 export function checkDataFile(path: string, least = 0): void {
   const refuse = (what: string): never => fail('DATA_CORRUPT', { what: `data.mdb ${what}` });
   if (!existsSync(path)) refuse('is missing');

@@ -1,6 +1,7 @@
-// Property values as JSON text: how they are stored in records and how they leave in replies (http.md 4.2).
-// Invariant: reading back what was printed gives an equal value of the property's type.
-import { ByteWriter } from '../base/bytes.js';
+// Property values as JSON text: how they are stored in records and how they leave in replies
+// (http.md 4.2). Invariant: reading back what was printed gives an equal value of the property's
+// type.
+import type { ByteWriter } from '../base/bytes.js';
 import { parseDate, printDate } from '../base/date.js';
 import { assert } from '../base/assert.js';
 import { toFloat32 } from '../base/float.js';
@@ -25,7 +26,10 @@ function printText(writer: ByteWriter, text: string): void {
   } else writer.utf8(JSON.stringify(text));
 }
 
-/** Prints one scalar. `type` matters to F32 only: a number that is not yet the shortest name of its float is cut. */
+/**
+ * Prints one scalar. `type` matters to F32 only: a number that is not yet the shortest name of its
+ * float is cut.
+ */
 export function printScalar(writer: ByteWriter, value: Scalar, type?: ScalarName): void {
   if (typeof value === 'string') printText(writer, value);
   else if (typeof value === 'number') {
@@ -121,7 +125,9 @@ function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarN
   }
 }
 
-/** Most integers are short: their digits are summed, anything else is read exactly from its text. */
+/**
+ * Most integers are short: their digits are summed, anything else is read exactly from its text.
+ */
 function readInteger(bytes: Uint8Array, start: number, end: number): number | bigint {
   if (end - start > 15 || bytes[start] === 45) {
     return parseInteger(slices.latin1Slice.call(bytes, start, end));

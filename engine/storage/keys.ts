@@ -1,16 +1,16 @@
-// Every key layout of the store in one table, and the codecs that write keys straight into lmdb's key buffer.
-// Invariant: all integers in keys are big-endian, so that byte order is numeric order.
+// Every key layout of the store in one table, and the codecs that write keys straight into lmdb's
+// key buffer. Invariant: all integers in keys are big-endian, so that byte order is numeric order.
 //
-//   table     key                                        value (each followed by its CRC32, see env.ts)
-//   meta      tag u8 [label u16]                         catalog, state, totals (meta.ts)
-//   uuid      uuid 16                                    id u32
-//   records   id u32                                     record.ts
-//   labels    label u16 · block u32                      bitmap of 2,048 ids (label-list.ts)
-//   out, in   id u32 · edge label u16 · chunk u32        edge list (adjacency.ts)
-//   index     index u32 · value (order.ts) · id u32      empty
-//   vectors   id u32                                     embedding (vector-record.ts)
-//   vlog      sequence u64                               change of a vector index (vlog.ts)
-//   derived   bytes chosen by the owner                  bytes of the owner
+//   table     key                                     value, each followed by its CRC32 (env.ts)
+//   meta      tag u8 [· label u16]                    catalog, state, totals (meta.ts)
+//   uuid      uuid 16                                 id u32
+//   records   id u32                                  record.ts
+//   labels    label u16 · block u32                   bitmap of 2,048 ids (label-list.ts)
+//   out, in   id u32 · edge label u16 · chunk u32     edge list (adjacency.ts)
+//   index     index u32 · value · id u32, 0 = list    ids of the value (property-index.ts, order.ts)
+//   vectors   id u32                                  embedding (vector-record.ts)
+//   vlog      sequence u64                            change of a vector index (vlog.ts)
+//   derived   bytes chosen by the owner               bytes of the owner
 
 /** Writes a key at `start` and tells where it ends; reads it back. */
 export interface KeyCodec<K> {
@@ -86,7 +86,9 @@ export const adjacencyKey: KeyCodec<AdjacencyKey> = {
   }),
 };
 
-/** Keys that are bytes already. The copy is by hand: `set` checks more than a short key is worth. */
+/**
+ * Keys that are bytes already. The copy is by hand: `set` checks more than a short key is worth.
+ */
 export const bytesKey: KeyCodec<Uint8Array> = {
   writeKey(key, target, start) {
     const { length } = key;

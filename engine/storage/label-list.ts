@@ -1,5 +1,5 @@
-// Which elements a label has: bitmaps of 2,048 consecutive ids, so that a scan of a million elements reads 489 values, and
-// adding or removing one rewrites 256 bytes under an exact key.
+// Which elements a label has: bitmaps of 2,048 consecutive ids, so that a scan of a million
+// elements reads 489 values, and adding or removing one rewrites 256 bytes under an exact key.
 //
 //   key (label, id >>> 11)   bit (id & 7) of byte ((id & 2047) >>> 3)
 //
@@ -18,12 +18,7 @@ const blockBytes = blockIds >>> 3;
 const blocksPerRead = 64;
 const batchIds = 1024;
 
-export function addToList(
-  log: ChangeLog,
-  table: Table<BlockKey>,
-  label: number,
-  id: number,
-): void {
+export function addToList(log: ChangeLog, table: Table<BlockKey>, label: number, id: number): void {
   const key = { label, block: id >>> blockBits };
   const former = table.get(key);
   const bits = former?.slice() ?? new Uint8Array(blockBytes);
@@ -49,7 +44,10 @@ export function removeFromList(
   else log.replace(table, key, former, bits);
 }
 
-/** All ids of a label, ascending. No cursor is open while the caller works, so that it may write meanwhile. */
+/**
+ * All ids of a label, ascending. No cursor is open while the caller works, so that it may write
+ * meanwhile.
+ */
 export function* scanList(table: Table<BlockKey>, label: number): Generator<Uint32Array> {
   const end = { label, block: 0xffffffff };
   let ids = new Uint32Array(batchIds + blockIds);

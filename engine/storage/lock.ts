@@ -1,10 +1,13 @@
-// The exclusive lock of a data directory: one server at a time, free again the moment its process is gone.
+// The exclusive lock of a data directory: one server at a time, free again the moment its process
+// is gone.
 //
-// Node offers no flock. On Linux the lock is a listening socket in the abstract name space, on Windows a named pipe, each
-// named after the directory's device and inode: the kernel grants a name once, atomically, and takes it back however the process
-// ends, kill -9 included. The file LOCK says who holds it. It is also a second guard, and the only one elsewhere: a process
-// named there that still runs (same boot, same start time) keeps others out, as when two containers share processes but
-// not their network. Invariant: `takeLock` returns in one process only until `release`.
+// Node offers no flock. On Linux the lock is a listening socket in the abstract name space, on
+// Windows a named pipe, each named after the directory's device and inode: the kernel grants a name
+// once, atomically, and takes it back however the process ends, kill -9 included. The file LOCK
+// says who holds it. It is also a second guard, and the only one elsewhere: a process named there
+// that still runs (same boot, same start time) keeps others out, as when two containers share
+// processes but not their network. Invariant: `takeLock` returns in one process only until
+// `release`.
 import { closeSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { constants } from 'node:fs';
 import { type Server, createServer } from 'node:net';
@@ -33,7 +36,10 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat; the name in field 2 may hold anything, so counting begins behind it. */
+/**
+ * Field 22 of /proc/<pid>/stat; the name in field 2 may hold anything, so counting begins behind
+ * it.
+ */
 function startOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];

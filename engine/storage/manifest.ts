@@ -1,10 +1,20 @@
-// The data directory (operations.md 3, 4): checked, locked and described by MANIFEST.json before anything opens it.
+// The data directory (operations.md 3, 4): checked, locked and described by MANIFEST.json before
+// anything opens it.
 //
-// The manifest is replaced atomically. `lmdb` is null until the environment exists, so that a start cut short in between is told
-// from data that went missing. Invariant: whoever holds a DataDirectory is the only process that may open its data.
+// The manifest is replaced atomically. `lmdb` is null until the environment exists, so that a start
+// cut short in between is told from data that went missing. Invariant: whoever holds a
+// DataDirectory is the only process that may open its data.
 import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync } from 'node:fs';
-import { openSync, readFileSync, renameSync, rmSync, statSync, statfsSync, writeSync } from 'node:fs';
+import {
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
@@ -49,8 +59,14 @@ const remoteTypes = new Map([
   [0x00c36400, 'Ceph'],
 ]);
 
-/** Checks and locks a data directory, creating it when absent. Fails DATA_DIR_BAD, DATA_LOCKED, DATA_CORRUPT, FORMAT_TOO_NEW. */
-export function openDataDirectory(path: string, options: { readOnly?: boolean } = {}): DataDirectory {
+/**
+ * Checks and locks a data directory, creating it when absent. Fails DATA_DIR_BAD, DATA_LOCKED,
+ * DATA_CORRUPT, FORMAT_TOO_NEW.
+ */
+export function openDataDirectory(
+  path: string,
+  options: { readOnly?: boolean } = {},
+): DataDirectory {
   prepareFolder(path);
   const dataFile = join(path, 'graph', 'data.mdb');
   const lock = takeLock(path);
@@ -88,8 +104,10 @@ function prepareFolder(path: string): void {
     fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
   }
   const remote = remoteTypes.get(statfsSync(path).type);
-  if (remote !== undefined) fail('DATA_DIR_BAD', { what: `${path} is on ${remote}, not a local disk` });
-  if (existsSync(join(path, 'RESTORING'))) fail('DATA_DIR_BAD', { what: 'a restore did not finish' });
+  if (remote !== undefined)
+    fail('DATA_DIR_BAD', { what: `${path} is on ${remote}, not a local disk` });
+  if (existsSync(join(path, 'RESTORING')))
+    fail('DATA_DIR_BAD', { what: 'a restore did not finish' });
 }
 
 function freshManifest(path: string): Manifest {
@@ -107,7 +125,9 @@ function freshManifest(path: string): Manifest {
   return manifest;
 }
 
-/** Makes the environment. Whatever an interrupted start left of it was never promised to anybody. */
+/**
+ * Makes the environment. Whatever an interrupted start left of it was never promised to anybody.
+ */
 function createData(path: string, manifest: Manifest): void {
   const graph = join(path, 'graph');
   rmSync(graph, { recursive: true, force: true });
@@ -149,7 +169,9 @@ function writeManifest(path: string, manifest: Manifest): void {
   replaceFile(join(path, 'MANIFEST.json'), `${content}\n`);
 }
 
-/** Replaces a file so that after a power cut it is the old one or the new one (operations.md N14). */
+/**
+ * Replaces a file so that after a power cut it is the old one or the new one (operations.md N14).
+ */
 export function replaceFile(path: string, content: string): void {
   const unfinished = `${path}.tmp`;
   const file = openSync(unfinished, 'w', 0o600);

@@ -1,12 +1,14 @@
 // What the store knows about itself: one table of few keys.
 //
 //   key               value
-//   01                catalog, JSON (catalog.ts)
-//   02                state: next id u32 · zero u32 · next sequence f64 · trimmed sequence f64 · newest uuid 16
+//   01                catalog, JSON (catalog-record.ts)
+//   02                next id u32 · zero u32 · next sequence f64 · trimmed sequence f64 ·
+//                     newest uuid 16
 //   03 · label u16    total of a label: elements u32 · dimension u32
 //   04                uuid of the database, 36 characters
 //
-// Numbers in values are little-endian. Invariant: state and totals are those of the last committed transaction.
+// Numbers in values are little-endian. Invariant: state and totals are those of the last committed
+// transaction.
 import type { Table } from './env.js';
 import { getWord, putWord } from './word.js';
 

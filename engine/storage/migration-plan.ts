@@ -1,13 +1,14 @@
-// One migration worked out on the catalog alone: which label every mapped type becomes, and what its catalog is before and
-// after. Pure; migration.ts rewrites the elements.
+// One migration worked out on the catalog alone: which label every mapped type becomes, and what
+// its catalog is before and after. Pure; migration.ts rewrites the elements.
 //
-// A type mapped to a free name keeps its label id, so that nothing but records changes. A type mapped to a name that another
-// type keeps is merged into it: its elements move to that label. Invariant: no two labels of a kind have one name.
+// A type mapped to a free name keeps its label id, so that nothing but records changes. A type
+// mapped to a name that another type keeps is merged into it: its elements move to that label.
+// Invariant: no two labels of a kind have one name.
 import type { ElementKind, Schema, TypeRef } from '../base/schema.js';
 import type { Scalar } from '../base/value.js';
 import type { ScalarName } from '../base/schema.js';
 import { fail } from '../base/errors.js';
-import type { CatalogLabel, StoredCatalog } from './catalog.js';
+import type { CatalogLabel, StoredCatalog } from './catalog-record.js';
 import { type SchemaChange, compareSchema } from './schema-change.js';
 
 /** How one property of the new type comes to be; shaped as the compiler makes it. */
@@ -78,7 +79,9 @@ export function planMigration(
 function movesOf(stored: StoredCatalog, types: readonly TypeMapping[]): Move[] {
   const byKey = new Map(stored.labels.map((label) => [keyOf(label), label]));
   const leaving = new Set(
-    types.filter(({ from, to }) => from !== to).map(({ kind, from }) => keyOf({ kind, name: from })),
+    types
+      .filter(({ from, to }) => from !== to)
+      .map(({ kind, from }) => keyOf({ kind, name: from })),
   );
   const targets = new Map<string, number>();
   for (const [key, label] of byKey) if (!leaving.has(key)) targets.set(key, label.id);
@@ -98,7 +101,10 @@ function movesOf(stored: StoredCatalog, types: readonly TypeMapping[]): Move[] {
   return moves;
 }
 
-/** A label under its new name, ends following merged types; indexes of mapped types are built afresh. */
+/**
+ * A label under its new name, ends following merged types; indexes of mapped types are built
+ * afresh.
+ */
 function prepare(
   label: CatalogLabel,
   moves: readonly Move[],

@@ -1,6 +1,6 @@
 // Rewrites the elements of mapped types (helixql.md 2.6), inside the caller's transaction.
-// Invariant: every element of a mapped type has exactly the values its mapping gives it; adjacency, label lists, totals,
-// embeddings and keyword documents follow when elements move to another label.
+// Invariant: every element of a mapped type has exactly the values its mapping gives it; adjacency,
+// label lists, totals, embeddings and keyword documents follow when elements move to another label.
 import { assert } from '../base/assert.js';
 import { instantFromMicros } from '../base/date.js';
 import { TrellisError, errorMessage } from '../base/errors.js';
@@ -28,7 +28,10 @@ export interface Rewrite {
   text: DocumentIndex | undefined;
 }
 
-/** Rewrites all elements of the moves. Fails SCHEMA_INCOMPATIBLE with the ids of elements that cannot be converted. */
+/**
+ * Rewrites all elements of the moves. Fails SCHEMA_INCOMPATIBLE with the ids of elements that
+ * cannot be converted.
+ */
 export function rewriteElements(rewrite: Rewrite, moves: readonly Move[]): void {
   const { env } = rewrite.context;
   // Elements are listed before any of them moves: none is rewritten twice.
@@ -58,10 +61,16 @@ function rewriteElement(rewrite: Rewrite, move: Move, id: number, faults: Faults
   }
   let record: Uint8Array;
   try {
-    record = encodeRecord({ ...headOf(former), label: target.id }, target.properties, values, limits);
+    record = encodeRecord(
+      { ...headOf(former), label: target.id },
+      target.properties,
+      values,
+      limits,
+    );
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
-    return faults.add(errorMessage(error.data), id);
+    faults.add(errorMessage(error.data), id);
+    return;
   }
   const [formerTexts, texts] = [textsOf(source, former), textsOf(target, record)];
   if (formerTexts.length > 0) text?.remove(view, source.id, id, formerTexts);
@@ -86,7 +95,9 @@ function valueFor(
   }
   if (rule.kind === 'now') return instantFromMicros(nowMs * 1000);
   const value = rule.kind === 'literal' ? rule.value : copied(rule, source, record);
-  return property.type.kind === 'scalar' ? convertScalar(value as Scalar, property.type.name) : value;
+  return property.type.kind === 'scalar'
+    ? convertScalar(value as Scalar, property.type.name)
+    : value;
 }
 
 function copied(
@@ -114,7 +125,11 @@ function relabel({ env, log, totals }: WriteContext, move: Move, id: number, fau
 }
 
 /** All edges of one label become edges of another: whole lists are merged by edge id. */
-function moveAdjacency({ env, log }: WriteContext, move: Move, listed: readonly Uint32Array[]): void {
+function moveAdjacency(
+  { env, log }: WriteContext,
+  move: Move,
+  listed: readonly Uint32Array[],
+): void {
   const ends = { out: new Set<number>(), in: new Set<number>() };
   for (const ids of listed) {
     for (const edge of ids) {

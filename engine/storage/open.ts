@@ -1,6 +1,7 @@
 // Opens the store on any thread: reads everywhere, writes on the one thread that commits.
 import type { Limits } from '../base/limits.js';
-import { type FullCatalog, catalogOf, readCatalog } from './catalog.js';
+import { type FullCatalog, catalogOf } from './catalog.js';
+import { readCatalog } from './catalog-record.js';
 import { type Env, openEnv } from './env.js';
 import { readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
@@ -14,8 +15,11 @@ export type { RefreshableView };
 
 export interface StorageOptions {
   limits: Limits;
-  /** `create` on the first thread, before all others; `attach` elsewhere. */
-  mode: 'create' | 'attach';
+  /**
+   * `create` on the first thread, before all others; `attach` on one more that writes; `read` on
+   * threads that only read.
+   */
+  mode: 'create' | 'attach' | 'read';
   /** Of the writer: how embeddings are kept, per vector type. */
   vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
 }
@@ -28,14 +32,14 @@ export interface Storage {
   /** A view of the newest commit, with the present catalog. */
   reader(): RefreshableView;
   /**
-   * One durable transaction for a group of requests. Returns the vector changes committed, in sequence order; the last one
-   * has the sequence `committedSeq()`. An error that comes out of it, rather than out of a request, means that the storage
-   * failed: stop writing.
+   * One durable transaction for a group of requests. Returns the vector changes committed, in
+   * sequence order; the last one has the sequence `committedSeq()`. An error that comes out of it,
+   * rather than out of a request, means that the storage failed: stop writing.
    */
   commitGroup(work: (group: WriteGroup) => void): VectorChange[];
   /**
-   * Brings the data to the declarations of a compiled program: all or nothing. Fails SCHEMA_INCOMPATIBLE. Other threads call
-   * `reloadCatalog` afterwards.
+   * Brings the data to the declarations of a compiled program: all or nothing. Fails
+   * SCHEMA_INCOMPATIBLE. Other threads call `reloadCatalog` afterwards.
    */
   applySchema(declarations: Declarations, options: SchemaOptions): void;
   /** Changes of vector indexes after a sequence, ascending. */
@@ -53,7 +57,7 @@ export interface Storage {
 
 /** Opens the folder `path`, which holds data.mdb and lock.mdb. */
 export function openStorage(path: string, options: StorageOptions): Storage {
-  return new OpenStorage(openEnv(path), options);
+  return new OpenStorage(openEnv(path, { readOnly: options.mode === 'read' }), options);
 }
 
 class OpenStorage implements Storage {

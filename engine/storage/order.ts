@@ -1,4 +1,5 @@
-// Values as bytes whose order is the order of the values (helixql.md 6.4): what property indexes are keyed by.
+// Values as bytes whose order is the order of the values (helixql.md 6.4): what property indexes
+// are keyed by.
 //
 //   Boolean          0 or 1
 //   I8..I64, U8..    big-endian in the width of the type, sign bit flipped
@@ -9,7 +10,7 @@
 //   list             per item 02 · value (03 for null) · end 01
 //
 // Invariant: an encoding tells where it ends, so none is a prefix of another of the same type.
-import { assert, unreachable } from '../base/assert.js';
+import { assert } from '../base/assert.js';
 import type { ByteWriter } from '../base/bytes.js';
 import { toFloat32 } from '../base/float.js';
 import { parseUuid } from '../base/id.js';
@@ -37,7 +38,10 @@ export function writeOrdered(
   value: Scalar | ScalarList,
   type: PropertyType,
 ): void {
-  if (type.kind === 'scalar') return writeScalar(writer, value as Scalar, type.name);
+  if (type.kind === 'scalar') {
+    writeScalar(writer, value as Scalar, type.name);
+    return;
+  }
   const items = value as ScalarList;
   for (let i = 0; i < items.length; i++) {
     const item = items[i] as Scalar | ScalarList;
@@ -48,34 +52,16 @@ export function writeOrdered(
 }
 
 function writeScalar(writer: ByteWriter, value: Scalar, name: ScalarName): void {
-  switch (name) {
-    case 'Boolean':
-      return writer.byte(value ? 1 : 0);
-    case 'String':
-      return writeText(writer, value as string);
-    case 'F32':
-      return writeDouble(writer, toFloat32(Number(value)));
-    case 'F64':
-      return writeDouble(writer, Number(value));
-    case 'Date':
-      return writeDate(writer, value as Instant);
-    case 'ID': {
-      const bytes = parseUuid((value as Uuid).text);
-      assert(bytes, 'an ID is a uuid');
-      return writer.append(bytes);
-    }
-    case 'I8':
-    case 'I16':
-    case 'I32':
-    case 'I64':
-    case 'U8':
-    case 'U16':
-    case 'U32':
-    case 'U64':
-    case 'U128':
-      return writeInteger(writer, value as number | bigint, name);
-    default:
-      unreachable(name);
+  if (widths[name]) writeInteger(writer, value as number | bigint, name);
+  else if (name === 'String') writeText(writer, value as string);
+  else if (name === 'F64') writeDouble(writer, Number(value));
+  else if (name === 'F32') writeDouble(writer, toFloat32(Number(value)));
+  else if (name === 'Boolean') writer.byte(value ? 1 : 0);
+  else if (name === 'Date') writeDate(writer, value as Instant);
+  else {
+    const bytes = parseUuid((value as Uuid).text);
+    assert(bytes, 'an ID is a uuid');
+    writer.append(bytes);
   }
 }
 

@@ -1,4 +1,5 @@
-// The child process of probe.ts: reads every key and value of the environment named on its command line.
+// The child process of probe.ts: reads every key and value of the environment named on its command
+// line.
 import { writeSync } from 'node:fs';
 import { type Report, readEverything } from './check-report.js';
 import { openEnv } from './env.js';

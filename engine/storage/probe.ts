@@ -1,5 +1,5 @@
-// Reads a whole data file in a child process before this process maps it: page damage shows as a signal there, not here
-// (operations.md 4, row 6).
+// Reads a whole data file in a child process before this process maps it: page damage shows as a
+// signal there, not here (operations.md 4, row 6).
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { fail } from '../base/errors.js';
@@ -19,7 +19,9 @@ export async function probeData(path: string): Promise<ProbeResult> {
   child.stdout.on('data', (data: Buffer) => output.push(data));
   const end = await new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(code === 0 ? undefined : (signal ?? `exit ${code}`)));
+    child.once('close', (code, signal) =>
+      resolve(code === 0 ? undefined : (signal ?? `exit ${code}`)),
+    );
   });
   if (end !== undefined) fail('DATA_CORRUPT', { what: `data.mdb cannot be read (${end})` });
   return JSON.parse(Buffer.concat(output).toString()) as ProbeResult;

@@ -1,16 +1,17 @@
-// Property indexes: which elements have a value, found by one exact read while they are few, in order of value for ranges.
+// Property indexes: which elements have a value, found by one exact read while they are few, in
+// order of value for ranges.
 //
 //   key  index u32 · value (order.ts) · 0          value  ids u32 ascending, at most 128: the list of the value
 //                                                  value  one zero u32: the ids are too many, see below
 //   key  index u32 · value (order.ts) · id u32     value  empty: one of too many
 //
-// (A cursor of lmdb-js costs 8-10 us to open, an exact read 1 us. A value stays spread out once it was.)
-// Invariant: a value lists exactly the elements that have it. A value's form is a prefix of its keys and of no other's.
-import { ByteWriter } from '../base/bytes.js';
-import type { Scalar, ScalarList } from '../base/value.js';
+// (A cursor of lmdb-js costs 8-10 us to open, an exact read 1 us. A value stays spread out once it
+// was.) Invariant: a value lists exactly the elements that have it. A value's form is a prefix of
+// its keys and of no other's.
+import type { Scalar } from '../base/value.js';
 import type { ChangeLog } from './change-log.js';
 import type { Table } from './env.js';
-import { writeOrdered } from './order.js';
+import { above, idOfKey, indexKey, indexStart, prefixOf } from './index-key.js';
 import type { IndexBounds, StoredProperty } from './store.js';
 import { copyWords, getWord, putWord } from './word.js';
 
@@ -23,49 +24,6 @@ const longestPrefix = 1940;
 const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
 const none = new Uint32Array(0);
-const writer = new ByteWriter(256);
-
-function startIndex(indexId: number): void {
-  writer.length = 0;
-  for (let shift = 24; shift >= 0; shift -= 8) writer.byte((indexId >>> shift) & 255);
-}
-
-/** What all keys of a value begin with. */
-export function prefixOf(property: StoredProperty, value: Scalar | ScalarList): Uint8Array {
-  startIndex(property.indexId);
-  writeOrdered(writer, value, property.type);
-  return writer.take();
-}
-
-/** Bytes of the value in a prefix, as users count them: a text without its end mark. */
-export function valueSize(prefix: Uint8Array, property: StoredProperty): number {
-  const isText = property.type.kind === 'scalar' && property.type.name === 'String';
-  return prefix.length - (isText ? 6 : 4);
-}
-
-/** The first possible key of an index: its keys are those below that of the next index id. */
-export function indexStart(indexId: number): Uint8Array {
-  startIndex(indexId);
-  return writer.take();
-}
-
-function keyOf(prefix: Uint8Array, id: number): Uint8Array {
-  const at = prefix.length;
-  const key = new Uint8Array(at + 4);
-  key.set(prefix);
-  key[at] = id >>> 24;
-  key[at + 1] = id >>> 16;
-  key[at + 2] = id >>> 8;
-  key[at + 3] = id;
-  return key;
-}
-
-/** Above every key that begins with the prefix, below everything else above it. */
-function above(prefix: Uint8Array): Uint8Array {
-  const key = new Uint8Array(prefix.length + 5).fill(255);
-  key.set(prefix);
-  return key;
-}
 
 const isSpread = (list: Uint8Array): boolean => getWord(list, 0) === 0;
 
@@ -75,26 +33,44 @@ export function addEntry(
   prefix: Uint8Array,
   id: number,
 ): void {
-  const key = keyOf(prefix, 0);
+  const key = indexKey(prefix, 0);
   const list = table.get(key);
   if (list === undefined) {
     const first = new Uint8Array(4);
     putWord(first, 0, id);
-    return log.insert(table, key, first);
+    log.insert(table, key, first);
+  } else if (isSpread(list)) {
+    log.insert(table, indexKey(prefix, id), empty);
+  } else if (list.length === listIds * 4) {
+    for (let at = 0; at < list.length; at += 4) {
+      log.insert(table, indexKey(prefix, getWord(list, at)), empty);
+    }
+    log.insert(table, indexKey(prefix, id), empty);
+    log.replace(table, key, list, spread);
+  } else {
+    log.replace(table, key, list, withId(list, id));
   }
-  if (isSpread(list)) return log.insert(table, keyOf(prefix, id), empty);
-  if (list.length === listIds * 4) {
-    for (let at = 0; at < list.length; at += 4) log.insert(table, keyOf(prefix, getWord(list, at)), empty);
-    log.insert(table, keyOf(prefix, id), empty);
-    return log.replace(table, key, list, spread);
-  }
+}
+
+function withId(list: Uint8Array, id: number): Uint8Array {
   let at = list.length;
   while (at > 0 && getWord(list, at - 4) > id) at -= 4;
   const longer = new Uint8Array(list.length + 4);
   longer.set(list.subarray(0, at));
   putWord(longer, at, id);
   longer.set(list.subarray(at), at + 4);
-  log.replace(table, key, list, longer);
+  return longer;
+}
+
+function withoutId(list: Uint8Array, id: number): Uint8Array {
+  for (let at = 0; at < list.length; at += 4) {
+    if (getWord(list, at) !== id) continue;
+    const shorter = new Uint8Array(list.length - 4);
+    shorter.set(list.subarray(0, at));
+    shorter.set(list.subarray(at + 4), at);
+    return shorter;
+  }
+  return list;
 }
 
 export function removeEntry(
@@ -103,18 +79,14 @@ export function removeEntry(
   prefix: Uint8Array,
   id: number,
 ): void {
-  const key = keyOf(prefix, 0);
+  const key = indexKey(prefix, 0);
   const list = table.get(key);
   if (list === undefined) return;
-  if (isSpread(list)) return log.remove(table, keyOf(prefix, id));
-  const shorter = new Uint8Array(list.length - 4);
-  let to = 0;
-  for (let at = 0; at < list.length; at += 4) {
-    if (getWord(list, at) === id) continue;
-    if (to === shorter.length) return;
-    putWord(shorter, to, getWord(list, at));
-    to += 4;
+  if (isSpread(list)) {
+    log.remove(table, indexKey(prefix, id));
+    return;
   }
+  const shorter = withoutId(list, id);
   if (shorter.length === 0) log.remove(table, key);
   else log.replace(table, key, list, shorter);
 }
@@ -122,26 +94,21 @@ export function removeEntry(
 /** Ids that have a value, ascending. */
 export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
   if (prefix.length > longestPrefix) return none;
-  const list = table.peek(keyOf(prefix, 0));
+  const list = table.peek(indexKey(prefix, 0));
   if (list === undefined) return none;
   if (!isSpread(list)) {
     const ids = new Uint32Array(list.length >>> 2);
     copyWords(list, 0, ids, 0);
     return ids;
   }
-  return Uint32Array.from(table.keys({ start: keyOf(prefix, 1), end: above(prefix) }), lastWord);
+  return Uint32Array.from(table.keys({ start: indexKey(prefix, 1), end: above(prefix) }), idOfKey);
 }
 
 /** Whether any element has the value. */
 export function isTaken(table: Table<Uint8Array>, prefix: Uint8Array): boolean {
-  const list = table.peek(keyOf(prefix, 0));
+  const list = table.peek(indexKey(prefix, 0));
   return list !== undefined && (!isSpread(list) || idsUnder(table, prefix).length > 0);
 }
-
-const lastWord = (key: Uint8Array): number => {
-  const at = key.length - 4;
-  return ((key[at]! << 24) | (key[at + 1]! << 16) | (key[at + 2]! << 8) | key[at + 3]!) >>> 0;
-};
 
 /** One key of an index with the ids it stands for. */
 export interface IndexKey {
@@ -161,7 +128,7 @@ export function* indexKeys(
     for (const { key, value } of entries) {
       const prefix = key.subarray(0, -4);
       let ids = none;
-      if (value.length === 0) ids = Uint32Array.of(lastWord(key));
+      if (value.length === 0) ids = Uint32Array.of(idOfKey(key));
       else if (!isSpread(value)) copyWords(value, 0, (ids = new Uint32Array(value.length / 4)), 0);
       yield { prefix, ids };
     }

@@ -1,10 +1,12 @@
-// Reads of one LMDB snapshot: of the last `refresh` on a reading thread, of the open transaction in the writer.
+// Reads of one LMDB snapshot: of the last `refresh` on a reading thread, of the open transaction in
+// the writer.
 import type { Scalar, ScalarList } from '../base/value.js';
 import { readAdjacency, readDegree } from './adjacency.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
 import { readTotal } from './meta.js';
-import { idsUnder, idsWithin, prefixOf } from './property-index.js';
+import { prefixOf } from './index-key.js';
+import { idsUnder, idsWithin } from './property-index.js';
 import type { Catalog, Direction, IndexBounds, ReadView, StoredProperty } from './store.js';
 import { readVector } from './vector-record.js';
 import { getWord } from './word.js';

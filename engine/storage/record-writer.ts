@@ -1,5 +1,5 @@
-// Makes records; their layout is drawn in record.ts.
-// Invariant: fragments of slots that are not declared (any more) are carried over from the former record.
+// Makes records; their layout is drawn in record.ts. Invariant: fragments of slots that are not
+// declared (any more) are carried over from the former record.
 import { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
@@ -48,7 +48,8 @@ export function headOf(record: Uint8Array): RecordHead {
 const writer = new ByteWriter(4096);
 
 /**
- * The record of an element. `values` replaces all `properties`; other slots keep what `former` holds. Fails VALUE_TOO_LARGE.
+ * The record of an element. `values` replaces all `properties`; other slots keep what `former`
+ * holds. Fails VALUE_TOO_LARGE.
  */
 export function encodeRecord(
   head: RecordHead,
@@ -114,7 +115,11 @@ function writeFragment(
   // Quotes and escapes do not count: the bound is on the text itself.
   const size = typeof value === 'string' ? Buffer.byteLength(value) : writer.length - start;
   if (size <= max) return;
-  fail('VALUE_TOO_LARGE', { param: property.name, size, max }, {
-    hint: 'The limit is `limits.value_bytes`.',
-  });
+  fail(
+    'VALUE_TOO_LARGE',
+    { param: property.name, size, max },
+    {
+      hint: 'The limit is `limits.value_bytes`.',
+    },
+  );
 }

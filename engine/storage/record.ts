@@ -1,4 +1,5 @@
-// The record of an element: a fixed head, then its properties as ready JSON text, so that replies are made by copying.
+// The record of an element: a fixed head, then its properties as ready JSON text, so that replies
+// are made by copying.
 //
 //   offset  size
 //      0      2    label id
@@ -14,7 +15,8 @@
 //   24|64   4 S    end of the fragment in each slot, counted from the start of the record
 //     ...          fragments in slot order; an empty one means unset
 //
-// All numbers are little-endian. Written by record-writer.ts. Invariant: a slot keeps its meaning for ever; slots beyond S are unset.
+// All numbers are little-endian. Written by record-writer.ts. Invariant: a slot keeps its meaning
+// for ever; slots beyond S are unset.
 import type { ElementKind } from '../base/schema.js';
 import type { Scalar, ScalarList } from '../base/value.js';
 import { readFragment } from './fragment.js';
@@ -46,11 +48,6 @@ export function fragmentOf(record: Uint8Array, slot: number): { start: number; e
   const start = slot === 0 ? table + 4 * slots : getWord(record, table + 4 * slot - 4);
   return { start, end: getWord(record, table + 4 * slot) };
 }
-
-export const fragmentStart = (record: Uint8Array, slot: number): number =>
-  fragmentOf(record, slot).start;
-export const fragmentEnd = (record: Uint8Array, slot: number): number =>
-  fragmentOf(record, slot).end;
 
 /** The value of a property, null when unset. */
 export function decodeProperty(

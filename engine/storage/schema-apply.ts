@@ -1,5 +1,6 @@
-// Brings the data in line with a changed catalog: refuses what the data forbids, drops and fills indexes, judges new
-// uniqueness. Everything happens in the caller's transaction, which is undone as a whole when this throws.
+// Brings the data in line with a changed catalog: refuses what the data forbids, drops and fills
+// indexes, judges new uniqueness. Everything happens in the caller's transaction, which is undone
+// as a whole when this throws.
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import { printUuid } from '../base/id.js';
@@ -8,7 +9,8 @@ import { catalogOf } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
-import { addEntry, indexKeys, indexStart, isTaken, prefixOf, valueSize } from './property-index.js';
+import { indexStart, prefixOf, valueSize } from './index-key.js';
+import { addEntry, indexKeys, isTaken } from './property-index.js';
 import { decodeProperty, fragmentOf, fromOf, uuidAt } from './record.js';
 import type { Conflict, SchemaChange } from './schema-change.js';
 import type { Label, StoredProperty } from './store.js';
@@ -100,7 +102,8 @@ function checkUniqueIndex(env: Env, label: Label, property: StoredProperty): voi
   let last: Uint8Array | undefined;
   for (const { prefix, ids } of indexKeys(env.index, start, end)) {
     const isSame = last !== undefined && Buffer.compare(prefix, last) === 0;
-    for (const id of ids.subarray(isSame ? 0 : 1)) faults.add('a value that another element has', id);
+    for (const id of ids.subarray(isSame ? 0 : 1))
+      faults.add('a value that another element has', id);
     if (ids.length > 0) last = prefix;
   }
   faults.refuse();

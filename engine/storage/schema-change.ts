@@ -1,7 +1,8 @@
-// Compares the declarations of a schema with the stored catalog (helixql.md 2.7): what the new catalog is, and what must be
-// done to or true of the data for it. Pure; schema-apply.ts does it.
+// Compares the declarations of a schema with the stored catalog (helixql.md 2.7): what the new
+// catalog is, and what must be done to or true of the data for it. Pure; schema-apply.ts does it.
 //
-// Invariant: numbers already given out stay; a name that is not declared any more is hidden, never deleted.
+// Invariant: numbers already given out stay; a name that is not declared any more is hidden, never
+// deleted.
 import {
   type EdgeType,
   type ElementType,
@@ -11,7 +12,8 @@ import {
   printType,
 } from '../base/schema.js';
 import { fail } from '../base/errors.js';
-import { type CatalogField, type CatalogLabel, type StoredCatalog, packDefault } from './catalog.js';
+import { packDefault } from './catalog.js';
+import type { CatalogField, CatalogLabel, StoredCatalog } from './catalog-record.js';
 
 /** A change that is refused when such data exists. */
 export type Conflict =
@@ -32,9 +34,11 @@ export interface SchemaChange {
   texts: number[];
 }
 
-const sameType = (a: Property['type'], b: Property['type']): boolean => printType(a) === printType(b);
+const sameType = (a: Property['type'], b: Property['type']): boolean =>
+  printType(a) === printType(b);
 
-const isText = ({ type }: { type: Property['type'] }): boolean => printType(type).includes('String');
+const isText = ({ type }: { type: Property['type'] }): boolean =>
+  printType(type).includes('String');
 
 /** Works out the change from `stored` to `schema`. The stored catalog is not touched. */
 export function compareSchema(stored: StoredCatalog, schema: Schema): SchemaChange {
@@ -104,7 +108,10 @@ class Comparison {
 
   #idOf(ref: TypeRef): number {
     const end = this.#change.catalog.labels.find((label) => keyOf(label) === keyOf(ref));
-    if (!end) fail('SCHEMA_INCOMPATIBLE', { what: `An edge type ends at ${ref.name}, which is not declared.` });
+    if (!end)
+      fail('SCHEMA_INCOMPATIBLE', {
+        what: `An edge type ends at ${ref.name}, which is not declared.`,
+      });
     return end.id;
   }
 
@@ -131,7 +138,8 @@ class Comparison {
   /** The old values lie in another slot and are of no use any more: there must be none. */
   #retype(label: CatalogLabel, old: CatalogField, property: Property): void {
     const to = printType(property.type);
-    const what = `${label.name}.${old.name} changed from ${printType(old.type)} to ${to} while it has values.`;
+    const from = printType(old.type);
+    const what = `${label.name}.${old.name} changed from ${from} to ${to} while it has values.`;
     this.#change.conflicts.push({ kind: 'values', label: label.id, slot: old.slot, what });
     if (old.indexId !== 0) this.#change.drops.push(old.indexId);
   }
@@ -158,7 +166,8 @@ class Comparison {
     const other = declared.find(({ name, kind }) => name === label.name && kind !== label.kind);
     const isNew = other && !this.#former.get(keyOf(other))?.isDeclared;
     if (label.isDeclared && isNew) {
-      const what = `${label.name} changed from ${label.kind} to ${other.kind} while such data exists.`;
+      const kinds = `${label.kind} to ${other.kind}`;
+      const what = `${label.name} changed from ${kinds} while such data exists.`;
       this.#change.conflicts.push({ kind: 'elements', label: label.id, what });
     }
     const fields = label.fields.map((field) => {

@@ -1,16 +1,11 @@
-// Applies the declarations of a compiled program to the store: migrations first, then everything additive, in one durable
-// transaction. Invariant: afterwards the stored catalog is that of the schema, or this has thrown and nothing changed.
+// Applies the declarations of a compiled program to the store: migrations first, then everything
+// additive, in one durable transaction. Invariant: afterwards the stored catalog is that of the
+// schema, or this has thrown and nothing changed.
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { Schema } from '../base/schema.js';
-import {
-  type FullCatalog,
-  type StoredCatalog,
-  catalogOf,
-  fingerprint,
-  readCatalog,
-  writeCatalog,
-} from './catalog.js';
+import { type FullCatalog, catalogOf } from './catalog.js';
+import { type StoredCatalog, fingerprint, readCatalog, writeCatalog } from './catalog-record.js';
 import { type DocumentIndex, textsOf } from './document.js';
 import { scanList } from './label-list.js';
 import { type Migration, planMigration } from './migration-plan.js';
@@ -65,7 +60,9 @@ export function applySchema(
 function migrationsFrom(version: number, { migrations, schema }: Declarations): Migration[] {
   const chain: Migration[] = [];
   for (let at = version; at < schema.version; ) {
-    const next = migrations.find(({ fromVersion, toVersion }) => fromVersion === at && toVersion > at);
+    const next = migrations.find(
+      ({ fromVersion, toVersion }) => fromVersion === at && toVersion > at,
+    );
     if (!next) break;
     chain.push(next);
     at = next.toVersion;
@@ -114,7 +111,10 @@ function apply(
       for (const id of ids) {
         const record = env.records.get(id);
         assert(record, 'a listed element has a record');
-        const [old, next] = [textsOf(before.label(label), record), textsOf(after.label(label), record)];
+        const [old, next] = [
+          textsOf(before.label(label), record),
+          textsOf(after.label(label), record),
+        ];
         if (old.length > 0) text.remove(view, label, id, old);
         if (next.length > 0) text.add(view, label, id, next);
       }

@@ -1,5 +1,6 @@
-// The writer's copy of state and totals: changed in memory by every request, stored once per transaction.
-// Invariant: between requests it equals what the transaction would commit; after a failed transaction it is read again.
+// The writer's copy of state and totals: changed in memory by every request, stored once per
+// transaction. Invariant: between requests it equals what the transaction would commit; after a
+// failed transaction it is read again.
 import type { Table } from './env.js';
 import { type State, type Total, readState, readTotal, writeState, writeTotal } from './meta.js';
 

@@ -2,7 +2,8 @@
 //
 //   numbers f64 x n (or f32 x n) · 8 (or 4)
 //
-// Little-endian. Invariant: what is read equals what was written; F32 storage rounds once, before anything sees the vector.
+// Little-endian. Invariant: what is read equals what was written; F32 storage rounds once, before
+// anything sees the vector.
 import type { Table } from './env.js';
 
 export type VectorWidth = 'f64' | 'f32';

@@ -1,9 +1,11 @@
-// The vector log: one entry per change of a vector index, in the transaction of the change, numbered without gaps.
+// The vector log: one entry per change of a vector index, in the transaction of the change,
+// numbered without gaps.
 //
 //   key sequence   value  operation u8 (0 put, 1 delete) · zero u8 · label u16 · id u32
 //
-// The embedding itself is not in the log: replay takes it from the element, in its newest state, which is the right one once
-// the replay is over. Invariant: sequences trimmed+1 to next-1 are present, no others.
+// The embedding itself is not in the log: replay takes it from the element, in its newest state,
+// which is the right one once the replay is over. Invariant: sequences trimmed+1 to next-1 are
+// present, no others.
 import type { ChangeLog } from './change-log.js';
 import type { Table } from './env.js';
 import type { VectorChange } from './store.js';
@@ -31,13 +33,20 @@ export function logChange(
   log.insert(table, seq, value);
 }
 
-/** Changes after a sequence, ascending. A put whose element is gone meanwhile is left out: its delete follows. */
+/**
+ * Changes after a sequence, ascending. A put whose element is gone meanwhile is left out: its
+ * delete follows.
+ */
 export function* replayLog(
   tables: { vlog: Table<number>; vectors: Table<number> },
   afterSeq: number,
 ): Generator<LoggedChange> {
   for (let start = afterSeq + 1; ; ) {
-    const entries = tables.vlog.entries({ start, end: Number.MAX_SAFE_INTEGER, limit: entriesPerRead });
+    const entries = tables.vlog.entries({
+      start,
+      end: Number.MAX_SAFE_INTEGER,
+      limit: entriesPerRead,
+    });
     for (const { key, value } of entries) {
       const label = value[2]! | (value[3]! << 8);
       const id = getWord(value, 4);

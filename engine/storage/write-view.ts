@@ -1,8 +1,9 @@
-// The write transaction of one request: all changes of elements, with everything that hangs on them (uuid map, label list,
-// indexes, adjacency, embedding, log, totals).
+// The write transaction of one request: all changes of elements, with everything that hangs on them
+// (uuid map, label list, indexes, adjacency, embedding, log, totals).
 //
-// Invariant: what a single element's input can get wrong (sizes, unique values, dimension) is found before its first put;
-// `update` alone puts before it judges uniqueness, and relies on the request being undone.
+// Invariant: what a single element's input can get wrong (sizes, unique values, dimension) is found
+// before its first put; `update` alone puts before it judges uniqueness, and relies on the request
+// being undone.
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { UuidGenerator } from '../base/id.js';
@@ -13,7 +14,8 @@ import type { FullCatalog } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
 import { addToList, removeFromList } from './label-list.js';
-import { addEntry, isTaken, prefixOf, removeEntry, valueSize } from './property-index.js';
+import { prefixOf, valueSize } from './index-key.js';
+import { addEntry, isTaken, removeEntry } from './property-index.js';
 import { LmdbView } from './read-view.js';
 import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
 import { type RecordHead, encodeRecord, headOf } from './record-writer.js';
@@ -210,12 +212,12 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   #entriesOf(
     label: Label,
-    valueOf: (property: StoredProperty) => Scalar | ScalarList | null,
+    read: (property: StoredProperty) => Scalar | ScalarList | null,
   ): Entry[] {
     const entries: Entry[] = [];
     for (const property of label.properties) {
       if (property.indexId === 0) continue;
-      const value = valueOf(property);
+      const value = read(property);
       if (value === null) continue;
       const prefix = prefixOf(property, value);
       const size = valueSize(prefix, property);

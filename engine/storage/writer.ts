@@ -1,7 +1,9 @@
-// The writer lane's side of the store: one durable transaction for a group of requests, each undone alone when it fails.
+// The writer lane's side of the store: one durable transaction for a group of requests, each undone
+// alone when it fails.
 //
-// Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals and state · commit
-// (W7 to W9, inside LMDB). Invariant: after `commit` returns, everything is on disk, or it has thrown and nothing is.
+// Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals
+// and state · commit (W7 to W9, inside LMDB). Invariant: after `commit` returns, everything is on
+// disk, or it has thrown and nothing is.
 import { failpoint } from '../base/failpoint.js';
 import { UuidGenerator } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
@@ -13,7 +15,10 @@ import { Totals } from './totals.js';
 import { LmdbWriteView, type VectorTypeOptions, type WriteContext } from './write-view.js';
 
 export interface WriteGroup {
-  /** Runs one request. When `work` throws, exactly its changes are undone and the error goes on to the caller. */
+  /**
+   * Runs one request. When `work` throws, exactly its changes are undone and the error goes on to
+   * the caller.
+   */
   request<T>(nowMs: number, work: (view: WriteView) => T): T;
 }
 
@@ -32,7 +37,8 @@ export class Writer {
     const { env, totals } = this.context;
     const changes: VectorChange[] = [];
     let isDirty = false;
-    // An undo that fails leaves the transaction in an unknown state: nothing of it may be committed.
+    // An undo that fails leaves the transaction in an unknown state: nothing of it may be
+    // committed.
     let broken: { error: unknown } | undefined;
     const request = <T>(nowMs: number, run: (view: WriteView) => T): T => {
       if (broken) throw broken.error;

@@ -18,8 +18,8 @@ export function bestDocuments(
     const pivot = pivotOf(cursors, top.threshold);
     if (pivot < 0) return top.take();
     const { doc } = cursors[pivot]!;
-    if (boundAt(cursors, pivot, doc) <= top.threshold) {
-      skip(cursors, pivot, top.threshold);
+    if (boundAt(terms, doc, doc) <= top.threshold) {
+      skip(terms, cursors, pivot, top.threshold);
     } else if (cursors[0]!.doc < doc) {
       cursors[0]!.seek(doc);
     } else {
@@ -56,21 +56,30 @@ function pivotOf(cursors: readonly TermCursor[], threshold: number): number {
   return -1;
 }
 
-/** Above the score that the cursors up to the pivot can give together to documents from `id` to the nearest block end. */
-function boundAt(cursors: readonly TermCursor[], pivot: number, id: number): number {
+/**
+ * No document of the current blocks from `id` on scores above this, if only the terms that stand at `doc` or before it hold
+ * it. Added up in the order of scores, so that rounding cannot put it below them.
+ */
+function boundAt(terms: readonly TermCursor[], doc: number, id: number): number {
   let bound = 0;
-  for (let i = 0; i <= pivot; i++) bound += cursors[i]!.boundAt(id);
+  for (const term of terms) if (term.doc <= doc) bound += term.boundAt(id);
   return bound;
 }
 
 /** Goes on at the first document after the current blocks that could beat the threshold, or where another term joins. */
-function skip(cursors: readonly TermCursor[], pivot: number, threshold: number): void {
+function skip(
+  terms: readonly TermCursor[],
+  cursors: readonly TermCursor[],
+  pivot: number,
+  threshold: number,
+): void {
+  const { doc } = cursors[pivot]!;
   const joins = pivot + 1 < cursors.length ? cursors[pivot + 1]!.doc : END;
   let next: number;
   do {
     next = joins;
     for (let i = 0; i <= pivot; i++) next = Math.min(next, cursors[i]!.boundEnd + 1);
-  } while (next < joins && boundAt(cursors, pivot, next) <= threshold);
+  } while (next < joins && boundAt(terms, doc, next) <= threshold);
   for (let i = 0; i <= pivot; i++) cursors[i]!.seek(next);
 }
 

@@ -90,7 +90,7 @@ function writeOlder(list: List, place: OlderPlace): void {
   const { directory, upper } = place;
   const { count } = older;
   const half = count > BLOCK_MAX ? count >>> 1 : 0;
-  let entries = new Uint8Array(0);
+  let entries: Uint8Array = new Uint8Array(0);
   if (half > 0)
     entries = appendEntry(entries, putBlock(list, older.ids[half - 1]!, older, 0, half));
   if (count > 0) entries = appendEntry(entries, putBlock(list, upper, older, half, count));

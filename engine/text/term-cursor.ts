@@ -10,7 +10,7 @@ import { blockKey, directoryKey } from './text-key.js';
 /** Above every id: the cursor is at its end. */
 export const END = 2 ** 32;
 
-/** Bounds are sums too, in another order: they get a little more than any rounding can take away. */
+/** For sums of bounds in any order: a little more than rounding can take away. */
 const slack = 1 + 1e-9;
 
 const noBlocks: BlockBounds = { count: 0, uppers: new Uint32Array(0), bounds: new Float64Array(0) };
@@ -42,20 +42,20 @@ export class TermCursor {
     private readonly averageLength: number,
   ) {
     const score = (frequency: number, length: number): number =>
-      termScore(weight, frequency, length, averageLength) * slack;
+      termScore(weight, frequency, length, averageLength);
     this.#older = record.df > record.tail.count ? this.#readDirectory(score) : noBlocks;
     const { count, frequencies, lengths } = record.tail;
     let bound = 0;
     for (let i = 0; i < count; i++) bound = Math.max(bound, score(frequencies[i]!, lengths[i]!));
     this.#tailBound = bound;
     for (const older of this.#older.bounds) bound = Math.max(bound, older);
-    this.bound = bound;
+    this.bound = bound * slack;
     this.seek(0);
   }
 
   /**
-   * Above any score of documents from `id` to `boundEnd`, which it sets. Reads nothing. Ids must not descend below those
-   * asked before.
+   * The best score of the documents in the block of `id`, whose end `boundEnd` is then. Reads nothing. Ids must not descend
+   * below those asked before.
    */
   boundAt(id: number): number {
     if (id <= this.boundEnd) return this.#lookedBound;

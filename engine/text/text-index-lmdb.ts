@@ -44,7 +44,8 @@ interface Document {
   length: number;
 }
 
-function countTerms(texts: readonly string[], limit: number): Document {
+/** The terms of a document, up to `limit` in all. */
+export function countTerms(texts: readonly string[], limit: number): Document {
   const frequencies = new Map<string, number>();
   let length = 0;
   for (const text of texts) {

@@ -25,6 +25,9 @@ const cSegmentBytes = 3;
 const cScaleF64 = 2;
 const controlBytes = 32;
 
+/** Slots of one step of maintenance: well below a millisecond. */
+const maintainSlots = 16;
+
 export interface IndexHooks {
   /** Writer: called with a fresh handle when a segment was added, before anything is put into it. */
   onSegment?: (handle: IndexHandle) => void;
@@ -133,6 +136,20 @@ export class SharedIndex implements VectorIndex {
     options: { ef?: number; allow?: AllowList } = {},
   ): Candidates {
     return search(this.#usable(), query, k, options.ef ?? this.options.efSearch, options.allow);
+  }
+
+  /**
+   * Writer only. Reclaims deleted places, repairs links, follows a drift of the data, for about `budgetMs`; returns
+   * whether more is to do. Searches go on meanwhile.
+   */
+  maintain(budgetMs: number): boolean {
+    const until = performance.now() + budgetMs;
+    for (const segment of this.#usable()) {
+      while (segment.wantsGraph && segment.kernel.maintain(segment.lane.address, maintainSlots)) {
+        if (performance.now() >= until) return true;
+      }
+    }
+    return false;
   }
 
   /**

@@ -13,7 +13,7 @@ import {
 import type { IndexOptions, Layout, Metric } from './index.js';
 
 /** Dimension up to which edge codes do not pay: their noise grows as 1/sqrt(D). */
-const codesFrom = 129;
+const codesFrom = 193;
 
 /** Vectors that begin a graph; fewer are scanned exactly. */
 export const graphFrom = 1000;
@@ -49,7 +49,7 @@ export function insertionPool(efConstruction: number): number {
   return Math.max(64, Math.min(POOL_MAX, Math.round(efConstruction * 2.4)));
 }
 
-/** Pool of a search that wants k: estimates are noisier than distances, so more of them are held than ef. */
+/** Pool of a search that wants k: estimates are noisier than distances, so twice ef of them are held. */
 export function searchPool(ef: number, k: number): number {
-  return Math.min(POOL_MAX, Math.max(Math.round(ef * 1.6), 8 + k + (k >> 1)));
+  return Math.min(POOL_MAX, Math.max(ef * 2, 8 + k + (k >> 1)));
 }

@@ -32,6 +32,7 @@ export interface Kernel {
   searchExact(lane: number, k: number): number;
   listSlots(lane: number, from: number, to: number): number;
   keepRange(lane: number, budget: number): number;
+  maintain(lane: number, budget: number): number;
   slotOf(id: number): number;
   nodeAt(slot: number): number;
 }

@@ -2,4 +2,4 @@
 // described (slow senders, idle connections, damaged files) are programs in the files beside this one.
 import { declareCorpus } from '../support/corpus.js';
 
-declareCorpus('hostile', 'hostile.json');
+declareCorpus('hostile', { base: 'hostile.json' });

@@ -32,7 +32,13 @@ function bigGarden(plants: number): Garden {
   const garden = new Garden();
   const label = garden.view.catalog.find('node', 'Plant')!;
   for (let i = 0; i < plants; i++) {
-    garden.view.createNode(label, new Map<string, string | number>([['name', `plant ${i}`], ['stock', i]]));
+    garden.view.createNode(
+      label,
+      new Map<string, string | number>([
+        ['name', `plant ${i}`],
+        ['stock', i],
+      ]),
+    );
   }
   return garden;
 }
@@ -69,7 +75,11 @@ describe('early stops', () => {
     ['RANGE of a filtered scan', many(scan('Plant'), named, range(lit(0), lit(3))), 4],
     ['RANGE far into a scan', many(scan('Plant'), range(lit(900), lit(902))), 2],
     ['COUNT of a scan', one(scan('Plant'), count), 0],
-    ['a comparison of any', compare('EQ', get(many(scan('Plant')), 'name'), lit('Fern'), { any: true }), 4],
+    [
+      'a comparison of any',
+      compare('EQ', get(many(scan('Plant')), 'name'), lit('Fern'), { any: true }),
+      4,
+    ],
   ];
   it.each(cases)('%s', (_what, value, records) => {
     const { reads, code } = run(value);
@@ -80,7 +90,10 @@ describe('early stops', () => {
 
   it('asks for degrees instead of adjacencies where only their number or presence matters', () => {
     const grows = many(of(slot(1)), out('Grows'));
-    for (const condition of [exists(grows), compare('GT', one(of(slot(1)), out('Grows'), count), lit(0))]) {
+    for (const condition of [
+      exists(grows),
+      compare('GT', one(of(slot(1)), out('Grows'), count), lit(0)),
+    ]) {
       const { reads, body } = run(get(many(scan('Gardener'), where(1, condition)), 'name'));
       expect(body).toBe('["Ana","Bo"]');
       expect(reads.adjacency).toBe(0);
@@ -112,9 +125,19 @@ describe('limits', () => {
   });
   const cases: [what: string, value: Expression, limits: Partial<Limits>, error: string][] = [
     ['items', all, { result_items: 100 }, 'RESULT_TOO_LARGE {"max":100,"unit":"items"}'],
-    ['items of lists', list(list(lit(1), lit(2)), lit([1, 2])), { result_items: 4 }, 'RESULT_TOO_LARGE {"max":4,"unit":"items"}'],
+    [
+      'items of lists',
+      list(list(lit(1), lit(2)), lit([1, 2])),
+      { result_items: 4 },
+      'RESULT_TOO_LARGE {"max":4,"unit":"items"}',
+    ],
     ['bytes', all, { result_bytes: 1000 }, 'RESULT_TOO_LARGE {"max":1000,"unit":"bytes"}'],
-    ['bytes of one value', lit('x'.repeat(99)), { result_bytes: 50 }, 'RESULT_TOO_LARGE {"max":50,"unit":"bytes"}'],
+    [
+      'bytes of one value',
+      lit('x'.repeat(99)),
+      { result_bytes: 50 },
+      'RESULT_TOO_LARGE {"max":50,"unit":"bytes"}',
+    ],
     ['memory of a sort', sorted, { query_memory: 100_000 }, 'QUERY_MEMORY {"max":100000}'],
     ['memory of a list', get(all, 'name'), { query_memory: 1 << 28, result_items: 1e6 }, ''],
     ['groups', grouped, { groups: 10 }, 'RESULT_TOO_LARGE {"max":10,"unit":"groups"}'],

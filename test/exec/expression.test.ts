@@ -7,7 +7,21 @@ import type { Scalar, ScalarList } from '../../engine/base/value.js';
 import { sessionTruth } from '../../engine/exec/evaluate-test.js';
 import type { CompareOperator, Expression, SessionOperand } from '../../engine/plan/expression.js';
 import { Garden, plan, uuid } from './garden.js';
-import { aggregate, byId, compare, get, list, lit, many, math, one, out, scan, single, slot } from './kit.js';
+import {
+  aggregate,
+  byId,
+  compare,
+  get,
+  list,
+  lit,
+  many,
+  math,
+  one,
+  out,
+  scan,
+  single,
+  slot,
+} from './kit.js';
 
 const garden = new Garden();
 
@@ -23,7 +37,12 @@ function answer(expression: Expression): string {
 const gardener = (alias: string) => one(byId('Gardener', lit(uuid(alias))));
 const day = (text: string) => parseDate(text)!;
 
-type Truth = [a: Scalar | ScalarList, operator: CompareOperator, b: Scalar | ScalarList, holds: boolean];
+type Truth = [
+  a: Scalar | ScalarList,
+  operator: CompareOperator,
+  b: Scalar | ScalarList,
+  holds: boolean,
+];
 
 const truths: Truth[] = [
   [1, 'EQ', 1.0, true],
@@ -67,10 +86,13 @@ const truths: Truth[] = [
 ];
 
 describe('comparisons', () => {
-  it.each(truths.map((truth, n) => [n, truth[1], truth] as const))('case %i, %s', (_n, _name, truth) => {
-    const [a, operator, b, holds] = truth;
-    expect(answer(compare(operator, lit(a), lit(b)))).toBe(String(holds));
-  });
+  it.each(truths.map((truth, n) => [n, truth[1], truth] as const))(
+    'case %i, %s',
+    (_n, _name, truth) => {
+      const [a, operator, b, holds] = truth;
+      expect(answer(compare(operator, lit(a), lit(b)))).toBe(String(holds));
+    },
+  );
 
   const elements: [what: string, expression: Expression, holds: boolean][] = [
     ['element and element', compare('EQ', gardener('g1'), gardener('g1')), true],
@@ -80,8 +102,16 @@ describe('comparisons', () => {
     ['element among elements', compare('IS_IN', gardener('g2'), many(scan('Gardener'))), true],
     ['id among elements', compare('IS_IN', lit(uuid('p1')), many(scan('Gardener'))), false],
     ['elements contain', compare('CONTAINS', many(scan('Follows')), gardener('g1')), false],
-    ['strings, any contains', compare('CONTAINS', get(many(scan('Plant')), 'name'), lit('os'), { any: true }), true],
-    ['any of none', compare('NEQ', many({ kind: 'value', of: lit([]) }), lit(1), { any: true }), false],
+    [
+      'strings, any contains',
+      compare('CONTAINS', get(many(scan('Plant')), 'name'), lit('os'), { any: true }),
+      true,
+    ],
+    [
+      'any of none',
+      compare('NEQ', many({ kind: 'value', of: lit([]) }), lit(1), { any: true }),
+      false,
+    ],
     ['F32 literal', compare('EQ', lit(1.1), lit(Math.fround(1.1)), { f32: true }), true],
     ['F32 in a list', compare('IS_IN', lit(1.1), lit([5, Math.fround(1.1)]), { f32: true }), true],
   ];
@@ -90,7 +120,14 @@ describe('comparisons', () => {
   });
 
   it('EQ and NEQ are complements for all scalars', () => {
-    const scalar = fc.oneof(fc.integer(), fc.double({ noNaN: true }), fc.string(), fc.boolean(), fc.constant(null), fc.bigInt());
+    const scalar = fc.oneof(
+      fc.integer(),
+      fc.double({ noNaN: true }),
+      fc.string(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.bigInt(),
+    );
     fc.assert(
       fc.property(scalar, scalar, (a, b) => {
         const [eq, neq] = (['EQ', 'NEQ'] as const).map((op) => answer(compare(op, lit(a), lit(b))));
@@ -185,7 +222,12 @@ describe('arithmetic and aggregates', () => {
 
 const operand = (value: Scalar): SessionOperand => ({ kind: 'value', value });
 const incomparable: SessionOperand = { kind: 'incomparable' };
-type Case = [a: Scalar | ScalarList, operator: '==' | '!=' | '<' | '<=' | '>' | '>=', operands: SessionOperand[], passes: boolean];
+type Case = [
+  a: Scalar | ScalarList,
+  operator: '==' | '!=' | '<' | '<=' | '>' | '>=',
+  operands: SessionOperand[],
+  passes: boolean,
+];
 const tags = ['math', 'machines'];
 
 // The worked cases of sessions.md 6.4, and the table above them.
@@ -236,8 +278,14 @@ describe('session tests', () => {
         list: false,
         cases: [{ type: { kind: 'node', name: type }, values: [operand(0)] }],
       });
-      for (const [key, type] of [['serial', 'Plant'], ['level', 'Gardener']] as const) {
-        const found = many(scan('Plant'), { kind: 'where', condition: { slot: 1, value: test(key, type) } });
+      for (const [key, type] of [
+        ['serial', 'Plant'],
+        ['level', 'Gardener'],
+      ] as const) {
+        const found = many(scan('Plant'), {
+          kind: 'where',
+          condition: { slot: 1, value: test(key, type) },
+        });
         expect(answer(found)).toBe('[]');
       }
     }

@@ -65,7 +65,10 @@ export const gardenSchema: Schema = {
   vectors: [
     {
       ...vector('Note'),
-      properties: [property('text', 'String'), property('lang', 'String', { default: literal('en') })],
+      properties: [
+        property('text', 'String'),
+        property('lang', 'String', { default: literal('en') }),
+      ],
     },
     { ...vector('Photo'), properties: [] },
   ],
@@ -104,7 +107,12 @@ function edgeType(
 const joined = parseDate('2026-03-01T08:00:00Z')!;
 
 /** Names of the elements in order of creation: `g1` is the first id, and so on. */
-const creations: [alias: string, type: string, values: Record<string, Scalar | ScalarList>, ...ends: unknown[]][] = [
+const creations: [
+  alias: string,
+  type: string,
+  values: Record<string, Scalar | ScalarList>,
+  ...ends: unknown[],
+][] = [
   ['g1', 'Gardener', { email: 'ana@x.org', city: 'Porto', name: 'Ana', level: 3, joined }],
   ['g2', 'Gardener', { email: 'bo@x.org', city: 'Lund', name: 'Bo', level: 1, joined }],
   ['g3', 'Gardener', { email: 'cy@x.org', city: 'Porto', name: 'Cy', level: 2, joined }],

@@ -74,7 +74,11 @@ export const examples: Example[] = [
       ['addPhoto', '{"vec":[1,2]}', 'VECTOR_DIMENSION'],
       ['addPhoto', '{"vec":[]}', 'VECTOR_EMPTY'],
       ['addNote', '{"vec":[0,2],"text":"new"}', '{"v":"NEW"}'],
-      ['note', '{"id":"n2"}', '{"v":{"id":"n2","label":"Note","text":"Roses need sun","lang":"en"}}'],
+      [
+        'note',
+        '{"id":"n2"}',
+        '{"v":{"id":"n2","label":"Note","text":"Roses need sun","lang":"en"}}',
+      ],
       ['noteData', '{"id":"n2"}', '{"v":{"text":"Roses need sun","data":[0.6,0.8]}}'],
       ['note', '{"id":"p1"}', 'NO_VALUE_FOUND'],
     ],
@@ -88,7 +92,11 @@ export const examples: Example[] = [
     calls: [
       ['grow', '{"who":"g3","plant":"Sage"}', `{"e":${grows('NEW', 'g3', 'p3', 'NOW', 3)}}`],
       ['grow', '{"who":"g3","plant":"Yew"}', 'NO_VALUE_FOUND'],
-      ['grow', '{"who":"b1","plant":"Sage"}', 'EDGE_ENDPOINT_TYPE Grows goes from Gardener to Plant, got Bed.'],
+      [
+        'grow',
+        '{"who":"b1","plant":"Sage"}',
+        'EDGE_ENDPOINT_TYPE Grows goes from Gardener to Plant, got Bed.',
+      ],
     ],
   },
   {
@@ -216,9 +224,21 @@ export const examples: Example[] = [
   {
     name: 'X17 upserts',
     calls: [
-      ['saveGardener', '{"email":"bo@x.org","city":"Oslo"}', '{"g":{"name":"Bo","city":"Oslo","level":1}}'],
-      ['saveGardener', '{"email":"eve@x.org","city":"Oslo"}', '{"g":{"name":null,"city":"Oslo","level":1}}'],
-      ['rate', '{"a":"g1","b":"p1","rating":1}', '{"e":{"rating":1,"from_node":"g1","to_node":"p1"}}'],
+      [
+        'saveGardener',
+        '{"email":"bo@x.org","city":"Oslo"}',
+        '{"g":{"name":"Bo","city":"Oslo","level":1}}',
+      ],
+      [
+        'saveGardener',
+        '{"email":"eve@x.org","city":"Oslo"}',
+        '{"g":{"name":null,"city":"Oslo","level":1}}',
+      ],
+      [
+        'rate',
+        '{"a":"g1","b":"p1","rating":1}',
+        '{"e":{"rating":1,"from_node":"g1","to_node":"p1"}}',
+      ],
       ['saveNote', '{"vec":[1,1],"text":"Roses need sun"}', '{"v":"n2"}'],
       ['noteData', '{"id":"n2"}', '{"v":{"text":"Roses need sun","data":[1,1]}}'],
     ],
@@ -241,7 +261,11 @@ export const examples: Example[] = [
       ['plantAll', plantRow('4'), '{"data":"planted"}'],
       ['plantAll', plantRow('"4"'), 'PARAM_TYPE'],
       ['growsAll', '{"names":[]}', '{"g":[]}'],
-      ['promote', '{"city":"Porto"}', '{"data":[{"name":"Ana","level":4},{"name":"Cy","level":3}]}'],
+      [
+        'promote',
+        '{"city":"Porto"}',
+        '{"data":[{"name":"Ana","level":4},{"name":"Cy","level":3}]}',
+      ],
     ],
   },
   {

@@ -69,7 +69,12 @@ class Server {
   }
 
   #execute(query: Query, body: string, view: ReadView | WriteView): string {
-    const args = decodeParameters(Buffer.from(body), query.plan.parameters, query.name, defaultLimits);
+    const args = decodeParameters(
+      Buffer.from(body),
+      query.plan.parameters,
+      query.name,
+      defaultLimits,
+    );
     const texts = collectTexts(query.plan, args);
     const context: ExecutionContext = {
       view,

@@ -7,7 +7,24 @@ import { IdSet } from '../../engine/exec/id-set.js';
 import type { Expression } from '../../engine/plan/expression.js';
 import type { Step } from '../../engine/plan/step.js';
 import { Garden, gardenSchema, plan } from './garden.js';
-import { aggregate, compare, count, dedup, first, get, into, lit, many, one, order, out, range, scan, slot, where } from './kit.js';
+import {
+  aggregate,
+  compare,
+  count,
+  dedup,
+  first,
+  get,
+  into,
+  lit,
+  many,
+  one,
+  order,
+  out,
+  range,
+  scan,
+  slot,
+  where,
+} from './kit.js';
 
 interface Plant {
   id: number;
@@ -42,7 +59,10 @@ function worldOf(size: typeof sizes extends fc.Arbitrary<infer T> ? T : never): 
   view.batch = size.batch;
   const label = (kind: 'node' | 'edge', name: string) => view.catalog.find(kind, name)!;
   const gardeners = Array.from({ length: size.gardeners }, (_, i) => {
-    const values = new Map<string, string | number>([['name', `g${i}`], ['level', i % 3]]);
+    const values = new Map<string, string | number>([
+      ['name', `g${i}`],
+      ['level', i % 3],
+    ]);
     return { id: view.createNode(label('node', 'Gardener'), values), stock: i % 3, name: `g${i}` };
   });
   const plants = size.stocks.map((stock, i) => {
@@ -68,27 +88,35 @@ interface Both {
 }
 
 const level = (world: World, id: number) => world.gardeners.find((each) => each.id === id)!.stock!;
-const far = (from: 0 | 1) => (ids: number[], { follows }: World) =>
-  ids.flatMap((id) => follows.filter((pair) => pair[from] === id).map((pair) => pair[1 - from]!));
+const far =
+  (from: 0 | 1) =>
+  (ids: number[], { follows }: World) =>
+    ids.flatMap((id) => follows.filter((pair) => pair[from] === id).map((pair) => pair[1 - from]!));
 
 const steps: fc.Arbitrary<Both> = fc.oneof(
   fc.constant<Both>({ step: out('Follows'), naive: far(0) }),
   fc.constant<Both>({ step: into('Follows'), naive: far(1) }),
   fc.constant<Both>({ step: dedup, naive: (ids) => [...new Set(ids)] }),
   fc.constant<Both>({ step: first, naive: (ids) => ids.slice(0, 1) }),
-  fc.tuple(fc.nat(6), fc.nat(12)).map(([a, b]): Both => ({
-    step: range(lit(a), lit(b)),
-    naive: (ids) => ids.slice(a, Math.max(a, b)),
-  })),
-  fc.integer({ min: 0, max: 2 }).map((least): Both => ({
-    step: where(1, compare('GTE', get(slot(1), 'level'), lit(least))),
-    naive: (ids, world) => ids.filter((id) => level(world, id) >= least),
-  })),
-  fc.boolean().map((descending): Both => ({
-    step: order(2, descending, get(slot(2), 'level')),
-    naive: (ids, world) =>
-      ids.toSorted((a, b) => (level(world, a) - level(world, b)) * (descending ? -1 : 1)),
-  })),
+  fc.tuple(fc.nat(6), fc.nat(12)).map(
+    ([a, b]): Both => ({
+      step: range(lit(a), lit(b)),
+      naive: (ids) => ids.slice(a, Math.max(a, b)),
+    }),
+  ),
+  fc.integer({ min: 0, max: 2 }).map(
+    (least): Both => ({
+      step: where(1, compare('GTE', get(slot(1), 'level'), lit(least))),
+      naive: (ids, world) => ids.filter((id) => level(world, id) >= least),
+    }),
+  ),
+  fc.boolean().map(
+    (descending): Both => ({
+      step: order(2, descending, get(slot(2), 'level')),
+      naive: (ids, world) =>
+        ids.toSorted((a, b) => (level(world, a) - level(world, b)) * (descending ? -1 : 1)),
+    }),
+  ),
   fc.constant<Both>({
     step: {
       kind: 'intersect',
@@ -116,7 +144,9 @@ describe('operators', () => {
         const answer = (value: Expression) =>
           JSON.parse(world.garden.run(plan({ kind: 'bare', value, data: false }))) as unknown;
         expect(answer(get(pipeline, 'name'))).toEqual(names);
-        expect(answer({ ...pipeline, steps: [...pipeline.steps, count], result: 'one' })).toBe(names.length);
+        expect(answer({ ...pipeline, steps: [...pipeline.steps, count], result: 'one' })).toBe(
+          names.length,
+        );
         expect(answer({ kind: 'exists', of: pipeline })).toBe(names.length > 0);
       }),
       { numRuns: 300 },
@@ -145,20 +175,28 @@ describe('operators', () => {
 
   it('merge several types by age', () => {
     fc.assert(
-      fc.property(fc.array(fc.boolean(), { maxLength: 30 }), fc.integer({ min: 1, max: 4 }), (kinds, batch) => {
-        const garden = new Garden(schema, false);
-        garden.view.batch = batch;
-        const labels = ['Bed', 'Plant'].map((name) => garden.view.catalog.find('node', name)!);
-        for (const kind of kinds) garden.view.createNode(labels[Number(kind)]!, new Map());
-        const value = get(many(scan('Plant', 'Bed')), 'label');
-        const answer = JSON.parse(garden.run(plan({ kind: 'bare', value, data: false }))) as string[];
-        expect(answer).toEqual(kinds.map((kind) => (kind ? 'Plant' : 'Bed')));
-      }),
+      fc.property(
+        fc.array(fc.boolean(), { maxLength: 30 }),
+        fc.integer({ min: 1, max: 4 }),
+        (kinds, batch) => {
+          const garden = new Garden(schema, false);
+          garden.view.batch = batch;
+          const labels = ['Bed', 'Plant'].map((name) => garden.view.catalog.find('node', name)!);
+          for (const kind of kinds) garden.view.createNode(labels[Number(kind)]!, new Map());
+          const value = get(many(scan('Plant', 'Bed')), 'label');
+          const answer = JSON.parse(
+            garden.run(plan({ kind: 'bare', value, data: false })),
+          ) as string[];
+          expect(answer).toEqual(kinds.map((kind) => (kind ? 'Plant' : 'Bed')));
+        },
+      ),
     );
   });
 
   it('count without materialising', () => {
-    expect(new Garden().run(plan({ kind: 'bare', value: one(scan('Plant'), count), data: false }))).toBe('3');
+    expect(
+      new Garden().run(plan({ kind: 'bare', value: one(scan('Plant'), count), data: false })),
+    ).toBe('3');
   });
 });
 

@@ -1,7 +1,12 @@
 // Shortest paths against all simple paths of small random graphs: weight, then the earlier edges.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { breadthFirst, cheapest, type FoundPath, type PathGraph } from '../../engine/exec/path-search.js';
+import {
+  breadthFirst,
+  cheapest,
+  type FoundPath,
+  type PathGraph,
+} from '../../engine/exec/path-search.js';
 
 interface Edge {
   id: number;
@@ -12,7 +17,14 @@ interface Edge {
 
 const nodes = 6;
 const edgesOf = fc
-  .array(fc.tuple(fc.integer({ min: 1, max: nodes }), fc.integer({ min: 1, max: nodes }), fc.integer({ min: 0, max: 3 })), { maxLength: 14 })
+  .array(
+    fc.tuple(
+      fc.integer({ min: 1, max: nodes }),
+      fc.integer({ min: 1, max: nodes }),
+      fc.integer({ min: 0, max: 3 }),
+    ),
+    { maxLength: 14 },
+  )
   .map((list) => list.map(([from, to, weight], i): Edge => ({ id: i + 1, from, to, weight })));
 
 function graphOf(edges: Edge[], estimate = (_id: number) => 0): PathGraph {
@@ -32,7 +44,8 @@ function* paths(edges: Edge[], at: number, goal: number, met: number[] = [at]): 
 }
 
 function compareEdges(a: Edge[], b: Edge[]): number {
-  for (let i = 0; i < a.length && i < b.length; i++) if (a[i]!.id !== b[i]!.id) return a[i]!.id - b[i]!.id;
+  for (let i = 0; i < a.length && i < b.length; i++)
+    if (a[i]!.id !== b[i]!.id) return a[i]!.id - b[i]!.id;
   return a.length - b.length;
 }
 
@@ -67,7 +80,10 @@ describe('shortest paths', () => {
   });
 
   it('finds the same with any estimate that is never too high', () => {
-    const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: nodes, maxLength: nodes });
+    const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), {
+      minLength: nodes,
+      maxLength: nodes,
+    });
     fc.assert(
       fc.property(edgesOf, shares, (edges, share) => {
         const estimate = (id: number) =>

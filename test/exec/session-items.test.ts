@@ -39,11 +39,19 @@ describe('items of sessions', () => {
       scoreMin: lit(0),
     });
     const { body, items } = run(garden, search, 'all');
-    expect(JSON.parse(body)).toMatchObject([{ id: 'n1', score: 1 }, { id: 'n2', score: 0.6 }]);
+    expect(JSON.parse(body)).toMatchObject([
+      { id: 'n1', score: 1 },
+      { id: 'n2', score: 0.6 },
+    ]);
     expect([...items.scores!]).toEqual([1, 0, 0.6, 0.4]);
     const again = run(garden, many(traversal(1)), 'first', items);
     expect(again.body).toContain('"id":"n2","label":"Note","score":0.6,"distance":0.4');
-    const step = run(garden, many(traversal(), { kind: 'neighbours', direction: 'in', edges: ['Tells'] }), 'first', items);
+    const step = run(
+      garden,
+      many(traversal(), { kind: 'neighbours', direction: 'in', edges: ['Tells'] }),
+      'first',
+      items,
+    );
     expect(step.items).toEqual({ ids: ids('p1', 'p2') });
   });
 
@@ -63,7 +71,9 @@ describe('items of sessions', () => {
     expect(slice(0, 2)).toBe('["Ana"]');
     expect(slice(1, 2)).toBe('[]');
     expect(slice(2, 9)).toBe('["Cy"]');
-    expect(run(garden, many(traversal(), out('Grows')), 'first', items).items.ids).toEqual(ids('p1', 'p2'));
+    expect(run(garden, many(traversal(), out('Grows')), 'first', items).items.ids).toEqual(
+      ids('p1', 'p2'),
+    );
   });
 
   it('keeps duplicates and the order found by ORDER and WHERE', () => {
@@ -79,7 +89,11 @@ describe('items of sessions', () => {
   it('bounds a traversal', () => {
     const garden = new Garden();
     garden.limits = { ...garden.limits, session_items: 2 };
-    expect(() => run(garden, many(scan('Gardener')), 'first')).toThrow('The result exceeds 2 session items.');
-    expect(run(garden, many(scan('Gardener'), range(lit(0), lit(2))), 'first').items.ids.length).toBe(2);
+    expect(() => run(garden, many(scan('Gardener')), 'first')).toThrow(
+      'The result exceeds 2 session items.',
+    );
+    expect(
+      run(garden, many(scan('Gardener'), range(lit(0), lit(2))), 'first').items.ids.length,
+    ).toBe(2);
   });
 });

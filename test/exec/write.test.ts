@@ -41,7 +41,10 @@ beforeEach(() => {
 });
 
 function run(value: Expression, statements: Statement[] = [], args: Argument[] = []): string {
-  return garden.run(plan({ kind: 'bare', value, data: false }, statements, { slotCount: 30 }), args);
+  return garden.run(
+    plan({ kind: 'bare', value, data: false }, statements, { slotCount: 30 }),
+    args,
+  );
 }
 
 /** The error of a plan, with its arguments; the data must be as before. */
@@ -52,7 +55,9 @@ function refused(value: Expression, statements: Statement[] = [], args: Argument
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
     expect(garden.view).toBe(before);
-    return named(`${error.code} ${JSON.stringify(error.data.args, (_, v) => (typeof v === 'bigint' ? `${v}` : v))}`);
+    return named(
+      `${error.code} ${JSON.stringify(error.data.args, (_, v) => (typeof v === 'bigint' ? `${v}` : v))}`,
+    );
   }
   return 'accepted';
 }
@@ -65,7 +70,10 @@ const node = (type: string, values: Record<string, Expression | undefined> = {})
   type,
   set: set(values),
 });
-const vector = (numbers: number[], values: Record<string, Expression | undefined> = {}): Expression => ({
+const vector = (
+  numbers: number[],
+  values: Record<string, Expression | undefined> = {},
+): Expression => ({
   kind: 'addVector',
   type: 'Note',
   vector: lit(Float64Array.from(numbers)),
@@ -73,7 +81,12 @@ const vector = (numbers: number[], values: Record<string, Expression | undefined
 });
 const single = (value: Expression): End => ({ value, many: false });
 const every = (value: Expression): End => ({ value, many: true });
-const edge = (type: string, from: End, to: End, values: Record<string, Expression> = {}): Expression => ({
+const edge = (
+  type: string,
+  from: End,
+  to: End,
+  values: Record<string, Expression> = {},
+): Expression => ({
   kind: 'addEdge',
   type,
   set: set(values),
@@ -87,7 +100,10 @@ const update = (values: Record<string, Expression | undefined>) => ({
   set: set(values),
 });
 const searched = (numbers: number[], k = 1): Expression =>
-  many({ kind: 'searchVector', type: 'Note', vector: lit(Float64Array.from(numbers)), k: lit(k) }, ids);
+  many(
+    { kind: 'searchVector', type: 'Note', vector: lit(Float64Array.from(numbers)), k: lit(k) },
+    ids,
+  );
 const found = (type: string, text: string): Expression =>
   many(
     {
@@ -131,7 +147,9 @@ describe('creating', () => {
     const seen = list(searched([-1, 0]), found('Note', 'moss'));
     expect(run(seen, statements)).toBe('[["#26"],["#26"]]');
     expect(run(seen)).toBe('[["#26"],["#26"]]');
-    expect(refused(vector([1, 2, 3]))).toBe('VECTOR_DIMENSION {"type":"Note","expected":2,"got":3}');
+    expect(refused(vector([1, 2, 3]))).toBe(
+      'VECTOR_DIMENSION {"type":"Note","expected":2,"got":3}',
+    );
     expect(refused(vector([]))).toBe('VECTOR_EMPTY {"param":"vector"}');
   });
 
@@ -144,12 +162,24 @@ describe('creating', () => {
   });
 
   it('makes edges between ids and elements, checking the ends', () => {
-    expect(run(edge('Grows', single(id('g3')), single(one(byId('Plant', id('p3')))), { rating: lit(3) }))).toBe(
+    expect(
+      run(
+        edge('Grows', single(id('g3')), single(one(byId('Plant', id('p3')))), { rating: lit(3) }),
+      ),
+    ).toBe(
       '{"id":"#26","label":"Grows","from_node":"g3","to_node":"p3","since":"2026-03-02T09:30:00.123456+00:00","rating":3}',
     );
     const cases: [from: Expression, to: Expression, error: string][] = [
-      [id('b1'), id('p3'), 'EDGE_ENDPOINT_TYPE {"edge":"Grows","from":"Gardener","to":"Plant","got":"Bed"}'],
-      [id('g1'), id('r1'), 'EDGE_ENDPOINT_TYPE {"edge":"Grows","from":"Gardener","to":"Plant","got":"Grows"}'],
+      [
+        id('b1'),
+        id('p3'),
+        'EDGE_ENDPOINT_TYPE {"edge":"Grows","from":"Gardener","to":"Plant","got":"Bed"}',
+      ],
+      [
+        id('g1'),
+        id('r1'),
+        'EDGE_ENDPOINT_TYPE {"edge":"Grows","from":"Gardener","to":"Plant","got":"Grows"}',
+      ],
       [id('g1'), lit(null), 'NO_VALUE_FOUND {"what":"Plant"}'],
       [id('g1'), many(lookup('Plant', 'name', lit('Yew'))), 'NO_VALUE_FOUND {"what":"Plant"}'],
       [id('g1'), many(scan('Plant')), 'EXPECTED_ONE {"place":"Plant","count":3}'],
@@ -159,7 +189,8 @@ describe('creating', () => {
   });
 
   it('makes every combination of many ends, From-major, none of an empty list', () => {
-    const pair = (e: Expression) => project(e, 3, { f: get(slot(3), 'from_node'), t: get(slot(3), 'to_node') });
+    const pair = (e: Expression) =>
+      project(e, 3, { f: get(slot(3), 'from_node'), t: get(slot(3), 'to_node') });
     const both = edge('Grows', every(list(id('g2'), id('g3'))), every(list(id('p1'), id('p3'))));
     expect(run(pair(both))).toBe(
       '[{"f":"g2","t":"p1"},{"f":"g2","t":"p3"},{"f":"g3","t":"p1"},{"f":"g3","t":"p3"}]',
@@ -168,8 +199,12 @@ describe('creating', () => {
   });
 
   it('refuses a second edge of a unique type', () => {
-    expect(refused(edge('Follows', single(id('g1')), single(id('g2'))))).toContain('UNIQUE_VIOLATION');
-    expect(run(edge('Follows', single(id('g2')), single(id('g2'))))).toContain('"from_node":"g2","to_node":"g2"');
+    expect(refused(edge('Follows', single(id('g1')), single(id('g2'))))).toContain(
+      'UNIQUE_VIOLATION',
+    );
+    expect(run(edge('Follows', single(id('g2')), single(id('g2'))))).toContain(
+      '"from_node":"g2","to_node":"g2"',
+    );
   });
 
   it('makes an edge per row of a step', () => {
@@ -187,14 +222,33 @@ describe('creating', () => {
 
 describe('updating', () => {
   it('merges values, keeps null ones, unsets NONE, computes from the state before', () => {
-    const changes = { stock: math('ADD', true, get(slot(9), 'stock'), lit(10)), serial: lit(5), tags: undefined, name: lit(null) };
+    const changes = {
+      stock: math('ADD', true, get(slot(9), 'stock'), lit(10)),
+      serial: lit(5),
+      tags: undefined,
+      name: lit(null),
+    };
     const step = update(changes);
-    expect(run(project(many(scan('Plant'), step), 3, {
-      n: get(slot(3), 'name'), s: get(slot(3), 'stock'), t: get(slot(3), 'tags'), u: get(slot(3), 'serial'),
-    }))).toBe(
+    expect(
+      run(
+        project(many(scan('Plant'), step), 3, {
+          n: get(slot(3), 'name'),
+          s: get(slot(3), 'stock'),
+          t: get(slot(3), 'tags'),
+          u: get(slot(3), 'serial'),
+        }),
+      ),
+    ).toBe(
       '[{"n":"Fern","s":13,"t":null,"u":5},{"n":"Rose","s":10,"t":null,"u":5},{"n":"Sage","s":17,"t":null,"u":5}]',
     );
-    expect(refused(many(scan('Plant'), update({ stock: math('ADD', true, get(slot(9), 'stock'), lit(2147483647)) })))).toContain('PARAM_RANGE');
+    expect(
+      refused(
+        many(
+          scan('Plant'),
+          update({ stock: math('ADD', true, get(slot(9), 'stock'), lit(2147483647)) }),
+        ),
+      ),
+    ).toContain('PARAM_RANGE');
   });
 
   it('updates every distinct element once and returns duplicates', () => {
@@ -205,13 +259,17 @@ describe('updating', () => {
   it('lets one UPDATE exchange unique values, and leaves no two alike', () => {
     const other = (a: Scalar, b: Scalar) =>
       // The other of two texts, without conditions: looked up through who has the level.
-      single0(many(of(list(lit(a), lit(b))), where(7, compare('NEQ', slot(7), get(slot(9), 'email')))));
+      single0(
+        many(of(list(lit(a), lit(b))), where(7, compare('NEQ', slot(7), get(slot(9), 'email')))),
+      );
     const two = list(one(byId('Gardener', id('g1'))), one(byId('Gardener', id('g2'))));
-    expect(run(get(many(of(two), update({ email: other('ana@x.org', 'bo@x.org') })), 'email'))).toBe(
-      '["bo@x.org","ana@x.org"]',
-    );
+    expect(
+      run(get(many(of(two), update({ email: other('ana@x.org', 'bo@x.org') })), 'email')),
+    ).toBe('["bo@x.org","ana@x.org"]');
     expect(run(one(lookup('Gardener', 'email', lit('bo@x.org')), ids))).toBe('"g1"');
-    expect(refused(many(scan('Gardener'), update({ email: lit('same') })))).toContain('UNIQUE_VIOLATION');
+    expect(refused(many(scan('Gardener'), update({ email: lit('same') })))).toContain(
+      'UNIQUE_VIOLATION',
+    );
   });
 
   it('keeps indexes and keyword documents in step', () => {
@@ -237,7 +295,12 @@ describe('updating', () => {
   });
 });
 
-const single0 = (e: Expression): Expression => ({ kind: 'single', of: e, miss: 'error', place: 'x' });
+const single0 = (e: Expression): Expression => ({
+  kind: 'single',
+  of: e,
+  miss: 'error',
+  place: 'x',
+});
 
 describe('upserting', () => {
   const upsert = (email: string): Expression =>
@@ -249,8 +312,12 @@ describe('upserting', () => {
     });
 
   it('updates the first node or creates one', () => {
-    expect(run(upsert('bo@x.org'))).toContain('"id":"g2","label":"Gardener","email":"bo@x.org","city":"Oslo","name":"Bo","level":1');
-    expect(run(upsert('eve@x.org'))).toContain('"id":"#26","label":"Gardener","email":"eve@x.org","city":"Oslo","name":null,"level":1');
+    expect(run(upsert('bo@x.org'))).toContain(
+      '"id":"g2","label":"Gardener","email":"bo@x.org","city":"Oslo","name":"Bo","level":1',
+    );
+    expect(run(upsert('eve@x.org'))).toContain(
+      '"id":"#26","label":"Gardener","email":"eve@x.org","city":"Oslo","name":null,"level":1',
+    );
     expect(run(one(scan('Gardener'), count))).toBe('4');
   });
 
@@ -268,14 +335,20 @@ describe('upserting', () => {
   });
 
   it('replaces an embedding, which searches see at its new place only', () => {
-    const save = one(scan('Note'), where(3, compare('EQ', get(slot(3), 'text'), lit('Roses need sun'))), {
-      kind: 'upsertVector',
-      type: 'Note',
-      slot: 9,
-      vector: lit(Float64Array.of(-1, -1)),
-      set: set({ lang: lit('en') }),
-    });
-    expect(run(list(get(save, 'id'), searched([-1, -1]), searched([0.6, 0.8])))).toBe('["n2",["n2"],["n3"]]');
+    const save = one(
+      scan('Note'),
+      where(3, compare('EQ', get(slot(3), 'text'), lit('Roses need sun'))),
+      {
+        kind: 'upsertVector',
+        type: 'Note',
+        slot: 9,
+        vector: lit(Float64Array.of(-1, -1)),
+        set: set({ lang: lit('en') }),
+      },
+    );
+    expect(run(list(get(save, 'id'), searched([-1, -1]), searched([0.6, 0.8])))).toBe(
+      '["n2",["n2"],["n3"]]',
+    );
     expect(run(list(searched([-1, -1]), searched([0.6, 0.8])))).toBe('[["n2"],["n3"]]');
   });
 });
@@ -283,20 +356,26 @@ describe('upserting', () => {
 describe('deleting', () => {
   it('drops nodes with their edges and leaves neighbours', () => {
     expect(run(many(scan('Grows'), ids), [drop(one(byId('Plant', id('p2'))))])).toBe('["r1"]');
-    expect(run(list(many(scan('Gardener'), ids), many(scan('Tells'), ids), found('Plant', 'rose')))).toBe(
-      '[["g1","g2","g3"],["t1","t3"],[]]',
-    );
+    expect(
+      run(list(many(scan('Gardener'), ids), many(scan('Tells'), ids), found('Plant', 'rose'))),
+    ).toBe('[["g1","g2","g3"],["t1","t3"],[]]');
   });
 
   it('drops each of several duplicates once, and what it reaches only', () => {
-    expect(run(many(scan('Gardener'), ids), [drop(many(scan('Gardener'), out('Follows')))])).toBe('["g1","g3"]');
-    expect(run(many(scan('Grows'), ids), [drop(one(byId('Gardener', id('g1')), outE('Grows')))])).toBe('[]');
+    expect(run(many(scan('Gardener'), ids), [drop(many(scan('Gardener'), out('Follows')))])).toBe(
+      '["g1","g3"]',
+    );
+    expect(
+      run(many(scan('Grows'), ids), [drop(one(byId('Gardener', id('g1')), outE('Grows')))]),
+    ).toBe('[]');
   });
 
   it('drops nothing for nothing, and a whole type', () => {
     const nothing = [drop(opt(byId('Bed', id('g1'), 'none'))), drop(lit(null)), drop(lit([]))];
     expect(run(one(scan('Plant'), count), nothing)).toBe('3');
-    expect(run(list(many(scan('Plant')), many(scan('Tells'))), [drop(many(scan('Plant')))])).toBe('[[],[]]');
+    expect(run(list(many(scan('Plant')), many(scan('Tells'))), [drop(many(scan('Plant')))])).toBe(
+      '[[],[]]',
+    );
   });
 
   it('hides dropped vectors from searches in the same transaction', () => {
@@ -350,7 +429,9 @@ describe('variables', () => {
       effect(one(of(slot(1)), add)),
       effect(one(of(slot(1)), add)),
     ];
-    expect(run(list(get(slot(1), 'stock'), get(one(byId('Plant', id('p1'))), 'stock')), statements)).toBe('[3,5]');
+    expect(
+      run(list(get(slot(1), 'stock'), get(one(byId('Plant', id('p1'))), 'stock')), statements),
+    ).toBe('[3,5]');
   });
 });
 
@@ -359,7 +440,16 @@ describe('loops', () => {
     const row = (species: string, ...notes: string[]): Argument =>
       new Map<string, Argument>([
         ['species', species],
-        ['notes', notes.map((text) => new Map<string, Argument>([['text', text], ['vec', Float64Array.of(1, 2)]]))],
+        [
+          'notes',
+          notes.map(
+            (text) =>
+              new Map<string, Argument>([
+                ['text', text],
+                ['vec', Float64Array.of(1, 2)],
+              ]),
+          ),
+        ],
       ]);
     const statements: Statement[] = [
       {
@@ -374,7 +464,12 @@ describe('loops', () => {
             members: ['text', 'vec'],
             in: get(slot(1), 'notes'),
             body: [
-              bind(5, { kind: 'addVector', type: 'Note', vector: slot(4), set: set({ text: slot(3) }) }),
+              bind(5, {
+                kind: 'addVector',
+                type: 'Note',
+                vector: slot(4),
+                set: set({ text: slot(3) }),
+              }),
               effect(edge('Tells', single(slot(2)), single(slot(5)))),
             ],
           },
@@ -382,7 +477,11 @@ describe('loops', () => {
       },
     ];
     const args = [[row('mentha', 'Mint spreads', 'Mint smells'), row('thymus')]];
-    const reached = many(lookup('Plant', 'species', lit('mentha')), out('Tells'), map(6, get(slot(6), 'text')));
+    const reached = many(
+      lookup('Plant', 'species', lit('mentha')),
+      out('Tells'),
+      map(6, get(slot(6), 'text')),
+    );
     expect(run(reached, statements, args)).toBe('["Mint spreads","Mint smells"]');
   });
 
@@ -392,14 +491,28 @@ describe('loops', () => {
         kind: 'for',
         slots: [1],
         in: many(lookup('Gardener', 'city', lit('Porto'))),
-        body: [effect(one(of(slot(1)), update({ level: math('ADD', true, get(slot(1), 'level'), lit(1)), city: lit('Faro') })))],
+        body: [
+          effect(
+            one(
+              of(slot(1)),
+              update({
+                level: math('ADD', true, get(slot(1), 'level'), lit(1)),
+                city: lit('Faro'),
+              }),
+            ),
+          ),
+        ],
       },
     ];
-    expect(run(get(many(lookup('Gardener', 'city', lit('Faro'))), 'level'), statements)).toBe('[4,3]');
+    expect(run(get(many(lookup('Gardener', 'city', lit('Faro'))), 'level'), statements)).toBe(
+      '[4,3]',
+    );
   });
 
   it('run nothing over null', () => {
-    const statements: Statement[] = [{ kind: 'for', slots: [1], in: lit(null), body: [drop(many(scan('Bed')))] }];
+    const statements: Statement[] = [
+      { kind: 'for', slots: [1], in: lit(null), body: [drop(many(scan('Bed')))] },
+    ];
     expect(run(one(scan('Bed'), count), statements)).toBe('3');
   });
 });
@@ -407,7 +520,9 @@ describe('loops', () => {
 describe('limits of a transaction', () => {
   it('refuses more writes than allowed', () => {
     garden.limits = { ...garden.limits, txn_writes: 2 };
-    expect(refused(many(scan('Plant'), update({ stock: lit(1) })))).toBe('TXN_TOO_LARGE {"max":2,"unit":"writes"}');
+    expect(refused(many(scan('Plant'), update({ stock: lit(1) })))).toBe(
+      'TXN_TOO_LARGE {"max":2,"unit":"writes"}',
+    );
   });
 });
 
@@ -416,7 +531,9 @@ it('answers an object of named values in order', () => {
     { key: 'a', value: record({ x: lit(1) }) },
     { key: 'b', value: list(lit('t'), lit(true), lit(null), lit(1.5)) },
   ];
-  expect(garden.run(plan({ kind: 'object', members }))).toBe('{"a":{"x":1},"b":["t",true,null,1.5]}');
+  expect(garden.run(plan({ kind: 'object', members }))).toBe(
+    '{"a":{"x":1},"b":["t",true,null,1.5]}',
+  );
   expect(garden.run(plan({ kind: 'object', members: [] }))).toBe('{}');
   void item;
 });

@@ -1,7 +1,7 @@
 // The garden schema and the worked examples as text, and short ways to compile against them.
 import { readFileSync } from 'node:fs';
 import { type Compilation, compile } from '../../engine/lang/compile.js';
-import { type Plan, type Query } from '../../engine/plan/plan.js';
+import type { Plan, Query } from '../../engine/plan/plan.js';
 import { printPlan } from '../../engine/plan/print.js';
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');

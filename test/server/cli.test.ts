@@ -220,7 +220,7 @@ describe('serve', () => {
     ['FORMAT_TOO_NEW', 76, /^FORMAT_TOO_NEW: /],
     ['SCHEMA_INCOMPATIBLE', 65, /^SCHEMA_INCOMPATIBLE: /],
   ];
-  const start = (environment: Environment, code?: string): Promise<number> => {
+  const start = (environment: Environment, code = 'INTERNAL'): Promise<number> => {
     const config = loadConfig({ projectDir: folder, flags: new Map(), environment: {} });
     const error = new TrellisError({ code: code as 'DATA_LOCKED', args: { what: 'a test' } });
     const openDatabase = () => Promise.reject(error);

@@ -80,8 +80,8 @@ describe('integerOperand', () => {
 
   test('long texts cost little', () => {
     const started = performance.now();
-    integerOperand(`1${'0'.repeat(5_000_000)}1`);
-    integerOperand(`0.${'0'.repeat(5_000_000)}1`);
+    integerOperand(`1${'0'.repeat(1_000_000)}1`);
+    integerOperand(`0.${'0'.repeat(1_000_000)}1`);
     expect(performance.now() - started).toBeLessThan(2000);
   });
 

@@ -1,4 +1,5 @@
-// Property tests of the byte formats: what is written reads back equal, and index keys order as their values do.
+// Property tests of the byte formats: what is written reads back equal, and index keys order as
+// their values do.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteWriter } from '../../engine/base/bytes.js';
@@ -12,10 +13,17 @@ import { type Scalar, type ScalarList, Uuid, compareValues } from '../../engine/
 import { printScalar, printValue, readFragment } from '../../engine/storage/fragment.js';
 import { writeOrdered } from '../../engine/storage/order.js';
 import { encodeRecord, headOf } from '../../engine/storage/record-writer.js';
-import { decodeProperty, fragmentOf, fromOf, kindOf, labelOf, toOf } from '../../engine/storage/record.js';
+import {
+  decodeProperty,
+  fragmentOf,
+  fromOf,
+  kindOf,
+  labelOf,
+  toOf,
+} from '../../engine/storage/record.js';
 import type { StoredProperty } from '../../engine/storage/store.js';
 import { encodeVector, storedVector } from '../../engine/storage/vector-record.js';
-import { properties, typeNamed } from './garden.js';
+import { properties, typeNamed } from './declare.js';
 
 const runs = process.env.TRELLIS_TEST_LONG === '1' ? 20_000 : 100;
 const numRuns = { numRuns: runs };
@@ -24,9 +32,14 @@ const text = fc.string({ unit: 'binary', maxLength: 12 });
 const double = fc.double({ noNaN: true, noDefaultInfinity: true });
 const integer = (name: ScalarName) =>
   fc.bigInt(integerRange[name]!.min, integerRange[name]!.max).map(compactInteger);
-const uuid = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => new Uuid(printUuid(bytes)));
+const uuid = fc
+  .uint8Array({ minLength: 16, maxLength: 16 })
+  .map((bytes) => new Uuid(printUuid(bytes)));
 const date = fc
-  .tuple(fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }), fc.integer({ min: 0, max: 999_999 }))
+  .tuple(
+    fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }),
+    fc.integer({ min: 0, max: 999_999 }),
+  )
   .map(([seconds, micros]) => instantOf(seconds, micros)!);
 
 /** Values of every property type. */
@@ -37,7 +50,9 @@ const samples: Record<string, fc.Arbitrary<Scalar | ScalarList>> = {
   F32: fc.float({ noNaN: true, noDefaultInfinity: true }).map(toFloat32),
   Date: date,
   ID: uuid,
-  ...Object.fromEntries(Object.keys(integerRange).map((name) => [name, integer(name as ScalarName)])),
+  ...Object.fromEntries(
+    Object.keys(integerRange).map((name) => [name, integer(name as ScalarName)]),
+  ),
   '[String]': fc.array(text, { maxLength: 4 }),
   '[U128]': fc.array(integer('U128'), { maxLength: 4 }),
   '[Date]': fc.array(date, { maxLength: 3 }),
@@ -96,8 +111,39 @@ describe.each(Object.entries(samples))('%s', (type, sample) => {
 
 describe('index keys of near values', () => {
   const rows: [string, (Scalar | ScalarList)[]][] = [
-    ['String', ['', '\0', '\0\0', '\0\u0001', '\u0001', 'a', 'a\0', 'a\0b', 'aa', 'b', '\ud7ff', '\ue000', '\uffff', '😀']],
-    ['F64', [-Number.MAX_VALUE, -1.5, -1, -Number.MIN_VALUE, 0, Number.MIN_VALUE, 1, 1.5, Number.MAX_VALUE]],
+    [
+      'String',
+      [
+        '',
+        '\0',
+        '\0\0',
+        '\0\u0001',
+        '\u0001',
+        'a',
+        'a\0',
+        'a\0b',
+        'aa',
+        'b',
+        '\ud7ff',
+        '\ue000',
+        '\uffff',
+        '😀',
+      ],
+    ],
+    [
+      'F64',
+      [
+        -Number.MAX_VALUE,
+        -1.5,
+        -1,
+        -Number.MIN_VALUE,
+        0,
+        Number.MIN_VALUE,
+        1,
+        1.5,
+        Number.MAX_VALUE,
+      ],
+    ],
     ['I64', [-(2n ** 63n), -(2 ** 53) + 1, -1, 0, 1, 2 ** 53 - 1, 2n ** 53n + 1n, 2n ** 63n - 1n]],
     ['U128', [0, 255, 256, 2n ** 64n - 1n, 2n ** 64n, 2n ** 128n - 1n]],
     ['[String]', [[], [''], ['', ''], ['\0'], ['a'], ['a', 'a'], ['a\0'], ['b']]],
@@ -140,7 +186,9 @@ const stored = (texts: Record<string, string>): StoredProperty[] =>
   properties(texts).map((property, slot) => ({ ...property, slot, indexId: 0 }));
 
 describe('records', () => {
-  const declared = stored(Object.fromEntries(Object.keys(samples).map((type, i) => [`p${i}`, type])));
+  const declared = stored(
+    Object.fromEntries(Object.keys(samples).map((type, i) => [`p${i}`, type])),
+  );
   const row = fc.tuple(...Object.values(samples).map((sample) => fc.option(sample)));
   const head = fc.record({
     label: fc.integer({ min: 1, max: 65_534 }),
@@ -154,7 +202,12 @@ describe('records', () => {
     fc.assert(
       fc.property(head, row, ({ label, uuid, isEdge, from, to }, values) => {
         const ends = { from, to, fromUuid: uuid, toUuid: Uint8Array.from(uuid).reverse() };
-        const given = { label, kind: isEdge ? 'edge' : 'vector', uuid, ...(isEdge && { ends }) } as const;
+        const given = {
+          label,
+          kind: isEdge ? 'edge' : 'vector',
+          uuid,
+          ...(isEdge && { ends }),
+        } as const;
         const map = new Map(values.map((value, i) => [`p${i}`, value as Scalar]));
         const record = encodeRecord(given, declared, map, defaultLimits);
         expect([labelOf(record), kindOf(record)]).toEqual([label, given.kind]);
@@ -174,7 +227,15 @@ describe('records', () => {
 
   it('keep the fragments of slots that are not declared', () => {
     const [a, b] = stored({ a: 'String', b: 'U8' });
-    const record = encodeRecord(plain, [a!, b!], new Map<string, Scalar>([['a', 'x'], ['b', 5]]), defaultLimits);
+    const record = encodeRecord(
+      plain,
+      [a!, b!],
+      new Map<string, Scalar>([
+        ['a', 'x'],
+        ['b', 5],
+      ]),
+      defaultLimits,
+    );
     const updated = encodeRecord(plain, [a!], new Map([['a', 'yy']]), defaultLimits, record);
     expect([decodeProperty(updated, a!), decodeProperty(updated, b!)]).toEqual(['yy', 5]);
     expect(fragmentOf(updated, 9)).toEqual({ start: 0, end: 0 });
@@ -186,7 +247,8 @@ describe('records', () => {
     [{ value_bytes: 10, element_bytes: 1000 }, 'é'.repeat(6), 'VALUE_TOO_LARGE'],
     [{ value_bytes: 1000, element_bytes: 40 }, 'x'.repeat(11), 'VALUE_TOO_LARGE'],
   ])('are bounded by %j for %s', (limits, value, code) => {
-    const make = () => encodeRecord(plain, stored({ a: 'String' }), new Map([['a', value]]), limits);
+    const make = () =>
+      encodeRecord(plain, stored({ a: 'String' }), new Map([['a', value]]), limits);
     if (code === undefined) expect(make).not.toThrow();
     else expect(make).toThrowError(expect.objectContaining({ code }));
   });
@@ -195,12 +257,15 @@ describe('records', () => {
 describe('vectors', () => {
   it('keep doubles exactly and round floats once', () => {
     fc.assert(
-      fc.property(fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 }), (numbers) => {
-        const given = Float64Array.from(numbers);
-        expect(storedVector(given, 'f32')).toEqual(given);
-        expect(encodeVector(given, 'f64').length).toBe(given.length * 8 + 1);
-        expect(encodeVector(given, 'f32').length).toBe(given.length * 4 + 1);
-      }),
+      fc.property(
+        fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 }),
+        (numbers) => {
+          const given = Float64Array.from(numbers);
+          expect(storedVector(given, 'f32')).toEqual(given);
+          expect(encodeVector(given, 'f64').length).toBe(given.length * 8 + 1);
+          expect(encodeVector(given, 'f32').length).toBe(given.length * 4 + 1);
+        },
+      ),
     );
     expect(storedVector(Float64Array.of(0.1), 'f32')[0]).toBe(Math.fround(0.1));
     expect(storedVector(Float64Array.of(0.1), 'f64')[0]).toBe(0.1);

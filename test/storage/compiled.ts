@@ -1,7 +1,16 @@
-// The storage sources as JavaScript, for tests that need other processes or threads: those cannot load TypeScript.
-// Compiled once per state of the sources, below node_modules, where `lmdb` is found.
+// The storage sources as JavaScript, for tests that need other processes or threads: those cannot
+// load TypeScript. Compiled once per state of the sources, below node_modules, where `lmdb` is
+// found.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 const root = new URL('../..', import.meta.url).pathname;
@@ -13,7 +22,9 @@ export async function compileStorage(): Promise<string> {
     readdirSync(join(root, 'engine', room)).map((file) => join(room, file)),
   );
   const sources = files.map((file) => readFileSync(join(root, 'engine', file), 'utf8'));
-  const hash = createHash('sha256').update(JSON.stringify([files, sources])).digest('hex');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([files, sources]))
+    .digest('hex');
   const cache = join(root, 'node_modules/.cache/trellis-storage');
   const folder = join(cache, hash.slice(0, 16));
   if (existsSync(folder)) return folder;

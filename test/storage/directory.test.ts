@@ -1,7 +1,18 @@
 // The data directory: its lock, its manifest, and damage that is found before LMDB maps the file.
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { check } from '../../engine/storage/check.js';
 import { checkDataFile } from '../../engine/storage/data-file.js';
@@ -40,10 +51,17 @@ describe('a data directory', () => {
     const first = openDataDirectory(path);
     expect(first.wasClean).toBe(true);
     first.setPort(6969);
-    expect(JSON.parse(readFileSync(join(path, 'LOCK'), 'utf8'))).toMatchObject({ pid: process.pid, port: 6969 });
+    expect(JSON.parse(readFileSync(join(path, 'LOCK'), 'utf8'))).toMatchObject({
+      pid: process.pid,
+      port: 6969,
+    });
     first.close({ clean: false });
     const second = openDataDirectory(path);
-    expect([second.dbUuid, second.restoreEpoch, second.wasClean]).toEqual([first.dbUuid, first.restoreEpoch, false]);
+    expect([second.dbUuid, second.restoreEpoch, second.wasClean]).toEqual([
+      first.dbUuid,
+      first.restoreEpoch,
+      false,
+    ]);
     const storage = openGarden(join(path, 'graph'));
     expect(check(storage.env, { dbUuid: second.dbUuid })).toEqual([]);
     expect(check(storage.env, { dbUuid: 'another' })).toMatchObject([{ invariant: 'I17' }]);
@@ -58,42 +76,84 @@ describe('a data directory', () => {
 
   it('starts again when the first start was cut short before the data existed', async () => {
     const path = freshFolder();
-    const { db_uuid, ...rest } = { db_uuid: '', ...JSON.parse(readFileSync(join(filled(), 'MANIFEST.json'), 'utf8')) };
-    expect(rest.lmdb).toMatchObject({ page_size: 4096 });
+    const manifest = (folder: string) =>
+      JSON.parse(readFileSync(join(folder, 'MANIFEST.json'), 'utf8')) as { lmdb: unknown };
+    expect(manifest(filled()).lmdb).toMatchObject({ page_size: 4096 });
     const compiled = await compileStorage();
     const script = `
       import { openDataDirectory } from '${compiled}/storage/manifest.js';
       import fs from 'node:fs';
       import { syncBuiltinESMExports } from 'node:module';
       const mkdir = fs.mkdirSync;
-      fs.mkdirSync = (path, options) => { if (path.endsWith('graph')) process.kill(process.pid, 'SIGKILL'); return mkdir(path, options); };
+      fs.mkdirSync = (path, options) => {
+        if (path.endsWith('graph')) process.kill(process.pid, 'SIGKILL');
+        return mkdir(path, options);
+      };
       syncBuiltinESMExports();
       openDataDirectory('${path}');`;
-    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script]).signal).toBe('SIGKILL');
-    expect(JSON.parse(readFileSync(join(path, 'MANIFEST.json'), 'utf8')).lmdb).toBeNull();
+    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script]).signal).toBe(
+      'SIGKILL',
+    );
+    expect(manifest(path).lmdb).toBeNull();
     openDataDirectory(path).close({ clean: true });
     expect(() => checkDataFile(dataFile(path))).not.toThrow();
   });
 
   it.each([
-    ['data without a manifest', 'DATA_DIR_BAD', (path: string) => rmSync(join(path, 'MANIFEST.json'))],
-    ['a damaged manifest', 'DATA_DIR_BAD', (path: string) => damage(join(path, 'MANIFEST.json'), 30, Buffer.from('!'))],
-    ['an unfinished restore', 'DATA_DIR_BAD', (path: string) => writeFileSync(join(path, 'RESTORING'), '')],
-    ['a newer format', 'FORMAT_TOO_NEW', (path: string) => {
-      const file = join(path, 'MANIFEST.json');
-      writeFileSync(file, readFileSync(file, 'utf8').replace('"major": 1', '"major": 2'));
-    }],
+    [
+      'data without a manifest',
+      'DATA_DIR_BAD',
+      (path: string) => rmSync(join(path, 'MANIFEST.json')),
+    ],
+    [
+      'a damaged manifest',
+      'DATA_DIR_BAD',
+      (path: string) => damage(join(path, 'MANIFEST.json'), 30, Buffer.from('!')),
+    ],
+    [
+      'an unfinished restore',
+      'DATA_DIR_BAD',
+      (path: string) => writeFileSync(join(path, 'RESTORING'), ''),
+    ],
+    [
+      'a newer format',
+      'FORMAT_TOO_NEW',
+      (path: string) => {
+        const file = join(path, 'MANIFEST.json');
+        writeFileSync(file, readFileSync(file, 'utf8').replace('"major": 1', '"major": 2'));
+      },
+    ],
     ['no data file', 'DATA_CORRUPT', (path: string) => rmSync(dataFile(path))],
     ['an empty data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 0)],
     ['a one-byte data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), 1)],
-    ['a cut data file', 'DATA_CORRUPT', (path: string) => truncateSync(dataFile(path), statSync(dataFile(path)).size - 4096)],
-    ['a cut data file after a crash', 'DATA_CORRUPT', (path: string) => {
-      openDataDirectory(path).close({ clean: false });
-      truncateSync(dataFile(path), 10_000);
-    }],
-    ['text for data', 'DATA_CORRUPT', (path: string) => writeFileSync(dataFile(path), 'hello '.repeat(5000))],
-    ['a zeroed header', 'DATA_CORRUPT', (path: string) => damage(dataFile(path), 0, new Uint8Array(4096))],
-    ['another page size', 'DATA_CORRUPT', (path: string) => damage(dataFile(path), 49, Uint8Array.of(0x40))],
+    [
+      'a cut data file',
+      'DATA_CORRUPT',
+      (path: string) => truncateSync(dataFile(path), statSync(dataFile(path)).size - 4096),
+    ],
+    [
+      'a cut data file after a crash',
+      'DATA_CORRUPT',
+      (path: string) => {
+        openDataDirectory(path).close({ clean: false });
+        truncateSync(dataFile(path), 10_000);
+      },
+    ],
+    [
+      'text for data',
+      'DATA_CORRUPT',
+      (path: string) => writeFileSync(dataFile(path), 'hello '.repeat(5000)),
+    ],
+    [
+      'a zeroed header',
+      'DATA_CORRUPT',
+      (path: string) => damage(dataFile(path), 0, new Uint8Array(4096)),
+    ],
+    [
+      'another page size',
+      'DATA_CORRUPT',
+      (path: string) => damage(dataFile(path), 49, Uint8Array.of(0x40)),
+    ],
   ])('is refused with %s', (_, code, spoil) => {
     const path = filled();
     spoil(path);
@@ -112,12 +172,19 @@ describe('a data directory', () => {
   it('opens with a newer minor format', () => {
     const path = filled();
     mkdirSync(join(path, 'vec'));
+    const file = join(path, 'MANIFEST.json');
+    const { crc32: _, ...manifest } = JSON.parse(readFileSync(file, 'utf8'));
+    Object.assign(manifest, { format: { major: 1, minor: 9 }, later: true });
+    const sum = crc32(JSON.stringify(manifest)).toString(16).padStart(8, '0');
+    writeFileSync(file, JSON.stringify({ ...manifest, crc32: sum }));
     openDataDirectory(path).close({ clean: true });
+    const kept = JSON.parse(readFileSync(file, 'utf8'));
+    expect(kept).toMatchObject({ format: { major: 1, minor: 9 }, later: true });
   });
 });
 
 describe('the lock', () => {
-  it('keeps a second opener out, in this process and in others, and is free after kill -9', async () => {
+  it('keeps a second opener out, here and in other processes, and outlives no kill -9', async () => {
     const path = freshFolder();
     const compiled = await compileStorage();
     const child = spawn(process.execPath, [
@@ -128,7 +195,10 @@ describe('the lock', () => {
     ]);
     await new Promise((resolve) => child.stdout.once('data', resolve));
     expect(() => openDataDirectory(path)).toThrowError(
-      expect.objectContaining({ code: 'DATA_LOCKED', message: expect.stringContaining(`process ${child.pid}`) }),
+      expect.objectContaining({
+        code: 'DATA_LOCKED',
+        message: expect.stringContaining(`process ${child.pid}`),
+      }),
     );
     const gone = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');
@@ -149,7 +219,11 @@ describe('the lock', () => {
     const owned = (owner: object) => writeFileSync(join(path, 'LOCK'), JSON.stringify(owner));
     owned({ pid: parent, start, boot });
     expect(() => openDataDirectory(path)).toThrowError(withCode('DATA_LOCKED'));
-    for (const stale of [{ pid: parent, start: '1', boot }, { pid: parent, start, boot: 'earlier' }, {}]) {
+    for (const stale of [
+      { pid: parent, start: '1', boot },
+      { pid: parent, start, boot: 'earlier' },
+      {},
+    ]) {
       owned(stale);
       openDataDirectory(path).close({ clean: true });
     }
@@ -158,16 +232,24 @@ describe('the lock', () => {
 
 describe('the reading child', () => {
   it('reports damaged values, and survives for us what kills it', async () => {
-    const { probeData } = (await import(`${await compileStorage()}/storage/probe.js`)) as typeof Probe;
+    const { probeData } = (await import(
+      `${await compileStorage()}/storage/probe.js`
+    )) as typeof Probe;
     const path = filled();
     const whole = await probeData(join(path, 'graph'));
     expect(whole.entries).toBeGreaterThan(6000);
     expect(whole.damaged).toEqual([]);
     const at = readFileSync(dataFile(path)).lastIndexOf('"s77"');
     damage(dataFile(path), at + 2, Buffer.from('8'));
-    expect(await probeData(join(path, 'graph'))).toEqual({ entries: whole.entries - 1, damaged: [expect.stringContaining('records')] });
+    expect(await probeData(join(path, 'graph'))).toEqual({
+      entries: whole.entries - 1,
+      damaged: [expect.stringContaining('records')],
+    });
     truncateSync(dataFile(path), 40_960);
-    await expect(probeData(join(path, 'graph'))).rejects.toMatchObject({ code: 'DATA_CORRUPT', message: expect.stringMatching(/SIG|exit/) });
+    await expect(probeData(join(path, 'graph'))).rejects.toMatchObject({
+      code: 'DATA_CORRUPT',
+      message: expect.stringMatching(/SIG|exit/),
+    });
   });
 
   it('is not needed to tell a sound file whose last pages were never written', () => {
@@ -181,7 +263,8 @@ describe('the reading child', () => {
         group.request(0, (view) => view.createNode(plant, values({})));
         expect(() =>
           group.request(0, (view) => {
-            for (let j = 0; j < 60; j++) view.createNode(plant, values({ tags: ['x'.repeat(3000 + 100 * j)] }));
+            for (let j = 0; j < 60; j++)
+              view.createNode(plant, values({ tags: ['x'.repeat(3000 + 100 * j)] }));
             throw new RangeError('undone');
           }),
         ).toThrow('undone');

@@ -1,4 +1,5 @@
-// Random groups of requests, some failing half-way, against a plain model, with reopens; `check` is clean after each group.
+// Random groups of requests, some failing half-way, against a plain model, with reopens; `check` is
+// clean after each group.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
@@ -16,13 +17,52 @@ const pick = fc.nat(1000);
 const city = fc.constantFrom('Lund', 'Oslo', 'Rome');
 const email = fc.constantFrom('a@x', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x');
 const operation = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('gardener' as const), email: fc.option(email), city }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('plant' as const), height: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })) }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('grows' as const), from: pick, to: pick, rating: fc.option(fc.nat(3)) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('follows' as const), from: pick, to: pick }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('note' as const), x: fc.float({ noNaN: true, noDefaultInfinity: true }), text: fc.string() }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('replace' as const), at: pick, x: fc.nat(9) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('update' as const), at: pick, count: fc.nat(2), email: fc.option(email), city }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('gardener' as const), email: fc.option(email), city }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('plant' as const),
+      height: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('grows' as const),
+      from: pick,
+      to: pick,
+      rating: fc.option(fc.nat(3)),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('follows' as const), from: pick, to: pick }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('note' as const),
+      x: fc.float({ noNaN: true, noDefaultInfinity: true }),
+      text: fc.string(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('replace' as const), at: pick, x: fc.nat(9) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('update' as const),
+      at: pick,
+      count: fc.nat(2),
+      email: fc.option(email),
+      city,
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('drop' as const), at: pick }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const) }) },
 );
@@ -38,7 +78,11 @@ function apply(op: Operation, view: WriteView, storage: Storage, model: Model): 
     return ids.length === 0 ? undefined : ids[at % ids.length]!;
   };
   const map = (object: Record<string, string | number | null>) =>
-    new Map(Object.entries(object).filter((entry): entry is [string, string | number] => entry[1] !== null));
+    new Map(
+      Object.entries(object).filter(
+        (entry): entry is [string, string | number] => entry[1] !== null,
+      ),
+    );
   switch (op.kind) {
     case 'gardener': {
       const values = map({ email: op.email, city: op.city });
@@ -57,13 +101,22 @@ function apply(op: Operation, view: WriteView, storage: Storage, model: Model): 
       const to = some(op.kind === 'grows' ? 'Plant' : 'Gardener', op.to);
       if (from === undefined || to === undefined) return;
       const values = op.kind === 'grows' ? map({ rating: op.rating }) : map({});
-      model.elements.set(view.createEdge(label(name), from, to, values), { label: name, values, from, to });
+      model.elements.set(view.createEdge(label(name), from, to, values), {
+        label: name,
+        values,
+        from,
+        to,
+      });
       break;
     }
     case 'note': {
       const vector = Float64Array.of(op.x, 1 / 3);
       const values = map({ text: op.text });
-      model.elements.set(view.createVector(label('Note'), vector, values), { label: 'Note', values, vector });
+      model.elements.set(view.createVector(label('Note'), vector, values), {
+        label: 'Note',
+        values,
+        vector,
+      });
       break;
     }
     case 'replace': {
@@ -74,7 +127,10 @@ function apply(op: Operation, view: WriteView, storage: Storage, model: Model): 
       break;
     }
     case 'update': {
-      const ids = model.ids('Gardener').slice(op.at % 5).slice(0, op.count);
+      const ids = model
+        .ids('Gardener')
+        .slice(op.at % 5)
+        .slice(0, op.count);
       const values = map({ email: op.email, city: op.city });
       view.update(ids.map((id) => ({ id, values })));
       for (const id of ids) model.elements.get(id)!.values = values;
@@ -124,8 +180,14 @@ function commit(storage: Storage, group: Operation[][], before: Model): Model {
 
 describe('random writes', () => {
   it('equal a plain model, and every invariant holds', () => {
-    const group = fc.array(fc.array(operation, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 5 });
-    const history = fc.array(fc.record({ group, reopen: fc.boolean() }), { minLength: 1, maxLength: 8 });
+    const group = fc.array(fc.array(operation, { minLength: 1, maxLength: 6 }), {
+      minLength: 1,
+      maxLength: 5,
+    });
+    const history = fc.array(fc.record({ group, reopen: fc.boolean() }), {
+      minLength: 1,
+      maxLength: 8,
+    });
     fc.assert(
       fc.property(history, (steps) => {
         const path = freshFolder();
@@ -158,6 +220,10 @@ function expectReplay(storage: Storage, model: Model): void {
     if (change.kind === 'put') live.set(change.id, change.vector);
     else live.delete(change.id);
   }
-  const expected = model.ids('Note').map((id): [number, Float64Array] => [id, model.elements.get(id)!.vector!]);
-  expect(new Map([...live].sort(([a], [b]) => a - b))).toEqual(new Map(expected.sort(([a], [b]) => a - b)));
+  const expected = model
+    .ids('Note')
+    .map((id): [number, Float64Array] => [id, model.elements.get(id)!.vector!]);
+  expect(new Map([...live].sort(([a], [b]) => a - b))).toEqual(
+    new Map(expected.sort(([a], [b]) => a - b)),
+  );
 }

@@ -1,4 +1,5 @@
-// A plain model of a store of the garden schema: what the model and crash tests compare with. Deliberately naive.
+// A plain model of a store of the garden schema: what the model and crash tests compare with.
+// Deliberately naive.
 import { expect } from 'vitest';
 import { compareValues } from '../../engine/base/value.js';
 import type { Scalar, ScalarList } from '../../engine/base/value.js';
@@ -48,7 +49,10 @@ export function expectEqual(view: ReadView, catalog: Catalog, model: Model): voi
     expect(view.count(label.id)).toBe(ids.length);
     for (const id of ids) expectElement(view, catalog, model, id);
     if (label.kind !== 'edge') continue;
-    for (const [direction, near, far] of [['out', 'from', 'to'], ['in', 'to', 'from']] as const) {
+    for (const [direction, near, far] of [
+      ['out', 'from', 'to'],
+      ['in', 'to', 'from'],
+    ] as const) {
       for (const id of model.elements.keys()) {
         const edges = ids.filter((edge) => model.elements.get(edge)![near] === id);
         const pairs = edges.flatMap((edge) => [edge, model.elements.get(edge)![far]!]);
@@ -64,7 +68,8 @@ function expectElement(view: ReadView, catalog: Catalog, model: Model, id: numbe
   const record = view.record(id)!;
   const label = catalog.label(labelOf(record));
   expect(label.name).toBe(element.label);
-  if (label.kind === 'edge') expect([fromOf(record), toOf(record)]).toEqual([element.from, element.to]);
+  if (label.kind === 'edge')
+    expect([fromOf(record), toOf(record)]).toEqual([element.from, element.to]);
   if (label.kind === 'vector') expect(view.vector(id)).toEqual(element.vector);
   for (const property of label.properties) {
     const value = element.values.get(property.name) ?? null;

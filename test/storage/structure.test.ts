@@ -1,13 +1,27 @@
 // Adjacency chunks, label lists and index lists against plain arrays, with and without undo.
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { appendEdge, readAdjacency, readDegree, removeEdge, writeAdjacency } from '../../engine/storage/adjacency.js';
+import {
+  appendEdge,
+  readAdjacency,
+  readDegree,
+  removeEdge,
+  writeAdjacency,
+} from '../../engine/storage/adjacency.js';
 import { ChangeLog } from '../../engine/storage/change-log.js';
 import { openEnv } from '../../engine/storage/env.js';
 import { addToList, removeFromList, scanList } from '../../engine/storage/label-list.js';
-import { addEntry, idsUnder, idsWithin, isTaken, prefixOf, removeEntry } from '../../engine/storage/property-index.js';
+import { prefixOf } from '../../engine/storage/index-key.js';
+import {
+  addEntry,
+  idsUnder,
+  idsWithin,
+  isTaken,
+  removeEntry,
+} from '../../engine/storage/property-index.js';
 import type { StoredProperty } from '../../engine/storage/store.js';
-import { freshFolder, typeNamed } from './garden.js';
+import { typeNamed } from './declare.js';
+import { freshFolder } from './garden.js';
 
 const env = openEnv(freshFolder());
 afterAll(() => env.close());
@@ -36,7 +50,10 @@ describe('adjacency', () => {
     // Steps add many or remove from anywhere, so that lists cross several chunk borders both ways.
     const step = fc.oneof(
       fc.record({ add: fc.integer({ min: 1, max: 150 }) }),
-      fc.record({ cut: fc.integer({ min: 1, max: 120 }), at: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      fc.record({
+        cut: fc.integer({ min: 1, max: 120 }),
+        at: fc.double({ min: 0, max: 1, noNaN: true }),
+      }),
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
@@ -48,7 +65,8 @@ describe('adjacency', () => {
             if ('add' in step) for (const edge of edges.slice(-step.add)) append(edge);
             else {
               const from = Math.floor(step.at * Math.max(0, edges.length - step.cut));
-              for (const edge of edges.slice(from, from + step.cut)) removeEdge(log, env.out, list, edge);
+              for (const edge of edges.slice(from, from + step.cut))
+                removeEdge(log, env.out, list, edge);
               edges = [...edges.slice(0, from), ...edges.slice(from + step.cut)];
             }
             expect(read()).toEqual(pairsOf(edges));
@@ -56,7 +74,12 @@ describe('adjacency', () => {
           }
           log.undo();
           expect(read()).toEqual([]);
-          expect(env.out.keys({ start: { id: 0, label: 0, chunk: 0 }, end: { id: 9, label: 0, chunk: 0 } })).toEqual([]);
+          expect(
+            env.out.keys({
+              start: { id: 0, label: 0, chunk: 0 },
+              end: { id: 9, label: 0, chunk: 0 },
+            }),
+          ).toEqual([]);
         });
       }),
       { numRuns },
@@ -67,7 +90,9 @@ describe('adjacency', () => {
     attempt(() => {
       for (let edge = 1; edge <= 700; edge++) append(edge);
       for (let edge = 700; edge >= 1; edge--) removeEdge(log, env.out, list, edge);
-      expect(env.out.keys({ start: { id: 5, label: 3, chunk: 0 }, end: { id: 6, label: 0, chunk: 0 } })).toEqual([]);
+      expect(
+        env.out.keys({ start: { id: 5, label: 3, chunk: 0 }, end: { id: 6, label: 0, chunk: 0 } }),
+      ).toEqual([]);
     });
   });
 
@@ -139,8 +164,15 @@ describe('property indexes', () => {
   const u8 = property('U8');
 
   it('equal a sorted array of (value, id)', () => {
-    const entry = fc.record({ value: fc.integer({ min: 0, max: 3 }), id: fc.integer({ min: 1, max: 400 }) });
-    const entries = fc.uniqueArray(entry, { maxLength: 600, minLength: 100, selector: ({ value, id }) => `${value}/${id}` });
+    const entry = fc.record({
+      value: fc.integer({ min: 0, max: 3 }),
+      id: fc.integer({ min: 1, max: 400 }),
+    });
+    const entries = fc.uniqueArray(entry, {
+      maxLength: 600,
+      minLength: 100,
+      selector: ({ value, id }) => `${value}/${id}`,
+    });
     fc.assert(
       fc.property(entries, fc.func(fc.boolean()), (all, goes) => {
         attempt(() => {
@@ -161,7 +193,9 @@ describe('property indexes', () => {
           expect(flat(idsWithin(env.index, u8, {}))).toEqual(ids(() => true));
           expect(flat(idsWithin(env.index, u8, { low }))).toEqual(ids((v) => v > 1));
           expect(flat(idsWithin(env.index, u8, { high }))).toEqual(ids((v) => v <= 3));
-          expect(flat(idsWithin(env.index, u8, { low, high: { ...high, inclusive: false } }))).toEqual(ids((v) => v === 2));
+          expect(
+            flat(idsWithin(env.index, u8, { low, high: { ...high, inclusive: false } })),
+          ).toEqual(ids((v) => v === 2));
           log.undo();
           expect(flat(idsWithin(env.index, u8, {}))).toEqual([]);
         });

@@ -1,4 +1,5 @@
-// A reader in a real worker thread sees every commit that was acknowledged before it was asked (operations.md L12).
+// A reader in a real worker thread sees every commit that was acknowledged before it was asked
+// (operations.md L12).
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
 import { compileStorage } from './compiled.js';
@@ -15,7 +16,7 @@ const reader = `
     const { openStorage } = await import('${compiled}/storage/open.js');
     const { defaultLimits } = await import('${compiled}/base/limits.js');
     const { decodeProperty } = await import('${compiled}/storage/record.js');
-    const storage = openStorage('${path}', { limits: defaultLimits, mode: 'attach' });
+    const storage = openStorage('${path}', { limits: defaultLimits, mode: 'read' });
     const view = storage.reader();
     const plant = view.catalog.labels().find(({ name }) => name === 'Plant');
     const [species] = plant.properties;
@@ -45,7 +46,8 @@ describe('a reader on another thread', () => {
     let id = 0;
     for (let round = 1; round <= rounds; round++) {
       const value = `round ${round}`;
-      if (round % 3 === 1) id = write(storage, (view) => view.createNode(plant, values({ species: value })));
+      if (round % 3 === 1)
+        id = write(storage, (view) => view.createNode(plant, values({ species: value })));
       else write(storage, (view) => view.update([{ id, values: values({ species: value }) }]));
       const reply = answer();
       worker.postMessage({ id, value });

@@ -7,9 +7,14 @@ import { openStorage } from '../../engine/storage/open.js';
 import { decodeProperty, fromOf, toOf, uuidAt } from '../../engine/storage/record.js';
 import type { WriteView } from '../../engine/storage/store.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { freshFolder, garden, labelNamed, openGarden, values, write } from './garden.js';
+import { garden } from './declare.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
 
-const storage = openGarden(freshFolder(), { txn_writes: 3000, txn_bytes: 1_000_000, value_bytes: 5000 });
+const storage = openGarden(freshFolder(), {
+  txn_writes: 3000,
+  txn_bytes: 1_000_000,
+  value_bytes: 5000,
+});
 afterAll(() => storage.close());
 const gardener = labelNamed(storage, 'Gardener');
 const plant = labelNamed(storage, 'Plant');
@@ -69,16 +74,37 @@ describe('a request', () => {
 
   it('may be the only one and fail: nothing is committed', () => {
     const before = storage.committedSeq();
-    expect(() => write(storage, () => { throw new RangeError('no'); })).toThrow('no');
+    expect(() =>
+      write(storage, () => {
+        throw new RangeError('no');
+      }),
+    ).toThrow('no');
     expect(storage.committedSeq()).toBe(before);
   });
 
   it.each([
-    ['writes', (view: WriteView) => { for (;;) view.createNode(plant, values({})); }],
-    ['bytes', (view: WriteView) => { for (;;) view.createNode(plant, values({ species: 'x'.repeat(1000) })); }],
+    [
+      'writes',
+      (view: WriteView) => {
+        for (;;) view.createNode(plant, values({}));
+      },
+    ],
+    [
+      'bytes',
+      (view: WriteView) => {
+        for (;;) view.createNode(plant, values({ species: 'x'.repeat(1000) }));
+      },
+    ],
   ])('is bounded in %s', (unit, work) => {
     const before = storage.reader().count(plant.id);
-    expect(() => write(storage, work)).toThrowError(expect.objectContaining({ data: expect.objectContaining({ code: 'TXN_TOO_LARGE', args: expect.objectContaining({ unit }) }) }));
+    expect(() => write(storage, work)).toThrowError(
+      expect.objectContaining({
+        data: expect.objectContaining({
+          code: 'TXN_TOO_LARGE',
+          args: expect.objectContaining({ unit }),
+        }),
+      }),
+    );
     expect(storage.reader().count(plant.id)).toBe(before);
     expect(check(storage.env)).toEqual([]);
   });
@@ -86,14 +112,16 @@ describe('a request', () => {
 
 describe('unique values', () => {
   it('are refused before anything is put', () => {
-    expect(() => write(storage, (view) => view.createNode(gardener, values({ email: 'one@x' })))).toThrowError(
-      code('UNIQUE_VIOLATION', { type: 'Gardener', property: 'email' }),
-    );
+    expect(() =>
+      write(storage, (view) => view.createNode(gardener, values({ email: 'one@x' }))),
+    ).toThrowError(code('UNIQUE_VIOLATION', { type: 'Gardener', property: 'email' }));
   });
 
   it('may be exchanged in one update, but not left twice', () => {
     const [a, b] = write(storage, (view) =>
-      ['p@x', 'q@x'].map((text) => view.createNode(gardener, values({ email: text, city: 'Rome' }))),
+      ['p@x', 'q@x'].map((text) =>
+        view.createNode(gardener, values({ email: text, city: 'Rome' })),
+      ),
     );
     const exchange = [
       { id: a!, values: values({ email: 'q@x' }) },
@@ -102,7 +130,9 @@ describe('unique values', () => {
     write(storage, (view) => view.update(exchange));
     expect([...storage.reader().lookup(email, 'q@x')]).toEqual([a]);
     expect(() =>
-      write(storage, (view) => view.update(exchange.map(({ id }) => ({ id, values: values({ email: 'r@x' }) })))),
+      write(storage, (view) =>
+        view.update(exchange.map(({ id }) => ({ id, values: values({ email: 'r@x' }) }))),
+      ),
     ).toThrowError(code('UNIQUE_VIOLATION'));
     const view = storage.reader();
     expect(decodeProperty(view.record(b!)!, email)).toBe('p@x');
@@ -120,24 +150,33 @@ describe('unique values', () => {
   });
 
   it('hold for pairs of a UNIQUE edge type', () => {
-    const [a, b] = write(storage, (view) => [view.createNode(gardener, values({})), view.createNode(gardener, values({}))]);
+    const [a, b] = write(storage, (view) => [
+      view.createNode(gardener, values({})),
+      view.createNode(gardener, values({})),
+    ]);
     write(storage, (view) => view.createEdge(follows, a!, b!, values({})));
     write(storage, (view) => view.createEdge(follows, b!, a!, values({})));
-    expect(() => write(storage, (view) => view.createEdge(follows, a!, b!, values({})))).toThrowError(
-      code('UNIQUE_VIOLATION', { type: 'Follows', property: 'From, To' }),
-    );
+    expect(() =>
+      write(storage, (view) => view.createEdge(follows, a!, b!, values({}))),
+    ).toThrowError(code('UNIQUE_VIOLATION', { type: 'Follows', property: 'From, To' }));
   });
 });
 
 describe('sizes', () => {
   it('of indexed values are bounded by bytes of text', () => {
-    const make = (text: string) => () => write(storage, (view) => view.createNode(gardener, values({ email: text })));
+    const make = (text: string) => () =>
+      write(storage, (view) => view.createNode(gardener, values({ email: text })));
     expect(make('x'.repeat(1900))).not.toThrow();
-    expect(make('é'.repeat(951))).toThrowError(code('INDEX_KEY_TOO_LONG', { property: 'email', max: 1900, size: 1902 }));
+    expect(make('é'.repeat(951))).toThrowError(
+      code('INDEX_KEY_TOO_LONG', { property: 'email', max: 1900, size: 1902 }),
+    );
   });
 
   it('of values are bounded', () => {
-    const make = () => write(storage, (view) => view.createVector(note, Float64Array.of(1), values({ text: 'x'.repeat(5001) })));
+    const make = () =>
+      write(storage, (view) =>
+        view.createVector(note, Float64Array.of(1), values({ text: 'x'.repeat(5001) })),
+      );
     expect(make).toThrowError(code('VALUE_TOO_LARGE', { param: 'text', size: 5001, max: 5000 }));
   });
 });
@@ -146,15 +185,18 @@ describe('vectors', () => {
   it('fix the dimension with the first one, and are kept exactly', () => {
     const given = Float64Array.of(0.1, 1 / 3, -0, 5e-324);
     const id = write(storage, (view) => view.createVector(note, given, values({ text: 'a' })));
-    expect(() => write(storage, (view) => view.createVector(note, Float64Array.of(1), values({})))).toThrowError(
-      code('VECTOR_DIMENSION', { type: 'Note', expected: 4, got: 1 }),
-    );
+    expect(() =>
+      write(storage, (view) => view.createVector(note, Float64Array.of(1), values({}))),
+    ).toThrowError(code('VECTOR_DIMENSION', { type: 'Note', expected: 4, got: 1 }));
     const view = storage.reader();
     expect(view.vector(id)).toEqual(given);
     expect(view.dimension(note.id)).toBe(4);
     write(storage, (writing) => writing.replaceVector(id, Float64Array.of(1, 2, 3, 4)));
     expect([...storage.replay(storage.committedSeq() - 1)]).toEqual([
-      { seq: storage.committedSeq(), change: { kind: 'put', label: note.id, id, vector: Float64Array.of(1, 2, 3, 4) } },
+      {
+        seq: storage.committedSeq(),
+        change: { kind: 'put', label: note.id, id, vector: Float64Array.of(1, 2, 3, 4) },
+      },
     ]);
   });
 
@@ -167,7 +209,9 @@ describe('vectors', () => {
     const rounded = Float64Array.of(Math.fround(0.1), 2);
     const changes = rounding.commitGroup((group) => {
       group.request(0, (view) => view.createVector(label, Float64Array.of(0.1, 2), values({})));
-      expect(() => group.request(0, (view) => view.createVector(label, Float64Array.of(1), values({})))).toThrow();
+      expect(() =>
+        group.request(0, (view) => view.createVector(label, Float64Array.of(1), values({}))),
+      ).toThrow();
     });
     expect(changes).toMatchObject([{ kind: 'put', vector: rounded }]);
     expect(rounding.reader().vector(1)).toEqual(rounded);
@@ -204,17 +248,20 @@ describe('derived data', () => {
 });
 
 describe('a group', () => {
-  it.each(['W5', 'W6', 'beforeSyncDataPages'])('that fails at %s commits nothing (of that request)', (point) => {
-    const before = storage.reader().count(plant.id);
-    armFailpoint(`${point}@1:throw`);
-    const group = () => write(storage, (view) => view.createNode(plant, values({})));
-    expect(group).toThrow(point);
-    armFailpoint(undefined);
-    expect(storage.reader().count(plant.id)).toBe(before);
-    group();
-    expect(storage.reader().count(plant.id)).toBe(before + 1);
-    expect(check(storage.env)).toEqual([]);
-  });
+  it.each(['W5', 'W6', 'beforeSyncDataPages'])(
+    'that fails at %s commits nothing (of that request)',
+    (point) => {
+      const before = storage.reader().count(plant.id);
+      armFailpoint(`${point}@1:throw`);
+      const group = () => write(storage, (view) => view.createNode(plant, values({})));
+      expect(group).toThrow(point);
+      armFailpoint(undefined);
+      expect(storage.reader().count(plant.id)).toBe(before);
+      group();
+      expect(storage.reader().count(plant.id)).toBe(before + 1);
+      expect(check(storage.env)).toEqual([]);
+    },
+  );
 
   it('that fails at W9 is committed', () => {
     const before = storage.reader().count(plant.id);
@@ -228,7 +275,8 @@ describe('a group', () => {
     const hub = write(storage, (view) => view.createNode(gardener, values({})));
     for (let i = 0; i < 3; i++) {
       write(storage, (view) => {
-        for (let j = 0; j < 100; j++) view.createEdge(grows, hub, view.createNode(plant, values({})), values({ rating: 1 }));
+        for (let j = 0; j < 100; j++)
+          view.createEdge(grows, hub, view.createNode(plant, values({})), values({ rating: 1 }));
       });
     }
     write(storage, (view) => view.createEdge(follows, hub, hub, values({})));
@@ -253,7 +301,11 @@ describe('reopening', () => {
     first.close();
     const second = openGarden(path, {}, garden);
     // The clock went back meanwhile.
-    const b = write(second, (view) => view.createNode(labelNamed(second, 'Plant'), values({})), 1e12);
+    const b = write(
+      second,
+      (view) => view.createNode(labelNamed(second, 'Plant'), values({})),
+      1e12,
+    );
     expect(b).toBe(a + 1);
     expect(printUuid(second.reader().record(b)!, uuidAt.own) > uuid).toBe(true);
     second.close();

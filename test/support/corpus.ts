@@ -32,7 +32,7 @@ const fileOf = (one: Case) => `case-${one.id.replace(/[^\w-]/g, '_')}.hx`;
 
 function sourcesOf(group: Group): Record<string, string> {
   const cases = group.cases.filter((one) => !group.refused.has(one.id));
-  const sources: Record<string, string> = { 'a-schema.hx': group.cases[0]!.schema };
+  const sources: Record<string, string> = { 'a-schema.hx': schemaOf(group.cases) };
   const shared = group.cases[0]!.shared;
   if (shared.trim() !== '') sources['b-shared.hx'] = shared;
   for (const one of cases) if (one.queries.trim() !== '') sources[fileOf(one)] = one.queries;
@@ -100,24 +100,58 @@ async function runCase(group: Group, one: Case): Promise<void> {
   }
 }
 
-function groupsOf(cases: Case[]): Group[] {
-  const groups = new Map<string, Group>();
-  for (const one of cases) {
-    const key = JSON.stringify([one.schema, one.shared, one.config, one.env, one.fresh && one.id]);
-    const group: Group = groups.get(key) ?? { cases: [], used: false, refused: new Map() };
-    group.cases.push(one);
-    groups.set(key, group);
-  }
-  return [...groups.values()];
+/** Type declarations of a schema text: kind and name to the whole text. */
+function declarations(schema: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name, body] of schema.matchAll(/\b([NEV]::[A-Z]\w*)([^]*?)(?=\b[NEV]::|$)/g))
+    found.set(name!, body!.trim());
+  return found;
 }
 
-/** Declares one test per case of every file in `folder`; `base` is a fixture that all its files build on. */
-export function declareCorpus(folder: string, base?: string): void {
+/** Whether two schemas can stand in one project: no type is declared differently. */
+function agree(a: string, b: string): boolean {
+  const other = declarations(b);
+  return [...declarations(a)].every(([name, body]) => [undefined, body].includes(other.get(name)));
+}
+
+function groupsOf(cases: Case[], merge: boolean): Group[] {
+  const groups: { key: string; group: Group }[] = [];
+  for (const one of cases) {
+    const parts = [one.shared, one.config, one.env, one.fresh && one.id];
+    const key = JSON.stringify(merge ? parts : [one.schema, ...parts]);
+    const fits = (each: (typeof groups)[number]) =>
+      each.key === key && each.group.cases.every((other) => agree(one.schema, other.schema));
+    const group = groups.find(fits)?.group ?? { cases: [], used: false, refused: new Map() };
+    if (group.cases.length === 0) groups.push({ key, group });
+    group.cases.push(one);
+  }
+  return groups.map(({ group }) => group);
+}
+
+/** One project schema for cases that add types of their own. */
+function schemaOf(cases: Case[]): string {
+  const texts = [...new Set(cases.map((one) => one.schema))];
+  if (texts.length === 1) return texts[0]!;
+  const types = new Map<string, string>();
+  for (const text of texts)
+    for (const [name, body] of declarations(text)) types.set(name, body);
+  return [...types].map(([name, body]) => `${name} ${body}`).join('\n');
+}
+
+interface CorpusOptions {
+  /** A fixture that all files of the folder build on. */
+  base?: string;
+  /** Cases that add types of their own share a server whose schema is the union. */
+  merge?: boolean;
+}
+
+/** Declares one test per case of every file in `folder`. */
+export function declareCorpus(folder: string, { base, merge = false }: CorpusOptions = {}): void {
   for (const path of caseFiles(folder)) {
     const cases = readCases(path, base).filter((one) => one.steps.length > 0);
     if (cases.length === 0) continue;
     describe(`${folder}/${cases[0]!.file}`, () => {
-      for (const group of groupsOf(cases)) {
+      for (const group of groupsOf(cases, merge)) {
         describe(group.cases.length === 1 ? 'own server' : 'shared server', () => {
           for (const one of group.cases)
             test(`${one.id} [${one.rows.join(' ')}]`, () => runCase(group, one), 60_000);

@@ -167,7 +167,9 @@ export class MemoryView implements WriteView {
       .filter(({ value }) => {
         const above = low ? compareValues(value, low.value) : 1;
         const below = high ? compareValues(high.value, value) : 1;
-        return (low?.inclusive ? above >= 0 : above > 0) && (high?.inclusive ? below >= 0 : below > 0);
+        return (
+          (low?.inclusive ? above >= 0 : above > 0) && (high?.inclusive ? below >= 0 : below > 0)
+        );
       })
       .sort((a, b) => compareValues(a.value, b.value) || a.id - b.id);
     yield Uint32Array.from(entries, (entry) => entry.id);
@@ -185,7 +187,10 @@ export class MemoryView implements WriteView {
     return this.#derived.getDerived(key);
   }
 
-  scanDerived(start: Uint8Array, end: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }> {
+  scanDerived(
+    start: Uint8Array,
+    end: Uint8Array,
+  ): Iterable<{ key: Uint8Array; value: Uint8Array }> {
     return this.#derived.scanDerived(start, end);
   }
 

@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
+import type { ReadView } from '../../engine/storage/store.js';
 import { analyze } from '../../engine/text/analyzer.js';
+import { checkTextIndex } from '../../engine/text/check.js';
 import type { TextHit } from '../../engine/text/text-index.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 import { derivedMemory } from '../support/derived-memory.js';
@@ -59,6 +61,11 @@ function expectSame(
   }
 }
 
+function recount(view: ReadView, documents: Documents): string[] {
+  const list = [...documents].map(([id, texts]) => ({ id, texts }));
+  return checkTextIndex(view, 1, list, defaultLimits);
+}
+
 const vocabulary = ['wing', 'flow', 'heat', 'shock', 'layer', 'boundary', 'jet', 'the'];
 /** Low words are much more frequent. */
 const word = fc.integer({ min: 0, max: 63 }).map((n) => vocabulary[Math.floor(Math.sqrt(n))]!);
@@ -102,7 +109,7 @@ describe('search', () => {
     const words = (count: number): string =>
       Array.from({ length: count }, () => vocabulary[Math.floor(Math.sqrt(next(64)))]).join(' ');
     let newest = 0;
-    for (let step = 0; step < (long ? 60_000 : 3000); step++) {
+    for (let step = 0; step < (long ? 60_000 : 1500); step++) {
       const known = [...documents.keys()];
       const id = known[next(known.length)];
       const action = next(10);
@@ -119,11 +126,12 @@ describe('search', () => {
           index.add(view, 1, id, texts);
         }
       }
-      if (step % 300 !== 299) continue;
+      if (step % 250 !== 249) continue;
       const q = words(1 + next(3));
       const k = 1 + next(20);
       expectSame(index.search(view, 1, q, k), documents, q, k);
       expectSame(index.search(view, 1, q, 1e6), documents, q, 1e6);
+      expect(recount(view, documents)).toEqual([]);
     }
     for (const [id, texts] of documents) index.remove(view, 1, id, texts);
     expect(view.entries()).toEqual([]);
@@ -141,6 +149,29 @@ describe('search', () => {
     for (let id = 1; id <= 1000; id++) index.add(rebuilt, 1, id, texts(id));
     for (const q of ['common', 'third common', 'term7', 'term7 third nothing'])
       expect(index.search(view, 1, q, 50)).toEqual(index.search(rebuilt, 1, q, 50));
+  });
+
+  it('is found out when a stored value is not what a recount gives', () => {
+    const documents = new Map<number, string[]>();
+    for (let id = 1; id <= 300; id++) documents.set(id, [`common ${id % 7 === 0 ? 'rare' : 'x'}`]);
+    const view = derivedMemory();
+    for (const [id, texts] of documents) index.add(view, 1, id, texts);
+    expect(recount(view, documents)).toEqual([]);
+    const entries = view.entries();
+    expect(entries.length).toBeGreaterThan(6);
+    for (const { key, value } of entries) {
+      for (const at of [0, value.length - 1]) {
+        const damaged = value.slice();
+        damaged[at]! ^= 1;
+        view.putDerived(key, damaged);
+        expect(recount(view, documents)).not.toEqual([]);
+      }
+      view.deleteDerived(key);
+      expect(recount(view, documents)).not.toEqual([]);
+      view.putDerived(key, value);
+    }
+    documents.delete(300);
+    expect(recount(view, documents)).toHaveLength(3);
   });
 
   it('keeps labels apart', () => {

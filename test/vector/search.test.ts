@@ -39,11 +39,11 @@ describe('the graph finds what brute force finds', () => {
   ];
   for (const metric of metrics) {
     for (const [layout, floor] of layouts) {
-      for (const dimension of [48, 200]) {
+      for (const dimension of metric === 'cosine' ? [48, 200] : [140]) {
         test(`${metric}, ${layout}, dimension ${dimension}`, () => {
-          const vectors = clustered(2500, dimension, { seed: 11 });
+          const vectors = clustered(1400, dimension, { seed: 11 });
           const index = indexOf(vectors, { metric, layout });
-          const queries = clustered(2500 + 40, dimension, { seed: 11 }).slice(2500);
+          const queries = clustered(1400 + 25, dimension, { seed: 11 }).slice(1400);
           expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(floor);
         });
       }
@@ -52,15 +52,15 @@ describe('the graph finds what brute force finds', () => {
 
   for (const seed of [1, 2, 3]) {
     test(`random data, seed ${seed}`, () => {
-      const vectors = clustered(3000, 160, { seed, clusters: 3000, spread: 0 });
-      const queries = clustered(30, 160, { seed: seed + 100, clusters: 30 });
+      const vectors = clustered(2000, 160, { seed, clusters: 2000, spread: 1 });
+      const queries = clustered(20, 160, { seed: seed + 100, clusters: 30 });
       const index = indexOf(vectors, { metric: 'cosine' });
       expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(0.95);
     });
   }
 
   test('large dimension', () => {
-    const vectors = clustered(1200, 1536, { seed: 4 });
+    const vectors = clustered(1050, 1536, { seed: 4 });
     const index = indexOf(vectors, { metric: 'cosine' });
     expect(recallOf(index, asMap(vectors), vectors.slice(0, 20))).toBeGreaterThanOrEqual(0.95);
   });
@@ -68,9 +68,9 @@ describe('the graph finds what brute force finds', () => {
 
 describe('awkward data', () => {
   test('sorted by cluster, one cluster far away', () => {
-    const near = clustered(2500, 64, { seed: 6, clusters: 8, spread: 0.2 });
+    const near = clustered(1600, 64, { seed: 6, clusters: 8, spread: 0.2 });
     near.sort((a, b) => a[0]! - b[0]!);
-    const far = clustered(500, 64, { seed: 7, clusters: 1, spread: 0.2 }).map((v) =>
+    const far = clustered(300, 64, { seed: 7, clusters: 1, spread: 0.2 }).map((v) =>
       v.map((x) => x + 50),
     );
     const vectors = [...near, ...far];
@@ -81,10 +81,10 @@ describe('awkward data', () => {
 
   test('zero vectors under every metric', () => {
     for (const metric of metrics) {
-      const vectors = clustered(1500, 40, { seed: 8 });
-      for (let i = 0; i < 1500; i += 3) vectors[i] = new Float64Array(40);
+      const vectors = clustered(1600, 40, { seed: 8 });
+      for (let i = 0; i < 1600; i += 3) vectors[i] = new Float64Array(40);
       const index = indexOf(vectors, { metric });
-      const queries = vectors.slice(1, 60).filter((_, i) => i % 3 !== 2);
+      const queries = vectors.slice(1, 30).filter((_, i) => i % 3 !== 2);
       expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(0.95);
       expect(index.search(new Float64Array(40), 10).count).toBe(10);
       expect(index.search(vectors[1]!, 1400).count).toBe(1400);
@@ -94,14 +94,14 @@ describe('awkward data', () => {
   test('many equal vectors cost no more than different ones', () => {
     const distinct = clustered(1500, 48, { seed: 9 });
     const same = distinct[700]!;
-    const vectors = [...distinct, ...Array.from({ length: 20_000 }, () => same)];
+    const vectors = [...distinct, ...Array.from({ length: 5_000 }, () => same)];
     const started = performance.now();
     const index = indexOf(vectors);
     const perVector = (performance.now() - started) / vectors.length;
     expect(perVector).toBeLessThan(1);
     expect(index.search(same, 50).count).toBe(50);
     expect(Math.max(...index.search(same, 50).distances)).toBeLessThan(1e-6);
-    const others = distinct.slice(0, 40);
+    const others = distinct.slice(0, 15);
     expect(recallOf(index, asMap(vectors), others)).toBeGreaterThanOrEqual(0.95);
   });
 

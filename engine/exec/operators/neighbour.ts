@@ -89,11 +89,7 @@ export function edges(input: Flow, labels: readonly number[], direction: Directi
 }
 
 /** As `edges`, but a row that is itself an edge of one of the labels yields its end instead (sessions.md 5.8). */
-export function edgesOrEnds(
-  input: Flow,
-  labels: readonly number[],
-  direction: Direction,
-): IdFlow {
+export function edgesOrEnds(input: Flow, labels: readonly number[], direction: Direction): IdFlow {
   const end = direction === 'out' ? 'to' : 'from';
   return {
     kind: 'ids',
@@ -101,7 +97,9 @@ export function edgesOrEnds(
       const out = new IdBuffer();
       for (const ids of idsOf(input, frame)) {
         for (let i = 0; i < ids.length; i++) {
-          const far = labels.map((label) => edgeEnd(frame, ids[i]!, end, label)).find((id) => id > 0);
+          const far = labels
+            .map((label) => edgeEnd(frame, ids[i]!, end, label))
+            .find((id) => id > 0);
           const pairs = far === undefined ? adjacent(frame, ids[i]!, labels, direction) : [far];
           for (let at = 0; at < pairs.length; at += 2) out.push(pairs[at]!);
           frame.tick(1 + (pairs.length >> 1));

@@ -1,0 +1,60 @@
+// The syntax tree of expressions: what was written, with places, before anything is known about names. Calls are kept
+// general (a name with type arguments and arguments); which calls exist and what they take is the checker's business.
+import type { Faulty, Literal, Name } from './ast-literal.js';
+import type { Span } from './source.js';
+
+export type Expr =
+  | Literal
+  | Faulty
+  | { kind: 'not'; of: Expr; span: Span }
+  | { kind: 'array'; items: Expr[]; span: Span }
+  | ObjectLiteral
+  | Chain;
+
+export interface ObjectLiteral {
+  kind: 'object';
+  members: { name: Name; value: Expr }[];
+  span: Span;
+}
+
+export interface Chain {
+  kind: 'chain';
+  head: { kind: 'item'; span: Span } | Path | Call;
+  steps: Step[];
+  span: Span;
+}
+
+/** A name, or a member of one: `a.b.c`. */
+export interface Path {
+  kind: 'path';
+  names: [Name, ...Name[]];
+  span: Span;
+}
+
+export interface Argument {
+  /** Written `name: value`. */
+  name?: Name;
+  value: Expr;
+}
+
+export interface Call {
+  kind: 'call';
+  name: Name;
+  types?: Name[];
+  args?: Argument[];
+  span: Span;
+}
+
+export type Step =
+  | Call
+  | { kind: 'projection'; items: ProjectionItem[]; closure?: Name; span: Span }
+  | { kind: 'exclusion'; names: Name[]; span: Span };
+
+export type ProjectionItem =
+  | { kind: 'spread'; span: Span }
+  /** `value` absent: the property of that name. */
+  | {
+      kind: 'member';
+      name: Name;
+      value?: Expr | { kind: 'nested'; items: ProjectionItem[]; span: Span };
+    };

@@ -1,0 +1,27 @@
+// Names and literals of the syntax tree, shared by declarations and queries.
+import type { Span } from './source.js';
+
+export interface Name {
+  text: string;
+  span: Span;
+}
+
+export type LiteralValue =
+  | { kind: 'string'; value: string }
+  | { kind: 'integer'; value: number | bigint }
+  | { kind: 'float'; value: number }
+  | { kind: 'boolean'; value: boolean }
+  | { kind: 'none' }
+  | { kind: 'now' };
+
+export interface Literal {
+  kind: 'literal';
+  value: LiteralValue;
+  span: Span;
+}
+
+/** Stands where something could not be read; it has been reported. */
+export interface Faulty {
+  kind: 'faulty';
+  span: Span;
+}

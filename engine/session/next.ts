@@ -1,0 +1,34 @@
+// What `next` reads: a window of the items from the cursor on, and the plan that finds the first
+// one that still exists.
+import type { Plan } from '../plan/plan.js';
+import { costOf, itemsSource, pipeline, sessionPlan } from './session-plan.js';
+import { type Items, noItems, type Traversal } from './session.js';
+
+/** A copy of at most `count` items from position `start` on. */
+export function windowOf({ items }: Traversal, start: number, count: number): Items {
+  if (items === undefined) return noItems;
+  const { ids, scores } = items;
+  const end = start + count;
+  const part = { ids: ids.slice(start, end) };
+  return scores === undefined ? part : { ...part, scores: scores.slice(2 * start, 2 * end) };
+}
+
+/**
+ * The plans of nearly every call of `next`, kept because executors remember what they have built of
+ * a plan.
+ */
+const nextPlans = { plain: makeNextPlan(1, false), data: makeNextPlan(1, true) };
+
+/**
+ * Reads the first item that still exists among `count` items; keeps it, so that its position can be
+ * found.
+ */
+export function nextPlan(count: number, data: boolean): Plan {
+  if (count > 1) return makeNextPlan(count, data);
+  return data ? nextPlans.data : nextPlans.plain;
+}
+
+function makeNextPlan(count: number, data: boolean): Plan {
+  const value = pipeline(itemsSource(count), [{ kind: 'first' }]);
+  return sessionPlan('next', { kind: 'items', value, answer: 'first', data }, costOf(count));
+}

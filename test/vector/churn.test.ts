@@ -1,0 +1,101 @@
+// A life of puts, replacements, deletions and searches against a plain map: no dead vector is found, none alive is lost.
+import { describe, expect, test } from 'vitest';
+import type { Layout } from '../../engine/vector/index.js';
+import { createVectorIndex, type SharedIndex } from '../../engine/vector/open.js';
+import { clustered, defaults, long, naiveSearch, randomFrom, recallOf } from './fixture.js';
+
+const dimension = 32;
+
+function live(index: SharedIndex, steps: number, seed: number): Map<number, Float64Array> {
+  const random = randomFrom(seed);
+  const supply = clustered(steps, dimension, { seed });
+  const model = new Map<number, Float64Array>();
+  for (let i = 0; i < steps; i++) {
+    const known = 1 + Math.floor(random() * (model.size + 1));
+    if (i > 1300 && random() < 0.4) {
+      index.delete(known);
+      model.delete(known);
+    } else {
+      const id = random() < 0.2 ? known : i + 1;
+      index.put(id, supply[i]!);
+      model.set(id, supply[i]!);
+    }
+    if (i % 500 === 0) index.maintain(5);
+  }
+  return model;
+}
+
+describe.each<Layout>(['fast', 'compact', 'flat'])('churn, layout %s', (layout) => {
+  test.each([1, 2])('seed %i', (seed) => {
+    const index = createVectorIndex('Test', { ...defaults, layout });
+    const model = live(index, long ? 50_000 : 2600, seed);
+    expect(index.count).toBe(model.size);
+    const queries = clustered(20, dimension, { seed: seed + 50 });
+    for (const query of queries) {
+      const found = index.search(query, 10);
+      expect(found.count).toBe(10);
+      for (const id of found.ids) expect(model.has(id)).toBe(true);
+      expect(new Set(found.ids).size).toBe(10);
+    }
+    const floor = layout === 'compact' ? 0.85 : 0.95;
+    expect(recallOf(index, model, queries)).toBeGreaterThanOrEqual(floor);
+    while (index.maintain(50)) {
+      // To the end: everything deleted is reclaimed.
+    }
+    expect(index.tombstones).toBeLessThanOrEqual(index.segments[0]!.slots / 32);
+    expect(recallOf(index, model, queries)).toBeGreaterThanOrEqual(floor);
+  });
+});
+
+describe('segments', () => {
+  test('a full segment opens the next, and all are searched', () => {
+    const vectors = clustered(4000, 64, { seed: 3 });
+    let announced = 0;
+    const hooks = { segmentBytes: 2 ** 20 + 2 ** 19, onSegment: () => announced++ };
+    const index = createVectorIndex('Test', defaults, hooks);
+    vectors.forEach((vector, i) => index.put(i + 1, vector));
+    expect(index.segments.length).toBeGreaterThan(2);
+    expect(announced).toBe(index.segments.length - 1);
+    const model = new Map(vectors.map((vector, i) => [i + 1, vector]));
+    expect(recallOf(index, model, vectors.slice(0, 20))).toBeGreaterThanOrEqual(0.95);
+    // Replaced in another segment than where it was: the old one is gone.
+    index.put(1, vectors[3999]!);
+    expect(index.count).toBe(4000);
+    const nearest = index.search(vectors[3999]!, 2);
+    expect(new Set(nearest.ids)).toEqual(new Set([1, 4000]));
+    index.delete(4000);
+    expect(index.search(vectors[3999]!, 1).ids[0]).toBe(1);
+  });
+});
+
+describe('filters', () => {
+  const vectors = clustered(3000, 48, { seed: 21 });
+  const index = createVectorIndex('Test', defaults);
+  vectors.forEach((vector, i) => index.put(i + 1, vector));
+
+  test.each([1, 0.5, 0.1, 0.01, 0.001])('share %d: k results, all allowed', (share) => {
+    const random = randomFrom(5);
+    const words = new Uint32Array(Math.ceil(3001 / 32));
+    const allowed = new Map<number, Float64Array>();
+    for (let id = 1; id <= 3000; id++) {
+      if (random() >= share) continue;
+      words[id >>> 5] = words[id >>> 5]! | (1 << (id & 31));
+      allowed.set(id, vectors[id - 1]!);
+    }
+    const allow = { words, count: allowed.size };
+    let hits = 0;
+    let wanted = 0;
+    for (const query of vectors.slice(0, 25)) {
+      const k = Math.min(10, allowed.size);
+      const found = index.search(query, 10, { allow });
+      expect(found.count).toBe(k);
+      const truth = new Set(naiveSearch('l2', allowed, query, k).map((hit) => hit.id));
+      for (const id of found.ids) {
+        expect(allowed.has(id)).toBe(true);
+        if (truth.has(id)) hits++;
+      }
+      wanted += k;
+    }
+    expect(hits / wanted).toBeGreaterThanOrEqual(0.99);
+  });
+});
