@@ -1,4 +1,5 @@
-// Network addresses as text: printing what a socket reports, and telling whether it is this machine.
+// Network addresses as text: printing what a socket reports, and telling whether it is this
+// machine.
 
 /** Text of a 4- or 16-byte address; an IPv4 address inside IPv6 is printed as IPv4. */
 export function printAddress(bytes: Uint8Array): string {
@@ -22,7 +23,10 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** Addresses to listen on: a loopback host means both families, as far as the machine has them (http.md 1). */
+/**
+ * Addresses to listen on: a loopback host means both families, as far as the machine has them
+ * (http.md 1).
+ */
 export function listenAddresses(host: string, hasIpv6Loopback: boolean): string[] {
   if (host !== '127.0.0.1' && host !== 'localhost') return [host];
   return hasIpv6Loopback ? ['127.0.0.1', '::1'] : ['127.0.0.1'];

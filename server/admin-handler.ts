@@ -1,5 +1,6 @@
-// Everything that is no query: health, version, metrics, slow requests, introspection, explorer, operator actions. Each is an
-// endpoint like any other; what it needs of the running server is given as functions.
+// Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
+// operator actions. Each is an endpoint like any other; what it needs of the running server is
+// given as functions.
 import { type Database, fail } from '../engine/index.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';

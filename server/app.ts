@@ -1,5 +1,6 @@
-// The running server put together: keys, security, routes, reception, transport, around a database that may still be opening.
-// Owns the phase the server is in; serve.ts moves it from phase to phase.
+// The running server put together: keys, security, routes, reception, transport, around a database
+// that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
+// phase.
 import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Database, TrellisError } from '../engine/index.js';

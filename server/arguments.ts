@@ -1,4 +1,5 @@
-// The command line as data: words, flags with and without values. Knows no command; cli.ts says which flags each takes.
+// The command line as data: words, flags with and without values. Knows no command; cli.ts says
+// which flags each takes.
 import { excerpt, fail, nearestName } from '../engine/index.js';
 
 export interface CommandLine {
@@ -15,7 +16,10 @@ export interface FlagTable {
   switches: readonly string[];
 }
 
-/** Reads `--name value`, `--name=value` and `--switch`; fails CONFIG_INVALID for what the table does not know. */
+/**
+ * Reads `--name value`, `--name=value` and `--switch`; fails CONFIG_INVALID for what the table does
+ * not know.
+ */
 export function parseArguments(argv: readonly string[], table: FlagTable): CommandLine {
   const line: CommandLine = { words: [], flags: new Map(), switches: new Set() };
   for (let i = 0; i < argv.length; i++) {

@@ -1,4 +1,5 @@
-// `trellis check`: prints every diagnostic of a project and opens no data. Ends with 0, or with 1 when there is an error.
+// `trellis check`: prints every diagnostic of a project and opens no data. Ends with 0, or with 1
+// when there is an error.
 import { type Diagnostic, TrellisError, errorMessage } from '../engine/index.js';
 import type { Config } from './config.js';
 import { exitCodes } from './exit-code.js';

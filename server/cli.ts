@@ -1,4 +1,5 @@
-// The commands of `trellis` (operations.md 1): what each takes, what it does, and with which code it ends.
+// The commands of `trellis` (operations.md 1): what each takes, what it does, and with which code
+// it ends.
 import { resolve } from 'node:path';
 import { fail, nearestName, openDatabase } from '../engine/index.js';
 import { type CommandLine, type FlagTable, parseArguments } from './arguments.js';

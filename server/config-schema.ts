@@ -1,5 +1,6 @@
-// The configuration as one schema (operations.md 2): keys, types, ranges and defaults. Everything else about keys, the text
-// of messages included, is read off this schema. Times are milliseconds and sizes bytes once they have been read.
+// The configuration as one schema (operations.md 2): keys, types, ranges and defaults. Everything
+// else about keys, the text of messages included, is read off this schema. Times are milliseconds
+// and sizes bytes once they have been read.
 import type { XStatic } from 'typebox/schema';
 import { limitTable, type Limits } from '../engine/index.js';
 
@@ -8,7 +9,10 @@ const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 const hourMs = 3_600_000;
 
-/** JSON Schema of one key, as far as this file uses it. `unit`: what a number counts, and so the suffixes of its text. */
+/**
+ * JSON Schema of one key, as far as this file uses it. `unit`: what a number counts, and so the
+ * suffixes of its text.
+ */
 export interface KeySchema {
   type?: 'string' | 'boolean' | 'integer' | 'number' | 'array';
   enum?: readonly string[];

@@ -1,4 +1,5 @@
-// Values of the configuration: from TOML values or texts to checked values, and what a message says is allowed.
+// Values of the configuration: from TOML values or texts to checked values, and what a message says
+// is allowed.
 import { Check } from 'typebox/schema';
 import { excerpt, fail } from '../engine/index.js';
 import type { KeySchema } from './config-schema.js';
@@ -54,8 +55,8 @@ function describeAllowed(schema: KeySchema): string {
 }
 
 /**
- * The checked value of a key, from text (flags, environment) or from a parsed file. Fails CONFIG_INVALID naming the key, its
- * source and what is allowed.
+ * The checked value of a key, from text (flags, environment) or from a parsed file. Fails
+ * CONFIG_INVALID naming the key, its source and what is allowed.
  */
 export function readValue(key: string, schema: KeySchema, raw: unknown, source: string): unknown {
   const fromText = source.startsWith('flag') || source.startsWith('environment');

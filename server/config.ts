@@ -1,5 +1,6 @@
-// The configuration in force: layers from flags down to defaults, one value and one source per key. The only file that reads
-// the environment of the process, and where secrets are made unreadable for everyone else.
+// The configuration in force: layers from flags down to defaults, one value and one source per key.
+// The only file that reads the environment of the process, and where secrets are made unreadable
+// for everyone else.
 import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Limits, fail, nearestName } from '../engine/index.js';
@@ -45,7 +46,10 @@ export interface ConfigRequest {
 /** The environment of the process. */
 export const processEnvironment: Environment = process.env;
 
-/** Tells uWebSockets.js how large a header block may be; it looks once, when it is loaded (operations.md U09). */
+/**
+ * Tells uWebSockets.js how large a header block may be; it looks once, when it is loaded
+ * (operations.md U09).
+ */
 export function announceHeaderBytes(bytes: number): void {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(bytes);
 }
@@ -141,7 +145,10 @@ const shortForms = new Map([
 
 const sections = new Set([...keySchemas.keys()].map((key) => key.split('.')[0]!));
 
-/** The key of each `TRELLIS_<SECTION>_<KEY>` that is set; an unknown key of a known section is refused. */
+/**
+ * The key of each `TRELLIS_<SECTION>_<KEY>` that is set; an unknown key of a known section is
+ * refused.
+ */
 function trellisVariables(environment: Environment): Map<string, string> {
   const known = new Map(shortForms);
   for (const key of keySchemas.keys()) {

@@ -1,4 +1,5 @@
-// What the engine is told of the configuration: one place where keys of trellis.toml become options of a database.
+// What the engine is told of the configuration: one place where keys of trellis.toml become options
+// of a database.
 import {
   type DatabaseOptions,
   type IndexOptions,

@@ -1,6 +1,7 @@
-// One request on its way through the server, and the only way to answer it. Transports make exchanges, everyone else
-// sees only this class. Owns the header fields that mean something here (http.md 3.8); other headers are never kept.
-// Invariant: after `settled` nothing is sent, and `send` is called at most once.
+// One request on its way through the server, and the only way to answer it. Transports make
+// exchanges, everyone else sees only this class. Owns the header fields that mean something here
+// (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
+// `send` is called at most once.
 
 /** What the server keeps of a request's head; an absent header is the empty text. */
 export abstract class Exchange {
@@ -45,13 +46,16 @@ export abstract class Exchange {
   abstract peer(): string;
 
   /**
-   * Sends the answer. `type` is the value of Content-Type, which may carry further header lines after a CR LF; the request id
-   * and the length are added. A HEAD request gets the head only.
+   * Sends the answer. `type` is the value of Content-Type, which may carry further header lines
+   * after a CR LF; the request id and the length are added. A HEAD request gets the head only.
    */
   abstract send(status: string, type: string, body: Uint8Array | string, close: boolean): void;
 }
 
-/** Keeps one header; `name` in lower case. Of a repeated header the first counts, repeats of framing headers are counted. */
+/**
+ * Keeps one header; `name` in lower case. Of a repeated header the first counts, repeats of framing
+ * headers are counted.
+ */
 export function keepHeader(exchange: Exchange, name: string, value: string): void {
   switch (name) {
     case 'host':

@@ -25,7 +25,9 @@ const advice: Partial<Record<ErrorCode, string>> = {
   CONFIG_INVALID: 'See `trellis config print`.',
 };
 
-/** Prints what went wrong as one last line, `CODE: message What to do.`, and gives the exit code. */
+/**
+ * Prints what went wrong as one last line, `CODE: message What to do.`, and gives the exit code.
+ */
 export function reportFailure(error: unknown): number {
   if (!(error instanceof TrellisError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,5 +1,6 @@
-// The four read-only routes of HelixDB's dashboard (http.md 9), answered from one snapshot on the calling thread.
-// Property values are texts here; unset ones are left out. Every walk is bounded by the limits of the route.
+// The four read-only routes of HelixDB's dashboard (http.md 9), answered from one snapshot on the
+// calling thread. Property values are texts here; unset ones are left out. Every walk is bounded by
+// the limits of the route.
 import {
   type Label,
   type ReadView,

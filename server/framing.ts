@@ -1,9 +1,13 @@
-// The framing rules that transports leave to us (http.md 3.2; operations.md U01): what a head may say about its body.
+// The framing rules that transports leave to us (http.md 3.2; operations.md U01): what a head may
+// say about its body.
 import type { Exchange } from './exchange.js';
 
 const digits = /^[0-9]{1,15}$/;
 
-/** What is wrong with the framing of a head, or undefined. The answer to a fault closes the connection. */
+/**
+ * What is wrong with the framing of a head, or undefined. The answer to a fault closes the
+ * connection.
+ */
 export function framingFault(exchange: Exchange): string | undefined {
   const { contentLengthCount, transferEncodingCount } = exchange;
   if (exchange.hostCount !== 1) {

@@ -25,7 +25,10 @@ export function refusalOf({ phase, status }: Readiness): ErrorData | undefined {
   return { code: 'NOT_READY', args };
 }
 
-/** The answer of /readyz: 200, or 503 with the error's members beside. `type` is the JSON content type. */
+/**
+ * The answer of /readyz: 200, or 503 with the error's members beside. `type` is the JSON content
+ * type.
+ */
 export function readyReply(readiness: Readiness, type: string): Reply {
   const { checks, status, phase } = readiness;
   const failed = Object.values(checks).includes(false);

@@ -1,4 +1,5 @@
-// HelixDB's configuration files as keys of ours (operations.md 2): helix.toml with its instances, and config.hx.json.
+// HelixDB's configuration files as keys of ours (operations.md 2): helix.toml with its instances,
+// and config.hx.json.
 import { excerpt, fail } from '../engine/index.js';
 import { isTable, type Table } from './toml.js';
 

@@ -1,4 +1,5 @@
-// From errors to answers: the only file that knows status codes. Owns the form of an error body (http.md 5.1).
+// From errors to answers: the only file that knows status codes. Owns the form of an error body
+// (http.md 5.1).
 import {
   type ErrorArgs,
   type ErrorCode,

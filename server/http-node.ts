@@ -1,5 +1,6 @@
-// The twin of http.ts on node:http, for machines where uWebSockets.js does not load and for clients that pipeline calls
-// whose answers take time. The same exchanges, the same limits, the same answers; only slower.
+// The twin of http.ts on node:http, for machines where uWebSockets.js does not load and for clients
+// that pipeline calls whose answers take time. The same exchanges, the same limits, the same
+// answers; only slower.
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

@@ -1,6 +1,7 @@
-// The transport on uWebSockets.js; no other file imports it. Facts it obeys are U01 to U14 of operations.md 11.3: the abort
-// handler comes first, chunks are copied, late answers are corked, nothing thrown escapes a handler, ports are exclusive.
-// Invariant: a response object is touched only until it was ended or its abort was heard.
+// The transport on uWebSockets.js; no other file imports it. Facts it obeys are U01 to U14 of
+// operations.md 11.3: the abort handler comes first, chunks are copied, late answers are corked,
+// nothing thrown escapes a handler, ports are exclusive. Invariant: a response object is touched
+// only until it was ended or its abort was heard.
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { fail } from '../engine/index.js';
 import { printAddress } from './address.js';
@@ -15,7 +16,9 @@ type Uws = typeof import('uWebSockets.js');
 const wholeAnswerMax = 64 * 1024;
 const receiveSweepMs = 250;
 
-/** The add-on that fits this Node, or undefined. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09). */
+/**
+ * The add-on that fits this Node, or undefined. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
+ */
 export async function loadUws(): Promise<Uws | undefined> {
   for (const name of ['uWebSockets.js', 'uWebSockets.js-next']) {
     try {

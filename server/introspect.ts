@@ -1,4 +1,5 @@
-// `GET /introspect`: schema and queries in the form HelixDB's dashboard reads (http.md 9). Everything in source order.
+// `GET /introspect`: schema and queries in the form HelixDB's dashboard reads (http.md 9).
+// Everything in source order.
 import type { ParameterType, Program, Property } from '../engine/index.js';
 
 /** HelixDB's spelling of a type: `Array(F64)`, `{name: String}`. */

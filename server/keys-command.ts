@@ -1,9 +1,17 @@
-// `trellis keys add|list|revoke`: changes the key file, which a running server reads again by itself.
+// `trellis keys add|list|revoke`: changes the key file, which a running server reads again by
+// itself.
 import { excerpt, fail } from '../engine/index.js';
 import type { CommandLine } from './arguments.js';
 import type { Config } from './config.js';
 import { exitCodes } from './exit-code.js';
-import { type KeyRecord, type Role, makeKey, readKeyFile, roles, writeKeyFile } from './keys.js';
+import {
+  type KeyRecord,
+  type Role,
+  makeKey,
+  readKeyFile,
+  roles,
+  writeKeyFile,
+} from './key-file.js';
 import { printErrorLine, printLine } from './log.js';
 
 export function keysCommand(
@@ -53,7 +61,8 @@ function add(name: string | undefined, flags: ReadonlyMap<string, string>, path:
 
 function printKey({ id, name, role, queries, expires, created }: KeyRecord): string {
   const scope = queries ? ` queries ${queries.join(',')}` : '';
-  return `${id}  ${role}  ${name}  created ${created}${expires ? ` expires ${expires}` : ''}${scope}`;
+  const end = expires ? ` expires ${expires}` : '';
+  return `${id}  ${role}  ${name}  created ${created}${end}${scope}`;
 }
 
 function list(path: string): number {

@@ -1,5 +1,6 @@
-// Log lines on stderr: one JSON object each, or plain text for people at a terminal. The only writer of the console.
-// Bodies, parameter values and keys never come here; control characters are escaped.
+// Log lines on stderr: one JSON object each, or plain text for people at a terminal. The only
+// writer of the console. Bodies, parameter values and keys never come here; control characters are
+// escaped.
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];

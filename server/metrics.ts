@@ -1,5 +1,6 @@
-// Counters and histograms, and their Prometheus text form 0.0.4 (operations.md 9.2). Names carry the prefix `trellis_`.
-// Invariant: label values come from fixed sets (routes, codes, limits, defined queries), never from a request.
+// Counters and histograms, and their Prometheus text form 0.0.4 (operations.md 9.2). Names carry
+// the prefix `trellis_`. Invariant: label values come from fixed sets (routes, codes, limits,
+// defined queries), never from a request.
 
 type Labels = Record<string, string>;
 

@@ -1,4 +1,5 @@
-// Chooses the transport: uWebSockets.js where it loads, else its twin on node:http, with one warning line.
+// Chooses the transport: uWebSockets.js where it loads, else its twin on node:http, with one
+// warning line.
 import { announceHeaderBytes } from './config.js';
 import { loadUws, openUwsTransport } from './http.js';
 import { openNodeTransport } from './http-node.js';

@@ -1,4 +1,5 @@
-// From a project's files to a program: reading, compiling, and the printing of diagnostics for people.
+// From a project's files to a program: reading, compiling, and the printing of diagnostics for
+// people.
 import {
   type Diagnostic,
   type Limits,
@@ -29,7 +30,10 @@ export function programOptions(config: Config): ProgramOptions {
   return { projectDir, queriesDir, compat: compat === 'helix-2', limits };
 }
 
-/** Reads and compiles. Fails SOURCE_INVALID when a file cannot be read; faults inside files are diagnostics. */
+/**
+ * Reads and compiles. Fails SOURCE_INVALID when a file cannot be read; faults inside files are
+ * diagnostics.
+ */
 export function loadProgram(options: ProgramOptions): Compiled {
   const { projectDir, queriesDir, compat, limits } = options;
   const sources = readSources(projectDir, queriesDir);

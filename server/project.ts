@@ -1,5 +1,6 @@
-// The sources of a project: which `.hx` files belong to it, read in path order. Invariant: a file that cannot be read refuses
-// the whole set, so that a program is never compiled from half of its sources.
+// The sources of a project: which `.hx` files belong to it, read in path order. Invariant: a file
+// that cannot be read refuses the whole set, so that a program is never compiled from half of its
+// sources.
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Source, fail } from '../engine/index.js';
@@ -19,7 +20,10 @@ function reasonOf(error: unknown): string {
   return code === 'ENOENT' ? 'is a link to nothing' : `cannot be read (${code})`;
 }
 
-/** Files directly in the project and below its queries directory; paths are relative, with forward slashes. */
+/**
+ * Files directly in the project and below its queries directory; paths are relative, with forward
+ * slashes.
+ */
 export function readSources(projectDir: string, queriesDir: string): Source[] {
   const paths = new Set(listFolder(projectDir, '', projectDir).files);
   const queries = join(projectDir, queriesDir);

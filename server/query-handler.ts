@@ -1,4 +1,5 @@
-// `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and whom it is handed to.
+// `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and
+// whom it is handed to.
 import {
   type Database,
   type Limits,

@@ -1,5 +1,6 @@
-// Receives every request: runs the checks of http.md 3.1 in their order, starts the endpoint, answers, counts and logs.
-// Invariant: an exchange that came in is answered exactly once, or its client has gone.
+// Receives every request: runs the checks of http.md 3.1 in their order, starts the endpoint,
+// answers, counts and logs. Invariant: an exchange that came in is answered exactly once, or its
+// client has gone.
 import {
   type ErrorCode,
   type ErrorData,

@@ -1,5 +1,6 @@
-// Reload: recompiles the sources and swaps the program in the database. Invariant: a set that is faulty, unreadable or empty
-// never replaces a working one; at most one reload runs, and one more waits when something changed meanwhile.
+// Reload: recompiles the sources and swaps the program in the database. Invariant: a set that is
+// faulty, unreadable or empty never replaces a working one; at most one reload runs, and one more
+// waits when something changed meanwhile.
 import { type Database, TrellisError, errorMessage } from '../engine/index.js';
 import type { Log } from './log.js';
 import { type ProgramOptions, countErrors, loadProgram, pictureOf } from './program.js';

@@ -1,5 +1,6 @@
-// Which paths and methods there are (http.md 2, 3.3, 3.4). A table from path to endpoints, rebuilt when the queries change.
-// Invariant: paths are compared byte for byte, by own key of a Map: no name of a prototype is a route.
+// Which paths and methods there are (http.md 2, 3.3, 3.4). A table from path to endpoints, rebuilt
+// when the queries change. Invariant: paths are compared byte for byte, by own key of a Map: no
+// name of a prototype is a route.
 import { excerpt, fail, nearestName } from '../engine/index.js';
 import type { Exchange } from './exchange.js';
 import type { Caller } from './keys.js';

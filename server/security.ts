@@ -1,9 +1,10 @@
-// Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates. Each check throws the
-// error it stands for; the order in which they run is that of reception.ts.
+// Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates.
+// Each check throws the error it stands for; the order in which they run is that of reception.ts.
 import { excerpt, fail } from '../engine/index.js';
 import { isLoopback } from './address.js';
 import type { Exchange } from './exchange.js';
-import { type Caller, type Keyring, type Role, scopeNames } from './keys.js';
+import type { Role } from './key-file.js';
+import { type Caller, type Keyring, scopeNames } from './keys.js';
 
 export interface SecurityOptions {
   keys: Keyring;
@@ -116,7 +117,10 @@ export class Security {
     if (!isLoopback(exchange.peer())) fail('PROTECTED_MODE');
   }
 
-  /** The caller, or undefined when no keys are configured; fails for a missing, wrong or expired key. */
+  /**
+   * The caller, or undefined when no keys are configured; fails for a missing, wrong or expired
+   * key.
+   */
   authenticate(exchange: Exchange): Caller | undefined {
     const { keys, limits, onAuthFailure } = this.options;
     const now = Date.now();
@@ -182,7 +186,10 @@ const neededRole = {
   metrics: 'metrics',
 } as const;
 
-/** The name of a Host value in lower case, without port and brackets; undefined when it is no host at all. */
+/**
+ * The name of a Host value in lower case, without port and brackets; undefined when it is no host
+ * at all.
+ */
 function hostName(value: string): string | undefined {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]\s/@]+))(?::\d{0,5})?$/.exec(value);
   return (match?.[1] ?? match?.[2])?.toLowerCase();

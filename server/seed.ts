@@ -1,5 +1,6 @@
-// `seed.ndjson`: the calls that fill an empty database of a project, one per line. A line is {"query", "body", "save"}; `save`
-// keeps parts of the answer under names (JSON Pointers), and a text "$name" in a later body stands for what was kept.
+// `seed.ndjson`: the calls that fill an empty database of a project, one per line. A line is
+// {"query", "body", "save"}; `save` keeps parts of the answer under names (JSON Pointers), and a
+// text "$name" in a later body stands for what was kept.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Compile } from 'typebox/schema';
@@ -33,8 +34,9 @@ export function isEmpty(database: Database): boolean {
 }
 
 /**
- * Plays the project's seed on an empty database and gives the number of calls; 0 without a seed. Calls are started in the
- * order of the lines and wait only for what they name, so that many share one commit. Fails SOURCE_INVALID naming the line.
+ * Plays the project's seed on an empty database and gives the number of calls; 0 without a seed.
+ * Calls are started in the order of the lines and wait only for what they name, so that many share
+ * one commit. Fails SOURCE_INVALID naming the line.
  */
 export async function playSeed(projectDir: string, database: Database): Promise<number> {
   const path = join(projectDir, seedName);

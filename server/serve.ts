@@ -1,5 +1,5 @@
-// `trellis serve`: the order of start and stop (operations.md 4), signals, reload. Owns the process while it serves.
-// Invariant: the ready line is printed once, after /readyz would answer 200.
+// `trellis serve`: the order of start and stop (operations.md 4), signals, reload. Owns the process
+// while it serves. Invariant: the ready line is printed once, after /readyz would answer 200.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, type OpenDatabase, armFailpoint, fail } from '../engine/index.js';
@@ -183,7 +183,10 @@ class Server {
     }
   }
 
-  /** The writer gets a moment to end its transaction; then the process dies in a way that cannot harm storage (L09). */
+  /**
+   * The writer gets a moment to end its transaction; then the process dies in a way that cannot
+   * harm storage (L09).
+   */
   async #endFatally(): Promise<void> {
     const timer = setTimeout(() => process.kill(process.pid, 'SIGKILL'), fatalMs);
     await this.#database?.close({ snapshot: false }).catch(() => undefined);

@@ -1,4 +1,5 @@
-// The last slow requests, for GET /slowlog (operations.md 9.3). Holds names, sizes and times, never values.
+// The last slow requests, for GET /slowlog (operations.md 9.3). Holds names, sizes and times, never
+// values.
 
 export interface SlowRequest {
   ts: string;

@@ -1,4 +1,5 @@
-// The TLS files of the configuration: found, read and judged before the listener opens (http.md 8.5).
+// The TLS files of the configuration: found, read and judged before the listener opens (http.md
+// 8.5).
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -11,7 +12,10 @@ export interface TlsFiles {
   key: string;
 }
 
-/** Paths of certificate and key, or undefined without TLS. Fails CONFIG_INVALID; an expired certificate only warns. */
+/**
+ * Paths of certificate and key, or undefined without TLS. Fails CONFIG_INVALID; an expired
+ * certificate only warns.
+ */
 export function tlsFiles({ tls, projectDir }: Config, log: Log): TlsFiles | undefined {
   if (tls.cert === '' && tls.key === '') return undefined;
   if (tls.cert === '' || tls.key === '') {

@@ -1,10 +1,14 @@
-// What a transport is: it turns sockets into exchanges, enforces framing, sizes and times, and sends answers. Two exist:
-// http.ts (uWebSockets.js) and http-node.ts (Node's own); everything above sees only this file.
+// What a transport is: it turns sockets into exchanges, enforces framing, sizes and times, and
+// sends answers. Two exist: http.ts (uWebSockets.js) and http-node.ts (Node's own); everything
+// above sees only this file.
 import { networkInterfaces } from 'node:os';
 import type { ErrorData } from '../engine/index.js';
 import type { Exchange } from './exchange.js';
 
-/** Who is told about requests. A transport never lets an exception of these pass it: it hands it to `fault`. */
+/**
+ * Who is told about requests. A transport never lets an exception of these pass it: it hands it to
+ * `fault`.
+ */
 export interface Receiver {
   /** The head is in and its framing is sound. Answers, or returns true to be given the body. */
   open(exchange: Exchange): boolean;

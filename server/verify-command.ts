@@ -1,5 +1,6 @@
-// `trellis verify`: checks a data directory at rest (operations.md 7). Damage can kill the process that reads it, so `--deep`
-// reads in a child process and takes its death for an answer. Changes nothing.
+// `trellis verify`: checks a data directory at rest (operations.md 7). Damage can kill the process
+// that reads it, so `--deep` reads in a child process and takes its death for an answer. Changes
+// nothing.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// Watches a project's folders and says when they have been quiet for a while after a change (operations.md 4, reload).
-// Notification of a folder may be missing or late on some file systems, so a look every few seconds stands behind it.
+// Watches a project's folders and says when they have been quiet for a while after a change
+// (operations.md 4, reload). Notification of a folder may be missing or late on some file systems,
+// so a look every few seconds stands behind it.
 import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 

@@ -62,6 +62,13 @@ export interface DatabaseStatus {
   readOnlyReason?: string;
 }
 
+/** One number for /metrics, without the common prefix of names. */
+export interface Metric {
+  name: string;
+  labels?: Record<string, string>;
+  value: number;
+}
+
 export interface Database {
   readonly program: Program;
   /**
@@ -91,7 +98,7 @@ export interface Database {
   snapshot(): Promise<void>;
   status(): DatabaseStatus;
   /** Numbers for /metrics, by name (see operations.md 9.2). */
-  metrics(): { name: string; labels?: Record<string, string>; value: number }[];
+  metrics(): Metric[];
   /** Finishes queued writes, snapshots, closes. */
   close(options?: { snapshot?: boolean }): Promise<void>;
 }

@@ -8,6 +8,7 @@ import type { Storage } from '../storage/open.js';
 import type { Label, VectorChange } from '../storage/store.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js';
 import { createVectorIndex } from '../vector/open.js';
+import { type Reach, readReach, writeReach } from './snapshot-reach.js';
 import { readSnapshot, writeSnapshot } from '../vector/snapshot.js';
 
 export interface VectorStoreOptions {
@@ -60,8 +61,6 @@ class Store implements VectorStore {
   readonly indexes = new Map<number, VectorIndex>();
   changesSinceSnapshot = 0;
   readonly #changed = new Set<number>();
-  /** Sequence up to which each label's newest snapshot reaches; -1 without one. */
-  readonly #snapshotSeq = new Map<number, number>();
 
   constructor(
     private readonly storage: Storage,
@@ -87,10 +86,7 @@ class Store implements VectorStore {
     for (const label of labels) {
       const loaded = this.#load(label);
       this.indexes.set(label.id, loaded?.index ?? this.#create(label));
-      if (loaded) {
-        from.set(label.id, loaded.seq);
-        this.#snapshotSeq.set(label.id, loaded.seq);
-      }
+      if (loaded) from.set(label.id, loaded.seq);
     }
     const oldest = this.storage.oldestLoggedSeq();
     for (const label of labels) {
@@ -117,9 +113,11 @@ class Store implements VectorStore {
           dbUuid: this.options.dbUuid,
           typeId: label.id,
           dimension: this.storage.reader().dimension(label.id),
+          seq,
           onSegment: (handle) => this.events.onIndex(label.id, handle),
         });
-        if (read.index) return { index: read.index, seq };
+        if (read.index)
+          return { index: read.index, seq: Math.max(seq, readReach(this.storage, label, file)) };
         this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
       }
       rmSync(path);
@@ -205,38 +203,40 @@ class Store implements VectorStore {
     for (const label of this.#labels()) {
       if (this.indexes.has(label.id)) continue;
       this.indexes.set(label.id, this.#create(label));
+      // A type that comes back finds its vectors where it left them.
+      this.#rebuild(label);
     }
   }
 
   snapshot(): void {
     const seq = this.storage.committedSeq();
-    const kept: number[] = [];
+    const newest: Reach[] = [];
+    let needed = seq;
     for (const label of this.#labels()) {
       const index = this.indexes.get(label.id)!;
-      if (index.count > 0 && (this.#changed.has(label.id) || !this.#snapshotSeq.has(label.id))) {
+      if (index.count > 0 && (this.#changed.has(label.id) || this.#files(label).length === 0)) {
         failpoint('W13');
         writeSnapshot(index, join(this.options.folder, snapshotName(label, seq)), {
           dbUuid: this.options.dbUuid,
           typeId: label.id,
           seq,
         });
-        this.#snapshotSeq.set(label.id, seq);
       }
-      kept.push(this.#dropOld(label));
+      const files = this.#files(label);
+      if (files[0]) newest.push({ label, file: files[0].file, seq });
+      // An older snapshot that is kept may still need the log; of an unchanged type only the newest counts.
+      if (this.#changed.has(label.id)) needed = Math.min(needed, this.#dropOld(files) ?? seq);
     }
+    writeReach(this.storage, newest);
     this.#changed.clear();
     this.changesSinceSnapshot = 0;
-    failpoint('beforeVlogTrim');
-    if (kept.length > 0) this.storage.trimLog(Math.min(...kept));
+    this.storage.trimLog(needed);
   }
 
-  /** Deletes snapshots beyond `keep`; returns the sequence the log must still reach back to. */
-  #dropOld(label: Label): number {
-    const files = this.#files(label);
-    for (const { file } of files.slice(this.options.snapshot.keep)) {
-      rmSync(join(this.options.folder, file));
-    }
-    const oldest = files[Math.min(files.length, this.options.snapshot.keep) - 1];
-    return oldest ? oldest.seq : this.storage.committedSeq();
+  /** Deletes snapshots beyond `keep`; returns the sequence of the oldest that stays. */
+  #dropOld(files: readonly { file: string; seq: number }[]): number | undefined {
+    const { keep } = this.options.snapshot;
+    for (const { file } of files.slice(keep)) rmSync(join(this.options.folder, file));
+    return files[Math.min(files.length, keep) - 1]?.seq;
   }
 }

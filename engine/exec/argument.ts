@@ -1,4 +1,5 @@
-// Reads the numbers, vectors and texts that steps take as arguments, with the errors of helixql.md section 8.
+// Reads the numbers, vectors and texts that steps take as arguments, with the errors of helixql.md
+// section 8.
 import { fail } from '../base/errors.js';
 import type { Frame } from './frame.js';
 import { type Evaluate, isListValue, type Value } from './value.js';

@@ -1,6 +1,6 @@
-// Compiles a pipeline to a flow: its source, then step by step. Chains that read less together than apart are fused: a scan
-// with an indexed condition becomes a look-up, an edge step with its end a neighbour step, ORDER with the slice behind it
-// a bounded heap.
+// Compiles a pipeline to a flow: its source, then step by step. Chains that read less together than
+// apart are fused: a scan with an indexed condition becomes a look-up, an edge step with its end a
+// neighbour step, ORDER with the slice behind it a bounded heap.
 import { unreachable } from '../base/assert.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { ItemExpression, Source, Step } from '../plan/step.js';
@@ -19,16 +19,8 @@ import { order } from './operators/order.js';
 import { rerankMMR, rerankRRF } from './operators/rerank.js';
 import { shortestPath } from './operators/shortest-path.js';
 import { count, first, slice } from './operators/slice.js';
-import {
-  byId,
-  candidates,
-  itemIds,
-  itemRows,
-  lookup,
-  nothing,
-  rowsOfValue,
-  scan,
-} from './operators/source.js';
+import { itemIds, itemRows } from './operators/item.js';
+import { byId, candidates, lookup, nothing, rowsOfValue, scan } from './operators/source.js';
 import { searchText } from './operators/text-search.js';
 import { searchAnyVector, searchVector, searchWithin } from './operators/vector-search.js';
 import type { Evaluate } from './value.js';
@@ -152,7 +144,10 @@ function vectorSearch(
   };
 }
 
-/** Candidates from an index for a condition that demands equality of an indexed property with a known value. */
+/**
+ * Candidates from an index for a condition that demands equality of an indexed property with a
+ * known value.
+ */
 function indexed(
   builder: Builder,
   label: Label,

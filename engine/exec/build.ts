@@ -1,5 +1,5 @@
-// Builds a plan once per catalog: every name resolved, every expression a closure. What is built is kept as long as plan and
-// catalog live, so that a request pays for running only.
+// Builds a plan once per catalog: every name resolved, every expression a closure. What is built is
+// kept as long as plan and catalog live, so that a request pays for running only.
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Plan } from '../plan/plan.js';
 import type { Catalog } from '../storage/store.js';

@@ -1,5 +1,5 @@
-// What the families of expressions and operators see of the builder: how to compile a part of theirs. It keeps the
-// families independent of each other; build.ts ties them together.
+// What the families of expressions and operators see of the builder: how to compile a part of
+// theirs. It keeps the families independent of each other; build.ts ties them together.
 import { assert } from '../base/assert.js';
 import type { ElementKind } from '../base/schema.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
@@ -23,12 +23,18 @@ export interface Builder {
 /** Visits the items of a value until `visit` says true; true when it did. */
 export type SomeOf = (frame: Frame, visit: (item: Value) => boolean) => boolean;
 
-/** The stored label of a type, or undefined when the schema has lost it (a session may outlive a type). */
+/**
+ * The stored label of a type, or undefined when the schema has lost it (a session may outlive a
+ * type).
+ */
 export function labelOf(builder: Builder, kind: ElementKind, name: string): Label | undefined {
   return builder.catalog.find(kind, name);
 }
 
-/** The label of a type that a compiled query names; it is declared, or the query would not have been loaded. */
+/**
+ * The label of a type that a compiled query names; it is declared, or the query would not have been
+ * loaded.
+ */
 export function declared(builder: Builder, kind: ElementKind, name: string): Label {
   const label = builder.catalog.find(kind, name);
   assert(label, `${kind} type ${name} is declared`);

@@ -1,4 +1,5 @@
-// Conversions of values into the declared types of properties (helixql.md 4.3), for storing and for index look-ups.
+// Conversions of values into the declared types of properties (helixql.md 4.3), for storing and for
+// index look-ups.
 import { fail } from '../base/errors.js';
 import { float32Max, toFloat32 } from '../base/float.js';
 import { integerFits, integerRange } from '../base/integer.js';
@@ -72,8 +73,8 @@ function convertScalar(
 }
 
 /**
- * The value of the property's type that equals `value` (3.8), for a look-up in its index; undefined when there is none, as
- * for 2.5 among integers or 300 among U8.
+ * The value of the property's type that equals `value` (3.8), for a look-up in its index; undefined
+ * when there is none, as for 2.5 among integers or 300 among U8.
  */
 export function indexKey(
   frame: Frame,

@@ -1,11 +1,11 @@
-// Reading elements: their record, id, label and ends; and finding the element that a value names.
+// Reading elements: their record, id, label and ends.
 import { fail } from '../base/errors.js';
-import { parseUuid, printUuid } from '../base/id.js';
+import { printUuid } from '../base/id.js';
 import { Uuid } from '../base/value.js';
 import { fromOf, labelOf, toOf, uuidAt } from '../storage/record.js';
 import type { Catalog } from '../storage/store.js';
 import type { Frame } from './frame.js';
-import { Element, isListValue, type Value } from './value.js';
+import type { Element } from './value.js';
 
 /** The record as of the element's first reading; undefined when the element was gone by then. */
 export function recordOf(frame: Frame, element: Element): Uint8Array | undefined {
@@ -19,7 +19,10 @@ export function uuidOf(frame: Frame, element: Element): Uuid {
   return new Uuid(printUuid(record, uuidAt.own));
 }
 
-/** Label id of an element as it is stored now, 0 when it is gone; an image of it counts as little as a score. */
+/**
+ * Label id of an element as it is stored now, 0 when it is gone; an image of it counts as little as
+ * a score.
+ */
 export function storedLabel(frame: Frame, id: number): number {
   const record = frame.view.recordShared(id);
   return record === undefined ? 0 : labelOf(record);
@@ -40,7 +43,10 @@ export function edgeEnd(frame: Frame, id: number, end: 'from' | 'to', label?: nu
 
 const declaredIds = new WeakMap<Catalog, Set<number>>();
 
-/** Whether a record's type is declared: a session's items may be of a type that a reload has taken away. */
+/**
+ * Whether a record's type is declared: a session's items may be of a type that a reload has taken
+ * away.
+ */
 export function isDeclared(frame: Frame, record: Uint8Array): boolean {
   const { catalog } = frame.view;
   let ids = declaredIds.get(catalog);
@@ -49,33 +55,4 @@ export function isDeclared(frame: Frame, record: Uint8Array): boolean {
     declaredIds.set(catalog, ids);
   }
   return ids.has(labelOf(record));
-}
-
-/** How error messages name an element or id. */
-export function nameOf(frame: Frame, type: string, value: Value): string {
-  if (value instanceof Uuid) return `${type} ${value.text}`;
-  if (!(value instanceof Element)) return type;
-  const record = recordOf(frame, value);
-  return record === undefined ? type : `${type} ${printUuid(record, uuidAt.own)}`;
-}
-
-/**
- * Dense id of the one existing element that an element or id names. 404 when it does not exist, when it is null or an
- * empty list; 409 for several. `type` names what was wanted.
- */
-export function resolveElement(frame: Frame, value: Value, type = 'an element'): number {
-  if (isListValue(value)) {
-    if (value.length > 1) fail('EXPECTED_ONE', { place: type, count: value.length });
-    return resolveElement(frame, value[0] ?? null, type);
-  }
-  const id = findElement(frame, value);
-  if (id === 0) fail('NO_VALUE_FOUND', { what: nameOf(frame, type, value) });
-  return id;
-}
-
-/** As `resolveElement` for one value, 0 when there is no such element. */
-export function findElement(frame: Frame, value: Value): number {
-  if (value instanceof Element) return storedLabel(frame, value.id) === 0 ? 0 : value.id;
-  const bytes = value instanceof Uuid ? parseUuid(value.text) : undefined;
-  return bytes === undefined ? 0 : frame.view.idOf(bytes);
 }

@@ -4,7 +4,8 @@ import { compareValues } from '../base/value.js';
 import type { AggregateFunction, Expression } from '../plan/expression.js';
 import type { Builder } from './builder.js';
 import { checkFloat, checkInteger } from './evaluate-math.js';
-import { countOf, rowsOf } from './flow.js';
+import { rowsOf } from './flow.js';
+import { countOf } from './pull.js';
 import type { Evaluate, Value } from './value.js';
 
 type Numeric = number | bigint;

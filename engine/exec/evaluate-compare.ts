@@ -1,5 +1,5 @@
-// Comparisons between values (helixql.md 3.8): null rules, numbers of any width exactly, elements by id, lists item by
-// item. A comparison over a stream is true when any of its items satisfies it.
+// Comparisons between values (helixql.md 3.8): null rules, numbers of any width exactly, elements
+// by id, lists item by item. A comparison over a stream is true when any of its items satisfies it.
 import { compareValues, kindRank, Uuid } from '../base/value.js';
 import type { CompareOperator, Expression } from '../plan/expression.js';
 import type { Builder, SomeOf } from './builder.js';
@@ -51,7 +51,9 @@ function contains(frame: Frame, a: Value, b: Value): boolean {
   return false;
 }
 
-/** From this length on, the keys of a list are kept: one look-up per tested item instead of a walk. */
+/**
+ * From this length on, the keys of a list are kept: one look-up per tested item instead of a walk.
+ */
 const keyedLength = 16;
 const keyedLists = new WeakMap<object, Set<string>>();
 

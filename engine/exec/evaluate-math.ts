@@ -1,5 +1,5 @@
-// Arithmetic (helixql.md 3.17): integers exactly up to 128 bits, everything else as F64; a null argument makes the
-// result null; what has no finite result is 400 ARITHMETIC.
+// Arithmetic (helixql.md 3.17): integers exactly up to 128 bits, everything else as F64; a null
+// argument makes the result null; what has no finite result is 400 ARITHMETIC.
 import { fail } from '../base/errors.js';
 import { compactInteger } from '../base/integer.js';
 import { compareValues } from '../base/value.js';

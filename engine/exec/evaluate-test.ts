@@ -1,5 +1,5 @@
-// A session filter's test of one property (sessions.md 6.3, 6.4): unset fails every operator, list values and list
-// operands are ORed, and `!=` means that none is equal.
+// A session filter's test of one property (sessions.md 6.3, 6.4): unset fails every operator, list
+// values and list operands are ORed, and `!=` means that none is equal.
 import { compareValues, equalValues, isList, kindRank } from '../base/value.js';
 import type { SessionOperand, SessionTest } from '../plan/expression.js';
 import { type Builder, labelOf } from './builder.js';
@@ -24,13 +24,17 @@ function holds(operator: Operator, order: number): boolean {
   }
 }
 
-/** Whether item value `a` stands in the relation to operand `b`; `!=` is judged as equality and negated by the caller. */
+/**
+ * Whether item value `a` stands in the relation to operand `b`; `!=` is judged as equality and
+ * negated by the caller.
+ */
 function relates(operator: Operator, a: unknown, b: SessionOperand): boolean {
   switch (b.kind) {
     case 'incomparable':
       return false;
     case 'fraction':
-      // The operand lies strictly between floor and floor + 1, so it is below a integer or above it, never equal.
+      // The operand lies strictly between floor and floor + 1, so it is below a integer or above
+      // it, never equal.
       if (operator === '==' || operator === '!=') return false;
       return holds(operator, compareValues(a, b.floor) > 0 ? 1 : -1);
     case 'value':

@@ -1,5 +1,5 @@
-// Compiles expressions to closures over a frame. Families with rules of their own have files of their own; the plain ones
-// are here.
+// Compiles expressions to closures over a frame. Families with rules of their own have files of
+// their own; the plain ones are here.
 import { assert, unreachable } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { Expression } from '../plan/expression.js';
@@ -9,7 +9,7 @@ import { buildAggregate } from './evaluate-aggregate.js';
 import { buildCompare } from './evaluate-compare.js';
 import { buildMath } from './evaluate-math.js';
 import { buildTest } from './evaluate-test.js';
-import { collect, firstOf, isInhabited } from './flow.js';
+import { collect, firstOf, isInhabited } from './pull.js';
 import {
   buildAddEdge,
   buildAddNode,

@@ -1,7 +1,8 @@
-// What a pipeline carries from step to step. A flow carries dense ids in typed arrays as long as no step needs more than
-// identity, and rows (elements, scalars, records) from the first step on that does. Batches grow from a few rows to
-// a thousand, so that a consumer which stops early has asked for little.
-import { type Frame, rowBytes } from './frame.js';
+// What a pipeline carries from step to step. A flow carries dense ids in typed arrays as long as no
+// step needs more than identity, and rows (elements, scalars, records) from the first step on that
+// does. Batches grow from a few rows to a thousand, so that a consumer which stops early has asked
+// for little.
+import type { Frame } from './frame.js';
 import { Element, isListValue, type Value } from './value.js';
 
 export interface IdFlow {
@@ -57,40 +58,6 @@ export function* batchesOf(list: readonly Value[] | Float64Array): Iterable<read
     const part = list.slice(at, at + size);
     yield Array.isArray(part) ? part : Array.from(part);
   }
-}
-
-/** All rows, accounted as memory of the query. */
-export function collect(flow: Flow, frame: Frame): Value[] {
-  const rows: Value[] = [];
-  for (const batch of asRows(flow).open(frame)) {
-    frame.charge(batch.length * rowBytes);
-    frame.tick(batch.length);
-    for (let i = 0; i < batch.length; i++) rows.push(batch[i]!);
-  }
-  return rows;
-}
-
-/** The first row, or null; asks for no more. */
-export function firstOf(flow: Flow, frame: Frame): Value {
-  for (const batch of asRows(flow).open(frame)) if (batch.length > 0) return batch[0]!;
-  return null;
-}
-
-/** Whether there is any row; asks for no more than one. */
-export function isInhabited(flow: Flow, frame: Frame): boolean {
-  if (flow.kind === 'ids' && flow.inhabited) return flow.inhabited(frame);
-  for (const batch of flow.open(frame)) if (batch.length > 0) return true;
-  return false;
-}
-
-export function countOf(flow: Flow, frame: Frame): number {
-  if (flow.count) return flow.count(frame);
-  let count = 0;
-  for (const batch of flow.open(frame)) {
-    count += batch.length;
-    frame.tick(1);
-  }
-  return count;
 }
 
 /** The rows that a value stands for: null none, a list its items, anything else itself. */

@@ -1,6 +1,6 @@
-// One execution of a built plan: its slots, its arguments, what it may touch, and what it has used up so far.
-// Invariant: every loop of the executor passes through `tick`, every materialised row through `charge`, every
-// printed item through `countItem`, so that no plan outruns its limits.
+// One execution of a built plan: its slots, its arguments, what it may touch, and what it has used
+// up so far. Invariant: every loop of the executor passes through `tick`, every materialised row
+// through `charge`, every printed item through `countItem`, so that no plan outruns its limits.
 import type { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';
 import type { WriteView } from '../storage/store.js';

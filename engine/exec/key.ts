@@ -1,5 +1,5 @@
-// Typed keys: a value as text such that two values have the same key exactly when they are equal (helixql.md 3.8, 6.4).
-// Groups, DEDUP and membership in long lists use them.
+// Typed keys: a value as text such that two values have the same key exactly when they are equal
+// (helixql.md 3.8, 6.4). Groups, DEDUP and membership in long lists use them.
 import { Instant, Uuid } from '../base/value.js';
 import { uuidOf } from './element.js';
 import type { Frame } from './frame.js';
@@ -39,7 +39,10 @@ function objectKey(frame: Frame, value: Exclude<Value, null | boolean | number |
   return `l${keyOfAll(frame, value as readonly Value[] | Float64Array)}`;
 }
 
-/** The key of several values in order: every part carries its length, so that no two lists run together. */
+/**
+ * The key of several values in order: every part carries its length, so that no two lists run
+ * together.
+ */
 export function keyOfAll(frame: Frame, values: ArrayLike<Value>): string {
   let text = `${values.length}[`;
   for (let i = 0; i < values.length; i++) {

@@ -1,5 +1,6 @@
-// Reading one named member: a declared property or an implicit member of an element, a member of a record or object.
-// The place of a property is looked up once per label; a declared property hides a search attribute of its name.
+// Reading one named member: a declared property or an implicit member of an element, a member of a
+// record or object. The place of a property is looked up once per label; a declared property hides
+// a search attribute of its name.
 import { printUuid } from '../base/id.js';
 import { Uuid } from '../base/value.js';
 import { decodeProperty, labelOf, uuidAt } from '../storage/record.js';
@@ -8,7 +9,10 @@ import { recordOf } from './element.js';
 import type { Frame } from './frame.js';
 import { Element, RecordValue, type Value } from './value.js';
 
-/** The member of a value: null of null and of what has no such member, the list of members of a list. */
+/**
+ * The member of a value: null of null and of what has no such member, the list of members of a
+ * list.
+ */
 export type MemberReader = (frame: Frame, value: Value) => Value;
 
 /** What a name means on elements of one label. */
@@ -43,7 +47,10 @@ export function memberTable(catalog: Catalog, name: string): (label: number) => 
   return (label) => (members[label] ??= memberOf(catalog.label(label), name));
 }
 
-/** The score as queries see it: [compat] shows the distance of a vector hit until a reranker has set a score. */
+/**
+ * The score as queries see it: [compat] shows the distance of a vector hit until a reranker has set
+ * a score.
+ */
 export function scoreOf(element: Element, compat: boolean): number {
   const { score, distance, reranked } = element;
   return compat && !reranked && !Number.isNaN(distance) ? distance : score;

@@ -1,5 +1,6 @@
-// Changes of elements: creation with defaults, update, deletion with edges. Keeps the keyword documents of nodes and
-// vectors in step. Uniqueness and index entries are storage's; converting values and resolving ends is done here.
+// Changes of elements: creation with defaults, update, deletion with edges. Keeps the keyword
+// documents of nodes and vectors in step. Uniqueness and index entries are storage's; converting
+// values and resolving ends is done here.
 import { fail } from '../base/errors.js';
 import type { Scalar, ScalarList } from '../base/value.js';
 import type { Assignment } from '../plan/expression.js';
@@ -7,7 +8,8 @@ import { decodeProperty, kindOf, labelOf } from '../storage/record.js';
 import type { Label, StoredProperty } from '../storage/store.js';
 import type { Builder } from './builder.js';
 import { convert } from './convert.js';
-import { nameOf, resolveElement, storedLabel } from './element.js';
+import { storedLabel } from './element.js';
+import { nameOf, resolveElement } from './resolve.js';
 import type { Frame } from './frame.js';
 import { Element, type Evaluate, type Value } from './value.js';
 
@@ -32,7 +34,10 @@ function propertyOf(label: Label, name: string): StoredProperty | undefined {
   return label.properties.find((property) => property.name === name);
 }
 
-/** Applies assignments to values: null is skipped, a literal NONE unsets. Names that were mentioned with an effect. */
+/**
+ * Applies assignments to values: null is skipped, a literal NONE unsets. Names that were mentioned
+ * with an effect.
+ */
 function assign(frame: Frame, label: Label, set: readonly Assign[], values: Values): Set<string> {
   const touched = new Set<string>();
   const computed = set.map(({ unset, value }) => (unset ? null : value(frame)));
@@ -126,8 +131,8 @@ export function createEdge(
 }
 
 /**
- * Dense id of an end of an edge: 404 when there is no such element, EDGE_ENDPOINT_TYPE when it is of another type than
- * the edge's.
+ * Dense id of an end of an edge: 404 when there is no such element, EDGE_ENDPOINT_TYPE when it is
+ * of another type than the edge's.
  */
 export function resolveEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
   const { catalog } = frame.view;
@@ -149,7 +154,10 @@ interface Change {
   after: Values;
 }
 
-/** The change that assignments make to the stored element, which they see in `slot`; undefined when it is gone. */
+/**
+ * The change that assignments make to the stored element, which they see in `slot`; undefined when
+ * it is gone.
+ */
 function changeOf(
   frame: Frame,
   id: number,
@@ -168,8 +176,8 @@ function changeOf(
 }
 
 /**
- * Updates distinct existing elements in one step: all values are computed from the state before it. Ids that are gone are
- * left out of the result.
+ * Updates distinct existing elements in one step: all values are computed from the state before it.
+ * Ids that are gone are left out of the result.
  */
 export function updateElements(
   frame: Frame,
@@ -199,7 +207,10 @@ function sameTexts(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, i) => text === b[i]);
 }
 
-/** Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no error. */
+/**
+ * Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no
+ * error.
+ */
 export function dropElements(frame: Frame, ids: Iterable<number>): void {
   const { write } = frame;
   for (const id of ids) {

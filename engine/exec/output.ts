@@ -1,5 +1,5 @@
-// What a plan answers: an object of named values, a bare value, or the first or all items of a session's new traversal
-// together with their ids.
+// What a plan answers: an object of named values, a bare value, or the first or all items of a
+// session's new traversal together with their ids.
 import { unreachable } from '../base/assert.js';
 import type { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';

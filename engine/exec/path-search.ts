@@ -1,6 +1,7 @@
-// Shortest paths over dense ids (helixql.md 3.18): breadth first (Moore 1959), and best first with an estimate (Hart,
-// Nilsson, Raphael 1968), which is Dijkstra's algorithm (1959) when the estimate is 0. Knows the graph by functions only.
-// Among equal paths the one through the earlier edges wins, compared edge by edge from the start.
+// Shortest paths over dense ids (helixql.md 3.18): breadth first (Moore 1959), and best first with
+// an estimate (Hart, Nilsson, Raphael 1968), which is Dijkstra's algorithm (1959) when the estimate
+// is 0. Knows the graph by functions only. Among equal paths the one through the earlier edges
+// wins, compared edge by edge from the start.
 
 export interface PathGraph {
   /** Outgoing adjacency [edge, far, …], oldest edge first. */
@@ -24,8 +25,8 @@ interface Arrival {
 }
 
 /**
- * The path of fewest edges. A first-in first-out queue meets nodes in the order of their paths, so the first arrival
- * is the earliest.
+ * The path of fewest edges. A first-in first-out queue meets nodes in the order of their paths, so
+ * the first arrival is the earliest.
  */
 export function breadthFirst(graph: PathGraph, start: number, goal: number): FoundPath | undefined {
   const arrivals = new Map<number, Arrival>([[start, { edge: 0, from: 0 }]]);
@@ -103,7 +104,10 @@ interface Reached {
   arrivals: Map<number, number>;
 }
 
-/** The path of least weight. Nodes are reopened when reached for less, so the estimate need not be consistent. */
+/**
+ * The path of least weight. Nodes are reopened when reached for less, so the estimate need not be
+ * consistent.
+ */
 export function cheapest(graph: PathGraph, start: number, goal: number): FoundPath | undefined {
   const reached = new Map<number, Reached>([[start, { cost: 0, arrivals: new Map() }]]);
   const heap = new OpenHeap();
@@ -132,7 +136,9 @@ export function cheapest(graph: PathGraph, start: number, goal: number): FoundPa
   return end && { ...earliest(reached, start, goal), weight: end.cost };
 }
 
-/** The edges of equally cheap paths, forwards: for every node on one, its next edges, oldest first. */
+/**
+ * The edges of equally cheap paths, forwards: for every node on one, its next edges, oldest first.
+ */
 function forwardEdges(reached: Map<number, Reached>, start: number, goal: number) {
   const next = new Map<number, { edge: number; far: number }[]>();
   const seen = new Set([goal]);
@@ -152,7 +158,9 @@ function forwardEdges(reached: Map<number, Reached>, start: number, goal: number
   return next;
 }
 
-/** Depth first, oldest edge first; edges of weight 0 may make cycles, hence the set of nodes met. */
+/**
+ * Depth first, oldest edge first; edges of weight 0 may make cycles, hence the set of nodes met.
+ */
 function earliest(
   reached: Map<number, Reached>,
   start: number,

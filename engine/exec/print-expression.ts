@@ -1,12 +1,14 @@
-// Expressions whose value goes straight into the reply: streams are printed while they are pulled, projections member by
-// member, properties as their stored fragments. What has no form of its own is evaluated and printed.
+// Expressions whose value goes straight into the reply: streams are printed while they are pulled,
+// projections member by member, properties as their stored fragments. What has no form of its own
+// is evaluated and printed.
 import type { ByteWriter } from '../base/bytes.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Step } from '../plan/step.js';
 import { labelOf } from '../storage/record.js';
 import type { Builder } from './builder.js';
 import { recordOf } from './element.js';
-import { asRows, firstOf, type RowFlow } from './flow.js';
+import { asRows, type RowFlow } from './flow.js';
+import { firstOf } from './pull.js';
 import type { Frame } from './frame.js';
 import { memberTable } from './member.js';
 import { nameBytes, printMember, printValue } from './print.js';

@@ -1,5 +1,5 @@
-// Values as JSON text (helixql.md section 7, http.md 4.1, 4.2). Elements are printed by copying the fragments of their
-// records between names that were encoded once per label.
+// Values as JSON text (helixql.md section 7, http.md 4.1, 4.2). Elements are printed by copying the
+// fragments of their records between names that were encoded once per label.
 import type { ByteWriter } from '../base/bytes.js';
 import { Instant, Uuid } from '../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../storage/record.js';
@@ -43,7 +43,9 @@ function printNull(out: ByteWriter): void {
   out.ascii('null');
 }
 
-/** How whole elements are printed: whether vectors carry their embedding, and what `score` means. */
+/**
+ * How whole elements are printed: whether vectors carry their embedding, and what `score` means.
+ */
 export interface PrintStyle {
   data: boolean;
   compat: boolean;
@@ -100,7 +102,7 @@ function printList(
   out.byte(93);
 }
 
-export function printVector(out: ByteWriter, vector: Float64Array): void {
+function printVector(out: ByteWriter, vector: Float64Array): void {
   out.byte(91);
   for (let i = 0; i < vector.length; i++) {
     if (i > 0) out.byte(44);
@@ -116,7 +118,10 @@ interface NamedMember {
   name: Uint8Array;
 }
 
-/** The members of a label in the order in which elements print them, `except` some names; `data` is none of them. */
+/**
+ * The members of a label in the order in which elements print them, `except` some names; `data` is
+ * none of them.
+ */
 export function elementMembers(label: Label, except: ReadonlySet<string>): NamedMember[] {
   const implicit = ['id', 'label', ...(label.kind === 'edge' ? ['from_node', 'to_node'] : [])];
   const attributes = label.kind === 'edge' ? [] : ['score', 'distance'];
@@ -135,7 +140,7 @@ export function elementMembers(label: Label, except: ReadonlySet<string>): Named
 }
 
 /** Members by label, encoded once: one table for whole elements, one per spread. */
-export type MemberLists = (label: Label) => readonly NamedMember[];
+type MemberLists = (label: Label) => readonly NamedMember[];
 
 export function memberLists(except: ReadonlySet<string>): MemberLists {
   const lists = new WeakMap<Label, readonly NamedMember[]>();
@@ -171,7 +176,10 @@ export function printElement(
   out.byte(125);
 }
 
-/** Whether the element has the member to show: search attributes are left out where there was no search. */
+/**
+ * Whether the element has the member to show: search attributes are left out where there was no
+ * search.
+ */
 function isShown(element: Element, member: Member): boolean {
   if (member.kind === 'score') return !Number.isNaN(element.score);
   return member.kind !== 'distance' || !Number.isNaN(element.distance);

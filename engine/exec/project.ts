@@ -1,5 +1,5 @@
-// Projections (helixql.md 3.10): the members of every element of a value, in source order. Where the result goes into the
-// reply it is printed member by member; elsewhere it becomes records.
+// Projections (helixql.md 3.10): the members of every element of a value, in source order. Where
+// the result goes into the reply it is printed member by member; elsewhere it becomes records.
 import type { ByteWriter } from '../base/bytes.js';
 import type { Expression, Member } from '../plan/expression.js';
 import { labelOf } from '../storage/record.js';

@@ -1,5 +1,5 @@
-// Exact similarity between vectors in 64-bit floats: what scores are made of (helixql.md 3.14, 3.16). The index only
-// proposes; every hit that is answered got its numbers here.
+// Exact similarity between vectors in 64-bit floats: what scores are made of (helixql.md 3.14,
+// 3.16). The index only proposes; every hit that is answered got its numbers here.
 import type { Metric } from '../vector/index.js';
 
 function dot(a: Float64Array, b: Float64Array): number {

@@ -1,5 +1,5 @@
-// The best k of a stream in order: a bounded binary heap with its worst entry on top (Williams 1964). Equal entries
-// keep the order in which they came.
+// The best k of a stream in order: a bounded binary heap with its worst entry on top (Williams
+// 1964). Equal entries keep the order in which they came.
 
 interface Entry<T> {
   item: T;

@@ -1,12 +1,13 @@
-// What a slot may hold while a plan runs: scalars and lists as everywhere, objects from the request, elements of the
-// graph and records made by the plan. Values are never changed once made, but for an element's lazily read record.
+// What a slot may hold while a plan runs: scalars and lists as everywhere, objects from the
+// request, elements of the graph and records made by the plan. Values are never changed once made,
+// but for an element's lazily read record.
 import type { Instant, Uuid } from '../base/value.js';
 import type { ByteWriter } from '../base/bytes.js';
 import type { Frame } from './frame.js';
 
 /**
- * One node, edge or vector as a row. `record` is read on first use; where a plan writes, a bound variable reads it
- * at its binding, so that later changes do not show through it (helixql.md 6.3).
+ * One node, edge or vector as a row. `record` is read on first use; where a plan writes, a bound
+ * variable reads it at its binding, so that later changes do not show through it (helixql.md 6.3).
  */
 export class Element {
   record: Uint8Array | undefined = undefined;
@@ -20,7 +21,10 @@ export class Element {
   constructor(readonly id: number) {}
 }
 
-/** An ordered set of named values: groups, paths, objects and projections. `names` is shared between siblings. */
+/**
+ * An ordered set of named values: groups, paths, objects and projections. `names` is shared between
+ * siblings.
+ */
 export class RecordValue {
   constructor(
     readonly names: readonly string[],

@@ -1,5 +1,5 @@
 // Finds a member name that occurs twice in one object, however it is spelled.
-import { COUNT_SHIFT, ENTRY, FLAG, textAt } from './tape.js';
+import { COUNT_SHIFT, ENTRY, entryAfter, FLAG, textAt } from './tape.js';
 
 /** Up to here all pairs are compared; beyond, a set is cheaper. */
 const pairsMax = 16;
@@ -14,7 +14,7 @@ export function duplicateMember(bytes: Uint8Array, tape: Int32Array, object: num
 function byPairs(bytes: Uint8Array, tape: Int32Array, object: number): number {
   const end = tape[object + 3]!;
   let count = 0;
-  for (let key = object + ENTRY; key < end; key = tape[key + 7]!) {
+  for (let key = object + ENTRY; key < end; key = entryAfter(tape, key + ENTRY)) {
     for (let i = 0; i < count; i++) if (sameKey(bytes, tape, seen[i]!, key)) return key;
     seen[count++] = key;
   }
@@ -24,7 +24,7 @@ function byPairs(bytes: Uint8Array, tape: Int32Array, object: number): number {
 function bySet(bytes: Uint8Array, tape: Int32Array, object: number): number {
   const names = new Set<string>();
   const end = tape[object + 3]!;
-  for (let key = object + ENTRY; key < end; key = tape[key + 7]!) {
+  for (let key = object + ENTRY; key < end; key = entryAfter(tape, key + ENTRY)) {
     const name = textAt(bytes, tape, key);
     if (names.has(name)) return key;
     names.add(name);

@@ -5,7 +5,6 @@ import { parseUuid } from '../base/id.js';
 import { compactInteger, integerFits, integerRange, parseInteger } from '../base/integer.js';
 import type { ScalarName } from '../base/schema.js';
 import { type Scalar, Uuid } from '../base/value.js';
-import { excerpt } from '../base/errors.js';
 import { addFault, type Decoding, quote, wrongType } from './fault.js';
 import type { JsonView } from './view.js';
 
@@ -49,23 +48,36 @@ function decodeText(view: JsonView, decoding: Decoding): string | null {
 }
 
 function decodeInteger(view: JsonView, type: ScalarName, decoding: Decoding): Scalar {
-  let digits: string;
   if (view.kind === 'number') {
     if (!view.integral) return reject(view, type, decoding, quote(view));
-    digits = view.token();
-  } else if (view.kind === 'string' && (type === 'I64' || type === 'U64' || type === 'U128')) {
-    digits = view.text();
-    if (!integerText.test(digits)) return reject(view, type, decoding, quote(view));
-  } else {
-    return reject(view, type, decoding);
+    const value = view.float() + 0;
+    if (Number.isSafeInteger(value)) return fitInteger(view, value, type, decoding);
+    return fitInteger(view, parseDigits(view.token()), type, decoding);
   }
-  const value = digits.length <= digitsMax ? parseInteger(digits) : undefined;
+  if (view.kind !== 'string' || (type !== 'I64' && type !== 'U64' && type !== 'U128'))
+    return reject(view, type, decoding);
+  const digits = view.text();
+  if (!integerText.test(digits)) return reject(view, type, decoding, quote(view));
+  return fitInteger(view, parseDigits(digits), type, decoding);
+}
+
+/** Undefined when there are more digits than any type takes. */
+function parseDigits(digits: string): number | bigint | undefined {
+  return digits.length <= digitsMax ? parseInteger(digits) : undefined;
+}
+
+function fitInteger(
+  view: JsonView,
+  value: number | bigint | undefined,
+  type: ScalarName,
+  decoding: Decoding,
+): number | bigint | null {
   if (value !== undefined && integerFits(value, type)) return value;
   const { min, max } = integerRange[type]!;
   return addFault(decoding, view.path, 'PARAM_RANGE', {
     min: compactInteger(min),
     max: compactInteger(max),
-    got: value ?? excerpt(digits),
+    got: value ?? quote(view),
   });
 }
 

@@ -5,7 +5,8 @@
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { duplicateMember } from './duplicate.js';
-import { COUNT_SHIFT, ENTRY, FLAG, KIND, pointerTo, TapeView, textAt } from './tape.js';
+import { scanned, scanNumber } from './number.js';
+import { COUNT_SHIFT, ENTRY, FLAG, KIND, pointerTo, putFloat, TapeView, textAt } from './tape.js';
 import { utf8Length } from './utf8.js';
 import type { JsonView } from './view.js';
 
@@ -83,7 +84,7 @@ class Scanner {
     else if (byte === 0x74) this.#literal('true', KIND.boolean);
     else if (byte === 0x66) this.#literal('false', KIND.boolean);
     else if (byte === 0x6e) this.#literal('null', KIND.null);
-    else this.#number(byte);
+    else this.#number();
   }
 
   /** Goes on after a value: closes what ends here. Answers whether another value follows. */
@@ -150,7 +151,7 @@ class Scanner {
     tape[used] = head;
     tape[used + 1] = start;
     tape[used + 2] = end;
-    tape[used + 3] = this.#used = used + ENTRY;
+    this.#used = used + ENTRY;
   }
 
   #string(): void {
@@ -218,38 +219,17 @@ class Scanner {
     return unit;
   }
 
-  #number(first: number): void {
-    const { bytes } = this;
+  #number(): void {
     const start = this.#at;
-    let at = start;
-    let head: number = KIND.number;
-    if (first === 0x2d) at++;
-    const from = at;
-    at = digits(bytes, at);
-    if (at === from) {
-      this.#at = at;
-      this.#unexpected(at === start ? 'expected a value' : 'expected a digit');
+    const end = scanNumber(this.bytes, start);
+    if (end < 0) {
+      this.#at = ~end;
+      this.#unexpected(~end === start ? 'expected a value' : 'expected a digit');
     }
-    if (bytes[from] === 0x30) at = from + 1;
-    if (bytes[at] === 0x2e) {
-      head |= FLAG.fraction;
-      at = this.#digits(at + 1);
-    }
-    if ((bytes[at]! | 0x20) === 0x65) {
-      head |= FLAG.fraction;
-      const sign = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d ? 1 : 0;
-      at = this.#digits(at + 1 + sign);
-    }
-    this.#entry(head, start, at);
-    this.#at = at;
-  }
-
-  /** The place after at least one digit at `at`. */
-  #digits(at: number): number {
-    const end = digits(this.bytes, at);
-    if (end > at) return end;
-    this.#at = at;
-    this.#unexpected('expected a digit');
+    const entry = this.#used;
+    this.#entry(KIND.number | (scanned.isFraction ? FLAG.fraction : 0), start, 0);
+    putFloat(tape, entry, scanned.value);
+    this.#at = end;
   }
 
   #literal(word: string, kind: number): void {
@@ -305,12 +285,6 @@ class Scanner {
   #bad(what: string): never {
     fail('BAD_JSON', { offset: this.#at, what });
   }
-}
-
-function digits(bytes: Uint8Array, at: number): number {
-  const { length } = bytes;
-  while (at < length && (bytes[at]! - 0x30) >>> 0 <= 9) at++;
-  return at;
 }
 
 function grow(): void {

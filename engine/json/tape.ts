@@ -5,12 +5,12 @@
 //
 //   word 0   bits 0-2 kind   bit 3 escaped (strings), fraction or exponent (numbers)   bit 4 not ASCII (strings)
 //            bits 8-31 number of elements or members (arrays, objects)
-//   word 1   first byte: of a token its own, of a string the one after the quote
-//   word 2   byte after the last; of a string the closing quote
-//   word 3   tape index of the entry after this value and all it holds
+//   word 1   first byte; of a string the one after the quote
+//   word 2   arrays, objects: byte after the last   strings: closing quote        numbers: their value as a
+//   word 3   arrays, objects: tape index of the entry after all they hold         64-bit float, in both words
 //
 // Invariant: a tape is only ever made of a body that is well-formed in every respect the scanner checks.
-import { parseFloat64 } from './number.js';
+import { numberEnd } from './number.js';
 import { slice, sliceUtf8 } from './slice.js';
 import type { JsonKind, JsonView } from './view.js';
 
@@ -20,6 +20,26 @@ export const ENTRY = 4;
 export const COUNT_SHIFT = 8;
 
 const kinds: readonly JsonKind[] = ['null', 'boolean', 'number', 'string', 'array', 'object'];
+
+const pair = new Int32Array(2);
+const pairFloat = new Float64Array(pair.buffer);
+
+export function putFloat(tape: Int32Array, entry: number, value: number): void {
+  pairFloat[0] = value;
+  tape[entry + 2] = pair[0]!;
+  tape[entry + 3] = pair[1]!;
+}
+
+function floatAt(tape: Int32Array, entry: number): number {
+  pair[0] = tape[entry + 2]!;
+  pair[1] = tape[entry + 3]!;
+  return pairFloat[0]!;
+}
+
+/** Tape index of the entry after a value and all it holds. */
+export function entryAfter(tape: Int32Array, entry: number): number {
+  return (tape[entry]! & 7) >= KIND.array ? tape[entry + 3]! : entry + ENTRY;
+}
 
 /** The decoded text of the string or key entry at `index`. */
 export function textAt(bytes: Uint8Array, tape: Int32Array, index: number): string {
@@ -82,7 +102,7 @@ export class TapeView implements JsonView {
   }
 
   get size(): number {
-    return this.tape[this.index + 2]! - this.tape[this.index + 1]!;
+    return this.#end() - this.tape[this.index + 1]!;
   }
 
   boolean(): boolean {
@@ -90,11 +110,17 @@ export class TapeView implements JsonView {
   }
 
   token(): string {
-    return slice(this.bytes, this.tape[this.index + 1]!, this.tape[this.index + 2]!);
+    return slice(this.bytes, this.tape[this.index + 1]!, this.#end());
+  }
+
+  /** Byte after the last one. */
+  #end(): number {
+    const { bytes, tape, index } = this;
+    return this.kind === 'number' ? numberEnd(bytes, tape[index + 1]!) : tape[index + 2]!;
   }
 
   float(): number {
-    return parseFloat64(this.bytes, this.tape[this.index + 1]!, this.tape[this.index + 2]!);
+    return floatAt(this.tape, this.index);
   }
 
   text(): string {
@@ -108,7 +134,7 @@ export class TapeView implements JsonView {
       this.#lastEntry = this.index + ENTRY;
     }
     let entry = this.#lastEntry;
-    for (let i = this.#lastIndex; i < index; i++) entry = tape[entry + 3]!;
+    for (let i = this.#lastIndex; i < index; i++) entry = entryAfter(tape, entry);
     this.#lastIndex = index;
     this.#lastEntry = entry;
     return new TapeView(this.bytes, tape, entry, this, index);
@@ -118,15 +144,15 @@ export class TapeView implements JsonView {
     const { bytes, tape } = this;
     const end = tape[this.index + 3]!;
     const first = this.#lastEntry;
-    for (let key = first; key < end; key = tape[key + 7]!)
+    for (let key = first; key < end; key = entryAfter(tape, key + ENTRY))
       if (keyIs(bytes, tape, key, name)) return this.#found(key, name);
-    for (let key = this.index + ENTRY; key < first; key = tape[key + 7]!)
+    for (let key = this.index + ENTRY; key < first; key = entryAfter(tape, key + ENTRY))
       if (keyIs(bytes, tape, key, name)) return this.#found(key, name);
     return undefined;
   }
 
   #found(key: number, name: string): JsonView {
-    this.#lastEntry = this.tape[key + 7]!;
+    this.#lastEntry = entryAfter(this.tape, key + ENTRY);
     return new TapeView(this.bytes, this.tape, key + ENTRY, this, name);
   }
 
@@ -134,18 +160,18 @@ export class TapeView implements JsonView {
     const { bytes, tape } = this;
     const names: string[] = [];
     const end = tape[this.index + 3]!;
-    for (let key = this.index + ENTRY; key < end; key = tape[key + 7]!)
+    for (let key = this.index + ENTRY; key < end; key = entryAfter(tape, key + ENTRY))
       names.push(textAt(bytes, tape, key));
     return names;
   }
 
   floats(into: Float64Array): number {
-    const { bytes, tape } = this;
+    const { tape } = this;
     let entry = this.index + ENTRY;
     for (let i = 0; i < into.length; i++) {
       if ((tape[entry]! & 7) !== KIND.number) return i;
-      into[i] = parseFloat64(bytes, tape[entry + 1]!, tape[entry + 2]!);
-      entry = tape[entry + 3]!;
+      into[i] = floatAt(tape, entry);
+      entry += ENTRY;
     }
     return -1;
   }

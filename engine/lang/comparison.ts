@@ -59,7 +59,8 @@ function relation(pair: Pair): Term {
   if (left.type.kind === 'record' || (ordered && left.type.kind === 'element')) {
     return left.type.kind === 'element' ? nothingBefore(pair) : noComparison(pair);
   }
-  if (left.type.kind === 'element' && !comparable(left.type, right.type)) {
+  const isText = right.literal?.kind === 'string';
+  if (left.type.kind === 'element' && !isText && !comparable(left.type, right.type)) {
     return nothingBefore(pair);
   }
   const one = left.type.kind === 'list' ? right : single(right, scope.miss, `\`${operator}\``);

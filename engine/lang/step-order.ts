@@ -184,12 +184,14 @@ function groupKey(
   name: Name,
   data: boolean,
 ): { name: string; value: Expression; type: ItemType } {
-  if (name.text === 'count' && !data) {
+  const isTaken = name.text === 'count' && !data;
+  if (isTaken) {
     const message = '`count` is the number of items of each group.';
     context.report('E702', name.span, message, 'Rename the property in a projection before.');
   }
-  const member = memberOf(context, item, name.text);
   const key = { name: name.text };
+  const nothing = unknownTerm();
+  const member = isTaken ? nothing : memberOf(context, item, name.text);
   if (member !== undefined) {
     const value = printed(context, member);
     return { ...key, value: value.expression, type: wholeType(value) };
@@ -197,6 +199,5 @@ function groupKey(
   const message = `There is no property \`${name.text}\` here.`;
   const names = memberNames(context, item);
   context.report('E202', name.span, message, didYouMean(name.text, names));
-  const nothing = unknownTerm();
   return { ...key, value: nothing.expression, type: nothing.type };
 }

@@ -5,7 +5,9 @@ import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import { execute } from '../../engine/exec/run.js';
 import type { Expression } from '../../engine/plan/expression.js';
 import { Garden, plan, uuid } from './garden.js';
-import {
+import { kit } from './kit.js';
+
+const {
   byId,
   compare,
   count,
@@ -25,7 +27,7 @@ import {
   scan,
   slot,
   where,
-} from './kit.js';
+} = kit;
 
 /** A garden with many more plants, all of one species. */
 function bigGarden(plants: number): Garden {

@@ -4,7 +4,9 @@ import type { Argument } from '../../engine/exec/execute.js';
 import { collectTexts, execute } from '../../engine/exec/run.js';
 import type { Expression } from '../../engine/plan/expression.js';
 import { Garden, plan } from './garden.js';
-import { get, list, lit, parameter, set, slot } from './kit.js';
+import { kit } from './kit.js';
+
+const { get, list, lit, parameter, set, slot } = kit;
 
 const embed = (text: Expression): Expression => ({ kind: 'embed', text });
 const row = (title: string, ...notes: string[]): Argument =>

@@ -1,4 +1,5 @@
-// Expressions as data tables: comparisons, arithmetic, aggregates, session tests (helixql.md 3.8, 3.17; sessions.md 6).
+// Expressions as data tables: comparisons, arithmetic, aggregates, session tests (helixql.md 3.8,
+// 3.17; sessions.md 6).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDate } from '../../engine/base/date.js';
@@ -7,21 +8,9 @@ import type { Scalar, ScalarList } from '../../engine/base/value.js';
 import { sessionTruth } from '../../engine/exec/evaluate-test.js';
 import type { CompareOperator, Expression, SessionOperand } from '../../engine/plan/expression.js';
 import { Garden, plan, uuid } from './garden.js';
-import {
-  aggregate,
-  byId,
-  compare,
-  get,
-  list,
-  lit,
-  many,
-  math,
-  one,
-  out,
-  scan,
-  single,
-  slot,
-} from './kit.js';
+import { kit } from './kit.js';
+
+const { aggregate, byId, compare, get, list, lit, many, math, one, out, scan, single, slot } = kit;
 
 const garden = new Garden();
 

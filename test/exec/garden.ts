@@ -1,10 +1,13 @@
-// The garden: schema and data of helixql.md 2.9 and section 10, in a memory view, and a bench to run plans on it.
+// The garden: schema and data of helixql.md 2.9 and section 10, in a memory view, and a bench to
+// run plans on it.
 import { parseDate } from '../../engine/base/date.js';
+import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import type { Default, Property, ScalarName, Schema } from '../../engine/base/schema.js';
 import { type Scalar, type ScalarList, Uuid } from '../../engine/base/value.js';
 import type { Argument, ExecutionContext, ItemList } from '../../engine/exec/execute.js';
 import { execute } from '../../engine/exec/run.js';
+import type { Expression } from '../../engine/plan/expression.js';
 import type { Output, Plan, Statement } from '../../engine/plan/plan.js';
 import type { WriteView } from '../../engine/storage/store.js';
 import type { TextIndex } from '../../engine/text/text-index.js';
@@ -248,4 +251,14 @@ export function plan(output: Output, statements: Statement[] = [], more: Partial
     compat: false,
     ...more,
   };
+}
+
+/** What a plan with one bare value answers; an error as code and arguments. */
+export function outcome(garden: Garden, value: Expression): string {
+  try {
+    return garden.run(plan({ kind: 'bare', value, data: false }));
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    return `${error.code} ${JSON.stringify(error.data.args)}`;
+  }
 }

@@ -1,6 +1,6 @@
-// The calls of the worked examples with their exact answers. `g1`, `p2`, … stand for ids, `NEW` for the id of anything that a
-// call created, `J` for the day of the garden, `NOW` for the instant of the call. Every example starts from the garden; its
-// calls follow each other.
+// The calls of the worked examples with their exact answers. `g1`, `p2`, … stand for ids, `NEW` for
+// the id of anything that a call created, `J` for the day of the garden, `NOW` for the instant of
+// the call. Every example starts from the garden; its calls follow each other.
 
 export type Call = [query: string, body: string, answer: string];
 

@@ -7,7 +7,9 @@ import { IdSet } from '../../engine/exec/id-set.js';
 import type { Expression } from '../../engine/plan/expression.js';
 import type { Step } from '../../engine/plan/step.js';
 import { Garden, gardenSchema, plan } from './garden.js';
-import {
+import { kit } from './kit.js';
+
+const {
   aggregate,
   compare,
   count,
@@ -24,7 +26,7 @@ import {
   scan,
   slot,
   where,
-} from './kit.js';
+} = kit;
 
 interface Plant {
   id: number;

@@ -1,13 +1,16 @@
-// Vector searches against the index and the transaction: what the index does not know, what the store no longer has, and
-// filters; always exactly the k best of an exhaustive comparison.
+// Vector searches against the index and the transaction: what the index does not know, what the
+// store no longer has, and filters; always exactly the k best of an exhaustive comparison.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../engine/exec/run.js';
 import { similarity } from '../../engine/exec/similarity.js';
+import { decodeProperty } from '../../engine/storage/record.js';
 import type { Metric } from '../../engine/vector/index.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { Garden, gardenSchema, plan } from './garden.js';
-import { compare, get, lit, many, slot } from './kit.js';
+import { kit } from './kit.js';
+
+const { compare, get, lit, many, slot } = kit;
 
 const note = (garden: Garden) => garden.view.catalog.find('vector', 'Note')!;
 
@@ -35,15 +38,13 @@ function naive(
   query: number[],
   k: number,
   metric: Metric,
-  least = '',
+  least?: string,
 ): [number, number][] {
+  const lang = note(garden).properties.find((each) => each.name === 'lang')!;
   const found: [number, number][] = [];
-  const property = note(garden).properties.find((each) => each.name === 'lang')!;
   for (const [id, vector] of garden.view.vectors) {
-    if (least !== '' && garden.view.lookup(property, least).length >= 0) {
-      const lang = languages.get(id % languages.size)!;
-      if (lang < least) continue;
-    }
+    const value = decodeProperty(garden.view.records.get(id)!, lang) as string;
+    if (least !== undefined && value < least) continue;
     found.push([id, similarity(metric, Float64Array.from(query), vector).score]);
   }
   return found.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, k);
@@ -60,7 +61,10 @@ const vectors = fc.array(
 );
 const metrics = fc.constantFrom<Metric>('cosine', 'dot', 'l2');
 
-/** A garden of notes: some in the index, some only in the transaction, some deleted or replaced in it. */
+/**
+ * A garden of notes: some in the index, some only in the transaction, some deleted or replaced in
+ * it.
+ */
 function mixed(
   committed: [number, number][],
   fresh: [number, number][],

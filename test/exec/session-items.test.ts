@@ -4,7 +4,9 @@ import type { ItemList } from '../../engine/exec/execute.js';
 import { execute } from '../../engine/exec/run.js';
 import type { Pipeline } from '../../engine/plan/expression.js';
 import { denseId, Garden, named, plan } from './garden.js';
-import { get, lit, many, of, order, out, range, scan, slot, where, compare } from './kit.js';
+import { kit } from './kit.js';
+
+const { get, lit, many, of, order, out, range, scan, slot, where, compare } = kit;
 
 function run(garden: Garden, value: Pipeline, answer: 'first' | 'all', items?: ItemList) {
   const made = plan({ kind: 'items', value, answer, data: false }, [], { writes: false });

@@ -19,7 +19,7 @@ const inQueries: [code: string, source: string][] = [
   ['E004', 'QUERY q() => RETURN «1.2.3'],
   ['E004', 'QUERY q() => RETURN «12abc'],
   ['E004', 'QUERY q() => RETURN «340282366920938463463374607431768211456'],
-  ['E005', `QUERY q() => RETURN N<Bed>«::GROUP_BY(${'code, '.repeat(17)})`.replace('«::', '::«')],
+  ['E005', `QUERY q() => RETURN N<Bed>::«GROUP_BY(${'code, '.repeat(17)})`],
   ['E005', `QUERY «${'q'.repeat(129)}() => RETURN 1`],
   ['E101', 'QUERY q() => RETURN N<«Plnt>'],
   ['E101', 'QUERY q() => RETURN SearchBM25<«Plnt>("a", 3)'],
@@ -235,13 +235,15 @@ for (const [code, source] of alone) {
 }
 
 test('every code of the catalogue has a case', () => {
-  const catalogue = `E001 E002 E003 E004 E005 E101 E102 E103 E104 E105 E106 E107 E108 E109 E201 E202 E203 E204
-    E205 E206 E207 E209 E210 E301 E302 E303 E304 E305 E306 E401 E501 E601 E602 E603 E604 E611 E612 E621 E622
-    E623 E624 E625 E626 E627 E628 E631 E633 E641 E643 E644 E645 E646 E651 E652 E653 E654 E656 E657 E658 E659
-    E660 E701 E702 E703 E704 E705 E706 E707 E708 W101 W102 W103 W104 W105 W106 W107 W108 W109 W110 W111 W112
-    W113 W114 W115 W116`;
+  const catalogue = `
+    E001 E002 E003 E004 E005 E101 E102 E103 E104 E105 E106 E107 E108 E109 E201 E202
+    E203 E204 E205 E206 E207 E209 E210 E301 E302 E303 E304 E305 E306 E401 E501 E601
+    E602 E603 E604 E611 E612 E621 E622 E623 E624 E625 E626 E627 E628 E631 E633 E641
+    E643 E644 E645 E646 E651 E652 E653 E654 E656 E657 E658 E659 E660 E701 E702 E703
+    E704 E705 E706 E707 E708 W101 W102 W103 W104 W105 W106 W107 W108 W109 W110 W111
+    W112 W113 W114 W115 W116`;
   const covered = new Set([...inQueries, ...alone].map(([code]) => code));
-  expect(covered).toEqual(new Set(catalogue.split(/\s+/)));
+  expect(covered).toEqual(new Set(catalogue.trim().split(/\s+/)));
 });
 
 test('a diagnostic is printed with its line, its place and its hint', () => {

@@ -24,17 +24,17 @@ export function faultsOf(text: string, compat = false): string[] {
   return diagnostics.filter((d) => d.file === 'q.hx').map((d) => `${d.code} ${d.line}:${d.column}`);
 }
 
-/** The only query of `text`, which must compile without a single diagnostic. */
-export function queryOf(text: string, compat = false): Query {
+/** The only query of `text`, which must compile; without a warning unless they are allowed. */
+export function queryOf(text: string, compat = false, warnings = false): Query {
   const { program, diagnostics } = compileGarden(text, compat);
   const found = diagnostics.map((d) => `${d.code} ${d.message} ${d.hint ?? ''}`);
-  if (program === undefined || found.length > 0)
+  if (program === undefined || (found.length > 0 && !warnings))
     throw new TypeError(`${text}: ${found.join('; ')}`);
   return program.queries[0]!;
 }
 
-export function planOf(text: string, compat = false): Plan {
-  return queryOf(text, compat).plan;
+export function planOf(text: string, compat = false, warnings = false): Plan {
+  return queryOf(text, compat, warnings).plan;
 }
 
 /** The printed plan of a query without its heading and indentation, one string per line. */

@@ -1,4 +1,5 @@
-// The commands as processes: output, last line on stderr, exit codes, start and stop (operations.md 1 and 4).
+// The commands as processes: output, last line on stderr, exit codes, start and stop (operations.md
+// 1 and 4).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// Configuration: which source wins, what each key takes, what is refused and how it is said (operations.md 2).
+// Configuration: which source wins, what each key takes, what is refused and how it is said
+// (operations.md 2).
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -272,7 +273,8 @@ region = "r"
   });
   it('reads config.hx.json', () => {
     const text =
-      '{"vector_config":{"m":4,"ef_search":9},"db_max_size_gb":1,"mcp":false,"bm25":true,"embedding_model":null}';
+      '{"vector_config":{"m":4,"ef_search":9},"db_max_size_gb":1,"mcp":false,"bm25":true,' +
+      '"embedding_model":null}';
     const config = load({ files: { 'config.hx.json': text } });
     expect(config.vectors).toMatchObject({ m: 4, ef_search: 9 });
     expect([config.sessions.enabled, config.compat]).toEqual([false, 'helix-2']);

@@ -1,4 +1,5 @@
-// The demo project compiles without a word, and its seed fits its queries and names only what it has loaded before.
+// The demo project compiles without a word, and its seed fits its queries and names only what it
+// has loaded before.
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';

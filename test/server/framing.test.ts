@@ -1,4 +1,5 @@
-// Framing, sizes and times of both transports, byte by byte over raw sockets (http.md 3.2; rows XH of the hostile inputs).
+// Framing, sizes and times of both transports, byte by byte over raw sockets (http.md 3.2; rows XH
+// of the hostile inputs).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Connection, requestBytes } from '../support/http.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
@@ -7,6 +8,10 @@ const crlf = '\r\n';
 const post = (...headers: string[]): string =>
   ['POST /ping HTTP/1.1', ...headers, '', ''].join(crlf);
 
+/** A chunked POST of `{}`; `size` is the text of the chunk's size. */
+const chunked = (size: string, ...headers: string[]): string =>
+  `${post('Host: localhost', ...headers)}${size}${crlf}{}${crlf}0${crlf}${crlf}`;
+
 interface Case {
   name: string;
   bytes: string;
@@ -14,6 +19,8 @@ interface Case {
   expect: number | 'refused';
   code?: string;
 }
+
+const manyHeaders = Array.from({ length: 120 }, (_, i) => `X-${i}: a`);
 
 const cases: Case[] = [
   { name: 'no Host', bytes: `${post('Content-Length: 2')}{}`, expect: 'refused' },
@@ -77,30 +84,30 @@ const cases: Case[] = [
   },
   {
     name: 'both kinds of length',
-    bytes: `${post('Host: localhost', 'Content-Length: 2', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    bytes: chunked('2', 'Content-Length: 2', 'Transfer-Encoding: chunked'),
     expect: 'refused',
   },
   {
     name: 'xchunked',
-    bytes: `${post('Host: localhost', 'Transfer-Encoding: xchunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    bytes: chunked('2', 'Transfer-Encoding: xchunked'),
     expect: 400,
     code: 'BAD_FRAMING',
   },
   {
     name: 'gzip, chunked',
-    bytes: `${post('Host: localhost', 'Transfer-Encoding: gzip, chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    bytes: chunked('2', 'Transfer-Encoding: gzip, chunked'),
     expect: 400,
     code: 'BAD_FRAMING',
   },
   {
     name: 'two Transfer-Encodings',
-    bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    bytes: chunked('2', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'),
     expect: 400,
     code: 'BAD_FRAMING',
   },
   {
     name: 'chunk size zz',
-    bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked')}zz${crlf}{}${crlf}0${crlf}${crlf}`,
+    bytes: chunked('zz', 'Transfer-Encoding: chunked'),
     expect: 'refused',
   },
   {
@@ -125,7 +132,7 @@ const cases: Case[] = [
   },
   {
     name: '120 headers',
-    bytes: `${post('Host: localhost', ...Array.from({ length: 120 }, (_, i) => `X-${i}: a`), 'Content-Length: 2')}{}`,
+    bytes: `${post('Host: localhost', ...manyHeaders, 'Content-Length: 2')}{}`,
     expect: 'refused',
   },
   {
@@ -140,7 +147,7 @@ const cases: Case[] = [
   },
   {
     name: 'chunked body',
-    bytes: `${post('Host: localhost', 'Transfer-Encoding: chunked')}2${crlf}{}${crlf}0${crlf}${crlf}`,
+    bytes: chunked('2', 'Transfer-Encoding: chunked'),
     expect: 200,
   },
   { name: 'no body at all', bytes: post('Host: localhost'), expect: 200 },

@@ -1,4 +1,5 @@
-// Statuses and bodies of errors against the catalogue of http.md 5.2, and the parts of the server that are pure functions.
+// Statuses and bodies of errors against the catalogue of http.md 5.2, and the parts of the server
+// that are pure functions.
 import { describe, expect, it } from 'vitest';
 import { compile, type ErrorCode, errorCodes } from '../../engine/index.js';
 import { isLoopback, printAddress } from '../../server/address.js';
@@ -11,21 +12,79 @@ import { normalPath } from '../../server/routes.js';
 
 /** Status of every code, as published; 0: never travels over HTTP. */
 const published: Record<ErrorCode, number> = {
-  BAD_FRAMING: 400, HOST_NOT_ALLOWED: 403, ORIGIN_NOT_ALLOWED: 403, PROTECTED_MODE: 403, FEATURE_DISABLED: 403,
-  NOT_FOUND: 404, METHOD_NOT_ALLOWED: 405, BODY_TOO_LARGE: 413, UNSUPPORTED_MEDIA_TYPE: 415, UNSUPPORTED_ENCODING: 415,
-  API_KEY_REQUIRED: 401, INVALID_API_KEY: 403, FORBIDDEN: 403, RATE_LIMITED: 429,
-  BAD_JSON: 400, BAD_UTF8: 400, BAD_STRING: 400, BODY_NOT_OBJECT: 400, JSON_TOO_DEEP: 400, JSON_TOO_MANY_MEMBERS: 400,
-  DUPLICATE_MEMBER: 400, UNKNOWN_MEMBER: 400, PARAM_MISSING: 400, PARAM_TYPE: 400, PARAM_RANGE: 400, PARAM_VALUE: 400,
-  VALUE_TOO_LARGE: 400, INDEX_KEY_TOO_LONG: 400, TEXT_TOO_LONG: 400,
-  VECTOR_EMPTY: 400, VECTOR_TOO_LONG: 400, VECTOR_NOT_FINITE: 400, VECTOR_DIMENSION: 400, VECTOR_CAPACITY: 507,
-  NO_VALUE_FOUND: 404, NO_PATH: 404, EDGE_ENDPOINT_TYPE: 400, EXPECTED_ONE: 409, UNIQUE_VIOLATION: 409, ARITHMETIC: 400,
-  CONNECTION_NOT_FOUND: 404, TOO_MANY_SESSIONS: 429, SESSION_BUSY: 429, UNKNOWN_TYPE: 400, UNKNOWN_PROPERTY: 400,
-  UNKNOWN_OPERATOR: 400, UNKNOWN_TOOL: 400, FILTER_TOO_DEEP: 400, FILTER_TOO_LARGE: 400,
-  RESULT_TOO_LARGE: 413, QUERY_MEMORY: 413, QUERY_WORK: 413, TXN_TOO_LARGE: 413, QUERY_TIMEOUT: 504, OVERLOADED: 503,
-  NOT_READY: 503, SHUTTING_DOWN: 503, READ_ONLY: 503, STORAGE_LOST: 503, INSUFFICIENT_STORAGE: 507,
-  EMBEDDING_NOT_CONFIGURED: 500, EMBEDDING_FAILED: 500, EMBEDDING_UNAVAILABLE: 503, EMBEDDING_TIMEOUT: 504,
-  DATA_CORRUPT: 500, INTERNAL: 500,
-  CONFIG_INVALID: 0, SOURCE_INVALID: 0, SCHEMA_INCOMPATIBLE: 0, DATA_DIR_BAD: 0, DATA_LOCKED: 0, FORMAT_TOO_NEW: 0, PORT_IN_USE: 0,
+  BAD_FRAMING: 400,
+  HOST_NOT_ALLOWED: 403,
+  ORIGIN_NOT_ALLOWED: 403,
+  PROTECTED_MODE: 403,
+  FEATURE_DISABLED: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  UNSUPPORTED_ENCODING: 415,
+  API_KEY_REQUIRED: 401,
+  INVALID_API_KEY: 403,
+  FORBIDDEN: 403,
+  RATE_LIMITED: 429,
+  BAD_JSON: 400,
+  BAD_UTF8: 400,
+  BAD_STRING: 400,
+  BODY_NOT_OBJECT: 400,
+  JSON_TOO_DEEP: 400,
+  JSON_TOO_MANY_MEMBERS: 400,
+  DUPLICATE_MEMBER: 400,
+  UNKNOWN_MEMBER: 400,
+  PARAM_MISSING: 400,
+  PARAM_TYPE: 400,
+  PARAM_RANGE: 400,
+  PARAM_VALUE: 400,
+  VALUE_TOO_LARGE: 400,
+  INDEX_KEY_TOO_LONG: 400,
+  TEXT_TOO_LONG: 400,
+  VECTOR_EMPTY: 400,
+  VECTOR_TOO_LONG: 400,
+  VECTOR_NOT_FINITE: 400,
+  VECTOR_DIMENSION: 400,
+  VECTOR_CAPACITY: 507,
+  NO_VALUE_FOUND: 404,
+  NO_PATH: 404,
+  EDGE_ENDPOINT_TYPE: 400,
+  EXPECTED_ONE: 409,
+  UNIQUE_VIOLATION: 409,
+  ARITHMETIC: 400,
+  CONNECTION_NOT_FOUND: 404,
+  TOO_MANY_SESSIONS: 429,
+  SESSION_BUSY: 429,
+  UNKNOWN_TYPE: 400,
+  UNKNOWN_PROPERTY: 400,
+  UNKNOWN_OPERATOR: 400,
+  UNKNOWN_TOOL: 400,
+  FILTER_TOO_DEEP: 400,
+  FILTER_TOO_LARGE: 400,
+  RESULT_TOO_LARGE: 413,
+  QUERY_MEMORY: 413,
+  QUERY_WORK: 413,
+  TXN_TOO_LARGE: 413,
+  QUERY_TIMEOUT: 504,
+  OVERLOADED: 503,
+  NOT_READY: 503,
+  SHUTTING_DOWN: 503,
+  READ_ONLY: 503,
+  STORAGE_LOST: 503,
+  INSUFFICIENT_STORAGE: 507,
+  EMBEDDING_NOT_CONFIGURED: 500,
+  EMBEDDING_FAILED: 500,
+  EMBEDDING_UNAVAILABLE: 503,
+  EMBEDDING_TIMEOUT: 504,
+  DATA_CORRUPT: 500,
+  INTERNAL: 500,
+  CONFIG_INVALID: 0,
+  SOURCE_INVALID: 0,
+  SCHEMA_INCOMPATIBLE: 0,
+  DATA_DIR_BAD: 0,
+  DATA_LOCKED: 0,
+  FORMAT_TOO_NEW: 0,
+  PORT_IN_USE: 0,
 };
 
 describe('errors', () => {
@@ -38,7 +97,10 @@ describe('errors', () => {
     expect(typeof body.retryable).toBe('boolean');
   });
   it('prints exact integers and keeps one fault to itself', () => {
-    const data = { code: 'PARAM_RANGE', args: { param: 'v', min: 0, max: 2n ** 64n - 1n, got: -1 } } as const;
+    const data = {
+      code: 'PARAM_RANGE',
+      args: { param: 'v', min: 0, max: 2n ** 64n - 1n, got: -1 },
+    } as const;
     const body = errorBody({ ...data, path: '/v', errors: [data] }, 'r');
     expect(body).toContain('"args":{"param":"v","min":0,"max":18446744073709551615,"got":-1}');
     expect(body).not.toContain('"errors"');
@@ -51,7 +113,7 @@ describe('errors', () => {
 });
 
 describe('introspection', () => {
-  it('has HelixDB\'s form', () => {
+  it("has HelixDB's form", () => {
     const text = `N::User { INDEX name: String, tags: [String] }
 V::Emb { tag: String }
 E::Knows { From: User, To: Emb, Properties: { since: Date } }
@@ -68,13 +130,43 @@ QUERY add(name: String) =>
     expect(printed).toContain('\n  "schema"');
     expect(JSON.parse(printed)).toEqual({
       schema: {
-        nodes: [{ name: 'User', properties: { id: 'ID', label: 'String', name: 'String', tags: 'Array(String)' } }],
-        vectors: [{ name: 'Emb', properties: { id: 'ID', label: 'String', data: 'Array(F64)', score: 'F64', tag: 'String' } }],
+        nodes: [
+          {
+            name: 'User',
+            properties: { id: 'ID', label: 'String', name: 'String', tags: 'Array(String)' },
+          },
+        ],
+        vectors: [
+          {
+            name: 'Emb',
+            properties: {
+              id: 'ID',
+              label: 'String',
+              data: 'Array(F64)',
+              score: 'F64',
+              tag: 'String',
+            },
+          },
+        ],
         edges: [{ name: 'Knows', from: 'User', to: 'Emb', properties: { since: 'Date' } }],
       },
       queries: [
-        { name: 'find', parameters: { name: 'String', limit: 'I64', vec: 'Array(F64)' }, returns: ['u'], optional: ['limit'], writes: false, mcp: false },
-        { name: 'add', parameters: { name: 'String' }, returns: ['u'], optional: [], writes: true, mcp: false },
+        {
+          name: 'find',
+          parameters: { name: 'String', limit: 'I64', vec: 'Array(F64)' },
+          returns: ['u'],
+          optional: ['limit'],
+          writes: false,
+          mcp: false,
+        },
+        {
+          name: 'add',
+          parameters: { name: 'String' },
+          returns: ['u'],
+          optional: [],
+          writes: true,
+          mcp: false,
+        },
       ],
     });
   });
@@ -82,12 +174,24 @@ QUERY add(name: String) =>
 
 describe('small parts', () => {
   it.each([
-    ['/a', '/a'], ['//a', '/a'], ['///a/', '/a'], ['/a//', '/a/'], ['/', '/'], ['//', '/'], ['/a/b/', '/a/b'],
+    ['/a', '/a'],
+    ['//a', '/a'],
+    ['///a/', '/a'],
+    ['/a//', '/a/'],
+    ['/', '/'],
+    ['//', '/'],
+    ['/a/b/', '/a/b'],
   ])('path %s is %s', (raw, path) => expect(normalPath(raw)).toBe(path));
 
   it.each([
-    ['get*', 'getUser', true], ['get*', 'get', true], ['get', 'getUser', false], ['*', 'x', true], ['a*b', 'axb', false],
-  ])('scope %s covers %s: %s', (scope, query, covered) => expect(scopeNames([scope], query)).toBe(covered));
+    ['get*', 'getUser', true],
+    ['get*', 'get', true],
+    ['get', 'getUser', false],
+    ['*', 'x', true],
+    ['a*b', 'axb', false],
+  ])('scope %s covers %s: %s', (scope, query, covered) =>
+    expect(scopeNames([scope], query)).toBe(covered),
+  );
 
   it.each([
     [[127, 0, 0, 1], '127.0.0.1', true],
@@ -108,7 +212,6 @@ describe('small parts', () => {
       log('debug', 'unseen');
       log('info', 'a\nb', { path: '\u0000\u009b\u2028', big: 1n });
       expect(lines).toHaveLength(1);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
       expect(lines[0]).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028]/);
     }
   });

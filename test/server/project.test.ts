@@ -1,4 +1,5 @@
-// Sources of a project, reload of what changed, and the seed: with real folders and the fake database.
+// Sources of a project, reload of what changed, and the seed: with real folders and the fake
+// database.
 import {
   chmodSync,
   mkdirSync,

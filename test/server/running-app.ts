@@ -1,4 +1,5 @@
-// An App over the fake database inside the test's own process, on a free port of a chosen transport.
+// An App over the fake database inside the test's own process, on a free port of a chosen
+// transport.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +26,9 @@ export interface RunningApp {
   connect(host?: string): Promise<Connection>;
   /** One request on a connection of its own. */
   request(request: Request): Promise<Reply>;
-  /** Sends bytes, gives everything that comes back until the peer closes or `ms` pass in silence. */
+  /**
+   * Sends bytes, gives everything that comes back until the peer closes or `ms` pass in silence.
+   */
   raw(bytes: Buffer | string, ms?: number): Promise<{ text: string; closed: boolean }>;
   close(): void;
 }

@@ -1,7 +1,8 @@
-// Who is answered: Host, Origin, CORS, keys, roles, scopes, rates, protected mode (http.md 8), on both transports.
+// Who is answered: Host, Origin, CORS, keys, roles, scopes, rates, protected mode (http.md 8), on
+// both transports.
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeKey, readKeyFile, type Role, writeKeyFile } from '../../server/keys.js';
+import { makeKey, readKeyFile, type Role, writeKeyFile } from '../../server/key-file.js';
 import type { Reply, Request } from '../support/http.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 

@@ -1,4 +1,5 @@
-// The command line with `serve` running over the fake database: what a child process of cli.test.ts executes.
+// The command line with `serve` running over the fake database: what a child process of cli.test.ts
+// executes.
 import { loadConfig, processEnvironment } from '../../server/config.js';
 import { runCommand } from '../../server/cli.js';
 import { reportFailure } from '../../server/exit-code.js';

@@ -12,7 +12,15 @@ const cert = join(folder, 'cert.pem');
 const key = join(folder, 'key.pem');
 
 function makeCertificate(): boolean {
-  const argv = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const argv = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+  ];
   const rest = ['-subj', '/CN=localhost', '-days', '2', '-keyout', key, '-out', cert];
   try {
     execFileSync('openssl', [...argv, ...rest], { stdio: 'ignore' });
@@ -55,7 +63,11 @@ describe('TLS files', () => {
   it.each([
     ['only one of them', { 'tls.cert': cert }, /needed together/],
     ['one that is missing', { 'tls.cert': join(folder, 'no'), 'tls.key': key }, /cannot be used/],
-    ['one that is no certificate', { 'tls.cert': join(folder, 'bad'), 'tls.key': join(folder, 'bad') }, /cannot be used/],
+    [
+      'one that is no certificate',
+      { 'tls.cert': join(folder, 'bad'), 'tls.key': join(folder, 'bad') },
+      /cannot be used/,
+    ],
   ])('refuses %s', async (_, settings, message) => {
     writeFileSync(join(folder, 'bad'), 'x');
     await expect(startApp('node', settings)).rejects.toThrow(message);

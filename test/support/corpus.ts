@@ -121,7 +121,7 @@ function groupsOf(cases: Case[], merge: boolean): Group[] {
     const key = JSON.stringify(merge ? parts : [one.schema, ...parts]);
     const fits = (each: (typeof groups)[number]) =>
       each.key === key && each.group.cases.every((other) => agree(one.schema, other.schema));
-    const group = groups.find(fits)?.group ?? { cases: [], used: false, refused: new Map() };
+    const group: Group = groups.find(fits)?.group ?? { cases: [], used: false, refused: new Map() };
     if (group.cases.length === 0) groups.push({ key, group });
     group.cases.push(one);
   }

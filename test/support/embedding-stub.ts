@@ -1,117 +1,70 @@
-// An embedding provider on this machine that speaks all four shapes (operations.md 10), checks credentials, and can be
-// told to fail. Its vectors are small and follow from the text: [characters, vowels, 1].
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+// A local embedding provider that speaks all four request and answer shapes, checks the credential, and can be told to
+// fail. Owns its listener; records what it was asked.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-export const stubCredential = 'stub-credential-0123456789';
-
-/** What the stub does with one call instead of answering as it should. */
-export interface Misbehaviour {
+export interface StubAnswer {
   status?: number;
-  /** JSON, or text when it is a string. */
-  body?: unknown;
+  /** Exact body instead of an embedding. */
+  body?: string;
   headers?: Record<string, string>;
   delayMs?: number;
-  /** Cuts the connection instead of answering. */
-  cut?: boolean;
 }
 
-export interface EmbeddingStub {
-  url: string;
-  /** Environment variables that lead every provider here, with good credentials. */
-  environment: Record<string, string>;
-  /** Calls so far: path, headers and parsed body. */
-  calls: { path: string; headers: IncomingMessage['headers']; body: Record<string, unknown> }[];
-  /** Used up by the next calls, one each, in order. */
-  misbehave(...next: Misbehaviour[]): void;
-  close(): Promise<void>;
-}
-
-export function stubVector(text: string): number[] {
-  return [text.length, text.match(/[aeiou]/gi)?.length ?? 0, 1];
-}
-
-export async function startEmbeddingStub(): Promise<EmbeddingStub> {
-  const calls: EmbeddingStub['calls'] = [];
-  const queue: Misbehaviour[] = [];
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
-    const path = request.url!;
-    calls.push({ path, headers: request.headers, body });
-    const usual = answerOf(path, request.headers, body);
-    const next = queue.shift();
-    if (next?.cut) request.socket.destroy();
-    else if (next?.delayMs) setTimeout(() => send(response, usual, next), next.delayMs);
-    else send(response, usual, next);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    url,
-    environment: {
-      OPENAI_BASE_URL: `${url}/v1/`,
-      OPENAI_API_KEY: stubCredential,
-      AZURE_OPENAI_ENDPOINT: url,
-      AZURE_OPENAI_API_KEY: stubCredential,
-      GEMINI_BASE_URL: url,
-      GEMINI_API_KEY: stubCredential,
-      EMBEDDING_URL: `${url}/embed`,
-    },
-    calls,
-    misbehave: (...next) => queue.push(...next),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-}
-
-interface Answer {
-  status: number;
+export interface StubRequest {
+  path: string;
+  headers: IncomingMessage['headers'];
   body: unknown;
 }
 
-function send(response: ServerResponse, usual: Answer, instead: Misbehaviour = {}): void {
-  const body = instead.body ?? usual.body;
-  response.writeHead(instead.status ?? usual.status, {
-    'content-type': 'application/json',
-    ...instead.headers,
-  });
-  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+/** Two numbers that depend on the text: enough to tell embeddings apart. */
+export const stubVector = (text: string): number[] => [text.length, 1];
+
+function embeddingOf(path: string, body: never): string {
+  const { input, text, content } = body as {
+    input?: string | string[];
+    text?: string;
+    content?: { parts: { text: string }[] };
+  };
+  if (content !== undefined)
+    return JSON.stringify({ embedding: { values: stubVector(content.parts[0]!.text) } });
+  if (text !== undefined) return JSON.stringify({ embedding: stubVector(text) });
+  const texts = Array.isArray(input) ? input : [input ?? path];
+  const data = texts.map((each, index) => ({ index, embedding: stubVector(each) }));
+  return JSON.stringify({ data });
 }
 
-function answerOf(
-  path: string,
-  headers: IncomingMessage['headers'],
-  body: Record<string, unknown>,
-): Answer {
-  const refused = { status: 401, body: { error: { message: 'Incorrect API key provided.' } } };
-  const url = new URL(path, 'http://stub');
-  if (url.pathname === '/v1/embeddings') {
-    if (headers.authorization !== `Bearer ${stubCredential}`) return refused;
-    return { status: 200, body: openaiAnswer(body.input) };
-  }
-  if (/^\/openai\/deployments\/[^/]+\/embeddings$/.test(url.pathname)) {
-    if (headers['api-key'] !== stubCredential) return refused;
-    if (url.searchParams.get('api-version') !== '2024-10-21') return { status: 404, body: {} };
-    return { status: 200, body: openaiAnswer(body.input) };
-  }
-  if (/^\/v1beta\/models\/[^/]+:embedContent$/.test(url.pathname)) {
-    if (headers['x-goog-api-key'] !== stubCredential) return refused;
-    const { parts } = body.content as { parts: { text: string }[] };
-    return { status: 200, body: { embedding: { values: stubVector(parts[0]!.text) } } };
-  }
-  if (url.pathname === '/embed')
-    return { status: 200, body: { embedding: stubVector(body.text as string) } };
-  return { status: 404, body: { error: `no such path ${path}` } };
-}
+export class EmbeddingStub {
+  readonly requests: StubRequest[] = [];
+  /** Answers of the next requests; when empty, embeddings. */
+  readonly answers: StubAnswer[] = [];
+  private constructor(private readonly listener: Server) {}
 
-/** The list is answered backwards: only `index` says what belongs where. */
-function openaiAnswer(input: unknown): unknown {
-  const texts = (Array.isArray(input) ? input : [input]) as string[];
-  const data = texts.map((text, index) => ({ index, embedding: stubVector(text) }));
-  return { data: data.reverse() };
+  static async open(): Promise<EmbeddingStub> {
+    const listener = createServer();
+    const stub = new EmbeddingStub(listener);
+    listener.on('request', (request, response) => void stub.answer(request, response));
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    return stub;
+  }
+
+  get url(): string {
+    const { port } = this.listener.address() as { port: number };
+    return `http://127.0.0.1:${port}`;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    this.requests.push({ path: request.url ?? '', headers: request.headers, body });
+    const { status = 200, body: text, headers = {}, delayMs = 0 } = this.answers.shift() ?? {};
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+    response.end(text ?? embeddingOf(request.url ?? '', body as never));
+  }
+
+  async close(): Promise<void> {
+    this.listener.closeAllConnections();
+    await new Promise((resolve) => this.listener.close(resolve));
+  }
 }

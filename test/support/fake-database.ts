@@ -1,5 +1,6 @@
-// A database without storage for tests of the server: a handful of queries with known behaviour, all in memory. Stands
-// behind the same face as the real one, so that transports, checks and errors can be tested alone.
+// A database without storage for tests of the server: a handful of queries with known behaviour,
+// all in memory. Stands behind the same face as the real one, so that transports, checks and errors
+// can be tested alone.
 import { type ErrorData, TrellisError } from '../../engine/base/errors.js';
 import type { CallOptions, Database, DatabaseStatus } from '../../engine/database/database.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';

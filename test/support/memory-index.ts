@@ -1,4 +1,5 @@
-// A vector index that looks at every vector: exact, so that tests of searches have one right answer.
+// A vector index that looks at every vector: exact, so that tests of searches have one right
+// answer.
 import { similarity } from '../../engine/exec/similarity.js';
 import type {
   AllowList,

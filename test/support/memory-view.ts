@@ -1,5 +1,6 @@
-// The store as plain maps: a naive, obviously right WriteView. The executor is tested against it, and it is the oracle for
-// the real one. Records are encoded by storage's own encoder; everything else is done by looking at all elements.
+// The store as plain maps: a naive, obviously right WriteView. The executor is tested against it,
+// and it is the oracle for the real one. Records are encoded by storage's own encoder; everything
+// else is done by looking at all elements.
 import { fail } from '../../engine/base/errors.js';
 import { printUuid } from '../../engine/base/id.js';
 import { type Limits, defaultLimits } from '../../engine/base/limits.js';

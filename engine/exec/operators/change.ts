@@ -1,7 +1,9 @@
-// UPDATE, UpsertN and UpsertV as steps, and DROP (helixql.md 3.12, 3.13). All rows are read before anything changes.
+// UPDATE, UpsertN and UpsertV as steps, and DROP (helixql.md 3.12, 3.13). All rows are read before
+// anything changes.
 import type { Label } from '../../storage/store.js';
 import { readVector } from '../argument.js';
-import { asRows, batchesOf, collect, firstOf, type Flow, type RowFlow } from '../flow.js';
+import { asRows, batchesOf, type Flow, type RowFlow } from '../flow.js';
+import { collect, firstOf } from '../pull.js';
 import type { Frame } from '../frame.js';
 import { IdSet } from '../id-set.js';
 import { type Assign, createNode, createVector, dropElements, updateElements } from '../mutate.js';
@@ -68,7 +70,9 @@ export function upsertVector(input: Flow, change: Change, label: Label, vector: 
   );
 }
 
-/** Deletes every element of a flow, each once; all ids are collected before the first is deleted. */
+/**
+ * Deletes every element of a flow, each once; all ids are collected before the first is deleted.
+ */
 export function drop(frame: Frame, flow: Flow): void {
   const seen = new IdSet();
   const ids: number[] = [];

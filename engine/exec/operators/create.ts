@@ -1,4 +1,5 @@
-// Creations as expressions: AddN, AddV, BatchAddV, AddE, UpsertE; and AddE as a step, one edge per row (helixql.md 3.11).
+// Creations as expressions: AddN, AddV, BatchAddV, AddE, UpsertE; and AddE as a step, one edge per
+// row (helixql.md 3.11).
 import type { End, Expression } from '../../plan/expression.js';
 import type { Label } from '../../storage/store.js';
 import { readVector, vectorOf } from '../argument.js';
@@ -72,7 +73,10 @@ export function buildAddEdge(builder: Builder, expression: Kind<'addEdge'>): Eva
   };
 }
 
-/** The oldest edge of a label between two elements, 0 without one; walks the shorter of the two lists. */
+/**
+ * The oldest edge of a label between two elements, 0 without one; walks the shorter of the two
+ * lists.
+ */
 function edgeBetween(frame: Frame, label: number, from: number, to: number): number {
   const { view } = frame;
   const outward = view.degree(from, label, 'out') <= view.degree(to, label, 'in');

@@ -1,4 +1,5 @@
-// GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, first seen first (helixql.md 3.9).
+// GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, first seen first (helixql.md
+// 3.9).
 import { fail } from '../../base/errors.js';
 import { asRows, batchesOf, type Flow } from '../flow.js';
 import { type Frame, rowBytes } from '../frame.js';

@@ -1,5 +1,6 @@
-// Graph steps: Out and In, OutE and InE, FromN/FromV and ToN/ToV (helixql.md 3.6). They work on dense ids alone, so that
-// chains of them make no element objects. Results come per row, within a row by age of the edge.
+// Graph steps: Out and In, OutE and InE, FromN/FromV and ToN/ToV (helixql.md 3.6). They work on
+// dense ids alone, so that chains of them make no element objects. Results come per row, within a
+// row by age of the edge.
 import type { Direction } from '../../plan/step.js';
 import { edgeEnd } from '../element.js';
 import type { Flow, IdFlow } from '../flow.js';
@@ -22,7 +23,9 @@ function* idsOf(flow: Flow, frame: Frame): Iterable<ArrayLike<number>> {
   }
 }
 
-/** Adjacency pairs [edge, far, …] of one element under several labels, merged by age of the edge. */
+/**
+ * Adjacency pairs [edge, far, …] of one element under several labels, merged by age of the edge.
+ */
 export function adjacent(
   frame: Frame,
   id: number,
@@ -88,7 +91,10 @@ export function edges(input: Flow, labels: readonly number[], direction: Directi
   return step(input, labels, direction, 0);
 }
 
-/** As `edges`, but a row that is itself an edge of one of the labels yields its end instead (sessions.md 5.8). */
+/**
+ * As `edges`, but a row that is itself an edge of one of the labels yields its end instead
+ * (sessions.md 5.8).
+ */
 export function edgesOrEnds(input: Flow, labels: readonly number[], direction: Direction): IdFlow {
   const end = direction === 'out' ? 'to' : 'from';
   return {

@@ -1,5 +1,5 @@
-// ORDER: a stable sort by one or several keys, null last in both directions (helixql.md 3.9, 6.4). Followed by a slice
-// that is known beforehand, only the rows of that slice are kept.
+// ORDER: a stable sort by one or several keys, null last in both directions (helixql.md 3.9, 6.4).
+// Followed by a slice that is known beforehand, only the rows of that slice are kept.
 import { compareValues, kindRank } from '../../base/value.js';
 import { uuidOf } from '../element.js';
 import { asRows, batchesOf, type Flow } from '../flow.js';

@@ -1,9 +1,11 @@
-// Rerankers (helixql.md 3.16). Reciprocal rank: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion", SIGIR 2009. Maximal
-// marginal relevance: Carbonell, Goldstein, SIGIR 1998, greedy selection.
+// Rerankers (helixql.md 3.16). Reciprocal rank: Cormack, Clarke, Büttcher, "Reciprocal Rank
+// Fusion", SIGIR 2009. Maximal marginal relevance: Carbonell, Goldstein, SIGIR 1998, greedy
+// selection.
 import { fail } from '../../base/errors.js';
 import type { Metric } from '../../vector/index.js';
 import { readNumber } from '../argument.js';
-import { collect, type Flow, type RowFlow } from '../flow.js';
+import type { Flow, RowFlow } from '../flow.js';
+import { collect } from '../pull.js';
 import type { Frame } from '../frame.js';
 import { similarity } from '../similarity.js';
 import { Element, type Evaluate, type Value } from '../value.js';

@@ -1,8 +1,9 @@
-// ShortestPath steps (helixql.md 3.18): resolves the ends, walks outgoing edges, yields {path, edges, total_weight,
-// hop_count} per start.
+// ShortestPath steps (helixql.md 3.18): resolves the ends, walks outgoing edges, yields {path,
+// edges, total_weight, hop_count} per start.
 import { fail } from '../../base/errors.js';
 import { arithmetic } from '../evaluate-math.js';
-import { resolveElement, uuidOf } from '../element.js';
+import { uuidOf } from '../element.js';
+import { resolveElement } from '../resolve.js';
 import { asRows, type Flow, type RowFlow } from '../flow.js';
 import { type Frame, rowBytes } from '../frame.js';
 import type { MemberReader } from '../member.js';

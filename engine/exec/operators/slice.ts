@@ -1,7 +1,8 @@
-// Steps that keep some rows by position: FIRST, RANGE, and COUNT, which keeps none but their number. They ask for no more
-// than they need.
+// Steps that keep some rows by position: FIRST, RANGE, and COUNT, which keeps none but their
+// number. They ask for no more than they need.
 import { compactInteger } from '../../base/integer.js';
-import { countOf, type Flow } from '../flow.js';
+import type { Flow } from '../flow.js';
+import { countOf } from '../pull.js';
 import type { Frame } from '../frame.js';
 
 /** Positions start <= i < end of the rows. */

@@ -1,11 +1,12 @@
-// Sources of pipelines that are no search: scans, look-ups by id and by property, values, and the items of a session.
+// Sources of pipelines that are no search: scans, look-ups by id and by property, and values.
 import { fail } from '../../base/errors.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Miss } from '../../plan/expression.js';
 import { decodeProperty, labelOf } from '../../storage/record.js';
 import type { Label, StoredProperty } from '../../storage/store.js';
 import { indexKey } from '../convert.js';
-import { findElement, isDeclared, nameOf, uuidOf } from '../element.js';
+import { uuidOf } from '../element.js';
+import { findElement, nameOf } from '../resolve.js';
 import { equal, roundF32 } from '../evaluate-compare.js';
 import { batchesOf, type Flow, type IdFlow, type RowFlow, rowsOf } from '../flow.js';
 import type { Frame } from '../frame.js';
@@ -30,7 +31,10 @@ export function scan(labels: readonly number[]): IdFlow {
   };
 }
 
-/** Ascending ids of several labels, merged batch by batch: up to the smallest last id of the heads all are known. */
+/**
+ * Ascending ids of several labels, merged batch by batch: up to the smallest last id of the heads
+ * all are known.
+ */
 function* merged(frame: Frame, labels: readonly number[]): Iterable<Uint32Array> {
   const scans = labels.map((label) => frame.view.scan(label)[Symbol.iterator]());
   let heads = scans.map(() => new Uint32Array(0));
@@ -137,7 +141,10 @@ function isF32(type: PropertyType): boolean {
   return type.kind === 'list' ? isF32(type.of) : type.name === 'F32';
 }
 
-/** Candidates of a condition `property EQ value`: from the index, or all when the value is null and so means "unset". */
+/**
+ * Candidates of a condition `property EQ value`: from the index, or all when the value is null and
+ * so means "unset".
+ */
 export function candidates(property: StoredProperty, value: Evaluate, all: Flow): IdFlow {
   return {
     kind: 'ids',
@@ -155,47 +162,4 @@ export function candidates(property: StoredProperty, value: Evaluate, all: Flow)
 /** The rows of a value. */
 export function rowsOfValue(value: Evaluate): RowFlow {
   return { kind: 'rows', open: (frame) => batchesOf(rowsOf(value(frame))) };
-}
-
-/** Positions start <= i < end of a session's items; a negative end means the last. */
-function windowOf(frame: Frame, start: number, end: number): { from: number; to: number } {
-  const length = frame.context.items?.ids.length ?? 0;
-  return { from: start, to: end < 0 ? length : Math.min(end, length) };
-}
-
-/** Items as bare ids, deleted ones included: for steps that find no edges of those. */
-export function itemIds(start: number, end: number): IdFlow {
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const { from, to } = windowOf(frame, start, end);
-      if (from < to) yield frame.context.items!.ids.subarray(from, to);
-    },
-  };
-}
-
-/** Items as elements with their scores; deleted ones are skipped. */
-export function itemRows(start: number, end: number): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const { from, to } = windowOf(frame, start, end);
-      const { ids, scores } = frame.context.items ?? { ids: new Uint32Array(0) };
-      for (let at = from, size = 4; at < to; size = Math.min(size * 4, 1024)) {
-        const rows: Value[] = [];
-        for (const stop = Math.min(at + size, to); at < stop; at++) {
-          const element = new Element(ids[at]!);
-          element.record = frame.readRecord(element.id);
-          if (element.record === undefined || !isDeclared(frame, element.record)) continue;
-          if (scores !== undefined) {
-            element.score = scores[2 * at]!;
-            element.distance = scores[2 * at + 1]!;
-          }
-          rows.push(element);
-        }
-        frame.tick(size);
-        if (rows.length > 0) yield rows;
-      }
-    },
-  };
 }

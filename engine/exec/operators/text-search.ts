@@ -1,4 +1,5 @@
-// Keyword search (helixql.md 3.15): BM25 hits of one type from the text index, best first, each with its score.
+// Keyword search (helixql.md 3.15): BM25 hits of one type from the text index, best first, each
+// with its score.
 import { fail } from '../../base/errors.js';
 import type { Label } from '../../storage/store.js';
 import { readK, readText } from '../argument.js';

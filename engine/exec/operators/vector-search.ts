@@ -1,5 +1,6 @@
-// Vector search (helixql.md 3.14): candidates come from the index, their scores from the stored vectors; what the
-// transaction does not have is dropped and what it has not yet committed is added. Exactly min(k, vectors) hits.
+// Vector search (helixql.md 3.14): candidates come from the index, their scores from the stored
+// vectors; what the transaction does not have is dropped and what it has not yet committed is
+// added. Exactly min(k, vectors) hits.
 import { fail } from '../../base/errors.js';
 import type { Label, VectorChange } from '../../storage/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
@@ -93,8 +94,8 @@ function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint
 }
 
 /**
- * Asks the index for candidates until k of them are live in this view, or it has no more. Vectors of the open
- * transaction are scored exactly.
+ * Asks the index for candidates until k of them are live in this view, or it has no more. Vectors
+ * of the open transaction are scored exactly.
  */
 function searchIndex(
   frame: Frame,
@@ -195,7 +196,8 @@ export function searchAnyVector(labels: readonly Label[], search: VectorSearch):
       (label) => frame.view.dimension(label.id) === query.vector.length,
     );
     if (fitting.length === 0 && filled.length > 0) checkDimension(frame, filled[0]!, query);
-    // Every type gives its k best to one heap; scores of different metrics are compared as they are.
+    // Every type gives its k best to one heap; scores of different metrics are compared as they
+    // are.
     const hits = new Hits(frame, query);
     for (const label of fitting) searchIndex(frame, hits, label, query, undefined);
     return hits.sorted();
@@ -203,8 +205,9 @@ export function searchAnyVector(labels: readonly Label[], search: VectorSearch):
 }
 
 /**
- * Exact search among the vector rows of the labels, duplicates included; others are dropped. `typed`: there is one label
- * and its dimension is demanded; otherwise one of the vectors met must have the query's.
+ * Exact search among the vector rows of the labels, duplicates included; others are dropped.
+ * `typed`: there is one label and its dimension is demanded; otherwise one of the vectors met must
+ * have the query's.
  */
 export function searchWithin(
   input: Flow,

@@ -1,0 +1,43 @@
+// Embeds the texts of a plan before its transaction opens: one batch per model.
+import type { Embedder } from '../embed/embedder.js';
+import type { Argument } from '../exec/execute.js';
+import { collectTexts } from '../exec/run.js';
+import type { EmbedSite, Plan } from '../plan/plan.js';
+
+export interface ModelChoice {
+  embedder: Embedder;
+  /** Used where neither query nor vector type names a model. */
+  standard: string | undefined;
+  /** Model of a vector type, if it has its own. */
+  ofType: (type: string) => string | undefined;
+}
+
+/** The query's own model, else the vector type's, else the server's. */
+export function modelOf(
+  { standard, ofType }: ModelChoice,
+  own: string | undefined,
+  type: string | undefined,
+): string | undefined {
+  return own ?? (type === undefined ? undefined : ofType(type)) ?? standard;
+}
+
+/** The embedding of every text a plan will ask for. `deadline` in milliseconds of performance.now(). */
+export async function embedTexts(
+  choice: ModelChoice,
+  plan: Plan,
+  args: readonly Argument[],
+  deadline: number,
+): Promise<[string, Float64Array][]> {
+  const byModel = new Map<string | undefined, EmbedSite[]>();
+  for (const site of plan.embeds) {
+    const model = modelOf(choice, plan.model, site.type);
+    byModel.set(model, [...(byModel.get(model) ?? []), site]);
+  }
+  const result: [string, Float64Array][] = [];
+  for (const [model, embeds] of byModel) {
+    const texts = [...new Set(collectTexts({ ...plan, embeds }, args))];
+    const vectors = await choice.embedder.embed(model, texts, deadline);
+    for (let i = 0; i < texts.length; i++) result.push([texts[i]!, vectors[i]!]);
+  }
+  return result;
+}

@@ -1,0 +1,150 @@
+// The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders (reload, snapshot, close)
+// and hears what it has to say. Invariant: an order leaves after every write that was queued before it.
+import { TrellisError, fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import type { IndexHandle } from '../vector/index.js';
+import { type Call, CallQueue } from './call.js';
+import type { DatabaseOptions } from './database.js';
+import type { Gate, SlotPool } from './gate.js';
+import { Lane } from './lane.js';
+import type { AddIndex, FromLane, LaneFault, Replies } from './message.js';
+import type { ThreadPair } from './pool.js';
+import type { WriterSetup } from './writer-lane.js';
+
+/** Calls in flight at the writer; more wait here, so that a slow commit shows as a full queue. */
+const flightMax = 4096;
+
+export interface WriterEvents {
+  onIndexes: (list: readonly { label: number; handle: IndexHandle }[]) => void;
+  /** A memory that the readers lack. */
+  onNewIndex: (message: AddIndex) => void;
+  onProgress: (progress: number) => void;
+  log: DatabaseOptions['log'];
+}
+
+type Order =
+  | { kind: 'reload'; program: unknown }
+  | { kind: 'snapshot' }
+  | { kind: 'close'; snapshot: boolean };
+
+export class WriterLink {
+  /** Why writes are off, or undefined. */
+  readOnlyReason: string | undefined;
+  accepted = 0;
+  #lane: Lane | undefined;
+  #ended = false;
+  #closing = false;
+  #lastId = 0;
+  readonly #queue = new CallQueue();
+  readonly #orders = new Map<
+    number,
+    { resolve: () => void; reject: (error: TrellisError) => void }
+  >();
+
+  constructor(
+    private readonly gate: Gate,
+    private readonly slots: SlotPool,
+    private readonly limits: Limits,
+    private readonly events: WriterEvents,
+  ) {}
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** Resolves when schema and vectors are in order; fails with what kept them from it. */
+  start(threads: ThreadPair, setup: Omit<WriterSetup, 'port'>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const port = threads.startWriter(setup, (error, fault) => {
+        this.#onEnd(error);
+        if (fault) reject(restoreError(fault));
+        else if (error) reject(error);
+      });
+      this.#lane = new Lane(port, this.gate, this.slots, {
+        onSettled: () => this.#feed(),
+        onMessage: (message) => {
+          if (message.kind === 'ready') resolve();
+          this.#receive(message);
+        },
+      });
+    });
+  }
+
+  #receive(message: Exclude<FromLane, Replies>): void {
+    switch (message.kind) {
+      case 'ready':
+        return this.events.onIndexes(message.indexes);
+      case 'index':
+        this.events.onIndexes([message]);
+        return this.events.onNewIndex(message);
+      case 'progress':
+        return this.events.onProgress(message.progress);
+      case 'readOnly':
+        this.readOnlyReason = message.reason;
+        return this.events.log('error', 'writing has stopped', { reason: message.reason });
+      case 'log':
+        return this.events.log(message.level, message.message, message.fields);
+      case 'done':
+        if (message.indexes) this.events.onIndexes(message.indexes);
+        return this.#fulfil(message.id, message.error && new TrellisError(message.error));
+      default:
+    }
+  }
+
+  #fulfil(id: number, error: TrellisError | undefined): void {
+    const order = this.#orders.get(id);
+    this.#orders.delete(id);
+    if (error) order?.reject(error);
+    else order?.resolve();
+  }
+
+  #onEnd(error?: Error): void {
+    this.#ended = true;
+    if (this.#closing) return;
+    this.readOnlyReason ??= 'the writer has ended';
+    if (error) this.events.log('error', 'the writer has ended', { reason: error.message });
+    const gone = { code: 'READ_ONLY' as const, args: { reason: this.readOnlyReason } };
+    this.#lane?.abandon(gone);
+    for (const id of this.#orders.keys()) this.#fulfil(id, new TrellisError(gone));
+  }
+
+  /** Queues a write. Fails READ_ONLY, OVERLOADED. */
+  submit(call: Call): void {
+    if (this.readOnlyReason !== undefined) fail('READ_ONLY', { reason: this.readOnlyReason });
+    const { write_queue, write_queue_bytes } = this.limits;
+    if (this.#queue.length >= write_queue || this.#queue.bytes >= write_queue_bytes) {
+      fail('OVERLOADED', { queue: 'The write queue' });
+    }
+    this.accepted++;
+    this.#queue.push(call);
+    this.#feed();
+  }
+
+  #feed(): void {
+    const lane = this.#lane!;
+    while (this.#queue.length > 0 && lane.inFlight < flightMax) {
+      const call = this.#queue.shift()!;
+      if (!call.settled) lane.submit(call);
+    }
+  }
+
+  /** Gives an order and waits until it is done. */
+  async order(order: Order): Promise<void> {
+    if (this.#ended) return;
+    for (const call of this.#queue.drain()) this.#lane!.submit(call);
+    // The batch of this turn must leave before the order.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (order.kind === 'close') this.#closing = true;
+    const id = ++this.#lastId;
+    await new Promise<void>((resolve, reject) => {
+      this.#orders.set(id, { resolve, reject });
+      this.#lane!.post({ ...order, id });
+    });
+  }
+}
+
+function restoreError({ error, stack }: LaneFault): TrellisError {
+  const restored = new TrellisError(error);
+  if (stack !== undefined) restored.stack = stack;
+  return restored;
+}

@@ -1,0 +1,48 @@
+// The items of a session as a source: bare ids for graph steps, else elements with their scores.
+import { isDeclared } from '../element.js';
+import type { IdFlow, RowFlow } from '../flow.js';
+import type { Frame } from '../frame.js';
+import { Element, type Value } from '../value.js';
+
+/** Positions start <= i < end of a session's items; a negative end means the last. */
+function windowOf(frame: Frame, start: number, end: number): { from: number; to: number } {
+  const length = frame.context.items?.ids.length ?? 0;
+  return { from: start, to: end < 0 ? length : Math.min(end, length) };
+}
+
+/** Items as bare ids, deleted ones included: for steps that find no edges of those. */
+export function itemIds(start: number, end: number): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const { from, to } = windowOf(frame, start, end);
+      if (from < to) yield frame.context.items!.ids.subarray(from, to);
+    },
+  };
+}
+
+/** Items as elements with their scores; deleted ones are skipped. */
+export function itemRows(start: number, end: number): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const { from, to } = windowOf(frame, start, end);
+      const { ids, scores } = frame.context.items ?? { ids: new Uint32Array(0) };
+      for (let at = from, size = 4; at < to; size = Math.min(size * 4, 1024)) {
+        const rows: Value[] = [];
+        for (const stop = Math.min(at + size, to); at < stop; at++) {
+          const element = new Element(ids[at]!);
+          element.record = frame.readRecord(element.id);
+          if (element.record === undefined || !isDeclared(frame, element.record)) continue;
+          if (scores !== undefined) {
+            element.score = scores[2 * at]!;
+            element.distance = scores[2 * at + 1]!;
+          }
+          rows.push(element);
+        }
+        frame.tick(size);
+        if (rows.length > 0) yield rows;
+      }
+    },
+  };
+}

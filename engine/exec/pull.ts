@@ -1,0 +1,38 @@
+// Pulling a flow: all rows, the first, whether there is one, how many. Each asks for no more than it needs.
+import { asRows, type Flow } from './flow.js';
+import { type Frame, rowBytes } from './frame.js';
+import type { Value } from './value.js';
+
+/** All rows, accounted as memory of the query. */
+export function collect(flow: Flow, frame: Frame): Value[] {
+  const rows: Value[] = [];
+  for (const batch of asRows(flow).open(frame)) {
+    frame.charge(batch.length * rowBytes);
+    frame.tick(batch.length);
+    for (let i = 0; i < batch.length; i++) rows.push(batch[i]!);
+  }
+  return rows;
+}
+
+/** The first row, or null; asks for no more. */
+export function firstOf(flow: Flow, frame: Frame): Value {
+  for (const batch of asRows(flow).open(frame)) if (batch.length > 0) return batch[0]!;
+  return null;
+}
+
+/** Whether there is any row; asks for no more than one. */
+export function isInhabited(flow: Flow, frame: Frame): boolean {
+  if (flow.kind === 'ids' && flow.inhabited) return flow.inhabited(frame);
+  for (const batch of flow.open(frame)) if (batch.length > 0) return true;
+  return false;
+}
+
+export function countOf(flow: Flow, frame: Frame): number {
+  if (flow.count) return flow.count(frame);
+  let count = 0;
+  for (const batch of flow.open(frame)) {
+    count += batch.length;
+    frame.tick(1);
+  }
+  return count;
+}

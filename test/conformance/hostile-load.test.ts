@@ -1,0 +1,353 @@
+// Hostile rows that are behaviour over time: slow senders, pipelining, idle connections, clients that do not read, calls
+// in parallel, and queries that want too much. Numbers are smaller in the fast run.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { corpus, textOf } from '../support/case.js';
+import { Client, Connection, ConnectionClosed, requestBytes } from '../support/http.js';
+import { type ConfigValue, runCli, type Server, startServer } from '../support/server.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const fixture = JSON.parse(readFileSync(join(corpus, 'fixture/hostile.json'), 'utf8'));
+const sources = {
+  'schema.hx': textOf(fixture.schema),
+  'queries.hx': textOf(fixture.queries),
+  'load.hx': `
+QUERY linkAll(id: ID) => e <- AddE<Knows>::From(id)::To(N<Person>) RETURN e::COUNT
+QUERY greedy() =>
+  xs <- N<Person>::Out<Knows>::Out<Knows>::Out<Knows>
+  n <- xs::DEDUP::COUNT
+  ys <- xs::ORDER<Desc>(_::{age})
+  RETURN n, ys::RANGE(0, 1)::ID
+QUERY ids() => p <- N<Person> RETURN p::ID
+QUERY texts() => x <- N<Scalars> RETURN x::{text}
+`,
+};
+
+const start = (config: Record<string, ConfigValue> = {}, env: Record<string, string> = {}) =>
+  startServer({ sources, config, env });
+
+async function withServer(
+  config: Record<string, ConfigValue>,
+  work: (server: Server) => Promise<void>,
+): Promise<void> {
+  const server = await start(config);
+  try {
+    await work(server);
+  } finally {
+    await server.dispose();
+  }
+}
+
+const head = (path: string, more: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
+
+/** Writes until the peer closes; gives the seconds it took and the status of an answer, if any. */
+async function trickle(port: number, first: string, piece: Buffer, everyMs: number) {
+  const connection = await Connection.open(port);
+  const started = Date.now();
+  connection.send(first);
+  const timer = setInterval(() => connection.send(piece), everyMs);
+  const closed = await connection.closed(40_000);
+  clearInterval(timer);
+  const seconds = (Date.now() - started) / 1000;
+  let status: number | undefined;
+  try {
+    status = (await connection.reply({ timeoutMs: 10 })).status;
+  } catch (error) {
+    if (!(error instanceof ConnectionClosed)) throw error;
+  }
+  connection.close();
+  return { closed, seconds, status };
+}
+
+describe.concurrent('senders', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server?.dispose());
+
+  test('a chunked body that passes the limit in the middle [XH39]', async () => {
+    const connection = await Connection.open(server.port);
+    connection.send(head('/ping', 'Transfer-Encoding: chunked'));
+    const chunk = Buffer.concat([
+      Buffer.from('100000\r\n'),
+      Buffer.alloc(1 << 20, ' '),
+      Buffer.from('\r\n'),
+    ]);
+    let sent = 0;
+    const reply = connection.reply();
+    let answered = false;
+    void reply.then(
+      () => (answered = true),
+      () => (answered = true),
+    );
+    while (!answered && sent < 60) {
+      connection.send(chunk);
+      sent++;
+      await after(5);
+    }
+    const { status, text } = await reply;
+    expect([status, JSON.parse(text).code]).toEqual([413, 'BODY_TOO_LARGE']);
+    expect(await connection.closed(3000)).toBe(true);
+    connection.close();
+  }, 60_000);
+
+  test('a body of 1 byte per second [XH41]', async () => {
+    const first = head('/ping', 'Content-Length: 1000');
+    const { closed, seconds } = await trickle(server.port, first, Buffer.from(' '), 1000);
+    expect(closed).toBe(true);
+    expect(seconds).toBeGreaterThan(5);
+    expect(seconds).toBeLessThan(20);
+  }, 60_000);
+
+  test('1,000 pipelined requests are answered in order [XH45]', async () => {
+    const connection = await Connection.open(server.port);
+    const requests = Array.from({ length: 1000 }, (_, v) =>
+      requestBytes({ path: '/putU32', body: `{"v":${v}}` }),
+    );
+    connection.send(Buffer.concat(requests));
+    for (let v = 0; v < 1000; v++) {
+      const reply = await connection.reply({ timeoutMs: 60_000 });
+      expect([v, reply.status, JSON.parse(reply.text).x?.u32]).toEqual([v, 200, v]);
+    }
+    connection.close();
+  }, 90_000);
+
+  test('a connection that never sends a byte is no error [H01]', async () => {
+    const connection = await Connection.open(server.port);
+    await after(200);
+    connection.close();
+    const client = new Client(server.port);
+    expect(await client.post('ping')).toEqual({ data: 'pong' });
+    client.close();
+    expect(server.stderr).not.toMatch(/"level":"(error|warn)"/);
+  });
+
+  test('idle connections do not slow others and are closed [XH47]', async () => {
+    const count = long ? 10_000 : 400;
+    const idle: Connection[] = [];
+    for (let i = 0; i < count; i += 100)
+      idle.push(...(await Promise.all(Array.from({ length: 100 }, () => Connection.open(server.port)))));
+    const client = new Client(server.port);
+    const started = Date.now();
+    for (let i = 0; i < 200; i++) await client.post('ping');
+    expect((Date.now() - started) / 200).toBeLessThan(50);
+    client.close();
+    const closed = await Promise.all(idle.map((connection) => connection.closed(30_000)));
+    expect(closed.filter((each) => !each)).toEqual([]);
+  }, 90_000);
+
+  test('a pooled connection that was idle is seen closed or still works [H23]', async () => {
+    const waits = long ? [5_000, 15_000, 60_000, 85_000] : [5_000, 15_000];
+    await Promise.all(
+      waits.map(async (wait) => {
+        const connection = await Connection.open(server.port);
+        expect((await connection.request({ path: 'ping' })).status).toBe(200);
+        await after(wait);
+        if (wait <= 9000) expect(connection.ended).toBe(false);
+        const next = connection.ended ? await Connection.open(server.port) : connection;
+        expect((await next.request({ path: 'ping' })).status).toBe(200);
+        next.close();
+      }),
+    );
+  }, 120_000);
+
+  test('800 connections with a request each in flight: no 503 [H36]', async () => {
+    const connections = await Promise.all(
+      Array.from({ length: 800 }, () => Connection.open(server.port)),
+    );
+    for (let round = 0; round < 3; round++) {
+      const path = ['people', 'putText', 'countPeople'][round]!;
+      const replies = await Promise.all(
+        connections.map((one) => one.request({ path, body: '{"v":"x"}' }, 60_000)),
+      );
+      expect(replies.filter((reply) => reply.status !== 200).map((reply) => reply.text)).toEqual([]);
+    }
+    for (const connection of connections) connection.close();
+  }, 120_000);
+});
+
+test.concurrent('900 KB at 20 KB/s against limits.receive_time [XH43]', async () => {
+  await withServer({ 'limits.receive_time': '10s' }, async (server) => {
+    const first = head('/ping', 'Content-Length: 900000');
+    const slow = await trickle(server.port, first, Buffer.alloc(2048, ' '), 100);
+    expect(slow.closed).toBe(true);
+    expect(slow.seconds).toBeGreaterThan(9.5);
+    expect(slow.seconds).toBeLessThan(16);
+  });
+}, 60_000);
+
+test.concurrent('parallel calls of one session [XS34] [S41]', async () => {
+  await withServer({}, async (server) => {
+    for (let i = 0; i < 20; i++) await server.client.post('addPerson', { name: `p${i}`, age: i });
+    const session = await server.client.post('mcp/init');
+    const call = { connection_id: session };
+    await server.client.post('mcp/n_from_type', { ...call, data: { node_type: 'Person' } });
+    const clients = Array.from({ length: 20 }, () => new Client(server.port));
+    const items = await Promise.all(clients.map((client) => client.post('mcp/next', call)));
+    expect(new Set(items.map((item) => item.id)).size).toBe(20);
+    expect(await server.client.post('mcp/next', call)).toBeNull();
+    for (const client of clients) client.close();
+  });
+}, 60_000);
+
+test.concurrent('two first vectors of different dimension: exactly one wins [XV11]', async () => {
+  await withServer({}, async (server) => {
+    const clients = Array.from({ length: 8 }, () => new Client(server.port));
+    const replies = await Promise.all(
+      clients.map((client, i) =>
+        client.request({ path: 'addWide', body: JSON.stringify({ vec: Array(3 + (i % 2)).fill(1) }) }),
+      ),
+    );
+    const won = replies.filter((reply) => reply.status === 200).map((reply, _) => reply.status);
+    const lost = replies.filter((reply) => reply.status !== 200);
+    expect(won).toHaveLength(4);
+    for (const reply of lost) expect(JSON.parse(reply.text).code).toBe('VECTOR_DIMENSION');
+    for (const client of clients) client.close();
+  });
+}, 60_000);
+
+test.concurrent('the same vector many times [XV15]', async () => {
+  await withServer({}, async (server) => {
+    const vec = Array.from({ length: 32 }, (_, i) => Math.sin(i));
+    const count = long ? 100_000 : 1500;
+    const clients = Array.from({ length: 50 }, () => new Client(server.port));
+    await Promise.all(
+      clients.map(async (client, c) => {
+        for (let i = c; i < count; i += clients.length)
+          await client.post('addEmb', { vec, tag: String(i) });
+        client.close();
+      }),
+    );
+    const started = Date.now();
+    for (let i = 0; i < 50; i++) {
+      const { xs } = await server.client.post('near', { vec, k: 10 });
+      expect(xs).toHaveLength(10);
+      expect(xs[0].score).toBeCloseTo(1, 5);
+    }
+    expect((Date.now() - started) / 50).toBeLessThan(200);
+  });
+}, 600_000);
+
+/** A complete Knows graph, loops included. */
+async function sowComplete(server: Server, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, i) => ({ name: `p${i}`, age: i % 100 }));
+  await server.client.post('addMany', { rows });
+  for (const id of (await server.client.post('ids')).p) await server.client.post('linkAll', { id });
+}
+
+const metric = async (server: Server, name: string): Promise<number> => {
+  const { text } = await server.client.request({ method: 'GET', path: 'metrics' });
+  const lines = text.split('\n').filter((line) => line.startsWith(name));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+};
+
+test('a query that visits too much is stopped, and the next is served [XR01]', async () => {
+  await withServer({ 'limits.query_time': '1s' }, async (server) => {
+    await sowComplete(server, long ? 1001 : 150);
+    const restarts = await metric(server, 'trellis_worker_restarts_total');
+    const other = new Client(server.port);
+    const started = Date.now();
+    const walking = other.request({ path: 'walk3' });
+    const reply = await walking;
+    const seconds = (Date.now() - started) / 1000;
+    expect([reply.status, JSON.parse(reply.text).code]).toEqual([504, 'QUERY_TIMEOUT']);
+    expect(seconds).toBeLessThan(long ? 1.1 : 2);
+    const next = Date.now();
+    expect(await server.client.post('countPeople')).toEqual({ n: long ? 1001 : 150 });
+    expect(Date.now() - next).toBeLessThan(500);
+    expect(await metric(server, 'trellis_worker_restarts_total')).toBe(restarts);
+    other.close();
+  });
+}, 600_000);
+
+test('a query that keeps too much is 413 QUERY_MEMORY, and the next is served [XR03]', async () => {
+  await withServer({ 'limits.query_memory': '16MiB' }, async (server) => {
+    await sowComplete(server, 150);
+    const reply = await server.client.request({ path: 'greedy' }, 60_000);
+    expect([reply.status, JSON.parse(reply.text).code]).toEqual([413, 'QUERY_MEMORY']);
+    expect(await server.client.post('countPeople')).toEqual({ n: 150 });
+  });
+}, 600_000);
+
+test('clients that do not read are closed, others are served [XR05]', async () => {
+  await withServer({ 'limits.buffered_response_bytes': '16MiB' }, async (server) => {
+    const v = 'x'.repeat(1 << 20);
+    for (let i = 0; i < 8; i++) await server.client.post('putText', { v });
+    const greedy = await Promise.all(
+      Array.from({ length: 12 }, () => Connection.open(server.port)),
+    );
+    for (const connection of greedy) {
+      connection.socket.pause();
+      connection.send(requestBytes({ path: 'texts' }));
+    }
+    await after(1500);
+    const started = Date.now();
+    expect(await server.client.post('ping')).toEqual({ data: 'pong' });
+    expect(Date.now() - started).toBeLessThan(500);
+    for (const connection of greedy) connection.socket.resume();
+    const closed = await Promise.all(greedy.map((connection) => connection.closed(1500)));
+    expect(closed.filter(Boolean).length).toBeGreaterThan(0);
+    for (const connection of greedy) connection.close();
+    expect((await server.client.post('texts')).x).toHaveLength(8);
+  });
+}, 120_000);
+
+test('wrong keys: other length, prefix, empty, 10 KB [XA02]', async () => {
+  const key = 'tk_right_0123456789abcdef0123456789abcdef';
+  const server = await start({ 'limits.auth_failures': 1000 }, { TRELLIS_API_KEY: key });
+  try {
+    const attempt = async (value: string) => {
+      const reply = await server.client.request({ path: 'ping', headers: { 'x-api-key': value } });
+      return `${reply.status} ${JSON.parse(reply.text).code ?? ''}`;
+    };
+    const wrong = ['x', key.slice(0, -1), `${key}0`, 'k'.repeat(10_000), key.toUpperCase()];
+    for (const value of wrong) expect(await attempt(value)).toBe('403 INVALID_API_KEY');
+    expect(await attempt('')).toBe('401 API_KEY_REQUIRED');
+    expect(await attempt(key)).toBe('200 ');
+  } finally {
+    await server.dispose();
+  }
+}, 60_000);
+
+test('roles and query scopes [XA04]', async () => {
+  const server = await start();
+  try {
+    const add = async (name: string, ...flags: string[]) => {
+      const env = { TRELLIS_DATA_DIR: server.data };
+      const argv = ['keys', 'add', name, server.project, ...flags];
+      const done = await runCli(argv, { env, cwd: server.project });
+      expect(done.code, done.stderr).toBe(0);
+      return /tk_\S+/.exec(done.stdout)![0];
+    };
+    const keys = {
+      read: await add('reader', '--role', 'read'),
+      write: await add('writer', '--role', 'write'),
+      metrics: await add('prometheus', '--role', 'metrics'),
+      scoped: await add('scoped', '--role', 'read', '--queries', 'count*'),
+    };
+    await after(1500);
+    const attempt = async (key: keyof typeof keys, path: string, body = '{}') => {
+      const method = path === 'metrics' ? 'GET' : 'POST';
+      const headers = { 'x-api-key': keys[key] };
+      const reply = await server.client.request({ method, path, body, headers });
+      return reply.status === 200 ? '200' : `${reply.status} ${JSON.parse(reply.text).code}`;
+    };
+    expect(await attempt('read', 'putText', '{"v":"x"}')).toBe('403 FORBIDDEN');
+    expect(await attempt('read', 'people')).toBe('200');
+    expect(await attempt('read', 'mcp/init')).toBe('200');
+    expect(await attempt('write', 'putText', '{"v":"x"}')).toBe('200');
+    expect(await attempt('metrics', 'metrics')).toBe('200');
+    expect(await attempt('metrics', 'people')).toBe('403 FORBIDDEN');
+    expect(await attempt('scoped', 'countPeople')).toBe('200');
+    expect(await attempt('scoped', 'people')).toBe('403 FORBIDDEN');
+    expect(await attempt('scoped', 'mcp/init')).toBe('403 FORBIDDEN');
+    expect(await attempt('read', '_admin/reload')).toBe('403 FORBIDDEN');
+  } finally {
+    await server.dispose();
+  }
+}, 60_000);

@@ -1,0 +1,234 @@
+// Variables and loops in plans that write: the image of a binding, the order of rounds, limits.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { TrellisError } from '../../engine/base/errors.js';
+import type { Argument } from '../../engine/exec/execute.js';
+import type { End, Expression } from '../../engine/plan/expression.js';
+import type { Statement } from '../../engine/plan/plan.js';
+import { Garden, named, plan, uuid } from './garden.js';
+import { kit } from './kit.js';
+
+const {
+  lit,
+  slot,
+  parameter,
+  get,
+  record,
+  list,
+  math,
+  many,
+  one,
+  opt,
+  scan,
+  of,
+  byId,
+  lookup,
+  out,
+  into,
+  map,
+  count,
+  set,
+} = kit;
+
+let garden = new Garden();
+beforeEach(() => {
+  garden = new Garden();
+});
+
+function run(value: Expression, statements: Statement[] = [], args: Argument[] = []): string {
+  return garden.run(
+    plan({ kind: 'bare', value, data: false }, statements, { slotCount: 30 }),
+    args,
+  );
+}
+
+/** The error of a plan, with its arguments; the data must be as before. */
+
+function refused(value: Expression, statements: Statement[] = [], args: Argument[] = []): string {
+  const before = garden.view;
+  try {
+    run(value, statements, args);
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    expect(garden.view).toBe(before);
+    return named(
+      `${error.code} ${JSON.stringify(error.data.args, (_, v) => (typeof v === 'bigint' ? `${v}` : v))}`,
+    );
+  }
+  return 'accepted';
+}
+
+const bind = (n: number, value: Expression): Statement => ({ kind: 'bind', slot: n, value });
+const effect = (value: Expression): Statement => ({ kind: 'effect', value });
+const drop = (value: Expression): Statement => ({ kind: 'drop', value });
+const node = (type: string, values: Record<string, Expression | undefined> = {}): Expression => ({
+  kind: 'addNode',
+  type,
+  set: set(values),
+});
+const single = (value: Expression): End => ({ value, many: false });
+const edge = (
+  type: string,
+  from: End,
+  to: End,
+  values: Record<string, Expression> = {},
+): Expression => ({
+  kind: 'addEdge',
+  type,
+  set: set(values),
+  from,
+  to,
+});
+const id = (alias: string) => lit(uuid(alias));
+const update = (values: Record<string, Expression | undefined>) => ({
+  kind: 'update' as const,
+  slot: 9,
+  set: set(values),
+});
+
+describe('variables', () => {
+  it('keep the image of their binding after UPDATE and DROP; edges are as of now', () => {
+    const statements = [
+      bind(1, one(byId('Plant', id('p1')))),
+      effect(one(of(slot(1)), update({ name: lit('Changed') }))),
+      bind(2, one(byId('Plant', id('p1')))),
+      drop(slot(1)),
+    ];
+    const seen = list(
+      get(slot(1), 'name'),
+      get(slot(2), 'name'),
+      slot(1),
+      one(of(slot(1)), into('Grows'), count),
+    );
+    expect(run(seen, statements)).toBe(
+      '["Fern","Changed",{"id":"p1","label":"Plant","species":"polypod","name":"Fern","height":0.4,"tags":["shade"],"stock":3,"serial":null},0]',
+    );
+  });
+
+  it('keep the ends of dropped edges', () => {
+    const statements = [bind(1, many(scan('Grows'))), drop(many(scan('Gardener')))];
+    expect(run(get(slot(1), 'from_node'), statements)).toBe('["g1","g1","g2"]');
+    expect(run(many(scan('Gardener')))).toBe('[]');
+  });
+
+  it('of dropped elements are no ends and are not updated', () => {
+    const statements = [bind(1, one(byId('Gardener', id('g1')))), drop(slot(1))];
+    expect(refused(edge('Follows', single(slot(1)), single(id('g2'))), statements)).toBe(
+      'NO_VALUE_FOUND {"what":"Gardener g1"}',
+    );
+    expect(run(opt(of(slot(1)), update({ name: lit('x') })), statements)).toBe('null');
+  });
+
+  it('update the stored element, seen through `_` as it is stored', () => {
+    const add = update({ stock: math('ADD', true, get(slot(9), 'stock'), lit(1)) });
+    const statements = [
+      bind(1, one(byId('Plant', id('p1')))),
+      effect(one(of(slot(1)), add)),
+      effect(one(of(slot(1)), add)),
+    ];
+    expect(
+      run(list(get(slot(1), 'stock'), get(one(byId('Plant', id('p1'))), 'stock')), statements),
+    ).toBe('[3,5]');
+  });
+});
+
+describe('loops', () => {
+  it('run in order over nested lists of objects', () => {
+    const row = (species: string, ...notes: string[]): Argument =>
+      new Map<string, Argument>([
+        ['species', species],
+        [
+          'notes',
+          notes.map(
+            (text) =>
+              new Map<string, Argument>([
+                ['text', text],
+                ['vec', Float64Array.of(1, 2)],
+              ]),
+          ),
+        ],
+      ]);
+    const statements: Statement[] = [
+      {
+        kind: 'for',
+        slots: [1],
+        in: parameter(0),
+        body: [
+          bind(2, node('Plant', { species: get(slot(1), 'species') })),
+          {
+            kind: 'for',
+            slots: [3, 4],
+            members: ['text', 'vec'],
+            in: get(slot(1), 'notes'),
+            body: [
+              bind(5, {
+                kind: 'addVector',
+                type: 'Note',
+                vector: slot(4),
+                set: set({ text: slot(3) }),
+              }),
+              effect(edge('Tells', single(slot(2)), single(slot(5)))),
+            ],
+          },
+        ],
+      },
+    ];
+    const args = [[row('mentha', 'Mint spreads', 'Mint smells'), row('thymus')]];
+    const reached = many(
+      lookup('Plant', 'species', lit('mentha')),
+      out('Tells'),
+      map(6, get(slot(6), 'text')),
+    );
+    expect(run(reached, statements, args)).toBe('["Mint spreads","Mint smells"]');
+  });
+
+  it('see the items as they were before the first round', () => {
+    const statements: Statement[] = [
+      {
+        kind: 'for',
+        slots: [1],
+        in: many(lookup('Gardener', 'city', lit('Porto'))),
+        body: [
+          effect(
+            one(
+              of(slot(1)),
+              update({
+                level: math('ADD', true, get(slot(1), 'level'), lit(1)),
+                city: lit('Faro'),
+              }),
+            ),
+          ),
+        ],
+      },
+    ];
+    expect(run(get(many(lookup('Gardener', 'city', lit('Faro'))), 'level'), statements)).toBe(
+      '[4,3]',
+    );
+  });
+
+  it('run nothing over null', () => {
+    const statements: Statement[] = [
+      { kind: 'for', slots: [1], in: lit(null), body: [drop(many(scan('Bed')))] },
+    ];
+    expect(run(one(scan('Bed'), count), statements)).toBe('3');
+  });
+});
+
+describe('limits of a transaction', () => {
+  it('refuses more writes than allowed', () => {
+    garden.limits = { ...garden.limits, txn_writes: 2 };
+    expect(refused(many(scan('Plant'), update({ stock: lit(1) })))).toBe(
+      'TXN_TOO_LARGE {"max":2,"unit":"writes"}',
+    );
+  });
+});
+
+it('answers an object of named values in order', () => {
+  const members = [
+    { key: 'a', value: record({ x: lit(1) }) },
+    { key: 'b', value: list(lit('t'), lit(true), lit(null), lit(1.5)) },
+  ];
+  expect(garden.run(plan({ kind: 'object', members }))).toBe(
+    '{"a":{"x":1},"b":["t",true,null,1.5]}',
+  );
+  expect(garden.run(plan({ kind: 'object', members: [] }))).toBe('{}');
+});
