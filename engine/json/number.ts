@@ -11,55 +11,79 @@ const powers = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
  */
 export const scanned = { value: 0, isFraction: false };
 
-/**
- * Reads the number token at `start`. Answers the place after it, or ~place where a digit should have been.
- */
+/** Reads the number token at `start`. Answers the place after it, or ~place where a digit should have been. */
 export function scanNumber(bytes: Uint8Array, start: number): number {
-  const { length } = bytes;
   const negative = bytes[start] === 0x2d;
   const whole = negative ? start + 1 : start;
-  // Digits 1 to 8, 9 to 15 and 16 to 22: small integers, which the machine adds up much faster than floats.
-  let first = 0;
-  let second = 0;
-  let third = 0;
-  let count = 0;
-  let point = 0;
-  let at = whole;
-  for (; at < length; at++) {
-    const digit = bytes[at]! - 0x30;
-    if (digit >>> 0 <= 9) {
-      if (count < 8) first = (Math.imul(first, 10) + digit) | 0;
-      else if (count < 15) second = (Math.imul(second, 10) + digit) | 0;
-      else third = (Math.imul(third, 10) + digit) | 0;
-      // Leading zeros do not count.
-      if (first !== 0) count++;
-    } else if (digit === -2 && point === 0 && at > whole) {
-      point = at + 1;
-    } else {
-      break;
-    }
+  let at = digitsEnd(bytes, whole);
+  if (at === whole) return ~at;
+  // A leading zero is the whole part: digits after it are refused by whoever reads on.
+  if (bytes[whole] === 0x30) at = whole + 1;
+  const point = at;
+  if (bytes[at] === 0x2e) {
+    at = digitsEnd(bytes, point + 1);
+    if (at === point + 1) return ~at;
   }
-  if (at === whole || at === point) return ~at;
-  // A leading zero ends the token: what follows is refused by whoever reads on.
-  if (bytes[whole] === 0x30 && at > whole + 1 && point !== whole + 2) return whole + 1;
-  const scale = point === 0 ? 0 : at - point;
-  scanned.isFraction = point !== 0;
   if ((bytes[at]! | 0x20) === 0x65) return scanExponent(bytes, start, at + 1);
-  const high = count <= 8 ? first : first * powers[Math.min(count, 15) - 8]! + second;
-  let value = Number.NaN;
-  // Up to 15 digits both sides are exact, so one division rounds correctly: W. Clinger, "How to read floating point
-  // numbers accurately", 1990, section 4.
-  if (count <= 22 && scale <= 22)
-    value = count <= 15 ? high / powers[scale]! : quotient(high, third, count - 15, scale);
+  scanned.isFraction = at > point;
+  let value = decimal(bytes, whole, point, at);
   if (Number.isNaN(value)) value = Math.abs(Number(slice(bytes, start, at)));
   scanned.value = negative ? -value : value;
   return at;
 }
 
+function digitsEnd(bytes: Uint8Array, start: number): number {
+  const { length } = bytes;
+  let at = start;
+  while (at < length && (bytes[at]! - 0x30) >>> 0 <= 9) at++;
+  return at;
+}
+
+/** Digits up to this one make a whole number that a 64-bit float holds exactly. */
+const exactDigits = 15;
+const moreDigits = 7;
+
+/**
+ * The value of digits [whole, point), and of (point, end) after the point, when the digits that count are at most 22 and
+ * stand together, which is almost always; else NaN.
+ */
+function decimal(bytes: Uint8Array, whole: number, point: number, end: number): number {
+  const scale = end > point ? end - point - 1 : 0;
+  if (scale > 22 || point - whole > exactDigits) return Number.NaN;
+  let high = digitsValue(bytes, whole, point);
+  if (scale === 0) return high;
+  let from = point + 1;
+  if (high === 0) while (from < end && bytes[from] === 0x30) from++;
+  const room = high === 0 ? exactDigits : exactDigits - (point - whole);
+  const split = Math.min(end, from + room);
+  high = high * powers[split - from]! + digitsValue(bytes, from, split);
+  // Both sides are exact, so one division rounds correctly: W. Clinger, "How to read floating point numbers
+  // accurately", 1990, section 4.
+  if (split === end) return high / powers[scale]!;
+  if (end - split > moreDigits) return Number.NaN;
+  return quotient(high, digitsValue(bytes, split, end), end - split, scale);
+}
+
+/** The whole number that up to 15 digits stand for: eight at once, then one by one, in small integers. */
+function digitsValue(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start < 8) return fewDigitsValue(bytes, start, end);
+  const at = start;
+  const zeros = 0x30 * 11_111_111;
+  const upper = (bytes[at]! * 10 + bytes[at + 1]!) * 100 + bytes[at + 2]! * 10 + bytes[at + 3]!;
+  const lower = (bytes[at + 4]! * 10 + bytes[at + 5]!) * 100 + bytes[at + 6]! * 10 + bytes[at + 7]!;
+  const eight = (Math.imul(upper, 10_000) + lower - zeros) | 0;
+  return eight * powers[end - start - 8]! + fewDigitsValue(bytes, at + 8, end);
+}
+
+function fewDigitsValue(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at++) value = (Math.imul(value, 10) + bytes[at]! - 0x30) | 0;
+  return value;
+}
+
 function scanExponent(bytes: Uint8Array, start: number, from: number): number {
   const first = bytes[from] === 0x2b || bytes[from] === 0x2d ? from + 1 : from;
-  let at = first;
-  while (at < bytes.length && (bytes[at]! - 0x30) >>> 0 <= 9) at++;
+  const at = digitsEnd(bytes, first);
   if (at === first) return ~at;
   scanned.isFraction = true;
   scanned.value = Number(slice(bytes, start, at));

@@ -49,7 +49,8 @@ export function insertionPool(efConstruction: number): number {
   return Math.max(64, Math.min(POOL_MAX, Math.round(efConstruction * 2.4)));
 }
 
-/** Pool of a search that wants k: estimates are noisier than distances, so twice ef of them are held. */
-export function searchPool(ef: number, k: number): number {
-  return Math.min(POOL_MAX, Math.max(ef * 2, 8 + k + (k >> 1)));
+/** Pool of a search that wants k. Estimates from edge codes are noisier than distances: twice ef of them are held. */
+export function searchPool(ef: number, k: number, edgeCodes: boolean): number {
+  const pool = edgeCodes ? Math.max(ef * 2, 8 + k + (k >> 1)) : Math.max(ef, k + (k >> 1));
+  return Math.max(8, Math.min(POOL_MAX, pool));
 }

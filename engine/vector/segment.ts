@@ -21,6 +21,7 @@ import {
   H_STRIDE,
   H_VERSION,
   H_ZERO_LOCK,
+  HAS_EDGE_CODES,
   HAS_GRAPH,
   L_DISTANCES,
   L_IDS,
@@ -77,6 +78,9 @@ export class Segment {
   }
   get hasGraph(): boolean {
     return this.field(H_STATE) === STATE_GRAPH;
+  }
+  get hasEdgeCodes(): boolean {
+    return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0;
   }
   get wantsGraph(): boolean {
     return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;

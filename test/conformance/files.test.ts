@@ -165,9 +165,15 @@ describe('data.mdb', () => {
   test('verify --deep tells damage of values', async () => {
     expect((await runCli(['verify', server.data, '--deep'])).code).toBe(0);
     const path = file('graph', 'data.mdb');
-    const at = readFileSync(path).indexOf('some words to find again');
-    expect(at).toBeGreaterThan(0);
-    damage(path, at, (bytes) => (bytes[0]! ^= 1));
+    // Freed pages keep old copies, so every copy is damaged.
+    const bytes = readFileSync(path);
+    let copies = 0;
+    for (let at = bytes.indexOf('some words'); at >= 0; at = bytes.indexOf('some words', at + 1)) {
+      bytes[at + 2]! ^= 1;
+      copies++;
+    }
+    expect(copies).toBeGreaterThan(0);
+    writeFileSync(path, bytes);
     expect((await runCli(['verify', server.data, '--deep'])).code).toBe(2);
   });
 
@@ -241,7 +247,7 @@ describe('manifest', () => {
 
   test('damaged or missing beside data', async () => {
     damage(path(), 10, (bytes) => (bytes[0]! ^= 1));
-    await expectRefused(74, 'DATA_CORRUPT');
+    await expectRefused(74, 'MANIFEST');
     unlinkSync(path());
     await expectRefused(74, 'DATA_');
     expect(existsSync(file('graph', 'data.mdb'))).toBe(true);
