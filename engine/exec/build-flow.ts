@@ -40,15 +40,19 @@ function fuse(steps: readonly Step[]): Step[] {
   for (const step of steps) {
     const before = fused.at(-1);
     if (step.kind === 'end' && before?.kind === 'edges' && isFarEnd(before, step)) {
-      fused[fused.length - 1] = { ...before, kind: 'neighbours' };
+      const { direction, edges } = before;
+      fused[fused.length - 1] = { kind: 'neighbours', direction, edges };
     } else fused.push(step);
   }
   return fused;
 }
 
-function isFarEnd({ direction, edges }: StepOf<'edges'>, { end, edge }: StepOf<'end'>): boolean {
+function isFarEnd(
+  { direction, edges, turn }: StepOf<'edges'>,
+  { end, edge }: StepOf<'end'>,
+): boolean {
   const sameEdge = edge === undefined || (edges.length === 1 && edges[0] === edge);
-  return sameEdge && (direction === 'out') === (end === 'to');
+  return !turn && sameEdge && (direction === 'out') === (end === 'to');
 }
 
 function labelsOf(builder: Builder, types: readonly { kind: Label['kind']; name: string }[]) {

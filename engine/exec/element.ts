@@ -9,7 +9,9 @@ import type { Element } from './value.js';
 
 /** The record as of the element's first reading; undefined when the element was gone by then. */
 export function recordOf(frame: Frame, element: Element): Uint8Array | undefined {
-  element.record ??= frame.readRecord(element.id);
+  if (element.record !== undefined) return element.record;
+  element.record = frame.readRecord(element.id);
+  if (element.kept) frame.charge(element.record?.length ?? 0);
   return element.record;
 }
 

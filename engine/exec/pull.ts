@@ -1,15 +1,24 @@
 // Pulling a flow: all rows, the first, whether there is one, how many. Each asks for no more than it needs.
 import { asRows, type Flow } from './flow.js';
 import { type Frame, rowBytes } from './frame.js';
-import type { Value } from './value.js';
+import { Element, type Value } from './value.js';
+
+/** Accounts for a row that a list will hold, its record included, be it read by now or later. */
+export function keep(frame: Frame, row: Value): Value {
+  frame.charge(rowBytes);
+  if (row instanceof Element && !row.kept) {
+    row.kept = true;
+    if (row.record !== undefined) frame.charge(row.record.length);
+  }
+  return row;
+}
 
 /** All rows, accounted as memory of the query. */
 export function collect(flow: Flow, frame: Frame): Value[] {
   const rows: Value[] = [];
   for (const batch of asRows(flow).open(frame)) {
-    frame.charge(batch.length * rowBytes);
     frame.tick(batch.length);
-    for (let i = 0; i < batch.length; i++) rows.push(batch[i]!);
+    for (let i = 0; i < batch.length; i++) rows.push(keep(frame, batch[i]!));
   }
   return rows;
 }

@@ -19,9 +19,18 @@ function squaredDistance(a: Float64Array, b: Float64Array): number {
 
 /** Cosine in [-1, 1]; 0 when either is the zero vector. */
 function cosine(a: Float64Array, b: Float64Array): number {
-  const norms = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b));
-  if (norms === 0) return 0;
-  return Math.max(-1, Math.min(1, dot(a, b) / norms));
+  let product = 0;
+  let aa = 0;
+  let bb = 0;
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i]!;
+    const y = b[i]!;
+    product += x * y;
+    aa += x * x;
+    bb += y * y;
+  }
+  const norms = Math.sqrt(aa) * Math.sqrt(bb);
+  return norms === 0 ? 0 : Math.max(-1, Math.min(1, product / norms));
 }
 
 /** Score (higher is better) and distance of two vectors of equal length. */

@@ -4,7 +4,7 @@ import type { Plan, Statement } from '../plan/plan.js';
 import { type Builder, mentions } from './builder.js';
 import { recordOf } from './element.js';
 import { rowsOf } from './flow.js';
-import { type Frame, rowBytes } from './frame.js';
+import type { Frame } from './frame.js';
 import { drop, eachElement } from './operators/change.js';
 import { rowsOfValue } from './operators/source.js';
 import type { Value } from './value.js';
@@ -82,7 +82,8 @@ function buildStatement(builder: Builder, statement: Statement, capture: boolean
 function captured(frame: Frame, value: Value): Value {
   eachElement(value, (element) => {
     if (element.record !== undefined) return;
-    frame.charge(rowBytes + (recordOf(frame, element)?.length ?? 0));
+    element.kept = true;
+    recordOf(frame, element);
     frame.tick(1);
   });
   return value;

@@ -15,6 +15,8 @@ export class Element {
   score = Number.NaN;
   /** Raw metric of a vector hit; NaN on everything else. */
   distance = Number.NaN;
+  /** Held by a list: the bytes of its record count as memory of the query. */
+  kept = false;
   /** A reranker has set `score`: [compat] then prints it instead of the distance. */
   reranked = false;
 

@@ -141,6 +141,12 @@ describe('limits', () => {
       'RESULT_TOO_LARGE {"max":50,"unit":"bytes"}',
     ],
     ['memory of a sort', sorted, { query_memory: 100_000 }, 'QUERY_MEMORY {"max":100000}'],
+    [
+      'records of a list',
+      get(list(all), 'name'),
+      { query_memory: 250_000 },
+      'QUERY_MEMORY {"max":250000}',
+    ],
     ['memory of a list', get(all, 'name'), { query_memory: 1 << 28, result_items: 1e6 }, ''],
     ['groups', grouped, { groups: 10 }, 'RESULT_TOO_LARGE {"max":10,"unit":"groups"}'],
     ['visits', all, { query_visits: 2000 }, 'QUERY_WORK {"max":2000}'],

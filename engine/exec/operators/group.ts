@@ -4,6 +4,7 @@ import { fail } from '../../base/errors.js';
 import { asRows, batchesOf, type Flow } from '../flow.js';
 import { type Frame, rowBytes } from '../frame.js';
 import { keyOf, keyOfAll } from '../key.js';
+import { keep } from '../pull.js';
 import { type Evaluate, RecordValue, type Value } from '../value.js';
 
 export interface Grouping {
@@ -60,8 +61,7 @@ function gather(
       found.count++;
       if (!data) continue;
       frame.slots[slot] = row;
-      frame.charge(rowBytes);
-      found.items.push(shape ? shape(frame) : row);
+      found.items.push(keep(frame, shape ? shape(frame) : row));
     }
   }
   return groups.values();

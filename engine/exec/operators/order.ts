@@ -4,6 +4,7 @@ import { compareValues, kindRank } from '../../base/value.js';
 import { uuidOf } from '../element.js';
 import { asRows, batchesOf, type Flow } from '../flow.js';
 import { type Frame, rowBytes } from '../frame.js';
+import { keep } from '../pull.js';
 import { TopK } from '../top-k.js';
 import { Element, type Evaluate, isListValue, type Value } from '../value.js';
 
@@ -59,8 +60,8 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
     const rows: Keyed[] = [];
     for (const batch of open(frame)) {
       frame.tick(batch.length);
-      frame.charge(batch.length * (2 + keys.length) * rowBytes);
-      for (const row of batch) rows.push(keyed(frame, row));
+      frame.charge(batch.length * (1 + keys.length) * rowBytes);
+      for (const row of batch) rows.push(keyed(frame, keep(frame, row)));
     }
     return rows.sort(compare);
   }
@@ -70,7 +71,10 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
     for (const batch of open(frame)) {
       frame.tick(batch.length);
       for (const row of batch)
-        if (top.offer(keyed(frame, row))) frame.charge((2 + keys.length) * rowBytes);
+        if (top.offer(keyed(frame, row))) {
+          frame.charge((1 + keys.length) * rowBytes);
+          keep(frame, row);
+        }
     }
     return top.sorted();
   }
