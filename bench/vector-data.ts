@@ -1,4 +1,5 @@
-// Vector sets for the benchmarks: those in ../shared/data beside the project (skipped when absent) and generated ones.
+// Vector sets for the benchmarks: those in ../shared/data beside the project (skipped when
+// absent) and generated ones.
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
@@ -72,8 +73,8 @@ function generator(seed: number): () => number {
 }
 
 /**
- * Clusters with inner structure, as embeddings have it: each centre has its own few strong directions. `count` base
- * vectors and 200 queries of the same kind; the truth by brute force.
+ * Clusters with inner structure, as embeddings have it: each centre has its own few strong
+ * directions. `count` base vectors and 200 queries of the same kind; the truth by brute force.
  */
 export function generateSet(count: number, dimension: number, seed = 1): VectorSet {
   const gaussian = generator(seed);
@@ -95,7 +96,14 @@ export function generateSet(count: number, dimension: number, seed = 1): VectorS
   const base = Array.from({ length: count }, (_, i) => one(i));
   const queries = Array.from({ length: 200 }, (_, i) => one(i * 13 + 5));
   const truth = queries.map((query) => nearest(base, query, 10));
-  return { name: `clustered ${count} x ${dimension}`, metric: 'cosine', dimension, base, queries, truth };
+  return {
+    name: `clustered ${count} x ${dimension}`,
+    metric: 'cosine',
+    dimension,
+    base,
+    queries,
+    truth,
+  };
 }
 
 function nearest(base: readonly Float32Array[], query: Float32Array, k: number): Uint32Array {
@@ -112,7 +120,10 @@ function nearest(base: readonly Float32Array[], query: Float32Array, k: number):
   return order.sort((a, b) => scores[b]! - scores[a]!).slice(0, k);
 }
 
-/** `sift`, `mnist`, `lsa`, `ada`, or `COUNTxDIMENSION` for a generated set. Undefined when the data is absent. */
+/**
+ * `sift`, `mnist`, `lsa`, `ada`, or `COUNTxDIMENSION` for a generated set. Undefined when the data
+ * is absent.
+ */
 export async function vectorSet(name: string): Promise<VectorSet | undefined> {
   const generated = /^(\d+)x(\d+)$/.exec(name);
   if (generated) return generateSet(Number(generated[1]), Number(generated[2]));

@@ -1,11 +1,11 @@
-// The indexes a vector benchmark compares, behind one small interface: ours and the peers, which are installed into
-// bench/peers on first use (git-ignored; they are measured, never shipped).
+// The indexes a vector benchmark compares, behind one small interface: ours and the peers, which
+// are installed into bench/peers on first use (git-ignored; they are measured, never shipped).
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Layout } from '../engine/vector/index.js';
+import type { AllowList, Layout } from '../engine/vector/index.js';
 import { createVectorIndex, type SharedIndex } from '../engine/vector/open.js';
 import type { VectorSet } from './vector-data.js';
 
@@ -21,7 +21,12 @@ export interface Contender {
   bytes(): number;
 }
 
-export const peerPackages = ['hnswlib-node@3.0.0', 'usearch@2.25.3'];
+/** A contender that can restrict its answers to some rows. */
+export interface FilteringContender extends Contender {
+  setFilter(rows: ReadonlySet<number>, allow: AllowList): void;
+}
+
+const peerPackages = ['hnswlib-node@3.0.0', 'usearch@2.25.3'];
 const folder = resolve('bench', 'peers');
 
 /** Installs and builds the peers; false, with a printed reason, when that does not work here. */
@@ -57,7 +62,10 @@ function loads(name: string): boolean {
 const floats = (vector: Float32Array): Float64Array => Float64Array.from(vector);
 
 /** Our index; `index` is for what only we can do. */
-export function ours(set: VectorSet, layout: Layout = 'auto'): Contender & { index: SharedIndex } {
+export function ours(
+  set: VectorSet,
+  layout: Layout = 'auto',
+): FilteringContender & { index: SharedIndex } {
   const index = createVectorIndex('Bench', {
     metric: set.metric,
     m: 16,
@@ -69,6 +77,7 @@ export function ours(set: VectorSet, layout: Layout = 'auto'): Contender & { ind
   });
   const queries = set.queries.map(floats);
   let ef = 10;
+  let allow: AllowList | undefined;
   return {
     index,
     name: layout === 'auto' ? 'trellisdb' : `trellisdb ${layout}`,
@@ -82,7 +91,13 @@ export function ours(set: VectorSet, layout: Layout = 'auto'): Contender & { ind
     setWidth: (width) => {
       ef = width;
     },
-    search: (query, k) => index.search(queries[query]!, k, { ef }).ids.map((id) => id - 1),
+    setFilter: (_, list) => {
+      allow = list;
+    },
+    search: (query, k) => {
+      const options = allow ? { ef, allow } : { ef };
+      return index.search(queries[query]!, k, options).ids.map((id) => id - 1);
+    },
     bytes: () => index.bytes,
   };
 }
@@ -91,23 +106,27 @@ interface Hnswlib {
   initIndex(options: { maxElements: number; m: number; efConstruction: number }): void;
   addPoint(point: number[], label: number): void;
   setEf(ef: number): void;
-  searchKnn(query: number[], k: number): { neighbors: number[] };
+  searchKnn(query: number[], k: number, filter?: (row: number) => boolean): { neighbors: number[] };
 }
 
-export function hnswlib(set: VectorSet): Contender {
+export function hnswlib(set: VectorSet): FilteringContender {
   const { HierarchicalNSW } = requirePeer('hnswlib-node') as {
     HierarchicalNSW: new (space: string, dimension: number) => Hnswlib;
   };
   const index = new HierarchicalNSW(set.metric === 'l2' ? 'l2' : 'cosine', set.dimension);
   index.initIndex({ maxElements: set.base.length, m: 16, efConstruction: 200 });
   const queries = set.queries.map((query) => Array.from(query));
+  let filter: ((row: number) => boolean) | undefined;
   return {
     name: 'hnswlib-node',
     widths: [10, 16, 24, 36, 54, 80, 120, 180, 270, 400, 800, 1600],
     add: (row, vector) => index.addPoint(Array.from(vector), row),
     finish: () => {},
     setWidth: (width) => index.setEf(width),
-    search: (query, k) => index.searchKnn(queries[query]!, k).neighbors,
+    setFilter: (rows) => {
+      filter = (row) => rows.has(row);
+    },
+    search: (query, k) => index.searchKnn(queries[query]!, k, filter).neighbors,
     bytes: () => set.base.length * (set.dimension * 4 + 16 * 2 * 4 + 20),
   };
 }
@@ -119,7 +138,10 @@ interface Usearch {
   load(path: string): void;
 }
 
-/** usearch takes its search width when an index is made, so each width is the saved index loaded anew. */
+/**
+ * usearch takes its search width when an index is made, so each width is the saved index loaded
+ * anew.
+ */
 export function usearch(set: VectorSet, quantization: 'f16' | 'f32'): Contender {
   const { Index } = requirePeer('usearch') as { Index: new (options: object) => Usearch };
   const make = (width: number): Usearch =>

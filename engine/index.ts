@@ -1,4 +1,5 @@
-// The public face of the engine: what the server and embedding programs may use. Everything else is private to its room.
+// The public face of the engine: what the server and embedding programs may use. Everything else is
+// private to its room.
 export {
   type ErrorArgs,
   type ErrorCode,

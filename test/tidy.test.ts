@@ -1,12 +1,18 @@
-// The house rules as a test: who may import whom, how long things may be, what may not be called, and that every
-// error code, failpoint and limit of the compiled module is accounted for.
+// The house rules as a test: who may import whom, how long things may be, what may not be called,
+// and that every error code, failpoint and limit of the compiled module is accounted for.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../engine/base/errors.js';
 import { caseFiles } from './support/case.js';
 import { root } from './support/server.js';
-import { exportsOf, functionsOf, readSources, type SourceFile, usesOf } from './support/source-tree.js';
+import {
+  exportsOf,
+  functionsOf,
+  readSources,
+  type SourceFile,
+  usesOf,
+} from './support/source-tree.js';
 
 const engine = readSources('engine');
 const server = readSources('server');
@@ -27,12 +33,25 @@ const mayImport: Record<string, string[]> = {
   embed: ['base'],
   exec: ['plan', 'json', 'storage', 'vector', 'text', 'base'],
   database: [
-    'exec', 'session', 'embed', 'text', 'vector', 'storage', 'json', 'lang', 'plan', 'base',
+    'exec',
+    'session',
+    'embed',
+    'text',
+    'vector',
+    'storage',
+    'json',
+    'lang',
+    'plan',
+    'base',
   ],
 };
 
 const roomOf = (path: string): string =>
-  path.startsWith('engine/') ? (path.split('/').length === 2 ? 'face' : path.split('/')[1]!) : path.split('/')[0]!;
+  path.startsWith('engine/')
+    ? path.split('/').length === 2
+      ? 'face'
+      : path.split('/')[1]!
+    : path.split('/')[0]!;
 
 function importFault(file: SourceFile, from: string): string | undefined {
   const room = roomOf(file.path);
@@ -141,9 +160,7 @@ describe('size and form', () => {
   });
 
   test('every file begins with a comment', () => {
-    list(
-      all.filter((file) => !/^(#!.*\n)?(\/\/|\/\*)/.test(file.text)).map((file) => file.path),
-    );
+    list(all.filter((file) => !/^(#!.*\n)?(\/\/|\/\*)/.test(file.text)).map((file) => file.path));
   });
 
   test('file names are kebab-case nouns', () => {
@@ -172,13 +189,14 @@ describe('banned', () => {
     list(calls([...engine, ...server], /^process\.env\b/, /^server\/config[\w-]*\.ts$/)));
   test('no clock in the engine', () =>
     list(calls(engine, /^(Date\.now|performance\.now|process\.hrtime|new Date\(\))/, /^$/)));
-  test('no bare errors', () =>
-    list(calls([...engine, ...server], /^(throw )?new Error\(/, /^$/)));
+  test('no bare errors', () => list(calls([...engine, ...server], /^(throw )?new Error\(/, /^$/)));
   test('no unfinished words', () => {
     const words = new RegExp(`\\b(${['TO', 'DO'].join('')}|FIX${'ME'}|XX${'X'}|HACK)\\b`);
     list(
       all.flatMap((file) =>
-        file.lines.flatMap((line, i) => (words.test(line) ? [`${file.path}:${i + 1} ${line}`] : [])),
+        file.lines.flatMap((line, i) =>
+          words.test(line) ? [`${file.path}:${i + 1} ${line}`] : [],
+        ),
       ),
     );
   });

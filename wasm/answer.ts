@@ -1,11 +1,12 @@
-// From results to the answer: equal vectors join, distances are taken again on full vectors, the best k are kept.
-// Also the exact scan that small segments, flat layouts and the last resort of filtered searches use.
+// From results to the answer: equal vectors join, distances are taken again on full vectors, the
+// best k are kept. Also the exact scan that small segments, flat layouts and the last resort of
+// filtered searches use.
 import { codeDistance } from './code';
 import { exactDistance, vectorDistance } from './distance';
 import {
-  H_METRIC, H_PADDED, H_SLOTS, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS, L_DISTANCES,
-  L_IDS, L_KEEP_ALL, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, METRIC_COSINE, N_FLAGS, N_ID, N_NEXT,
-  NODE_DELETED, NODE_FREE, NODE_ZERO, STATE_SCAN, H_LAYOUT, KEEP_VECTORS,
+  H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS,
+  L_DISTANCES, L_IDS, L_KEEP_ALL, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, METRIC_COSINE,
+  NODE_DELETED, NODE_FREE, NODE_ZERO, N_FLAGS, N_ID, N_NEXT, STATE_SCAN,
 } from './layout';
 import { idWord, nodeAt } from './memory';
 import { distanceOf, insertKey, signedDistanceOf, signedKeyOf } from './pool';
@@ -41,7 +42,10 @@ function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
   }
 }
 
-/** Makes the answer of k from the results of a walk (which `chains` extend) or a list (which names everything itself). */
+/**
+ * Makes the answer of k from the results of a walk (which `chains` extend) or a list (which names
+ * everything itself).
+ */
 export function answerResults(lane: usize, k: i32, chains: bool): i32 {
   store<i32>(lane, 0, L_ANSWERS);
   const results = <usize>load<u32>(lane, L_RESULT);
@@ -97,7 +101,10 @@ export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
   }
 }
 
-/** Writes the distances of up to `to - from` live, allowed slots to L_IDS and L_DISTANCES; returns how many. */
+/**
+ * Writes the distances of up to `to - from` live, allowed slots to L_IDS and L_DISTANCES; returns
+ * how many.
+ */
 export function listSlots(lane: usize, from: u32, to: u32): i32 {
   let count = 0;
   const ids = <usize>load<u32>(lane, L_IDS);
@@ -113,7 +120,10 @@ export function listSlots(lane: usize, from: u32, to: u32): i32 {
   return count;
 }
 
-/** Judges every allowed id by its code (by its vector in a segment without codes); the best `want` become results. */
+/**
+ * Judges every allowed id by its code (by its vector in a segment without codes); the best `want`
+ * become results.
+ */
 export function scanAllowed(lane: usize, want: i32): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);

@@ -1,8 +1,9 @@
-// Vectors that stand beside the graph: equal ones hang on the first of their kind, zero vectors (cosine) on the header.
-// However many there are, the graph sees one. Chains are doubly linked by N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
+// Vectors that stand beside the graph: equal ones hang on the first of their kind, zero vectors
+// (cosine) on the header. However many there are, the graph sees one. Chains are doubly linked by
+// N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
 import {
-  H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, N_CODE, N_FLAGS, N_LIFT, N_NEXT, N_PREVIOUS,
-  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO,
+  H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, NODE_FREE,
+  NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_FLAGS, N_LIFT, N_NEXT, N_PREVIOUS,
 } from './layout';
 import { lock, lockNode, nodeAt, unlock, unlockNode } from './memory';
 import { distanceOf } from './pool';

@@ -1,10 +1,12 @@
-// u7 codes: c = clamp(round((v - low) * inverse), 0, 127) of the centred, rotated, lifted vector. The squared distance
-// of two codes, aa + bb - 2ab, is exact in i32; times the squared step it is a squared L2 distance.
+// u7 codes: c = clamp(round((v - low) * inverse), 0, 127) of the centred, rotated, lifted vector.
+// The squared distance of two codes, aa + bb - 2ab, is exact in i32; times the squared step it is
+// a squared L2 distance.
 import { squareFloats } from './distance';
 import {
-  H_CLIPPED, H_ENCODED, H_LIFT, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_RECODED, H_VECTOR, L_BYTES, L_CENTRED,
-  L_CODE0, L_LENGTH, L_LIFT, L_ROTATED, L_SQUARE0, H_EXACT, METRIC_DOT, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT,
-  NODE_RANGE, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
+  H_CLIPPED, H_ENCODED, H_EXACT, H_LIFT, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_RECODED,
+  H_VECTOR, L_BYTES, L_CENTRED, L_CODE0, L_LENGTH, L_LIFT, L_ROTATED, L_SQUARE0, METRIC_DOT,
+  NODE_RANGE, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW,
+  RANGE_STEP_SQUARE,
 } from './layout';
 
 // @ts-ignore: decorator
@@ -13,7 +15,10 @@ function sum4(v: v128): f32 {
   return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3));
 }
 
-/** target = scale x rotated - mean + lift x direction, over P floats (scale and lift: dot only); returns its squared length. */
+/**
+ * target = scale x rotated - mean + lift x direction, over P floats (scale and lift: dot only);
+ * returns its squared length.
+ */
 export function centre(rotated: usize, scale: f32, lift: f32, target: usize): f32 {
   const end = rotated + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let mean = <usize>load<u32>(0, H_MEAN);
@@ -100,14 +105,19 @@ export function encodeRange(lane: usize, range: u32): u32 {
   return clipped;
 }
 
-/** Codes the lane's centred vector in every range in use, the current one last. Returns how many were clipped in that. */
+/**
+ * Codes the lane's centred vector in every range in use, the current one last. Returns how many
+ * were clipped in that.
+ */
 export function encodeRanges(lane: usize): u32 {
   const range = load<u32>(0, H_RANGE);
   if (load<u32>(0, H_RECODED) != 0) encodeRange(lane, 1 - range);
   return encodeRange(lane, range);
 }
 
-/** Writes the code of `node`, whose vector is at `vector`; the lane is left ready to search for it. */
+/**
+ * Writes the code of `node`, whose vector is at `vector`; the lane is left ready to search for it.
+ */
 export function encodeNode(lane: usize, node: usize, vector: usize): void {
   const lift = load<f32>(node, N_LIFT);
   const range = load<u32>(0, H_RANGE);
@@ -161,7 +171,9 @@ export function codeDistance(lane: usize, node: usize): f32 {
   return <f32>integer * load<f32>(rangeAt(<u32>range), RANGE_STEP_SQUARE);
 }
 
-/** Squared L2 distance of two nodes by codes; by vectors while they are in different code ranges. */
+/**
+ * Squared L2 distance of two nodes by codes; by vectors while they are in different code ranges.
+ */
 export function nodeDistance(a: usize, b: usize): f32 {
   if (load<u32>(0, H_EXACT)) {
     const vector = <usize>load<u32>(0, H_VECTOR);
@@ -205,7 +217,10 @@ function crossDistance(a: usize, b: usize): f32 {
   return sum;
 }
 
-/** Fills P floats with the centred vector of `node`, or what its code stands for where vectors are not kept; returns its squared length. */
+/**
+ * Fills P floats with the centred vector of `node`, or what its code stands for where vectors are
+ * not kept; returns its squared length.
+ */
 export function centredOf(node: usize, target: usize): f32 {
   const vector = <usize>load<u32>(0, H_VECTOR);
   if (vector != 0) return centre(node + vector, 1, load<f32>(node, N_LIFT), target);

@@ -1,8 +1,7 @@
-// Distances on stored (rotated, full) vectors: the exact step of every search. What is returned orders by the metric:
-// cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN, never infinite.
-import {
-  H_METRIC, H_PADDED, H_VECTOR, L_ROTATED, METRIC_COSINE, METRIC_L2,
-} from './layout';
+// Distances on stored (rotated, full) vectors: the exact step of every search. What is returned
+// orders by the metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN,
+// never infinite.
+import { H_METRIC, H_PADDED, H_VECTOR, L_ROTATED, METRIC_COSINE, METRIC_L2 } from './layout';
 
 const LARGEST: f32 = 3.4e38;
 

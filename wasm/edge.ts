@@ -1,9 +1,13 @@
-// Writing edges: the 1-bit code of a neighbour relative to its owner, its terms, and the masks of the owner.
-//   r = x - p;  bit_d = r_d >= 0;  nn = |r|^2, L1 = sum |r_d|, B = sum sign_d p_d;  scale = 2 nn / L1;  add = nn + scale B
-// A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees a wrong estimate at worst.
+// Writing edges: the 1-bit code of a neighbour relative to its owner, its terms, and the masks of
+// the owner.
+//   r = x - p;  bit_d = r_d >= 0;  nn = |r|^2, L1 = sum |r_d|, B = sum sign_d p_d;  scale = 2 nn
+// / L1;  add = nn + scale B
+// A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees
+// a wrong estimate at worst.
 import {
-  E_LOCK, E_PARTS, EDGES, ENTRY_BLOCKS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES,
-  H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_VECTOR, L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED,
+  EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
+  H_ENTRY_BYTES, H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_VECTOR,
+  L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED,
 } from './layout';
 import { lock, nodeAt, unlock } from './memory';
 
@@ -13,7 +17,10 @@ function sum4(v: v128): f32 {
   return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3));
 }
 
-/** Writes the code bits and terms of edge `e` of the block at `codes`; `difference` is lift(x) - lift(p). */
+/**
+ * Writes the code bits and terms of edge `e` of the block at `codes`; `difference` is lift(x) -
+ * lift(p).
+ */
 function writeCode(codes: usize, e: u32, owner: usize, ownerLift: f32, vector: usize, difference: f32): void {
   const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);
@@ -73,7 +80,10 @@ export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: b
   atomic.store<u32>(node, load<u32>(node, N_USED) | bit, N_USED);
 }
 
-/** Offers a linked node to the entry table: a reservoir sample of 1,024. `centred` is its centred vector. */
+/**
+ * Offers a linked node to the entry table: a reservoir sample of 1,024. `centred` is its centred
+ * vector.
+ */
 export function offerEntry(centred: usize, slot: u32): void {
   const seen = atomic.add<u32>(H_ENTRY_SEEN, 1);
   const room: u32 = ENTRY_BLOCKS * EDGES;

@@ -1,4 +1,5 @@
-// What the host may call. Every function works on the one segment whose memory this instance was given.
+// What the host may call. Every function works on the one segment whose memory this instance was
+// given.
 export { format, prepare, put, remove, bulkWork, openBulk, takeSlot, startGraph, reserveId, setId } from './segment';
 export { openLane, closeLane, freeLanes, openAllow } from './lane';
 export { beginQuery, searchGraph, searchList, searchExact } from './query';

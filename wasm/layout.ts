@@ -1,15 +1,20 @@
-// Where everything lies in a segment's shared memory: the single source of offsets, compiled by both tsc and asc.
+// Where everything lies in a segment's shared memory: the single source of offsets, compiled by
+// both tsc and asc.
 //
 //   0 .. HEADER_BYTES   segment header (fields H_*)
-//   then, handed out upwards by one allocator in the order of need: tables, lanes, id map pages, chunks of node records.
+//   then, handed out upwards by one allocator in the order of need: tables, lanes, id map pages,
+// chunks of node records.
 //
 // Node record (stride a multiple of 64; the fields N_* are its first 64 bytes):
 //   64 B  lock · used mask · hard mask · flags · id · code square · norm · lift · twins
-//   P B   u7 code                                                              (P = dimension padded to 32)
-//   then per layout: edge codes P/4 x 16 B · add f32x32 · scale f32x32 · neighbour u32x32 · edge distance f32x32 ·
+//   P B   u7 code                                                              (P = dimension
+// padded to 32)
+//   then per layout: edge codes P/4 x 16 B · add f32x32 · scale f32x32 · neighbour u32x32 · edge
+// distance f32x32 ·
 //   the rotated vector f32xP. Offsets of these parts are in the header, 0 = absent.
 //
-// Edge codes: the nibble of dims 4j..4j+3 of edge e is in byte j*16+(e&15), low nibble for e<16, high for e>=16.
+// Edge codes: the nibble of dims 4j..4j+3 of edge e is in byte j*16+(e&15), low nibble for e<16,
+// high for e>=16.
 
 export const FORMAT_VERSION = 1;
 export const MAGIC = 0x564c5254;
@@ -119,7 +124,10 @@ export const H_RECODED = 128;
 export const H_EXACT = 132;
 /** Nodes linked since the last look whose nearest neighbour was within the noise of the codes. */
 export const H_BLURRED = 144;
-/** Bulk build: next row, end, rows done, over the rows at H_BULK_ROWS (slot u32, then P floats each). */
+/**
+ * Bulk build: next row, end, rows done, over the rows at H_BULK_ROWS (slot u32, then P floats
+ * each).
+ */
 export const H_BULK_NEXT = 200;
 export const H_BULK_END = 204;
 export const H_BULK_DONE = 208;
@@ -129,7 +137,9 @@ export const H_INPUT_SCALE = 216;
 /** Staged exact vectors of a layout without vectors. */
 export const H_STAGED = 224;
 export const H_EDGE_CODE_BYTES = 228;
-/** Maintenance: phase of the pass under way, next slot of it, nodes linked since the last repair. */
+/**
+ * Maintenance: phase of the pass under way, next slot of it, nodes linked since the last repair.
+ */
 export const H_PHASE = 248;
 export const H_CURSOR = 252;
 export const H_UNREPAIRED = 256;

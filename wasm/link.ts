@@ -1,11 +1,13 @@
-// Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice of hard edges, the
-// rest filled with soft ones, reverse links under the neighbour's lock. Several threads may link different nodes at once.
+// Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice
+// of hard edges, the rest filled with soft ones, reverse links under the neighbour's lock.
+// Several threads may link different nodes at once.
 import { centredOf, encodeNode, encodeRanges, rangeAt } from './code';
 import { offerLane, writeEdge, writeEntry } from './edge';
 import {
-  EDGES, ENTRY_BLOCKS, H_BEAM, H_UNREPAIRED, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, L_ALLOW_WORDS, L_KEEP_ALL, L_KEPT, L_REJECTED,
-  L_RESULT, L_RESULT_COUNT, METRIC_COSINE, N_FLAGS, N_HARD, N_NORM, N_USED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, H_BLURRED,
-  H_PADDED, H_RANGE, H_VECTOR, L_CENTRED, L_LENGTH, L_ROTATED, RANGE_STEP_SQUARE,
+  EDGES, ENTRY_BLOCKS, H_BEAM, H_BLURRED, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED,
+  H_RANGE, H_UNREPAIRED, H_VECTOR, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL, L_KEPT, L_LENGTH,
+  L_REJECTED, L_RESULT, L_RESULT_COUNT, L_ROTATED, METRIC_COSINE, NODE_DOOMED, NODE_FREE,
+  NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED, RANGE_STEP_SQUARE,
 } from './layout';
 import { linkTwin, linkZero } from './chain';
 import { lockNode, nodeAt, unlockNode } from './memory';
@@ -43,7 +45,10 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   else offerLane(lane, slot);
 }
 
-/** Whether the nearest node found is so near that the codes' noise, P/6 squared steps, decides the order. */
+/**
+ * Whether the nearest node found is so near that the codes' noise, P/6 squared steps, decides the
+ * order.
+ */
 function isBlurred(lane: usize): bool {
   if (load<i32>(lane, L_RESULT_COUNT) == 0) return false;
   const noise = <f32>load<u32>(0, H_PADDED) * load<f32>(rangeAt(load<u32>(0, H_RANGE)), RANGE_STEP_SQUARE);
@@ -75,7 +80,10 @@ export function relink(lane: usize, slot: u32): void {
   linkReverse(lane, slot, kept);
 }
 
-/** Chooses among the results and writes the node's own edges; the kept keys stay at L_KEPT. Returns their number. */
+/**
+ * Chooses among the results and writes the node's own edges; the kept keys stay at L_KEPT. Returns
+ * their number.
+ */
 function writeOwn(lane: usize, self: u32): i32 {
   const node = nodeAt(self);
   const results = <usize>load<u32>(lane, L_RESULT);
@@ -106,7 +114,9 @@ function writeOwn(lane: usize, self: u32): i32 {
   return keptCount;
 }
 
-/** Links every kept neighbour back. Some neighbour always takes the link: the nearest is forced to. */
+/**
+ * Links every kept neighbour back. Some neighbour always takes the link: the nearest is forced to.
+ */
 function linkReverse(lane: usize, slot: u32, count: i32): void {
   const kept = <usize>load<u32>(lane, L_KEPT);
   // The list is read before L_REJECTED is used again by `shrink`; L_KEPT is kept whole.
@@ -121,7 +131,10 @@ function linkReverse(lane: usize, slot: u32, count: i32): void {
   }
 }
 
-/** Gives `target` a hard edge to `slot`; false when its own choice is against it. `force` overrules that. */
+/**
+ * Gives `target` a hard edge to `slot`; false when its own choice is against it. `force` overrules
+ * that.
+ */
 export function linkBack(lane: usize, target: u32, slot: u32, distance: f32, force: bool): bool {
   const node = nodeAt(target);
   if (load<u32>(node, N_FLAGS) & NODE_DOOMED) return false;
@@ -145,7 +158,9 @@ export function linkBack(lane: usize, target: u32, slot: u32, distance: f32, for
   return wanted;
 }
 
-/** An unused edge of `node`, else its farthest soft one, else (forced) its farthest; -1 for none. */
+/**
+ * An unused edge of `node`, else its farthest soft one, else (forced) its farthest; -1 for none.
+ */
 function freeEdge(node: usize, force: bool): i32 {
   const used = load<u32>(node, N_USED);
   if (used != 0xffffffff) return ctz(~used);
@@ -170,7 +185,10 @@ function farthest(node: usize, mask: u32): i32 {
   return best;
 }
 
-/** Chooses again among the hard edges and the newcomer. Losers become soft where they are; returns whether the newcomer won. */
+/**
+ * Chooses again among the hard edges and the newcomer. Losers become soft where they are; returns
+ * whether the newcomer won.
+ */
 function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
   const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);

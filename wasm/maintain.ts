@@ -1,12 +1,14 @@
-// Upkeep in small steps, by the writer between its commits: cutting deleted nodes out of the graph (their slots become
-// free), and giving an in-link to nodes that lost all of theirs. A pass is a sequence of sweeps over all slots.
+// Upkeep in small steps, by the writer between its commits: cutting deleted nodes out of the
+// graph (their slots become free), and giving an in-link to nodes that lost all of theirs. A pass
+// is a sequence of sweeps over all slots.
 import { freeSlot } from './chain';
 import { centredOf, nodeDistance } from './code';
 import { writeEdge, writeEntry } from './edge';
 import {
-  EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES,
-  H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, N_DEGREE, N_FLAGS, N_HARD,
-  N_NEXT, N_USED, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, STATE_GRAPH,
+  EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE,
+  H_ENTRY, H_ENTRY_BYTES, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT,
+  L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_DEGREE,
+  N_FLAGS, N_HARD, N_NEXT, N_USED, STATE_GRAPH,
 } from './layout';
 import { linkBack } from './link';
 import { lockNode, nodeAt, unlockNode } from './memory';
@@ -124,7 +126,8 @@ function rewire(lane: usize, node: usize, slot: u32): void {
     doomed &= doomed - 1;
     writeEdge(node, e, <u32>key, distanceOf(key), chosen);
   }
-  // Places without a successor still point at a doomed node: they read as unused and infinitely far.
+  // Places without a successor still point at a doomed node: they read as unused and infinitely
+  // far.
   while (doomed != 0) {
     closeEdge(node, ctz(doomed));
     doomed &= doomed - 1;
@@ -132,7 +135,10 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   unlockNode(node);
 }
 
-/** Collects, nearest first, neighbours of the doomed neighbours that are not neighbours yet; returns how many. */
+/**
+ * Collects, nearest first, neighbours of the doomed neighbours that are not neighbours yet;
+ * returns how many.
+ */
 function gather(lane: usize, node: usize, slot: u32, doomed: u32): i32 {
   const offset = <usize>load<u32>(0, H_NEIGHBOUR);
   const results = <usize>load<u32>(lane, L_RESULT);
@@ -218,7 +224,10 @@ function countLinks(node: usize): void {
   }
 }
 
-/** Has the nearest neighbour with a place to spare link to `node`; when all are crowded, the nearest must. */
+/**
+ * Has the nearest neighbour with a place to spare link to `node`; when all are crowded, the
+ * nearest must.
+ */
 function adopt(lane: usize, node: usize, slot: u32): void {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
   const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);

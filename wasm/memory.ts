@@ -1,5 +1,6 @@
-// The segment's memory: allocator, record addresses, id map, spin locks. Address 0 is the header, so header
-// fields are loads from constant addresses. Memory is only ever handed out, never taken back; growth is shared by all threads.
+// The segment's memory: allocator, record addresses, id map, spin locks. Address 0 is the header,
+// so header fields are loads from constant addresses. Memory is only ever handed out, never taken
+// back; growth is shared by all threads.
 import {
   H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_STRIDE, IDS_PAGE, N_LOCK,
 } from './layout';
@@ -64,7 +65,10 @@ export function ensureChunk(slot: u32): bool {
   return true;
 }
 
-/** Address of the id map's word for `id`, or 0 when its page does not exist and `create` is false (or memory is out). */
+/**
+ * Address of the id map's word for `id`, or 0 when its page does not exist and `create` is false
+ * (or memory is out).
+ */
 export function idWord(id: u32, create: bool): usize {
   const top = <usize>load<u32>(0, H_IDS) + ((<usize>(id >> 22)) << 2);
   let middle = <usize>load<u32>(top);

@@ -1,5 +1,6 @@
-// Sorted arrays of u64 keys [distance as f32 bits | 32 bits], nearest first: the pool of a walk, its results, its answer.
-// Distances are made non-negative or mapped, so that unsigned order is distance order.
+// Sorted arrays of u64 keys [distance as f32 bits | 32 bits], nearest first: the pool of a walk,
+// its results, its answer. Distances are made non-negative or mapped, so that unsigned order is
+// distance order.
 
 /** Key of a distance >= 0. */
 // @ts-ignore: decorator
@@ -30,8 +31,8 @@ export function signedDistanceOf(key: u64): f32 {
 }
 
 /**
- * Inserts `key` into the `count` sorted keys at `base`, dropping the last when they are `limit`. The key must be below
- * the last one then. Returns the position.
+ * Inserts `key` into the `count` sorted keys at `base`, dropping the last when they are `limit`.
+ * The key must be below the last one then. Returns the position.
  */
 export function insertKey(base: usize, count: i32, limit: i32, key: u64): i32 {
   let low = 0;

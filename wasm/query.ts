@@ -2,8 +2,8 @@
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
 import { centre, encodeRanges } from './code';
 import {
-  H_LIFT_SQUARE, H_METRIC, H_RANGE, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_FACTOR, L_KEEP_ALL, L_LENGTH, L_NORM,
-  L_ROTATED, METRIC_DOT, STATE_GRAPH, STATE_SCAN, RESULT_MAX, H_VECTOR,
+  H_LIFT_SQUARE, H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_KEEP_ALL, L_LENGTH, L_NORM,
+  L_ROTATED, METRIC_DOT, RESULT_MAX, STATE_SCAN,
 } from './layout';
 import { buildTable } from './scan';
 import { prepare } from './segment';
@@ -15,7 +15,8 @@ export function beginQuery(lane: usize): void {
   if (load<u32>(0, H_STATE) == STATE_SCAN) return;
   let factor: f32 = 1;
   if (load<u32>(0, H_METRIC) == METRIC_DOT) {
-    // The order by inner product does not depend on the query's length; that of the data suits the codes best.
+    // The order by inner product does not depend on the query's length; that of the data suits
+    // the codes best.
     const norm = <f64>load<f32>(lane, L_NORM);
     factor = norm > 0 ? <f32>Math.sqrt(<f64>load<f32>(0, H_LIFT_SQUARE) / norm) : 0;
   }

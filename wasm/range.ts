@@ -1,8 +1,10 @@
-// What is frozen when a graph begins: the mean, the lift (dot), and the code range, from the vectors staged so far.
+// What is frozen when a graph begins: the mean, the lift (dot), and the code range, from the
+// vectors staged so far.
 import { centre, centredOf, encodeRange, rangeAt, storeCode } from './code';
 import {
-  H_CLIPPED, H_ENCODED, H_LIFT_SQUARE, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_SLOTS, L_CENTRED, L_RESULT,
-  N_FLAGS, N_NORM, NODE_FREE, NODE_RANGE, NODE_ZERO, H_BLURRED, H_EXACT, H_RECODED, H_VECTOR, METRIC_DOT, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
+  H_BLURRED, H_CLIPPED, H_ENCODED, H_EXACT, H_LIFT_SQUARE, H_MEAN, H_METRIC, H_PADDED, H_RANGE,
+  H_RECODED, H_SLOTS, H_VECTOR, L_CENTRED, L_RESULT, METRIC_DOT, NODE_FREE, NODE_RANGE, NODE_ZERO,
+  N_FLAGS, N_NORM, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
 } from './layout';
 import { relink } from './link';
 import { nodeAt } from './memory';
@@ -40,7 +42,10 @@ export function beginGraph(lane: usize): void {
   measureRange(lane, 0, 0, slots, 1);
 }
 
-/** Sets code range `range` from every `step`-th slot of [from, to): the quantiles of all coordinates. */
+/**
+ * Sets code range `range` from every `step`-th slot of [from, to): the quantiles of all
+ * coordinates.
+ */
 export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: u32): void {
   const bins = <usize>load<u32>(lane, L_RESULT);
   let low: f32 = Infinity;
@@ -72,7 +77,10 @@ export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: 
   setRange(range, low + <f32>below(bins, tail) / factor, low + <f32>(below(bins, total - tail) + 1) / factor);
 }
 
-/** Nodes after which the range is looked at, and the share of clipped coordinates that asks for a new one. */
+/**
+ * Nodes after which the range is looked at, and the share of clipped coordinates that asks for a
+ * new one.
+ */
 const WINDOW: u32 = 64;
 const CLIPPED_MAX: f64 = 0.01;
 /** Of a window, the part of blurred nodes that asks for exact walks. */
@@ -84,7 +92,10 @@ const WIDER: f32 = 1.1;
 /** Nodes a new range is measured on. */
 const SAMPLE: u32 = 2048;
 
-/** Watches for data outside the range frozen at the beginning, and recodes up to `budget` nodes. Writer only. */
+/**
+ * Watches for data outside the range frozen at the beginning, and recodes up to `budget` nodes.
+ * Writer only.
+ */
 export function keepRange(lane: usize, budget: u32): bool {
   if (load<u32>(0, H_RECODED) != 0) return recode(lane, budget);
   const encoded = load<u32>(0, H_ENCODED);
@@ -115,7 +126,10 @@ export function keepRange(lane: usize, budget: u32): bool {
   return recode(lane, budget);
 }
 
-/** From now on full vectors are compared, where there are any; what was linked blindly is linked again. */
+/**
+ * From now on full vectors are compared, where there are any; what was linked blindly is linked
+ * again.
+ */
 function walkExactly(lane: usize): bool {
   if (load<u32>(0, H_VECTOR) == 0 || load<u32>(0, H_METRIC) == METRIC_DOT) return false;
   if (load<u32>(0, H_EXACT)) return true;

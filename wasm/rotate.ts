@@ -1,6 +1,7 @@
-// A fixed random rotation by fast Hadamard transforms (FHT-Kac): four rounds of random signs and a transform of the
-// first, then the last, n dimensions, n the greatest power of two within P; halves are mixed when n < P.
-// The sign pattern is a constant of the format, so a rotated vector never changes.
+// A fixed random rotation by fast Hadamard transforms (FHT-Kac): four rounds of random signs and
+// a transform of the first, then the last, n dimensions, n the greatest power of two within P;
+// halves are mixed when n < P. The sign pattern is a constant of the format, so a rotated vector
+// never changes.
 import { H_PADDED, H_SIGNS } from './layout';
 
 export const ROUNDS = 4;
@@ -47,7 +48,10 @@ function mixHalves(x: usize, half: usize): void {
   } while (x < end);
 }
 
-/** Unnormalised transform of length n >= 32, scaled while the first two levels are done inside a vector. */
+/**
+ * Unnormalised transform of length n >= 32, scaled while the first two levels are done inside a
+ * vector.
+ */
 function hadamard(x: usize, n: u32, scale: v128): void {
   const end = x + ((<usize>n) << 2);
   const odd = i32x4(0, 0x80000000, 0, 0x80000000);

@@ -1,6 +1,8 @@
-// Fastscan (Andre et al., VLDB 2015) of 1-bit edge codes (RaBitQ, SIGMOD 2024; SymphonyQG, SIGMOD 2025): the query becomes
-// a table of 16 bytes per 4 dimensions, and 32 neighbours are looked up together.
-//   |q - x|^2 ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of table bytes)
+// Fastscan (Andre et al., VLDB 2015) of 1-bit edge codes (RaBitQ, SIGMOD 2024; SymphonyQG, SIGMOD
+// 2025): the query becomes a table of 16 bytes per 4 dimensions, and 32 neighbours are looked up
+// together.
+//   |q - x|^2 ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of
+// table bytes)
 import {
   H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_TABLE, L_TABLE_BASE, L_TABLE_STEP,
 } from './layout';
@@ -43,7 +45,8 @@ export function buildTable(lane: usize): void {
 function tableGroup(query: v128, scale: v128): v128 {
   const q = f32x4.mul(query, scale);
   const zero = f32x4.splat(0);
-  // Replacing each coordinate by its distance from min(q, 0) shifts every subset sum by the same amount.
+  // Replacing each coordinate by its distance from min(q, 0) shifts every subset sum by the same
+  // amount.
   const n = f32x4.min(q, zero);
   const set = f32x4.sub(q, n);
   const unset = f32x4.sub(zero, n);
@@ -62,8 +65,9 @@ function tableGroup(query: v128, scale: v128): v128 {
 }
 
 /**
- * Estimates the 32 neighbours whose edge codes are at `codes` and whose owner is at squared distance `distance` of the
- * lane's vector. Leaves them at L_ESTIMATES; returns the mask of those below `worst`.
+ * Estimates the 32 neighbours whose edge codes are at `codes` and whose owner is at squared
+ * distance `distance` of the lane's vector. Leaves them at L_ESTIMATES; returns the mask of those
+ * below `worst`.
  */
 export function scanEdges(lane: usize, codes: usize, distance: f32, worst: f32): u32 {
   const bytes = <usize>load<u32>(0, H_EDGE_CODE_BYTES);

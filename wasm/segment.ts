@@ -1,19 +1,21 @@
-// Life of a segment: formatting for a dimension, taking in vectors, beginning the graph, forgetting.
-import { centre } from './code';
-import { unchain, freeSlot } from './chain';
+// Life of a segment: formatting for a dimension, taking in vectors, beginning the graph,
+// forgetting.
+
+import { freeSlot, unchain } from './chain';
 import {
-  BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES, H_ADD, H_BEAM,
-  H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT,
-  H_DELETED, H_DIMENSION, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FREE,
-  H_GRAPH_FROM, H_HARD, H_IDS, H_INPUT_SCALE, H_LAYOUT, H_LIFT, H_LIFT_SQUARE, H_LIVE, H_MAGIC, H_MEAN, H_METRIC,
-  H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR,
-  H_VERSION, IDS_TOP, KEEP_VECTORS, L_CENTRED, L_FACTOR, L_LENGTH, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE,
-  METRIC_DOT, N_FLAGS, N_ID, N_LIFT, N_NORM, NODE_DELETED, NODE_FREE, NODE_TWIN, NODE_ZERO, STATE_GRAPH, STATE_SCAN,
+  BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES,
+  H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX,
+  H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGE_CODES, H_EDGE_CODE_BYTES,
+  H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_INPUT_SCALE,
+  H_LAYOUT, H_LIFT, H_LIFT_SQUARE, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED,
+  H_SCALE, H_SIGNS, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, IDS_TOP,
+  KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, METRIC_DOT, NODE_DELETED,
+  NODE_FREE, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_LIFT, N_NORM, STATE_GRAPH, STATE_SCAN,
 } from './layout';
 import { allocate, ensureChunk, idWord, nodeAt, slotOf } from './memory';
 import { beginGraph, keepRange } from './range';
 import { link } from './link';
-import { fillSigns, rotate, ROUNDS } from './rotate';
+import { ROUNDS, fillSigns, rotate } from './rotate';
 
 /** Nodes a single insertion recodes after a change of range: a fraction of its own cost. */
 const RECODED_PER_PUT = 16;
@@ -106,7 +108,10 @@ function fillInfinite(terms: usize): void {
   for (let e: usize = 0; e < <usize>EDGES; e++) store<f32>(terms + (e << 2), Infinity);
 }
 
-/** Brings the lane's input, D floats at L_QUERY, into the metric's space and rotates it to L_ROTATED. */
+/**
+ * Brings the lane's input, D floats at L_QUERY, into the metric's space and rotates it to
+ * L_ROTATED.
+ */
 export function prepare(lane: usize): void {
   const input = <usize>load<u32>(lane, L_QUERY);
   const rotated = <usize>load<u32>(lane, L_ROTATED);
@@ -140,7 +145,10 @@ export function prepare(lane: usize): void {
   rotate(rotated);
 }
 
-/** A slot to write into, marked free until it is ready; 0xffffffff when the segment is full. Writer only. */
+/**
+ * A slot to write into, marked free until it is ready; 0xffffffff when the segment is full. Writer
+ * only.
+ */
 export function takeSlot(): u32 {
   const head = load<u32>(0, H_FREE);
   if (head != 0) {
@@ -169,7 +177,10 @@ export function liftOf(square: f32): f32 {
   return <f32>Math.sqrt(max<f64>(<f64>load<f32>(0, H_LIFT_SQUARE) - <f64>square, 0));
 }
 
-/** Where the vector of `slot` is or was staged. Layouts without vectors: only before the graph begins. */
+/**
+ * Where the vector of `slot` is or was staged. Layouts without vectors: only before the graph
+ * begins.
+ */
 export function vectorAt(node: usize, slot: u32): usize {
   const vector = <usize>load<u32>(0, H_VECTOR);
   if (vector != 0) return node + vector;
@@ -181,7 +192,10 @@ function copyVector(from: usize, to: usize): void {
   for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
 }
 
-/** Takes in the lane's input as `id`, in place of what had it. False when the segment is full. Writer only. */
+/**
+ * Takes in the lane's input as `id`, in place of what had it. False when the segment is full.
+ * Writer only.
+ */
 export function put(lane: usize, id: u32): bool {
   if (!reserveId(id)) return false;
   const slot = takeSlot();
@@ -214,7 +228,9 @@ function takeIn(lane: usize, slot: u32, id: u32): void {
   if (!scanning) link(lane, slot, vector);
 }
 
-/** Freezes mean and range, links everything that was staged, and lets searches walk. Writer only. */
+/**
+ * Freezes mean and range, links everything that was staged, and lets searches walk. Writer only.
+ */
 export function startGraph(lane: usize): void {
   beginGraph(lane);
   const slots = load<u32>(0, H_SLOTS);
@@ -264,7 +280,8 @@ export function bulkWork(lane: usize): void {
   const row: usize = 64 + ((<usize>load<u32>(0, H_PADDED)) << 2);
   const rows = <usize>load<u32>(0, H_BULK_ROWS);
   for (;;) {
-    // Compare-and-exchange, so that a thread that was asleep while the rows were changed takes nothing by mistake.
+    // Compare-and-exchange, so that a thread that was asleep while the rows were changed takes
+    // nothing by mistake.
     const next = atomic.load<u32>(H_BULK_NEXT);
     if (next >= atomic.load<u32>(H_BULK_END)) return;
     if (atomic.cmpxchg<u32>(H_BULK_NEXT, next, next + 1) != next) continue;
@@ -276,7 +293,9 @@ export function bulkWork(lane: usize): void {
   }
 }
 
-/** Address of the bulk rows, each 64 B (slot, id) and P floats; 0 when memory is out. Writer only. */
+/**
+ * Address of the bulk rows, each 64 B (slot, id) and P floats; 0 when memory is out. Writer only.
+ */
 export function openBulk(): usize {
   let at = <usize>load<u32>(0, H_BULK_ROWS);
   if (at == 0) {

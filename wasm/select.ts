@@ -1,5 +1,6 @@
-// The neighbour choice of HNSW (Malkov & Yashunin 2018, algorithm 4), relaxed: candidates come nearest first, and one is
-// redundant when a kept one is so near to it that the walk would come by there anyway.
+// The neighbour choice of HNSW (Malkov & Yashunin 2018, algorithm 4), relaxed: candidates come
+// nearest first, and one is redundant when a kept one is so near to it that the walk would come
+// by there anyway.
 import { nodeDistance } from './code';
 import { nodeAt } from './memory';
 import { distanceOf } from './pool';

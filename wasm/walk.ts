@@ -1,11 +1,12 @@
-// The walk through the graph: best first over a pool of estimates. A node is marked when it is expanded, so it may stand
-// in the pool more than once, with different estimates; expanded nodes are offered to the results with their code distance.
+// The walk through the graph: best first over a pool of estimates. A node is marked when it is
+// expanded, so it may stand in the pool more than once, with different estimates; expanded nodes
+// are offered to the results with their code distance.
 import { codeDistance } from './code';
 import {
-  E_PARTS, EDGES, ENTRY_BLOCKS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_NEIGHBOUR,
-  L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT,
-  L_RESULT_LIMIT, L_SEEN, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, N_FLAGS, N_ID, N_NEXT, N_USED, NODE_DELETED,
-  STARTS, TOUCHED_MAX, H_CAPACITY,
+  EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
+  H_ENTRY_BYTES, H_ENTRY_SEEN, H_NEIGHBOUR, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_KEEP_ALL,
+  L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TOUCHED,
+  L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, TOUCHED_MAX,
 } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
@@ -77,7 +78,10 @@ export function offerResult(lane: usize, node: usize, slot: u32, distance: f32):
   if (count < limit) store<i32>(lane, count + 1, L_RESULT_COUNT);
 }
 
-/** Walks with a pool of `ef`, keeping the best `want` results. The lane's vector must be coded and its table built. */
+/**
+ * Walks with a pool of `ef`, keeping the best `want` results. The lane's vector must be coded and
+ * its table built.
+ */
 export function walk(lane: usize, ef: i32, want: i32): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);

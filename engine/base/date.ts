@@ -1,6 +1,6 @@
-// Dates: the strict RFC 3339 reader and the printer (http.md 3.7, 4.2). Date.parse accepts 30 February, so it
-// is not used. Days are counted with the civil calendar algorithm of H. Hinnant, "chrono-compatible low-level
-// date algorithms", days_from_civil and civil_from_days.
+// Dates: the strict RFC 3339 reader and the printer (http.md 3.7, 4.2). Date.parse accepts 30
+// February, so it is not used. Days are counted with the civil calendar algorithm of H. Hinnant,
+// "chrono-compatible low-level date algorithms", days_from_civil and civil_from_days.
 import { Instant } from './value.js';
 
 const pattern =
@@ -23,7 +23,10 @@ function monthDays(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** An instant from RFC 3339 text with offset, or a bare date (midnight UTC); undefined when it is neither. */
+/**
+ * An instant from RFC 3339 text with offset, or a bare date (midnight UTC); undefined when it is
+ * neither.
+ */
 export function parseDate(text: string): Instant | undefined {
   if (text.length > 40) return undefined;
   const match = pattern.exec(text);

@@ -1,5 +1,6 @@
-// The one catalogue of run-time errors: every code, its sentence, its hint and whether a retry may help.
-// Errors cross threads as { code, args, ... } data; http-error.ts alone knows the status of each code.
+// The one catalogue of run-time errors: every code, its sentence, its hint and whether a retry may
+// help. Errors cross threads as { code, args, ... } data; http-error.ts alone knows the status of
+// each code.
 
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
 
@@ -186,7 +187,9 @@ export interface ErrorData {
 
 const textMax = 64;
 
-/** Cuts to 64 characters and escapes control characters, so that no input can bloat or forge a line. */
+/**
+ * Cuts to 64 characters and escapes control characters, so that no input can bloat or forge a line.
+ */
 export function excerpt(text: string): string {
   let result = '';
   let count = 0;

@@ -1,5 +1,6 @@
-// Named places where a test build may kill, throw or sleep (operations.md 6.2). Off unless armed, and then
-// one comparison per pass. The engine never reads the environment: whoever opens a database arms them.
+// Named places where a test build may kill, throw or sleep (operations.md 6.2). Off unless armed,
+// and then one comparison per pass. The engine never reads the environment: whoever opens a
+// database arms them.
 
 type Action = 'kill' | 'throw' | 'sleep';
 

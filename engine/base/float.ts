@@ -1,9 +1,13 @@
-// 32-bit floats in memory: the shortest decimal that names the float (value.ts), so that 0.1 comes back as 0.1.
+// 32-bit floats in memory: the shortest decimal that names the float (value.ts), so that 0.1 comes
+// back as 0.1.
 
 /** Largest finite 32-bit float. */
 export const float32Max = 3.4028234663852886e38;
 
-/** The shortest decimal among those nearest to the same 32-bit float as `value`; infinite when that overflows. */
+/**
+ * The shortest decimal among those nearest to the same 32-bit float as `value`; infinite when that
+ * overflows.
+ */
 export function toFloat32(value: number): number {
   const nearest = Math.fround(value);
   if (nearest === value && Number.isInteger(value) && Math.abs(value) < 2 ** 24) return value;

@@ -1,4 +1,5 @@
-// UUIDs: parsing, printing, and the ascending UUIDv7 generator of the writer (RFC 9562, section 5.7 and 6.2).
+// UUIDs: parsing, printing, and the ascending UUIDv7 generator of the writer (RFC 9562, section 5.7
+// and 6.2).
 
 const hex = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
 
@@ -34,8 +35,8 @@ export function printUuid(bytes: Uint8Array, offset = 0): string {
 }
 
 /**
- * Makes ids that rise with creation, across restarts and clocks that step back: the time never goes below that
- * of `last`, and within one millisecond a 42-bit counter rises from a random start.
+ * Makes ids that rise with creation, across restarts and clocks that step back: the time never goes
+ * below that of `last`, and within one millisecond a 42-bit counter rises from a random start.
  */
 export class UuidGenerator {
   #milliseconds = 0;

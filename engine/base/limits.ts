@@ -1,4 +1,5 @@
-// Every bound of the system in one place (http.md 7): defaults, hard maxima, units. Nothing is unlimited.
+// Every bound of the system in one place (http.md 7): defaults, hard maxima, units. Nothing is
+// unlimited.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;

@@ -86,7 +86,9 @@ export interface Schema {
 
 export const emptySchema: Schema = { version: 1, nodes: [], edges: [], vectors: [] };
 
-/** The declaration behind a reference, or undefined. Linear: callers on hot paths keep the result. */
+/**
+ * The declaration behind a reference, or undefined. Linear: callers on hot paths keep the result.
+ */
 export function typeOf(schema: Schema, ref: TypeRef): ElementType | undefined {
   return typesOf(schema, ref.kind).find((type) => type.name === ref.name);
 }

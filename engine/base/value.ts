@@ -1,4 +1,5 @@
-// Scalar values as they live in memory, and the one equality and order between them (helixql.md 3.8, 6.4).
+// Scalar values as they live in memory, and the one equality and order between them (helixql.md
+// 3.8, 6.4).
 //
 //   String, Boolean      string, boolean
 //   integers             number when |n| <= 2^53 - 1, else bigint: exact at every width
@@ -8,7 +9,8 @@
 //   list                 array of values, or Float64Array for [F64]
 //   null                 null
 //
-// Whether a number is an integer or a float is known statically by the checker; a value never needs to say.
+// Whether a number is an integer or a float is known statically by the checker; a value never needs
+// to say.
 
 /** A point in time: whole seconds since 1970 (floor) and 0..999_999 microseconds. */
 export class Instant {

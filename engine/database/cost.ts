@@ -1,5 +1,6 @@
-// Judges which reads may run inline on the calling thread: cheap ones by their plan's class, corrected by what was measured,
-// within a budget of work per event-loop turn. Everything else goes to a lane.
+// Judges which reads may run inline on the calling thread: cheap ones by their plan's class,
+// corrected by what was measured, within a budget of work per event-loop turn. Everything else goes
+// to a lane.
 import type { CostClass } from '../plan/plan.js';
 
 /** Inline work allowed per event-loop turn, in microseconds. */

@@ -1,4 +1,5 @@
-// The public face of an open database: calls by query name, plans of sessions, reload, status, close.
+// The public face of an open database: calls by query name, plans of sessions, reload, status,
+// close.
 import type { ErrorData } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { Embedder } from '../embed/embedder.js';
@@ -72,8 +73,8 @@ export interface Metric {
 export interface Database {
   readonly program: Program;
   /**
-   * Runs a query with its JSON body (empty = `{}`) and gives the reply body. Returns at once when the read ran inline, else a
-   * promise. Fails with TrellisError.
+   * Runs a query with its JSON body (empty = `{}`) and gives the reply body. Returns at once when
+   * the read ran inline, else a promise. Fails with TrellisError.
    */
   call(name: string, body: Uint8Array, options?: CallOptions): Uint8Array | Promise<Uint8Array>;
   /** Runs a plan that a session made. */
@@ -83,7 +84,10 @@ export interface Database {
     items: ItemList | undefined,
     options?: CallOptions,
   ): ExecutionResult | Promise<ExecutionResult>;
-  /** A #[mcp] query run for a session: like call, keeping the items when the plan's output is `items`. */
+  /**
+   * A #[mcp] query run for a session: like call, keeping the items when the plan's output is
+   * `items`.
+   */
   embed(
     model: string | undefined,
     vectorType: string | undefined,
@@ -92,7 +96,9 @@ export interface Database {
   ): Promise<Float64Array[]>;
   /** A synchronous look at the newest snapshot on the calling thread (explorer, statistics). */
   view<T>(look: (view: ReadView) => T): T;
-  /** Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE. */
+  /**
+   * Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE.
+   */
   reload(program: Program): Promise<void>;
   /** Writes vector snapshots now. */
   snapshot(): Promise<void>;

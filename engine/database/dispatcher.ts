@@ -1,5 +1,6 @@
-// Spreads read calls over the reader lanes: a central queue, and per lane a bounded amount of work in flight, so that a
-// heavy query delays few others. Owns the lanes' lives: a reader that dies is replaced, its calls fail.
+// Spreads read calls over the reader lanes: a central queue, and per lane a bounded amount of work
+// in flight, so that a heavy query delays few others. Owns the lanes' lives: a reader that dies is
+// replaced, its calls fail.
 import type { MessagePort } from 'node:worker_threads';
 import { TrellisError, fail } from '../base/errors.js';
 import { type Call, CallQueue } from './call.js';

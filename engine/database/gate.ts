@@ -4,8 +4,8 @@
 //   word 1        stop flag: readers and the writer finish when it is set
 //   word 2 + i    cancel word of call slot i: 0 = run, 1 = stop
 //
-// A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35 to 100 % of reads
-// in worker threads miss writes that were acknowledged already.
+// A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
+// to 100 % of reads in worker threads miss writes that were acknowledged already.
 
 const slotCount = 8192;
 const slotBase = 2;

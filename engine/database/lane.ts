@@ -1,5 +1,6 @@
-// The main thread's end of one lane: collects the calls of one event-loop turn into one message, keeps those in flight by
-// slot, and settles them when replies come back. Knows nothing of what a call does.
+// The main thread's end of one lane: collects the calls of one event-loop turn into one message,
+// keeps those in flight by slot, and settles them when replies come back. Knows nothing of what a
+// call does.
 import type { MessagePort } from 'node:worker_threads';
 import { TrellisError, fail } from '../base/errors.js';
 import type { ErrorData } from '../base/errors.js';

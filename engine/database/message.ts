@@ -1,12 +1,13 @@
-// What travels between the main thread and the lanes. Everything that arrived in one event-loop turn goes as one message.
+// What travels between the main thread and the lanes. Everything that arrived in one event-loop
+// turn goes as one message.
 //
 //   to a lane     { kind: 'batch', heads, bytes, extras }    heads: 5 numbers per request
 //                   [slot, query, bodyStart, bodyEnd, budgetMs] ...   query = index in the program, -1 = extras has it
 //   from a lane   { kind: 'replies', heads, bytes, extras }  heads: 4 numbers per reply
 //                   [slot, outcome, start, end] ...           outcome 0 = body, 1 = error, 2 = body and items
 //
-// `slot` names the call on the way back and is also its cancel word (gate.ts). Bodies lie end to end in `bytes`. Errors and
-// items travel in `extras`, keyed by slot.
+// `slot` names the call on the way back and is also its cancel word (gate.ts). Bodies lie end to
+// end in `bytes`. Errors and items travel in `extras`, keyed by slot.
 import type { ErrorData } from '../base/errors.js';
 import type { ItemList } from '../exec/execute.js';
 import type { IndexHandle } from '../vector/index.js';
@@ -85,7 +86,10 @@ export type FromLane =
       fields: Record<string, unknown>;
     };
 
-/** Why a lane could not open: the result of its task, since messages may be lost when its thread ends. */
+/**
+ * Why a lane could not open: the result of its task, since messages may be lost when its thread
+ * ends.
+ */
 export interface LaneFault {
   error: ErrorData;
   stack?: string;

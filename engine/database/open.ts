@@ -1,5 +1,6 @@
-// Opens a database: data directory, storage, writer lane (schema, recovery), reader lanes. Implements the Database face.
-// The calling thread owns admission: it knows the program, judges the cost of calls, and never writes LMDB itself.
+// Opens a database: data directory, storage, writer lane (schema, recovery), reader lanes.
+// Implements the Database face. The calling thread owns admission: it knows the program, judges the
+// cost of calls, and never writes LMDB itself.
 import { join } from 'node:path';
 import { type TrellisError, fail } from '../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
@@ -318,7 +319,8 @@ class OpenedDatabase implements Database {
 
   async reload(program: Program): Promise<void> {
     await this.#writer.order({ kind: 'reload', program: pack(program) });
-    // Waiting reads know queries by their place in the old program: they go to the lanes before the new one does.
+    // Waiting reads know queries by their place in the old program: they go to the lanes before the
+    // new one does.
     this.#dispatcher.flush();
     await new Promise((resolve) => setImmediate(resolve));
     this.#adopt(program);

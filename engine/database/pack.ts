@@ -1,11 +1,14 @@
-// Plans, programs and arguments on their way to another thread. Structured cloning drops classes, so the two value
-// classes travel as tagged arrays; everything else is plain data already.
+// Plans, programs and arguments on their way to another thread. Structured cloning drops classes,
+// so the two value classes travel as tagged arrays; everything else is plain data already.
 import { Instant, Uuid } from '../base/value.js';
 
 const instantTag = '\u0000instant';
 const uuidTag = '\u0000uuid';
 
-/** A structured-cloneable copy of plain data that may contain Instants and Uuids. Shared memory is kept. */
+/**
+ * A structured-cloneable copy of plain data that may contain Instants and Uuids. Shared memory is
+ * kept.
+ */
 export function pack(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (value instanceof Instant) return [instantTag, value.seconds, value.micros];

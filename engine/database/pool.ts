@@ -1,13 +1,17 @@
-// The Piscina pair: one pool of reader threads and one with the single writer thread. Each thread runs one never-ending
-// lane task; requests travel over its message port, because one Piscina task per request costs 45 us of CPU against 10.
-// A reader that dies is replaced; the writer is never terminated (an open write transaction would hold LMDB's lock).
+// The Piscina pair: one pool of reader threads and one with the single writer thread. Each thread
+// runs one never-ending lane task; requests travel over its message port, because one Piscina task
+// per request costs 45 us of CPU against 10. A reader that dies is replaced; the writer is never
+// terminated (an open write transaction would hold LMDB's lock).
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { LaneFault } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
 import type { WriterSetup } from './writer-lane.js';
 
-/** Hears why a thread ended: an error of the thread, a fault that kept the lane from opening, or neither. */
+/**
+ * Hears why a thread ended: an error of the thread, a fault that kept the lane from opening, or
+ * neither.
+ */
 export type OnEnd = (error?: Error, fault?: LaneFault) => void;
 
 const entry = new URL('./worker.js', import.meta.url).href;
@@ -35,7 +39,9 @@ export class ThreadPair {
     this.#writer = pool(1, undefined);
   }
 
-  /** The port of a new read lane; `onEnd` hears why its thread ended (undefined: it was told to). */
+  /**
+   * The port of a new read lane; `onEnd` hears why its thread ended (undefined: it was told to).
+   */
   startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
     return this.#start(this.#readers!, setup, onEnd);
   }

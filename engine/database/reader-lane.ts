@@ -1,5 +1,6 @@
 // The thread side of a read lane: one never-ending task that runs batches against LMDB snapshots.
-// Invariant: the snapshot is refreshed before the first read after any commit (gate.ts), and none outlives a batch.
+// Invariant: the snapshot is refreshed before the first read after any commit (gate.ts), and none
+// outlives a batch.
 import type { MessagePort } from 'node:worker_threads';
 import type { Limits } from '../base/limits.js';
 import type { Program } from '../plan/program.js';

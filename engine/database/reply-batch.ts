@@ -1,5 +1,5 @@
-// A lane's replies on their way back: collected, and flushed as one message when the batch ends or about every
-// 200 microseconds of work, so that early answers do not wait for late ones.
+// A lane's replies on their way back: collected, and flushed as one message when the batch ends or
+// about every 200 microseconds of work, so that early answers do not wait for late ones.
 import type { MessagePort } from 'node:worker_threads';
 import { ByteWriter } from '../base/bytes.js';
 import type { ExecutionResult } from '../exec/execute.js';

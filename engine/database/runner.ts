@@ -1,5 +1,6 @@
-// Runs one request on this thread: decodes its body, executes its plan on a view, gives bytes. Shared by the main thread's
-// inline reads, the reader lanes and the writer lane, so that all of them answer alike.
+// Runs one request on this thread: decodes its body, executes its plan on a view, gives bytes.
+// Shared by the main thread's inline reads, the reader lanes and the writer lane, so that all of
+// them answer alike.
 import { type ErrorData, TrellisError, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { instantFromMicros } from '../base/date.js';
@@ -46,7 +47,10 @@ export function decodeCall(query: Query, body: Uint8Array, rules: DecodingRules)
   return decodeParameters(body, query.plan.parameters, query.name, rules.limits, rules.strict);
 }
 
-/** Executes; fails with TrellisError, QUERY_TIMEOUT when the deadline passes or the cancel word is set. */
+/**
+ * Executes; fails with TrellisError, QUERY_TIMEOUT when the deadline passes or the cancel word is
+ * set.
+ */
 export function run(
   request: Request,
   view: ReadView | WriteView,
@@ -67,7 +71,10 @@ export function run(
   });
 }
 
-/** Any thrown value as error data; what is not a TrellisError is a defect: INTERNAL, with the stack for the log. */
+/**
+ * Any thrown value as error data; what is not a TrellisError is a defect: INTERNAL, with the stack
+ * for the log.
+ */
 export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
   if (error instanceof TrellisError) return { error: error.data };
   const stack = error instanceof Error ? error.stack : String(error);

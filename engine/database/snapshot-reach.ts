@@ -1,5 +1,6 @@
-// How far the newest snapshot of each vector type reaches (W15 of operations.md 6.1). A type that does not change keeps its
-// file while the log behind it is trimmed; its reach moves on with every round of snapshots.
+// How far the newest snapshot of each vector type reaches (W15 of operations.md 6.1). A type that
+// does not change keeps its file while the log behind it is trimmed; its reach moves on with every
+// round of snapshots.
 //
 //   derived key    FF 'r' label(u16 BE)
 //   derived value  { "file": name, "seq": n }

@@ -21,7 +21,9 @@ export function modelOf(
   return own ?? (type === undefined ? undefined : ofType(type)) ?? standard;
 }
 
-/** The embedding of every text a plan will ask for. `deadline` in milliseconds of performance.now(). */
+/**
+ * The embedding of every text a plan will ask for. `deadline` in milliseconds of performance.now().
+ */
 export async function embedTexts(
   choice: ModelChoice,
   plan: Plan,

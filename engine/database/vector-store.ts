@@ -1,5 +1,6 @@
-// All vector indexes of a database as the writer lane owns them: recovery from snapshots and the vector log, publication after
-// a commit, snapshots, room. One index per vector label. LMDB is the truth; everything here can be rebuilt from it.
+// All vector indexes of a database as the writer lane owns them: recovery from snapshots and the
+// vector log, publication after a commit, snapshots, room. One index per vector label. LMDB is the
+// truth; everything here can be rebuilt from it.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../base/errors.js';
@@ -30,17 +31,25 @@ export interface VectorStore {
   readonly indexes: Map<number, VectorIndex>;
   readonly changesSinceSnapshot: number;
   handles(): { label: number; handle: IndexHandle }[];
-  /** Fails VECTOR_CAPACITY when the changes of a request would not fit; asked before the commit (W3). */
+  /**
+   * Fails VECTOR_CAPACITY when the changes of a request would not fit; asked before the commit
+   * (W3).
+   */
   reserve(changes: readonly VectorChange[]): void;
   /** Applies committed changes in sequence order (W11). */
   publish(changes: readonly VectorChange[]): void;
   /** Makes indexes for vector types that a reload declared. */
   addTypes(): void;
-  /** Writes a snapshot of every changed index, keeps the newest `keep`, trims the log (W13 to W16). */
+  /**
+   * Writes a snapshot of every changed index, keeps the newest `keep`, trims the log (W13 to W16).
+   */
   snapshot(): void;
 }
 
-/** Opens every index: newest valid snapshot plus replay of the log after it, else a rebuild from LMDB. */
+/**
+ * Opens every index: newest valid snapshot plus replay of the log after it, else a rebuild from
+ * LMDB.
+ */
 export function openVectorStore(
   storage: Storage,
   options: VectorStoreOptions,
@@ -224,7 +233,8 @@ class Store implements VectorStore {
       }
       const files = this.#files(label);
       if (files[0]) newest.push({ label, file: files[0].file, seq });
-      // An older snapshot that is kept may still need the log; of an unchanged type only the newest counts.
+      // An older snapshot that is kept may still need the log; of an unchanged type only the newest
+      // counts.
       if (this.#changed.has(label.id)) needed = Math.min(needed, this.#dropOld(files) ?? seq);
     }
     writeReach(this.storage, newest);

@@ -1,5 +1,6 @@
-// Watches what LMDB cannot: free space on the data disk (it must never reach ENOSPC, where lmdb-js may crash) and the data
-// file's inode (an unlinked file accepts writes that are gone at restart). Polls once a second.
+// Watches what LMDB cannot: free space on the data disk (it must never reach ENOSPC, where lmdb-js
+// may crash) and the data file's inode (an unlinked file accepts writes that are gone at restart).
+// Polls once a second.
 import { statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,7 +1,9 @@
-// The thread side of the write lane: the only thread that changes LMDB. It drains everything that waits into one durable
-// transaction (group commit), publishes the vectors, bumps commitSeq and only then replies. Nothing may kill it.
+// The thread side of the write lane: the only thread that changes LMDB. It drains everything that
+// waits into one durable transaction (group commit), publishes the vectors, bumps commitSeq and
+// only then replies. Nothing may kill it.
 //
-// Invariant: a reply means fsynced and visible to every later read of anybody, vectors and keywords included.
+// Invariant: a reply means fsynced and visible to every later read of anybody, vectors and keywords
+// included.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { ErrorData } from '../base/errors.js';
 import { TrellisError } from '../base/errors.js';

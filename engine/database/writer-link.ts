@@ -1,5 +1,6 @@
-// The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders (reload, snapshot, close)
-// and hears what it has to say. Invariant: an order leaves after every write that was queued before it.
+// The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders
+// (reload, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
+// write that was queued before it.
 import { TrellisError, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { IndexHandle } from '../vector/index.js';

@@ -3,7 +3,10 @@
 const messageMax = 200;
 const dimensionsMax = 65_535;
 
-/** The vector, or undefined when it is not a non-empty array of numbers that are finite as 32-bit floats. */
+/**
+ * The vector, or undefined when it is not a non-empty array of numbers that are finite as 32-bit
+ * floats.
+ */
 export function checkVector(value: unknown): Float64Array | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > dimensionsMax) return undefined;
   const vector = new Float64Array(value.length);

@@ -1,4 +1,5 @@
-// The embedder: equal texts once, known ones from memory, the rest from the provider, several at a time.
+// The embedder: equal texts once, known ones from memory, the rest from the provider, several at a
+// time.
 import { fail } from '../base/errors.js';
 import { checkVector } from './answer.js';
 import type { Embedder, EmbedderOptions } from './embedder.js';

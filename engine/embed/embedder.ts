@@ -1,7 +1,11 @@
-// Turns texts into vectors before a transaction opens. Providers differ only in request and answer shape.
+// Turns texts into vectors before a transaction opens. Providers differ only in request and answer
+// shape.
 
 export interface EmbedderOptions {
-  /** Providers' credentials and base URLs by variable name (OPENAI_API_KEY, ...); read by the server, not here. */
+  /**
+   * Providers' credentials and base URLs by variable name (OPENAI_API_KEY, ...); read by the
+   * server, not here.
+   */
   environment: Readonly<Record<string, string | undefined>>;
   timeoutMs: number;
   retries: number;
@@ -11,8 +15,9 @@ export interface EmbedderOptions {
 
 export interface Embedder {
   /**
-   * Vectors of `texts` in order, by the model `provider:name[:task]` (undefined: EMBEDDING_NOT_CONFIGURED). Equal texts are
-   * embedded once. Fails with the EMBEDDING_* errors. `deadline` is in milliseconds of performance.now().
+   * Vectors of `texts` in order, by the model `provider:name[:task]` (undefined:
+   * EMBEDDING_NOT_CONFIGURED). Equal texts are embedded once. Fails with the EMBEDDING_* errors.
+   * `deadline` is in milliseconds of performance.now().
    */
   embed(
     model: string | undefined,

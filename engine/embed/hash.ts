@@ -1,5 +1,6 @@
-// The `hash` model: words hashed into positions (feature hashing, K. Weinberger et al., ICML 2009, unsigned). Needs no
-// provider and gives the same vector everywhere; texts that share words come near each other.
+// The `hash` model: words hashed into positions (feature hashing, K. Weinberger et al., ICML 2009,
+// unsigned). Needs no provider and gives the same vector everywhere; texts that share words come
+// near each other.
 import { createHash } from 'node:crypto';
 
 /** Unit vector of `dimensions` numbers; a text without words is (1, 0, ..., 0). */
@@ -21,7 +22,10 @@ export function hashEmbedding(text: string, dimensions: number): Float64Array {
   return vector;
 }
 
-/** The first 64 bits of the SHA-256 digest modulo `dimensions` (below 2^16, so that nothing here passes 2^53). */
+/**
+ * The first 64 bits of the SHA-256 digest modulo `dimensions` (below 2^16, so that nothing here
+ * passes 2^53).
+ */
 function positionOf(word: string, dimensions: number): number {
   const digest = createHash('sha256').update(word).digest();
   const high = digest.readUInt32BE(0) % dimensions;

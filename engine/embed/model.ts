@@ -1,4 +1,5 @@
-// Model names: `provider:name[:task]`. A name without prefix is an OpenAI model of exactly that name.
+// Model names: `provider:name[:task]`. A name without prefix is an OpenAI model of exactly that
+// name.
 import { excerpt, fail } from '../base/errors.js';
 
 export type Model =

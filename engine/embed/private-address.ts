@@ -1,5 +1,5 @@
-// Whether a host is on this machine or a private network (RFC 1918, 6598, 3927, 4193, 4291 and the special blocks of
-// RFC 6890), so that a name that was redirected by DNS cannot reach inside.
+// Whether a host is on this machine or a private network (RFC 1918, 6598, 3927, 4193, 4291 and the
+// special blocks of RFC 6890), so that a name that was redirected by DNS cannot reach inside.
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 

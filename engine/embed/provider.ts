@@ -1,5 +1,5 @@
-// What the providers differ in: address, headers, request and answer shapes (operations.md 10). Everything comes from
-// the environment handed in; nothing of a request decides where a call goes.
+// What the providers differ in: address, headers, request and answer shapes (operations.md 10).
+// Everything comes from the environment handed in; nothing of a request decides where a call goes.
 import { type Model, notConfigured, type ProviderName } from './model.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -26,7 +26,10 @@ export interface Provider {
 
 const batchMax = 256;
 
-/** The provider of a model that is not computed here. Missing credentials are EMBEDDING_NOT_CONFIGURED. */
+/**
+ * The provider of a model that is not computed here. Missing credentials are
+ * EMBEDDING_NOT_CONFIGURED.
+ */
 export function providerOf(
   model: Exclude<Model, { kind: 'hash' }>,
   environment: Environment,

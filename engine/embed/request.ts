@@ -1,5 +1,5 @@
-// One call to a provider, with its timeout and retries. Redirects are not followed, answers are bounded, and no
-// message carries the credential.
+// One call to a provider, with its timeout and retries. Redirects are not followed, answers are
+// bounded, and no message carries the credential.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, TrellisError } from '../base/errors.js';
 import { messageOf } from './answer.js';
@@ -20,8 +20,9 @@ export interface RequestOptions {
 }
 
 /**
- * The parsed JSON answer. Tries again after network errors, 408, 429 and 5xx while `deadline` (performance.now())
- * allows. Fails with EMBEDDING_FAILED, EMBEDDING_UNAVAILABLE or EMBEDDING_TIMEOUT.
+ * The parsed JSON answer. Tries again after network errors, 408, 429 and 5xx while `deadline`
+ * (performance.now()) allows. Fails with EMBEDDING_FAILED, EMBEDDING_UNAVAILABLE or
+ * EMBEDDING_TIMEOUT.
  */
 export async function request(
   call: ProviderCall,

@@ -1,4 +1,5 @@
-// Pulling a flow: all rows, the first, whether there is one, how many. Each asks for no more than it needs.
+// Pulling a flow: all rows, the first, whether there is one, how many. Each asks for no more than
+// it needs.
 import { asRows, type Flow } from './flow.js';
 import { type Frame, rowBytes } from './frame.js';
 import { Element, type Value } from './value.js';

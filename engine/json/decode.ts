@@ -1,5 +1,5 @@
-// Bodies into arguments, driven by the declared types. Own members only, by name; what is not declared is ignored
-// (or a fault, when strict) and never becomes a property of any object.
+// Bodies into arguments, driven by the declared types. Own members only, by name; what is not
+// declared is ignored (or a fault, when strict) and never becomes a property of any object.
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { ParameterType } from '../base/schema.js';
@@ -30,8 +30,8 @@ export function scanBody(body: Uint8Array, limits: Limits): JsonView {
 }
 
 /**
- * Arguments in the order of `parameters`. All faults are found together: the main error is the first in declaration order,
- * `errors` lists up to 8.
+ * Arguments in the order of `parameters`. All faults are found together: the main error is the
+ * first in declaration order, `errors` lists up to 8.
  */
 export function decodeParameters(
   body: Uint8Array,
@@ -44,7 +44,9 @@ export function decodeParameters(
   return decodeArguments(root, parameters, { owner, limits, strict, prefix: '', faults: [] });
 }
 
-/** As `decodeParameters`, from an object (or null) inside a body; `decoding.prefix` is its pointer. */
+/**
+ * As `decodeParameters`, from an object (or null) inside a body; `decoding.prefix` is its pointer.
+ */
 export function decodeArguments(
   object: JsonView,
   parameters: readonly Parameter[],
@@ -134,7 +136,10 @@ function decodeVectors(view: JsonView, type: ParameterType, decoding: Decoding):
   return vectors;
 }
 
-/** A vector as given: 1 to `limits.vector_dimensions` numbers, each finite as a 32-bit float; null after a fault. */
+/**
+ * A vector as given: 1 to `limits.vector_dimensions` numbers, each finite as a 32-bit float; null
+ * after a fault.
+ */
 export function decodeVector(view: JsonView, decoding: Decoding): Float64Array | null {
   if (view.kind !== 'array') return wrongType(decoding, view, { kind: 'list', of: float });
   const { length } = view;

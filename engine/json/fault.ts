@@ -1,4 +1,5 @@
-// Faults of one body: all of them are collected, the first one answers. Names and paths are only made when needed.
+// Faults of one body: all of them are collected, the first one answers. Names and paths are only
+// made when needed.
 import {
   type ErrorArgs,
   type ErrorCode,
@@ -39,7 +40,10 @@ export function parameterName(path: string, decoding: Decoding): string {
   return name;
 }
 
-/** Notes a fault of the value at `path` and stands in for its value. `param` is added to the arguments. */
+/**
+ * Notes a fault of the value at `path` and stands in for its value. `param` is added to the
+ * arguments.
+ */
 export function addFault(
   decoding: Decoding,
   path: string,

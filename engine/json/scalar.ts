@@ -1,4 +1,5 @@
-// One scalar out of a JSON value, by its declared type (http.md 3.7). Integers never pass through a float.
+// One scalar out of a JSON value, by its declared type (http.md 3.7). Integers never pass through a
+// float.
 import { parseDate, instantOf } from '../base/date.js';
 import { float32Max, toFloat32 } from '../base/float.js';
 import { parseUuid } from '../base/id.js';

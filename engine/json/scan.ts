@@ -1,5 +1,5 @@
-// The scanner: one pass over the bytes of a body that checks UTF-8, grammar, depth and counts, and writes the tape
-// (tape.ts). No recursion, and no value is built. Grammar: RFC 8259, nothing more.
+// The scanner: one pass over the bytes of a body that checks UTF-8, grammar, depth and counts, and
+// writes the tape (tape.ts). No recursion, and no value is built. Grammar: RFC 8259, nothing more.
 //
 // The tape and the stack below are scratch of one call: scanning is synchronous and never nested.
 import { fail } from '../base/errors.js';
@@ -29,7 +29,9 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** 1 for the bytes of a string that stand for themselves: ASCII but quote, backslash and controls. */
+/**
+ * 1 for the bytes of a string that stand for themselves: ASCII but quote, backslash and controls.
+ */
 const ordinary = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== 0x5c ? 1 : 0,
 );
@@ -37,8 +39,9 @@ const ordinary = Uint8Array.from({ length: 256 }, (_, byte) =>
 const emptyObject = new Uint8Array([OBJECT_START, OBJECT_END]);
 
 /**
- * The root value of a body; an empty body is an empty object. `body` must not change while the view is in use.
- * Fails with BAD_UTF8, BAD_JSON, BAD_STRING, JSON_TOO_DEEP, JSON_TOO_MANY_MEMBERS or DUPLICATE_MEMBER.
+ * The root value of a body; an empty body is an empty object. `body` must not change while the view
+ * is in use. Fails with BAD_UTF8, BAD_JSON, BAD_STRING, JSON_TOO_DEEP, JSON_TOO_MANY_MEMBERS or
+ * DUPLICATE_MEMBER.
  */
 export function scanJson(body: Uint8Array, limits: Limits): JsonView {
   const bytes = body.length === 0 ? emptyObject : body;

@@ -1,7 +1,7 @@
 // The tape: what one pass over a body leaves behind, and the views that read it.
 //
-// Four 32-bit words per entry. An object's members follow it as key entry, value entry, key entry, ...; an array's
-// elements follow it in order.
+// Four 32-bit words per entry. An object's members follow it as key entry, value entry, key entry,
+// ...; an array's elements follow it in order.
 //
 //   word 0   bits 0-2 kind   bit 3 escaped (strings), fraction or exponent (numbers)   bit 4 not ASCII (strings)
 //            bits 8-31 number of elements or members (arrays, objects)
@@ -9,7 +9,8 @@
 //   word 2   arrays, objects: byte after the last   strings: closing quote        numbers: their value as a
 //   word 3   arrays, objects: tape index of the entry after all they hold         64-bit float, in both words
 //
-// Invariant: a tape is only ever made of a body that is well-formed in every respect the scanner checks.
+// Invariant: a tape is only ever made of a body that is well-formed in every respect the scanner
+// checks.
 import { numberEnd } from './number.js';
 import { slice, sliceUtf8 } from './slice.js';
 import type { JsonKind, JsonView } from './view.js';
@@ -68,8 +69,8 @@ export function pointerTo(path: string, name: string | number): string {
 }
 
 /**
- * A view of the entry at `index`. Reading elements or members in order is linear in all: each view remembers
- * where the last one was.
+ * A view of the entry at `index`. Reading elements or members in order is linear in all: each view
+ * remembers where the last one was.
  */
 export class TapeView implements JsonView {
   #lastIndex = 0;

@@ -1,6 +1,9 @@
 // Well-formedness of UTF-8, as The Unicode Standard defines it (chapter 3, table 3-7).
 
-/** Bytes of the sequence that starts at `at` (2 to 4, its lead byte is >= 0x80); 0 when it is not well-formed. */
+/**
+ * Bytes of the sequence that starts at `at` (2 to 4, its lead byte is >= 0x80); 0 when it is not
+ * well-formed.
+ */
 export function utf8Length(bytes: Uint8Array, at: number): number {
   const lead = bytes[at]!;
   const second = bytes[at + 1]!;

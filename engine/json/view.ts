@@ -1,5 +1,6 @@
-// What readers of a scanned JSON body see. The scanner (scan.ts) checks structure and limits before any value is
-// built and leaves a tape of positions; a view is one place on the tape. Numbers keep their exact digits.
+// What readers of a scanned JSON body see. The scanner (scan.ts) checks structure and limits before
+// any value is built and leaves a tape of positions; a view is one place on the tape. Numbers keep
+// their exact digits.
 
 export type JsonKind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
@@ -15,13 +16,15 @@ export interface JsonView {
   token(): string;
   /** Whether this is a number written without fraction and exponent. */
   readonly integral: boolean;
-  /** Bytes of the token as written, quotes not counted; of a string never less than its UTF-8 bytes. */
+  /**
+   * Bytes of the token as written, quotes not counted; of a string never less than its UTF-8 bytes.
+   */
   readonly size: number;
   /** The 64-bit float nearest to the number; infinite when there is none. */
   float(): number;
   /**
-   * Reads an array of numbers into `into`, whose length is that of the array. Answers the index of the first element that
-   * is no number, or -1.
+   * Reads an array of numbers into `into`, whose length is that of the array. Answers the index of
+   * the first element that is no number, or -1.
    */
   floats(into: Float64Array): number;
   /** The decoded string. */

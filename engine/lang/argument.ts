@@ -5,7 +5,9 @@ import type { Name } from './ast-literal.js';
 import type { Context } from './context.js';
 import { didYouMean } from './suggestion.js';
 
-/** Exactly `count` arguments, none named; undefined after a report. `form` shows how it is written. */
+/**
+ * Exactly `count` arguments, none named; undefined after a report. `form` shows how it is written.
+ */
 export function argumentsOf(
   context: Context,
   call: Call,

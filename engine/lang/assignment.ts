@@ -1,4 +1,5 @@
-// Property values of creations, updates and upserts (helixql.md 3.11, 3.12): an object literal to assignments.
+// Property values of creations, updates and upserts (helixql.md 3.11, 3.12): an object literal to
+// assignments.
 import type { TypeRef } from '../base/schema.js';
 import type { Assignment } from '../plan/expression.js';
 import type { ObjectLiteral } from './ast-expression.js';
@@ -7,7 +8,10 @@ import { convert } from './convert.js';
 import type { Scope } from './scope.js';
 import { reportProperty } from './source-step.js';
 
-/** The assignments of `object` to an element of one of `types`; a property is known when one declares it. */
+/**
+ * The assignments of `object` to an element of one of `types`; a property is known when one
+ * declares it.
+ */
 export function assignmentsOf(
   context: Context,
   types: readonly TypeRef[],

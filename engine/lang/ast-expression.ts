@@ -1,5 +1,6 @@
-// The syntax tree of expressions: what was written, with places, before anything is known about names. Calls are kept
-// general (a name with type arguments and arguments); which calls exist and what they take is the checker's business.
+// The syntax tree of expressions: what was written, with places, before anything is known about
+// names. Calls are kept general (a name with type arguments and arguments); which calls exist and
+// what they take is the checker's business.
 import type { Faulty, Literal, Name } from './ast-literal.js';
 import type { Span } from './source.js';
 

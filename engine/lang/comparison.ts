@@ -1,9 +1,9 @@
-// Comparisons (helixql.md 3.8): which pairs of types compare, literals read as the type beside them, streams on the
-// left ("any item"), lists on the right.
+// Comparisons (helixql.md 3.8): which pairs of types compare, literals read as the type beside
+// them, streams on the left ("any item"), lists on the right.
 //
-// What is emitted: `compare` with `left` a value, or with `any` a list of which one item must satisfy it. IS_IN has
-// a list on the right. CONTAINS has on the left a string, an array, the list of a stream of elements, or with
-// `any` the list of a stream of strings or arrays.
+// What is emitted: `compare` with `left` a value, or with `any` a list of which one item must
+// satisfy it. IS_IN has a list on the right. CONTAINS has on the left a string, an array, the list
+// of a stream of elements, or with `any` the list of a stream of strings or arrays.
 import { integerFits } from '../base/integer.js';
 import type { CompareOperator, Expression } from '../plan/expression.js';
 import { argument } from './argument.js';
@@ -116,7 +116,10 @@ const isSingle = (type: ItemType): boolean =>
 const isReadable = (type: ItemType): boolean =>
   type.kind === 'scalar' && (type.name === 'Date' || type.name === 'ID');
 
-/** The operand beside a value of `type`; undefined after a report. String literals are read as dates and ids. */
+/**
+ * The operand beside a value of `type`; undefined after a report. String literals are read as dates
+ * and ids.
+ */
 export function readAs(
   context: Context,
   term: Term,

@@ -1,5 +1,5 @@
-// Sources to a program (helixql.md): reads all files, checks all declarations and queries, reports everything at
-// once. Pure: the same sources give the same program and the same diagnostics.
+// Sources to a program (helixql.md): reads all files, checks all declarations and queries, reports
+// everything at once. Pure: the same sources give the same program and the same diagnostics.
 import { defaultLimits, type Limits } from '../base/limits.js';
 import type { Schema } from '../base/schema.js';
 import type { Query } from '../plan/plan.js';

@@ -1,4 +1,5 @@
-// What the checker of one query carries along: the schema, where to report, and what the plan collects.
+// What the checker of one query carries along: the schema, where to report, and what the plan
+// collects.
 import type { Limits } from '../base/limits.js';
 import type { EmbedSite, Parameter } from '../plan/plan.js';
 import type { Call, Chain, Expr } from './ast-expression.js';

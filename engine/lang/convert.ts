@@ -1,5 +1,5 @@
-// Conversions at load time (helixql.md 4.3): values to the type of the property or argument that receives them,
-// literals checked and turned into their final form.
+// Conversions at load time (helixql.md 4.3): values to the type of the property or argument that
+// receives them, literals checked and turned into their final form.
 import { parseDate } from '../base/date.js';
 import { parseUuid, printUuid } from '../base/id.js';
 import { integerFits, integerRange } from '../base/integer.js';
@@ -20,8 +20,8 @@ import { type ItemType, scalarType } from './type.js';
 const f32Max = 3.4028235677973366e38;
 
 /**
- * The value of a literal stored as `type`; undefined after a report. `NONE` is null for every type; `NOW` is for
- * the caller to handle.
+ * The value of a literal stored as `type`; undefined after a report. `NONE` is null for every type;
+ * `NOW` is for the caller to handle.
  */
 export function literalAs(
   literal: LiteralValue,
@@ -92,7 +92,10 @@ export function single(term: Term, miss: 'error' | 'none', place: string, strict
   return { type: term.type, cardinality, expression };
 }
 
-/** The expression that yields `term` as a value of `type`; undefined after a report. `place` names the receiver. */
+/**
+ * The expression that yields `term` as a value of `type`; undefined after a report. `place` names
+ * the receiver.
+ */
 export function convert(
   context: Context,
   value: Term,

@@ -1,5 +1,5 @@
-// The cost class of a plan (design: A runs inline, B is batched, C occupies a reader for long, W writes).
-// An estimate from the plan's form alone; what was measured corrects it later.
+// The cost class of a plan (design: A runs inline, B is batched, C occupies a reader for long, W
+// writes). An estimate from the plan's form alone; what was measured corrects it later.
 import type { Pipeline } from '../plan/expression.js';
 import type { CostClass, Plan } from '../plan/plan.js';
 import type { Source } from '../plan/step.js';

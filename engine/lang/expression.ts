@@ -1,4 +1,5 @@
-// Expressions (helixql.md 3.4): literals, arrays, objects, negation; chains have a file of their own.
+// Expressions (helixql.md 3.4): literals, arrays, objects, negation; chains have a file of their
+// own.
 import { unreachable } from '../base/assert.js';
 import type { Expression } from '../plan/expression.js';
 import type { Expr, ObjectLiteral } from './ast-expression.js';

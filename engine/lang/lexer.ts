@@ -1,5 +1,5 @@
-// The lexical grammar (helixql.md 1): text to tokens in one pass. Faults are reported and passed over, so that
-// the parser always receives a complete list that ends with an `end` token.
+// The lexical grammar (helixql.md 1): text to tokens in one pass. Faults are reported and passed
+// over, so that the parser always receives a complete list that ends with an `end` token.
 import { compactInteger } from '../base/integer.js';
 import type { Report } from './diagnostic.js';
 import type { SourceFile } from './source.js';

@@ -1,4 +1,5 @@
-// Parameters of a query (helixql.md 2.3, 3.2): written types to parameter types, declared types to objects.
+// Parameters of a query (helixql.md 2.3, 3.2): written types to parameter types, declared types to
+// objects.
 import type { ObjectMember, ParameterType } from '../base/schema.js';
 import type { Parameter } from '../plan/plan.js';
 import type { Name } from './ast-literal.js';
@@ -26,7 +27,10 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
   }
 }
 
-/** Whether a name may be bound here: E105 for words that mean something else, E302 for names in sight. */
+/**
+ * Whether a name may be bound here: E105 for words that mean something else, E302 for names in
+ * sight.
+ */
 export function checkName(context: Context, name: Name, scope: Scope): boolean {
   if (isWord(name.text)) {
     const message = `\`${name.text}\` cannot be the name of a value.`;

@@ -1,4 +1,5 @@
-// Parses expressions (helixql.md 3.1): literals, arrays, objects, and chains of a head and its steps.
+// Parses expressions (helixql.md 3.1): literals, arrays, objects, and chains of a head and its
+// steps.
 import type {
   Argument,
   Call,

@@ -1,4 +1,5 @@
-// Parses queries (helixql.md 3.1): macros, header, statements, RETURN. A faulty statement does not hide the next.
+// Parses queries (helixql.md 3.1): macros, header, statements, RETURN. A faulty statement does not
+// hide the next.
 import type { Expr } from './ast-expression.js';
 import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
 import type { Field } from './ast-schema.js';

@@ -1,4 +1,5 @@
-// Parses declarations (helixql.md 2.1): node, edge and vector types, version blocks, migrations, types, fields.
+// Parses declarations (helixql.md 2.1): node, edge and vector types, version blocks, migrations,
+// types, fields.
 import type { ElementKind } from '../base/schema.js';
 import type { Name } from './ast-literal.js';
 import type {

@@ -1,5 +1,5 @@
-// Parses one file (helixql.md 2.1, 3.1): declarations, migrations and queries in any order. Every item is read even
-// when others are faulty; the time is linear in the number of tokens.
+// Parses one file (helixql.md 2.1, 3.1): declarations, migrations and queries in any order. Every
+// item is read even when others are faulty; the time is linear in the number of tokens.
 import type { Limits } from '../base/limits.js';
 import type { Macro, SourceTree } from './ast-query.js';
 import type { TypeDeclaration, Version } from './ast-schema.js';

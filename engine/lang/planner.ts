@@ -1,4 +1,5 @@
-// Simple planning: a scan filtered by equality on an indexed property becomes a lookup when nothing else changes.
+// Simple planning: a scan filtered by equality on an indexed property becomes a lookup when nothing
+// else changes.
 import type { Property } from '../base/schema.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Parameter } from '../plan/plan.js';
@@ -10,8 +11,9 @@ import { scalarType } from './type.js';
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
 /**
- * The pipeline with the condition turned into its source, or undefined when it must stay a step. Only values that
- * are never null and cannot fail qualify: `EQ` of null finds unset properties, a lookup of null finds nothing.
+ * The pipeline with the condition turned into its source, or undefined when it must stay a step.
+ * Only values that are never null and cannot fail qualify: `EQ` of null finds unset properties, a
+ * lookup of null finds nothing.
  */
 export function lookupForScan(
   schema: SchemaIndex,
@@ -47,7 +49,10 @@ export function lookupForScan(
   return undefined;
 }
 
-/** A test of the item's own property against a literal or parameter: it never fails, so its order is free. */
+/**
+ * A test of the item's own property against a literal or parameter: it never fails, so its order is
+ * free.
+ */
 function isHarmless(test: Expression, slot: number): test is Compare {
   if (test.kind !== 'compare' || test.any || test.f32) return false;
   const { left, right } = test;

@@ -1,4 +1,5 @@
-// Arguments by what they must be: a number, a vector, the identity of an element, the end of an edge or path.
+// Arguments by what they must be: a number, a vector, the identity of an element, the end of an
+// edge or path.
 import type { PropertyType } from '../base/schema.js';
 import type { Expression } from '../plan/expression.js';
 import { argument } from './argument.js';
@@ -39,7 +40,9 @@ export function resultCount(context: Context, value: Expr, scope: Scope): Expres
   return undefined;
 }
 
-/** A vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`; undefined after a report. */
+/**
+ * A vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`; undefined after a report.
+ */
 export function vectorArgument(
   context: Context,
   value: Expr,

@@ -1,19 +1,18 @@
-// One query: header, statements and RETURN (helixql.md 3.2, 3.19) to a plan and what callers may ask of it.
+// One query: header, macros, statements and RETURN (helixql.md 3.2) to a plan and what callers may
+// ask of it.
 import type { Limits } from '../base/limits.js';
 import type { Expression } from '../plan/expression.js';
 import type { Output, Plan, Query } from '../plan/plan.js';
-import type { Chain, Expr } from './ast-expression.js';
 import type { Macro, QueryDeclaration } from './ast-query.js';
 import type { Context } from './context.js';
 import { costOf } from './cost.js';
 import type { Report } from './diagnostic.js';
 import { checkExpression } from './expression.js';
 import { declareParameters } from './parameter-checker.js';
+import { checkReturns, isNone } from './return-checker.js';
 import type { SchemaIndex } from './schema-index.js';
-import { outermostScope, type Scope } from './scope.js';
-import { printed, projected } from './shape.js';
+import { outermostScope } from './scope.js';
 import { checkStatements } from './statement-checker.js';
-import type { Term } from './term.js';
 
 /** Plan nodes that one query may be copied into before it is refused. */
 const nodesMax = 200_000;
@@ -105,8 +104,6 @@ function planQuery(
   return { name: name.text, plan, returns, mcp: macros.mcp !== undefined, elements };
 }
 
-const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
-
 function returnsOne({ returns }: QueryDeclaration): boolean {
   return returns?.length === 1 && !isNone(returns[0]!);
 }
@@ -142,65 +139,4 @@ function warnUnused(context: Context, query: QueryDeclaration): void {
     const field = query.parameters.find((other) => other.name.text === name)!;
     context.report('W102', field.name.span, `Nothing uses \`${name}\`.`, 'Remove it.');
   }
-}
-
-const nothing: Expression = { kind: 'literal', value: null };
-
-interface Returned {
-  output: Output;
-  /** Whether the only value is whole elements. */
-  elements: boolean;
-}
-
-function checkReturns(context: Context, query: QueryDeclaration, scope: Scope): Returned {
-  const { returns } = query;
-  const { compat, report } = context;
-  const empty: Output = compat
-    ? { kind: 'bare', value: nothing, data: false }
-    : { kind: 'object', members: [] };
-  if (returns === undefined) {
-    const message = 'This query returns nothing; it answers `{}`.';
-    if (!query.faulty) report('W101', query.name.span, message, 'Add `RETURN`.');
-    return { output: empty, elements: false };
-  }
-  if (returns.length === 1 && isNone(returns[0]!)) return { output: empty, elements: false };
-  for (const expr of returns) {
-    if (isNone(expr)) report('E704', expr.span, '`NONE` stands alone.', 'Remove it.');
-  }
-  const terms = returns.map((expr) => context.check(expr, scope));
-  const [only] = terms;
-  if (compat && returns.length === 1 && returns[0]!.kind === 'object') {
-    return { output: { kind: 'bare', value: only!.expression, data: false }, elements: false };
-  }
-  const keys = returnKeys(context, returns);
-  const members = terms.map((term, at) => ({ key: keys[at]!, value: outputOf(context, term) }));
-  const elements = terms.length === 1 && only!.type.kind === 'element' && !only!.shape;
-  return { output: { kind: 'object', members }, elements };
-}
-
-/** [compat] a one-name projection leaves as bare values, else as objects with one member. */
-function outputOf(context: Context, term: Term): Expression {
-  const leave = context.compat ? printed : projected;
-  return leave(context, term).expression;
-}
-
-/** The name that a value begins with, else `data`; each once. */
-function returnKeys(context: Context, returns: readonly Expr[]): string[] {
-  const seen = new Set<string>();
-  let unnamed = 0;
-  return returns.map((expr) => {
-    const isNamed = expr.kind === 'chain' && expr.head.kind === 'path';
-    const key = isNamed
-      ? ((expr as Chain).head as { names: { text: string }[] }).names[0]!.text
-      : 'data';
-    if (!isNamed && ++unnamed > 1) {
-      const message = 'A second value without a name.';
-      context.report('E703', expr.span, message, 'Bind it to a variable.');
-    } else if (seen.has(key)) {
-      const hint = 'Bind one of them to a variable.';
-      context.report('E702', expr.span, `\`${key}\` is returned twice.`, hint);
-    }
-    seen.add(key);
-    return key;
-  });
 }

@@ -18,7 +18,9 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
   }
 }
 
-/** Runs `parse`; after a fault runs `recover` instead, which must stop where the caller can go on. */
+/**
+ * Runs `parse`; after a fault runs `recover` instead, which must stop where the caller can go on.
+ */
 export function guarded<T>(cursor: Cursor, parse: () => T, recover: () => void): T | undefined {
   const { open } = cursor;
   try {
@@ -44,7 +46,10 @@ export function listUntil<T>(cursor: Cursor, close: string, item: () => T): T[] 
 
 const kinds = new Set(['N', 'E', 'V']);
 
-/** Whether a new item of the file begins here. A chain on a variable called `N` is told by what follows. */
+/**
+ * Whether a new item of the file begins here. A chain on a variable called `N` is told by what
+ * follows.
+ */
 export function startsItem(cursor: Cursor): boolean {
   const token = peek(cursor);
   if (token.kind === 'end' || isSymbol(cursor, '#')) return true;

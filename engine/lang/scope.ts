@@ -1,4 +1,5 @@
-// Names in sight (helixql.md 3.3, 3.4). A scope is a block or a binder of `_`; it sees what its parents see.
+// Names in sight (helixql.md 3.3, 3.4). A scope is a block or a binder of `_`; it sees what its
+// parents see.
 import type { Miss } from '../plan/expression.js';
 import type { Term } from './term.js';
 
@@ -11,7 +12,9 @@ export interface Scope {
   readonly miss: Miss;
   /** The vector type for which a vector is being computed: it decides the model of `Embed`. */
   readonly vectorType?: string;
-  /** Inside arithmetic, where names that never match are warned about: HelixDB does not look there. */
+  /**
+   * Inside arithmetic, where names that never match are warned about: HelixDB does not look there.
+   */
   readonly lenient?: boolean;
 }
 

@@ -8,8 +8,8 @@ const code = { projection: 'W108', closure: 'E641', exclusion: 'E644' } as const
 const word = { projection: 'projection', closure: 'closure', exclusion: 'exclusion' } as const;
 
 /**
- * The items without their shape. In the same chain a lost closure or exclusion is a fault; a variable's shape is
- * merely left behind.
+ * The items without their shape. In the same chain a lost closure or exclusion is a fault; a
+ * variable's shape is merely left behind.
  */
 export function forgetShape(context: Context, input: Term, step: Name, chain: Chain): Term {
   if (input.shape === undefined) return input;

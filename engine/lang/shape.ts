@@ -1,5 +1,6 @@
-// Shapes at work (helixql.md 3.4, 3.10): reading a member of an item, taking the bare value of a one-name
-// projection, and turning a shape into a `project` where a value leaves the query or enters a record.
+// Shapes at work (helixql.md 3.4, 3.10): reading a member of an item, taking the bare value of a
+// one-name projection, and turning a shape into a `project` where a value leaves the query or
+// enters a record.
 import type { Expression, Member } from '../plan/expression.js';
 import type { Context } from './context.js';
 import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
@@ -18,7 +19,10 @@ export function oneName(shape: Shape | undefined): Term | undefined {
   return member!.kind === 'value' ? member!.term : undefined;
 }
 
-/** Member `name` of one item: of its shape first, then of the element or record. Undefined: there is none. */
+/**
+ * Member `name` of one item: of its shape first, then of the element or record. Undefined: there is
+ * none.
+ */
 export function memberOf(context: Context, item: Term, name: string): Term | undefined {
   const shaped = item.shape?.members.find((m) => m.kind === 'value' && m.name === name);
   if (shaped?.kind === 'value') {
@@ -61,7 +65,10 @@ export function hasMembers(type: ItemType): boolean {
   return type.kind === 'element' || type.kind === 'record' || isBasic(type, 'Null');
 }
 
-/** The value of a shape's member for one item. Items that cost something to compute are computed once. */
+/**
+ * The value of a shape's member for one item. Items that cost something to compute are computed
+ * once.
+ */
 function instantiate(context: Context, shape: Shape, member: Term, item: Term): Term {
   const { expression } = item;
   const { expression: inner } = member;
@@ -135,7 +142,9 @@ export function projected(context: Context, term: Term): Term {
   return { type, cardinality: term.cardinality, expression };
 }
 
-/** `..` of an element is left to the executor, which knows its type; of a record it is spelt out. */
+/**
+ * `..` of an element is left to the executor, which knows its type; of a record it is spelt out.
+ */
 function spreadMembers(
   context: Context,
   term: Term,

@@ -1,4 +1,5 @@
-// Sources (helixql.md 3.5, 3.14, 3.15): scans, by-id and by-property selections, vector and keyword searches.
+// Sources (helixql.md 3.5, 3.14, 3.15): scans, by-id and by-property selections, vector and keyword
+// searches.
 import type { ElementKind, ElementType, TypeRef } from '../base/schema.js';
 import type { Expression } from '../plan/expression.js';
 import type { Source } from '../plan/step.js';

@@ -1,5 +1,6 @@
-// Source files as text with positions. Owns the turning of bytes into text and of offsets into lines and columns.
-// Offsets and columns count UTF-16 units, as editors do; a byte-order mark is not part of the text.
+// Source files as text with positions. Owns the turning of bytes into text and of offsets into
+// lines and columns. Offsets and columns count UTF-16 units, as editors do; a byte-order mark is
+// not part of the text.
 
 /** A half-open stretch of one file's text. */
 export interface Span {
@@ -14,7 +15,9 @@ export interface SourceFile {
   lines: readonly number[];
   /** Size as given, in bytes. */
   bytes: number;
-  /** Where the bytes stop being UTF-8; the rest of the text has blanks in place of the bad bytes. */
+  /**
+   * Where the bytes stop being UTF-8; the rest of the text has blanks in place of the bad bytes.
+   */
   badUtf8At?: number;
 }
 
@@ -36,7 +39,9 @@ export function readSource(path: string, content: string | Uint8Array): SourceFi
   }
 }
 
-/** The text of the longest valid prefix, found by bisection: a prefix of a valid prefix is valid. */
+/**
+ * The text of the longest valid prefix, found by bisection: a prefix of a valid prefix is valid.
+ */
 function validPrefix(bytes: Uint8Array): string {
   const decode = (length: number): string | undefined => {
     try {

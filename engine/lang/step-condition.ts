@@ -12,7 +12,9 @@ import type { Term } from './term.js';
 import { printItemType } from './type-print.js';
 import { isBasic } from './type.js';
 
-/** A Boolean; of a stream of Booleans, whether any is true. Undefined after a report with `code`. */
+/**
+ * A Boolean; of a stream of Booleans, whether any is true. Undefined after a report with `code`.
+ */
 export function booleanOf(
   context: Context,
   written: Expr,
@@ -53,7 +55,9 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
   return { ...change, expression: planned, growing: true };
 };
 
-/** One item of a stream as `_` sees it: its type and shape, nothing of how the stream came to be. */
+/**
+ * One item of a stream as `_` sees it: its type and shape, nothing of how the stream came to be.
+ */
 export function itemOf(term: Term): Term {
   const { type, expression, shape } = term;
   return { type, expression, cardinality: 'one', ...(shape && { shape }) };

@@ -1,4 +1,5 @@
-// Graph steps (helixql.md 3.6, INTERSECT in 3.7): from elements to their edges and neighbours, from edges to ends.
+// Graph steps (helixql.md 3.6, INTERSECT in 3.7): from elements to their edges and neighbours, from
+// edges to ends.
 import type { TypeRef } from '../base/schema.js';
 import { type GraphStep, inferTypes } from '../plan/infer.js';
 import { argument, isDeclared } from './argument.js';
@@ -61,7 +62,9 @@ function reach(
   return undefined;
 }
 
-/** The step never matches. Where that is only warned about, the far ends are what it would reach. */
+/**
+ * The step never matches. Where that is only warned about, the far ends are what it would reach.
+ */
 function reportEnds(
   context: Context,
   call: Call,

@@ -1,4 +1,5 @@
-// Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a step.
+// Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a
+// step.
 import type { Chain, Path, ProjectionItem, Step } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import type { Context } from './context.js';
@@ -115,7 +116,9 @@ function projectionMembers(
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 type Nested = Extract<MemberItem['value'], { kind: 'nested' }>;
 
-/** The property that a member takes over directly: `q`, `alias: q`, `alias: ID`, `alias: _::{q}`. */
+/**
+ * The property that a member takes over directly: `q`, `alias: q`, `alias: ID`, `alias: _::{q}`.
+ */
 function sourceName({ name, value }: MemberItem): string | undefined {
   if (value === undefined) return name.text;
   if (value.kind !== 'chain') return undefined;
@@ -144,7 +147,8 @@ function memberTerm(context: Context, item: Term, written: MemberItem, scope: Sc
   const [only] = path.names;
   const member = memberOf(context, item, only.text);
   if (member !== undefined && !isVague(item.type)) return member;
-  if (findName(scope, only.text) !== undefined) return context.check(value, scope);
+  const isValue = only.text === 'NOW' || findName(scope, only.text) !== undefined;
+  if (isValue) return context.check(value, scope);
   if (member !== undefined) return member;
   return reportMember(context, item, only, visibleNames(scope));
 }

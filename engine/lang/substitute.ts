@@ -1,5 +1,5 @@
-// Copies plan expressions with slots replaced. Slots bound inside the copy are renamed, so that an expression and
-// its copy may stand inside each other.
+// Copies plan expressions with slots replaced. Slots bound inside the copy are renamed, so that an
+// expression and its copy may stand inside each other.
 import type { Expression } from '../plan/expression.js';
 
 export interface SlotSupply {

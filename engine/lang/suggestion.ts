@@ -13,7 +13,10 @@ export function didYouMean(
   return best === undefined ? otherwise : `Did you mean \`${best}\`?`;
 }
 
-/** The candidate within a third of the name's length in edits, letter case ignored; the first of equals. */
+/**
+ * The candidate within a third of the name's length in edits, letter case ignored; the first of
+ * equals.
+ */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > lengthMax) return undefined;
   const wanted = name.toLowerCase();
@@ -31,7 +34,9 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (Damerau; optimal string alignment). */
+/**
+ * Insertions, deletions, replacements and swaps of neighbours (Damerau; optimal string alignment).
+ */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);

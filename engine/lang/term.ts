@@ -1,4 +1,5 @@
-// A term: what the checker knows of an expression, together with the plan expression that computes it.
+// A term: what the checker knows of an expression, together with the plan expression that computes
+// it.
 import type { Expression } from '../plan/expression.js';
 import type { LiteralValue } from './ast-literal.js';
 import type { Span } from './source.js';
@@ -28,7 +29,10 @@ export interface Term {
   parameter?: number;
 }
 
-/** An output shape: members over the item in `slot`. It is never a step; it is applied where values leave. */
+/**
+ * An output shape: members over the item in `slot`. It is never a step; it is applied where values
+ * leave.
+ */
 export interface Shape {
   slot: number;
   form: 'projection' | 'closure' | 'exclusion';

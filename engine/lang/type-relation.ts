@@ -1,4 +1,5 @@
-// Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8, 4.3).
+// Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8,
+// 4.3).
 import type { PropertyType } from '../base/schema.js';
 import { type Basic, isVague, type ItemType, scalarType, unknownType } from './type.js';
 
@@ -39,7 +40,9 @@ export function fits(type: ItemType, target: PropertyType): boolean {
   return type.kind === 'scalar' && type.name === name;
 }
 
-/** The type of every item of a list with these items, or undefined when they are of different kinds. */
+/**
+ * The type of every item of a list with these items, or undefined when they are of different kinds.
+ */
 export function unify(types: readonly ItemType[]): ItemType | undefined {
   const known = types.filter((type) => !isVague(type));
   const [first, ...rest] = known;

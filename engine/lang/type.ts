@@ -1,9 +1,10 @@
-// Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types go together.
+// Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types
+// go together.
 import type { ParameterType, ScalarName, TypeRef } from '../base/schema.js';
 
 /**
- * `Integer`: of no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run time, or
- * already reported as faulty; goes with everything.
+ * `Integer`: of no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run
+ * time, or already reported as faulty; goes with everything.
  */
 export type Basic = ScalarName | 'Integer' | 'Null' | 'Unknown';
 

@@ -1,7 +1,8 @@
 // Expressions of a plan: plain, cloneable data. Evaluated against an environment of numbered slots.
 //
-// Slots hold variables, loop items and every "current item" (`_`): a binder names the slot it fills, so nested
-// binders need no depth counting. A slot holds a scalar, an element, a record, a list of these, or null.
+// Slots hold variables, loop items and every "current item" (`_`): a binder names the slot it
+// fills, so nested binders need no depth counting. A slot holds a scalar, an element, a record, a
+// list of these, or null.
 import type { Scalar, ScalarList } from '../base/value.js';
 import type { TypeRef } from '../base/schema.js';
 import type { Source, Step } from './step.js';
@@ -38,7 +39,10 @@ export type MathFunction =
 
 export type AggregateFunction = 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COUNT';
 
-/** What a by-id or unique lookup does on a miss: 404, or nothing (in EXISTS, DROP, per-item expressions). */
+/**
+ * What a by-id or unique lookup does on a miss: 404, or nothing (in EXISTS, DROP, per-item
+ * expressions).
+ */
 export type Miss = 'error' | 'none';
 
 /** One property assignment of a create, update or upsert. */
@@ -62,8 +66,8 @@ export type Member =
   | { kind: 'spread'; except: string[] };
 
 /**
- * Implicit member names understood by `property`: id, label, from_node, to_node, data, score, distance.
- * `distance` and `score` are null on items that no search produced.
+ * Implicit member names understood by `property`: id, label, from_node, to_node, data, score,
+ * distance. `distance` and `score` are null on items that no search produced.
  */
 export type Expression =
   | { kind: 'literal'; value: Scalar | ScalarList }
@@ -76,7 +80,10 @@ export type Expression =
   /** The only item of a list (404 on none or null, 409 on several; `miss: 'none'`: null on none). A single
    *  value passes through. `place` names it in the error. */
   | { kind: 'single'; of: Expression; miss: Miss; place: string }
-  /** `any`: `left` is a list and one of its items must satisfy it. `f32`: round both sides to 32 bits first. */
+  /**
+   * `any`: `left` is a list and one of its items must satisfy it. `f32`: round both sides to 32
+   * bits first.
+   */
   | {
       kind: 'compare';
       operator: CompareOperator;
@@ -118,7 +125,8 @@ export type Expression =
   | SessionTest;
 
 /**
- * A source followed by steps. `one` and `opt` yield the first row or null; `many` the list of all rows.
+ * A source followed by steps. `one` and `opt` yield the first row or null; `many` the list of all
+ * rows.
  */
 export interface Pipeline {
   kind: 'pipeline';
@@ -128,9 +136,10 @@ export interface Pipeline {
 }
 
 /**
- * `operator` over the property `key` of the item in `slot`. An item whose type does not declare the key, or
- * has it unset, fails every operator. `cases` gives per declaring type the coerced filter values; `null` stands
- * for a value that is null or not comparable with that type. `list`: the filter value was written as a list.
+ * `operator` over the property `key` of the item in `slot`. An item whose type does not declare the
+ * key, or has it unset, fails every operator. `cases` gives per declaring type the coerced filter
+ * values; `null` stands for a value that is null or not comparable with that type. `list`: the
+ * filter value was written as a list.
  */
 export interface SessionTest {
   kind: 'test';
@@ -139,11 +148,17 @@ export interface SessionTest {
   operator: '==' | '!=' | '>' | '>=' | '<' | '<=';
   list: boolean;
   cases: { type: TypeRef; values: SessionOperand[] }[];
-  /** Operands for items of all other types: of `id` and `label`, and of the `score` and `distance` of hits. */
+  /**
+   * Operands for items of all other types: of `id` and `label`, and of the `score` and `distance`
+   * of hits.
+   */
   attribute?: SessionOperand[];
 }
 
-/** A coerced filter value. Decimal text against an integer property is held as the floor and "was exact". */
+/**
+ * A coerced filter value. Decimal text against an integer property is held as the floor and "was
+ * exact".
+ */
 export type SessionOperand =
   | { kind: 'value'; value: Scalar }
   | { kind: 'fraction'; floor: number | bigint }

@@ -1,14 +1,20 @@
-// The one typing rule of graph steps, asked by the compiler and by sessions alike: which types a step reaches from
-// which types, or why it cannot be taken.
+// The one typing rule of graph steps, asked by the compiler and by sessions alike: which types a
+// step reaches from which types, or why it cannot be taken.
 import type { EdgeType, Schema, TypeRef } from '../base/schema.js';
 import type { Step } from './step.js';
 
 export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'end' }>;
 
-/** `kind`: the step does not apply to elements of this kind. `ends`: its edges never touch these types. */
+/**
+ * `kind`: the step does not apply to elements of this kind. `ends`: its edges never touch these
+ * types.
+ */
 export type Inference = { types: TypeRef[] } | { fault: 'kind' | 'ends' };
 
-/** The types reached by `step` from elements of `types`, each once, in the order of the step's edges. */
+/**
+ * The types reached by `step` from elements of `types`, each once, in the order of the step's
+ * edges.
+ */
 export function inferTypes(schema: Schema, types: readonly TypeRef[], step: GraphStep): Inference {
   const fromEdges = step.kind === 'end';
   const starts = types.filter((type) => (type.kind === 'edge') === fromEdges);

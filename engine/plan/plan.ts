@@ -1,5 +1,6 @@
-// The Plan: the narrow waist between those who make traversals (compiler, sessions, embedded callers) and the one
-// executor that runs them. Plain data: it can be printed, cloned to another thread and compared.
+// The Plan: the narrow waist between those who make traversals (compiler, sessions, embedded
+// callers) and the one executor that runs them. Plain data: it can be printed, cloned to another
+// thread and compared.
 import type { ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline } from './expression.js';
 
@@ -28,7 +29,10 @@ export type Output =
   /** A session's new traversal: item list kept, and the first item (or all items) answered. */
   | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean };
 
-/** A text to embed before the transaction; `loops` are the FOR statements around it, outermost first. */
+/**
+ * A text to embed before the transaction; `loops` are the FOR statements around it, outermost
+ * first.
+ */
 export interface EmbedSite {
   loops: { slots: number[]; members?: string[]; in: Expression }[];
   text: Expression;
@@ -37,7 +41,8 @@ export interface EmbedSite {
 }
 
 /**
- * A: microseconds (by id, one small hop); B: batched reads; C: wide traversals and big searches; W: writes.
+ * A: microseconds (by id, one small hop); B: batched reads; C: wide traversals and big searches; W:
+ * writes.
  */
 export type CostClass = 'A' | 'B' | 'C' | 'W';
 

@@ -1,5 +1,5 @@
-// Prints plans as indented text: statements and RETURN members on lines of their own, each step of a long pipeline
-// on one line. `$n` is a slot, `@name` a parameter.
+// Prints plans as indented text: statements and RETURN members on lines of their own, each step of
+// a long pipeline on one line. `$n` is a slot, `@name` a parameter.
 import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
 import { printType, type TypeRef } from '../base/schema.js';
@@ -8,7 +8,10 @@ import type { Assignment, Expression, Member, Pipeline } from './expression.js';
 import type { EmbedSite, Output, Parameter, Plan, Statement } from './plan.js';
 import type { Source, Step } from './step.js';
 
-/** One plan: a heading with name, parameters and cost class, then its statements, texts to embed and output. */
+/**
+ * One plan: a heading with name, parameters and cost class, then its statements, texts to embed and
+ * output.
+ */
 export function printPlan(plan: Plan): string {
   const printer: Printer = { parameters: plan.parameters };
   const heading = plan.parameters.map((p) => {

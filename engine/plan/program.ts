@@ -10,7 +10,10 @@ export type FieldRule =
   | { kind: 'now' }
   | { kind: 'copy'; from: string; as?: ScalarName };
 
-/** Rewrites every element of `from` into `to`; `fields` holds all target properties that get a value. */
+/**
+ * Rewrites every element of `from` into `to`; `fields` holds all target properties that get a
+ * value.
+ */
 export interface TypeMigration {
   kind: ElementKind;
   from: string;

@@ -1,4 +1,5 @@
-// Sources and steps of a pipeline: the units of traversal, as data. Rows are elements, scalars, records or lists.
+// Sources and steps of a pipeline: the units of traversal, as data. Rows are elements, scalars,
+// records or lists.
 import type { TypeRef } from '../base/schema.js';
 import type { Assignment, Expression, Miss } from './expression.js';
 
@@ -13,7 +14,10 @@ export type Source =
   | { kind: 'scan'; types: TypeRef[] }
   /** The element with this id and type. `id` yields a Uuid or an element. */
   | { kind: 'byId'; type: TypeRef; id: Expression; miss: Miss }
-  /** Elements whose property equals `value`, oldest first; `first`: only the oldest ([compat], unique). */
+  /**
+   * Elements whose property equals `value`, oldest first; `first`: only the oldest ([compat],
+   * unique).
+   */
   | {
       kind: 'lookup';
       type: TypeRef;
@@ -41,7 +45,10 @@ export type Source =
   | { kind: 'searchAnyVector'; vector: Expression; k: Expression; scoreMin?: Expression }
   /** The rows of a value: null none, a list its items, else itself. */
   | { kind: 'value'; of: Expression }
-  /** The list of items handed in beside the plan (a session's traversal), optionally a slice of positions. */
+  /**
+   * The list of items handed in beside the plan (a session's traversal), optionally a slice of
+   * positions.
+   */
   | { kind: 'items'; start: number; end: number };
 
 export type Direction = 'out' | 'in';
@@ -58,7 +65,10 @@ export type Step =
   | { kind: 'where'; condition: ItemExpression }
   /** What `of` reaches from every row, in the order of the first row. */
   | { kind: 'intersect'; of: ItemExpression }
-  /** Positions start <= i < end; a null bound is 400 PARAM_MISSING. `end: null` (sessions): to the end. */
+  /**
+   * Positions start <= i < end; a null bound is 400 PARAM_MISSING. `end: null` (sessions): to the
+   * end.
+   */
   | { kind: 'range'; start: Expression; end: Expression | null }
   | { kind: 'first' }
   /** One row: the number of rows. */
@@ -68,7 +78,10 @@ export type Step =
   | { kind: 'map'; value: ItemExpression }
   /** Stable; null keys last in both directions. */
   | { kind: 'order'; slot: number; keys: Expression[]; descending: boolean }
-  /** One record per combination of keys, first seen first: {keys..., count} or, with `data`, {count, data}. */
+  /**
+   * One record per combination of keys, first seen first: {keys..., count} or, with `data`, {count,
+   * data}.
+   */
   | {
       kind: 'group';
       slot: number;

@@ -1,6 +1,7 @@
-// What the layers above see of storage: a read view of one LMDB snapshot, and the write view of the writer lane's
-// transaction. Dense ids (u32, one space for nodes, edges and vectors, ascending with creation, never used
-// again) name elements inside; UUIDs name them outside. Id 0 is never given out and means "none".
+// What the layers above see of storage: a read view of one LMDB snapshot, and the write view of the
+// writer lane's transaction. Dense ids (u32, one space for nodes, edges and vectors, ascending with
+// creation, never used again) name elements inside; UUIDs name them outside. Id 0 is never given
+// out and means "none".
 import type { ElementKind, ElementType, Property } from '../base/schema.js';
 import type { Scalar, ScalarList } from '../base/value.js';
 
@@ -46,7 +47,10 @@ export interface ReadView {
   readonly catalog: Catalog;
   /** Dense id of an external id (16 bytes), 0 when there is no such element. */
   idOf(uuid: Uint8Array): number;
-  /** The record, or undefined when the element does not exist (any more). Fails DATA_CORRUPT on a bad CRC. */
+  /**
+   * The record, or undefined when the element does not exist (any more). Fails DATA_CORRUPT on a
+   * bad CRC.
+   */
   record(id: number): Uint8Array | undefined;
   /** As `record`, but the bytes are only valid until the next call of any method. */
   recordShared(id: number): Uint8Array | undefined;
@@ -54,12 +58,17 @@ export interface ReadView {
   scan(label: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */
   count(label: number): number;
-  /** Edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty when none. */
+  /**
+   * Edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty
+   * when none.
+   */
   adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array;
   degree(id: number, edgeLabel: number, direction: Direction): number;
   /** Ids whose indexed property equals the value (already of the property's type), ascending. */
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
-  /** Ids in index order within bounds (either may be absent); for range scans on indexed properties. */
+  /**
+   * Ids in index order within bounds (either may be absent); for range scans on indexed properties.
+   */
   range(property: StoredProperty, bounds: IndexBounds): Iterable<Uint32Array>;
   /** The embedding as given, or undefined. */
   vector(id: number): Float64Array | undefined;
@@ -82,20 +91,23 @@ export type VectorChange =
   | { kind: 'delete'; label: number; id: number };
 
 /**
- * The write transaction of one request inside the lane's durable transaction. Reads see its own writes. `abort` of the
- * request undoes exactly its writes (undo log), the other requests of the group stay. Uniqueness, existence and
- * type of ends are the caller's to check first, except where said.
+ * The write transaction of one request inside the lane's durable transaction. Reads see its own
+ * writes. `abort` of the request undoes exactly its writes (undo log), the other requests of the
+ * group stay. Uniqueness, existence and type of ends are the caller's to check first, except where
+ * said.
  */
 export interface WriteView extends ReadView {
-  /** New node: uuid map, record, label list, indexes. UNIQUE_VIOLATION when a unique value is taken. */
+  /**
+   * New node: uuid map, record, label list, indexes. UNIQUE_VIOLATION when a unique value is taken.
+   */
   createNode(label: Label, values: PropertyValues): number;
   /** New edge, both adjacencies included. UNIQUE_VIOLATION for a second edge of a UNIQUE type. */
   createEdge(label: Label, from: number, to: number, values: PropertyValues): number;
   /** New vector: VECTOR_DIMENSION when it differs from the label's. Logged in vlog. */
   createVector(label: Label, vector: Float64Array, values: PropertyValues): number;
   /**
-   * Replaces the properties of several elements at once: index entries of all are removed before any is added, so that
-   * unique values may be exchanged; a value left twice is UNIQUE_VIOLATION.
+   * Replaces the properties of several elements at once: index entries of all are removed before
+   * any is added, so that unique values may be exchanged; a value left twice is UNIQUE_VIOLATION.
    */
   update(changes: readonly { id: number; values: PropertyValues }[]): void;
   /** Replaces an embedding. */

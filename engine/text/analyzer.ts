@@ -1,7 +1,8 @@
-// Texts into terms: lower case, cut at everything that is neither letter nor digit (Unicode), English stop words dropped,
-// the rest reduced to its English stem. Documents and queries go the same way. Stop words and stemmer (M. Porter, "An
-// algorithm for suffix stripping", 1980) are lunr's. Its tokenizer cuts at spaces and hyphens only and its trimmer
-// takes letters beyond ASCII for punctuation, so the cutting is done here.
+// Texts into terms: lower case, cut at everything that is neither letter nor digit (Unicode),
+// English stop words dropped, the rest reduced to its English stem. Documents and queries go the
+// same way. Stop words and stemmer (M. Porter, "An algorithm for suffix stripping", 1980) are
+// lunr's. Its tokenizer cuts at spaces and hyphens only and its trimmer takes letters beyond ASCII
+// for punctuation, so the cutting is done here.
 import lunr from 'lunr';
 
 /** Longer words are kept as they are: no English word is, and stemming is not linear. */

@@ -1,11 +1,14 @@
-// The k best documents for several terms without scoring them all: block-max WAND (S. Ding, T. Suel, "Faster top-k
-// document retrieval using block-max indexes", SIGIR 2011). Exact: a document is only passed over when the bounds of
-// its terms cannot beat the k-th best score so far. Documents come by ascending id, so of equals the oldest stay.
+// The k best documents for several terms without scoring them all: block-max WAND (S. Ding, T.
+// Suel, "Faster top-k document retrieval using block-max indexes", SIGIR 2011). Exact: a document
+// is only passed over when the bounds of its terms cannot beat the k-th best score so far.
+// Documents come by ascending id, so of equals the oldest stay.
 import { END, type TermCursor } from './term-cursor.js';
 import type { TextHit } from './text-index.js';
 import { TopHits } from './top-hits.js';
 
-/** Best first, ties by ascending id. The order of `terms` is the order in which scores are added up. */
+/**
+ * Best first, ties by ascending id. The order of `terms` is the order in which scores are added up.
+ */
 export function bestDocuments(
   terms: readonly TermCursor[],
   k: number,
@@ -40,8 +43,8 @@ function sortByDoc(cursors: TermCursor[]): void {
 }
 
 /**
- * The last cursor at the first document that could beat the threshold: no document before it holds enough terms. -1
- * when none is left.
+ * The last cursor at the first document that could beat the threshold: no document before it holds
+ * enough terms. -1 when none is left.
  */
 function pivotOf(cursors: readonly TermCursor[], threshold: number): number {
   let bound = 0;
@@ -57,8 +60,9 @@ function pivotOf(cursors: readonly TermCursor[], threshold: number): number {
 }
 
 /**
- * No document of the current blocks from `id` on scores above this, if only the terms that stand at `doc` or before it hold
- * it. Added up in the order of scores, so that rounding cannot put it below them.
+ * No document of the current blocks from `id` on scores above this, if only the terms that stand at
+ * `doc` or before it hold it. Added up in the order of scores, so that rounding cannot put it below
+ * them.
  */
 function boundAt(terms: readonly TermCursor[], doc: number, id: number): number {
   let bound = 0;
@@ -66,7 +70,10 @@ function boundAt(terms: readonly TermCursor[], doc: number, id: number): number 
   return bound;
 }
 
-/** Goes on at the first document after the current blocks that could beat the threshold, or where another term joins. */
+/**
+ * Goes on at the first document after the current blocks that could beat the threshold, or where
+ * another term joins.
+ */
 function skip(
   terms: readonly TermCursor[],
   cursors: readonly TermCursor[],

@@ -1,5 +1,5 @@
-// BM25 (S. Robertson, H. Zaragoza, "The probabilistic relevance framework", 2009, section 3.4) with k1 = 1.2 and
-// b = 0.75, and the idf that is never negative (helixql.md 3.15).
+// BM25 (S. Robertson, H. Zaragoza, "The probabilistic relevance framework", 2009, section 3.4) with
+// k1 = 1.2 and b = 0.75, and the idf that is never negative (helixql.md 3.15).
 
 const k1 = 1.2;
 const b = 0.75;
@@ -16,7 +16,10 @@ export function idf(df: number, totals: Totals): number {
   return Math.log(1 + (totals.documents - df + 0.5) / (df + 0.5));
 }
 
-/** What a term of weight `weight` adds to the score of a document: rises with frequency, falls with length. */
+/**
+ * What a term of weight `weight` adds to the score of a document: rises with frequency, falls with
+ * length.
+ */
 export function termScore(
   weight: number,
   frequency: number,

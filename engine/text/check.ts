@@ -1,5 +1,5 @@
-// Recounts the keyword index of one label from its documents (invariant I7 of operations.md): postings, document
-// lengths, document frequencies, totals, and the bounds of the directory.
+// Recounts the keyword index of one label from its documents (invariant I7 of operations.md):
+// postings, document lengths, document frequencies, totals, and the bounds of the directory.
 import type { Limits } from '../base/limits.js';
 import type { ReadView } from '../storage/store.js';
 import { encodeEntry, findEntry } from './directory.js';

@@ -1,12 +1,13 @@
-// The directory of one term: every older block with what it can hold at best, so that searches pass over blocks
-// without reading them. It is edited as bytes: an entry does not depend on its neighbours.
+// The directory of one term: every older block with what it can hold at best, so that searches pass
+// over blocks without reading them. It is edited as bytes: an entry does not depend on its
+// neighbours.
 //
 //   directory   entry, entry, ...                                            by ascending upper
 //   entry       upper:4 (big-endian)  count  count x (frequency, document length)         varints
 //
-// The pairs are the postings of the block that no other one beats in both frequency and length. Whatever the average
-// length is by then, the best score of the block is that of one of them (the "impacts" of A. Grand et al., "From
-// MaxScore to block-max WAND", ECIR 2020).
+// The pairs are the postings of the block that no other one beats in both frequency and length.
+// Whatever the average length is by then, the best score of the block is that of one of them (the
+// "impacts" of A. Grand et al., "From MaxScore to block-max WAND", ECIR 2020).
 import { ByteWriter } from '../base/bytes.js';
 import type { Block } from './posting.js';
 import { putVarint, VarintReader } from './varint.js';

@@ -1,6 +1,6 @@
-// Changing the posting list of one term: the record under the term's key with the newest postings, older ones in
-// blocks that a directory lists. Appending touches the record only, until it is full and becomes a block; an older id
-// is put into the block it falls into.
+// Changing the posting list of one term: the record under the term's key with the newest postings,
+// older ones in blocks that a directory lists. Appending touches the record only, until it is full
+// and becomes a block; an older id is put into the block it falls into.
 import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
 import type { WriteView } from '../storage/store.js';
@@ -85,7 +85,10 @@ function findOlder(list: List, id: number): OlderPlace | undefined {
   return { ...place, directory };
 }
 
-/** Stores `older` in its place: as two blocks when it is too long for one, not at all when it is empty. */
+/**
+ * Stores `older` in its place: as two blocks when it is too long for one, not at all when it is
+ * empty.
+ */
 function writeOlder(list: List, place: OlderPlace): void {
   const { directory, upper } = place;
   const { count } = older;
@@ -99,7 +102,10 @@ function writeOlder(list: List, place: OlderPlace): void {
     putDirectory(list, replaceEntry(directory, place, entries));
 }
 
-/** Makes the first part of the tail an older block: all but the new posting when ids come in order, else half. */
+/**
+ * Makes the first part of the tail an older block: all but the new posting when ids come in order,
+ * else half.
+ */
 function splitTail(list: List, id: number): void {
   const { tail } = record;
   const last = tail.count - 1;

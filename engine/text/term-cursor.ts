@@ -1,5 +1,5 @@
-// Walks the postings of one query term by ascending document id. Older blocks are read only when a document in them
-// is wanted; what they can score at most is known from the directory.
+// Walks the postings of one query term by ascending document id. Older blocks are read only when a
+// document in them is wanted; what they can score at most is known from the directory.
 import { assert } from '../base/assert.js';
 import type { ReadView } from '../storage/store.js';
 import { termScore } from './bm25.js';
@@ -54,8 +54,8 @@ export class TermCursor {
   }
 
   /**
-   * The best score of the documents in the block of `id`, whose end `boundEnd` is then. Reads nothing. Ids must not descend
-   * below those asked before.
+   * The best score of the documents in the block of `id`, whose end `boundEnd` is then. Reads
+   * nothing. Ids must not descend below those asked before.
    */
   boundAt(id: number): number {
     if (id <= this.boundEnd) return this.#lookedBound;

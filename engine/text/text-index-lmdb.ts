@@ -1,5 +1,5 @@
-// The keyword index over the derived table of a view. It holds no state: everything it knows is in the snapshot it is
-// given, so it changes and is undone with the element's own transaction.
+// The keyword index over the derived table of a view. It holds no state: everything it knows is in
+// the snapshot it is given, so it changes and is undone with the element's own transaction.
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { ReadView, WriteView } from '../storage/store.js';

@@ -1,4 +1,5 @@
-// The keyword index as others see it: BM25 over postings that live in LMDB and change in the element's transaction.
+// The keyword index as others see it: BM25 over postings that live in LMDB and change in the
+// element's transaction.
 import type { ReadView, WriteView } from '../storage/store.js';
 
 export interface TextHit {
@@ -11,7 +12,10 @@ export interface TextIndex {
   add(view: WriteView, label: number, id: number, texts: readonly string[]): void;
   /** Removes it; `texts` are the ones it was added with. */
   remove(view: WriteView, label: number, id: number, texts: readonly string[]): void;
-  /** The k best documents of the label, best first, ties by ascending id. TEXT_TOO_LONG beyond the limits. */
+  /**
+   * The k best documents of the label, best first, ties by ascending id. TEXT_TOO_LONG beyond the
+   * limits.
+   */
   search(
     view: ReadView,
     label: number,

@@ -1,4 +1,5 @@
-// Keys of the keyword index inside the derived table. Numbers are big-endian; a term is UTF-8 and holds no zero byte.
+// Keys of the keyword index inside the derived table. Numbers are big-endian; a term is UTF-8 and
+// holds no zero byte.
 //
 //   totals      54 00 label:2                    documents:f64 length:f64  (length in terms, all documents together)
 //   term        54 01 label:2 term               df and the newest postings             (posting.ts)

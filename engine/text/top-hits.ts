@@ -1,5 +1,5 @@
-// Keeps the k best of the hits offered to it: a binary heap with the worst on top. Hits are offered by ascending
-// id, so one that only equals the worst kept is worse than it.
+// Keeps the k best of the hits offered to it: a binary heap with the worst on top. Hits are offered
+// by ascending id, so one that only equals the worst kept is worse than it.
 import type { TextHit } from './text-index.js';
 
 export class TopHits {

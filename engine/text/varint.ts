@@ -1,4 +1,5 @@
-// Unsigned 32-bit numbers in one to five bytes: seven bits each, lowest first, the high bit on all but the last.
+// Unsigned 32-bit numbers in one to five bytes: seven bits each, lowest first, the high bit on all
+// but the last.
 import type { ByteWriter } from '../base/bytes.js';
 
 export function putVarint(writer: ByteWriter, value: number): void {

@@ -1,5 +1,6 @@
-// One approximate nearest-neighbour index per vector type, over shared memory. The writer thread inserts and deletes;
-// every thread searches. The index only proposes: callers re-score hits and drop those LMDB does not have.
+// One approximate nearest-neighbour index per vector type, over shared memory. The writer thread
+// inserts and deletes; every thread searches. The index only proposes: callers re-score hits and
+// drop those LMDB does not have.
 
 export type Metric = 'cosine' | 'dot' | 'l2';
 export type Layout = 'auto' | 'fast' | 'compact' | 'flat';
@@ -32,8 +33,8 @@ export interface Candidates {
 }
 
 /**
- * Which elements a search may return: one bit per dense element id, bit (id & 31) of word (id >>> 5). Ids beyond the words are
- * not allowed. `count` is the number of bits set.
+ * Which elements a search may return: one bit per dense element id, bit (id & 31) of word (id >>>
+ * 5). Ids beyond the words are not allowed. `count` is the number of bits set.
  */
 export interface AllowList {
   words: Uint32Array;
@@ -47,15 +48,18 @@ export interface VectorIndex {
   readonly dimension: number;
   /** Live vectors. */
   readonly count: number;
-  /** Writer only. Inserts, or replaces when the id is present (tombstone + insert). Never throws on any finite vector. */
+  /**
+   * Writer only. Inserts, or replaces when the id is present (tombstone + insert). Never throws on
+   * any finite vector.
+   */
   put(id: number, vector: Float64Array): void;
   /** Writer only. No effect when absent. */
   delete(id: number): void;
   /** Whether `more` vectors of `dimension` fit; asked before a commit. */
   hasRoom(more: number, dimension: number): boolean;
   /**
-   * The k best candidates (fewer only when fewer live, allowed vectors exist). `ef` defaults to options.efSearch. The query is
-   * as given (not normalised) and of the index's dimension.
+   * The k best candidates (fewer only when fewer live, allowed vectors exist). `ef` defaults to
+   * options.efSearch. The query is as given (not normalised) and of the index's dimension.
    */
   search(query: Float64Array, k: number, options?: { ef?: number; allow?: AllowList }): Candidates;
   handle(): IndexHandle;

@@ -1,6 +1,7 @@
-// A vector index over shared memory, from whichever thread: the opening thread creates it, others attach with its handle.
-// One thread at a time writes; any number search meanwhile. A memory may exist that this thread has not been given yet
-// (`addMemory`): its vectors are missing from answers here until then, all others are found.
+// A vector index over shared memory, from whichever thread: the opening thread creates it, others
+// attach with its handle. One thread at a time writes; any number search meanwhile. A memory may
+// exist that this thread has not been given yet (`addMemory`): its vectors are missing from
+// answers here until then, all others are found.
 import { BULK_ROWS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex } from './index.js';
@@ -17,7 +18,9 @@ import { search } from './search.js';
 import { Segment } from './segment.js';
 import { createMemory } from './wasm.js';
 
-/** Fields of the control words shared by all threads: i32 each, but the scale is an f64 at byte 16. */
+/**
+ * Fields of the control words shared by all threads: i32 each, but the scale is an f64 at byte 16.
+ */
 const cDimension = 0;
 const cSegments = 1;
 const cBulk = 2;
@@ -29,7 +32,9 @@ const controlBytes = 32;
 const maintainSlots = 16;
 
 export interface IndexHooks {
-  /** Writer: called with a fresh handle when a segment was added, before anything is put into it. */
+  /**
+   * Writer: called with a fresh handle when a segment was added, before anything is put into it.
+   */
   onSegment?: (handle: IndexHandle) => void;
   /** Most bytes of a segment's memory; tests make it small. */
   segmentBytes?: number;
@@ -57,7 +62,10 @@ export class SharedIndex implements VectorIndex {
     return Atomics.load(this.#control, cDimension);
   }
 
-  /** Factor applied to the numbers of every vector (metrics l2 and dot): 1 unless they are of extreme size. */
+  /**
+   * Factor applied to the numbers of every vector (metrics l2 and dot): 1 unless they are of
+   * extreme size.
+   */
   get scale(): number {
     return new Float64Array(this.#control.buffer)[cScaleF64]!;
   }
@@ -101,7 +109,10 @@ export class SharedIndex implements VectorIndex {
     }
   }
 
-  /** Gives this thread's scratch space back. The index itself lives as long as its memories are referenced. */
+  /**
+   * Gives this thread's scratch space back. The index itself lives as long as its memories are
+   * referenced.
+   */
   close(): void {
     for (const segment of this.segments) segment.close();
   }
@@ -139,8 +150,8 @@ export class SharedIndex implements VectorIndex {
   }
 
   /**
-   * Writer only. Reclaims deleted places, repairs links, follows a drift of the data, for about `budgetMs`; returns
-   * whether more is to do. Searches go on meanwhile.
+   * Writer only. Reclaims deleted places, repairs links, follows a drift of the data, for about
+   * `budgetMs`; returns whether more is to do. Searches go on meanwhile.
    */
   maintain(budgetMs: number): boolean {
     const until = performance.now() + budgetMs;
@@ -153,7 +164,8 @@ export class SharedIndex implements VectorIndex {
   }
 
   /**
-   * Writer only. Puts many vectors, with the help of every thread that is in `helpBuild` meanwhile. Ids must differ.
+   * Writer only. Puts many vectors, with the help of every thread that is in `helpBuild`
+   * meanwhile. Ids must differ.
    */
   insertBatch(ids: Uint32Array, rows: Rows): void {
     Atomics.store(this.#control, cBulk, 1);
@@ -175,7 +187,10 @@ export class SharedIndex implements VectorIndex {
     Atomics.notify(this.#control, cBulk);
   }
 
-  /** Helps a bulk build that another thread runs; returns when there is none. Blocks the calling thread. */
+  /**
+   * Helps a bulk build that another thread runs; returns when there is none. Blocks the calling
+   * thread.
+   */
   helpBuild(): void {
     while (Atomics.load(this.#control, cBulk) === 1) {
       const segment = this.segments.at(-1);
@@ -231,7 +246,12 @@ export class SharedIndex implements VectorIndex {
 /** Bytes a vector takes before its segment exists to tell. */
 function strideOf(flags: number, dimension: number): number {
   const padded = Math.ceil((dimension + 1) / 32) * 32;
-  return 64 + (flags & 1 ? padded * 4 : 0) + (flags & 2 ? padded + 256 : 0) + (flags & 4 ? padded * 4 + 256 : 0);
+  return (
+    64 +
+    (flags & 1 ? padded * 4 : 0) +
+    (flags & 2 ? padded + 256 : 0) +
+    (flags & 4 ? padded * 4 + 256 : 0)
+  );
 }
 
 /** A power of two that brings vectors of extreme size near 1; 1 for all ordinary ones. */
@@ -264,7 +284,10 @@ export interface Restored {
   scale: number;
 }
 
-/** The index over memories that were read from a file; a sentence when they are not of these options. */
+/**
+ * The index over memories that were read from a file; a sentence when they are not of these
+ * options.
+ */
 export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex | string {
   const { name, options, memories, dimension, scale } = restored;
   const control = new SharedArrayBuffer(controlBytes);

@@ -1,5 +1,6 @@
-// From what the user configures to what a segment is formatted with. The user's m, ef_construction and ef_search keep
-// their HNSW meaning; the mapping to our own pool sizes is here and nowhere else.
+// From what the user configures to what a segment is formatted with. The user's m,
+// ef_construction and ef_search keep their HNSW meaning; the mapping to our own pool sizes is
+// here and nowhere else.
 import {
   GRAPH_DIMENSION_MAX,
   HAS_EDGE_CODES,
@@ -44,12 +45,18 @@ export function hardEdges(m: number): number {
   return Math.max(4, Math.min(24, m));
 }
 
-/** Pool of an insertion. A pool place holds an estimate and one node may take several: 2.4 places are worth one. */
+/**
+ * Pool of an insertion. A pool place holds an estimate and one node may take several: 2.4 places
+ * are worth one.
+ */
 export function insertionPool(efConstruction: number): number {
   return Math.max(64, Math.min(POOL_MAX, Math.round(efConstruction * 2.4)));
 }
 
-/** Pool of a search that wants k. Estimates from edge codes are noisier than distances: twice ef of them are held. */
+/**
+ * Pool of a search that wants k. Estimates from edge codes are noisier than distances: twice ef of
+ * them are held.
+ */
 export function searchPool(ef: number, k: number, edgeCodes: boolean): number {
   const pool = edgeCodes ? Math.max(ef * 2, 8 + k + (k >> 1)) : Math.max(ef, k + (k >> 1));
   return Math.max(8, Math.min(POOL_MAX, pool));

@@ -1,4 +1,5 @@
-// Searching all segments of an index from one thread: how each is searched, filters by cost, merging.
+// Searching all segments of an index from one thread: how each is searched, filters by cost,
+// merging.
 import { POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
 import type { AllowList, Candidates } from './index.js';
 import { searchPool } from './options.js';
@@ -90,11 +91,15 @@ function scanAll(segment: Segment, k: number): Candidates {
   };
 }
 
-/** The k nearest of several answers; an id that is being moved from one segment to another counts once. */
+/**
+ * The k nearest of several answers; an id that is being moved from one segment to another counts
+ * once.
+ */
 function merge(parts: readonly Candidates[], k: number): Candidates {
   const all: { id: number; distance: number }[] = [];
   for (const part of parts) {
-    for (let i = 0; i < part.count; i++) all.push({ id: part.ids[i]!, distance: part.distances[i]! });
+    for (let i = 0; i < part.count; i++)
+      all.push({ id: part.ids[i]!, distance: part.distances[i]! });
   }
   all.sort((a, b) => a.distance - b.distance);
   const seen = new Set<number>();

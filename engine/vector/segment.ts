@@ -1,5 +1,6 @@
-// One segment of an index as one thread sees it: a kernel instance over the shared memory, a lane of its own, and views
-// of the few places that are read and written from here. Views of shared memory stay valid when the memory grows.
+// One segment of an index as one thread sees it: a kernel instance over the shared memory, a lane
+// of its own, and views of the few places that are read and written from here. Views of shared
+// memory stay valid when the memory grows.
 import {
   BULK_ROWS,
   FORMAT_VERSION,
@@ -162,7 +163,10 @@ export class Segment {
     this.#allow = allow;
   }
 
-  /** Fills the bulk buffer with rows [from, to), at most BULK_ROWS, and links them with whoever helps. */
+  /**
+   * Fills the bulk buffer with rows [from, to), at most BULK_ROWS, and links them with whoever
+   * helps.
+   */
   bulk(ids: Uint32Array, rows: (i: number) => ArrayLike<number>, from: number, to: number): number {
     const { kernel, header } = this;
     const at = kernel.openBulk() >>> 0;
@@ -170,7 +174,11 @@ export class Segment {
     const stride = 64 + padded * 4;
     const dimension = this.field(H_DIMENSION);
     const end = Math.min(to, from + BULK_ROWS);
-    const words = new Uint32Array(this.buffer(at + BULK_ROWS * stride), at, (BULK_ROWS * stride) / 4);
+    const words = new Uint32Array(
+      this.buffer(at + BULK_ROWS * stride),
+      at,
+      (BULK_ROWS * stride) / 4,
+    );
     const floats = new Float32Array(words.buffer, at, words.length);
     let count = 0;
     for (; from + count < end; count++) {

@@ -1,9 +1,11 @@
-// The on-disk image of a vector index (operations.md section 3). Derived data: at any doubt a snapshot is refused and
-// the index rebuilt. Written by the writer thread through a private buffer, so that searches going on do not disturb it;
-// read straight into shared memory.
+// The on-disk image of a vector index (operations.md section 3). Derived data: at any doubt a
+// snapshot is refused and the index rebuilt. Written by the writer thread through a private
+// buffer, so that searches going on do not disturb it; read straight into shared memory.
 //
-//   header  4,096 B: magic u32 · version u32 · db uuid 36 B · type u32 · dimension u32 · metric u32 · segments u32 ·
-//           count f64 · seq f64 · scale f64 · body bytes f64 · bytes of each segment f64 ... · at 4,092 CRC32 of what is before
+//   header  4,096 B: magic u32 · version u32 · db uuid 36 B · type u32 · dimension u32 · metric
+// u32 · segments u32 ·
+//           count f64 · seq f64 · scale f64 · body bytes f64 · bytes of each segment f64 ... · at
+// 4,092 CRC32 of what is before
 //   body    the used part of each segment's memory, one after another
 //   footer  CRC32 of each 1 MiB of the body · CRC32 of those · magic u32
 import {
@@ -107,8 +109,9 @@ const blocksOf = (lengths: readonly number[]): number =>
   lengths.reduce((sum, length) => sum + Math.ceil(length / blockBytes), 0);
 
 /**
- * Writes `path` so that it is either complete or absent after a crash: a `.tmp`, fsync, rename, fsync of the directory.
- * Writer thread only, with nothing being put meanwhile; searches may go on.
+ * Writes `path` so that it is either complete or absent after a crash: a `.tmp`, fsync, rename,
+ * fsync of the directory. Writer thread only, with nothing being put meanwhile; searches may go
+ * on.
  */
 export function writeSnapshot(index: VectorIndex, path: string, identity: SnapshotIdentity): void {
   assert(index instanceof SharedIndex, 'a snapshot is made of an index over shared memory');
@@ -175,8 +178,9 @@ function readAll(file: number, bytes: Uint8Array, position: number): boolean {
 }
 
 /**
- * The index of a snapshot file, or why it cannot be used: missing, torn, truncated, damaged, of another database, type,
- * dimension, metric, sequence or layout. Never throws on what a file contains.
+ * The index of a snapshot file, or why it cannot be used: missing, torn, truncated, damaged, of
+ * another database, type, dimension, metric, sequence or layout. Never throws on what a file
+ * contains.
  */
 export function readSnapshot(
   path: string,

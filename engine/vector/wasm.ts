@@ -1,5 +1,6 @@
-// The one WebAssembly module: found, compiled once per process thread, instantiated once per segment and thread.
-// It has no data, no globals and no start code, so any number of instances may share one memory.
+// The one WebAssembly module: found, compiled once per process thread, instantiated once per
+// segment and thread. It has no data, no globals and no start code, so any number of instances
+// may share one memory.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Functions of wasm/index.ts. Addresses are unsigned 32-bit numbers that may arrive negative. */
@@ -43,7 +44,10 @@ const pagesMax = 65536;
 
 let compiled: WebAssembly.Module | undefined;
 
-/** The file lies in dist/wasm, beside the compiled program or, when the sources run, below the project. */
+/**
+ * The file lies in dist/wasm, beside the compiled program or, when the sources run, below the
+ * project.
+ */
 function moduleBytes(): Uint8Array {
   const built = new URL('../../wasm/hnsw.wasm', import.meta.url);
   const source = new URL('../../dist/wasm/hnsw.wasm', import.meta.url);

@@ -1,4 +1,5 @@
-// The official TypeScript client, unchanged, against a running server: checklist rows H16 to H19, H32 and H35.
+// The official TypeScript client, unchanged, against a running server: checklist rows H16 to H19,
+// H32 and H35.
 import { HelixDB } from 'helix-ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Server, startServer } from '../support/server.js';

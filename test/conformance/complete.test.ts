@@ -1,5 +1,5 @@
-// Every row of the specification's checklists is claimed by at least one case or test: a case lists it in `rows`, a test
-// writes it in brackets in its title.
+// Every row of the specification's checklists is claimed by at least one case or test: a case lists
+// it in `rows`, a test writes it in brackets in its title.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,7 +15,10 @@ const numbers = (prefix: string, from: number, to: number, step = 1, width = 2):
 
 const words = (prefix: string, names: string) => names.split(' ').map((name) => prefix + name);
 
-/** The checklists: language forms, examples, diagnostics, faults, breaks, clients, sessions, hostile inputs. */
+/**
+ * The checklists: language forms, examples, diagnostics, faults, breaks, clients, sessions, hostile
+ * inputs.
+ */
 const checklists: Record<string, string[]> = {
   language: numbers('L', 1, 123, 1, 3),
   examples: numbers('X', 1, 29),
@@ -50,8 +53,8 @@ function readClaims(): Set<string> {
   for (const folder of ['language', 'http', 'sessions', 'hostile'])
     for (const path of caseFiles(folder)) {
       const base = folder === 'hostile' ? 'hostile.json' : undefined;
+      // A hostile row without steps is only described; a test must claim it by its title.
       for (const one of readCases(path, base))
-        // A hostile row without steps is only described; a test must claim it by its title.
         if (one.steps.length > 0 || one.diagnostics !== undefined)
           for (const row of one.rows) claimed.add(row);
     }

@@ -1,4 +1,5 @@
-// Every diagnostic of `trellis check`: the cases of test/corpus/language that have `diagnostics` instead of steps.
+// Every diagnostic of `trellis check`: the cases of test/corpus/language that have `diagnostics`
+// instead of steps.
 import { describe, expect, test } from 'vitest';
 import { type Case, caseFiles, readCases } from '../support/case.js';
 import { diagnose, diagnosticFault, fileNameOf } from '../support/diagnose.js';

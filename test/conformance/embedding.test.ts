@@ -1,5 +1,5 @@
-// Embedding providers behind a real server: the four request shapes, credentials, failures and retries, and that an
-// embedding call holds nothing up.
+// Embedding providers behind a real server: the four request shapes, credentials, failures and
+// retries, and that an embedding call holds nothing up.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EmbeddingStub, type StubAnswer } from '../support/embedding-stub.js';
 import { Client } from '../support/http.js';
@@ -81,7 +81,9 @@ describe('success', () => {
   for (const [name, { path, header }] of Object.entries(providers))
     test(name, async () => {
       const t = `text for ${name}`;
-      expect(await server.client.post(name, { t })).toEqual({ v: { text: t, data: [t.length, 1] } });
+      expect(await server.client.post(name, { t })).toEqual({
+        v: { text: t, data: [t.length, 1] },
+      });
       expect(stub.requests).toHaveLength(1);
       expect(stub.requests[0]!.path).toBe(path);
       expect(stub.requests[0]!.headers[header[0]]).toContain(header[1]);
@@ -127,10 +129,15 @@ const failures: Failure[] = [
     status: 400,
     body: JSON.stringify({ error: { message: `a${long}` } }),
   }),
-  fail('server errors that are no JSON', 503, 'EMBEDDING_UNAVAILABLE', ...Array(5).fill({
-    status: 500,
-    body: '<html>oops</html>',
-  })),
+  fail(
+    'server errors that are no JSON',
+    503,
+    'EMBEDDING_UNAVAILABLE',
+    ...Array(5).fill({
+      status: 500,
+      body: '<html>oops</html>',
+    }),
+  ),
   fail('string elements', 500, 'EMBEDDING_FAILED', {
     body: '{"data":[{"index":0,"embedding":["1","2"]}]}',
   }),
@@ -163,7 +170,10 @@ describe('failure', () => {
     }, 40_000);
 
   test('429 and 500 are retried', async () => {
-    stub.answers.push({ status: 429, headers: { 'Retry-After': '1' }, body: '{}' }, { status: 500 });
+    stub.answers.push(
+      { status: 429, headers: { 'Retry-After': '1' }, body: '{}' },
+      { status: 500 },
+    );
     const answer = await server.client.post('plain', { t: 'tried again' });
     expect(answer).toEqual({ v: { data: [11, 1] } });
     expect(stub.requests).toHaveLength(3);

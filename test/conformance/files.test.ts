@@ -1,5 +1,5 @@
-// Damaged, foreign and missing files: the server never crashes by a signal, never answers a wrong value, and never
-// takes a damaged directory for an empty one.
+// Damaged, foreign and missing files: the server never crashes by a signal, never answers a wrong
+// value, and never takes a damaged directory for an empty one.
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -123,7 +123,11 @@ describe('data.mdb', () => {
   test('text, one byte, half the file', async () => {
     const path = file('graph', 'data.mdb');
     const half = statSync(path).size >> 1;
-    for (const content of [Buffer.from('hello'), Buffer.alloc(1), readFileSync(path).subarray(0, half)]) {
+    for (const content of [
+      Buffer.from('hello'),
+      Buffer.alloc(1),
+      readFileSync(path).subarray(0, half),
+    ]) {
       writeFileSync(path, content);
       await expectRefused(74, 'DATA_CORRUPT');
     }
@@ -146,7 +150,8 @@ describe('data.mdb', () => {
 
   async function afterFlip(seed: number): Promise<string> {
     const refused = await startCode();
-    if (refused !== undefined) return refused.code === 74 ? 'refused' : `WRONG exit ${refused.code}`;
+    if (refused !== undefined)
+      return refused.code === 74 ? 'refused' : `WRONG exit ${refused.code}`;
     const answers: string[] = [];
     for (const name of ['docs', 'points'] as const) {
       const reply = await server.client.request({ path: name });
@@ -155,7 +160,9 @@ describe('data.mdb', () => {
         answers.push(same ? 'same' : `WRONG ${name} of seed ${seed}`);
       } else {
         const { code } = JSON.parse(reply.text);
-        answers.push(code === 'DATA_CORRUPT' ? code : `WRONG ${reply.status} ${code}, seed ${seed}`);
+        answers.push(
+          code === 'DATA_CORRUPT' ? code : `WRONG ${reply.status} ${code}, seed ${seed}`,
+        );
       }
     }
     await server.kill();
@@ -232,7 +239,9 @@ describe('manifest', () => {
   const path = () => file('MANIFEST.json');
   const hashes = () =>
     ['MANIFEST.json', 'graph/data.mdb'].map((name) =>
-      createHash('sha256').update(readFileSync(file(name))).digest('hex'),
+      createHash('sha256')
+        .update(readFileSync(file(name)))
+        .digest('hex'),
     );
 
   test('a newer major format is refused and nothing is touched [XF12]', async () => {

@@ -1,5 +1,6 @@
-// Hostile rows that are behaviour over time: slow senders, pipelining, idle connections, clients that do not read, calls
-// in parallel, and queries that want too much. Numbers are smaller in the fast run.
+// Hostile rows that are behaviour over time: slow senders, pipelining, idle connections, clients
+// that do not read, calls in parallel, and queries that want too much. Numbers are smaller in the
+// fast run.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -131,7 +132,9 @@ describe.concurrent('senders', () => {
     const count = long ? 10_000 : 400;
     const idle: Connection[] = [];
     for (let i = 0; i < count; i += 100)
-      idle.push(...(await Promise.all(Array.from({ length: 100 }, () => Connection.open(server.port)))));
+      idle.push(
+        ...(await Promise.all(Array.from({ length: 100 }, () => Connection.open(server.port)))),
+      );
     const client = new Client(server.port);
     const started = Date.now();
     for (let i = 0; i < 200; i++) await client.post('ping');
@@ -165,7 +168,9 @@ describe.concurrent('senders', () => {
       const replies = await Promise.all(
         connections.map((one) => one.request({ path, body: '{"v":"x"}' }, 60_000)),
       );
-      expect(replies.filter((reply) => reply.status !== 200).map((reply) => reply.text)).toEqual([]);
+      expect(replies.filter((reply) => reply.status !== 200).map((reply) => reply.text)).toEqual(
+        [],
+      );
     }
     for (const connection of connections) connection.close();
   }, 120_000);
@@ -176,7 +181,8 @@ test.concurrent('900 KB at 20 KB/s against limits.receive_time [XH43]', async ()
     const first = head('/ping', 'Content-Length: 900000');
     const slow = await trickle(server.port, first, Buffer.alloc(2048, ' '), 100);
     expect(slow.closed).toBe(true);
-    expect(slow.seconds).toBeGreaterThan(9.5);
+    // The limit is never early; 50 ms allow for the clock of this process.
+    expect(slow.seconds).toBeGreaterThan(9.95);
     expect(slow.seconds).toBeLessThan(16);
   });
 }, 60_000);
@@ -200,7 +206,10 @@ test.concurrent('two first vectors of different dimension: exactly one wins [XV1
     const clients = Array.from({ length: 8 }, () => new Client(server.port));
     const replies = await Promise.all(
       clients.map((client, i) =>
-        client.request({ path: 'addWide', body: JSON.stringify({ vec: Array(3 + (i % 2)).fill(1) }) }),
+        client.request({
+          path: 'addWide',
+          body: JSON.stringify({ vec: Array(3 + (i % 2)).fill(1) }),
+        }),
       ),
     );
     const won = replies.filter((reply) => reply.status === 200).map((reply, _) => reply.status);
@@ -211,7 +220,7 @@ test.concurrent('two first vectors of different dimension: exactly one wins [XV1
   });
 }, 60_000);
 
-test.concurrent('the same vector many times [XV15]', async () => {
+test('the same vector many times [XV15]', async () => {
   await withServer({}, async (server) => {
     const vec = Array.from({ length: 32 }, (_, i) => Math.sin(i));
     const count = long ? 100_000 : 1500;
@@ -277,23 +286,22 @@ test('a query that keeps too much is 413 QUERY_MEMORY, and the next is served [X
 test('clients that do not read are closed, others are served [XR05]', async () => {
   await withServer({ 'limits.buffered_response_bytes': '16MiB' }, async (server) => {
     const v = 'x'.repeat(1 << 20);
-    for (let i = 0; i < 8; i++) await server.client.post('putText', { v });
-    const greedy = await Promise.all(
-      Array.from({ length: 12 }, () => Connection.open(server.port)),
-    );
+    // The kernel takes some megabytes of each answer; the rest has to wait in the server.
+    for (let i = 0; i < 24; i++) await server.client.post('putText', { v });
+    const greedy = await Promise.all(Array.from({ length: 6 }, () => Connection.open(server.port)));
     for (const connection of greedy) {
       connection.socket.pause();
       connection.send(requestBytes({ path: 'texts' }));
     }
-    await after(1500);
+    await after(3000);
     const started = Date.now();
     expect(await server.client.post('ping')).toEqual({ data: 'pong' });
     expect(Date.now() - started).toBeLessThan(500);
     for (const connection of greedy) connection.socket.resume();
-    const closed = await Promise.all(greedy.map((connection) => connection.closed(1500)));
+    const closed = await Promise.all(greedy.map((connection) => connection.closed(2500)));
     expect(closed.filter(Boolean).length).toBeGreaterThan(0);
     for (const connection of greedy) connection.close();
-    expect((await server.client.post('texts')).x).toHaveLength(8);
+    expect((await server.client.post('texts')).x).toHaveLength(24);
   });
 }, 120_000);
 

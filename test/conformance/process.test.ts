@@ -1,4 +1,5 @@
-// The process around the queries: ports, locks, data directories, start, reload, drain, and who may connect.
+// The process around the queries: ports, locks, data directories, start, reload, drain, and who may
+// connect.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -67,7 +68,12 @@ test('the ready line names the port, once, and SIGTERM ends with 0', async () =>
 
 test('localhost answers on both loopback addresses [H16]', async () => {
   const server = await start();
-  if (!Object.values(networkInterfaces()).flat().some((one) => one?.address === '::1')) return;
+  if (
+    !Object.values(networkInterfaces())
+      .flat()
+      .some((one) => one?.address === '::1')
+  )
+    return;
   const client = new Client(server.port, '::1');
   expect(await client.post('ping')).toEqual({ data: 'pong' });
   client.close();

@@ -1,5 +1,5 @@
-// Kills the server at every named place of the write, snapshot and shutdown paths (operations.md 6.2), restarts it and
-// compares it with what was acknowledged.
+// Kills the server at every named place of the write, snapshot and shutdown paths (operations.md
+// 6.2), restarts it and compares it with what was acknowledged.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -43,7 +43,10 @@ async function provoke(server: Server, oracle: Oracle, trigger: Trigger): Promis
   const ignore = () => undefined;
   if (trigger === 'snapshot' || trigger === 'reload') {
     await new Promise((resolve) => setTimeout(resolve, 150));
-    for (let i = 0; i < 3; i++) await server.client.post(`_admin/${trigger}`).catch(ignore);
+    for (let i = 0; i < 5; i++) {
+      await server.client.post(`_admin/${trigger}`).catch(ignore);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
   if (trigger === 'stop') {
     await new Promise((resolve) => setTimeout(resolve, 150));

@@ -1,5 +1,6 @@
-// The commitSeq rule from outside: once a write is answered, every read that is sent afterwards sees it, on every worker
-// and connection, in lookups, scans, steps, keyword and vector search, and in sessions.
+// The commitSeq rule from outside: once a write is answered, every read that is sent afterwards
+// sees it, on every worker and connection, in lookups, scans, steps, keyword and vector search, and
+// in sessions.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client } from '../support/http.js';
 import { type Server, startServer } from '../support/server.js';
@@ -75,7 +76,8 @@ test('every index shows an acknowledged write at once, on every worker', async (
     const body = { no, text: `word${no}x`, vec: [Math.cos(angle), Math.sin(angle)] };
     await server.client.post('add', body);
     const seen = await Promise.all(readers.map((client) => client.post('seen', body)));
-    for (const { data } of seen) expect({ no, ...data }).toEqual({ no, a: 1, b: 1, c: 1, d: 1, e: 1 });
+    for (const { data } of seen)
+      expect({ no, ...data }).toEqual({ no, a: 1, b: 1, c: 1, d: 1, e: 1 });
   }
   for (const client of readers) client.close();
 }, 600_000);

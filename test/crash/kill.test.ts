@@ -1,5 +1,5 @@
-// kill -9 at random moments under load: every acknowledged write survives, nothing is partial, and the store passes
-// its own check. 3 cycles here, 60 in the long run.
+// kill -9 at random moments under load: every acknowledged write survives, nothing is partial, and
+// the store passes its own check. 3 cycles here, 60 in the long run.
 import { expect, test } from 'vitest';
 import { runCli, startServer } from '../support/server.js';
 import { crashSources, Oracle, random } from './oracle.js';

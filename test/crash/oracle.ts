@@ -1,5 +1,5 @@
-// A load of writes with a memory: what was acknowledged must be there after a crash, what was refused must not, and
-// what was in flight must be there completely or not at all.
+// A load of writes with a memory: what was acknowledged must be there after a crash, what was
+// refused must not, and what was in flight must be there completely or not at all.
 import { Client } from '../support/http.js';
 import type { Server } from '../support/server.js';
 
@@ -157,7 +157,9 @@ export class Oracle {
       const recent = i % 2 === 0 ? keys.length - 1 - (i >> 1) : this.chance() * keys.length;
       const key = keys[Math.max(0, Math.floor(recent))]!;
       const alive = this.beliefs.get(key)!.n !== undefined;
-      const words = (await server.client.post('find', { word: wordOf(key) })).i as { key: string }[];
+      const words = (await server.client.post('find', { word: wordOf(key) })).i as {
+        key: string;
+      }[];
       if (words.map((hit) => hit.key).join() !== (alive ? key : ''))
         faults.push(`keyword of ${key} finds [${words.map((hit) => hit.key)}]`);
       const near = (await server.client.post('near', { vec: vectorOf(key) })).v;

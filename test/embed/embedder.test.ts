@@ -1,4 +1,5 @@
-// Every provider against a stub that serves their shapes, and every way in which a provider may fail.
+// Every provider against a stub that serves their shapes, and every way in which a provider may
+// fail.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ErrorData, errorMessage, TrellisError } from '../../engine/base/errors.js';
 import { createEmbedder } from '../../engine/embed/create-embedder.js';

@@ -1,4 +1,5 @@
-// The vectors of the `hash` model that the specification lists, and what it promises about all others.
+// The vectors of the `hash` model that the specification lists, and what it promises about all
+// others.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { hashEmbedding } from '../../engine/embed/hash.js';

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { parseDate } from '../../engine/base/date.js';
 import { TrellisError } from '../../engine/base/errors.js';
 import { printUuid } from '../../engine/base/id.js';
@@ -19,7 +19,7 @@ import type { ReadView, WriteView } from '../../engine/storage/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { fillGarden } from './garden.js';
-import { examples } from './language-case.js';
+import { type Example, examples } from './language-case.js';
 
 const source = readFileSync(new URL('garden.hx', import.meta.url), 'utf8');
 const nowMs = Date.UTC(2026, 2, 2, 9, 30);
@@ -119,16 +119,35 @@ class Server {
   }
 }
 
-let server: Server | undefined;
-afterEach(() => {
-  server?.close();
-  server = undefined;
+const programs = new Map<boolean, Program>();
+
+function programFor(compat: boolean): Program {
+  const program = programs.get(compat) ?? programOf(compat);
+  programs.set(compat, program);
+  return program;
+}
+
+/** Gardens by name: examples that only read share one. */
+const servers = new Map<string, Server>();
+afterAll(() => {
+  for (const server of servers.values()) server.close();
 });
 
+function serverFor({ name, compat = false, calls }: Example): Server {
+  const program = programFor(compat);
+  const isWriting = calls.some(([query]) =>
+    program.queries.some((each) => each.name === query && each.plan.writes),
+  );
+  const key = isWriting ? name : `reading ${compat}`;
+  const server = servers.get(key) ?? new Server(program);
+  servers.set(key, server);
+  return server;
+}
+
 describe('worked examples', () => {
-  it.each(examples)('$name', ({ compat = false, calls }) => {
-    server = new Server(programOf(compat));
-    for (const [name, body, answer] of calls) {
+  it.each(examples)('$name', (example) => {
+    const server = serverFor(example);
+    for (const [name, body, answer] of example.calls) {
       const got = server.call(name, body);
       // An error is given by its code, or by code and message.
       const shown = /^[A-Z_]+$/.test(answer) ? got.split(' ')[0] : got;

@@ -1,5 +1,5 @@
-// Write scenarios on the garden: creation with defaults, uniqueness, updates, upserts, deletions, and what searches see
-// inside the transaction.
+// Write scenarios on the garden: creation with defaults, uniqueness, updates, upserts, deletions,
+// and what searches see inside the transaction.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import type { Scalar } from '../../engine/base/value.js';

@@ -8,7 +8,9 @@ import type { JsonView } from '../../engine/json/view.js';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** The plain value behind a view; members in a Map, so that `__proto__` is a name like any other. */
+/**
+ * The plain value behind a view; members in a Map, so that `__proto__` is a name like any other.
+ */
 function plain(view: JsonView): unknown {
   switch (view.kind) {
     case 'null':

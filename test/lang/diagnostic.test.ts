@@ -1,4 +1,5 @@
-// Every diagnostic code: a source that provokes it, and the place it is reported at, marked by « in the source.
+// Every diagnostic code: a source that provokes it, and the place it is reported at, marked by « in
+// the source.
 import { expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
 import { printDiagnostic } from '../../engine/lang/diagnostic.js';

@@ -1,4 +1,5 @@
-// The worked examples of the language: all compile, in both modes; the faulty one gives exactly its diagnostics.
+// The worked examples of the language: all compile, in both modes; the faulty one gives exactly its
+// diagnostics.
 import { expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print.js';
 import { compileGarden, examplesText, planLines, queryOf } from './garden.js';

@@ -1,4 +1,5 @@
-// What may be written: lexical forms, names, declarations, every statement and step, bytes and several files.
+// What may be written: lexical forms, names, declarations, every statement and step, bytes and
+// several files.
 import { expect, test } from 'vitest';
 import type { Diagnostic } from '../../engine/lang/diagnostic.js';
 import { compile } from '../../engine/lang/compile.js';

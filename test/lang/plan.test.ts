@@ -313,6 +313,12 @@ function planLinesLoose(text: string): string[] {
   return planLines(text, false, true);
 }
 
+test('NOW is a literal wherever nothing is called so', () => {
+  expect(planLines('QUERY q() => RETURN NOW')).toEqual(['return data: now']);
+  expect(planLines('QUERY q(NOW: U8) => RETURN NOW')).toEqual(['return NOW: @NOW']);
+  expect(planLines('QUERY q() => RETURN N<Bed>::{code, at: NOW}')[0]).toContain('at: now');
+});
+
 test('cost classes', () => {
   const cost = (text: string) => planOf(text, false, true).cost;
   expect(cost('QUERY q() => RETURN 1')).toBe('A');

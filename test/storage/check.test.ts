@@ -1,4 +1,5 @@
-// `check` sees every kind of damage: each case spoils one thing in a sound store, behind the back of the writer.
+// `check` sees every kind of damage: each case spoils one thing in a sound store, behind the back
+// of the writer.
 import { describe, expect, it } from 'vitest';
 import { check } from '../../engine/storage/check.js';
 import type { Env } from '../../engine/storage/env.js';

@@ -179,38 +179,42 @@ function commit(storage: Storage, group: Operation[][], before: Model): Model {
 }
 
 describe('random writes', () => {
-  it('equal a plain model, and every invariant holds', () => {
-    const group = fc.array(fc.array(operation, { minLength: 1, maxLength: 6 }), {
-      minLength: 1,
-      maxLength: 5,
-    });
-    const history = fc.array(fc.record({ group, reopen: fc.boolean() }), {
-      minLength: 1,
-      maxLength: 8,
-    });
-    fc.assert(
-      fc.property(history, (steps) => {
-        const path = freshFolder();
-        let storage = openGarden(path);
-        let model = new Model();
-        try {
-          for (const { group, reopen } of steps) {
-            model = commit(storage, group, model);
-            if (reopen) {
-              storage.close();
-              storage = openGarden(path);
+  it(
+    'equal a plain model, and every invariant holds',
+    () => {
+      const group = fc.array(fc.array(operation, { minLength: 1, maxLength: 6 }), {
+        minLength: 1,
+        maxLength: 5,
+      });
+      const history = fc.array(fc.record({ group, reopen: fc.boolean() }), {
+        minLength: 1,
+        maxLength: 8,
+      });
+      fc.assert(
+        fc.property(history, (steps) => {
+          const path = freshFolder();
+          let storage = openGarden(path);
+          let model = new Model();
+          try {
+            for (const { group, reopen } of steps) {
+              model = commit(storage, group, model);
+              if (reopen) {
+                storage.close();
+                storage = openGarden(path);
+              }
+              expectEqual(storage.reader(), storage.catalog, model);
+              expect(check(storage.env)).toEqual([]);
             }
-            expectEqual(storage.reader(), storage.catalog, model);
-            expect(check(storage.env)).toEqual([]);
+            expectReplay(storage, model);
+          } finally {
+            storage.close();
           }
-          expectReplay(storage, model);
-        } finally {
-          storage.close();
-        }
-      }),
-      { numRuns },
-    );
-  }, 60_000);
+        }),
+        { numRuns },
+      );
+    },
+    long ? 3_600_000 : 60_000,
+  );
 });
 
 /** Replaying the whole log gives exactly the live embeddings. */

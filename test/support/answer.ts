@@ -1,5 +1,5 @@
-// What holds for every answer of the server, whatever was asked: headers, the form of error bodies, and that nothing
-// inside leaks out.
+// What holds for every answer of the server, whatever was asked: headers, the form of error bodies,
+// and that nothing inside leaks out.
 import { retryableCodes, statusOfCode } from './catalogue.js';
 import { type ExactObject, NumberToken, parseExact } from './exact-json.js';
 import type { Reply } from './http.js';

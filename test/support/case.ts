@@ -39,7 +39,10 @@ const objectOf = (value: Exact | undefined): ExactObject =>
 const listOf = (value: Exact | undefined): ExactObject[] =>
   value === undefined ? [] : ((Array.isArray(value) ? value : [value]) as ExactObject[]);
 
-/** Whether an answer describes the whole program, or the process is touched: such a case stands alone. */
+/**
+ * Whether an answer describes the whole program, or the process is touched: such a case stands
+ * alone.
+ */
 function standsAlone(step: ExactObject): boolean {
   const target = String(step.get('post') ?? step.get('get') ?? '');
   return step.has('restart') || step.has('files') || /schema_resource|introspect/.test(target);
@@ -92,7 +95,9 @@ export function readCases(path: string, base?: string): Case[] {
   return listOf(cases).map((own) => readCase(file, withBase(shared), own));
 }
 
-/** `"base": "garden.json"` brings schema, seed and elements of another file of the folder `fixture`. */
+/**
+ * `"base": "garden.json"` brings schema, seed and elements of another file of the folder `fixture`.
+ */
 function withBase(shared: ExactObject): ExactObject {
   const base = shared.get('base');
   if (typeof base !== 'string') return shared;
@@ -100,7 +105,10 @@ function withBase(shared: ExactObject): ExactObject {
   const merged: ExactObject = new Map([...fixture, ...shared]);
   for (const name of ['schema', 'queries'])
     merged.set(name, `${textOf(fixture.get(name))}\n${textOf(shared.get(name))}`);
-  merged.set('elements', new Map([...objectOf(fixture.get('elements')), ...objectOf(shared.get('elements'))]));
+  merged.set(
+    'elements',
+    new Map([...objectOf(fixture.get('elements')), ...objectOf(shared.get('elements'))]),
+  );
   return merged;
 }
 

@@ -1,4 +1,5 @@
-// The status of every error code, restated from the HTTP specification: a case that names a code need not repeat it.
+// The status of every error code, restated from the HTTP specification: a case that names a code
+// need not repeat it.
 
 const codes: Record<number, string> = {
   400:
@@ -8,8 +9,7 @@ const codes: Record<number, string> = {
     'VECTOR_NOT_FINITE VECTOR_DIMENSION EDGE_ENDPOINT_TYPE ARITHMETIC UNKNOWN_TYPE ' +
     'UNKNOWN_PROPERTY UNKNOWN_OPERATOR UNKNOWN_TOOL FILTER_TOO_DEEP FILTER_TOO_LARGE',
   401: 'API_KEY_REQUIRED',
-  403:
-    'HOST_NOT_ALLOWED ORIGIN_NOT_ALLOWED PROTECTED_MODE FEATURE_DISABLED INVALID_API_KEY FORBIDDEN',
+  403: 'HOST_NOT_ALLOWED ORIGIN_NOT_ALLOWED PROTECTED_MODE FEATURE_DISABLED INVALID_API_KEY FORBIDDEN',
   404: 'NOT_FOUND NO_VALUE_FOUND NO_PATH CONNECTION_NOT_FOUND',
   405: 'METHOD_NOT_ALLOWED',
   409: 'EXPECTED_ONE UNIQUE_VIOLATION',

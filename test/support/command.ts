@@ -1,5 +1,5 @@
-// Runs the command-line steps of cases: `trellis check` over a source, `trellis serve` with a configuration that must be
-// refused, and any other arguments.
+// Runs the command-line steps of cases: `trellis check` over a source, `trellis serve` with a
+// configuration that must be refused, and any other arguments.
 import { join } from 'node:path';
 import { type ExactObject, plainOf, printExact } from './exact-json.js';
 import { makeFolder, removeFolder, runCli, writeProject } from './server.js';

@@ -1,5 +1,6 @@
-// Turns case files into tests. Cases of one file with the same schema and configuration share one server; between two of
-// them every element is deleted and the seed is sown again, so that each case sees the same data.
+// Turns case files into tests. Cases of one file with the same schema and configuration share one
+// server; between two of them every element is deleted and the seed is sown again, so that each
+// case sees the same data.
 import { afterAll, describe, test } from 'vitest';
 import { type Case, caseFiles, readCases } from './case.js';
 import type { Names } from './match.js';
@@ -56,7 +57,10 @@ async function launch(group: Group): Promise<Server> {
   return startServer({ sources: sourcesOf(group), config, env });
 }
 
-/** Starts the group's server; queries that the compiler refuses are left out and fail their own case. */
+/**
+ * Starts the group's server; queries that the compiler refuses are left out and fail their own
+ * case.
+ */
 async function start(group: Group): Promise<void> {
   try {
     group.server = await launch(group);
@@ -133,8 +137,7 @@ function schemaOf(cases: Case[]): string {
   const texts = [...new Set(cases.map((one) => one.schema))];
   if (texts.length === 1) return texts[0]!;
   const types = new Map<string, string>();
-  for (const text of texts)
-    for (const [name, body] of declarations(text)) types.set(name, body);
+  for (const text of texts) for (const [name, body] of declarations(text)) types.set(name, body);
   return [...types].map(([name, body]) => `${name} ${body}`).join('\n');
 }
 

@@ -1,5 +1,5 @@
-// Runs `trellis check` over many faulty sources at once: the cases of a file that share a schema become one project, a
-// file per case, and what is printed is sorted back to the cases.
+// Runs `trellis check` over many faulty sources at once: the cases of a file that share a schema
+// become one project, a file per case, and what is printed is sorted back to the cases.
 import { join } from 'node:path';
 import type { Case } from './case.js';
 import { makeFolder, removeFolder, runCli, writeProject } from './server.js';
@@ -54,8 +54,8 @@ export async function diagnose(cases: Case[]): Promise<Map<string, Diagnostic[]>
 }
 
 /**
- * The first difference between what was reported and what the case wants. `E001|E305` allows either; a last `...` allows
- * what follows from the first error.
+ * The first difference between what was reported and what the case wants. `E001|E305` allows
+ * either; a last `...` allows what follows from the first error.
  */
 export function diagnosticFault(one: Case, got: Diagnostic[]): string | undefined {
   const open = one.diagnostics!.at(-1) === '...';

@@ -1,5 +1,6 @@
-// JSON with nothing lost: numbers keep their digits, objects keep the order of their members. Case files and
-// answers are both read with it, so that a wrong digit or a wrong member order is a difference.
+// JSON with nothing lost: numbers keep their digits, objects keep the order of their members. Case
+// files and answers are both read with it, so that a wrong digit or a wrong member order is a
+// difference.
 
 /** A number as it was written. */
 export class NumberToken {

@@ -1,5 +1,5 @@
-// A plain HTTP/1.1 client over a raw socket. It sends exactly the bytes it is given and reads one reply after another,
-// so that tests see framing, pipelining and closed connections as they are.
+// A plain HTTP/1.1 client over a raw socket. It sends exactly the bytes it is given and reads one
+// reply after another, so that tests see framing, pipelining and closed connections as they are.
 import { connect, type Socket } from 'node:net';
 
 export interface Reply {
@@ -22,7 +22,10 @@ export class ConnectionClosed extends Error {
   override readonly name = 'ConnectionClosed';
 }
 
-/** The bytes of one request. Default headers can be replaced, or removed with null; letter case is kept. */
+/**
+ * The bytes of one request. Default headers can be replaced, or removed with null; letter case is
+ * kept.
+ */
 export function requestBytes(request: Request): Buffer {
   const body = Buffer.from(request.body ?? '');
   const headers = new Map<string, [string, string | null]>([

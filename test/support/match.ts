@@ -1,8 +1,11 @@
-// Compares an answer with what a case expects: exact digits, exact member order, and a few markers for what cannot
-// be known beforehand. Gives the first difference as text, or undefined.
+// Compares an answer with what a case expects: exact digits, exact member order, and a few markers
+// for what cannot be known beforehand. Gives the first difference as text, or undefined.
 import { type Exact, type ExactObject, NumberToken, printExact } from './exact-json.js';
 
-/** What a case knows while it runs: ids and other texts saved from earlier answers, and named element objects. */
+/**
+ * What a case knows while it runs: ids and other texts saved from earlier answers, and named
+ * element objects.
+ */
 export interface Names {
   saved: Map<string, Exact>;
   elements: ExactObject;
@@ -21,7 +24,10 @@ export function fillText(text: string, names: Names): string {
   });
 }
 
-/** Replaces saved names in every string, and a string that is nothing but `${name}` by the value itself. */
+/**
+ * Replaces saved names in every string, and a string that is nothing but `${name}` by the value
+ * itself.
+ */
 export function fillValue(value: Exact, names: Names): Exact {
   if (typeof value === 'string') {
     const alone = /^\$\{(\w+)\}$/.exec(value)?.[1];

@@ -1,5 +1,6 @@
-// Starts and stops real server processes on throw-away projects: sources and configuration as text, port 0, the
-// ready line awaited. Owns the folders and processes it makes; none outlives the test process.
+// Starts and stops real server processes on throw-away projects: sources and configuration as text,
+// port 0, the ready line awaited. Owns the folders and processes it makes; none outlives the test
+// process.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

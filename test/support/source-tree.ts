@@ -1,5 +1,5 @@
-// The project's own sources as the house rules see them: files, imports, exports, functions and calls, read with the
-// TypeScript compiler. Parsed once per test process.
+// The project's own sources as the house rules see them: files, imports, exports, functions and
+// calls, read with the TypeScript compiler. Parsed once per test process.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
@@ -18,7 +18,8 @@ export interface SourceFile {
 function* filesBelow(folder: string): Generator<string> {
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) yield* filesBelow(path);
+    // bench/peers holds what the benches installed for themselves.
+    if (entry.isDirectory() && entry.name !== 'peers') yield* filesBelow(path);
     else if (entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts')) yield path;
   }
 }

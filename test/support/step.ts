@@ -1,7 +1,14 @@
 // Runs one step of a case against a server and says what is wrong with the answer.
 import { statusOfCode } from './catalogue.js';
 import { checkAnswer } from './answer.js';
-import { atPointer, type Exact, type ExactObject, parseExact, plainOf, printExact } from './exact-json.js';
+import {
+  atPointer,
+  type Exact,
+  type ExactObject,
+  parseExact,
+  plainOf,
+  printExact,
+} from './exact-json.js';
 import { Connection, ConnectionClosed, type Reply, type Request, requestBytes } from './http.js';
 import { difference, fillText, fillValue, type Names } from './match.js';
 import { type Server, StartFailed, writeProject } from './server.js';
@@ -41,8 +48,7 @@ function bodyOf(step: ExactObject, names: Names): Buffer | undefined {
 function headersOf(step: ExactObject, names: Names): Record<string, string | null> {
   const headers: Record<string, string | null> = {};
   const plain = (step.get('headers') ?? new Map()) as Map<string, string | null>;
-  for (const [name, value] of plain)
-    headers[name] = value === null ? null : fillText(value, names);
+  for (const [name, value] of plain) headers[name] = value === null ? null : fillText(value, names);
   const built = (step.get('headers_build') ?? new Map()) as ExactObject;
   for (const [name, build] of built) headers[name] = buildText(plainOf(build) as Build);
   return headers;
@@ -129,7 +135,10 @@ function checkBody(expect: ExactObject, reply: Reply, names: Names): string | un
   }
   for (const name of ['error', 'hint']) {
     const part = expect.get(name);
-    if (part !== undefined && !String(atPointer(answer, `/${name}`)).includes(fillText(String(part), names)))
+    if (
+      part !== undefined &&
+      !String(atPointer(answer, `/${name}`)).includes(fillText(String(part), names))
+    )
       return `\`${name}\` does not contain ${String(part)}`;
   }
   for (const [pointer, want] of (expect.get('json') ?? new Map()) as ExactObject) {

@@ -42,7 +42,10 @@ function textbook(
   return hits.sort((a, b) => b.score - a.score || a.id - b.id).slice(0, k);
 }
 
-/** Equal up to the rounding of sums: the scores agree, and each hit has the score the textbook gives that document. */
+/**
+ * Equal up to the rounding of sums: the scores agree, and each hit has the score the textbook gives
+ * that document.
+ */
 function expectSame(
   found: TextHit[],
   documents: Documents,

@@ -1,4 +1,5 @@
-// A life of puts, replacements, deletions and searches against a plain map: no dead vector is found, none alive is lost.
+// A life of puts, replacements, deletions and searches against a plain map: no dead vector is
+// found, none alive is lost.
 import { describe, expect, test } from 'vitest';
 import type { Layout } from '../../engine/vector/index.js';
 import { createVectorIndex, type SharedIndex } from '../../engine/vector/open.js';
@@ -51,9 +52,9 @@ describe('segments', () => {
   test('a full segment opens the next, and all are searched', () => {
     const vectors = clustered(4000, 64, { seed: 3 });
     let announced = 0;
-    const hooks = { segmentBytes: 2 ** 20 + 2 ** 19, onSegment: () => announced++ };
+    const hooks = { segmentBytes: 2 ** 20 + 2 ** 19, onSegment: () => void announced++ };
     const index = createVectorIndex('Test', defaults, hooks);
-    vectors.forEach((vector, i) => index.put(i + 1, vector));
+    for (const [i, vector] of vectors.entries()) index.put(i + 1, vector);
     expect(index.segments.length).toBeGreaterThan(2);
     expect(announced).toBe(index.segments.length - 1);
     const model = new Map(vectors.map((vector, i) => [i + 1, vector]));
@@ -71,7 +72,7 @@ describe('segments', () => {
 describe('filters', () => {
   const vectors = clustered(3000, 48, { seed: 21 });
   const index = createVectorIndex('Test', defaults);
-  vectors.forEach((vector, i) => index.put(i + 1, vector));
+  for (const [i, vector] of vectors.entries()) index.put(i + 1, vector);
 
   test.each([1, 0.5, 0.1, 0.01, 0.001])('share %d: k results, all allowed', (share) => {
     const random = randomFrom(5);

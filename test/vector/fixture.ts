@@ -27,8 +27,7 @@ export function randomFrom(seed: number): () => number {
 
 export function gaussianFrom(seed: number): () => number {
   const random = randomFrom(seed);
-  return () =>
-    Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  return () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 /** `count` vectors around `clusters` centres; spread 0 makes all vectors of a cluster equal. */
@@ -83,7 +82,7 @@ export function indexOf(
   hooks: IndexHooks = {},
 ): SharedIndex {
   const index = createVectorIndex('Test', { ...defaults, ...options }, hooks);
-  vectors.forEach((vector, i) => index.put(i + 1, vector));
+  for (const [i, vector] of vectors.entries()) index.put(i + 1, vector);
   return index;
 }
 

@@ -1,4 +1,5 @@
-// A thread of the concurrency tests: searches, or helps to build, on the compiled index until it is told to stop.
+// A thread of the concurrency tests: searches, or helps to build, on the compiled index until it
+// is told to stop.
 import { parentPort, workerData } from 'node:worker_threads';
 
 const { attachVectorIndex } = await import(workerData.module);

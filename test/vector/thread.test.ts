@@ -1,5 +1,5 @@
-// Threads: a writer with searching threads beside it, and several threads building one graph. Needs the compiled
-// program (`npm test` makes it): worker threads cannot run the sources.
+// Threads: a writer with searching threads beside it, and several threads building one graph.
+// Needs the compiled program (`npm test` makes it): worker threads cannot run the sources.
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
@@ -47,7 +47,9 @@ describe.skipIf(!built)('threads', () => {
     let threads: Thread[] = [];
     const index = createVectorIndex('Test', defaults, {
       segmentBytes: 2 ** 21,
-      onSegment: (handle) => threads.forEach(({ worker }) => worker.postMessage(handle)),
+      onSegment: (handle) => {
+        for (const { worker } of threads) worker.postMessage(handle);
+      },
     });
     for (let i = 0; i < 200; i++) index.put(i + 1, vectors[i]!);
     threads = [await start(index, 'search', stop, vectors.slice(0, 20))];

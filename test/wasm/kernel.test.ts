@@ -1,5 +1,5 @@
-// The kernels against plain loops, for every small dimension and some large ones, through the memory layout itself; and
-// the promise that the module carries no state of its own.
+// The kernels against plain loops, for every small dimension and some large ones, through the
+// memory layout itself; and the promise that the module carries no state of its own.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as at from '../../wasm/layout.js';
@@ -59,33 +59,38 @@ describe('kernels', () => {
     expect(kernel.squareFloats!(x, y) / square).toBeCloseTo(1, 4);
   });
 
-  test.each([3, 31, 64, 100, 768, 1030, 1536, 2050])('dimension %i: codes and scan', (dimension) => {
-    const s = segment(dimension);
-    const vectors = Array.from({ length: 60 }, (_, i) => draw(dimension, i + 1));
-    vectors.forEach((vector, i) => s.put(i + 1, vector));
-    const nodes = vectors.map((_, i) => s.kernel.nodeAt!(i) >>> 0);
-    const mean = Array.from(s.floats(s.word(at.H_MEAN), s.padded));
-    const centred = nodes.map((node) =>
-      Array.from(s.floats(node + s.word(at.H_VECTOR), s.padded)).map((v, d) => v - mean[d]!),
-    );
-    const low = s.float(at.H_RANGES + at.RANGE_LOW);
-    const inverse = s.float(at.H_RANGES + at.RANGE_INVERSE);
-    const step = s.float(at.H_RANGES + at.RANGE_STEP_SQUARE);
-    const codes = nodes.map((node) =>
-      Array.from(new Uint8Array(s.memory.buffer, node + at.N_CODE, s.padded)),
-    );
-    for (const [i, code] of codes.entries()) {
-      for (const [d, c] of code.entries()) {
-        const naive = Math.max(0, Math.min(127, (centred[i]![d]! - low) * inverse));
-        expect(Math.abs(c - naive)).toBeLessThan(0.502);
+  test.each([3, 31, 64, 100, 768, 1030, 1536, 2050])(
+    'dimension %i: codes and scan',
+    (dimension) => {
+      const s = segment(dimension);
+      const vectors = Array.from({ length: 45 }, (_, i) => draw(dimension, i + 1));
+      for (const [i, vector] of vectors.entries()) s.put(i + 1, vector);
+      const nodes = vectors.map((_, i) => s.kernel.nodeAt!(i) >>> 0);
+      const mean = Array.from(s.floats(s.word(at.H_MEAN), s.padded));
+      const centred = nodes.map((node) =>
+        Array.from(s.floats(node + s.word(at.H_VECTOR), s.padded)).map((v, d) => v - mean[d]!),
+      );
+      const low = s.float(at.H_RANGES + at.RANGE_LOW);
+      const inverse = s.float(at.H_RANGES + at.RANGE_INVERSE);
+      const step = s.float(at.H_RANGES + at.RANGE_STEP_SQUARE);
+      const codes = nodes.map((node) =>
+        Array.from(new Uint8Array(s.memory.buffer, node + at.N_CODE, s.padded)),
+      );
+      let deviation = 0;
+      for (const [i, code] of codes.entries()) {
+        for (let d = 0; d < code.length; d++) {
+          const naive = Math.max(0, Math.min(127, (centred[i]![d]! - low) * inverse));
+          deviation = Math.max(deviation, Math.abs(code[d]! - naive));
+        }
       }
-    }
-    for (let i = 1; i < 20; i++) {
-      const naive = codes[0]!.reduce((sum, c, d) => sum + (c - codes[i]![d]!) ** 2, 0) * step;
-      expect(s.kernel.nodeDistance!(nodes[0]!, nodes[i]!) / naive).toBeCloseTo(1, 4);
-    }
-    checkScan(s, nodes[5]!, centred, dimension);
-  });
+      expect(deviation).toBeLessThan(0.502);
+      for (let i = 1; i < 20; i++) {
+        const naive = codes[0]!.reduce((sum, c, d) => sum + (c - codes[i]![d]!) ** 2, 0) * step;
+        expect(s.kernel.nodeDistance!(nodes[0]!, nodes[i]!) / naive).toBeCloseTo(1, 4);
+      }
+      checkScan(s, nodes[5]!, centred, dimension);
+    },
+  );
 });
 
 /** The estimates of one block against the formula, evaluated plainly. */
