@@ -49,6 +49,7 @@ export { fragmentOf, labelOf, uuidAt } from './storage/record.js';
 export { createEmbedder } from './embed/create-embedder.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
 export { openDatabase } from './database/open.js';
-export { type Violation, check as checkStorage } from './storage/check.js';
+export type { Violation } from './storage/check.js';
+export { verifyStorage } from './database/verify.js';
 export { openDataDirectory } from './storage/manifest.js';
 export { openStorage } from './storage/open.js';

@@ -35,6 +35,8 @@ export interface AppOptions {
 
 export class App {
   phase: ServerPhase = 'starting';
+  /** 0 to 100 while the database opens. */
+  openingProgress = 0;
   readonly metrics = new Metrics();
   readonly keys: Keyring;
   readonly #slowLog = new SlowLog();
@@ -153,7 +155,7 @@ export class App {
     // Asked for every request: nothing is allocated while all is well.
     const status = this.#database?.status();
     if (phase === 'serving' && status?.phase !== 'lost') return undefined;
-    return refusalOf({ phase, status, checks: {} });
+    return refusalOf({ phase, status, checks: {}, progress: this.openingProgress });
   }
 
   readiness(): Readiness {
@@ -166,7 +168,7 @@ export class App {
       checks.writer = heartbeat === undefined || heartbeat.value < heartbeatMaxS;
       checks.data_file = true;
     }
-    return { phase: this.phase, status, checks };
+    return { phase: this.phase, status, checks, progress: this.openingProgress };
   }
 
   #keepHouse(): void {

@@ -58,10 +58,13 @@ export async function serve(options: ServeOptions): Promise<number> {
   for (const note of config.notes) log('info', note);
   armFailpoint(config.failpoint);
   const program = compileSources(config, log);
-  const opening = options.openDatabase(databaseOptions(config, program, log));
+  const server = new Server(config, log);
+  const opening = options.openDatabase({
+    ...databaseOptions(config, program, log),
+    onProgress: (progress) => server.noteProgress(progress),
+  });
   // What is refused at once (a bad or locked directory) is said before a port is taken.
   await Promise.race([opening, new Promise((resolve) => setImmediate(resolve))]);
-  const server = new Server(config, log);
   try {
     const port = await server.listen();
     const database = await opening;
@@ -102,6 +105,10 @@ class Server {
 
   listen(): Promise<number> {
     return this.#app.listen();
+  }
+
+  noteProgress(progress: number): void {
+    this.#app.openingProgress = progress;
   }
 
   /** From an open database to the ready line. */

@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import {
   TrellisError,
   type Violation,
-  checkStorage,
   defaultLimits,
   errorMessage,
   fail,
   openDataDirectory,
   openStorage,
+  verifyStorage,
 } from '../engine/index.js';
 import type { CommandLine } from './arguments.js';
 import { printLine } from './log.js';
@@ -58,7 +58,7 @@ function here(directory: string, deep: boolean): Report {
         limits: defaultLimits,
         mode: 'attach',
       });
-      const violations = deep ? checkStorage(storage.env, { dbUuid }) : [];
+      const violations = deep ? verifyStorage(storage, { dbUuid }) : [];
       storage.close();
       return { directory, violations };
     } finally {

@@ -30,7 +30,8 @@ function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
 /** Whether the answer is full of vectors at most this far. */
 function isFull(lane: usize, distance: f32, k: i32): bool {
   if (load<i32>(lane, L_ANSWERS) < k) return false;
-  return signedDistanceOf(load<u64>(<usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3))) <= distance;
+  const last = <usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3);
+  return signedDistanceOf(load<u64>(last)) <= distance;
 }
 
 function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
@@ -84,8 +85,8 @@ export function writeAnswer(lane: usize): i32 {
 export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
   if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
   if (load<u32>(0, H_STATE) == STATE_SCAN) {
-    const staged = <usize>load<u32>(0, H_STAGED) + <usize>slot * ((<usize>load<u32>(0, H_PADDED)) << 2);
-    return vectorDistance(lane, staged);
+    const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+    return vectorDistance(lane, <usize>load<u32>(0, H_STAGED) + <usize>slot * bytes);
   }
   if (load<u32>(node, N_FLAGS) & NODE_ZERO) return 2;
   return codeDistance(lane, node);

@@ -8,12 +8,7 @@ import {
   NODE_RANGE, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW,
   RANGE_STEP_SQUARE,
 } from './layout';
-
-// @ts-ignore: decorator
-@inline
-function sum4(v: v128): f32 {
-  return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3));
-}
+import { sumFloats, sumIntegers } from './sum';
 
 /**
  * target = scale x rotated - mean + lift x direction, over P floats (scale and lift: dot only);
@@ -28,13 +23,14 @@ export function centre(rotated: usize, scale: f32, lift: f32, target: usize): f3
     const length = f32x4.splat(lift);
     const factor = f32x4.splat(scale);
     while (rotated < end) {
-      const lifted = f32x4.add(f32x4.mul(factor, v128.load(rotated)), f32x4.mul(length, v128.load(direction)));
+      const up = f32x4.mul(length, v128.load(direction));
+      const lifted = f32x4.add(f32x4.mul(factor, v128.load(rotated)), up);
       const v = f32x4.sub(lifted, v128.load(mean));
       v128.store(target, v);
       squares = f32x4.add(squares, f32x4.mul(v, v));
       rotated += 16; mean += 16; target += 16; direction += 16;
     }
-    return sum4(squares);
+    return sumFloats(squares);
   }
   while (rotated < end) {
     const v = f32x4.sub(v128.load(rotated), v128.load(mean));
@@ -42,7 +38,7 @@ export function centre(rotated: usize, scale: f32, lift: f32, target: usize): f3
     squares = f32x4.add(squares, f32x4.mul(v, v));
     rotated += 16; mean += 16; target += 16;
   }
-  return sum4(squares);
+  return sumFloats(squares);
 }
 
 /** Codes the P floats at `source` into bytes; returns how many were clipped. */
@@ -57,8 +53,10 @@ function quantise(source: usize, bytes: usize, range: usize): u32 {
     const b = scaled(v128.load(source, 16), low, inverse);
     const c = scaled(v128.load(source, 32), low, inverse);
     const d = scaled(v128.load(source, 48), low, inverse);
-    const wide = i8x16.narrow_i16x8_s(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d));
-    const code = i8x16.min_u(i8x16.narrow_i16x8_u(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d)), top);
+    const ab = i16x8.narrow_i32x4_s(a, b);
+    const cd = i16x8.narrow_i32x4_s(c, d);
+    const wide = i8x16.narrow_i16x8_s(ab, cd);
+    const code = i8x16.min_u(i8x16.narrow_i16x8_u(ab, cd), top);
     clipped += popcnt(i8x16.bitmask(i8x16.ne(wide, code)));
     v128.store(bytes, code);
     source += 64; bytes += 16;
@@ -90,11 +88,11 @@ function spread(bytes: usize, code: usize): i32 {
     const odd = i16x8.shr_u(v, 8);
     v128.store(code, even);
     v128.store(code, odd, 16);
-    squares = i32x4.add(squares, i32x4.add(i32x4.dot_i16x8_s(even, even), i32x4.dot_i16x8_s(odd, odd)));
+    squares = i32x4.add(squares, i32x4.dot_i16x8_s(even, even));
+    squares = i32x4.add(squares, i32x4.dot_i16x8_s(odd, odd));
     bytes += 16; code += 32;
   }
-  return i32x4.extract_lane(squares, 0) + i32x4.extract_lane(squares, 1) +
-    (i32x4.extract_lane(squares, 2) + i32x4.extract_lane(squares, 3));
+  return sumIntegers(squares);
 }
 
 /** Codes the lane's centred vector in one range, as bytes and as i16. */
@@ -132,7 +130,9 @@ export function encodeNode(lane: usize, node: usize, vector: usize): void {
 export function storeCode(lane: usize, node: usize, range: u32): void {
   const padded = <usize>load<u32>(0, H_PADDED);
   const bytes = <usize>load<u32>(lane, L_BYTES);
-  for (let at: usize = 0; at < padded; at += 16) v128.store(node + at, v128.load(bytes + at), N_CODE);
+  for (let at: usize = 0; at < padded; at += 16) {
+    v128.store(node + at, v128.load(bytes + at), N_CODE);
+  }
   store<i32>(node, load<i32>(lane + ((<usize>range) << 2), L_SQUARE0), N_CODE_SQUARE);
   if (range != 0) atomic.or<u32>(node + N_FLAGS, NODE_RANGE);
   else atomic.and<u32>(node + N_FLAGS, ~NODE_RANGE);
@@ -158,12 +158,14 @@ function dotSpread(code: usize, bytes: usize): i32 {
     bytes += 32; code += 64;
   } while (bytes < end);
   a = i32x4.add(i32x4.add(a, b), i32x4.add(c, d));
-  return i32x4.extract_lane(a, 0) + i32x4.extract_lane(a, 1) + (i32x4.extract_lane(a, 2) + i32x4.extract_lane(a, 3));
+  return sumIntegers(a);
 }
 
 /** Squared L2 distance of the lane's vector and a node, by codes. */
 export function codeDistance(lane: usize, node: usize): f32 {
-  if (load<u32>(0, H_EXACT)) return squareFloats(load<u32>(lane, L_ROTATED), node + <usize>load<u32>(0, H_VECTOR));
+  if (load<u32>(0, H_EXACT)) {
+    return squareFloats(load<u32>(lane, L_ROTATED), node + <usize>load<u32>(0, H_VECTOR));
+  }
   const range: usize = load<u32>(node, N_FLAGS) & NODE_RANGE ? 1 : 0;
   const at = lane + (range << 2);
   const dot = dotSpread(load<u32>(at, L_CODE0), node + N_CODE);
@@ -194,9 +196,7 @@ export function nodeDistance(a: usize, b: usize): f32 {
     odd = i32x4.add(odd, i32x4.dot_i16x8_s(i16x8.shr_u(v, 8), i16x8.shr_u(w, 8)));
     x += 16; y += 16;
   } while (x < end);
-  even = i32x4.add(even, odd);
-  const dot = i32x4.extract_lane(even, 0) + i32x4.extract_lane(even, 1) +
-    (i32x4.extract_lane(even, 2) + i32x4.extract_lane(even, 3));
+  const dot = sumIntegers(i32x4.add(even, odd));
   const integer = load<i32>(a, N_CODE_SQUARE) + load<i32>(b, N_CODE_SQUARE) - 2 * dot;
   return <f32>integer * load<f32>(rangeAt(range ? 1 : 0), RANGE_STEP_SQUARE);
 }
@@ -204,7 +204,8 @@ export function nodeDistance(a: usize, b: usize): f32 {
 /** The coordinate that code byte `at` of `node` stands for. */
 function decoded(node: usize, at: usize): f32 {
   const range = rangeAt(load<u32>(node, N_FLAGS) & NODE_RANGE ? 1 : 0);
-  return load<f32>(range, RANGE_LOW) + <f32>load<u8>(node + at, N_CODE) / load<f32>(range, RANGE_INVERSE);
+  const steps = <f32>load<u8>(node + at, N_CODE);
+  return load<f32>(range, RANGE_LOW) + steps / load<f32>(range, RANGE_INVERSE);
 }
 
 function crossDistance(a: usize, b: usize): f32 {

@@ -2,6 +2,7 @@
 // orders by the metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN,
 // never infinite.
 import { H_METRIC, H_PADDED, H_VECTOR, L_ROTATED, METRIC_COSINE, METRIC_L2 } from './layout';
+import { sumFloats } from './sum';
 
 const LARGEST: f32 = 3.4e38;
 
@@ -19,8 +20,7 @@ export function dotFloats(x: usize, y: usize): f32 {
     d = f32x4.add(d, f32x4.mul(v128.load(x, 48), v128.load(y, 48)));
     x += 64; y += 64;
   } while (x < end);
-  a = f32x4.add(f32x4.add(a, b), f32x4.add(c, d));
-  return f32x4.extract_lane(a, 0) + f32x4.extract_lane(a, 1) + (f32x4.extract_lane(a, 2) + f32x4.extract_lane(a, 3));
+  return sumFloats(f32x4.add(f32x4.add(a, b), f32x4.add(c, d)));
 }
 
 /** Squared L2 distance of P floats. */
@@ -41,8 +41,7 @@ export function squareFloats(x: usize, y: usize): f32 {
     d = f32x4.add(d, f32x4.mul(v, v));
     x += 64; y += 64;
   } while (x < end);
-  a = f32x4.add(f32x4.add(a, b), f32x4.add(c, d));
-  return f32x4.extract_lane(a, 0) + f32x4.extract_lane(a, 1) + (f32x4.extract_lane(a, 2) + f32x4.extract_lane(a, 3));
+  return sumFloats(f32x4.add(f32x4.add(a, b), f32x4.add(c, d)));
 }
 
 // @ts-ignore: decorator

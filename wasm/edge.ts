@@ -10,18 +10,15 @@ import {
   L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED,
 } from './layout';
 import { lock, nodeAt, unlock } from './memory';
-
-// @ts-ignore: decorator
-@inline
-function sum4(v: v128): f32 {
-  return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3));
-}
+import { sumFloats } from './sum';
 
 /**
  * Writes the code bits and terms of edge `e` of the block at `codes`; `difference` is lift(x) -
  * lift(p).
  */
-function writeCode(codes: usize, e: u32, owner: usize, ownerLift: f32, vector: usize, difference: f32): void {
+function writeCode(
+  codes: usize, e: u32, owner: usize, ownerLift: f32, vector: usize, difference: f32,
+): void {
   const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);
   const shift: u32 = e < 16 ? 0 : 4;
@@ -55,11 +52,11 @@ function writeCode(codes: usize, e: u32, owner: usize, ownerLift: f32, vector: u
     store<u8>(byte, (load<u8>(byte) & keep) | (i32x4.bitmask(positive) << shift));
     owner += 16; vector += 16; mean += 16; byte += 16;
   }
-  const length = sum4(squares);
-  const size = sum4(sizes);
+  const length = sumFloats(squares);
+  const size = sumFloats(sizes);
   const scale: f32 = size > 0 ? 2 * length / size : 0;
   store<f32>(terms, scale, 128);
-  atomic.store<u32>(terms, reinterpret<u32>(length + scale * sum4(inner)));
+  atomic.store<u32>(terms, reinterpret<u32>(length + scale * sumFloats(inner)));
 }
 
 /** Points edge `e` of `node` at `slot`. The node's lock is held, or nobody knows the node yet. */
@@ -72,7 +69,8 @@ export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: b
     const target = nodeAt(slot);
     const vector = <usize>load<u32>(0, H_VECTOR);
     const lift = load<f32>(node, N_LIFT);
-    writeCode(node + codes, e, node + vector, lift, target + vector, load<f32>(target, N_LIFT) - lift);
+    const difference = load<f32>(target, N_LIFT) - lift;
+    writeCode(node + codes, e, node + vector, lift, target + vector, difference);
   }
   const bit: u32 = 1 << e;
   const mask = load<u32>(node, N_HARD);
@@ -98,7 +96,8 @@ export function offerEntry(centred: usize, slot: u32): void {
 /** Sets one place of the entry table; every place up to it counts as used from then on. */
 export function writeEntry(place: u32, centred: usize, slot: u32): void {
   if (load<u32>(0, H_ENTRY_SEEN) <= place) atomic.store<u32>(H_ENTRY_SEEN, place + 1);
-  const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * <usize>load<u32>(0, H_ENTRY_BYTES);
+  const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
+  const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * bytes;
   const e = place % EDGES;
   const codes = block + E_PARTS;
   const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
@@ -126,8 +125,8 @@ function writeEntryCode(codes: usize, e: u32, centred: usize): void {
     store<u8>(byte, (load<u8>(byte) & keep) | (i32x4.bitmask(f32x4.ge(r, zero)) << shift));
     centred += 16; byte += 16;
   }
-  const length = sum4(squares);
-  const size = sum4(sizes);
+  const length = sumFloats(squares);
+  const size = sumFloats(sizes);
   store<f32>(terms, size > 0 ? 2 * length / size : 0, 128);
   atomic.store<u32>(terms, reinterpret<u32>(length));
 }

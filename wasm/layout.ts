@@ -1,20 +1,23 @@
-// Where everything lies in a segment's shared memory: the single source of offsets, compiled by
-// both tsc and asc.
+// Where everything lies in a segment's shared memory: the single source of offsets, compiled by both
+// tsc and asc.
 //
 //   0 .. HEADER_BYTES   segment header (fields H_*)
 //   then, handed out upwards by one allocator in the order of need: tables, lanes, id map pages,
-// chunks of node records.
+//   chunks of node records.
 //
 // Node record (stride a multiple of 64; the fields N_* are its first 64 bytes):
-//   64 B  lock · used mask · hard mask · flags · id · code square · norm · lift · twins
-//   P B   u7 code                                                              (P = dimension
-// padded to 32)
-//   then per layout: edge codes P/4 x 16 B · add f32x32 · scale f32x32 · neighbour u32x32 · edge
-// distance f32x32 ·
-//   the rotated vector f32xP. Offsets of these parts are in the header, 0 = absent.
+//
+//   64 B      lock, used mask, hard mask, flags, id, code square, norm, lift, chain
+//   P B       u7 code (P = dimension, with the lift's, padded to 32)
+//   P/4 x 16  edge codes             \
+//   128 B     add, f32 x 32           | only with HAS_EDGE_CODES
+//   128 B     scale, f32 x 32        /
+//   128 B     neighbour slot, u32 x 32
+//   128 B     edge distance, f32 x 32
+//   4P B      rotated vector, f32 x P; only with KEEP_VECTORS
 //
 // Edge codes: the nibble of dims 4j..4j+3 of edge e is in byte j*16+(e&15), low nibble for e<16,
-// high for e>=16.
+// high for e>=16. Without HAS_GRAPH a record is the first 64 bytes and the vector.
 
 export const FORMAT_VERSION = 1;
 export const MAGIC = 0x564c5254;

@@ -51,8 +51,8 @@ export function link(lane: usize, slot: u32, vector: usize): void {
  */
 function isBlurred(lane: usize): bool {
   if (load<i32>(lane, L_RESULT_COUNT) == 0) return false;
-  const noise = <f32>load<u32>(0, H_PADDED) * load<f32>(rangeAt(load<u32>(0, H_RANGE)), RANGE_STEP_SQUARE);
-  return distanceOf(load<u64>(load<u32>(lane, L_RESULT))) < noise;
+  const step = load<f32>(rangeAt(load<u32>(0, H_RANGE)), RANGE_STEP_SQUARE);
+  return distanceOf(load<u64>(load<u32>(lane, L_RESULT))) < <f32>load<u32>(0, H_PADDED) * step;
 }
 
 /** Chooses the edges of a linked node again. Writer only. */
@@ -64,7 +64,9 @@ export function relink(lane: usize, slot: u32): void {
   const vector = <usize>load<u32>(0, H_VECTOR);
   if (vector != 0) {
     const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
-    for (let at: usize = 0; at < bytes; at += 16) v128.store(rotated + at, v128.load(node + vector + at));
+    for (let at: usize = 0; at < bytes; at += 16) {
+      v128.store(rotated + at, v128.load(node + vector + at));
+    }
   }
   store<f32>(lane, centredOf(node, load<u32>(lane, L_CENTRED)), L_LENGTH);
   encodeRanges(lane);

@@ -70,7 +70,9 @@ function visit(lane: usize, phase: u32, slot: u32): void {
   if ((flags & NODE_LINKED) == 0 || (flags & (NODE_FREE | NODE_TWIN | NODE_ZERO)) != 0) return;
   if (phase == MARK) {
     // A deleted node that equal ones hang on stays: it is their place in the graph.
-    if ((flags & NODE_DELETED) != 0 && load<u32>(node, N_NEXT) == 0) atomic.or<u32>(node + N_FLAGS, NODE_DOOMED);
+    if ((flags & NODE_DELETED) != 0 && load<u32>(node, N_NEXT) == 0) {
+      atomic.or<u32>(node + N_FLAGS, NODE_DOOMED);
+    }
   } else if (phase == REWIRE) {
     if ((flags & NODE_DOOMED) == 0) rewire(lane, node, slot);
   } else if (phase == SWEEP) {
@@ -95,7 +97,8 @@ function doomedEdges(node: usize): u32 {
   while (mask != 0) {
     const e = ctz(mask);
     mask &= mask - 1;
-    if (load<u32>(nodeAt(load<u32>(neighbours + ((<usize>e) << 2))), N_FLAGS) & NODE_DOOMED) doomed |= 1 << e;
+    const target = nodeAt(load<u32>(neighbours + ((<usize>e) << 2)));
+    if (load<u32>(target, N_FLAGS) & NODE_DOOMED) doomed |= 1 << e;
   }
   return doomed;
 }
@@ -114,7 +117,8 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   while (hard != 0) {
     const e = (<usize>ctz(hard)) << 2;
     hard &= hard - 1;
-    store<u64>(kept + ((<usize>keptCount) << 3), keyOf(load<f32>(distances + e), load<u32>(neighbours + e)));
+    const key = keyOf(load<f32>(distances + e), load<u32>(neighbours + e));
+    store<u64>(kept + ((<usize>keptCount) << 3), key);
     keptCount++;
   }
   const results = <usize>load<u32>(lane, L_RESULT);
@@ -163,12 +167,16 @@ function gather(lane: usize, node: usize, slot: u32, doomed: u32): i32 {
 }
 
 function isListed(neighbours: usize, slot: u32): bool {
-  for (let e: usize = 0; e < <usize>EDGES; e++) if (load<u32>(neighbours + (e << 2)) == slot) return true;
+  for (let e: usize = 0; e < <usize>EDGES; e++) {
+    if (load<u32>(neighbours + (e << 2)) == slot) return true;
+  }
   return false;
 }
 
 function isResult(results: usize, count: i32, slot: u32): bool {
-  for (let i = 0; i < count; i++) if (<u32>load<u64>(results + ((<usize>i) << 3)) == slot) return true;
+  for (let i = 0; i < count; i++) {
+    if (<u32>load<u64>(results + ((<usize>i) << 3)) == slot) return true;
+  }
   return false;
 }
 
@@ -245,5 +253,6 @@ function adopt(lane: usize, node: usize, slot: u32): void {
   }
   if (best == EDGES) best = nearest;
   if (best == EDGES) return;
-  linkBack(lane, load<u32>(neighbours + (best << 2)), slot, load<f32>(distances + (best << 2)), true);
+  const at = best << 2;
+  linkBack(lane, load<u32>(neighbours + at), slot, load<f32>(distances + at), true);
 }

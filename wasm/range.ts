@@ -36,7 +36,8 @@ export function beginGraph(lane: usize): void {
     // The lift's own mean is left out: any origin will do, the nearer the better.
     const vector = vectorAt(node, slot);
     for (let at: usize = 0; at < bytes; at += 16) {
-      v128.store(mean + at, f32x4.add(v128.load(mean + at), f32x4.mul(share, v128.load(vector + at))));
+      const part = f32x4.mul(share, v128.load(vector + at));
+      v128.store(mean + at, f32x4.add(v128.load(mean + at), part));
     }
   }
   measureRange(lane, 0, 0, slots, 1);
@@ -74,7 +75,9 @@ export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: 
     }
   }
   const tail = <u32>(<f64>total * TAIL);
-  setRange(range, low + <f32>below(bins, tail) / factor, low + <f32>(below(bins, total - tail) + 1) / factor);
+  const first = <f32>below(bins, tail);
+  const last = <f32>(below(bins, total - tail) + 1);
+  setRange(range, low + first / factor, low + last / factor);
 }
 
 /**
@@ -113,14 +116,13 @@ export function keepRange(lane: usize, budget: u32): bool {
     const slots = load<u32>(0, H_SLOTS);
     measureRange(lane, fresh, 0, slots, max<u32>(slots / SAMPLE, 1));
   } else {
-    const middle = load<f32>(rangeAt(old), RANGE_LOW) + <f32>63.5 / load<f32>(rangeAt(old), RANGE_INVERSE);
-    const half: f32 = 127 / load<f32>(rangeAt(old), RANGE_INVERSE);
+    const step: f32 = 1 / load<f32>(rangeAt(old), RANGE_INVERSE);
+    const half: f32 = 127 * step;
+    const middle = load<f32>(rangeAt(old), RANGE_LOW) + <f32>0.5 * half;
     setRange(fresh, middle - half, middle + half);
   }
-  if (load<f32>(rangeAt(fresh), RANGE_INVERSE) * WIDER > load<f32>(rangeAt(old), RANGE_INVERSE)) return false;
-  if (load<f32>(rangeAt(fresh), RANGE_INVERSE) * FAR_WIDER < load<f32>(rangeAt(old), RANGE_INVERSE) && walkExactly(lane)) {
-    return false;
-  }
+  const wider = load<f32>(rangeAt(old), RANGE_INVERSE) / load<f32>(rangeAt(fresh), RANGE_INVERSE);
+  if (wider < WIDER || (wider > FAR_WIDER && walkExactly(lane))) return false;
   atomic.store<u32>(H_RECODED, 1);
   store<u32>(0, fresh, H_RANGE);
   return recode(lane, budget);

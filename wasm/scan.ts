@@ -82,7 +82,8 @@ export function scanEdges(lane: usize, codes: usize, distance: f32, worst: f32):
   for (let i: usize = 0; i < 8; i++) {
     const at = estimates + (i << 4);
     const inner = f32x4.add(base, f32x4.mul(step, v128.load(at)));
-    const estimate = f32x4.sub(f32x4.add(owner, v128.load(terms)), f32x4.mul(v128.load(terms, 128), inner));
+    const offset = f32x4.add(owner, v128.load(terms));
+    const estimate = f32x4.sub(offset, f32x4.mul(v128.load(terms, 128), inner));
     v128.store(at, estimate);
     mask |= (<u32>i32x4.bitmask(f32x4.lt(estimate, limit))) << <u32>(i << 2);
     terms += 16;

@@ -26,7 +26,8 @@ function align(value: u32): u32 {
 
 /** Lays out a fresh memory. False when it cannot hold even the tables. */
 export function format(
-  metric: u32, layout: u32, dimension: u32, bytesMax: u32, hard: u32, beam: u32, graphFrom: u32, scale: f64,
+  metric: u32, layout: u32, dimension: u32, bytesMax: u32,
+  hard: u32, beam: u32, graphFrom: u32, scale: f64,
 ): bool {
   const padded = (dimension + (metric == METRIC_DOT ? 1 : 0) + 31) & ~31;
   store<u32>(0, MAGIC, H_MAGIC);
@@ -93,7 +94,9 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
   store<u32>(0, <u32>lift, H_LIFT);
   store<u32>(0, <u32>entry, H_ENTRY);
   store<u32>(0, block, H_ENTRY_BYTES);
-  for (let i: u32 = 0; i < <u32>ENTRY_BLOCKS; i++) fillInfinite(entry + <usize>(i * block + E_PARTS + padded * 4));
+  for (let i: u32 = 0; i < <u32>ENTRY_BLOCKS; i++) {
+    fillInfinite(entry + <usize>(i * block + E_PARTS + padded * 4));
+  }
   if (load<u32>(0, H_METRIC) == METRIC_DOT) {
     store<f32>(lift + ((<usize>load<u32>(0, H_DIMENSION)) << 2), 1);
     rotate(lift);
@@ -131,14 +134,21 @@ export function prepare(lane: usize): void {
   }
   sums = f64x2.add(sums, more);
   squares = f64x2.extract_lane(sums, 0) + f64x2.extract_lane(sums, 1);
-  for (let at = whole; at < bytes; at += 4) squares += <f64>load<f32>(input + at) * <f64>load<f32>(input + at);
+  for (let at = whole; at < bytes; at += 4) {
+    const x = <f64>load<f32>(input + at);
+    squares += x * x;
+  }
   let factor: f64 = load<f64>(0, H_INPUT_SCALE);
   if (load<u32>(0, H_METRIC) == METRIC_COSINE) factor = squares > 0 ? 1 / sqrt(squares) : 0;
   if (factor > 1e30 || factor < 1e-30) {
-    for (let at: usize = 0; at < bytes; at += 4) store<f32>(rotated + at, <f32>(factor * <f64>load<f32>(input + at)));
+    for (let at: usize = 0; at < bytes; at += 4) {
+      store<f32>(rotated + at, <f32>(factor * <f64>load<f32>(input + at)));
+    }
   } else {
     const scale = f32x4.splat(<f32>factor);
-    for (let at: usize = 0; at < bytes; at += 16) v128.store(rotated + at, f32x4.mul(scale, v128.load(input + at)));
+    for (let at: usize = 0; at < bytes; at += 16) {
+      v128.store(rotated + at, f32x4.mul(scale, v128.load(input + at)));
+    }
   }
   for (let at = bytes; at < end; at += 4) store<f32>(rotated + at, 0);
   store<f32>(lane, <f32>min(squares * factor * factor, 3e38), L_NORM);
@@ -205,8 +215,8 @@ export function put(lane: usize, id: u32): bool {
   setId(id, slot);
   if (load<u32>(0, H_STATE) == STATE_GRAPH) {
     keepRange(lane, RECODED_PER_PUT);
-  } else if ((load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0 && load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) {
-    startGraph(lane);
+  } else if (load<u32>(0, H_LAYOUT) & HAS_GRAPH) {
+    if (load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) startGraph(lane);
   }
   return true;
 }

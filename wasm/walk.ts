@@ -23,7 +23,8 @@ function markSeen(lane: usize, slot: u32): bool {
   store<u32>(at, word | bit);
   if (word == 0) {
     const count = load<u32>(lane, L_TOUCHED_COUNT);
-    if (count < <u32>TOUCHED_MAX) store<u32>(<usize>load<u32>(lane, L_TOUCHED) + ((<usize>count) << 2), <u32>at);
+    const touched = <usize>load<u32>(lane, L_TOUCHED);
+    if (count < <u32>TOUCHED_MAX) store<u32>(touched + ((<usize>count) << 2), <u32>at);
     store<u32>(lane, count + 1, L_TOUCHED_COUNT);
   }
   return true;
@@ -32,7 +33,8 @@ function markSeen(lane: usize, slot: u32): bool {
 // @ts-ignore: decorator
 @inline
 function isSeen(lane: usize, slot: u32): bool {
-  return (load<u32>(<usize>load<u32>(lane, L_SEEN) + ((<usize>(slot >> 5)) << 2)) & (1 << (slot & 31))) != 0;
+  const at = <usize>load<u32>(lane, L_SEEN) + ((<usize>(slot >> 5)) << 2);
+  return (load<u32>(at) & (1 << (slot & 31))) != 0;
 }
 
 function clearSeen(lane: usize): void {
@@ -54,7 +56,8 @@ export function isAllowed(lane: usize, id: u32): bool {
   if (words == 0) return true;
   const word = id >> 5;
   if (word >= words) return false;
-  return (load<u32>(<usize>load<u32>(lane, L_ALLOW) + ((<usize>word) << 2)) & (1 << (id & 31))) != 0;
+  const at = <usize>load<u32>(lane, L_ALLOW) + ((<usize>word) << 2);
+  return (load<u32>(at) & (1 << (id & 31))) != 0;
 }
 
 /** Whether `node` may itself be an answer. */
@@ -73,7 +76,8 @@ export function offerResult(lane: usize, node: usize, slot: u32, distance: f32):
   const count = load<i32>(lane, L_RESULT_COUNT);
   const limit = load<i32>(lane, L_RESULT_LIMIT);
   if (count == limit && key >= load<u64>(results + ((<usize>(limit - 1)) << 3))) return;
-  if (load<u32>(lane, L_KEEP_ALL) == 0 && !isAnswer(lane, node) && load<u32>(node, N_NEXT) == 0) return;
+  const wanted = load<u32>(lane, L_KEEP_ALL) != 0 || isAnswer(lane, node);
+  if (!wanted && load<u32>(node, N_NEXT) == 0) return;
   insertKey(results, count, limit, key);
   if (count < limit) store<i32>(lane, count + 1, L_RESULT_COUNT);
 }
@@ -109,7 +113,8 @@ function pickStarts(lane: usize): void {
       mask &= mask - 1;
       const estimate = load<f32>(estimates + e);
       if (estimate >= worst) continue;
-      insertKey(pool, count, STARTS, keyOf(estimate, load<u32>(block + E_PARTS + neighbours + e) << 1));
+      const slot = load<u32>(block + E_PARTS + neighbours + e);
+      insertKey(pool, count, STARTS, keyOf(estimate, slot << 1));
       if (count < STARTS) count++;
       if (count == STARTS) worst = distanceOf(load<u64>(pool, (STARTS - 1) << 3));
     }

@@ -39,6 +39,8 @@ export interface DatabaseOptions {
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
   workerHeapMb: number;
   failpoint?: string;
+  /** Hears how far opening has come, 0 to 100. */
+  onProgress?: (progress: number) => void;
   /** One line of the log. */
   log: (
     level: 'debug' | 'info' | 'warn' | 'error',

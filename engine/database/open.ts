@@ -97,6 +97,7 @@ class OpenedDatabase implements Database {
       onNewIndex: (message) => this.#dispatcher.broadcast(message),
       onProgress: (progress) => {
         this.#progress = progress;
+        options.onProgress?.(progress);
       },
       log: options.log,
     });

@@ -46,16 +46,19 @@ const emptyObject = new Uint8Array([OBJECT_START, OBJECT_END]);
 export function scanJson(body: Uint8Array, limits: Limits): JsonView {
   const bytes = body.length === 0 ? emptyObject : body;
   const scanner = new Scanner(bytes, limits);
-  const used = scanner.run();
-  const result = new TapeView(bytes, tape.slice(0, used), 0);
-  if (tape.length > keptWords) tape = new Int32Array(1024);
-  return result;
+  try {
+    const used = scanner.run();
+    return new TapeView(bytes, tape.slice(0, used), 0);
+  } finally {
+    if (tape.length > keptWords) tape = new Int32Array(1024);
+  }
 }
 
 class Scanner {
   #at = 0;
   #used = 0;
   #depth = 0;
+  #values = 0;
 
   constructor(
     private readonly bytes: Uint8Array,
@@ -66,10 +69,9 @@ class Scanner {
   run(): number {
     const { bytes } = this;
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.#bad('a byte-order mark');
-    let values = 0;
     const valuesMax = this.limits.json_values;
     do {
-      if (++values > valuesMax) this.#tooMany('', valuesMax, 'json_values');
+      if (++this.#values > valuesMax) this.#tooMany('', valuesMax, 'json_values');
       this.#value();
     } while (this.#next());
     this.#space();
@@ -80,14 +82,13 @@ class Scanner {
   /** Scans one scalar, or the start of a container. */
   #value(): void {
     const byte = this.#space();
-    if (this.#used + ENTRY > tape.length) grow();
     if (byte === QUOTE) this.#string();
     else if (byte === OBJECT_START) this.#open(KIND.object);
     else if (byte === ARRAY_START) this.#open(KIND.array);
     else if (byte === 0x74) this.#literal('true', KIND.boolean);
     else if (byte === 0x66) this.#literal('false', KIND.boolean);
     else if (byte === 0x6e) this.#literal('null', KIND.null);
-    else this.#number();
+    else this.#numbers();
   }
 
   /** Goes on after a value: closes what ends here. Answers whether another value follows. */
@@ -118,7 +119,6 @@ class Scanner {
 
   #key(level: number): void {
     if (this.#space() !== QUOTE) this.#unexpected('expected a member name');
-    if (this.#used + ENTRY > tape.length) grow();
     keys[level] = this.#used;
     this.#string();
     if (this.#space() !== COLON) this.#unexpected('expected a colon');
@@ -151,6 +151,7 @@ class Scanner {
 
   #entry(head: number, start: number, end: number): void {
     const used = this.#used;
+    if (used + ENTRY > tape.length) grow();
     tape[used] = head;
     tape[used + 1] = start;
     tape[used + 2] = end;
@@ -222,6 +223,22 @@ class Scanner {
     return unit;
   }
 
+  /** A number and, in an array, those that follow at once: long vectors come this way. */
+  #numbers(): void {
+    this.#number();
+    const level = this.#depth - 1;
+    if (level < 0 || (tape[stack[level]!]! & 7) !== KIND.array) return;
+    const { bytes } = this;
+    const { json_elements, json_values } = this.limits;
+    let room = Math.min(json_elements - counts[level]!, json_values - this.#values);
+    while (room-- > 0 && bytes[this.#at] === COMMA && isNumberStart(bytes[this.#at + 1]!)) {
+      this.#at++;
+      counts[level]!++;
+      this.#values++;
+      this.#number();
+    }
+  }
+
   #number(): void {
     const start = this.#at;
     const end = scanNumber(this.bytes, start);
@@ -288,6 +305,10 @@ class Scanner {
   #bad(what: string): never {
     fail('BAD_JSON', { offset: this.#at, what });
   }
+}
+
+function isNumberStart(byte: number): boolean {
+  return byte === 0x2d || (byte >= 0x30 && byte <= 0x39);
 }
 
 function grow(): void {

@@ -12,7 +12,7 @@ import { parseFile } from './parser.js';
 import { checkQuery } from './query-checker.js';
 import { buildSchema, type Declared } from './schema-checker.js';
 import { indexSchema, type SchemaIndex } from './schema-index.js';
-import { readSource, type SourceFile } from './source.js';
+import { positionOf, readSource, type SourceFile } from './source.js';
 
 export interface Source {
   path: string;
@@ -118,7 +118,7 @@ function checkQueries(
       if (other !== undefined) {
         report('E701', span, `There are two queries \`${text}\`.`, `The other is in ${other}.`);
       }
-      seen.set(text, other ?? `${file.path}, line ${lineOf(file, span.start)}`);
+      seen.set(text, other ?? `${file.path}, line ${positionOf(file, span.start).line}`);
       if (seen.size === queriesMax + 1 && other === undefined) {
         const message = `There are more than ${queriesMax} queries.`;
         report('E005', span, message, 'The limit is `limits.source_queries`.');
@@ -130,9 +130,6 @@ function checkQueries(
   }
   return queries;
 }
-
-const lineOf = (file: SourceFile, offset: number): number =>
-  file.lines.findLastIndex((start) => start <= offset) + 1;
 
 function warnEmpty(parsed: readonly ParsedFile[]): void {
   const [first] = parsed;

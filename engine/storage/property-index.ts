@@ -101,7 +101,24 @@ export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Ar
     copyWords(list, 0, ids, 0);
     return ids;
   }
-  return Uint32Array.from(table.keys({ start: indexKey(prefix, 1), end: above(prefix) }), idOfKey);
+  return spreadIds(table, prefix);
+}
+
+/** In pieces, so that the keys of a million ids never lie side by side. */
+function spreadIds(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
+  let ids = new Uint32Array(2 * keysPerRead);
+  const end = above(prefix);
+  for (let count = 0, next = 1; ; ) {
+    const keys = table.keys({ start: indexKey(prefix, next), end, limit: keysPerRead });
+    if (count + keys.length > ids.length) {
+      const longer = new Uint32Array(ids.length * 2);
+      longer.set(ids);
+      ids = longer;
+    }
+    for (const key of keys) ids[count++] = idOfKey(key);
+    if (keys.length < keysPerRead) return ids.slice(0, count);
+    next = ids[count - 1]! + 1;
+  }
 }
 
 /** Whether any element has the value. */

@@ -119,6 +119,8 @@ export interface WriteView extends ReadView {
   incident(id: number): Uint32Array;
   /** Vector changes of this request so far: searches must take them into account. */
   readonly pending: readonly VectorChange[];
+  /** Those of earlier requests of the same group: committed with it, in no index yet. */
+  readonly unpublished: readonly VectorChange[];
   putDerived(key: Uint8Array, value: Uint8Array): void;
   deleteDerived(key: Uint8Array): void;
 }

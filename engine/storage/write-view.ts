@@ -53,6 +53,7 @@ interface Entry {
 
 export class LmdbWriteView extends LmdbView implements WriteView {
   pending: VectorChange[] = [];
+  unpublished: readonly VectorChange[] = [];
 
   constructor(
     private readonly context: WriteContext,

@@ -43,6 +43,7 @@ export class Writer {
     const request = <T>(nowMs: number, run: (view: WriteView) => T): T => {
       if (broken) throw broken.error;
       const view = new LmdbWriteView(this.context, catalog, nowMs);
+      view.unpublished = changes;
       this.#begin();
       try {
         const result = run(view);

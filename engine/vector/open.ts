@@ -2,7 +2,7 @@
 // attach with its handle. One thread at a time writes; any number search meanwhile. A memory may
 // exist that this thread has not been given yet (`addMemory`): its vectors are missing from
 // answers here until then, all others are found.
-import { BULK_ROWS } from '../../wasm/layout.js';
+import { BULK_ROWS, HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex } from './index.js';
 import type { AllowList } from './index.js';
@@ -216,13 +216,14 @@ export class SharedIndex implements VectorIndex {
 
   #format(segment: Segment, dimension: number): void {
     const { options } = this;
+    const layout = layoutFlags(options, dimension);
     const formatted = segment.kernel.format(
       metricNumber(options.metric),
-      layoutFlags(options, dimension),
+      layout,
       dimension,
       Atomics.load(this.#control, cSegmentBytes) >>> 0,
       hardEdges(options.m),
-      insertionPool(options.efConstruction),
+      insertionPool(options.efConstruction, (layout & HAS_EDGE_CODES) !== 0),
       graphFrom,
       this.scale,
     );
@@ -248,9 +249,9 @@ function strideOf(flags: number, dimension: number): number {
   const padded = Math.ceil((dimension + 1) / 32) * 32;
   return (
     64 +
-    (flags & 1 ? padded * 4 : 0) +
-    (flags & 2 ? padded + 256 : 0) +
-    (flags & 4 ? padded * 4 + 256 : 0)
+    (flags & KEEP_VECTORS ? padded * 4 : 0) +
+    (flags & HAS_GRAPH ? padded + 256 : 0) +
+    (flags & HAS_EDGE_CODES ? padded * 4 + 256 : 0)
   );
 }
 

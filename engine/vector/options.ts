@@ -46,11 +46,12 @@ export function hardEdges(m: number): number {
 }
 
 /**
- * Pool of an insertion. A pool place holds an estimate and one node may take several: 2.4 places
- * are worth one.
+ * Pool of an insertion. With edge codes a pool place holds an estimate and one node may take
+ * several, so 2.4 places are worth one.
  */
-export function insertionPool(efConstruction: number): number {
-  return Math.max(64, Math.min(POOL_MAX, Math.round(efConstruction * 2.4)));
+export function insertionPool(efConstruction: number, edgeCodes: boolean): number {
+  const pool = Math.round(efConstruction * (edgeCodes ? 2.4 : 1));
+  return Math.max(64, Math.min(POOL_MAX, pool));
 }
 
 /**

@@ -1,13 +1,12 @@
 // The on-disk image of a vector index (operations.md section 3). Derived data: at any doubt a
-// snapshot is refused and the index rebuilt. Written by the writer thread through a private
-// buffer, so that searches going on do not disturb it; read straight into shared memory.
+// snapshot is refused and the index rebuilt. Written by the writer thread through a private buffer,
+// so that searches going on do not disturb it; read straight into shared memory.
 //
-//   header  4,096 B: magic u32 · version u32 · db uuid 36 B · type u32 · dimension u32 · metric
-// u32 · segments u32 ·
-//           count f64 · seq f64 · scale f64 · body bytes f64 · bytes of each segment f64 ... · at
-// 4,092 CRC32 of what is before
+//   header  4,096 B: magic u32, version u32, db uuid 36 B, type u32, dimension u32, metric u32,
+//           segments u32, unused u32, then f64: count, seq, scale, body bytes, bytes of each segment;
+//           at 4,092 the CRC32 of all that is before
 //   body    the used part of each segment's memory, one after another
-//   footer  CRC32 of each 1 MiB of the body · CRC32 of those · magic u32
+//   footer  CRC32 of each 1 MiB block of each segment, CRC32 of those, magic u32
 import {
   closeSync,
   fstatSync,

@@ -9,7 +9,7 @@ import { Client, Connection, ConnectionClosed, requestBytes } from '../support/h
 import { type ConfigValue, runCli, type Server, startServer } from '../support/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const fixture = JSON.parse(readFileSync(join(corpus, 'fixture/hostile.json'), 'utf8'));
 const sources = {
@@ -89,7 +89,7 @@ describe.concurrent('senders', () => {
     while (!answered && sent < 60) {
       connection.send(chunk);
       sent++;
-      await after(5);
+      await pause(5);
     }
     const { status, text } = await reply;
     expect([status, JSON.parse(text).code]).toEqual([413, 'BODY_TOO_LARGE']);
@@ -120,7 +120,7 @@ describe.concurrent('senders', () => {
 
   test('a connection that never sends a byte is no error [H01]', async () => {
     const connection = await Connection.open(server.port);
-    await after(200);
+    await pause(200);
     connection.close();
     const client = new Client(server.port);
     expect(await client.post('ping')).toEqual({ data: 'pong' });
@@ -150,7 +150,7 @@ describe.concurrent('senders', () => {
       waits.map(async (wait) => {
         const connection = await Connection.open(server.port);
         expect((await connection.request({ path: 'ping' })).status).toBe(200);
-        await after(wait);
+        await pause(wait);
         if (wait <= 9000) expect(connection.ended).toBe(false);
         const next = connection.ended ? await Connection.open(server.port) : connection;
         expect((await next.request({ path: 'ping' })).status).toBe(200);
@@ -293,7 +293,7 @@ test('clients that do not read are closed, others are served [XR05]', async () =
       connection.socket.pause();
       connection.send(requestBytes({ path: 'texts' }));
     }
-    await after(3000);
+    await pause(3000);
     const started = Date.now();
     expect(await server.client.post('ping')).toEqual({ data: 'pong' });
     expect(Date.now() - started).toBeLessThan(500);
@@ -338,7 +338,7 @@ test('roles and query scopes [XA04]', async () => {
       metrics: await add('prometheus', '--role', 'metrics'),
       scoped: await add('scoped', '--role', 'read', '--queries', 'count*'),
     };
-    await after(1500);
+    await pause(1500);
     const attempt = async (key: keyof typeof keys, path: string, body = '{}') => {
       const method = path === 'metrics' ? 'GET' : 'POST';
       const headers = { 'x-api-key': keys[key] };

@@ -38,7 +38,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.dispose();
 });
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function freePort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1');
@@ -130,7 +130,7 @@ describe('while starting and stopping', () => {
     const client = new Client(port);
     const deadline = Date.now() + 30_000;
     while (!seen.has('200') && Date.now() < deadline) {
-      await after(25);
+      await pause(25);
       const reply = await client.request({ path: 'ping' }).catch(() => undefined);
       if (reply === undefined) continue;
       const { code } = JSON.parse(reply.text);
@@ -154,9 +154,9 @@ describe('while starting and stopping', () => {
     const idle = await Connection.open(server.port);
     const slow = new Client(server.port);
     const writing = slow.post('add', { no: 2 });
-    await after(200);
+    await pause(200);
     server.child.kill('SIGTERM');
-    await after(200);
+    await pause(200);
     const refused = await idle.request({ path: 'ping' });
     expect([refused.status, JSON.parse(refused.text).code]).toEqual([503, 'SHUTTING_DOWN']);
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -174,7 +174,7 @@ describe('reload', () => {
     for (let i = 0; i < 100; i++) {
       const reply = await server.client.request({ path });
       if (reply.status === status) return reply.text;
-      await after(50);
+      await pause(50);
     }
     throw new Error(`${path} never became ${status}: ${server.stderr.slice(-500)}`);
   };
@@ -184,7 +184,7 @@ describe('reload', () => {
     writeProject(server.project, { sources: { 'more.hx': 'QUERY more() => RETURN 1' } });
     expect(await until(server, 'more', 200)).toBe('{"data":1}');
     writeProject(server.project, { sources: { 'more.hx': 'QUERY more() => RETURN nope' } });
-    await after(1000);
+    await pause(1000);
     expect(await server.client.post('more')).toEqual({ data: 1 });
     expect(server.stderr).toContain('E301');
     writeProject(server.project, { sources: { 'more.hx': 'QUERY other() => RETURN 2' } });
@@ -199,7 +199,7 @@ describe('reload', () => {
       env: { TRELLIS_FAILPOINT: 'W6@1:sleep' },
     });
     const running = new Client(server.port).post('late', { no: 7 });
-    await after(100);
+    await pause(100);
     writeProject(server.project, { sources: { 'more.hx': '// nothing left' } });
     await until(server, 'late', 404);
     expect(await running).toEqual({ d: { no: 7 } });
@@ -212,7 +212,7 @@ describe('reload', () => {
     for (const replace of [() => mkdirSync(path), () => symlinkSync(path, path)]) {
       rmSync(path, { recursive: true, force: true });
       replace();
-      await after(1200);
+      await pause(1200);
       expect(await server.client.post('more')).toEqual({ data: 1 });
     }
     await server.stop();
@@ -260,7 +260,7 @@ test('vectors beyond the memory limit are 507 VECTOR_CAPACITY and nothing is hal
 test('the deadline of a request lowers its budget: 504 QUERY_TIMEOUT rolls a write back', async () => {
   const server = await start({ env: { TRELLIS_FAILPOINT: 'W6@1:sleep' } });
   const slow = new Client(server.port).request({ path: 'add', body: '{"no":1}' });
-  await after(100);
+  await pause(100);
   const headers = { 'X-Request-Timeout-Ms': '200' };
   const late = await server.client.request({ path: 'add', body: '{"no":2}', headers });
   expect([late.status, JSON.parse(late.text).code]).toEqual([504, 'QUERY_TIMEOUT']);

@@ -8,7 +8,7 @@ const long = process.env.TRELLIS_TEST_LONG === '1';
 const cycles = long ? 60 : 3;
 const seed = Number(process.env.TRELLIS_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test(`${cycles} kill cycles, seed ${seed} [I1] [I2]`, async () => {
   const chance = random(seed);
@@ -18,7 +18,7 @@ test(`${cycles} kill cycles, seed ${seed} [I1] [I2]`, async () => {
     for (let cycle = 0; cycle < cycles; cycle++) {
       const load = oracle.load(server, 1 + Math.floor(chance() * 32), new Promise(() => undefined));
       if (chance() < 0.3) void server.client.post('_admin/snapshot').catch(() => undefined);
-      await after(100 + chance() * 500);
+      await pause(100 + chance() * 500);
       await server.kill();
       await load;
       if (cycle === 0 || long) {

@@ -204,6 +204,18 @@ describe('property indexes', () => {
     );
   });
 
+  it('holds thousands of ids under one value', () => {
+    attempt(() => {
+      const prefix = prefixOf(u8, 7);
+      const ids = Array.from({ length: 5000 }, (_, i) => 3 * i + 1);
+      for (const id of ids) addEntry(log, env.index, prefix, id);
+      expect([...idsUnder(env.index, prefix)]).toEqual(ids);
+      expect(flat(idsWithin(env.index, u8, {}))).toEqual(ids);
+      for (const id of ids) removeEntry(log, env.index, prefix, id);
+      expect(isTaken(env.index, prefix)).toBe(false);
+    });
+  });
+
   it('takes bounds longer than any key', () => {
     attempt(() => {
       const text = property('String');

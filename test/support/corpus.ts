@@ -107,7 +107,7 @@ async function runCase(group: Group, one: Case): Promise<void> {
 /** Type declarations of a schema text: kind and name to the whole text. */
 function declarations(schema: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const [, name, body] of schema.matchAll(/\b([NEV]::[A-Z]\w*)([^]*?)(?=\b[NEV]::|$)/g))
+  for (const [, name, body] of schema.matchAll(/\b([NEV]::[A-Z]\w*)([\s\S]*?)(?=\b[NEV]::|$)/g))
     found.set(name!, body!.trim());
   return found;
 }

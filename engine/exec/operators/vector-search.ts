@@ -2,7 +2,7 @@
 // vectors; what the transaction does not have is dropped and what it has not yet committed is
 // added. Exactly min(k, vectors) hits.
 import { fail } from '../../base/errors.js';
-import type { Label, VectorChange } from '../../storage/store.js';
+import type { Label, WriteView } from '../../storage/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
 import { readK, readNumber, readVector } from '../argument.js';
 import { storedLabel } from '../element.js';
@@ -79,7 +79,8 @@ class Hits {
 
 /** Ids whose vectors this transaction has put or deleted but the index has not heard of. */
 function pendingOf(frame: Frame, label: number): Set<number> {
-  const changes = (frame.view as { pending?: readonly VectorChange[] }).pending ?? [];
+  const { unpublished = [], pending = [] } = frame.view as Partial<WriteView>;
+  const changes = [...unpublished, ...pending];
   const ids = new Set<number>();
   for (const change of changes) if (change.label === label) ids.add(change.id);
   return ids;
