@@ -1,5 +1,5 @@
-// What a load benchmark needs beside the load: a real server process on a throw-away project, the processor time it uses,
-// and one measured run of autocannon.
+// What a load benchmark needs beside the load: a real server process on a throw-away project, the
+// processor time it uses, and one measured run of autocannon.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -53,3 +53,9 @@ export type { Violation } from './storage/check.js';
 export { verifyStorage } from './database/verify.js';
 export { openDataDirectory } from './storage/manifest.js';
 export { openStorage } from './storage/open.js';
+export {
+  type Arguments,
+  type EmbeddedDatabase,
+  type OpenOptions,
+  open,
+} from './database/embedded.js';

@@ -119,8 +119,10 @@ function printShort(type: ParameterType): string {
 
 function example(type: ParameterType): string {
   if (type.kind === 'list') return `[${example(type.of)}]`;
-  if (type.kind === 'object')
-    return `{${type.members.map((member) => `"${member.name}": ${example(member.type)}`).join(', ')}}`;
+  if (type.kind === 'object') {
+    const members = type.members.map((member) => `"${member.name}": ${example(member.type)}`);
+    return `{${members.join(', ')}}`;
+  }
   switch (type.name) {
     case 'String':
       return '"text"';

@@ -56,8 +56,8 @@ export function scanNumber(bytes: Uint8Array, start: number): number {
     const isTooLong = (bytes[at]! - 0x30) >>> 0 <= 9 || scale > 22;
     // A sum that passed 2^53 may have been rounded, but never back below it.
     if (isTooLong || scale === 0 || high > Number.MAX_SAFE_INTEGER) return scanOther(bytes, start);
-    // Both sides are exact, so one division rounds correctly: W. Clinger, "How to read floating point numbers accurately",
-    // 1990, section 4.
+    // Both sides are exact, so one division rounds correctly: W. Clinger, "How to read floating
+    // point numbers accurately", 1990, section 4.
     value = at === from ? high / powers[scale]! : quotient(high, low, at - from, scale);
   }
   if ((bytes[at]! | 0x20) === 0x65 || Number.isNaN(value)) return scanOther(bytes, start);

@@ -3,11 +3,13 @@
 // Four 32-bit words per entry. An object's members follow it as key entry, value entry, key entry,
 // ...; an array's elements follow it in order.
 //
-//   word 0   bits 0-2 kind   bit 3 escaped (strings), fraction or exponent (numbers)   bit 4 not ASCII (strings)
+//   word 0   bits 0-2 kind
+//            bit 3 escaped (strings), fraction or exponent (numbers)   bit 4 not ASCII (strings)
 //            bits 8-31 number of elements or members (arrays, objects)
 //   word 1   first byte; of a string the one after the quote
-//   word 2   arrays, objects: byte after the last   strings: closing quote        numbers: their value as a
-//   word 3   arrays, objects: tape index of the entry after all they hold         64-bit float, in both words
+//   word 2   strings: closing quote   arrays, objects: byte after the last
+//   word 3   arrays, objects: tape index of the entry after all they hold
+//   words 2 and 3 of a number: its value as a 64-bit float
 //
 // Invariant: a tape is only ever made of a body that is well-formed in every respect the scanner
 // checks.

@@ -1,10 +1,11 @@
 // Keys of the keyword index inside the derived table. Numbers are big-endian; a term is UTF-8 and
 // holds no zero byte.
 //
-//   totals      54 00 label:2                    documents:f64 length:f64  (length in terms, all documents together)
-//   term        54 01 label:2 term               df and the newest postings             (posting.ts)
-//   directory   54 02 label:2 term               what each older block holds at most    (directory.ts)
-//   block       54 03 label:2 term 00 upper:4    older postings: ids above the previous upper, up to its own
+//   totals      54 00 label:2                   documents:f64 length:f64, length in terms
+//   term        54 01 label:2 term              df and the newest postings (posting.ts)
+//   directory   54 02 label:2 term              what each older block holds at best (directory.ts)
+//   block       54 03 label:2 term 00 upper:4   older postings (posting.ts): ids above the previous
+//                                               upper, up to its own
 import { createHash } from 'node:crypto';
 
 const PREFIX = 0x54;

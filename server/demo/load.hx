@@ -1,4 +1,5 @@
-// Bulk loads: many elements in one request and one transaction. `seed.ndjson` calls them when the database is empty.
+// Bulk loads: many elements in one request and one transaction. `seed.ndjson` calls them when the
+// database is empty.
 
 QUERY loadPeople(rows: [{key: String, name: String, field: String, born: I32, died?: I32}]) =>
     FOR {key, name, field, born, died} IN rows {

@@ -1,4 +1,5 @@
-// Queries of the demo. Each is reached as POST /<name>; its parameters are the members of the JSON body.
+// Queries of the demo. Each is reached as POST /<name>; its parameters are the members of the JSON
+// body.
 
 // By property, by id, by position
 
@@ -121,7 +122,12 @@ QUERY addToReadingList(list: ID, work: String, position: U8, note: String) =>
 
 QUERY readingLists() =>
     lists <- N<ReadingList>
-    RETURN lists::{listId: ID, name, done, works: _::OutE<Contains>::{position, note, title: _::ToN::{title}}}
+    RETURN lists::{
+        listId: ID,
+        name,
+        done,
+        works: _::OutE<Contains>::{position, note, title: _::ToN::{title}}
+    }
 
 QUERY updateReadingList(id: ID, name: String, done: Boolean) =>
     list <- N<ReadingList>(id)::UPDATE({name: name, done: done})

@@ -1,6 +1,7 @@
-// The demo: a small history of science. People wrote works; works are about ideas and build on earlier works; each work has
-// a passage, a short text that is embedded and can be searched by meaning and by keyword.
-// Every person, idea and work has a key, a short name that other declarations and calls refer to it by.
+// The demo: a small history of science. People wrote works; works are about ideas and build on
+// earlier works; each work has a passage, a short text that is embedded and can be searched by
+// meaning and by keyword. Every person, idea and work has a key, a short name that calls refer to
+// it by.
 
 N::Person {
     UNIQUE INDEX key: String,

@@ -7,7 +7,10 @@ import { type Server, startServer } from '../support/server.js';
 /** The schema and queries of a first program: users who follow each other and write posts. */
 const sources = {
   'schema.hx': `
-N::User { INDEX name: String, age: U32, email: String, created_at: Date DEFAULT NOW, updated_at: Date DEFAULT NOW }
+N::User {
+  INDEX name: String, age: U32, email: String,
+  created_at: Date DEFAULT NOW, updated_at: Date DEFAULT NOW
+}
 N::Post { content: String, created_at: Date DEFAULT NOW }
 E::Follows { From: User, To: User, Properties: { since: Date DEFAULT NOW } }
 E::Created { From: User, To: Post, Properties: { created_at: Date DEFAULT NOW } }
@@ -35,8 +38,12 @@ QUERY getFollowedUsersPosts(user_id: ID) =>
   followers <- N<User>(user_id)::Out<Follows>
   posts <- followers::Out<Created>::RANGE(0, 40)
   RETURN posts::{ post: content, creatorID: _::In<Created>::ID }
-QUERY addEmbedding(vector: [F64], text: String) => e <- AddV<Embedding>(vector, {text: text}) RETURN e
-QUERY searchEmbedding(vector: [F64], k: I64) => e <- SearchV<Embedding>(vector, k) RETURN e
+QUERY addEmbedding(vector: [F64], text: String) =>
+  e <- AddV<Embedding>(vector, {text: text})
+  RETURN e
+QUERY searchEmbedding(vector: [F64], k: I64) =>
+  e <- SearchV<Embedding>(vector, k)
+  RETURN e
 `,
 };
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { caseFiles, readCases } from '../support/case.js';
-import { root } from '../support/server.js';
+import { root } from '../support/project.js';
 import { readSources } from '../support/source-tree.js';
 
 const numbers = (prefix: string, from: number, to: number, step = 1, width = 2): string[] => {

@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { corpus, textOf } from '../support/case.js';
 import { Client, Connection, ConnectionClosed, requestBytes } from '../support/http.js';
-import { type ConfigValue, runCli, type Server, startServer } from '../support/server.js';
+import type { ConfigValue } from '../support/project.js';
+import { runCli, type Server, startServer } from '../support/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

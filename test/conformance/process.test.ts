@@ -6,14 +6,13 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Client, Connection } from '../support/http.js';
+import { makeFolder, writeProject } from '../support/project.js';
 import {
-  makeFolder,
   runCli,
   type Server,
   type StartOptions,
   StartFailed,
   startServer,
-  writeProject,
 } from '../support/server.js';
 
 const sources = {

@@ -10,7 +10,7 @@ import {
   startEmbeddingStub,
   stubCredential,
   stubVector,
-} from '../support/embedding-stub.js';
+} from './provider-stub.js';
 
 let stub: EmbeddingStub;
 beforeAll(async () => {
@@ -202,7 +202,7 @@ describe('failures', () => {
     expect(stub.calls).toHaveLength(1);
   });
 
-  it('tries again after 429, 5xx and lost connections, and says when that is not enough', async () => {
+  it('tries again after 429, 5xx and lost connections, up to its retries', async () => {
     const now = { 'retry-after': '0' };
     stub.misbehave({ status: 429, headers: now }, { status: 503, headers: now }, { cut: true });
     expect(await embedderWith().embed('m', [text], soon())).toEqual([vector]);

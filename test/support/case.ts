@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Exact, type ExactObject, parseExact, plainOf } from './exact-json.js';
-import { type ConfigValue, root } from './server.js';
+import { type ConfigValue, root } from './project.js';
 
 export interface Case {
   id: string;

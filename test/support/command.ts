@@ -2,7 +2,8 @@
 // configuration that must be refused, and any other arguments.
 import { join } from 'node:path';
 import { type ExactObject, plainOf, printExact } from './exact-json.js';
-import { makeFolder, removeFolder, runCli, writeProject } from './server.js';
+import { makeFolder, removeFolder, writeProject } from './project.js';
+import { runCli } from './server.js';
 import { buildText } from './step.js';
 
 interface Expectation {

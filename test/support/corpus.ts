@@ -146,12 +146,18 @@ interface CorpusOptions {
   base?: string;
   /** Cases that add types of their own share a server whose schema is the union. */
   merge?: boolean;
+  /** Only files whose name matches. */
+  files?: RegExp;
+  /** Added to the configuration of every case. */
+  config?: Case['config'];
 }
 
 /** Declares one test per case of every file in `folder`. */
-export function declareCorpus(folder: string, { base, merge = false }: CorpusOptions = {}): void {
-  for (const path of caseFiles(folder)) {
+export function declareCorpus(folder: string, options: CorpusOptions = {}): void {
+  const { base, merge = false, files = /./, config = {} } = options;
+  for (const path of caseFiles(folder).filter((each) => files.test(each))) {
     const cases = readCases(path, base).filter((one) => one.steps.length > 0);
+    for (const one of cases) one.config = { ...one.config, ...config };
     if (cases.length === 0) continue;
     describe(`${folder}/${cases[0]!.file}`, () => {
       for (const group of groupsOf(cases, merge)) {

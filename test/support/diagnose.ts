@@ -2,7 +2,8 @@
 // become one project, a file per case, and what is printed is sorted back to the cases.
 import { join } from 'node:path';
 import type { Case } from './case.js';
-import { makeFolder, removeFolder, runCli, writeProject } from './server.js';
+import { makeFolder, removeFolder, writeProject } from './project.js';
+import { runCli } from './server.js';
 
 interface Diagnostic {
   code: string;

@@ -2,25 +2,13 @@
 // port 0, the ready line awaited. Owns the folders and processes it makes; none outlives the test
 // process.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { Client } from './http.js';
+import { makeFolder, type Project, removeFolder, root, writeProject } from './project.js';
 
-export const root = fileURLToPath(new URL('../..', import.meta.url));
 const main = join(root, 'dist/server/main.js');
-
-export type ConfigValue = string | number | boolean | string[];
-
-export interface Project {
-  /** File name to text, e.g. `schema.hx`. */
-  sources: Record<string, string | Buffer>;
-  /** Dotted keys of trellis.toml. */
-  config?: Record<string, ConfigValue>;
-  /** The whole trellis.toml instead. */
-  toml?: string;
-}
 
 export interface StartOptions extends Project {
   env?: Record<string, string>;
@@ -37,38 +25,10 @@ export interface Exit {
 }
 
 const children = new Set<ChildProcess>();
-const folders = new Set<string>();
 
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-
-export function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'trellis-test-'));
-  folders.add(folder);
-  return folder;
-}
-
-export function removeFolder(folder: string): void {
-  folders.delete(folder);
-  rmSync(folder, { recursive: true, force: true });
-}
-
-export function printConfig(config: Record<string, ConfigValue>): string {
-  const lines = Object.entries(config).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
-  return `${lines.join('\n')}\n`;
-}
-
-export function writeProject(folder: string, project: Project): void {
-  for (const [name, text] of Object.entries(project.sources)) {
-    const path = join(folder, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  }
-  const toml = project.toml ?? (project.config && printConfig(project.config));
-  if (toml !== undefined) writeFileSync(join(folder, 'trellis.toml'), toml);
-}
 
 /** The environment without anything that configures a server. */
 function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
-import { root } from './server.js';
+import { root } from './project.js';
 
 export interface SourceFile {
   /** From the project root, e.g. `engine/base/id.ts`. */

@@ -11,7 +11,8 @@ import {
 } from './exact-json.js';
 import { Connection, ConnectionClosed, type Reply, type Request, requestBytes } from './http.js';
 import { difference, fillText, fillValue, type Names } from './match.js';
-import { type Server, StartFailed, writeProject } from './server.js';
+import { writeProject } from './project.js';
+import { type Server, StartFailed } from './server.js';
 
 interface Build {
   prefix?: string;

@@ -1,0 +1,12 @@
+// The twin transport on node:http answers the same: framing, routing and bodies here, everything in the long run.
+import { declareCorpus } from '../support/corpus.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+const config = { 'server.transport': 'node' };
+
+declareCorpus('http', { config, files: long ? /./ : /routing|body/ });
+declareCorpus('hostile', { config, base: 'hostile.json', files: long ? /./ : /framing/ });
+if (long) {
+  declareCorpus('language', { config, merge: true });
+  declareCorpus('sessions', { config });
+}

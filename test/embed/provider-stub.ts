@@ -1,0 +1,117 @@
+// An embedding provider on this machine that speaks all four shapes (operations.md 10), checks credentials, and can be
+// told to fail. Its vectors are small and follow from the text: [characters, vowels, 1].
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export const stubCredential = 'stub-credential-0123456789';
+
+/** What the stub does with one call instead of answering as it should. */
+export interface Misbehaviour {
+  status?: number;
+  /** JSON, or text when it is a string. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  delayMs?: number;
+  /** Cuts the connection instead of answering. */
+  cut?: boolean;
+}
+
+export interface EmbeddingStub {
+  url: string;
+  /** Environment variables that lead every provider here, with good credentials. */
+  environment: Record<string, string>;
+  /** Calls so far: path, headers and parsed body. */
+  calls: { path: string; headers: IncomingMessage['headers']; body: Record<string, unknown> }[];
+  /** Used up by the next calls, one each, in order. */
+  misbehave(...next: Misbehaviour[]): void;
+  close(): Promise<void>;
+}
+
+export function stubVector(text: string): number[] {
+  return [text.length, text.match(/[aeiou]/gi)?.length ?? 0, 1];
+}
+
+export async function startEmbeddingStub(): Promise<EmbeddingStub> {
+  const calls: EmbeddingStub['calls'] = [];
+  const queue: Misbehaviour[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+    const path = request.url!;
+    calls.push({ path, headers: request.headers, body });
+    const usual = answerOf(path, request.headers, body);
+    const next = queue.shift();
+    if (next?.cut) request.socket.destroy();
+    else if (next?.delayMs) setTimeout(() => send(response, usual, next), next.delayMs);
+    else send(response, usual, next);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    environment: {
+      OPENAI_BASE_URL: `${url}/v1/`,
+      OPENAI_API_KEY: stubCredential,
+      AZURE_OPENAI_ENDPOINT: url,
+      AZURE_OPENAI_API_KEY: stubCredential,
+      GEMINI_BASE_URL: url,
+      GEMINI_API_KEY: stubCredential,
+      EMBEDDING_URL: `${url}/embed`,
+    },
+    calls,
+    misbehave: (...next) => queue.push(...next),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+function send(response: ServerResponse, usual: Answer, instead: Misbehaviour = {}): void {
+  const body = instead.body ?? usual.body;
+  response.writeHead(instead.status ?? usual.status, {
+    'content-type': 'application/json',
+    ...instead.headers,
+  });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function answerOf(
+  path: string,
+  headers: IncomingMessage['headers'],
+  body: Record<string, unknown>,
+): Answer {
+  const refused = { status: 401, body: { error: { message: 'Incorrect API key provided.' } } };
+  const url = new URL(path, 'http://stub');
+  if (url.pathname === '/v1/embeddings') {
+    if (headers.authorization !== `Bearer ${stubCredential}`) return refused;
+    return { status: 200, body: openaiAnswer(body.input) };
+  }
+  if (/^\/openai\/deployments\/[^/]+\/embeddings$/.test(url.pathname)) {
+    if (headers['api-key'] !== stubCredential) return refused;
+    if (url.searchParams.get('api-version') !== '2024-10-21') return { status: 404, body: {} };
+    return { status: 200, body: openaiAnswer(body.input) };
+  }
+  if (/^\/v1beta\/models\/[^/]+:embedContent$/.test(url.pathname)) {
+    if (headers['x-goog-api-key'] !== stubCredential) return refused;
+    const { parts } = body.content as { parts: { text: string }[] };
+    return { status: 200, body: { embedding: { values: stubVector(parts[0]!.text) } } };
+  }
+  if (url.pathname === '/embed')
+    return { status: 200, body: { embedding: stubVector(body.text as string) } };
+  return { status: 404, body: { error: `no such path ${path}` } };
+}
+
+/** The list is answered backwards: only `index` says what belongs where. */
+function openaiAnswer(input: unknown): unknown {
+  const texts = (Array.isArray(input) ? input : [input]) as string[];
+  const data = texts.map((text, index) => ({ index, embedding: stubVector(text) }));
+  return { data: data.reverse() };
+}
