@@ -8,12 +8,22 @@ import {
   L_DISTANCES, L_IDS, L_KEEP_ALL, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, METRIC_COSINE,
   NODE_DELETED, NODE_FREE, NODE_ZERO, N_FLAGS, N_ID, N_NEXT, STATE_SCAN,
 } from './layout';
-import { idWord, nodeAt } from './memory';
+import { idWord, nodeAt, slotOf } from './memory';
 import { distanceOf, insertKey, signedDistanceOf, signedKeyOf } from './pool';
 import { isAllowed, isAnswer, offerResult } from './walk';
 
 /** Steps along a chain of equal vectors when a filter refuses them one after another. */
 const CHAIN_MAX = 65536;
+
+/**
+ * Whether `slot` is what its id stands for now. A replacement is linked before the old vector is
+ * forgotten; the id map is where one gives way to the other.
+ */
+// @ts-ignore: decorator
+@inline
+function isCurrent(slot: u32): bool {
+  return slotOf(load<u32>(nodeAt(slot), N_ID)) == slot + 1;
+}
 
 /** Offers one vector to the answer of k. */
 // @ts-ignore: decorator
@@ -23,6 +33,7 @@ function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
   const count = load<i32>(lane, L_ANSWERS);
   const key = signedKeyOf(distance, slot);
   if (count == k && key >= load<u64>(answers + ((<usize>(k - 1)) << 3))) return;
+  if (!isCurrent(slot)) return;
   insertKey(answers, count, k, key);
   if (count < k) store<i32>(lane, count + 1, L_ANSWERS);
 }
@@ -113,7 +124,7 @@ export function listSlots(lane: usize, from: u32, to: u32): i32 {
   for (let slot = from; slot < to; slot++) {
     const node = nodeAt(slot);
     if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE)) continue;
-    if (!isAllowed(lane, load<u32>(node, N_ID))) continue;
+    if (!isAllowed(lane, load<u32>(node, N_ID)) || !isCurrent(slot)) continue;
     store<u32>(ids + ((<usize>count) << 2), load<u32>(node, N_ID));
     store<f32>(distances + ((<usize>count) << 2), scanDistance(lane, node, slot));
     count++;

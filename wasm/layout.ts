@@ -27,7 +27,7 @@ export const EDGES = 32;
 /** Blocks of 32 sampled nodes that give a search its starts. */
 export const ENTRY_BLOCKS = 32;
 export const STARTS = 8;
-export const LANES_MAX = 128;
+export const LANES_MAX = 768;
 export const POOL_MAX = 4096;
 export const RESULT_MAX = 8192;
 /** Dimensions (padded) up to which a graph is built. */

@@ -4,7 +4,7 @@
 import { codeDistance } from './code';
 import {
   EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
-  H_ENTRY_BYTES, H_ENTRY_SEEN, H_NEIGHBOUR, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_KEEP_ALL,
+  H_ENTRY_BYTES, H_ENTRY_SEEN, H_EXACT, H_NEIGHBOUR, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_KEEP_ALL,
   L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TOUCHED,
   L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, TOUCHED_MAX,
 } from './layout';
@@ -91,7 +91,8 @@ export function walk(lane: usize, ef: i32, want: i32): void {
   store<i32>(lane, want, L_RESULT_LIMIT);
   if (ef < STARTS) ef = STARTS;
   pickStarts(lane);
-  if (load<u32>(0, H_EDGE_CODES) != 0) walkCodes(lane, ef);
+  // Estimates are as blurred as codes where the data asks for exact walks.
+  if (load<u32>(0, H_EDGE_CODES) != 0 && load<u32>(0, H_EXACT) == 0) walkCodes(lane, ef);
   else walkNodes(lane, ef);
   clearSeen(lane);
 }

@@ -16,7 +16,7 @@ import {
 } from './fault.js';
 import { decodeScalar } from './scalar.js';
 import { scanJson } from './scan.js';
-import { pointerTo } from './tape.js';
+import { pointerTo } from './pointer.js';
 import type { JsonView } from './view.js';
 
 const namesListed = 20;

@@ -9,7 +9,7 @@ import {
 } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { ParameterType } from '../base/schema.js';
-import { pointerTo } from './tape.js';
+import { pointerTo } from './pointer.js';
 import type { JsonView } from './view.js';
 
 const faultsMax = 8;
@@ -31,7 +31,7 @@ export function isFull(decoding: Decoding): boolean {
 }
 
 /** `rows[0].name` for `/data/rows/0/name`, the prefix being `/data`. */
-export function parameterName(path: string, decoding: Decoding): string {
+function parameterName(path: string, decoding: Decoding): string {
   let name = '';
   for (const part of path.slice(decoding.prefix.length + 1).split('/')) {
     if (name !== '' && /^\d+$/.test(part)) name += `[${part}]`;

@@ -6,7 +6,8 @@ import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { duplicateMember } from './duplicate.js';
 import { scanned, scanNumber } from './number.js';
-import { COUNT_SHIFT, ENTRY, FLAG, KIND, pointerTo, putFloat, TapeView, textAt } from './tape.js';
+import { pointerTo } from './pointer.js';
+import { COUNT_SHIFT, ENTRY, FLAG, KIND, putFloat, TapeView, textAt } from './tape.js';
 import { utf8Length } from './utf8.js';
 import type { JsonView } from './view.js';
 

@@ -14,6 +14,7 @@
 // Invariant: a tape is only ever made of a body that is well-formed in every respect the scanner
 // checks.
 import { numberEnd } from './number.js';
+import { pointerTo } from './pointer.js';
 import { slice, sliceUtf8 } from './slice.js';
 import type { JsonKind, JsonView } from './view.js';
 
@@ -61,13 +62,6 @@ function keyIs(bytes: Uint8Array, tape: Int32Array, index: number, name: string)
   if (tape[index + 2]! - start !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name.charCodeAt(i)) return false;
   return true;
-}
-
-const pointerPart = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
-
-/** JSON Pointer to the member or element `name` of the value at `path`. */
-export function pointerTo(path: string, name: string | number): string {
-  return `${path}/${typeof name === 'number' ? name : pointerPart(name)}`;
 }
 
 /**

@@ -3,7 +3,8 @@
 import type { Limits } from '../base/limits.js';
 import type { ReadView } from '../storage/store.js';
 import { encodeEntry, findEntry } from './directory.js';
-import { type Block, decodeBlock, decodeRecord, newBlock, newRecord } from './posting.js';
+import { type Block, decodeBlock, newBlock } from './posting.js';
+import { decodeRecord, newRecord } from './term-record.js';
 import { countTerms, readTotals } from './text-index-lmdb.js';
 import { blockKey, directoryKey, termBytes, termOfKey, termRange } from './text-key.js';
 

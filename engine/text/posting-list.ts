@@ -5,16 +5,8 @@ import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
 import type { WriteView } from '../storage/store.js';
 import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
-import {
-  BLOCK_MAX,
-  type Block,
-  decodeBlock,
-  decodeRecord,
-  encodeBlock,
-  encodeRecord,
-  newBlock,
-  newRecord,
-} from './posting.js';
+import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
+import { decodeRecord, encodeRecord, newRecord } from './term-record.js';
 import { blockKey, directoryKey, termKey } from './text-key.js';
 
 /** Where lists are: a view, a label, a term as it stands in keys. */

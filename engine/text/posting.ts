@@ -1,7 +1,6 @@
 // Postings as bytes. All numbers are varints (varint.ts).
 //
 //   block    count  count x (id - previous id, frequency, document length)
-//   record   df  block
 //
 // Ids ascend within a block and from block to block.
 import type { ByteWriter } from '../base/bytes.js';
@@ -17,14 +16,6 @@ export interface Block {
   lengths: Uint32Array;
 }
 
-/** What is kept under a term key. */
-export interface TermRecord {
-  /** Documents that hold the term. */
-  df: number;
-  /** The newest postings, above all older blocks. */
-  tail: Block;
-}
-
 export function newBlock(): Block {
   const size = BLOCK_MAX + 1;
   return {
@@ -33,10 +24,6 @@ export function newBlock(): Block {
     frequencies: new Uint32Array(size),
     lengths: new Uint32Array(size),
   };
-}
-
-export function newRecord(): TermRecord {
-  return { df: 0, tail: newBlock() };
 }
 
 export function encodeBlock(writer: ByteWriter, block: Block, from: number, to: number): void {
@@ -51,22 +38,12 @@ export function encodeBlock(writer: ByteWriter, block: Block, from: number, to: 
   }
 }
 
-export function encodeRecord(writer: ByteWriter, record: TermRecord): void {
-  putVarint(writer, record.df);
-  encodeBlock(writer, record.tail, 0, record.tail.count);
-}
-
 export function decodeBlock(bytes: Uint8Array, block: Block): void {
   readBlock(new VarintReader(bytes), block);
 }
 
-export function decodeRecord(bytes: Uint8Array, record: TermRecord): void {
-  const reader = new VarintReader(bytes);
-  record.df = reader.next();
-  readBlock(reader, record.tail);
-}
-
-function readBlock(reader: VarintReader, block: Block): void {
+/** Reads a block where the reader stands. */
+export function readBlock(reader: VarintReader, block: Block): void {
   const { ids, frequencies, lengths } = block;
   const count = reader.next();
   block.count = count;

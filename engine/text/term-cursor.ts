@@ -4,7 +4,8 @@ import { assert } from '../base/assert.js';
 import type { ReadView } from '../storage/store.js';
 import { termScore } from './bm25.js';
 import { type BlockBounds, boundBlocks } from './directory.js';
-import { type Block, decodeBlock, newBlock, type TermRecord } from './posting.js';
+import { type Block, decodeBlock, newBlock } from './posting.js';
+import type { TermRecord } from './term-record.js';
 import { blockKey, directoryKey } from './text-key.js';
 
 /** Above every id: the cursor is at its end. */

@@ -6,7 +6,7 @@ import type { ReadView, WriteView } from '../storage/store.js';
 import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
 import { idf, type Totals } from './bm25.js';
-import { decodeRecord, newRecord } from './posting.js';
+import { decodeRecord, newRecord } from './term-record.js';
 import { addPosting, removePosting } from './posting-list.js';
 import { TermCursor } from './term-cursor.js';
 import type { TextHit, TextIndex } from './text-index.js';

@@ -299,7 +299,7 @@ export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex
   new Float64Array(control)[cScaleF64] = scale;
   const index = new SharedIndex({ name, options, memories, control }, hooks);
   for (const segment of index.segments) {
-    const why = segment.restore(layoutFlags(options, dimension), dimension);
+    const why = segment.restore(options, dimension);
     if (why) return why;
   }
   return index;

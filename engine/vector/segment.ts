@@ -5,6 +5,7 @@ import {
   BULK_ROWS,
   FORMAT_VERSION,
   H_ALLOCATOR,
+  H_BEAM,
   H_BREAK,
   H_BULK_DONE,
   H_BULK_END,
@@ -12,6 +13,7 @@ import {
   H_CAPACITY,
   H_DELETED,
   H_DIMENSION,
+  H_HARD,
   H_LANE_LOCK,
   H_LAYOUT,
   H_LIVE,
@@ -33,7 +35,8 @@ import {
   STATE_GRAPH,
 } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
-import type { AllowList } from './index.js';
+import type { AllowList, IndexOptions } from './index.js';
+import { hardEdges, insertionPool, layoutFlags } from './options.js';
 import { instantiate, type Kernel } from './wasm.js';
 
 interface Lane {
@@ -80,6 +83,9 @@ export class Segment {
   get hasGraph(): boolean {
     return this.field(H_STATE) === STATE_GRAPH;
   }
+  get padded(): number {
+    return this.field(H_PADDED);
+  }
   get hasEdgeCodes(): boolean {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0;
   }
@@ -123,13 +129,17 @@ export class Segment {
   }
 
   /** Makes a memory that was read from a file usable; a sentence when it is not of this layout. */
-  restore(layout: number, dimension: number): string | undefined {
+  restore(options: IndexOptions, dimension: number): string | undefined {
+    const layout = layoutFlags(options, dimension);
     if (!this.formatted || this.field(H_VERSION) !== FORMAT_VERSION) {
       return 'it has another memory format';
     }
     if (this.field(H_LAYOUT) !== layout) return 'it has another layout';
     if (this.field(H_DIMENSION) !== dimension) return 'its dimension is wrong';
     for (const lock of [H_ALLOCATOR, H_LANE_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;
+    this.header[H_HARD >> 2] = hardEdges(options.m);
+    this.header[H_BEAM >> 2] = insertionPool(options.efConstruction, this.hasEdgeCodes);
+    this.header[H_BULK_END >> 2] = 0;
     this.kernel.freeLanes();
     return undefined;
   }

@@ -4,6 +4,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCli, type Server, StartFailed, startServer } from '../support/server.js';
+import { readSources } from '../support/source-tree.js';
 import { crashSources, Oracle } from './oracle.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
@@ -69,7 +70,19 @@ async function dieInRebuild(server: Server, oracle: Oracle, env: Record<string, 
   return (await server.exit(3000).catch(() => undefined))?.signal === 'SIGKILL';
 }
 
-for (const [point, trigger] of Object.entries(points))
+/** The places that the product has; what the specification names beyond them is one failure below. */
+const present = new Set(
+  readSources('engine', 'server').flatMap((file) =>
+    [...file.text.matchAll(/\bfailpoint\(\s*'(\w+)'/g)].map((match) => match[1]!),
+  ),
+);
+
+test('every place of the specification exists, and every place is covered', () => {
+  expect(Object.keys(points).filter((point) => !present.has(point))).toEqual([]);
+  expect([...present].filter((point) => !(point in points))).toEqual([]);
+});
+
+for (const [point, trigger] of Object.entries(points).filter(([name]) => present.has(name)))
   for (const pass of long ? [1, 2, 7, 100] : [2])
     test(`${point}@${pass}`, async () => {
       const oracle = new Oracle(pass);

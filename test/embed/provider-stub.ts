@@ -1,5 +1,6 @@
-// An embedding provider on this machine that speaks all four shapes (operations.md 10), checks credentials, and can be
-// told to fail. Its vectors are small and follow from the text: [characters, vowels, 1].
+// An embedding provider on this machine that speaks all four shapes (operations.md 10), checks
+// credentials, and can be told to fail. Its vectors are small and follow from the text:
+// [characters, vowels, 1].
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -25,7 +25,7 @@ import type { StoredProperty } from '../../engine/storage/store.js';
 import { encodeVector, storedVector } from '../../engine/storage/vector-record.js';
 import { properties, typeNamed } from './declare.js';
 
-const runs = process.env.TRELLIS_TEST_LONG === '1' ? 20_000 : 100;
+const runs = process.env.TRELLIS_TEST_LONG === '1' ? 5_000 : 100;
 const numRuns = { numRuns: runs };
 
 const text = fc.string({ unit: 'binary', maxLength: 12 });

@@ -181,7 +181,7 @@ function commit(storage: Storage, group: Operation[][], before: Model): Model {
 describe('random writes', () => {
   it(
     'equal a plain model, and every invariant holds',
-    () => {
+    async () => {
       const group = fc.array(fc.array(operation, { minLength: 1, maxLength: 6 }), {
         minLength: 1,
         maxLength: 5,
@@ -190,8 +190,8 @@ describe('random writes', () => {
         minLength: 1,
         maxLength: 8,
       });
-      fc.assert(
-        fc.property(history, (steps) => {
+      await fc.assert(
+        fc.asyncProperty(history, async (steps) => {
           const path = freshFolder();
           let storage = openGarden(path);
           let model = new Model();
@@ -209,6 +209,8 @@ describe('random writes', () => {
           } finally {
             storage.close();
           }
+          // The test runner wants to hear from a long run now and then.
+          await new Promise((resolve) => setImmediate(resolve));
         }),
         { numRuns },
       );

@@ -2,15 +2,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ByteWriter } from '../../engine/base/bytes.js';
-import {
-  BLOCK_MAX,
-  decodeBlock,
-  decodeRecord,
-  encodeBlock,
-  encodeRecord,
-  newBlock,
-  newRecord,
-} from '../../engine/text/posting.js';
+import { BLOCK_MAX, decodeBlock, encodeBlock, newBlock } from '../../engine/text/posting.js';
+import { decodeRecord, encodeRecord, newRecord } from '../../engine/text/term-record.js';
 
 const number = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 0xffffffff }));
 const postings = fc.uniqueArray(fc.tuple(number, number, number), {

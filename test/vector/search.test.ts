@@ -105,6 +105,17 @@ describe('awkward data', () => {
     expect(recallOf(index, asMap(vectors), others)).toBeGreaterThanOrEqual(0.95);
   });
 
+  test('near-duplicates, far below the resolution of the codes', () => {
+    const distinct = clustered(1100, 200, { seed: 14 });
+    const near = clustered(800, 200, { seed: 15, clusters: 1, spread: 1 }).map((noise) =>
+      distinct[3]!.map((x, d) => x + 1e-3 * noise[d]!),
+    );
+    const vectors = [...distinct, ...near];
+    const index = indexOf(vectors);
+    const queries = near.slice(0, 20).map((v) => v.map((x) => x + 1e-5));
+    expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(0.9);
+  });
+
   test('extreme sizes neither fail nor lose vectors', () => {
     for (const size of [1e-30, 1e30, 3e38]) {
       for (const metric of metrics) {
