@@ -66,7 +66,9 @@ export function readKeyFile(path: string): KeyRecord[] {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    // A data directory that is a file is refused for what it is, later.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} cannot be read` });
   }
   let content: unknown;

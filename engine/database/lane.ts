@@ -69,7 +69,6 @@ export class Lane {
     for (const call of calls) size += call.body.length;
     const bytes = new Uint8Array(size);
     const extras: RequestExtra[] = [];
-    const now = performance.now();
     let offset = 0;
     for (let i = 0; i < calls.length; i++) {
       const call = calls[i]!;
@@ -80,7 +79,8 @@ export class Lane {
       heads[head + 2] = offset;
       offset += call.body.length;
       heads[head + 3] = offset;
-      heads[head + 4] = Math.max(0, call.deadline - now);
+      heads[head + 4] = performance.timeOrigin + call.deadline;
+      heads[head + 5] = call.budgetMs;
       if (call.plan !== undefined || call.embeddings !== undefined) {
         const { slot, plan, args, items, embeddings } = call;
         extras.push({ slot, plan, args, items, embeddings });

@@ -1,8 +1,8 @@
 // What travels between the main thread and the lanes. Everything that arrived in one event-loop
 // turn goes as one message.
 //
-//   to a lane     { kind: 'batch', heads, bytes, extras }    heads: 5 numbers per request
-//                   [slot, query, bodyStart, bodyEnd, budgetMs] ...   query = index in the program, -1 = extras has it
+//   to a lane     { kind: 'batch', heads, bytes, extras }    heads: 6 numbers per request
+//                   [slot, query, bodyStart, bodyEnd, deadline, budgetMs] ...   query = index in the program, -1 = extras has it
 //   from a lane   { kind: 'replies', heads, bytes, extras }  heads: 4 numbers per reply
 //                   [slot, outcome, start, end] ...           outcome 0 = body, 1 = error, 2 = body and items
 //
@@ -12,7 +12,7 @@ import type { ErrorData } from '../base/errors.js';
 import type { ItemList } from '../exec/execute.js';
 import type { IndexHandle } from '../vector/index.js';
 
-export const requestWords = 5;
+export const requestWords = 6;
 export const replyWords = 4;
 
 /** What a request carries beyond its body; `plan` and `args` are packed. */

@@ -1,12 +1,14 @@
 // Opens a database: data directory, storage, writer lane (schema, recovery), reader lanes.
 // Implements the Database face. The calling thread owns admission: it knows the program, judges the
 // cost of calls, and never writes LMDB itself.
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TrellisError, fail } from '../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/manifest.js';
+import { probeData } from '../storage/probe.js';
 import { type RefreshableView, type Storage, openStorage } from '../storage/open.js';
 import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
@@ -29,6 +31,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const directory = openDataDirectory(options.dataDir, { readOnly: options.readOnly });
   let database: OpenedDatabase | undefined;
   try {
+    if (!directory.wasClean) await probe(options);
     database = new OpenedDatabase(options, directory);
     await database.start();
     return database;
@@ -38,6 +41,25 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     throw error;
   }
 }
+
+/**
+ * After an unclean stop a child process reads every value once, before this process maps the file:
+ * damaged pages end a process by signal.
+ */
+async function probe({ dataDir, log }: DatabaseOptions): Promise<void> {
+  const path = join(dataDir, 'graph');
+  const reading = probeData(path).then(({ damaged }) => {
+    for (const what of damaged) log('error', 'a stored value fails its checksum', { what });
+  });
+  if (statSync(join(path, 'data.mdb')).size <= probedFirstBytes) return reading;
+  // Reading a large file takes longer than anyone would wait for a start.
+  reading.catch((error: Error) =>
+    log('error', 'the data file is damaged', { what: error.message }),
+  );
+}
+
+/** Up to this size the data file is read before it is opened, above it beside serving. */
+const probedFirstBytes = 2 ** 30;
 
 /** What a call brings besides its plan. */
 interface Load {

@@ -52,7 +52,7 @@ class ReaderLane {
     this.#port = setup.port;
     this.#gate = new Gate(setup.gate);
     this.#replies = new ReplyBatch(setup.port);
-    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'attach' });
+    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
     this.#view = this.#storage.reader();
     this.#equipment = {
       queries: [],
@@ -96,7 +96,8 @@ class ReaderLane {
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;
       const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
-      this.#runOne(slot, heads[at + 1]!, body, heads[at + 4]!, bySlot.get(slot));
+      const time = { deadline: heads[at + 4]! - performance.timeOrigin, budgetMs: heads[at + 5]! };
+      this.#runOne(slot, heads[at + 1]!, body, time, bySlot.get(slot));
       this.#replies.flushIfDue();
     }
     this.#replies.flush();
@@ -106,7 +107,7 @@ class ReaderLane {
     slot: number,
     query: number,
     body: Uint8Array,
-    budgetMs: number,
+    time: { deadline: number; budgetMs: number },
     extra?: RequestExtra,
   ): void {
     const started = performance.now();
@@ -120,8 +121,7 @@ class ReaderLane {
           items: extra?.items,
           embeddings: extra?.embeddings && new Map(extra.embeddings),
           nowMicros: (performance.timeOrigin + started) * 1000,
-          deadline: started + budgetMs,
-          budgetMs: Math.round(budgetMs),
+          ...time,
           isCancelled: () => this.#gate.isCancelled(slot),
         },
         this.#view,

@@ -7,6 +7,7 @@ import { fail } from '../base/errors.js';
 import { failpoint } from '../base/failpoint.js';
 import type { Storage } from '../storage/open.js';
 import type { Label, VectorChange } from '../storage/store.js';
+import type { VectorTypeOptions } from '../storage/write-view.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js';
 import { createVectorIndex } from '../vector/open.js';
 import { type Reach, readReach, writeReach } from './snapshot-reach.js';
@@ -17,7 +18,7 @@ export interface VectorStoreOptions {
   folder: string;
   dbUuid: string;
   default: IndexOptions;
-  types: Record<string, Partial<IndexOptions>>;
+  types: Record<string, Partial<IndexOptions> & VectorTypeOptions>;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
 }
 
@@ -238,9 +239,12 @@ class Store implements VectorStore {
       if (this.#changed.has(label.id)) needed = Math.min(needed, this.#dropOld(files) ?? seq);
     }
     writeReach(this.storage, newest);
+    failpoint('W15');
     this.#changed.clear();
     this.changesSinceSnapshot = 0;
+    failpoint('beforeVlogTrim');
     this.storage.trimLog(needed);
+    failpoint('W16');
   }
 
   /** Deletes snapshots beyond `keep`; returns the sequence of the oldest that stays. */

@@ -89,7 +89,11 @@ class WriterLane {
     this.#gate = new Gate(setup.gate);
     this.#replies = new ReplyBatch(setup.port);
     const program = unpack<Program>(setup.program);
-    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'attach' });
+    this.#storage = openStorage(setup.graphPath, {
+      limits: setup.limits,
+      mode: 'attach',
+      vectorTypes: setup.vectors.types,
+    });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
     this.#storage.applySchema(program, { text, nowMs: performance.timeOrigin + performance.now() });
     this.#vectors = openVectorStore(this.#storage, setup.vectors, {
@@ -125,17 +129,15 @@ class WriterLane {
   }
 
   #accept({ heads, bytes, extras }: Batch): void {
-    const now = performance.now();
     const bySlot = new Map(extras?.map((extra) => [extra.slot, extra]));
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;
-      const budgetMs = heads[at + 4]!;
       this.#waiting.push({
         slot,
         query: heads[at + 1]!,
         body: bytes.subarray(heads[at + 2]!, heads[at + 3]!),
-        deadline: now + budgetMs,
-        budgetMs: Math.round(budgetMs),
+        deadline: heads[at + 4]! - performance.timeOrigin,
+        budgetMs: heads[at + 5]!,
         extra: bySlot.get(slot),
       });
     }

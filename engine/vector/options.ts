@@ -47,10 +47,10 @@ export function hardEdges(m: number): number {
 
 /**
  * Pool of an insertion. With edge codes a pool place holds an estimate and one node may take
- * several, so 2.4 places are worth one.
+ * several, so 1.8 places are taken for one.
  */
 export function insertionPool(efConstruction: number, edgeCodes: boolean): number {
-  const pool = Math.round(efConstruction * (edgeCodes ? 2.4 : 1));
+  const pool = Math.round(efConstruction * (edgeCodes ? 1.8 : 1));
   return Math.max(64, Math.min(POOL_MAX, pool));
 }
 
