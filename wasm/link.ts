@@ -21,6 +21,8 @@ const CROWDED = 30;
 const TARGET = 26;
 /** Results of the beam that the choice may draw from. */
 const DRAWN = 192;
+/** Part of P squared steps below which a distance is mostly the codes' noise. */
+const BLUR: f32 = 0.05;
 
 /** Encodes and links `slot`, whose vector is at `vector`. */
 export function link(lane: usize, slot: u32, vector: usize): void {
@@ -45,14 +47,11 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   else offerLane(lane, slot);
 }
 
-/**
- * Whether the nearest node found is so near that the codes' noise, P/6 squared steps, decides the
- * order.
- */
+/** Whether the nearest node found is so near that the noise of the codes decides the order. */
 function isBlurred(lane: usize): bool {
   if (load<i32>(lane, L_RESULT_COUNT) == 0) return false;
   const step = load<f32>(rangeAt(load<u32>(0, H_RANGE)), RANGE_STEP_SQUARE);
-  return distanceOf(load<u64>(load<u32>(lane, L_RESULT))) < <f32>load<u32>(0, H_PADDED) * step;
+  return distanceOf(load<u64>(load<u32>(lane, L_RESULT))) < BLUR * <f32>load<u32>(0, H_PADDED) * step;
 }
 
 /** Chooses the edges of a linked node again. Writer only. */

@@ -87,7 +87,7 @@ export function measureRange(lane: usize, range: u32, from: u32, to: u32, step: 
 const WINDOW: u32 = 64;
 const CLIPPED_MAX: f64 = 0.01;
 /** Of a window, the part of blurred nodes that asks for exact walks. */
-const BLURRED_MAX: u32 = 16;
+const BLURRED_MAX: u32 = 32;
 /** A range this much wider would leave what was there before without resolution. */
 const FAR_WIDER: f32 = 4;
 /** How much wider a new range must be to be worth recoding. */

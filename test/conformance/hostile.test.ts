@@ -3,4 +3,4 @@
 // files beside this one.
 import { declareCorpus } from '../support/corpus.js';
 
-declareCorpus('hostile', { base: 'hostile.json' });
+declareCorpus('hostile', { base: 'hostile.json', together: true });

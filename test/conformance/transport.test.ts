@@ -4,7 +4,7 @@ import { declareCorpus } from '../support/corpus.js';
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const config = { 'server.transport': 'node' };
 
-declareCorpus('http', { config, files: long ? /./ : /routing|body/ });
+declareCorpus('http', { config, merge: true, files: long ? /./ : /routing|body/ });
 declareCorpus('hostile', { config, base: 'hostile.json', files: long ? /./ : /framing/ });
 if (long) {
   declareCorpus('language', { config, merge: true });

@@ -44,8 +44,9 @@ const listOf = (value: Exact | undefined): ExactObject[] =>
  * alone.
  */
 function standsAlone(step: ExactObject): boolean {
-  const target = String(step.get('post') ?? step.get('get') ?? '');
-  return step.has('restart') || step.has('files') || /schema_resource|introspect/.test(target);
+  if (step.has('restart') || step.has('files')) return true;
+  if (String(step.get('get') ?? '').includes('introspect')) return true;
+  return String(step.get('post') ?? '').includes('schema_resource');
 }
 
 function readCase(file: string, shared: ExactObject, own: ExactObject): Case {

@@ -146,6 +146,8 @@ interface CorpusOptions {
   base?: string;
   /** Cases that add types of their own share a server whose schema is the union. */
   merge?: boolean;
+  /** The files of the folder share servers too. */
+  together?: boolean;
   /** Only files whose name matches. */
   files?: RegExp;
   /** Added to the configuration of every case. */
@@ -154,19 +156,25 @@ interface CorpusOptions {
 
 /** Declares one test per case of every file in `folder`. */
 export function declareCorpus(folder: string, options: CorpusOptions = {}): void {
-  const { base, merge = false, files = /./, config = {} } = options;
-  for (const path of caseFiles(folder).filter((each) => files.test(each))) {
-    const cases = readCases(path, base).filter((one) => one.steps.length > 0);
+  const { base, merge = false, together = false, files = /./, config = {} } = options;
+  const lists = caseFiles(folder)
+    .filter((path) => files.test(path))
+    .map((path) => readCases(path, base).filter((one) => one.steps.length > 0));
+  for (const cases of together ? [lists.flat()] : lists) {
     for (const one of cases) one.config = { ...one.config, ...config };
     if (cases.length === 0) continue;
-    describe(`${folder}/${cases[0]!.file}`, () => {
-      for (const group of groupsOf(cases, merge)) {
-        describe(group.cases.length === 1 ? 'own server' : 'shared server', () => {
-          for (const one of group.cases)
-            test(`${one.id} [${one.rows.join(' ')}]`, () => runCase(group, one), 60_000);
-          afterAll(() => group.server?.dispose());
-        });
-      }
-    });
+    declareCases(together ? folder : `${folder}/${cases[0]!.file}`, cases, merge);
   }
+}
+
+function declareCases(name: string, cases: Case[], merge: boolean): void {
+  describe(name, () => {
+    for (const group of groupsOf(cases, merge)) {
+      describe(group.cases.length === 1 ? 'own server' : 'shared server', () => {
+        for (const one of group.cases)
+          test(`${one.id} [${one.rows.join(' ')}]`, () => runCase(group, one), 60_000);
+        afterAll(() => group.server?.dispose());
+      });
+    }
+  });
 }
