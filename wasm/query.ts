@@ -27,7 +27,7 @@ export function beginQuery(lane: usize): void {
 
 /** Results kept per answer wanted: re-scoring picks the best of them. */
 function wanted(k: i32): i32 {
-  return min(max(30, 3 * k), RESULT_MAX);
+  return min(max(20, 2 * k), RESULT_MAX);
 }
 
 /** The k best by the graph. The filter, if any, is in the lane. Returns how many. */

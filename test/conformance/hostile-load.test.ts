@@ -188,8 +188,14 @@ test.concurrent('900 KB at 20 KB/s against limits.receive_time [XH43]', async ()
   });
 }, 60_000);
 
-test.concurrent('parallel calls of one session [XS34] [S41]', async () => {
-  await withServer({}, async (server) => {
+describe('on one server', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server?.dispose());
+
+  test('parallel calls of one session [XS34] [S41]', async () => {
     for (let i = 0; i < 20; i++) await server.client.post('addPerson', { name: `p${i}`, age: i });
     const session = await server.client.post('mcp/init');
     const call = { connection_id: session };
@@ -200,29 +206,36 @@ test.concurrent('parallel calls of one session [XS34] [S41]', async () => {
     expect(await server.client.post('mcp/next', call)).toBeNull();
     for (const client of clients) client.close();
   });
-}, 60_000);
 
-test.concurrent('two first vectors of different dimension: exactly one wins [XV11]', async () => {
-  await withServer({}, async (server) => {
+  test('more than 32 waiting calls of one session are 429 SESSION_BUSY [XS34]', async () => {
+    const session = await server.client.post('mcp/init');
+    const clients = Array.from({ length: 120 }, () => new Client(server.port));
+    await Promise.all(clients.map((client) => client.open()));
+    const body = JSON.stringify({ connection_id: session, data: { node_type: 'Person' } });
+    const replies = await Promise.all(
+      clients.map((client) => client.request({ path: 'mcp/n_from_type', body })),
+    );
+    const codes = replies.map(({ status, text }) => (status === 200 ? 200 : JSON.parse(text).code));
+    expect(codes.filter((code) => code !== 200 && code !== 'SESSION_BUSY')).toEqual([]);
+    expect(codes.filter((code) => code === 200).length).toBeGreaterThanOrEqual(33);
+    for (const client of clients) client.close();
+  });
+
+  test('two first vectors of different dimension: exactly one wins [XV11]', async () => {
     const clients = Array.from({ length: 8 }, () => new Client(server.port));
     const replies = await Promise.all(
-      clients.map((client, i) =>
-        client.request({
-          path: 'addWide',
-          body: JSON.stringify({ vec: Array(3 + (i % 2)).fill(1) }),
-        }),
-      ),
+      clients.map((client, i) => {
+        const body = JSON.stringify({ vec: Array(3 + (i % 2)).fill(1) });
+        return client.request({ path: 'addWide', body });
+      }),
     );
-    const won = replies.filter((reply) => reply.status === 200).map((reply, _) => reply.status);
     const lost = replies.filter((reply) => reply.status !== 200);
-    expect(won).toHaveLength(4);
+    expect(lost).toHaveLength(4);
     for (const reply of lost) expect(JSON.parse(reply.text).code).toBe('VECTOR_DIMENSION');
     for (const client of clients) client.close();
   });
-}, 60_000);
 
-test('the same vector many times [XV15]', async () => {
-  await withServer({}, async (server) => {
+  test('the same vector many times [XV15]', async () => {
     const vec = Array.from({ length: 32 }, (_, i) => Math.sin(i));
     const count = long ? 100_000 : 1500;
     const clients = Array.from({ length: 50 }, () => new Client(server.port));
@@ -240,8 +253,8 @@ test('the same vector many times [XV15]', async () => {
       expect(xs[0].score).toBeCloseTo(1, 5);
     }
     expect((Date.now() - started) / 50).toBeLessThan(200);
-  });
-}, 600_000);
+  }, 600_000);
+});
 
 /** A complete Knows graph, loops included. */
 async function sowComplete(server: Server, count: number): Promise<void> {
@@ -256,33 +269,36 @@ const metric = async (server: Server, name: string): Promise<number> => {
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 };
 
-test('a query that visits too much is stopped, and the next is served [XR01]', async () => {
-  await withServer({ 'limits.query_time': '1s' }, async (server) => {
-    await sowComplete(server, long ? 1001 : 150);
+describe('queries that want too much', () => {
+  const people = long ? 1001 : 150;
+  let server: Server;
+  beforeAll(async () => {
+    server = await start({ 'limits.query_time': '1s', 'limits.query_memory': '16MiB' });
+    await sowComplete(server, people);
+  }, 600_000);
+  afterAll(() => server?.dispose());
+
+  test('visits: 504 QUERY_TIMEOUT, and the next is served [XR01]', async () => {
     const restarts = await metric(server, 'trellis_worker_restarts_total');
     const other = new Client(server.port);
     const started = Date.now();
-    const walking = other.request({ path: 'walk3' });
-    const reply = await walking;
+    const reply = await other.request({ path: 'walk3' });
     const seconds = (Date.now() - started) / 1000;
     expect([reply.status, JSON.parse(reply.text).code]).toEqual([504, 'QUERY_TIMEOUT']);
     expect(seconds).toBeLessThan(long ? 1.1 : 2);
     const next = Date.now();
-    expect(await server.client.post('countPeople')).toEqual({ n: long ? 1001 : 150 });
+    expect(await server.client.post('countPeople')).toEqual({ n: people });
     expect(Date.now() - next).toBeLessThan(500);
     expect(await metric(server, 'trellis_worker_restarts_total')).toBe(restarts);
     other.close();
-  });
-}, 600_000);
+  }, 60_000);
 
-test('a query that keeps too much is 413 QUERY_MEMORY, and the next is served [XR03]', async () => {
-  await withServer({ 'limits.query_memory': '16MiB' }, async (server) => {
-    await sowComplete(server, 150);
+  test('memory: 413 QUERY_MEMORY, and the next is served [XR03]', async () => {
     const reply = await server.client.request({ path: 'greedy' }, 60_000);
     expect([reply.status, JSON.parse(reply.text).code]).toEqual([413, 'QUERY_MEMORY']);
-    expect(await server.client.post('countPeople')).toEqual({ n: 150 });
-  });
-}, 600_000);
+    expect(await server.client.post('countPeople')).toEqual({ n: people });
+  }, 60_000);
+});
 
 test('clients that do not read are closed, others are served [XR05]', async () => {
   await withServer({ 'limits.buffered_response_bytes': '16MiB' }, async (server) => {
