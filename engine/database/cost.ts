@@ -4,7 +4,7 @@
 import type { CostClass } from '../plan/plan.js';
 
 /** Inline work allowed per event-loop turn, in microseconds. */
-const turnBudgetMicros = 150;
+const turnBudgetMicros = 1000;
 /** A query that takes longer than this on average does not belong on the calling thread. */
 const inlineMicrosMax = 100;
 /** Bodies above this are decoded in a lane. */

@@ -13,7 +13,7 @@ import { type RefreshableView, type Storage, openStorage } from '../storage/open
 import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import type { IndexHandle } from '../vector/index.js';
-import { attachVectorIndex } from '../vector/open.js';
+import { AttachedIndexes } from './attached-index.js';
 import type { Call } from './call.js';
 import { CostBook } from './cost.js';
 import type { CallOptions, Database, DatabaseOptions, DatabaseStatus, Metric } from './database.js';
@@ -83,6 +83,7 @@ class OpenedDatabase implements Database {
   readonly #handles = new Map<number, IndexHandle>();
   readonly #gate = new Gate(createGateBuffer());
   readonly #storage: Storage;
+  readonly #indexes = new AttachedIndexes();
   readonly #equipment: Equipment;
   readonly #threads: ThreadPair;
   readonly #dispatcher: Dispatcher;
@@ -105,7 +106,7 @@ class OpenedDatabase implements Database {
       limits,
       strict: options.strictMembers,
       text: options.textEnabled ? createTextIndex(limits) : undefined,
-      vectors: new Map(),
+      vectors: this.#indexes.byLabel,
     };
     this.#models = {
       embedder: options.embedder,
@@ -188,7 +189,7 @@ class OpenedDatabase implements Database {
   #takeHandles(list: readonly { label: number; handle: IndexHandle }[]): void {
     for (const { label, handle } of list) {
       this.#handles.set(label, handle);
-      this.#equipment.vectors.set(label, attachVectorIndex(handle));
+      this.#indexes.take(label, handle);
     }
   }
 

@@ -6,7 +6,7 @@ import type { Limits } from '../base/limits.js';
 import type { Program } from '../plan/program.js';
 import { type RefreshableView, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
-import { attachVectorIndex } from '../vector/open.js';
+import { AttachedIndexes } from './attached-index.js';
 import { Gate } from './gate.js';
 import {
   type AddIndex,
@@ -41,6 +41,7 @@ class ReaderLane {
   readonly #port: MessagePort;
   readonly #gate: Gate;
   readonly #replies: ReplyBatch;
+  readonly #indexes = new AttachedIndexes();
   readonly #equipment: Equipment;
   readonly #storage;
   #view: RefreshableView;
@@ -59,7 +60,7 @@ class ReaderLane {
       limits: setup.limits,
       strict: setup.strict,
       text: setup.textEnabled ? createTextIndex(setup.limits) : undefined,
-      vectors: new Map(),
+      vectors: this.#indexes.byLabel,
     };
     this.#port.on('message', (message: ToLane) => this.#receive(message));
   }
@@ -88,7 +89,7 @@ class ReaderLane {
   }
 
   #attach({ label, handle }: AddIndex): void {
-    this.#equipment.vectors.set(label, attachVectorIndex(handle));
+    this.#indexes.take(label, handle);
   }
 
   #runBatch({ heads, bytes, extras }: Batch): void {

@@ -23,7 +23,7 @@ export interface DecodingRules {
 export interface Equipment extends DecodingRules {
   queries: readonly Query[];
   text: TextIndex | undefined;
-  vectors: Map<number, VectorIndex>;
+  vectors: ReadonlyMap<number, VectorIndex>;
 }
 
 /** One request as a thread sees it. */

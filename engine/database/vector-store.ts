@@ -9,7 +9,7 @@ import type { Storage } from '../storage/open.js';
 import type { Label, VectorChange } from '../storage/store.js';
 import type { VectorTypeOptions } from '../storage/write-view.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js';
-import { createVectorIndex } from '../vector/open.js';
+import { type SharedIndex, createVectorIndex } from '../vector/open.js';
 import { type Reach, readReach, writeReach } from './snapshot-reach.js';
 import { readSnapshot, writeSnapshot } from '../vector/snapshot.js';
 
@@ -39,6 +39,8 @@ export interface VectorStore {
   reserve(changes: readonly VectorChange[]): void;
   /** Applies committed changes in sequence order (W11). */
   publish(changes: readonly VectorChange[]): void;
+  /** Repairs and reclaims for about `budgetMs`; whether more is to do. */
+  maintain(budgetMs: number): boolean;
   /** Makes indexes for vector types that a reload declared. */
   addTypes(): void;
   /**
@@ -68,9 +70,11 @@ export function openVectorStore(
 const snapshotName = (label: Label, seq: number): string => `${label.name}.${seq}.snap`;
 
 class Store implements VectorStore {
-  readonly indexes = new Map<number, VectorIndex>();
+  readonly indexes = new Map<number, SharedIndex>();
   changesSinceSnapshot = 0;
   readonly #changed = new Set<number>();
+  /** Labels changed since their index was last kept. */
+  readonly #unkempt = new Set<number>();
 
   constructor(
     private readonly storage: Storage,
@@ -109,13 +113,13 @@ class Store implements VectorStore {
     this.#replay(from);
   }
 
-  #create(label: Label): VectorIndex {
+  #create(label: Label): SharedIndex {
     return createVectorIndex(label.name, this.#optionsOf(label), {
       onSegment: (handle) => this.events.onIndex(label.id, handle),
     });
   }
 
-  #load(label: Label): { index: VectorIndex; seq: number } | undefined {
+  #load(label: Label): { index: SharedIndex; seq: number } | undefined {
     for (const { seq, file } of this.#files(label)) {
       const path = join(this.options.folder, file);
       if (seq <= this.storage.committedSeq()) {
@@ -188,6 +192,7 @@ class Store implements VectorStore {
     if (change.kind === 'put') index.put(change.id, change.vector);
     else index.delete(change.id);
     this.#changed.add(change.label);
+    this.#unkempt.add(change.label);
     this.changesSinceSnapshot++;
   }
 
@@ -207,6 +212,15 @@ class Store implements VectorStore {
 
   publish(changes: readonly VectorChange[]): void {
     for (const change of changes) this.#apply(change);
+  }
+
+  maintain(budgetMs: number): boolean {
+    let isMore = false;
+    for (const label of this.#unkempt) {
+      if (this.indexes.get(label)!.maintain(budgetMs)) isMore = true;
+      else this.#unkempt.delete(label);
+    }
+    return isMore;
   }
 
   addTypes(): void {

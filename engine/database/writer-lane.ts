@@ -44,6 +44,10 @@ export interface WriterSetup {
 const groupRequests = 1000;
 const groupBytes = 4 * 1024 * 1024;
 
+/** Upkeep of the vector indexes runs in slices this long, with pauses between them. */
+const upkeepMs = 5;
+const upkeepPauseMs = 100;
+
 interface Waiting {
   slot: number;
   query: number;
@@ -78,7 +82,7 @@ class WriterLane {
   #waiting: Waiting[] = [];
   #scheduled = false;
   #readOnly: string | undefined;
-  /** Commits since the last vector snapshot. */
+  #keeping: NodeJS.Timeout | undefined;
   #lastSnapshotAt = performance.now();
 
   constructor(
@@ -289,15 +293,19 @@ class WriterLane {
     this.#lastSnapshotAt = performance.now();
   }
 
+  /** What waits for an idle moment: a due snapshot, and the upkeep of the indexes. */
   #maintain(): void {
     if (this.#readOnly !== undefined || this.#scheduled) return;
     const { intervalMs, afterWrites } = this.setup.vectors.snapshot;
-    const age = performance.now() - this.#lastSnapshotAt;
     const { changesSinceSnapshot } = this.#vectors;
-    if (changesSinceSnapshot === 0) return;
-    if (changesSinceSnapshot >= afterWrites || age >= intervalMs) {
+    const age = performance.now() - this.#lastSnapshotAt;
+    if (changesSinceSnapshot >= afterWrites || (changesSinceSnapshot > 0 && age >= intervalMs)) {
       this.#snapshot();
     }
+    this.#keeping ??= setTimeout(() => {
+      this.#keeping = undefined;
+      if (this.#vectors.maintain(upkeepMs)) this.#maintain();
+    }, upkeepPauseMs).unref();
   }
 
   #close(id: number, snapshot: boolean): void {

@@ -1,0 +1,19 @@
+// The vector indexes a reading thread has attached to, by label. Invariant: an index is attached once;
+// a fresher handle only adds memories, since every attachment takes scratch space in shared memory.
+// The writer never replaces the index of a label after it has handed it out.
+import type { IndexHandle, VectorIndex } from '../vector/index.js';
+import { type SharedIndex, attachVectorIndex } from '../vector/open.js';
+
+export class AttachedIndexes {
+  readonly #attached = new Map<number, SharedIndex>();
+
+  get byLabel(): ReadonlyMap<number, VectorIndex> {
+    return this.#attached;
+  }
+
+  take(label: number, handle: IndexHandle): void {
+    const known = this.#attached.get(label);
+    if (known) known.addMemory(handle);
+    else this.#attached.set(label, attachVectorIndex(handle));
+  }
+}
