@@ -125,7 +125,8 @@ async function sequential(
   const times: number[] = [];
   for (let i = 0; i < count; i++) {
     const body = load.method === 'GET' ? '' : bodies[i % bodies.length]!;
-    const head = `${load.method ?? 'POST'} /${load.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
+    const line = `${load.method ?? 'POST'} /${load.path} HTTP/1.1`;
+    const head = `${line}\r\nHost: localhost\r\nContent-Type: application/json\r\n`;
     const length = load.method === 'GET' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
     const started = process.hrtime.bigint();
     await new Promise<void>((resolve) => {
@@ -151,7 +152,15 @@ async function sequential(
 function row(name: string, connections: number, run: Measured, exact?: [number, number]): Cell[] {
   const latency = exact ?? [run.p50Ms * 1e3, run.p99Ms * 1e3];
   const { requestsPerSecond, cpuMicros, failed } = run;
-  return [name, connections, requestsPerSecond, latency[0], latency[1], cpuMicros, String(failed)];
+  return [
+    name,
+    String(connections),
+    requestsPerSecond,
+    latency[0],
+    latency[1],
+    cpuMicros,
+    String(failed),
+  ];
 }
 
 export async function run(args: string[]): Promise<void> {

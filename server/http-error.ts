@@ -131,13 +131,19 @@ export function framingRefusal(what: string): string {
   return rawAnswer(bad, body);
 }
 
-export function headersTooLargeRefusal(): string {
-  const what = 'the headers are too large';
-  const body = errorBody({ code: 'BAD_FRAMING', args: { what } }, 'none');
-  return rawAnswer('431 Request Header Fields Too Large', body);
-}
+/** Without a body: a code has one status, and this refusal is the transport's own (http.md 3.2). */
+export const headersTooLargeRefusal =
+  'HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 function rawAnswer(status: string, body: string): string {
-  const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nConnection: close`;
-  return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const lines = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'X-Request-Id: none',
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+  ];
+  return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }

@@ -16,6 +16,8 @@ import { type Transport, type TransportOptions, freshCounts } from './transport.
 const headerLinesMax = 98;
 const headTimeMs = 11_000;
 const sweepMs = 500;
+/** How long a refused connection may go on sending. */
+const lingerMs = 1000;
 
 class NodeExchange extends Exchange {
   #chunks: Buffer[] = [];
@@ -165,6 +167,8 @@ class NodeTransport implements Transport {
       connectionsCheckingInterval: sweepMs,
       maxHeaderSize: limits.header_bytes,
       noDelay: true,
+      // Checked with the rest of the head, so that the refusal is an answer of ours.
+      requireHostHeader: false,
     };
     const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
       this.#onRequest(request, response);
@@ -178,7 +182,10 @@ class NodeTransport implements Transport {
     });
     server.on('checkExpectation', onRequest);
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      if (!this.closing.has(socket)) refuseRaw(error, socket);
+      // Bytes that follow refused ones fail again; the first answer must still go out.
+      if (this.closing.has(socket)) return;
+      this.closing.add(socket);
+      refuseRaw(error, socket);
     });
     server.on('connection', (socket: Socket) => this.#onConnection(socket));
     return server;
@@ -282,6 +289,7 @@ function readTls(tls: { cert: string; key: string }): { cert: Buffer; key: Buffe
 
 function headFault(request: IncomingMessage): string | undefined {
   if (request.httpVersion !== '1.1') return 'only HTTP/1.1 is spoken here';
+  if (request.headers.host === undefined) return 'there is no Host';
   if (request.rawHeaders.length / 2 > headerLinesMax) return 'there are too many headers';
   return undefined;
 }
@@ -297,7 +305,9 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const large = error.code === 'HPE_HEADER_OVERFLOW';
-  socket.end(large ? headersTooLargeRefusal() : framingRefusal('it is not HTTP/1.1'));
+  socket.end(large ? headersTooLargeRefusal : framingRefusal('it is not HTTP/1.1'));
+  // A close with bytes unread would take the answer from the client.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 export function openNodeTransport(options: TransportOptions): Transport {

@@ -3,8 +3,10 @@
 // "chrono-compatible low-level date algorithms", days_from_civil and civil_from_days.
 import { Instant } from './value.js';
 
-const pattern =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2})))?$/;
+const pattern = new RegExp(
+  '^(\\d{4})-(\\d{2})-(\\d{2})' +
+    '(?:[Tt](\\d{2}):(\\d{2}):(\\d{2})(?:\\.(\\d{1,9}))?(?:[Zz]|([+-])(\\d{2}):(\\d{2})))?$',
+);
 
 const secondsMin = -62_135_596_800;
 const secondsMax = 253_402_300_799;

@@ -86,7 +86,7 @@ export async function open(options: OpenOptions): Promise<EmbeddedDatabase> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const bigintMark = '\u0000n';
-const marked = new RegExp(`"\\\\u0000n(-?\\d+)"`, 'g');
+const marked = /"\\u0000n(-?\d+)"/g;
 
 /** JSON text of arguments; a bigint becomes its bare digits. */
 function encode(args: Arguments): Uint8Array {

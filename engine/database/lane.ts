@@ -7,14 +7,8 @@ import type { ErrorData } from '../base/errors.js';
 import { assert } from '../base/assert.js';
 import type { Call } from './call.js';
 import type { Gate, SlotPool } from './gate.js';
-import {
-  type FromLane,
-  type Replies,
-  type RequestExtra,
-  type ToLane,
-  replyWords,
-  requestWords,
-} from './message.js';
+import { type Replies, type RequestExtra, replyWords, requestWords } from './batch.js';
+import type { FromLane, ToLane } from './message.js';
 
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
 

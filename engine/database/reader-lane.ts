@@ -8,14 +8,8 @@ import { type RefreshableView, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { AttachedIndexes } from './attached-index.js';
 import { Gate } from './gate.js';
-import {
-  type AddIndex,
-  type Batch,
-  type Equip,
-  type RequestExtra,
-  type ToLane,
-  requestWords,
-} from './message.js';
+import { type Batch, type RequestExtra, requestWords } from './batch.js';
+import type { AddIndex, Equip, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { type Equipment, decodeCall, run } from './runner.js';

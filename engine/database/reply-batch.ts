@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { ByteWriter } from '../base/bytes.js';
 import type { ExecutionResult } from '../exec/execute.js';
-import { type Replies, type ReplyExtra, replyWords } from './message.js';
+import { type Replies, type ReplyExtra, replyWords } from './batch.js';
 import { errorDataOf } from './runner.js';
 
 const flushMicros = 200;

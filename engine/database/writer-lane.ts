@@ -14,13 +14,8 @@ import type { Program } from '../plan/program.js';
 import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { Gate } from './gate.js';
-import {
-  type Batch,
-  type LaneFault,
-  type RequestExtra,
-  type ToLane,
-  requestWords,
-} from './message.js';
+import { type Batch, type RequestExtra, requestWords } from './batch.js';
+import type { LaneFault, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';

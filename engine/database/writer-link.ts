@@ -8,7 +8,8 @@ import { type Call, CallQueue } from './call.js';
 import type { DatabaseOptions } from './database.js';
 import type { Gate, SlotPool } from './gate.js';
 import { Lane } from './lane.js';
-import type { AddIndex, FromLane, LaneFault, Replies } from './message.js';
+import type { Replies } from './batch.js';
+import type { AddIndex, FromLane, LaneFault } from './message.js';
 import type { ThreadPair } from './pool.js';
 import type { WriterSetup } from './writer-lane.js';
 

@@ -301,7 +301,7 @@ describe('queries that want too much', () => {
 });
 
 test('clients that do not read are closed, others are served [XR05]', async () => {
-  await withServer({ 'limits.buffered_response_bytes': '16MiB' }, async (server) => {
+  await withServer({ 'limits.buffered_response_bytes': '32MiB' }, async (server) => {
     const v = 'x'.repeat(1 << 20);
     // The kernel takes some megabytes of each answer; the rest has to wait in the server.
     for (let i = 0; i < 24; i++) await server.client.post('putText', { v });

@@ -20,7 +20,6 @@ function checkError(reply: Reply, body: ExactObject): string | undefined {
   const error = body.get('error');
   if (typeof error !== 'string' || error === '') return 'no `error` sentence';
   if (/\{\w+\}/.test(error)) return `\`error\` has an unfilled place: ${error}`;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are forbidden.
   if (/[\x00-\x1f\x7f]/.test(error)) return '`error` holds control characters';
   if (leaks.test(reply.text)) return 'the answer shows the inside of the server';
   if (body.get('retryable') !== retryableCodes.has(code)) return '`retryable` is wrong';

@@ -13,7 +13,6 @@ export type Exact = null | boolean | string | NumberToken | Exact[] | ExactObjec
 const space = /[ \t\r\n]*/y;
 const word = /true|false|null/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a JSON string excludes exactly these.
 const string = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 
 class Reader {

@@ -64,6 +64,7 @@ export class MemoryView implements WriteView {
   readonly records = new Map<number, Uint8Array>();
   readonly vectors = new Map<number, Float64Array>();
   readonly pending: VectorChange[] = [];
+  readonly unpublished: readonly VectorChange[] = [];
   readonly reads: ReadCounts = { record: 0, adjacency: 0, degree: 0, lookup: 0, scanned: 0 };
   /** Ids per array of a scan. */
   batch = 1000;

@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Layout } from '../../engine/vector/index.js';
 import { createVectorIndex, type SharedIndex } from '../../engine/vector/open.js';
-import { clustered, defaults, long, naiveSearch, randomFrom, recallOf } from './fixture.js';
+import { defaults, long, naiveSearch, recallOf } from './fixture.js';
+import { clustered, randomFrom } from './random.js';
 
 const dimension = 32;
 

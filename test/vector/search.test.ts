@@ -1,7 +1,8 @@
 // Searches against brute force: metrics, layouts, dimensions, awkward data.
 import { describe, expect, test } from 'vitest';
 import type { Layout, Metric } from '../../engine/vector/index.js';
-import { asMap, clustered, indexOf, naiveSearch, recallOf } from './fixture.js';
+import { asMap, indexOf, naiveSearch, recallOf } from './fixture.js';
+import { clustered } from './random.js';
 
 const metrics: Metric[] = ['cosine', 'dot', 'l2'];
 

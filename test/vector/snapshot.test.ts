@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { armFailpoint } from '../../engine/base/failpoint.js';
 import type { SharedIndex } from '../../engine/vector/open.js';
 import { readSnapshot, writeSnapshot } from '../../engine/vector/snapshot.js';
-import { clustered, defaults, indexOf, long, randomFrom } from './fixture.js';
+import { defaults, indexOf, long } from './fixture.js';
+import { clustered, randomFrom } from './random.js';
 
 const identity = { dbUuid: '0190a1b2-0000-7000-8000-000000000001', typeId: 7, seq: 1234 };
 const expected = { dbUuid: identity.dbUuid, typeId: 7, dimension: 24 };

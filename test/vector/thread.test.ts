@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import type { SharedIndex } from '../../engine/vector/open.js';
-import { asMap, clustered, defaults, long, randomFrom, recallOf } from './fixture.js';
+import { asMap, defaults, long, recallOf } from './fixture.js';
+import { clustered, randomFrom } from './random.js';
 
 const module = new URL('../../dist/engine/vector/open.js', import.meta.url);
 const built = existsSync(module);

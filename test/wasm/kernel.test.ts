@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as at from '../../wasm/layout.js';
-import { gaussianFrom } from '../vector/fixture.js';
+import { gaussianFrom } from '../vector/random.js';
 
 const bytes = readFileSync(new URL('../../dist/wasm/hnsw.wasm', import.meta.url));
 
