@@ -58,6 +58,8 @@ function parseHead(head: string): { status: number; headers: Map<string, string>
 
 /** One socket. Replies are taken in the order in which they arrive. */
 export class Connection {
+  /** The server has said that this connection ends. */
+  last = false;
   private chunks: Buffer[] = [];
   private size = 0;
   private wake: (() => void) | undefined;
@@ -139,6 +141,7 @@ export class Connection {
     this.consume(end + 4);
     if (status === 100) return this.reply(options);
     const body = await this.body(status, headers, options.head === true, deadline);
+    this.last = headers.get('connection') === 'close';
     return { status, headers, body, text: body.toString('utf8') };
   }
 
@@ -183,7 +186,7 @@ export class Client {
   ) {}
 
   async open(): Promise<Connection> {
-    if (this.connection === undefined || this.connection.ended)
+    if (this.connection === undefined || this.connection.ended || this.connection.last)
       this.connection = await Connection.open(this.port, this.host);
     return this.connection;
   }
@@ -191,7 +194,8 @@ export class Client {
   async request(request: Request, timeoutMs?: number): Promise<Reply> {
     const connection = await this.open();
     try {
-      return await connection.request(request, timeoutMs);
+      const reply = await connection.request(request, timeoutMs);
+      return reply;
     } catch (error) {
       this.close();
       throw error;
