@@ -107,7 +107,9 @@ function printCore(data: ErrorData): string {
 export function errorBody(fault: ErrorData, requestId: string): string {
   // A defect's sentence names the request; whoever threw it did not know which it was.
   const data =
-    fault.code === 'INTERNAL' ? { ...fault, args: { ...fault.args, request_id: requestId } } : fault;
+    fault.code === 'INTERNAL'
+      ? { ...fault, args: { ...fault.args, request_id: requestId } }
+      : fault;
   let text = `{${printCore(data)}`;
   const hint = errorHint(data);
   if (hint !== undefined) text += `,"hint":${JSON.stringify(hint)}`;
