@@ -18,7 +18,10 @@ test(`${cycles} kill cycles, seed ${seed} [I1] [I2]`, async () => {
     for (let cycle = 0; cycle < cycles; cycle++) {
       const load = oracle.load(server, 1 + Math.floor(chance() * 32), new Promise(() => undefined));
       if (chance() < 0.3) void server.client.post('_admin/snapshot').catch(() => undefined);
-      await pause(100 + chance() * 500);
+      // At random, but never before there is something to lose.
+      const enough = oracle.acknowledged + 25;
+      await pause(100 + chance() * 400);
+      while (oracle.acknowledged < enough) await pause(20);
       await server.kill();
       await load;
       if (cycle === 0 || long) {
