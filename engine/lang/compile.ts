@@ -9,7 +9,7 @@ import type { Version } from './ast-schema.js';
 import { collectDiagnostics, type Collector, type Diagnostic, type Report } from './diagnostic.js';
 import { buildMigrations } from './migration-checker.js';
 import { parseFile } from './parser.js';
-import { checkQuery } from './query-checker.js';
+import { type CheckOptions, checkQuery } from './query-checker.js';
 import { buildSchema, type Declared } from './schema-checker.js';
 import { indexSchema, type SchemaIndex } from './schema-index.js';
 import { positionOf, readSource, type SourceFile } from './source.js';
@@ -24,6 +24,8 @@ export interface CompileOptions {
   /** `compat = "helix-2"` (helixql.md 9). */
   compat: boolean;
   limits?: Limits;
+  /** Plans exactly as the queries are written, no index chosen: what an oracle interprets. */
+  literal?: boolean;
 }
 
 export interface Compilation {
@@ -41,7 +43,7 @@ interface ParsedFile {
 
 /** Compiles all files of a project together, in path order. */
 export function compile(sources: readonly Source[], options: CompileOptions): Compilation {
-  const { compat, limits = defaultLimits } = options;
+  const { compat, limits = defaultLimits, literal = false } = options;
   const collector = collectDiagnostics();
   const byPath = [...sources].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const parsed = byPath.map(({ path, text }): ParsedFile => {
@@ -56,7 +58,11 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
   );
   const migrations = buildMigrations(declared, schemas);
   warnGaps(parsed, versions, new Set(declared.map((d) => d.declaration.from.number)));
-  const queries = checkQueries(parsed, indexSchema(schema), collector, { compat, limits });
+  const queries = checkQueries(parsed, indexSchema(schema), collector, {
+    compat,
+    limits,
+    literal,
+  });
   if (queries.length === 0) warnEmpty(parsed);
   const diagnostics = collector.sorted();
   if (diagnostics.some((diagnostic) => diagnostic.severity === 'error')) {
@@ -105,7 +111,7 @@ function checkQueries(
   parsed: readonly ParsedFile[],
   schema: SchemaIndex,
   collector: Collector,
-  options: { compat: boolean; limits: Limits },
+  options: CheckOptions,
 ): Query[] {
   const queries: Query[] = [];
   const seen = new Map<string, string>();

@@ -25,6 +25,8 @@ class QueryTooLarge extends Error {
 export interface CheckOptions {
   compat: boolean;
   limits: Limits;
+  /** Plans stay as written. */
+  literal: boolean;
 }
 
 export function checkQuery(

@@ -50,7 +50,9 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
   const single = from.cardinality === 'one' || from.cardinality === 'opt';
   const change = { type, cardinality: single ? 'opt' : 'many', ...(shape && { shape }) } as const;
   const condition = { slot, value };
-  const planned = lookupForScan(context.schema, context.parameters, from.expression, condition);
+  const planned = context.literal
+    ? undefined
+    : lookupForScan(context.schema, context.parameters, from.expression, condition);
   if (planned === undefined) return append(from, { kind: 'where', condition }, change);
   return { ...change, expression: planned, growing: true };
 };
