@@ -25,24 +25,24 @@ function isCurrent(slot: u32): bool {
   return slotOf(load<u32>(nodeAt(slot), N_ID)) == slot + 1;
 }
 
-/** Offers one vector to the answer of k. */
+/** Offers one vector to the answer of k. Keys end in the id, so that ties go by age. */
 // @ts-ignore: decorator
 @inline
 function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
   const answers = <usize>load<u32>(lane, L_POOL);
   const count = load<i32>(lane, L_ANSWERS);
-  const key = signedKeyOf(distance, slot);
+  const key = signedKeyOf(distance, load<u32>(nodeAt(slot), N_ID));
   if (count == k && key >= load<u64>(answers + ((<usize>(k - 1)) << 3))) return;
   if (!isCurrent(slot)) return;
   insertKey(answers, count, k, key);
   if (count < k) store<i32>(lane, count + 1, L_ANSWERS);
 }
 
-/** Whether the answer is full of vectors at most this far. */
+/** Whether the answer is full of nearer vectors. An equally far one may still be older. */
 function isFull(lane: usize, distance: f32, k: i32): bool {
   if (load<i32>(lane, L_ANSWERS) < k) return false;
   const last = <usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3);
-  return signedDistanceOf(load<u64>(last)) <= distance;
+  return signedDistanceOf(load<u64>(last)) < distance;
 }
 
 function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
@@ -84,7 +84,7 @@ export function writeAnswer(lane: usize): i32 {
   for (let i = 0; i < count; i++) {
     const at = (<usize>i) << 2;
     const key = load<u64>(answers + (at << 1));
-    store<u32>(ids + at, load<u32>(nodeAt(<u32>key), N_ID));
+    store<u32>(ids + at, <u32>key);
     store<f32>(distances + at, signedDistanceOf(key));
   }
   return count;

@@ -88,13 +88,18 @@ function scanAll(segment: Segment, k: number): Candidates {
     const count = kernel.listSlots(address, from, Math.min(slots, from + RESULT_MAX));
     for (let i = 0; i < count; i++) found.push({ id: ids[i]!, distance: distances[i]! });
   }
-  found.sort((a, b) => a.distance - b.distance);
+  found.sort(byDistance);
   const count = Math.min(k, found.length);
   return {
     count,
     ids: Uint32Array.from({ length: count }, (_, i) => found[i]!.id),
     distances: Float32Array.from({ length: count }, (_, i) => found[i]!.distance),
   };
+}
+
+/** Nearest first, ties by age. */
+function byDistance(a: { id: number; distance: number }, b: typeof a): number {
+  return a.distance - b.distance || a.id - b.id;
 }
 
 /**
@@ -107,7 +112,7 @@ function merge(parts: readonly Candidates[], k: number): Candidates {
     for (let i = 0; i < part.count; i++)
       all.push({ id: part.ids[i]!, distance: part.distances[i]! });
   }
-  all.sort((a, b) => a.distance - b.distance);
+  all.sort(byDistance);
   const seen = new Set<number>();
   const ids = new Uint32Array(Math.min(k, all.length));
   const distances = new Float32Array(ids.length);

@@ -106,6 +106,19 @@ describe('awkward data', () => {
     expect(recallOf(index, asMap(vectors), others)).toBeGreaterThanOrEqual(0.95);
   });
 
+  test('equally near vectors go by age, whatever slots they took', () => {
+    const vectors = clustered(1200, 24, { seed: 17 });
+    for (const count of [40, 1200]) {
+      const index = indexOf(vectors.slice(0, count), { metric: 'l2' });
+      for (let id = 3; id <= 30; id += 3) index.delete(id);
+      index.maintain();
+      const twin = vectors[count - 1]!.map((x) => x + 3);
+      for (let id = 5001; id <= 5020; id++) index.put(id, twin);
+      const oldest = Array.from({ length: 8 }, (_, i) => 5001 + i);
+      expect([...index.search(twin, 8).ids]).toEqual(oldest);
+    }
+  });
+
   test('near-duplicates, far below the resolution of the codes', () => {
     const distinct = clustered(1100, 200, { seed: 14 });
     const near = clustered(800, 200, { seed: 15, clusters: 1, spread: 1 }).map((noise) =>
