@@ -178,6 +178,7 @@ export class App {
     } catch (error) {
       this.options.log('error', 'the key file was not read; the old keys stay', { error });
     }
+    for (const keyId of this.keys.lapsed(Date.now())) this.#sessions?.dropKey(keyId);
   }
 
   /** SIGHUP: keys and TLS files are read again. */

@@ -22,6 +22,8 @@ export class Keyring {
   #keys: KnownKey[] = [];
   #stamp: string | undefined;
   readonly #environmentKeys: KnownKey[] = [];
+  /** Ids in force when `lapsed` was last asked. */
+  #inForce = new Set<string>();
 
   /** `environmentKey`: the key, or the 64 hexadecimal digits of its SHA-256. */
   constructor(
@@ -52,6 +54,14 @@ export class Keyring {
     this.#keys = [...this.#environmentKeys, ...readKeyFile(this.path).map(knownKey)];
     this.#stamp = stamp;
     return true;
+  }
+
+  /** The ids of keys that were revoked or have expired since the last call. */
+  lapsed(now: number): string[] {
+    const live = this.#keys.filter((key) => key.expiresAt > now).map((key) => key.caller.keyId);
+    const before = this.#inForce;
+    this.#inForce = new Set(live);
+    return [...before].filter((id) => !this.#inForce.has(id));
   }
 
   /**
