@@ -111,7 +111,7 @@ describe('awkward data', () => {
     for (const count of [40, 1200]) {
       const index = indexOf(vectors.slice(0, count), { metric: 'l2' });
       for (let id = 3; id <= 30; id += 3) index.delete(id);
-      index.maintain();
+      index.maintain(1_000);
       const twin = vectors[count - 1]!.map((x) => x + 3);
       for (let id = 5001; id <= 5020; id++) index.put(id, twin);
       const oldest = Array.from({ length: 8 }, (_, i) => 5001 + i);
