@@ -115,6 +115,7 @@ class Server {
   async begin(database: Database, port: number): Promise<void> {
     const { config, log } = this;
     this.#database = database;
+    database.notePort(port);
     this.#app.attach(database);
     const calls = await playSeed(config.projectDir, database);
     if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });

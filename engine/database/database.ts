@@ -104,6 +104,8 @@ export interface Database {
   reload(program: Program): Promise<void>;
   /** Writes vector snapshots now. */
   snapshot(): Promise<void>;
+  /** Notes where this process serves in the lock file, for people who find it taken. */
+  notePort(port: number): void;
   status(): DatabaseStatus;
   /** Numbers for /metrics, by name (see operations.md 9.2). */
   metrics(): Metric[];

@@ -356,6 +356,10 @@ class OpenedDatabase implements Database {
     return this.#writer.order({ kind: 'snapshot' });
   }
 
+  notePort(port: number): void {
+    this.directory.setPort(port);
+  }
+
   status(): DatabaseStatus {
     const phase = this.#disk.isLost ? 'lost' : this.#phase;
     const readOnlyReason = this.#writer.readOnlyReason ?? this.#disk.shortage;

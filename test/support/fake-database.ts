@@ -139,6 +139,8 @@ export class FakeDatabase implements Database {
     return undefined;
   }
 
+  notePort(): void {}
+
   status(): DatabaseStatus {
     return this.current;
   }
