@@ -1,8 +1,16 @@
 // Brings a checkout to a runnable state with nothing but Node and npm: installs the locked
-// packages, compiles TypeScript and AssemblyScript. Steps whose inputs did not change are skipped.
+// packages, compiles TypeScript and AssemblyScript, bundles. Steps whose inputs did not change are skipped.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 const root = new URL('..', import.meta.url).pathname;
@@ -37,22 +45,22 @@ function fingerprint(paths) {
 }
 
 /** Runs `work` unless `stamp` already holds the fingerprint of `inputs`. */
-function step(name, stamp, inputs, work) {
+async function step(name, stamp, inputs, work) {
   const path = join(root, stamp);
   const mark = fingerprint(inputs);
   if (!force && existsSync(path) && readFileSync(path, 'utf8') === mark) return;
   console.error(`setup: ${name}`);
-  work();
+  await work();
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, mark);
 }
 
 const at = (...parts) => join(root, ...parts);
 
-step('installing packages', 'node_modules/.trellis-stamp', [at('package-lock.json')], () =>
+await step('installing packages', 'node_modules/.trellis-stamp', [at('package-lock.json')], () =>
   run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']),
 );
-step(
+await step(
   'compiling AssemblyScript',
   'dist/wasm/.stamp',
   [at('asconfig.json'), ...filesBelow(at('wasm'))],
@@ -66,9 +74,38 @@ step(
   },
 );
 const sources = ['engine', 'server', 'bench'].flatMap((folder) => [...filesBelow(at(folder))]);
-step(
+await step(
   'compiling TypeScript',
   'dist/.stamp',
   [at('tsconfig.json'), at('wasm/layout.ts'), ...sources],
   () => run(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json']),
+);
+// One file instead of 350: a process starts in half the time. The entries stay side by side, where
+// they look for each other and, two folders up, for package.json and dist/wasm.
+await step(
+  'bundling',
+  'dist/bin/.stamp',
+  [at('dist/.stamp'), at('package-lock.json'), at('.ci/setup.mjs')],
+  async () => {
+    const { buildSync } = await import('esbuild');
+    rmSync(at('dist/bin'), { recursive: true, force: true });
+    buildSync({
+      entryPoints: [
+        'dist/server/main.js',
+        'dist/engine/index.js',
+        'dist/engine/database/worker.js',
+        'dist/engine/storage/probe-child.js',
+      ].map((path) => at(path)),
+      entryNames: '[name]',
+      outdir: at('dist/bin'),
+      bundle: true,
+      splitting: true,
+      sourcemap: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+      // With native parts, or a thread of their own.
+      external: ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next'],
+    });
+  },
 );

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
 
-const main = fileURLToPath(new URL('../server/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../bin/main.js', import.meta.url));
 
 export interface BenchServer {
   url: string;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Client } from './http.js';
 import { makeFolder, type Project, removeFolder, root, writeProject } from './project.js';
 
-const main = join(root, 'dist/server/main.js');
+const main = join(root, 'dist/bin/main.js');
 
 export interface StartOptions extends Project {
   env?: Record<string, string>;
@@ -39,7 +39,7 @@ function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv
 }
 
 function launch(argv: string[], env: Record<string, string> | undefined, cwd: string) {
-  if (!existsSync(main)) throw new Error('dist/server/main.js is missing: run `npm run setup`');
+  if (!existsSync(main)) throw new Error('dist/bin/main.js is missing: run `npm run setup`');
   const child = spawn(process.execPath, [main, ...argv], {
     cwd,
     env: cleanEnvironment(env),
