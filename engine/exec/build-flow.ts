@@ -1,12 +1,13 @@
-// Compiles a pipeline to a flow: its source, then step by step. Chains that read less together than
-// apart are fused: a scan with an indexed condition becomes a look-up, an edge step with its end a
-// neighbour step, ORDER with the slice behind it a bounded heap.
+// Compiles a pipeline to a flow: its source, or the access path that the planner chose for it, then
+// step by step. An edge step with its end becomes a neighbour step, ORDER with the slice behind it
+// a bounded heap.
 import { unreachable } from '../base/assert.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
-import type { ItemExpression, Source, Step } from '../plan/step.js';
-import type { Label, StoredProperty } from '../storage/store.js';
+import type { Source, Step } from '../plan/step.js';
+import type { Label } from '../storage/store.js';
 import { readBound } from './argument.js';
-import { type Builder, declared, edgeLabels, labelOf, mentions } from './builder.js';
+import { buildAccess } from './build-access.js';
+import { type Builder, declared, edgeLabels, labelOf } from './builder.js';
 import type { Flow } from './flow.js';
 import type { Frame } from './frame.js';
 import { buildAssignments } from './mutate.js';
@@ -20,7 +21,7 @@ import { rerankMMR, rerankRRF } from './operators/rerank.js';
 import { shortestPath } from './operators/shortest-path.js';
 import { count, first, slice } from './operators/slice.js';
 import { itemIds, itemRows } from './operators/item.js';
-import { byId, candidates, lookup, nothing, rowsOfValue, scan } from './operators/source.js';
+import { byId, lookup, nothing, rowsOfValue, scan } from './operators/source.js';
 import { searchText } from './operators/text-search.js';
 import { searchAnyVector, searchVector, searchWithin } from './operators/vector-search.js';
 import type { Evaluate } from './value.js';
@@ -29,8 +30,20 @@ type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
 
 export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   const fused = fuse(steps);
-  let flow = buildSource(builder, source, fused[0]);
-  for (let i = 0; i < fused.length; i++) flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
+  const plain = (count: number): Flow => {
+    let flow = buildSource(builder, source, fused[0]);
+    for (let i = 0; i < count; i++) flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
+    return flow;
+  };
+  const access = source.kind === 'scan' ? source.access : undefined;
+  const covers = access?.covers ?? 0;
+  let flow = plain(covers);
+  if (source.kind === 'scan' && access !== undefined) {
+    flow = buildAccess(builder, source.types[0]!, access, flow, needed(builder, fused[covers]));
+  }
+  for (let i = covers; i < fused.length; i++) {
+    flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
+  }
   return flow;
 }
 
@@ -67,13 +80,8 @@ function optional(builder: Builder, expression: Expression | null | undefined) {
 
 function buildSource(builder: Builder, source: Source, next: Step | undefined): Flow {
   switch (source.kind) {
-    case 'scan': {
-      const labels = labelsOf(builder, source.types);
-      const all = scan(labels.map((label) => label.id));
-      const [label] = labels;
-      if (labels.length !== 1 || next?.kind !== 'where') return all;
-      return indexed(builder, label!, next.condition, all) ?? all;
-    }
+    case 'scan':
+      return scan(labelsOf(builder, source.types).map((label) => label.id));
     case 'byId': {
       const label = labelOf(builder, source.type.kind, source.type.name);
       return label ? byId(label, builder.value(source.id), source.miss) : nothing;
@@ -109,7 +117,7 @@ function buildSearch(builder: Builder, source: SearchSource): Flow {
         prefilter &&
         builder.flow({
           kind: 'pipeline',
-          source: { kind: 'scan', types: [type] },
+          source: { kind: 'scan', types: [type], ...(source.access && { access: source.access }) },
           steps: [{ kind: 'where', condition: prefilter }],
           result: 'many',
         });
@@ -146,45 +154,6 @@ function vectorSearch(
     k: builder.value(search.k),
     scoreMin: optional(builder, search.scoreMin),
   };
-}
-
-/**
- * Candidates from an index for a condition that demands equality of an indexed property with a
- * known value.
- */
-function indexed(
-  builder: Builder,
-  label: Label,
-  { slot, value }: ItemExpression,
-  all: Flow,
-): Flow | undefined {
-  for (const condition of value.kind === 'and' ? value.of : [value]) {
-    if (condition.kind !== 'compare' || condition.operator !== 'EQ' || condition.any) continue;
-    const { left, right } = condition;
-    const property = propertyOfSlot(label, left, slot);
-    if (property === undefined || property.indexId === 0 || !isKnown(right, slot)) continue;
-    return candidates(property, builder.value(right), all);
-  }
-  return undefined;
-}
-
-function propertyOfSlot(
-  label: Label,
-  expression: Expression,
-  slot: number,
-): StoredProperty | undefined {
-  if (expression.kind !== 'property' || expression.of.kind !== 'slot') return undefined;
-  if (expression.of.slot !== slot) return undefined;
-  return label.properties.find((property) => property.name === expression.name);
-}
-
-/** Whether a value is the same for all rows and its evaluation cannot fail. */
-function isKnown(expression: Expression, slot: number): boolean {
-  if (expression.kind === 'property') return isKnown(expression.of, slot);
-  return (
-    ['literal', 'parameter', 'now', 'slot'].includes(expression.kind) &&
-    !mentions(expression, (part) => part.slot === slot)
-  );
 }
 
 function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undefined): Flow {

@@ -14,8 +14,6 @@ export interface Context extends SlotSupply {
   readonly report: Report;
   readonly compat: boolean;
   readonly limits: Limits;
-  /** Plans stay as written: no access path is chosen. */
-  readonly literal: boolean;
   readonly parameters: Parameter[];
   readonly usedParameters: Set<number>;
   readonly embeds: EmbedSite[];

@@ -1,5 +1,6 @@
 // The cost class of a plan (design: A runs inline, B is batched, C occupies a reader for long, W
 // writes). An estimate from the plan's form alone; what was measured corrects it later.
+import { type AccessPath, stepsLeft } from '../plan/access.js';
 import type { Pipeline } from '../plan/expression.js';
 import type { CostClass, Plan } from '../plan/plan.js';
 import type { Source } from '../plan/step.js';
@@ -51,12 +52,17 @@ function look(
 }
 
 function surveyPipeline(
-  { source, steps }: Pipeline,
+  pipeline: Pipeline,
   survey: Survey,
   schema: SchemaIndex,
   singles: ReadonlySet<number>,
 ): void {
+  const { source } = pipeline;
+  const steps = stepsLeft(pipeline);
+  // The number of elements of a type is kept.
+  if (source.kind === 'scan' && !source.access && steps[0]?.kind === 'count') return;
   let rows = rowsOf(source, schema, singles);
+  if (source.kind === 'scan' && source.access?.path.kind === 'touching') survey.hops++;
   if (rows !== 'one') survey.batch = true;
   if (rows === 'all') survey.scans++;
   // These have read everything before they yield their first row.
@@ -70,6 +76,9 @@ function surveyPipeline(
         if (hops > 1 || rows === 'all') survey.wide = true;
         break;
       case 'order':
+        if (hops > 1 || rows === 'all') survey.wide = true;
+        survey.batch = true;
+        break;
       case 'shortestPath':
       case 'intersect':
         survey.wide = true;
@@ -96,7 +105,7 @@ function rowsOf(
 ): 'one' | 'some' | 'all' {
   switch (source.kind) {
     case 'scan':
-      return 'all';
+      return source.access === undefined ? 'all' : rowsAt(source.access.path);
     case 'byId':
       return 'one';
     case 'lookup': {
@@ -110,6 +119,18 @@ function rowsOf(
     }
     case 'value':
       return source.of.kind === 'slot' && singles.has(source.of.slot) ? 'one' : 'some';
+    default:
+      return 'some';
+  }
+}
+
+function rowsAt(path: AccessPath): 'one' | 'some' | 'all' {
+  switch (path.kind) {
+    case 'id':
+    case 'equal':
+      return path.list ? 'some' : 'one';
+    case 'ordered':
+      return path.low || path.high ? 'some' : 'all';
     default:
       return 'some';
   }

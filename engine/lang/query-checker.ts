@@ -2,6 +2,7 @@
 // ask of it.
 import type { Limits } from '../base/limits.js';
 import type { Expression } from '../plan/expression.js';
+import { optimize } from '../plan/optimize.js';
 import type { Output, Plan, Query } from '../plan/plan.js';
 import type { Macro, QueryDeclaration } from './ast-query.js';
 import type { Context } from './context.js';
@@ -58,10 +59,12 @@ function planQuery(
 ): Query {
   let slotCount = 0;
   let nodes = 0;
+  const { compat, limits } = options;
   const context: Context = {
     schema,
     report,
-    ...options,
+    compat,
+    limits,
     parameters: [],
     usedParameters: new Set(),
     embeds: [],
@@ -83,9 +86,8 @@ function planQuery(
   const { output, elements } = checkReturns(context, query, scope);
   warnUnused(context, query);
   const { parameters, embeds, writes } = context;
-  const { compat } = options;
   const { name } = query;
-  const plan: Plan = {
+  const written: Plan = {
     name: name.text,
     parameters,
     slotCount,
@@ -97,6 +99,7 @@ function planQuery(
     ...(macros.model === undefined ? {} : { model: macros.model }),
     compat,
   };
+  const plan = options.literal || query.faulty ? written : optimize(written, schema);
   plan.cost = costOf(plan, schema);
   const returns = output.kind === 'object' ? output.members.map((m) => m.key) : bareKeys(output);
   if (macros.mcp !== undefined && !query.faulty && !returnsOne(query)) {

@@ -4,7 +4,6 @@ import { argument } from './argument.js';
 import type { Expr } from './ast-expression.js';
 import type { Context, StepChecker } from './context.js';
 import { slotTerm } from './new-term.js';
-import { lookupForScan } from './planner.js';
 import { innerScope, type Scope } from './scope.js';
 import { bare } from './shape.js';
 import { append, rowsOf } from './stream.js';
@@ -50,11 +49,7 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
   const single = from.cardinality === 'one' || from.cardinality === 'opt';
   const change = { type, cardinality: single ? 'opt' : 'many', ...(shape && { shape }) } as const;
   const condition = { slot, value };
-  const planned = context.literal
-    ? undefined
-    : lookupForScan(context.schema, context.parameters, from.expression, condition);
-  if (planned === undefined) return append(from, { kind: 'where', condition }, change);
-  return { ...change, expression: planned, growing: true };
+  return append(from, { kind: 'where', condition }, change);
 };
 
 /**

@@ -6,6 +6,8 @@ import { printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
 import type { Assignment, Expression, Member, Pipeline } from './expression.js';
 import type { EmbedSite, Output, Parameter, Plan, Statement } from './plan.js';
+import { stepsLeft } from './access.js';
+import { printPath } from './print-access.js';
 import type { Source, Step } from './step.js';
 
 /**
@@ -86,7 +88,7 @@ function block(printer: Printer, head: string, value: Expression, indent: string
   if (line.length <= widthMax || value.kind !== 'pipeline') return [line];
   return [
     `${head}${printSource(printer, value.source)} -> ${value.result}`,
-    ...value.steps.map((step) => `${indent}    | ${printStep(printer, step)}`),
+    ...stepsLeft(value).map((step) => `${indent}    | ${printStep(printer, step)}`),
   ];
 }
 
@@ -182,9 +184,9 @@ function members(printer: Printer, list: readonly Member[]): string {
   return parts.join(', ');
 }
 
-function printPipeline(printer: Printer, { source, steps, result }: Pipeline): string {
-  const parts = [printSource(printer, source), ...steps.map((step) => printStep(printer, step))];
-  return `(${parts.join(' | ')} -> ${result})`;
+function printPipeline(printer: Printer, pipeline: Pipeline): string {
+  const steps = stepsLeft(pipeline).map((step) => printStep(printer, step));
+  return `(${[printSource(printer, pipeline.source), ...steps].join(' | ')} -> ${pipeline.result})`;
 }
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
@@ -193,8 +195,12 @@ const printRef = (type: TypeRef) => `${letters[type.kind]}<${type.name}>`;
 function printSource(printer: Printer, source: Source): string {
   const of = (value: Expression) => inline(printer, value);
   switch (source.kind) {
-    case 'scan':
-      return `scan ${source.types.map(printRef).join(', ')}`;
+    case 'scan': {
+      const types = source.types.map(printRef).join(', ');
+      return source.access === undefined
+        ? `scan ${types}`
+        : `find ${types} ${printPath(source.access.path, of)}`;
+    }
     case 'byId':
       return `byId ${printRef(source.type)} ${of(source.id)}${missing(source.miss)}`;
     case 'lookup': {
@@ -254,7 +260,7 @@ function printStep(printer: Printer, step: Step): string {
     case 'map':
       return `map ${item(step.value)}`;
     case 'order':
-      return `order ${step.descending ? 'desc' : 'asc'} $${step.slot}: ${step.keys.map(of).join(', ')}`;
+      return `${step.top ? 'top' : 'order'} ${step.descending ? 'desc' : 'asc'} $${step.slot}: ${step.keys.map(of).join(', ')}`;
     case 'group': {
       const keys = step.keys.map((key) => `${key.name}: ${of(key.value)}`).join(', ');
       const shape = step.shape === undefined ? '' : ` data ${of(step.shape)}`;

@@ -1,6 +1,7 @@
 // Sources and steps of a pipeline: the units of traversal, as data. Rows are elements, scalars,
 // records or lists.
 import type { TypeRef } from '../base/schema.js';
+import type { Access } from './access.js';
 import type { Assignment, Expression, Miss } from './expression.js';
 
 /** A condition tested per item: the item is put into `slot`, then `value` is evaluated. */
@@ -10,8 +11,8 @@ export interface ItemExpression {
 }
 
 export type Source =
-  /** All elements of the types, oldest first. */
-  | { kind: 'scan'; types: TypeRef[] }
+  /** All elements of the types, oldest first. `access` (planner): how to find the wanted ones. */
+  | { kind: 'scan'; types: TypeRef[]; access?: Access }
   /** The element with this id and type. `id` yields a Uuid or an element. */
   | { kind: 'byId'; type: TypeRef; id: Expression; miss: Miss }
   /**
@@ -32,6 +33,8 @@ export type Source =
       vector: Expression;
       k: Expression;
       prefilter?: ItemExpression;
+      /** Of the scan for what the prefilter lets through (planner). */
+      access?: Access;
       /** Sessions: drop hits below this score. */ scoreMin?: Expression;
     }
   | {
@@ -76,8 +79,11 @@ export type Step =
   | { kind: 'dedup' }
   /** Replaces each row by a value. `ID` is map(property id). */
   | { kind: 'map'; value: ItemExpression }
-  /** Stable; null keys last in both directions. */
-  | { kind: 'order'; slot: number; keys: Expression[]; descending: boolean }
+  /**
+   * Stable; null keys last in both directions. `top` (planner): the step behind it reads the first
+   * rows only.
+   */
+  | { kind: 'order'; slot: number; keys: Expression[]; descending: boolean; top?: true }
   /**
    * One record per combination of keys, first seen first: {keys..., count} or, with `data`, {count,
    * data}.

@@ -5,7 +5,7 @@ import { type Census, type Report, everyEntry, peekSound } from './check-report.
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
 import { indexStart, prefixOf } from './index-key.js';
-import { indexKeys } from './property-index.js';
+import { indexKeys } from './index-walk.js';
 import { decodeProperty, labelOf } from './record.js';
 import type { Label, StoredProperty } from './store.js';
 

@@ -48,6 +48,8 @@ export interface Span<K> {
   /** Exclusive. */
   end: K;
   limit?: number;
+  /** Descending: `start` is the upper one. */
+  reverse?: boolean;
 }
 
 /** One LMDB database. Writing is allowed inside `Env.transact` only. */

@@ -4,6 +4,9 @@ import type { Scalar, ScalarList } from '../base/value.js';
 import { writeOrdered } from './order.js';
 import type { StoredProperty } from './store.js';
 
+/** Longer than any stored prefix (limits.index_key_bytes), short enough for a key of lmdb. */
+export const longestPrefix = 1940;
+
 const writer = new ByteWriter(256);
 
 function startIndex(indexId: number): void {

@@ -14,8 +14,11 @@ const blockBits = 11;
 const blockIds = 1 << blockBits;
 const blockBytes = blockIds >>> 3;
 
-/** Blocks read at a time, and ids handed out at a time unless a block alone has more. */
-const blocksPerRead = 64;
+/** Blocks read at a time: few at first, so that whoever stops early has read little. */
+const firstBlocks = 2;
+const lastBlocks = 64;
+
+/** Ids handed out at a time unless a block alone has more. */
 const batchIds = 1024;
 
 export function addToList(log: ChangeLog, table: Table<BlockKey>, label: number, id: number): void {
@@ -52,8 +55,9 @@ export function* scanList(table: Table<BlockKey>, label: number): Generator<Uint
   const end = { label, block: 0xffffffff };
   let ids = new Uint32Array(batchIds + blockIds);
   let count = 0;
+  let limit = firstBlocks;
   for (let start = { label, block: 0 }; ; ) {
-    const entries = table.entries({ start, end, limit: blocksPerRead });
+    const entries = table.entries({ start, end, limit });
     for (const { key, value } of entries) {
       count = unpack(value, key.block * blockIds, ids, count);
       if (count < batchIds) continue;
@@ -61,7 +65,8 @@ export function* scanList(table: Table<BlockKey>, label: number): Generator<Uint
       ids = new Uint32Array(batchIds + blockIds);
       count = 0;
     }
-    if (entries.length < blocksPerRead) break;
+    if (entries.length < limit) break;
+    limit = Math.min(limit * 4, lastBlocks);
     start = { label, block: entries[entries.length - 1]!.key.block + 1 };
   }
   if (count > 0) yield ids.subarray(0, count);

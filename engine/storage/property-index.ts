@@ -8,24 +8,19 @@
 // (A cursor of lmdb-js costs 8-10 us to open, an exact read 1 us. A value stays spread out once it
 // was.) Invariant: a value lists exactly the elements that have it. A value's form is a prefix of
 // its keys and of no other's.
-import type { Scalar } from '../base/value.js';
 import type { ChangeLog } from './change-log.js';
 import type { Table } from './env.js';
-import { above, idOfKey, indexKey, indexStart, prefixOf } from './index-key.js';
-import type { IndexBounds, StoredProperty } from './store.js';
+import { above, idOfKey, indexKey, longestPrefix } from './index-key.js';
 import { copyWords, getWord, putWord } from './word.js';
 
 const listIds = 128;
 const keysPerRead = 1024;
 
-/** Longer than any stored prefix (limits.index_key_bytes), short enough for a key of lmdb. */
-const longestPrefix = 1940;
-
 const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
 const none = new Uint32Array(0);
 
-const isSpread = (list: Uint8Array): boolean => getWord(list, 0) === 0;
+export const isSpread = (list: Uint8Array): boolean => getWord(list, 0) === 0;
 
 export function addEntry(
   log: ChangeLog,
@@ -104,20 +99,33 @@ export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Ar
   return spreadIds(table, prefix);
 }
 
-/** In pieces, so that the keys of a million ids never lie side by side. */
 function spreadIds(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
-  let ids = new Uint32Array(2 * keysPerRead);
+  const parts = [...spreadBatches(table, prefix)];
+  const ids = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    ids.set(part, at);
+    at += part.length;
+  }
+  return ids;
+}
+
+/**
+ * Ids of a value that is spread out, ascending; in pieces, so that the keys of a million never lie
+ * side by side.
+ */
+export function* spreadBatches(
+  table: Table<Uint8Array>,
+  prefix: Uint8Array,
+): Generator<Uint32Array> {
   const end = above(prefix);
-  for (let count = 0, next = 1; ; ) {
+  for (let next = 1; ; ) {
     const keys = table.keys({ start: indexKey(prefix, next), end, limit: keysPerRead });
-    if (count + keys.length > ids.length) {
-      const longer = new Uint32Array(ids.length * 2);
-      longer.set(ids);
-      ids = longer;
-    }
-    for (const key of keys) ids[count++] = idOfKey(key);
-    if (keys.length < keysPerRead) return ids.slice(0, count);
-    next = ids[count - 1]! + 1;
+    if (keys.length === 0) return;
+    const ids = Uint32Array.from(keys, idOfKey);
+    yield ids;
+    if (keys.length < keysPerRead) return;
+    next = ids[ids.length - 1]! + 1;
   }
 }
 
@@ -125,56 +133,4 @@ function spreadIds(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
 export function isTaken(table: Table<Uint8Array>, prefix: Uint8Array): boolean {
   const list = table.peek(indexKey(prefix, 0));
   return list !== undefined && (!isSpread(list) || idsUnder(table, prefix).length > 0);
-}
-
-/** One key of an index with the ids it stands for. */
-export interface IndexKey {
-  /** Index and value. */
-  prefix: Uint8Array;
-  ids: Uint32Array;
-}
-
-/** Keys from `start` to `end` (exclusive). No cursor is open while the caller works. */
-export function* indexKeys(
-  table: Table<Uint8Array>,
-  start: Uint8Array,
-  end: Uint8Array,
-): Generator<IndexKey> {
-  for (let from = start; Buffer.compare(from, end) < 0; ) {
-    const entries = table.entries({ start: from, end, limit: keysPerRead });
-    for (const { key, value } of entries) {
-      const prefix = key.subarray(0, -4);
-      let ids = none;
-      if (value.length === 0) ids = Uint32Array.of(idOfKey(key));
-      else if (!isSpread(value)) copyWords(value, 0, (ids = new Uint32Array(value.length / 4)), 0);
-      yield { prefix, ids };
-    }
-    if (entries.length < keysPerRead) return;
-    const last = entries[entries.length - 1]!.key;
-    from = new Uint8Array(last.length + 1);
-    from.set(last);
-  }
-}
-
-/** Ids in index order within bounds of the property's type. */
-export function* idsWithin(
-  table: Table<Uint8Array>,
-  property: StoredProperty,
-  { low, high }: IndexBounds,
-): Generator<Uint32Array> {
-  const edge = (value: Scalar, afterIt: boolean): Uint8Array => {
-    // A bound longer than any key is told from every key before the cut.
-    const prefix = prefixOf(property, value).subarray(0, longestPrefix);
-    return afterIt ? above(prefix) : prefix;
-  };
-  const start = low ? edge(low.value, !low.inclusive) : indexStart(property.indexId);
-  const end = high ? edge(high.value, high.inclusive) : indexStart(property.indexId + 1);
-  let batch: number[] = [];
-  for (const { ids } of indexKeys(table, start, end)) {
-    for (const id of ids) batch.push(id);
-    if (batch.length < keysPerRead) continue;
-    yield Uint32Array.from(batch);
-    batch = [];
-  }
-  if (batch.length > 0) yield Uint32Array.from(batch);
 }

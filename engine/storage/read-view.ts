@@ -6,7 +6,8 @@ import type { Env } from './env.js';
 import { scanList } from './label-list.js';
 import { readTotal } from './meta.js';
 import { prefixOf } from './index-key.js';
-import { idsUnder, idsWithin } from './property-index.js';
+import { idsWithin } from './index-walk.js';
+import { idsUnder } from './property-index.js';
 import type { Catalog, Direction, IndexBounds, ReadView, StoredProperty } from './store.js';
 import { readVector } from './vector-record.js';
 import { getWord } from './word.js';
@@ -66,8 +67,8 @@ export class LmdbView implements RefreshableView {
     return idsUnder(this.env.index, prefixOf(property, value));
   }
 
-  range(property: StoredProperty, bounds: IndexBounds): Iterable<Uint32Array> {
-    return idsWithin(this.env.index, property, bounds);
+  range(property: StoredProperty, bounds: IndexBounds, descending = false): Iterable<Uint32Array> {
+    return idsWithin(this.env.index, property, bounds, descending);
   }
 
   vector(id: number): Float64Array | undefined {

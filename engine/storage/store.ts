@@ -68,8 +68,9 @@ export interface ReadView {
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
   /**
    * Ids in index order within bounds (either may be absent); for range scans on indexed properties.
+   * `descending`: greatest values first, equal ones still by ascending id.
    */
-  range(property: StoredProperty, bounds: IndexBounds): Iterable<Uint32Array>;
+  range(property: StoredProperty, bounds: IndexBounds, descending?: boolean): Iterable<Uint32Array>;
   /** The embedding as given, or undefined. */
   vector(id: number): Float64Array | undefined;
   /** Dimension fixed for a vector label, 0 before its first committed vector. */

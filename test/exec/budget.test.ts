@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
+import type { TypeRef } from '../../engine/base/schema.js';
 import { execute } from '../../engine/exec/run.js';
 import type { Expression } from '../../engine/plan/expression.js';
 import { Garden, plan, uuid } from './garden.js';
@@ -108,11 +109,18 @@ describe('early stops', () => {
     expect(reads.record).toBe(0);
   });
 
-  it('looks an indexed condition up', () => {
+  it('follows an access path', () => {
     const wanted = compare('EQ', get(slot(1), 'city'), lit('Porto'));
-    const { reads, body } = run(get(many(scan('Gardener'), where(1, wanted)), 'name'));
+    const path = { kind: 'equal', property: 'city', value: lit('Porto') } as const;
+    const types: TypeRef[] = [{ kind: 'node', name: 'Gardener' }];
+    const access = { path: { ...path, list: false, unique: false }, covers: 1 } as const;
+    const found = { kind: 'scan', types, access } as const;
+    const { reads, body } = run(get(many(found, where(1, wanted)), 'name'));
     expect(body).toBe('["Ana","Cy"]');
     expect([reads.lookup, reads.scanned]).toEqual([1, 0]);
+    const counted = run(one(found, where(1, wanted), count));
+    expect(counted.body).toBe('2');
+    expect([counted.reads.record, counted.reads.scanned]).toEqual([0, 0]);
   });
 });
 

@@ -18,11 +18,15 @@ for (const compat of [false, true]) {
 
 test('X28 differs only in shapes and in the by-property rule', () => {
   const inCity = 'QUERY q(city: String) => found <- N<Gardener>({city: city}) RETURN found';
-  expect(planLines(inCity)[0]).toBe('$0 = (lookup N<Gardener>.city = @city -> many)');
-  expect(planLines(inCity, true)[0]).toBe('$0 = (lookup N<Gardener>.city = @city first -> one)');
+  expect(planLines(inCity)[0]).toBe('return found: (lookup N<Gardener>.city = @city -> many)');
+  expect(planLines(inCity, true)[0]).toBe(
+    'return found: (lookup N<Gardener>.city = @city first -> one)',
+  );
   const names = 'QUERY q() => g <- N<Gardener> RETURN g::{name}';
-  expect(planLines(names)[1]).toBe('return g: project $0 as $1 {name: $1.name}');
-  expect(planLines(names, true)[1]).toBe('return g: ($0 | map $1: $1.name -> many)');
+  expect(planLines(names)[0]).toBe(
+    'return g: project (scan N<Gardener> -> many) as $1 {name: $1.name}',
+  );
+  expect(planLines(names, true)[0]).toBe('return g: (scan N<Gardener> | map $1: $1.name -> many)');
   expect(planLines('QUERY q() => RETURN NONE')).toEqual(['return {}']);
   expect(planLines('QUERY q() => RETURN NONE', true)).toEqual(['return bare null']);
   expect(planLines('QUERY q() => RETURN {a: 1}')).toEqual(['return data: {a: 1}']);

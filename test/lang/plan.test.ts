@@ -11,22 +11,22 @@ const cases: [name: string, parameters: string, body: string, plan: string[]][] 
     ['return data: (scan N<Bed>, N<Plant> -> many)'],
   ],
   [
-    'an indexed equality after a scan is a lookup',
+    'an indexed equality after a scan asks the index',
     'c: String',
     'RETURN N<Gardener>::WHERE(_::{city}::EQ(c))',
-    ['return data: (lookup N<Gardener>.city = @c or nothing -> many)'],
+    ['return data: (find N<Gardener> by index city = @c -> many)'],
   ],
   [
     'the rest of a conjunction stays a condition',
     'c: String',
     'RETURN N<Gardener>::WHERE(AND(_::{level}::GT(1), _::{city}::EQ(c)))',
-    ['return data: (lookup N<Gardener>.city = @c or nothing | where $0: ($0.level GT 1) -> many)'],
+    ['return data: (find N<Gardener> by index city = @c | where $0: ($0.level GT 1) -> many)'],
   ],
   [
-    'an optional parameter may be null, which a lookup never finds',
+    'an optional parameter may be null: the path is left when the value is known',
     'c?: String',
     'RETURN N<Gardener>::WHERE(_::{city}::EQ(c))',
-    ['return data: (scan N<Gardener> | where $0: ($0.city EQ @c) -> many)'],
+    ['return data: (find N<Gardener> by index city = @c -> many)'],
   ],
   [
     'an equality that another test might fail before stays a condition',
@@ -116,7 +116,7 @@ const cases: [name: string, parameters: string, body: string, plan: string[]][] 
     '',
     'RETURN N<Plant>::{name: species, n: _::Out<Tells>::COUNT}::WHERE(AND(_::{n}::GT(0), _::{name}::EQ("x"), _::{stock}::GT(0)))',
     [
-      'return data: project (scan N<Plant> | where $1: and((($1 | out Tells | count -> one) GT 0), ($1.species EQ "x"), ($1.stock GT 0)) -> many) as $0 {name: $0.species, n: ($0 | out Tells | count -> one)}',
+      'return data: project (find N<Plant> by index species = "x" | where $1: and(exists(($1 | out Tells -> many)), ($1.stock GT 0)) -> many) as $0 {name: $0.species, n: ($0 | out Tells | count -> one)}',
     ],
   ],
   [

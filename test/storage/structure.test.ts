@@ -12,14 +12,9 @@ import { ChangeLog } from '../../engine/storage/change-log.js';
 import { openEnv } from '../../engine/storage/env.js';
 import { addToList, removeFromList, scanList } from '../../engine/storage/label-list.js';
 import { prefixOf } from '../../engine/storage/index-key.js';
-import {
-  addEntry,
-  idsUnder,
-  idsWithin,
-  isTaken,
-  removeEntry,
-} from '../../engine/storage/property-index.js';
-import type { StoredProperty } from '../../engine/storage/store.js';
+import { idsWithin } from '../../engine/storage/index-walk.js';
+import { addEntry, idsUnder, isTaken, removeEntry } from '../../engine/storage/property-index.js';
+import type { IndexBounds, StoredProperty } from '../../engine/storage/store.js';
 import { typeNamed } from './declare.js';
 import { freshFolder } from './garden.js';
 
@@ -190,14 +185,21 @@ describe('property indexes', () => {
           const high = { value: 3, inclusive: true };
           const ids = (kept: (value: number) => boolean) =>
             left.filter(({ value }) => kept(value)).map(({ id }) => id);
-          expect(flat(idsWithin(env.index, u8, {}))).toEqual(ids(() => true));
-          expect(flat(idsWithin(env.index, u8, { low }))).toEqual(ids((v) => v > 1));
-          expect(flat(idsWithin(env.index, u8, { high }))).toEqual(ids((v) => v <= 3));
-          expect(
-            flat(idsWithin(env.index, u8, { low, high: { ...high, inclusive: false } })),
-          ).toEqual(ids((v) => v === 2));
+          const within = (bounds: IndexBounds) => flat(idsWithin(env.index, u8, bounds, false));
+          const down = (bounds: IndexBounds) => flat(idsWithin(env.index, u8, bounds, true));
+          expect(within({})).toEqual(ids(() => true));
+          expect(within({ low })).toEqual(ids((v) => v > 1));
+          expect(within({ high })).toEqual(ids((v) => v <= 3));
+          const both = { low, high: { ...high, inclusive: false } };
+          expect(within(both)).toEqual(ids((v) => v === 2));
+          const descending = (values: number[]) =>
+            values.flatMap((value) => ids((v) => v === value));
+          expect(down({})).toEqual(descending([3, 2, 1, 0]));
+          expect(down({ low })).toEqual(descending([3, 2]));
+          expect(down(both)).toEqual(descending([2]));
           log.undo();
-          expect(flat(idsWithin(env.index, u8, {}))).toEqual([]);
+          expect(within({})).toEqual([]);
+          expect(down({})).toEqual([]);
         });
       }),
       { numRuns },
@@ -210,7 +212,8 @@ describe('property indexes', () => {
       const ids = Array.from({ length: 5000 }, (_, i) => 3 * i + 1);
       for (const id of ids) addEntry(log, env.index, prefix, id);
       expect([...idsUnder(env.index, prefix)]).toEqual(ids);
-      expect(flat(idsWithin(env.index, u8, {}))).toEqual(ids);
+      expect(flat(idsWithin(env.index, u8, {}, false))).toEqual(ids);
+      expect(flat(idsWithin(env.index, u8, {}, true))).toEqual(ids);
       for (const id of ids) removeEntry(log, env.index, prefix, id);
       expect(isTaken(env.index, prefix)).toBe(false);
     });
@@ -223,8 +226,8 @@ describe('property indexes', () => {
         addEntry(log, env.index, prefixOf(text, value), i + 1);
       }
       const bound = { value: 'b'.repeat(5000), inclusive: true };
-      expect(flat(idsWithin(env.index, text, { low: bound }))).toEqual([4]);
-      expect(flat(idsWithin(env.index, text, { high: bound }))).toEqual([1, 2, 3]);
+      expect(flat(idsWithin(env.index, text, { low: bound }, false))).toEqual([4]);
+      expect(flat(idsWithin(env.index, text, { high: bound }, false))).toEqual([1, 2, 3]);
       expect([...idsUnder(env.index, prefixOf(text, 'b'.repeat(5000)))]).toEqual([]);
     });
   });

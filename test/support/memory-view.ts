@@ -161,7 +161,11 @@ export class MemoryView implements WriteView {
     return Uint32Array.from(found);
   }
 
-  *range(property: StoredProperty, { low, high }: IndexBounds): Iterable<Uint32Array> {
+  *range(
+    property: StoredProperty,
+    { low, high }: IndexBounds,
+    descending = false,
+  ): Iterable<Uint32Array> {
     const label = this.catalog.labels().find((each) => each.properties.includes(property))!;
     const entries = this.#ids(label.id)
       .map((id) => ({ id, value: decodeProperty(this.records.get(id)!, property) }))
@@ -173,7 +177,7 @@ export class MemoryView implements WriteView {
           (low?.inclusive ? above >= 0 : above > 0) && (high?.inclusive ? below >= 0 : below > 0)
         );
       })
-      .sort((a, b) => compareValues(a.value, b.value) || a.id - b.id);
+      .sort((a, b) => compareValues(a.value, b.value) * (descending ? -1 : 1) || a.id - b.id);
     yield Uint32Array.from(entries, (entry) => entry.id);
   }
 

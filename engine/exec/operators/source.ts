@@ -141,24 +141,6 @@ function isF32(type: PropertyType): boolean {
   return type.kind === 'list' ? isF32(type.of) : type.name === 'F32';
 }
 
-/**
- * Candidates of a condition `property EQ value`: from the index, or all when the value is null and
- * so means "unset".
- */
-export function candidates(property: StoredProperty, value: Evaluate, all: Flow): IdFlow {
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const wanted = value(frame);
-      if (wanted === null) yield* (all as IdFlow).open(frame);
-      else {
-        const key = indexKey(frame, property.type, wanted);
-        if (key !== undefined) yield frame.view.lookup(property, key);
-      }
-    },
-  };
-}
-
 /** The rows of a value. */
 export function rowsOfValue(value: Evaluate): RowFlow {
   return { kind: 'rows', open: (frame) => batchesOf(rowsOf(value(frame))) };

@@ -1,0 +1,68 @@
+// Compiles an access path: resolves its names against the catalog. What the catalog does not have
+// (a session or a reload may be ahead of it) leaves the plain steps.
+import { unreachable } from '../base/assert.js';
+import type { TypeRef } from '../base/schema.js';
+import type { Access, AccessPath } from '../plan/access.js';
+import type { Label, StoredProperty } from '../storage/store.js';
+import { type Builder, labelOf } from './builder.js';
+import type { Flow } from './flow.js';
+import type { Frame } from './frame.js';
+import {
+  access,
+  type Find,
+  findAmong,
+  findEqual,
+  findIds,
+  findTouching,
+} from './operators/access.js';
+import { findBetween, findInOrder } from './operators/index-range.js';
+
+type Most = ((frame: Frame) => number) | undefined;
+
+/** `plain`: the covered steps on the whole type. `most`: how many rows the steps behind read. */
+export function buildAccess(
+  builder: Builder,
+  type: TypeRef,
+  { path, rest }: Access,
+  plain: Flow,
+  most: Most,
+): Flow {
+  const label = labelOf(builder, type.kind, type.name);
+  const find = label && buildFind(builder, label, path, most);
+  if (find === undefined) return plain;
+  const condition = rest && { slot: rest.slot, condition: builder.value(rest.value) };
+  return access({ find, rest: condition, plain });
+}
+
+function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most): Find | undefined {
+  switch (path.kind) {
+    case 'id':
+      return findIds(label, builder.value(path.value), path.list);
+    case 'equal': {
+      const property = indexed(label, path.property);
+      if (property === undefined) return undefined;
+      const value = builder.value(path.value);
+      return path.list ? findAmong(label, property, value) : findEqual(property, value);
+    }
+    case 'between':
+    case 'ordered': {
+      const property = indexed(label, path.property);
+      if (property === undefined) return undefined;
+      const low = path.low && builder.value(path.low.value);
+      const high = path.high && builder.value(path.high.value);
+      const range = { label, property, path, low, high, most };
+      return path.kind === 'between' ? findBetween(range) : findInOrder(range);
+    }
+    case 'touching': {
+      const edge = labelOf(builder, 'edge', path.edge);
+      return edge && findTouching(edge.id, path, builder.value(path.value));
+    }
+    default:
+      return unreachable(path);
+  }
+}
+
+function indexed(label: Label, name: string): StoredProperty | undefined {
+  const property = label.properties.find((each) => each.name === name);
+  return property?.indexId === 0 ? undefined : property;
+}

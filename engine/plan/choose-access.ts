@@ -1,0 +1,288 @@
+// Chooses how a scan finds its rows: looks for conditions that an index, an id or the edges of a
+// known element decide, and for an order that an index is in already.
+//
+// A condition may stand for the path only when every condition before it cannot fail: rows that the
+// path leaves out would have been tested by those first.
+import type { ElementKind, ElementType, Property, TypeRef } from '../base/schema.js';
+import type { Access, AccessPath } from './access.js';
+import type { CompareOperator, Expression, Pipeline } from './expression.js';
+import { isSafe, type Parameters } from './safe.js';
+import type { ItemExpression, Step } from './step.js';
+
+/** The declarations a planner asks for. */
+export interface Declarations {
+  find(kind: ElementKind, name: string): ElementType | undefined;
+  property(type: TypeRef, name: string): Property | undefined;
+}
+
+export interface Planning {
+  declarations: Declarations;
+  parameters: Parameters;
+}
+
+type Compare = Extract<Expression, { kind: 'compare' }>;
+
+/** A path with the conditions it decides, as positions among the conjuncts. */
+interface Candidate {
+  path: AccessPath;
+  decides: number[];
+}
+
+export const conjunctsOf = (value: Expression): readonly Expression[] =>
+  value.kind === 'and' ? value.of.flatMap(conjunctsOf) : [value];
+
+/** The access of a scan of one type with these steps behind it; undefined: read the whole type. */
+export function chooseAccess(
+  planning: Planning,
+  type: TypeRef,
+  steps: readonly Step[],
+): Access | undefined {
+  const [step, next, after] = steps;
+  if (step?.kind === 'order') return orderedAccess(planning, type, step, undefined, next);
+  if (step?.kind !== 'where') return undefined;
+  const { condition } = step;
+  const best = bestPath(planning, type, condition);
+  if (next?.kind === 'order' && (best === undefined || best.path.kind === 'between')) {
+    const ordered = orderedAccess(planning, type, next, { condition, best }, after);
+    if (ordered !== undefined) return ordered;
+  }
+  return best && accessOf(best, condition, 1);
+}
+
+function accessOf({ path, decides }: Candidate, { slot, value }: ItemExpression, covers: 1 | 2) {
+  const left = conjunctsOf(value).filter((_, i) => !decides.includes(i));
+  if (left.length === 0) return { path, covers };
+  const rest: Expression = left.length === 1 ? left[0]! : { kind: 'and', of: [...left] };
+  return { path, rest: { slot, value: rest }, covers };
+}
+
+/** The index of the order's key, if walking it beats sorting. */
+function orderedAccess(
+  planning: Planning,
+  type: TypeRef,
+  order: Extract<Step, { kind: 'order' }>,
+  filter: { condition: ItemExpression; best: Candidate | undefined } | undefined,
+  next: Step | undefined,
+): Access | undefined {
+  const [key] = order.keys;
+  const property =
+    order.keys.length === 1 ? ownProperty(planning, type, key!, order.slot) : undefined;
+  if (property === undefined || property.type.kind !== 'scalar') return undefined;
+  const { descending } = order;
+  const walk = { kind: 'ordered', property: property.name, descending } as const;
+  if (filter === undefined) return { path: walk, covers: 1 };
+  const { condition, best } = filter;
+  if (!isSafe(condition.value, planning.parameters)) return undefined;
+  const isLimited = next?.kind === 'first' || (next?.kind === 'range' && next.end !== null);
+  if (best === undefined) {
+    return isLimited ? accessOf({ path: walk, decides: [] }, condition, 2) : undefined;
+  }
+  const { path } = best;
+  if (path.kind !== 'between' || path.property !== property.name) return undefined;
+  const bounds = { ...(path.low && { low: path.low }), ...(path.high && { high: path.high }) };
+  return accessOf({ path: { ...walk, ...bounds }, decides: best.decides }, condition, 2);
+}
+
+/** Lower is better; ties go to the condition that stands first. */
+function rank({ path }: Candidate): number {
+  switch (path.kind) {
+    case 'id':
+      return path.list ? 3 : 0;
+    case 'equal':
+      return path.unique && !path.list ? 1 : path.list ? 5 : 2;
+    case 'touching':
+      return 4;
+    default:
+      return path.low && path.high ? 6 : 7;
+  }
+}
+
+function bestPath(
+  planning: Planning,
+  type: TypeRef,
+  { slot, value }: ItemExpression,
+): Candidate | undefined {
+  const candidates: Candidate[] = [];
+  const conjuncts = conjunctsOf(value);
+  for (const [at, condition] of conjuncts.entries()) {
+    const path = pathOf(planning, type, slot, condition);
+    if (path?.kind === 'between') addBounds(candidates, path, at);
+    else if (path !== undefined) candidates.push({ path, decides: [at] });
+    if (!isSafe(condition, planning.parameters)) break;
+  }
+  return candidates.sort((a, b) => rank(a) - rank(b))[0];
+}
+
+/** Joins a lower and an upper bound of one property; a second one of a kind stays a condition. */
+function addBounds(candidates: Candidate[], path: AccessPath & { kind: 'between' }, at: number) {
+  const joined = candidates.find(({ path: other }) => {
+    if (other.kind !== 'between' || other.property !== path.property) return false;
+    return path.low ? other.low === undefined : other.high === undefined;
+  });
+  if (joined === undefined) candidates.push({ path, decides: [at] });
+  else {
+    joined.path = { ...(joined.path as typeof path), ...path };
+    joined.decides.push(at);
+  }
+}
+
+/** The path that decides one condition. */
+function pathOf(
+  planning: Planning,
+  type: TypeRef,
+  slot: number,
+  condition: Expression,
+): AccessPath | undefined {
+  if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition.of);
+  if (condition.kind !== 'compare') return undefined;
+  const { operator, left, right, any } = condition;
+  if (!isKnown(right, slot)) return undefined;
+  if (any || left.kind === 'pipeline') {
+    if (operator === 'EQ') return touchingPath(planning, type, slot, left, right);
+    return operator === 'CONTAINS' && !any
+      ? touchingPath(planning, type, slot, left, right)
+      : undefined;
+  }
+  if (operator !== 'EQ' && operator !== 'IS_IN' && !bounds[operator]) return undefined;
+  if (left.kind !== 'property') return undefined;
+  if (left.of.kind === 'pipeline' && left.name === 'id' && operator === 'EQ') {
+    return touchingPath(planning, type, slot, left.of, right);
+  }
+  const property = ownProperty(planning, type, left, slot);
+  if (property !== undefined) return indexPath(property, condition, operator);
+  return isOwn(left, slot) ? implicitPath(type, left.name, operator, right) : undefined;
+}
+
+function implicitPath(
+  type: TypeRef,
+  name: string,
+  operator: CompareOperator,
+  value: Expression,
+): AccessPath | undefined {
+  if (name === 'id' && (operator === 'EQ' || operator === 'IS_IN')) {
+    return { kind: 'id', value, list: operator === 'IS_IN' };
+  }
+  const isEnd = name === 'from_node' || name === 'to_node';
+  if (type.kind !== 'edge' || !isEnd || operator !== 'EQ') return undefined;
+  const direction = name === 'from_node' ? 'out' : 'in';
+  return { kind: 'touching', edge: type.name, direction, take: 'edge', value };
+}
+
+const bounds: Partial<Record<CompareOperator, { end: 'low' | 'high'; inclusive: boolean }>> = {
+  GT: { end: 'low', inclusive: false },
+  GTE: { end: 'low', inclusive: true },
+  LT: { end: 'high', inclusive: false },
+  LTE: { end: 'high', inclusive: true },
+};
+
+function indexPath(
+  property: Property,
+  { right: value, f32 }: Compare,
+  operator: CompareOperator,
+): AccessPath | undefined {
+  // Rounding both sides to 32 bits is what an F32's own index does, and no other.
+  if (f32 && !isSingle(property)) return undefined;
+  const { name } = property;
+  const bound = bounds[operator];
+  if (bound === undefined) {
+    const unique = property.index === 'unique';
+    return { kind: 'equal', property: name, value, list: operator === 'IS_IN', unique };
+  }
+  if (property.type.kind !== 'scalar') return undefined;
+  return { kind: 'between', property: name, [bound.end]: { value, inclusive: bound.inclusive } };
+}
+
+const isSingle = ({ type }: Property): boolean => {
+  let of = type;
+  while (of.kind === 'list') of = of.of;
+  return of.name === 'F32';
+};
+
+const isOwn = (left: Expression, slot: number): boolean =>
+  left.kind === 'property' && left.of.kind === 'slot' && left.of.slot === slot;
+
+/** The indexed property of the item that the expression reads. */
+function ownProperty(
+  { declarations }: Planning,
+  type: TypeRef,
+  expression: Expression,
+  slot: number,
+): Property | undefined {
+  if (expression.kind !== 'property' || !isOwn(expression, slot)) return undefined;
+  const property = declarations.property(type, expression.name);
+  return property?.index === 'none' ? undefined : property;
+}
+
+/** Whether a value is the same for all items and its evaluation cannot fail. */
+function isKnown(expression: Expression, slot: number): boolean {
+  switch (expression.kind) {
+    case 'literal':
+    case 'parameter':
+    case 'now':
+      return true;
+    case 'slot':
+      return expression.slot !== slot;
+    case 'property':
+      return isKnown(expression.of, slot);
+    case 'list':
+      return expression.items.every((item) => isKnown(item, slot));
+    default:
+      return false;
+  }
+}
+
+/** `EXISTS(_::Out<L>::WHERE(_::ID::EQ(x)))`. */
+function reachedPath(
+  planning: Planning,
+  type: TypeRef,
+  slot: number,
+  of: Expression,
+): AccessPath | undefined {
+  if (of.kind !== 'pipeline' || of.result !== 'many') return undefined;
+  const last = of.steps.at(-1);
+  if (last?.kind !== 'where') return undefined;
+  const { condition } = last;
+  const test = condition.value;
+  if (test.kind !== 'compare' || test.operator !== 'EQ' || test.any) return undefined;
+  const { left, right } = test;
+  const isId = left.kind === 'property' && left.name === 'id' && isOwn(left, condition.slot);
+  const isItem = left.kind === 'slot' && left.slot === condition.slot;
+  if (!isId && !isItem) return undefined;
+  if (!isKnown(right, slot) || !isKnown(right, condition.slot)) return undefined;
+  return touchingPath(planning, type, slot, { ...of, steps: of.steps.slice(0, -1) }, right);
+}
+
+/** One step from the item to a known element, or to its id. */
+function touchingPath(
+  { declarations }: Planning,
+  type: TypeRef,
+  slot: number,
+  reached: Expression,
+  value: Expression,
+): AccessPath | undefined {
+  if (reached.kind !== 'pipeline') return undefined;
+  const { source, steps }: Pipeline = reached;
+  if (source.kind !== 'value' || source.of.kind !== 'slot' || source.of.slot !== slot)
+    return undefined;
+  const [step, naming, more] = steps;
+  if (step === undefined || more !== undefined) return undefined;
+  if (naming !== undefined) {
+    if (naming.kind !== 'map' || naming.value.value.kind !== 'property') return undefined;
+    if (naming.value.value.name !== 'id' || !isOwn(naming.value.value, naming.value.slot)) {
+      return undefined;
+    }
+  }
+  if (step.kind === 'end' && type.kind === 'edge' && step.edge === undefined) {
+    const direction = step.end === 'from' ? 'out' : 'in';
+    return { kind: 'touching', edge: type.name, direction, take: 'edge', value };
+  }
+  if (step.kind !== 'neighbours' || step.reach !== undefined || step.edges.length !== 1) {
+    return undefined;
+  }
+  const edge = declarations.find('edge', step.edges[0]!);
+  if (edge?.kind !== 'edge') return undefined;
+  const near = step.direction === 'out' ? edge.from : edge.to;
+  if (near.kind !== type.kind || near.name !== type.name) return undefined;
+  const direction = step.direction === 'out' ? 'in' : 'out';
+  return { kind: 'touching', edge: edge.name, direction, take: 'far', value };
+}

@@ -1,0 +1,212 @@
+// Joins a variable that is read once with the chain that reads it: `all <- N<T>  RETURN
+// all::RANGE(0, 10)` then reads ten rows instead of all. Only in plans that do not write, only
+// elements (a list in a row would open), and only where nobody can tell: the variable cannot fail,
+// or nothing that may fail is evaluated between.
+import type { Expression, Pipeline } from './expression.js';
+import type { Output, Plan, Statement } from './plan.js';
+import { eachPart } from './rewrite.js';
+import { isSafe, isSafePipeline, isSafeStep, type Parameters } from './safe.js';
+import type { Step } from './step.js';
+
+type Bind = Extract<Statement, { kind: 'bind' }>;
+
+/** Plans with more parts than this are left as they are. */
+const partsMax = 50_000;
+
+export function inlineBindings(plan: Plan): Plan {
+  if (plan.writes || plan.statements.length === 0) return plan;
+  const uses = usesOf(plan);
+  if (uses === undefined) return plan;
+  let { statements, output } = plan;
+  for (let at = 0; at < statements.length; ) {
+    const joined = joinedAt(statements, output, at, uses, plan.parameters);
+    if (joined === undefined) at++;
+    else {
+      ({ statements, output } = joined);
+      // What stood behind the one that is gone may now be next to its reader.
+      at = 0;
+    }
+  }
+  return { ...plan, statements, output };
+}
+
+/** How often each slot is read; undefined for plans that are too large to look at. */
+function usesOf({ statements, output, embeds }: Plan): Map<number, number> | undefined {
+  const uses = new Map<number, number>();
+  let parts = 0;
+  try {
+    eachPart([statements, output, embeds], (part) => {
+      if (++parts > partsMax) throw new RangeError('a large plan');
+      if (part.kind === 'slot')
+        uses.set(part.slot as number, (uses.get(part.slot as number) ?? 0) + 1);
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+  return uses;
+}
+
+interface Joined {
+  statements: Statement[];
+  output: Output;
+}
+
+function joinedAt(
+  statements: readonly Statement[],
+  output: Output,
+  at: number,
+  uses: ReadonlyMap<number, number>,
+  parameters: Parameters,
+): Joined | undefined {
+  const bind = statements[at]!;
+  if (bind.kind !== 'bind' || bind.value.kind !== 'pipeline') return undefined;
+  if (uses.get(bind.slot) !== 1 || !yieldsElements(bind.value)) return undefined;
+  const isFree = isSafePipeline(bind.value, parameters);
+  if (!isFree && !failsAtStart(bind.value, parameters)) return undefined;
+  const splice: Splice = { bind, pipeline: bind.value, isFree, parameters };
+  const before = statements.slice(0, at);
+  for (let i = at + 1; i < statements.length; i++) {
+    const read = splicedStatement(splice, statements[i]!);
+    if (read !== undefined) {
+      const rest = [...statements.slice(at + 1, i), read, ...statements.slice(i + 1)];
+      return { statements: [...before, ...rest], output };
+    }
+    if (!isFree && !isSafeStatement(statements[i]!, parameters)) return undefined;
+  }
+  const read = splicedOutput(splice, output);
+  return read && { statements: [...before, ...statements.slice(at + 1)], output: read };
+}
+
+function isSafeStatement(statement: Statement, parameters: Parameters): boolean {
+  return statement.kind === 'bind' && isSafe(statement.value, parameters);
+}
+
+interface Splice {
+  bind: Bind;
+  pipeline: Pipeline;
+  /** It cannot fail: it may be evaluated at any time. */
+  isFree: boolean;
+  parameters: Parameters;
+}
+
+function splicedStatement(splice: Splice, statement: Statement): Statement | undefined {
+  if (statement.kind === 'for') {
+    const list = spliced(splice, statement.in);
+    return list && { ...statement, in: list };
+  }
+  const value = spliced(splice, statement.value);
+  return value && { ...statement, value };
+}
+
+function splicedOutput(splice: Splice, output: Output): Output | undefined {
+  if (output.kind !== 'object') {
+    const value = output.kind === 'bare' ? spliced(splice, output.value) : undefined;
+    return value && ({ ...output, value } as Output);
+  }
+  const { members } = output;
+  for (const [at, { key, value }] of members.entries()) {
+    const read = spliced(splice, value);
+    if (read) return { kind: 'object', members: members.with(at, { key, value: read }) };
+    if (!splice.isFree && !isSafe(value, splice.parameters)) return undefined;
+  }
+  return undefined;
+}
+
+/** The expression with the variable's pipeline in its place, if that place is evaluated just once. */
+function spliced(splice: Splice, expression: Expression): Expression | undefined {
+  switch (expression.kind) {
+    case 'slot':
+      return expression.slot === splice.bind.slot ? splice.pipeline : undefined;
+    case 'pipeline':
+      return splicedPipeline(splice, expression);
+    case 'project':
+    case 'property':
+    case 'single': {
+      const of = spliced(splice, expression.of);
+      return of && { ...expression, of };
+    }
+    case 'exists':
+    case 'not':
+    case 'aggregate': {
+      const of = splice.isFree ? spliced(splice, expression.of) : undefined;
+      return of && { ...expression, of };
+    }
+    case 'record':
+      return splice.isFree ? splicedRecord(splice, expression) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function splicedRecord(splice: Splice, record: Extract<Expression, { kind: 'record' }>) {
+  for (const [at, { name, value }] of record.members.entries()) {
+    const read = spliced(splice, value);
+    if (read) return { ...record, members: record.members.with(at, { name, value: read }) };
+  }
+  return undefined;
+}
+
+function splicedPipeline(splice: Splice, reader: Pipeline): Pipeline | undefined {
+  const { source, steps } = reader;
+  if (source.kind !== 'value') return undefined;
+  if (!splice.isFree && !steps.every((step) => mayFollow(step, splice.parameters)))
+    return undefined;
+  const isVariable = source.of.kind === 'slot' && source.of.slot === splice.bind.slot;
+  if (!isVariable) {
+    const of = spliced(splice, source.of);
+    return of && { ...reader, source: { kind: 'value', of } };
+  }
+  const { pipeline } = splice;
+  const only: Step[] = pipeline.result === 'many' || yieldsOne(pipeline) ? [] : [{ kind: 'first' }];
+  return { ...reader, source: pipeline.source, steps: [...pipeline.steps, ...only, ...steps] };
+}
+
+/**
+ * A step that fails would do so before the variable has, as its arguments are evaluated first; an
+ * empty RANGE would not ask for it at all.
+ */
+function mayFollow(step: Step, parameters: Parameters): boolean {
+  return step.kind !== 'range' && isSafeStep(step, parameters);
+}
+
+const keepsElements = new Set<Step['kind']>([
+  'neighbours',
+  'edges',
+  'end',
+  'where',
+  'range',
+  'first',
+  'dedup',
+  'order',
+  'intersect',
+  'searchWithin',
+  'rerankRRF',
+  'rerankMMR',
+]);
+
+function yieldsElements({ source, steps }: Pipeline): boolean {
+  if (source.kind === 'value' || source.kind === 'items') return false;
+  return steps.every((step) => keepsElements.has(step.kind));
+}
+
+function yieldsOne({ source, steps }: Pipeline): boolean {
+  const isOne = source.kind === 'byId' || (source.kind === 'lookup' && source.first);
+  return isOne && steps.every((step) => step.kind === 'where' || step.kind === 'end');
+}
+
+/** Whether it fails, if at all, before its first row. */
+function failsAtStart({ source, steps }: Pipeline, parameters: Parameters): boolean {
+  if (!steps.every((step) => isSafeStep(step, parameters))) return false;
+  switch (source.kind) {
+    case 'byId':
+      return isSafe(source.id, parameters);
+    case 'lookup':
+      return isSafe(source.value, parameters);
+    case 'searchVector':
+    case 'searchText':
+      return !source.prefilter || isSafe(source.prefilter.value, parameters);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,60 @@
+// Rewriting plans: a copy in which every expression was looked at once, innermost first. What does
+// not change is shared with the original, which is never touched.
+import type { Expression } from './expression.js';
+
+type Node = Record<string, unknown>;
+
+const isPlain = (value: object): boolean => Object.getPrototypeOf(value) === Object.prototype;
+
+/** `visit` is shown every part that has a `kind`, its own parts already rewritten. */
+export function rewriter(visit: (part: Expression) => Expression): <T>(value: T) => T {
+  const done = new Map<object, unknown>();
+  const rewrite = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    const known = done.get(value);
+    if (known !== undefined) return known;
+    const result = Array.isArray(value) ? copyList(value, rewrite) : copyNode(value, rewrite);
+    const kept = (result as Node).kind === undefined ? result : visit(result as Expression);
+    done.set(value, kept);
+    return kept;
+  };
+  return rewrite as <T>(value: T) => T;
+}
+
+function copyList(list: readonly unknown[], rewrite: (value: unknown) => unknown): unknown {
+  const copy = list.map(rewrite);
+  return copy.every((item, i) => item === list[i]) ? list : copy;
+}
+
+function copyNode(value: object, rewrite: (value: unknown) => unknown): unknown {
+  const node = value as Node;
+  if (node.kind === 'literal' || !isPlain(value)) return value;
+  let copy: Node | undefined;
+  for (const key in node) {
+    const member = rewrite(node[key]);
+    if (member === node[key]) continue;
+    copy ??= { ...node };
+    copy[key] = member;
+  }
+  return copy ?? value;
+}
+
+/** The expression with every reference to slot `from` made one to slot `to`. */
+export function renameSlot(expression: Expression, from: number, to: number): Expression {
+  return rewriter((part) =>
+    part.kind === 'slot' && part.slot === from ? { kind: 'slot', slot: to } : part,
+  )(expression);
+}
+
+/** Calls `visit` with every part of plain data that has a `kind`, shared parts once per place. */
+export function eachPart(value: unknown, visit: (part: Node) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value) eachPart(item, visit);
+    return;
+  }
+  const node = value as Node;
+  if (node.kind !== undefined) visit(node);
+  if (node.kind === 'literal' || !isPlain(value)) return;
+  for (const key in node) eachPart(node[key], visit);
+}

@@ -1,0 +1,98 @@
+// Which parts of a plan cannot fail, whatever the data: those may be evaluated earlier, later, less
+// often or not at all without anybody noticing. Running out of a limit is no failure of a part.
+import type { Expression, Pipeline } from './expression.js';
+import type { Parameter } from './plan.js';
+import type { Source, Step } from './step.js';
+
+export type Parameters = readonly Parameter[];
+
+export function isSafe(expression: Expression, parameters: Parameters): boolean {
+  const all = (list: readonly Expression[]) => list.every((each) => isSafe(each, parameters));
+  switch (expression.kind) {
+    case 'literal':
+    case 'now':
+    case 'parameter':
+    case 'slot':
+    case 'test':
+      return true;
+    case 'property':
+    case 'not':
+    case 'exists':
+      return isSafe(expression.of, parameters);
+    case 'and':
+    case 'or':
+      return all(expression.of);
+    case 'compare':
+      return all([expression.left, expression.right]);
+    case 'list':
+      return all(expression.items);
+    case 'record':
+      return all(expression.members.map((member) => member.value));
+    case 'aggregate':
+      return expression.function === 'COUNT' && isSafe(expression.of, parameters);
+    case 'pipeline':
+      return isSafePipeline(expression, parameters);
+    case 'project':
+      return (
+        isSafe(expression.of, parameters) &&
+        all(expression.members.flatMap((each) => (each.kind === 'value' ? [each.value] : [])))
+      );
+    default:
+      return false;
+  }
+}
+
+export function isSafePipeline({ source, steps }: Pipeline, parameters: Parameters): boolean {
+  return isSafeSource(source, parameters) && steps.every((step) => isSafeStep(step, parameters));
+}
+
+export function isSafeSource(source: Source, parameters: Parameters): boolean {
+  switch (source.kind) {
+    case 'scan':
+    case 'items':
+      return true;
+    case 'byId':
+      return source.miss === 'none' && isSafe(source.id, parameters);
+    case 'lookup':
+      return (!source.first || source.miss === 'none') && isSafe(source.value, parameters);
+    case 'value':
+      return isSafe(source.of, parameters);
+    default:
+      return false;
+  }
+}
+
+export function isSafeStep(step: Step, parameters: Parameters): boolean {
+  switch (step.kind) {
+    case 'neighbours':
+    case 'edges':
+    case 'end':
+    case 'first':
+    case 'count':
+    case 'dedup':
+      return true;
+    case 'where':
+      return isSafe(step.condition.value, parameters);
+    case 'map':
+      return isSafe(step.value.value, parameters);
+    case 'intersect':
+      return isSafe(step.of.value, parameters);
+    case 'order':
+      return step.keys.every((key) => isSafe(key, parameters));
+    case 'range':
+      return isBound(step.start, parameters) && (!step.end || isBound(step.end, parameters));
+    default:
+      return false;
+  }
+}
+
+/** A position that is surely an integer from 0 up. */
+function isBound(expression: Expression, parameters: Parameters): boolean {
+  if (expression.kind === 'literal') {
+    const { value } = expression;
+    return (typeof value === 'number' || typeof value === 'bigint') && value >= 0;
+  }
+  const parameter = expression.kind === 'parameter' ? parameters[expression.index] : undefined;
+  if (parameter === undefined || parameter.optional) return false;
+  return parameter.type.kind === 'scalar' && /^U\d+$/.test(parameter.type.name);
+}

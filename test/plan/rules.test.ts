@@ -1,0 +1,169 @@
+// Every rule of the planner, and where it must not apply: printed plans of short queries on the
+// shop.
+import { expect, test } from 'vitest';
+import { printPlan } from '../../engine/plan/print.js';
+import { compileShop, parameterText } from './shop.js';
+
+const cases: [name: string, body: string, plan: string[]][] = [
+  [
+    'equality',
+    'RETURN N<Item>::WHERE(_::{year}::EQ(y))',
+    ['data: (find N<Item> by index year = @y -> many)'],
+  ],
+  [
+    'a unique index before any other, the rest stays',
+    'RETURN N<Item>::WHERE(AND(_::{year}::EQ(y), _::{note}::EQ(s), _::{key}::EQ(s)))',
+    [
+      'data: (find N<Item> by unique index key = @s | where $0: and(($0.year EQ @y), ($0.note EQ @s)) -> many)',
+    ],
+  ],
+  [
+    'both bounds of a range, from conditions in a row',
+    'RETURN N<Item>::WHERE(_::{year}::GT(1))::WHERE(_::{year}::LTE(y))::COUNT',
+    ['data: (find N<Item> by index year > 1 <= @y | count -> one)'],
+  ],
+  [
+    'members of a list',
+    'RETURN N<Item>::WHERE(_::{year}::IS_IN(ys))',
+    ['data: (find N<Item> by index year in @ys -> many)'],
+  ],
+  ['an id', 'RETURN N<Item>::WHERE(_::ID::EQ(id))', ['data: (find N<Item> by id = @id -> many)']],
+  [
+    'edges of a known element',
+    'RETURN E<Owns>::WHERE(_::FromN::ID::EQ(id))',
+    ['data: (find E<Owns> among out edges Owns of @id -> many)'],
+  ],
+  [
+    'elements beside a known one',
+    'RETURN N<Item>::WHERE(_::In<Owns>::ID::EQ(id))::{key, note}',
+    [
+      'data: project (find N<Item> at out edges Owns of @id -> many) as $2 {key: $2.key, note: $2.note}',
+    ],
+  ],
+  [
+    'no index: the type is read',
+    'RETURN N<Item>::WHERE(_::{note}::EQ(s))',
+    ['data: (scan N<Item> | where $0: ($0.note EQ @s) -> many)'],
+  ],
+  [
+    'an inequality excludes too little',
+    'RETURN N<Item>::WHERE(_::{year}::NEQ(y))',
+    ['data: (scan N<Item> | where $0: ($0.year NEQ @y) -> many)'],
+  ],
+  [
+    'a condition that may fail before it',
+    'RETURN N<Item>::WHERE(AND(DIV(6, _::{year})::GT(2), _::{year}::EQ(y)))',
+    ['data: (scan N<Item> | where $0: and((DIV(6, $0.year) GT 2), ($0.year EQ @y)) -> many)'],
+  ],
+  [
+    'a condition that may fail behind it',
+    'RETURN N<Item>::WHERE(AND(_::{year}::EQ(y), DIV(6, _::{year})::GT(2)))',
+    ['data: (find N<Item> by index year = @y | where $0: (DIV(6, $0.year) GT 2) -> many)'],
+  ],
+  [
+    'a value that depends on the item',
+    'RETURN N<Item>::WHERE(_::{name}::EQ(_::{note}))',
+    ['data: (scan N<Item> | where $0: ($0.name EQ $0.note) -> many)'],
+  ],
+  [
+    'the order of an index, cut off',
+    'RETURN N<Item>::ORDER<Desc>(_::{year})::RANGE(0, 3)',
+    ['data: (find N<Item> in order of index year desc | range 0 to 3 -> many)'],
+  ],
+  [
+    'the order of an index within bounds',
+    'RETURN N<Item>::WHERE(_::{year}::GTE(y))::ORDER<Asc>(_::{year})::FIRST',
+    ['data: (find N<Item> in order of index year asc >= @y | first -> opt)'],
+  ],
+  [
+    'the order of an index under other conditions, if it is cut off',
+    'RETURN N<Item>::WHERE(_::{note}::EQ(s))::ORDER<Asc>(_::{year})::RANGE(0, 3)',
+    [
+      'data: (find N<Item> in order of index year asc | where $0: ($0.note EQ @s) | range 0 to 3 -> many)',
+    ],
+  ],
+  [
+    'an order without an index keeps the best rows',
+    'RETURN N<Item>::ORDER<Asc>(_::{note})::RANGE(0, 3)',
+    ['data: (scan N<Item> | top asc $0: $0.note | range 0 to 3 -> many)'],
+  ],
+  [
+    'a condition goes below an order',
+    'RETURN N<Item>::ORDER<Asc>(_::{note})::WHERE(_::{year}::EQ(y))',
+    ['data: (find N<Item> by index year = @y | order asc $0: $0.note -> many)'],
+  ],
+  [
+    'a condition stays above a slice',
+    'RETURN N<Item>::RANGE(0, 3)::WHERE(_::{year}::EQ(y))',
+    ['data: (scan N<Item> | range 0 to 3 | where $0: ($0.year EQ @y) -> many)'],
+  ],
+  [
+    'a count needs no order',
+    'RETURN N<Item>::ORDER<Asc>(_::{note})::COUNT',
+    ['data: (scan N<Item> | count -> one)'],
+  ],
+  [
+    'a count above zero asks for any',
+    'RETURN N<Item>::WHERE(AND(_::Out<Likes>::COUNT::GT(0), _::In<Likes>::COUNT::EQ(0)))',
+    [
+      'data: (scan N<Item> | where $0: and(exists(($0 | out Likes -> many)), not(exists(($0 | in Likes -> many)))) -> many)',
+    ],
+  ],
+  [
+    'edges and their far ends are neighbours',
+    'RETURN N<Item>(id)::OutE<Likes>::ToN',
+    ['data: (byId N<Item> @id | out Likes -> many)'],
+  ],
+  [
+    'variables that are read once join',
+    'all <- N<Item> old <- all::WHERE(_::{year}::LT(y)) RETURN old::RANGE(0, 3)',
+    ['data: (find N<Item> by index year < @y | range 0 to 3 -> many)'.replace('data', 'old')],
+  ],
+  [
+    'a variable that may fail goes past what cannot',
+    'o <- N<Owner>(id) i <- o::Out<Owns> c <- N<Item>::COUNT RETURN c, i',
+    ['$2 = (scan N<Item> | count -> one)', 'c: $2', 'i: (byId N<Owner> @id | out Owns -> many)'],
+  ],
+  [
+    'a variable that may fail stays before what may fail too',
+    'o <- N<Owner>(id) c <- DIV(1, y) RETURN c, o',
+    ['$0 = (byId N<Owner> @id -> one)', '$1 = DIV(1, @y)', 'c: $1', 'o: $0'],
+  ],
+  [
+    'a variable that is read twice stays',
+    'a <- N<Item> c <- a::COUNT RETURN c, a',
+    ['$0 = (scan N<Item> -> many)', '$1 = ($0 | count -> one)', 'c: $1', 'a: $0'],
+  ],
+  [
+    'a variable that is read for every item stays',
+    'a <- N<Owner> RETURN N<Item>::WHERE(_::In<Owns>::CONTAINS(a::FIRST))',
+    [],
+  ],
+];
+
+for (const [name, body, plan] of cases) {
+  test(name, () => {
+    const { queries } = compileShop(`QUERY q(${parameterText}) => ${body}`, false);
+    const [, ...lines] = printPlan(queries[0]!.plan).split('\n');
+    const joined = lines.map((line) => line.trim()).join(' ');
+    const clean = joined
+      .replace(/ -> many \|/g, ' |')
+      .replaceAll('return ', '\n')
+      .trim();
+    if (plan.length > 0) expect(unfolded(lines)).toEqual(plan);
+    else expect(clean).toContain('$0 = (scan N<Owner> -> many)');
+  });
+}
+
+/** Plans on one line each, as short ones are printed. */
+function unfolded(lines: readonly string[]): string[] {
+  const whole: string[] = [];
+  for (const line of lines.map((each) => each.trim())) {
+    if (!line.startsWith('| ')) whole.push(line.replace(/^return /, ''));
+    else whole[whole.length - 1] += ` ${line}`;
+  }
+  return whole.map((line) => {
+    const match = /^((?:\$\d+ =|\w+:)) ([^(].*) -> (many|one|opt)((?: \| .*)+)$/.exec(line);
+    return match ? `${match[1]} (${match[2]}${match[4]} -> ${match[3]})` : line;
+  });
+}

@@ -1,0 +1,265 @@
+// A small shop on real storage, with an index of every kind of property, and random queries over it
+// as text: what the planner's choices are tested on.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { parseDate } from '../../engine/base/date.js';
+import { TrellisError } from '../../engine/base/errors.js';
+import { printUuid } from '../../engine/base/id.js';
+import { defaultLimits } from '../../engine/base/limits.js';
+import { type Scalar, type ScalarList, Uuid } from '../../engine/base/value.js';
+import type { ExecutionContext } from '../../engine/exec/execute.js';
+import { execute } from '../../engine/exec/run.js';
+import { decodeParameters } from '../../engine/json/decode.js';
+import { compile } from '../../engine/lang/compile.js';
+import type { Query } from '../../engine/plan/plan.js';
+import type { Program } from '../../engine/plan/program.js';
+import { openStorage } from '../../engine/storage/open.js';
+import { uuidAt } from '../../engine/storage/record.js';
+import type { WriteView } from '../../engine/storage/store.js';
+import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+
+export const shopText = `
+N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX weight: F32,
+          INDEX made: Date, INDEX big: U64, INDEX flag: Boolean, INDEX tags: [String],
+          INDEX twin: ID, name: String, note: String }
+N::Owner { INDEX name: String }
+E::Owns { From: Owner, To: Item, Properties: { INDEX since: I32 } }
+E::Likes { From: Item, To: Item }
+`;
+
+/** Compiles queries over the shop; `literal`: as they are written. */
+export function compileShop(queries: string, literal: boolean): Program {
+  const sources = [{ path: 'shop.hx', text: `${shopText}\n${queries}` }];
+  const { program, diagnostics } = compile(sources, { compat: false, literal });
+  if (program === undefined) {
+    const errors = diagnostics.filter(({ severity }) => severity === 'error');
+    throw new TypeError(errors.map((each) => `${each.code} ${each.message}`).join('\n') + queries);
+  }
+  return program;
+}
+
+const years = [-3, 0, 1, 1, 2, 2, 2, 3, 250];
+const dates = ['2026-01-01', '2026-01-02', '2026-03-01'].map((text) => parseDate(text)!);
+const some = <T>(list: readonly T[], n: number): T => list[n % list.length]!;
+
+/** Values of the n-th item: few, so that they meet; now and then unset. */
+function itemValues(n: number, roll: () => number): Map<string, Scalar | ScalarList> {
+  const values: Record<string, Scalar | ScalarList> = {
+    key: `k${n}`,
+    year: some(years, roll()),
+    price: some([-1.5, 0, 0.5, 1, 2.5, 1e20], roll()),
+    weight: some([0.1, 0.2, 1.1, 16_777_217], roll()),
+    made: some(dates, roll()),
+    big: some([0, 7, 9_007_199_254_740_993n, 18_446_744_073_709_551_615n], roll()),
+    flag: roll() % 2 === 0,
+    tags: some([[], ['a'], ['a', 'b'], ['b']], roll()),
+    name: some(['x', 'y', '', 'é', '😀', 'x\u0000'], roll()),
+    note: some(['x', 'y'], roll()),
+  };
+  return new Map(Object.entries(values).filter(() => roll() % 6 !== 0));
+}
+
+/** A repeatable sequence of numbers. */
+function dice(): () => number {
+  let state = 12345;
+  return () => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return state >>> 12;
+  };
+}
+
+const items = 90;
+const owners = 5;
+
+function fill(view: WriteView): Uuid[] {
+  const roll = dice();
+  const label = (kind: 'node' | 'edge', name: string) => view.catalog.find(kind, name)!;
+  const people = Array.from({ length: owners }, (_, i) =>
+    view.createNode(label('node', 'Owner'), new Map([['name', `o${i % 3}`]])),
+  );
+  const things = Array.from({ length: items }, (_, i) =>
+    view.createNode(label('node', 'Item'), itemValues(i, roll)),
+  );
+  for (let i = 0; i < 150; i++) {
+    const since = new Map(roll() % 4 === 0 ? [] : [['since', roll() % 5]]);
+    view.createEdge(label('edge', 'Owns'), some(people, roll()), some(things, roll()), since);
+    view.createEdge(label('edge', 'Likes'), some(things, roll()), some(things, roll()), new Map());
+  }
+  // Gaps in the ids, and index entries that came and went.
+  for (const id of things.filter(() => roll() % 9 === 0)) {
+    for (const edge of view.incident(id)) view.remove(edge);
+    view.remove(id);
+  }
+  return [...people, ...things].flatMap((id) => {
+    const record = view.record(id);
+    return record === undefined ? [] : [new Uuid(printUuid(record, uuidAt.own))];
+  });
+}
+
+export class Shop {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'trellis-plan-'));
+  readonly #storage = openStorage(this.#folder, { limits: defaultLimits, mode: 'create' });
+  /** Ids of all owners, then items. */
+  readonly ids: string[] = [];
+
+  constructor() {
+    const text = createTextIndex(defaultLimits);
+    this.#storage.applySchema(compileShop('', false), { text, nowMs: 1_770_000_000_000 });
+    this.#storage.commitGroup((group) => {
+      const made = group.request(1_770_000_000_000, fill);
+      this.ids.push(...made.map(({ text: id }) => id));
+    });
+  }
+
+  /** What a query answers: its body, or the code of its error. */
+  run({ name, plan }: Query, args: object): string {
+    const body = Buffer.from(JSON.stringify(args));
+    const values = decodeParameters(body, plan.parameters, name, defaultLimits, false);
+    const context: ExecutionContext = {
+      view: this.#storage.reader(),
+      vectors: () => undefined,
+      text: undefined,
+      now: dates[1]!,
+      limits: defaultLimits,
+      cancelled: () => false,
+      budgetMs: 1000,
+      embeddings: new Map(),
+    };
+    try {
+      return Buffer.from(execute(plan, values, context).body).toString();
+    } catch (error) {
+      if (!(error instanceof TrellisError)) throw error;
+      return error.code;
+    }
+  }
+
+  close(): void {
+    this.#storage.close();
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+/** The parameters of every generated query. */
+export const parameterText =
+  'y: I32, oy?: I32, p: F64, d: Date, u: U64, s: String, os?: String, id: ID, oid?: ID, ' +
+  'ids: [ID], ys: [I32], n: U8, m: U8';
+
+const order = fc.constantFrom('GT', 'GTE', 'LT', 'LTE');
+const relation = fc.oneof({ arbitrary: fc.constant('EQ'), weight: 2 }, order, fc.constant('NEQ'));
+const test = (property: string, ...values: string[]) =>
+  fc.tuple(relation, fc.constantFrom(...values)).map(([op, v]) => `_::{${property}}::${op}(${v})`);
+
+const plainTest = fc.oneof(
+  test('year', '1', '2', '2.5', '-1', '0', 'y', 'oy', 'NONE', 'p', 'u'),
+  test('price', '1', '0.5', 'p', 'y', 'u', '9007199254740993'),
+  test('weight', '0.1', '0.2', 'p', 'y', '16777217'),
+  test('made', 'd', '"2026-01-02"', 'NOW'),
+  test('big', 'u', '7', '9007199254740993', 'p', 'y'),
+  test('flag', 'true', 'false'),
+  test('name', 's', '"x"', 'os'),
+  test('twin', 'id', 'oid'),
+  fc.constantFrom('_::{key}::EQ(s)', '_::{key}::EQ("k5")', '_::{key}::IS_IN(["k3", "k1", s])'),
+  fc.constantFrom('_::{year}::IS_IN(ys)', '_::{year}::IS_IN([2, 0, 2])', '_::{tags}::EQ(["a"])'),
+  fc.constantFrom('_::ID::EQ(id)', '_::{id}::EQ(oid)', '_::ID::IS_IN(ids)', '_::ID::NEQ(id)'),
+  fc.constantFrom('_::In<Owns>::ID::EQ(id)', '_::In<Owns>::{id}::EQ(oid)', '_::Out<Likes>::EQ(id)'),
+  fc.constantFrom('EXISTS(_::Out<Likes>)', 'EXISTS(_::In<Owns>::WHERE(_::ID::EQ(id)))'),
+  fc.constantFrom('_::Out<Likes>::COUNT::GT(0)', '_::In<Likes>::COUNT::EQ(0)', '_::{flag}'),
+  fc.constantFrom('_::Out<Likes>::COUNT::GTE(1)', '_::Out<Likes>::{year}::GT(1)'),
+  fc.constantFrom('_::OutE<Likes>::ToN::ID::EQ(id)', 'EXISTS(_::Out<Likes>::Out<Likes>)'),
+  // Fails on some items.
+  fc.constant('DIV(6, _::{year})::GT(2)'),
+);
+
+const condition = fc.letrec<{ any: string }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 2 },
+    { arbitrary: plainTest, weight: 3 },
+    fc.array(tie('any'), { minLength: 1, maxLength: 3 }).map((of) => `AND(${of.join(', ')})`),
+    fc.array(tie('any'), { minLength: 1, maxLength: 2 }).map((of) => `OR(${of.join(', ')})`),
+    tie('any').map((of) => `!${of}`),
+  ),
+})).any;
+
+const key = fc.constantFrom(
+  '_::{year}',
+  '_::{price}',
+  '_::{weight}',
+  '_::{made}',
+  '_::{big}',
+  '_::{flag}',
+  '_::{name}',
+  '_::{tags}',
+  '_::ID',
+  '_::Out<Likes>::COUNT',
+  'DIV(6, _::{year})',
+);
+const ordering = fc
+  .tuple(fc.constantFrom('Asc', 'Desc'), key)
+  .map(([direction, by]) => `::ORDER<${direction}>(${by})`);
+const filter = condition.map((c) => `::WHERE(${c})`);
+
+/** Steps that keep items. */
+const itemStep = fc.oneof(
+  { arbitrary: filter, weight: 4 },
+  { arbitrary: ordering, weight: 2 },
+  fc.constantFrom('::RANGE(0, n)', '::RANGE(n, m)', '::RANGE(0, 3)', '::DEDUP', '::Out<Likes>'),
+);
+const lastStep = fc.constantFrom(
+  '',
+  '',
+  '::COUNT',
+  '::ID',
+  '::FIRST',
+  '::{key, y: year}',
+  '::!{note}',
+);
+
+const itemSource = fc.constantFrom(
+  'N<Item>',
+  'N<Item>',
+  'N<Item>',
+  'N<Owner>::Out<Owns>',
+  'N<Item>(id)',
+  'N<Item>({year: y})',
+  'N<Item>({key: s})',
+);
+const edgeFilter = fc
+  .constantFrom(
+    '_::FromN::ID::EQ(id)',
+    '_::{from_node}::EQ(id)',
+    '_::{to_node}::EQ(oid)',
+    '_::ToN::EQ(id)',
+    '_::{since}::GTE(n)',
+    '_::{since}::EQ(oy)',
+  )
+  .map((c) => `::WHERE(${c})`);
+
+const itemChain = fc
+  .tuple(itemSource, fc.array(itemStep, { maxLength: 4 }))
+  .map(([source, steps]) => ({
+    source,
+    steps,
+  }));
+const edgeChain = fc
+  .tuple(fc.array(edgeFilter, { minLength: 1, maxLength: 2 }), fc.constantFrom([], ['::ToN']))
+  .map(([steps, more]) => ({ source: 'E<Owns>', steps: [...steps, ...more] }));
+
+/** Bodies of queries: a chain in one piece or cut into variables. */
+export const queryBody = fc
+  .tuple(
+    fc.oneof({ arbitrary: itemChain, weight: 5 }, edgeChain),
+    lastStep,
+    fc.nat({ max: 4 }),
+    fc.boolean(),
+  )
+  .map(([{ source, steps }, last, cut, twice]) => {
+    const final = source === 'E<Owns>' && !/COUNT|ID|FIRST/.test(last) ? '' : last;
+    const at = Math.min(cut, steps.length);
+    if (at === 0 && !twice) return `RETURN ${source}${steps.join('')}${final}`;
+    const [before, after] = [steps.slice(0, at).join(''), steps.slice(at).join('')];
+    const other = twice ? ', a::COUNT' : '';
+    const named = twice ? `b <- a${after}${final} RETURN b${other}` : `RETURN a${after}${final}`;
+    return `a <- ${source}${before} ${named}`;
+  });
