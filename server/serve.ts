@@ -2,7 +2,13 @@
 // while it serves. Invariant: the ready line is printed once, after /readyz would answer 200.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, type OpenDatabase, armFailpoint, fail } from '../engine/index.js';
+import {
+  type Database,
+  type OpenDatabase,
+  type Query,
+  armFailpoint,
+  fail,
+} from '../engine/index.js';
 import { App } from './app.js';
 import type { Config, Environment } from './config.js';
 import { databaseOptions } from './database-options.js';
@@ -126,8 +132,14 @@ class Server {
     const { host } = config.server;
     const scheme = config.tls.cert === '' ? 'http' : 'https';
     const name = host.includes(':') ? `[${host}]` : host;
-    printLine(`trellis ready ${scheme}://${name}:${port}`);
-    log('info', 'serving', { port, queries: database.program.queries.length });
+    const url = `${scheme}://${name}:${port}`;
+    printLine(`trellis ready ${url}`);
+    const { queries } = database.program;
+    log('info', 'serving', {
+      port,
+      queries: queries.length,
+      try: `curl -s ${sample(queries, url)}`,
+    });
   }
 
   #prepareReload(database: Database): void {
@@ -209,6 +221,12 @@ class Server {
 }
 
 const fatalMs = 2_000;
+
+/** What a newcomer can call at once: a read without parameters, else what there is to call. */
+function sample(queries: readonly Query[], url: string): string {
+  const query = queries.find(({ plan }) => plan.parameters.length === 0 && !plan.writes);
+  return query === undefined ? `${url}/introspect` : `-X POST ${url}/${query.name}`;
+}
 
 /** Of the package this file belongs to, compiled or not. */
 export function packageVersion(): string {
