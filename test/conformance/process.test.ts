@@ -60,6 +60,7 @@ test('the ready line names the port, once, and SIGTERM ends with 0', async () =>
   const server = await start();
   expect(server.readyLine).toBe(`trellis ready http://127.0.0.1:${server.port}`);
   expect(server.stdout.match(/trellis ready/g)).toHaveLength(1);
+  await expect.poll(() => server.stderr).toMatch(/"try":"curl -s \S.*:\d+\/\w+"/);
   expect(await server.stop()).toEqual({ code: 0, signal: null });
   await server.start();
   expect(await server.stop('SIGINT')).toEqual({ code: 0, signal: null });
