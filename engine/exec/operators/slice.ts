@@ -12,8 +12,9 @@ type Batch<T> = { length: number; slice(start: number, end: number): T };
 
 function* windowOf<T extends Batch<T>>(batches: Iterable<T>, start: number, end: number) {
   let at = 0;
-  if (end <= start) return;
   for (const batch of batches) {
+    // A window without positions has asked as well: a source that misses must say so.
+    if (end <= start) return;
     const from = Math.max(start - at, 0);
     const to = Math.min(end - at, batch.length);
     if (from === 0 && to === batch.length) yield batch;
