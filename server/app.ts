@@ -35,8 +35,8 @@ export interface AppOptions {
 
 export class App {
   phase: ServerPhase = 'starting';
-  /** 0 to 100 while the database opens. */
-  openingProgress = 0;
+  /** What the opening database is at, and how far: 0 to 100. */
+  opening = { step: 'opening', progress: 0 };
   readonly metrics = new Metrics();
   readonly keys: Keyring;
   readonly #slowLog = new SlowLog();
@@ -155,7 +155,7 @@ export class App {
     // Asked for every request: nothing is allocated while all is well.
     const status = this.#database?.status();
     if (phase === 'serving' && status?.phase !== 'lost') return undefined;
-    return refusalOf({ phase, status, checks: {}, progress: this.openingProgress });
+    return refusalOf({ phase, status, checks: {}, opening: this.opening });
   }
 
   readiness(): Readiness {
@@ -168,7 +168,7 @@ export class App {
       checks.writer = heartbeat === undefined || heartbeat.value < heartbeatMaxS;
       checks.data_file = true;
     }
-    return { phase: this.phase, status, checks, progress: this.openingProgress };
+    return { phase: this.phase, status, checks, opening: this.opening };
   }
 
   #keepHouse(): void {

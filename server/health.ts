@@ -12,18 +12,18 @@ export interface Readiness {
   status: DatabaseStatus | undefined;
   /** Named conditions, all of which must hold. */
   checks: Record<string, boolean>;
-  /** 0 to 100 while the database opens. */
-  progress: number;
+  /** What the opening database is at, and how far: 0 to 100. */
+  opening: { step: string; progress: number };
 }
 
 export const liveBody = Buffer.from('{"live":true}');
 
 /** Why ordinary requests are refused, or undefined when they are served. */
-export function refusalOf({ phase, status, progress }: Readiness): ErrorData | undefined {
+export function refusalOf({ phase, status, opening }: Readiness): ErrorData | undefined {
   if (phase === 'stopping') return { code: 'SHUTTING_DOWN', args: {} };
   if (status?.phase === 'lost') return { code: 'STORAGE_LOST', args: {} };
   if (phase === 'serving') return undefined;
-  const args = { phase: status?.phase ?? 'opening', progress: Math.floor(progress) };
+  const args = { phase: opening.step, progress: Math.floor(opening.progress) };
   return { code: 'NOT_READY', args };
 }
 
@@ -42,7 +42,8 @@ export function readyReply(readiness: Readiness, type: string): Reply {
     phase: error?.code === 'STORAGE_LOST' ? 'lost' : phase,
     checks,
     ...(error && {
-      progress: Math.floor(readiness.progress),
+      step: readiness.opening.step,
+      progress: Math.floor(readiness.opening.progress),
       error: errorMessage(error),
       code: error.code,
       retryable: isRetryable(error.code),

@@ -67,7 +67,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const server = new Server(config, log);
   const opening = options.openDatabase({
     ...databaseOptions(config, program, log),
-    onProgress: (progress) => server.noteProgress(progress),
+    onProgress: (progress, step) => server.noteProgress(step, progress),
   });
   // What is refused at once (a bad or locked directory) is said before a port is taken.
   await Promise.race([opening, new Promise((resolve) => setImmediate(resolve))]);
@@ -113,8 +113,8 @@ class Server {
     return this.#app.listen();
   }
 
-  noteProgress(progress: number): void {
-    this.#app.openingProgress = progress;
+  noteProgress(step: string, progress: number): void {
+    this.#app.opening = { step, progress };
   }
 
   /** From an open database to the ready line. */

@@ -1,7 +1,7 @@
 // What the host may call. Every function works on the one segment whose memory this instance was
 // given.
 export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segment';
-export { bulkWork, openBulk } from './segment';
+export { bulkStep, openBulk } from './segment';
 export { openLane, closeLane, freeLanes, openAllow } from './lane';
 export { beginQuery, searchGraph, searchList, searchExact } from './query';
 export { listSlots } from './answer';

@@ -128,8 +128,8 @@ export const H_EXACT = 132;
 /** Nodes linked since the last look whose nearest neighbour was within the noise of the codes. */
 export const H_BLURRED = 144;
 /**
- * Bulk build: next row, end, rows done, over the rows at H_BULK_ROWS (slot u32, then P floats
- * each).
+ * Bulk build: numbers of the next row, the end, and the rows done, all only growing; row n is place
+ * n mod BULK_ROWS of the ring at H_BULK_ROWS (64 B: slot and id u32; then P floats each).
  */
 export const H_BULK_NEXT = 200;
 export const H_BULK_END = 204;
@@ -226,7 +226,7 @@ export const L_REJECTED = 136;
 export const L_ANSWERS = 140;
 export const LANE_HEADER = 192;
 export const TOUCHED_MAX = 16384;
-/** Rows of a bulk build that are handed out at a time. */
+/** Rows of a bulk build that are handed out at a time, a power of two. */
 export const BULK_ROWS = 512;
 
 /** Id map: three levels of 10, 11 and 11 bits. */

@@ -285,21 +285,25 @@ function forget(slot: u32): void {
   else atomic.add<u32>(H_DELETED, 1);
 }
 
-/** Hands out the rows of the bulk buffer until none is left. Any thread, each with its own lane. */
-export function bulkWork(lane: usize): void {
+/**
+ * Takes the next row of the bulk ring and links it; false when there is none. Any thread, each
+ * with its own lane.
+ */
+export function bulkStep(lane: usize): bool {
   const row: usize = 64 + ((<usize>load<u32>(0, H_PADDED)) << 2);
   const rows = <usize>load<u32>(0, H_BULK_ROWS);
   for (;;) {
-    // Compare-and-exchange, so that a thread that was asleep while the rows were changed takes
-    // nothing by mistake.
+    // Row numbers only grow, so a thread that was asleep while the ring went round fails the
+    // exchange and takes nothing by mistake.
     const next = atomic.load<u32>(H_BULK_NEXT);
-    if (next >= atomic.load<u32>(H_BULK_END)) return;
+    if (<i32>(atomic.load<u32>(H_BULK_END) - next) <= 0) return false;
     if (atomic.cmpxchg<u32>(H_BULK_NEXT, next, next + 1) != next) continue;
-    const at = rows + <usize>next * row;
+    const at = rows + <usize>(next & (BULK_ROWS - 1)) * row;
     copyVector(at + 64, load<u32>(lane, L_QUERY));
     prepare(lane);
     takeIn(lane, load<u32>(at), load<u32>(at, 4));
     atomic.add<u32>(H_BULK_DONE, 1);
+    return true;
   }
 }
 

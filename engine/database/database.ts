@@ -29,6 +29,8 @@ export interface DatabaseOptions {
         store?: 'f64' | 'f32';
       }
     >;
+    /** Most bytes of one segment of an index; absent: 4 GiB. */
+    segmentBytes?: number;
   };
   textEnabled: boolean;
   /** Members of a body that are no parameters are 400 UNKNOWN_MEMBER instead of ignored. */
@@ -39,8 +41,8 @@ export interface DatabaseOptions {
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
   workerHeapMb: number;
   failpoint?: string;
-  /** Hears how far opening has come, 0 to 100. */
-  onProgress?: (progress: number) => void;
+  /** Hears how far opening has come, 0 to 100 of a phase that is told in words. */
+  onProgress?: (progress: number, phase: string) => void;
   /** One line of the log. */
   log: (
     level: 'debug' | 'info' | 'warn' | 'error',

@@ -19,10 +19,18 @@ export interface AddIndex {
   handle: IndexHandle;
 }
 
+/** The writer builds an index from many vectors: who has nothing else to do may help. */
+export interface HelpBuild {
+  kind: 'build';
+  label: number;
+  handle: IndexHandle;
+}
+
 export type ToLane =
   | Batch
   | Equip
   | AddIndex
+  | HelpBuild
   | { kind: 'reload'; id: number; program: unknown }
   | { kind: 'snapshot'; id: number }
   | { kind: 'close'; id: number; snapshot: boolean };
@@ -31,6 +39,7 @@ export type FromLane =
   | Replies
   | { kind: 'ready'; indexes: { label: number; handle: IndexHandle }[] }
   | AddIndex
+  | HelpBuild
   | { kind: 'progress'; phase: string; progress: number }
   | {
       kind: 'done';

@@ -19,6 +19,7 @@ import { CostBook } from './cost.js';
 import type { CallOptions, Database, DatabaseOptions, DatabaseStatus, Metric } from './database.js';
 import { Dispatcher } from './dispatcher.js';
 import { Gate, SlotPool, createGateBuffer } from './gate.js';
+import type { HelpBuild } from './message.js';
 import { pack } from './pack.js';
 import { ThreadPair } from './pool.js';
 import { type Equipment, decodeCall, run } from './runner.js';
@@ -79,6 +80,7 @@ class OpenedDatabase implements Database {
   #phase: DatabaseStatus['phase'] = 'opening';
   #progress = 0;
   #inlineReads = 0;
+  #readers: Promise<void> | undefined;
   #view: RefreshableView;
   readonly #handles = new Map<number, IndexHandle>();
   readonly #gate = new Gate(createGateBuffer());
@@ -118,9 +120,10 @@ class OpenedDatabase implements Database {
     this.#writer = new WriterLink(this.#gate, slots, limits, {
       onIndexes: (list) => this.#takeHandles(list),
       onNewIndex: (message) => this.#dispatcher.broadcast(message),
-      onProgress: (progress) => {
+      onBuild: (message) => this.#spreadBuild(message),
+      onProgress: (progress, phase) => {
         this.#progress = progress;
-        options.onProgress?.(progress);
+        options.onProgress?.(progress, phase);
       },
       log: options.log,
     });
@@ -169,13 +172,33 @@ class OpenedDatabase implements Database {
         dbUuid: this.directory.dbUuid,
         default: vectors.default,
         types: vectors.types,
+        segmentBytes: vectors.segmentBytes,
         snapshot,
       },
       failpoint,
     });
     this.#adopt(this.program);
-    await Promise.all([this.#dispatcher.start(), this.#disk.start()]);
+    const early = this.#readers !== undefined;
+    await Promise.all([this.#startReaders(), this.#disk.start()]);
+    if (early) this.#equipReaders();
     this.#phase = 'serving';
+  }
+
+  /** Readers start when the writer is done, or earlier to help it build an index. */
+  #startReaders(): Promise<void> {
+    this.#readers ??= this.#dispatcher.start();
+    return this.#readers;
+  }
+
+  #equipReaders(): void {
+    const indexes = this.#handleList();
+    this.#dispatcher.broadcast({ kind: 'equip', program: pack(this.program), indexes });
+  }
+
+  #spreadBuild(message: HelpBuild): void {
+    if (this.#phase === 'stopping') return;
+    this.#takeHandles([message]);
+    void this.#startReaders().then(() => this.#dispatcher.broadcast(message));
   }
 
   /** Gives up opening: ends the threads. */
@@ -348,8 +371,7 @@ class OpenedDatabase implements Database {
     this.#dispatcher.flush();
     await new Promise((resolve) => setImmediate(resolve));
     this.#adopt(program);
-    const indexes = this.#handleList();
-    this.#dispatcher.broadcast({ kind: 'equip', program: pack(program), indexes });
+    this.#equipReaders();
   }
 
   snapshot(): Promise<void> {

@@ -16,6 +16,10 @@ import { type Equipment, decodeCall, run } from './runner.js';
 import type { Argument } from '../exec/execute.js';
 import type { Plan } from '../plan/plan.js';
 
+/** A lane that had no request for this long helps to build, this long at a time. */
+const quietMs = 20;
+const helpMs = 2;
+
 export interface ReaderSetup {
   role: 'reader';
   port: MessagePort;
@@ -39,6 +43,10 @@ class ReaderLane {
   readonly #equipment: Equipment;
   readonly #storage;
   #view: RefreshableView;
+  #lastBatchAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+  /** Labels whose build this lane takes part in. */
+  readonly #helping = new Set<number>();
 
   constructor(
     setup: ReaderSetup,
@@ -67,7 +75,11 @@ class ReaderLane {
         return this.#equip(message);
       case 'index':
         return this.#attach(message);
+      case 'build':
+        this.#attach(message);
+        return this.#help(message.label);
       case 'close':
+        this.#closed = true;
         this.#port.close();
         return this.onClosed();
       default:
@@ -78,15 +90,31 @@ class ReaderLane {
     this.#equipment.queries = unpack<Program>(message.program).queries;
     this.#storage.reloadCatalog();
     this.#view = this.#storage.reader();
-    for (const { label, handle } of message.indexes) this.#attach({ kind: 'index', label, handle });
+    for (const index of message.indexes) this.#attach(index);
     this.#port.postMessage({ kind: 'ready', indexes: [] });
   }
 
-  #attach({ label, handle }: AddIndex): void {
+  #attach({ label, handle }: Pick<AddIndex, 'label' | 'handle'>): void {
     this.#indexes.take(label, handle);
   }
 
+  /** Builds along with the writer, in slices, while no requests come. */
+  #help(label: number): void {
+    if (this.#helping.has(label)) return;
+    this.#helping.add(label);
+    const index = this.#indexes.of(label);
+    const step = (): void => {
+      const isQuiet = performance.now() - this.#lastBatchAt >= quietMs;
+      const goesOn = !this.#closed && (isQuiet ? index.helpBuild(helpMs) : index.isBuilding);
+      if (!goesOn) this.#helping.delete(label);
+      else if (isQuiet) setImmediate(step);
+      else setTimeout(step, quietMs);
+    };
+    step();
+  }
+
   #runBatch({ heads, bytes, extras }: Batch): void {
+    this.#lastBatchAt = performance.now();
     const bySlot = new Map(extras?.map((extra) => [extra.slot, extra]));
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;

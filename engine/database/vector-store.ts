@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { fail } from '../base/errors.js';
 import { failpoint } from '../base/failpoint.js';
 import type { Storage } from '../storage/open.js';
-import type { Label, VectorChange } from '../storage/store.js';
+import type { Label, ReadView, VectorChange } from '../storage/store.js';
 import type { VectorTypeOptions } from '../storage/write-view.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js';
-import { type SharedIndex, createVectorIndex } from '../vector/open.js';
+import { bulkFrom } from '../vector/bulk.js';
+import { type IndexHooks, type SharedIndex, createVectorIndex } from '../vector/open.js';
 import { type Reach, readReach, writeReach } from './snapshot-reach.js';
 import { readSnapshot, writeSnapshot } from '../vector/snapshot.js';
 
@@ -20,11 +21,15 @@ export interface VectorStoreOptions {
   default: IndexOptions;
   types: Record<string, Partial<IndexOptions> & VectorTypeOptions>;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
+  /** Most bytes of a segment's memory; absent: what a memory can hold. */
+  segmentBytes?: number;
 }
 
 export interface VectorStoreEvents {
   progress: (phase: string, progress: number) => void;
   onIndex: (label: number, handle: IndexHandle) => void;
+  /** A build has begun that reading threads may help with. */
+  onBuild: (label: number, handle: IndexHandle) => void;
   log: (level: 'info' | 'warn', message: string, fields: Record<string, unknown>) => void;
 }
 
@@ -65,6 +70,53 @@ export function openVectorStore(
   const store = new Store(storage, options, events);
   store.recover();
   return store;
+}
+
+/** Changes that a replay hands on at a time. */
+const replayedAtOnce = 1024;
+
+type Put = Extract<VectorChange, { kind: 'put' }>;
+
+/** The puts of one label from `at` on, each of another id, up to the first change that is none. */
+function runOfPuts(changes: readonly VectorChange[], at: number): Put[] {
+  const run: Put[] = [];
+  const ids = new Set<number>();
+  for (; at < changes.length; at++) {
+    const change = changes[at]!;
+    if (change.kind !== 'put' || ids.has(change.id)) break;
+    if (run.length > 0 && change.label !== run[0]!.label) break;
+    ids.add(change.id);
+    run.push(change);
+  }
+  return run;
+}
+
+/** Ids of a label, ascending. */
+function idsOf(view: ReadView, label: Label): Uint32Array {
+  const parts = [...view.scan(label.id)];
+  const ids = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    ids.set(part, at);
+    at += part.length;
+  }
+  return ids;
+}
+
+/** Tells of a rebuild: /readyz about every thousand vectors, the log about every tenth. */
+function progressLog(
+  { progress, log }: VectorStoreEvents,
+  label: Label,
+  total: number,
+): (done: number) => void {
+  const tenth = Math.max(1000, Math.ceil(total / 10));
+  const started = performance.now();
+  return (done) => {
+    if (done % 1000 === 0) progress(`indexing ${label.name}`, (done / total) * 100);
+    if (done === 0 || (done % tenth !== 0 && done !== total - 1)) return;
+    const perSecond = Math.round((done * 1000) / (performance.now() - started));
+    log('info', 'indexing vectors', { type: label.name, done, total, per_second: perSecond });
+  };
 }
 
 const snapshotName = (label: Label, seq: number): string => `${label.name}.${seq}.snap`;
@@ -114,9 +166,16 @@ class Store implements VectorStore {
   }
 
   #create(label: Label): SharedIndex {
-    return createVectorIndex(label.name, this.#optionsOf(label), {
+    return createVectorIndex(label.name, this.#optionsOf(label), this.#hooksOf(label));
+  }
+
+  #hooksOf(label: Label): IndexHooks {
+    const { segmentBytes } = this.options;
+    return {
       onSegment: (handle) => this.events.onIndex(label.id, handle),
-    });
+      onBuild: (handle) => this.events.onBuild(label.id, handle),
+      ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    };
   }
 
   #load(label: Label): { index: SharedIndex; seq: number } | undefined {
@@ -128,7 +187,7 @@ class Store implements VectorStore {
           typeId: label.id,
           dimension: this.storage.reader().dimension(label.id),
           seq,
-          onSegment: (handle) => this.events.onIndex(label.id, handle),
+          hooks: this.#hooksOf(label),
         });
         if (read.index)
           return { index: read.index, seq: Math.max(seq, readReach(this.storage, label, file)) };
@@ -155,34 +214,43 @@ class Store implements VectorStore {
     this.events.log('info', 'rebuilding vector index', { type: label.name, vectors: total });
     const index = this.#create(label);
     this.indexes.set(label.id, index);
-    let done = 0;
-    for (const ids of view.scan(label.id)) {
-      for (const id of ids) {
-        const vector = view.vector(id);
-        if (vector) index.put(id, vector);
-        if (++done % 1000 === 0)
-          this.events.progress(`indexing ${label.name}`, (done / total) * 100);
-        if (done === total >> 1) failpoint('midRebuild');
-      }
-    }
+    const ids = idsOf(view, label);
+    const report = progressLog(this.events, label, ids.length);
+    index.insertBatch(ids, (i) => {
+      report(i);
+      if (i === ids.length >> 1) failpoint('midRebuild');
+      return this.#vectorOf(view, label, ids[i]!);
+    });
     this.#changed.add(label.id);
     this.changesSinceSnapshot += total;
+  }
+
+  /** A vector that fails its checksum is left out: whoever reads it hears of it (section 4, 6). */
+  #vectorOf(view: ReadView, label: Label, id: number): Float64Array | undefined {
+    try {
+      return view.vector(id);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.events.log('warn', 'a vector is not indexed', { type: label.name, id, reason });
+      return undefined;
+    }
   }
 
   #replay(from: ReadonlyMap<number, number>): void {
     const after = Math.min(...from.values());
     const last = this.storage.committedSeq();
     let done = 0;
+    let changes: VectorChange[] = [];
     for (const { seq, change } of this.storage.replay(after)) {
       if (seq <= (from.get(change.label) ?? last)) continue;
-      this.#apply(change);
-      if (++done % 1000 === 0) {
-        this.events.progress(
-          'replaying vectors',
-          ((seq - after) / Math.max(1, last - after)) * 100,
-        );
-      }
+      done++;
+      if (changes.push(change) < replayedAtOnce) continue;
+      this.publish(changes);
+      changes = [];
+      const share = (seq - after) / Math.max(1, last - after);
+      this.events.progress('replaying vectors', share * 100);
     }
+    this.publish(changes);
     if (done > 0) this.events.log('info', 'replayed vector log', { changes: done });
   }
 
@@ -191,9 +259,13 @@ class Store implements VectorStore {
     if (!index) return;
     if (change.kind === 'put') index.put(change.id, change.vector);
     else index.delete(change.id);
-    this.#changed.add(change.label);
-    this.#unkempt.add(change.label);
-    this.changesSinceSnapshot++;
+    this.#note(change.label, 1);
+  }
+
+  #note(label: number, changes: number): void {
+    this.#changed.add(label);
+    this.#unkempt.add(label);
+    this.changesSinceSnapshot += changes;
   }
 
   reserve(changes: readonly VectorChange[]): void {
@@ -211,7 +283,20 @@ class Store implements VectorStore {
   }
 
   publish(changes: readonly VectorChange[]): void {
-    for (const change of changes) this.#apply(change);
+    for (let at = 0; at < changes.length; ) {
+      const run = runOfPuts(changes, at);
+      const index = this.indexes.get(changes[at]!.label);
+      if (run.length >= bulkFrom && index) {
+        const ids = Uint32Array.from(run, ({ id }) => id);
+        index.insertBatch(ids, (i) => run[i]!.vector);
+        this.#note(changes[at]!.label, run.length);
+        at += run.length;
+        continue;
+      }
+      // At least one: a deletion is no run.
+      const end = at + Math.max(1, run.length);
+      while (at < end) this.#apply(changes[at++]!);
+    }
   }
 
   maintain(budgetMs: number): boolean {

@@ -98,6 +98,7 @@ class WriterLane {
     this.#vectors = openVectorStore(this.#storage, setup.vectors, {
       progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
       onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
+      onBuild: (label, handle) => this.#port.postMessage({ kind: 'build', label, handle }),
       log: (level, message, fields) =>
         this.#port.postMessage({ kind: 'log', level, message, fields }),
     });

@@ -9,7 +9,7 @@ import type { DatabaseOptions } from './database.js';
 import type { Gate, SlotPool } from './gate.js';
 import { Lane } from './lane.js';
 import type { Replies } from './batch.js';
-import type { AddIndex, FromLane, LaneFault } from './message.js';
+import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
 import type { ThreadPair } from './pool.js';
 import type { WriterSetup } from './writer-lane.js';
 
@@ -20,7 +20,8 @@ export interface WriterEvents {
   onIndexes: (list: readonly { label: number; handle: IndexHandle }[]) => void;
   /** A memory that the readers lack. */
   onNewIndex: (message: AddIndex) => void;
-  onProgress: (progress: number) => void;
+  onBuild: (message: HelpBuild) => void;
+  onProgress: (progress: number, phase: string) => void;
   log: DatabaseOptions['log'];
 }
 
@@ -79,8 +80,10 @@ export class WriterLink {
       case 'index':
         this.events.onIndexes([message]);
         return this.events.onNewIndex(message);
+      case 'build':
+        return this.events.onBuild(message);
       case 'progress':
-        return this.events.onProgress(message.progress);
+        return this.events.onProgress(message.progress, message.phase);
       case 'readOnly':
         this.readOnlyReason = message.reason;
         return this.events.log('error', 'writing has stopped', { reason: message.reason });

@@ -2,8 +2,9 @@
 // attach with its handle. One thread at a time writes; any number search meanwhile. A memory may
 // exist that this thread has not been given yet (`addMemory`): its vectors are missing from
 // answers here until then, all others are found.
-import { BULK_ROWS, HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
+import { HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
+import { helpLink, linkRows, type Rows } from './bulk.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex } from './index.js';
 import type { AllowList } from './index.js';
 import {
@@ -36,12 +37,11 @@ export interface IndexHooks {
    * Writer: called with a fresh handle when a segment was added, before anything is put into it.
    */
   onSegment?: (handle: IndexHandle) => void;
+  /** Writer: called when a bulk build has begun that other threads may help with. */
+  onBuild?: (handle: IndexHandle) => void;
   /** Most bytes of a segment's memory; tests make it small. */
   segmentBytes?: number;
 }
-
-/** What bulk building hands in: row i as numbers. */
-export type Rows = (i: number) => ArrayLike<number>;
 
 export class SharedIndex implements VectorIndex {
   readonly name: string;
@@ -117,7 +117,7 @@ export class SharedIndex implements VectorIndex {
     for (const segment of this.segments) segment.close();
   }
 
-  put(id: number, vector: Float64Array): void {
+  put(id: number, vector: ArrayLike<number>): void {
     this.#begin(vector);
     for (;;) {
       const segment = this.segments.at(-1)!;
@@ -168,37 +168,54 @@ export class SharedIndex implements VectorIndex {
    * meanwhile. Ids must differ.
    */
   insertBatch(ids: Uint32Array, rows: Rows): void {
-    Atomics.store(this.#control, cBulk, 1);
-    Atomics.notify(this.#control, cBulk);
-    let done = 0;
-    while (done < ids.length) {
-      const segment = this.segments.at(-1)!;
-      if (!segment.formatted || (segment.wantsGraph && !segment.hasGraph) || !segment.wantsGraph) {
-        this.put(ids[done]!, rows(done) as Float64Array);
-        done++;
-        continue;
-      }
-      const count = segment.bulk(ids, rows, done, ids.length);
-      for (let i = done; i < done + count; i++) this.#forgetOlder(ids[i]!);
-      done += count;
-      if (count < BULK_ROWS && done < ids.length) this.#openSegment();
+    this.#announceBuild(1);
+    this.#hooks.onBuild?.(this.handle());
+    try {
+      for (let done = 0; done < ids.length; ) done = this.#insertSome(ids, rows, done);
+    } finally {
+      this.#announceBuild(0);
     }
-    Atomics.store(this.#control, cBulk, 0);
+  }
+
+  #announceBuild(state: 0 | 1): void {
+    Atomics.store(this.#control, cBulk, state);
     Atomics.notify(this.#control, cBulk);
   }
 
+  /** Puts one vector or one round of them; returns the first row that is left. */
+  #insertSome(ids: Uint32Array, rows: Rows, from: number): number {
+    const segment = this.segments.at(-1)!;
+    if (!segment.formatted || !segment.hasGraph) {
+      const row = rows(from);
+      if (row) this.put(ids[from]!, row);
+      return from + 1;
+    }
+    const { next, isFull } = linkRows(segment, ids, rows, from, ids.length);
+    for (let i = from; i < next; i++) this.#forgetOlder(ids[i]!);
+    if (isFull) this.#openSegment();
+    return next;
+  }
+
+  /** Whether the writer runs a bulk build. */
+  get isBuilding(): boolean {
+    return Atomics.load(this.#control, cBulk) === 1;
+  }
+
   /**
-   * Helps a bulk build that another thread runs; returns when there is none. Blocks the calling
-   * thread.
+   * Helps a bulk build that another thread runs, for `budgetMs` (a row longer at most) or to its
+   * end; returns whether it goes on. Blocks the calling thread.
    */
-  helpBuild(): void {
-    while (Atomics.load(this.#control, cBulk) === 1) {
+  helpBuild(budgetMs = Number.POSITIVE_INFINITY): boolean {
+    const until = performance.now() + budgetMs;
+    while (this.isBuilding) {
       const segment = this.segments.at(-1);
       if (segment?.formatted && segment.hasGraph && !this.segmentsNeeded()) {
-        segment.kernel.bulkWork(segment.lane.address);
+        helpLink(segment, until);
       }
+      if (performance.now() >= until) return true;
       Atomics.wait(this.#control, cBulk, 1, 0.1);
     }
+    return false;
   }
 
   /** Formats the first segment when the first vector tells the dimension. */

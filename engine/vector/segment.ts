@@ -2,7 +2,6 @@
 // of its own, and views of the few places that are read and written from here. Views of shared
 // memory stay valid when the memory grows.
 import {
-  BULK_ROWS,
   FORMAT_VERSION,
   H_ALLOCATOR,
   H_BEAM,
@@ -139,7 +138,7 @@ export class Segment {
     for (const lock of [H_ALLOCATOR, H_LANE_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;
     this.header[H_HARD >> 2] = hardEdges(options.m);
     this.header[H_BEAM >> 2] = insertionPool(options.efConstruction, this.hasEdgeCodes);
-    this.header[H_BULK_END >> 2] = 0;
+    for (const field of [H_BULK_NEXT, H_BULK_END, H_BULK_DONE]) this.header[field >> 2] = 0;
     this.kernel.freeLanes();
     return undefined;
   }
@@ -171,47 +170,5 @@ export class Segment {
     if (this.#allow === allow) return;
     new Uint32Array(this.buffer(at + words * 4), at, words).set(allow.words);
     this.#allow = allow;
-  }
-
-  /**
-   * Fills the bulk buffer with rows [from, to), at most BULK_ROWS, and links them with whoever
-   * helps.
-   */
-  bulk(ids: Uint32Array, rows: (i: number) => ArrayLike<number>, from: number, to: number): number {
-    const { kernel, header } = this;
-    const at = kernel.openBulk() >>> 0;
-    const padded = this.field(H_PADDED);
-    const stride = 64 + padded * 4;
-    const dimension = this.field(H_DIMENSION);
-    const end = Math.min(to, from + BULK_ROWS);
-    const words = new Uint32Array(
-      this.buffer(at + BULK_ROWS * stride),
-      at,
-      (BULK_ROWS * stride) / 4,
-    );
-    const floats = new Float32Array(words.buffer, at, words.length);
-    let count = 0;
-    for (; from + count < end; count++) {
-      const slot = kernel.takeSlot() >>> 0;
-      if (slot === 0xffffffff || !kernel.reserveId(ids[from + count]!)) break;
-      const base = (count * stride) / 4;
-      words[base] = slot;
-      words[base + 1] = ids[from + count]!;
-      const row = rows(from + count);
-      for (let d = 0; d < dimension; d++) floats[base + 16 + d] = row[d]!;
-      floats.fill(0, base + 16 + dimension, base + 16 + padded);
-    }
-    Atomics.store(header, H_BULK_DONE >> 2, 0);
-    Atomics.store(header, H_BULK_NEXT >> 2, 0);
-    Atomics.store(header, H_BULK_END >> 2, count);
-    kernel.bulkWork(this.lane.address);
-    while (Atomics.load(header, H_BULK_DONE >> 2) < count) {
-      // The last rows of helpers: well below a millisecond.
-    }
-    while (kernel.keepRange(this.lane.address, 4096)) {
-      // Recoding a few thousand nodes takes milliseconds; nothing else is built meanwhile.
-    }
-    for (let i = 0; i < count; i++) kernel.setId(ids[from + i]!, words[(i * stride) / 4]!);
-    return count;
   }
 }

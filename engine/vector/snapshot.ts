@@ -20,8 +20,8 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { assert } from '../base/assert.js';
 import { failpoint } from '../base/failpoint.js';
-import type { IndexHandle, IndexOptions, VectorIndex } from './index.js';
-import { restoreIndex, SharedIndex } from './open.js';
+import type { IndexOptions, VectorIndex } from './index.js';
+import { type IndexHooks, restoreIndex, SharedIndex } from './open.js';
 import { metricNumber } from './options.js';
 import { createMemory } from './wasm.js';
 
@@ -46,7 +46,7 @@ export interface SnapshotExpectation {
   dimension: number;
   /** Undefined = any. */
   seq?: number;
-  onSegment?: (handle: IndexHandle) => void;
+  hooks?: IndexHooks;
 }
 
 export type SnapshotRead =
@@ -207,8 +207,7 @@ export function readSnapshot(
     const memories = readBody(file, header);
     if (typeof memories === 'string') return refuse(memories);
     const { dimension, scale } = header;
-    const hooks = expected.onSegment ? { onSegment: expected.onSegment } : {};
-    const index = restoreIndex({ name, options, memories, dimension, scale }, hooks);
+    const index = restoreIndex({ name, options, memories, dimension, scale }, expected.hooks ?? {});
     if (typeof index === 'string') return refuse(index);
     if (index.count !== header.count) return refuse('its count is wrong');
     return { index, seq: header.identity.seq };

@@ -24,7 +24,7 @@ export interface Kernel {
   remove(id: number): number;
   takeSlot(): number;
   openBulk(): number;
-  bulkWork(lane: number): void;
+  bulkStep(lane: number): number;
   reserveId(id: number): number;
   setId(id: number, slot: number): void;
   beginQuery(lane: number): void;
