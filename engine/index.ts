@@ -26,6 +26,8 @@ export type {
   Schema,
 } from './base/schema.js';
 export type { Plan, Query } from './plan/plan.js';
+export { type Explanation, explain, printExplanation } from './plan/explain.js';
+export { statisticsOf } from './exec/statistics.js';
 export type { Program } from './plan/program.js';
 export { type Diagnostic, printDiagnostic } from './lang/diagnostic.js';
 export type {

@@ -12,7 +12,7 @@ import { Keyring } from './keys.js';
 import type { Log } from './log.js';
 import { type McpHandler, createMcpHandler } from './mcp-handler.js';
 import { Metrics, type Sample } from './metrics.js';
-import { queryEndpoints, toolRoutes } from './query-handler.js';
+import { type GuardPlans, queryEndpoints, toolRoutes } from './query-handler.js';
 import { Reception } from './reception.js';
 import { Routes } from './routes.js';
 import { Security } from './security.js';
@@ -43,6 +43,7 @@ export class App {
   readonly #loopDelay = monitorEventLoopDelay({ resolution: 20 });
   #database: Database | undefined;
   #sessions: McpHandler | undefined;
+  readonly #security: Security;
   #routes!: Routes;
   #reception!: Reception;
   #transport!: Transport;
@@ -51,6 +52,7 @@ export class App {
   constructor(private readonly options: AppOptions) {
     const { config } = options;
     this.keys = new Keyring(config.keysFile, config.auth.api_key);
+    this.#security = this.#makeSecurity();
     this.#routes = this.#makeRoutes();
   }
 
@@ -58,7 +60,7 @@ export class App {
   async listen(): Promise<number> {
     const { config, log } = this.options;
     this.#reception = new Reception({
-      security: this.#makeSecurity(),
+      security: this.#security,
       routes: this.#routes,
       metrics: this.metrics,
       slowLog: this.#slowLog,
@@ -105,7 +107,10 @@ export class App {
   /** Makes the routes follow the database's program. */
   adoptProgram(): void {
     const { limits } = this.options.config;
-    this.#routes.replaceQueries(queryEndpoints(this.#opened(), limits, this.metrics));
+    // Plans and counts are the operator's to see.
+    const guard: GuardPlans = (exchange, caller, query) =>
+      this.#security.checkAccess(exchange, caller, 'admin', query);
+    this.#routes.replaceQueries(queryEndpoints(this.#opened(), limits, this.metrics, guard));
   }
 
   #makeRoutes(): Routes {

@@ -6,6 +6,7 @@ import { type CommandLine, type FlagTable, parseArguments } from './arguments.js
 import { checkCommand } from './check-command.js';
 import { type Config, loadConfig, printConfig, processEnvironment } from './config.js';
 import { exitCodes, reportFailure } from './exit-code.js';
+import { explainCommand } from './explain.js';
 import { keysCommand } from './keys-command.js';
 import { printLine } from './log.js';
 import { packageVersion, serve } from './serve.js';
@@ -45,6 +46,19 @@ const commands = new Map<string, Command>([
       flags: { values: ['instance'], switches: ['json'] },
       usage: 'check [PROJECT_DIR] [--json]',
       run: (line) => checkCommand(() => configOf(line, line.words[0]), line.switches.has('json')),
+    },
+  ],
+  [
+    'explain',
+    {
+      flags: { values: ['data', 'instance'], switches: ['json'] },
+      usage: 'explain [PROJECT_DIR] QUERY [--json] [--data DIR]',
+      run: (line) => {
+        const [first, second] = line.words;
+        if (first === undefined) failUsage('explain');
+        const [project, query] = second === undefined ? ['.', first!] : [first, second];
+        return explainCommand(configOf(line, project), query, line.switches.has('json'));
+      },
     },
   ],
   [

@@ -12,17 +12,22 @@ import {
   findTool,
 } from '../engine/index.js';
 import type { Exchange } from './exchange.js';
+import { askedFor, explanationBody } from './explain.js';
 import type { Caller } from './keys.js';
 import type { McpCaller, McpHandler } from './mcp-handler.js';
 import type { Metrics } from './metrics.js';
 import { budgetOf } from './reception.js';
 import type { Endpoint, ToolRoutes } from './routes.js';
 
+/** Fails unless the caller may look at plans. */
+export type GuardPlans = (exchange: Exchange, caller: Caller | undefined, query: string) => void;
+
 /** One endpoint per query of the database's program. */
 export function queryEndpoints(
   database: Database,
   limits: Limits,
   metrics: Metrics,
+  guardPlans: GuardPlans,
 ): Map<string, Endpoint> {
   const endpoints = database.program.queries.map((query): [string, Endpoint] => {
     const { name, plan } = query;
@@ -36,11 +41,16 @@ export function queryEndpoints(
         writes: plan.writes,
         always: false,
         budgetMs,
-        handle: (exchange, body) =>
-          database.call(name, body, {
+        handle: (exchange, body, caller) => {
+          const asked = exchange.query === '' ? undefined : askedFor(exchange.query);
+          if (asked !== undefined) guardPlans(exchange, caller, name);
+          if (asked === 'explain') return explanationBody(database, query);
+          return database.call(name, body, {
             budgetMs: budgetOf(exchange, budgetMs),
             onCancellable: cancelInto(exchange),
-          }),
+            ...(asked === 'profile' && { profile: true }),
+          });
+        },
       },
     ];
   });

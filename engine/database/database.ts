@@ -56,6 +56,8 @@ export interface CallOptions {
   budgetMs?: number;
   /** Called with a function that cancels the call (client gone, deadline). */
   onCancellable?: (cancel: () => void) => void;
+  /** Answer `{result, profile}`: rows and time of every step beside the reply. */
+  profile?: boolean;
 }
 
 export interface DatabaseStatus {

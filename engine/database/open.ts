@@ -235,6 +235,7 @@ class OpenedDatabase implements Database {
     if (entry === undefined) fail('NOT_FOUND', { name, kind: 'Query' });
     const { query, index } = entry;
     const { plan } = query;
+    if (options.profile) return this.#profile(query, body, options);
     if (plan.embeds.length > 0) {
       const args = decodeCall(query, body, this.#equipment);
       return this.#embedFirst(plan, { query: index, body, args }, options).then(bodyOf);
@@ -244,6 +245,11 @@ class OpenedDatabase implements Database {
       return this.#runInline(plan, { query: index, body, args }, options).body;
     }
     return this.#runInLane(plan, { query: index, body }, options).then(bodyOf);
+  }
+
+  async #profile(query: Query, body: Uint8Array, options: CallOptions): Promise<Uint8Array> {
+    const args = decodeCall(query, body, this.#equipment);
+    return bodyOf(await this.run({ ...query.plan, profile: true }, args, undefined, options));
   }
 
   run(

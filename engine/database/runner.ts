@@ -40,6 +40,7 @@ export interface Request {
   isCancelled: () => boolean;
 }
 
+const clock = (): number => performance.now();
 const noEmbeddings: ReadonlyMap<string, Float64Array> = new Map();
 
 /** Decodes a body against the query's parameters. */
@@ -68,6 +69,7 @@ export function run(
     budgetMs,
     embeddings: request.embeddings ?? noEmbeddings,
     items: request.items,
+    clock,
   });
 }
 

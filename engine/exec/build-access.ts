@@ -1,11 +1,11 @@
 // Compiles an access path: resolves its names against the catalog. What the catalog does not have
 // (a session or a reload may be ahead of it) leaves the plain steps.
 import { unreachable } from '../base/assert.js';
-import type { TypeRef } from '../base/schema.js';
-import type { Access, AccessPath } from '../plan/access.js';
+import type { AccessPath } from '../plan/access.js';
+import type { Source } from '../plan/step.js';
 import type { Label, StoredProperty } from '../storage/store.js';
 import { type Builder, labelOf } from './builder.js';
-import type { Flow } from './flow.js';
+import type { Flow, IdFlow } from './flow.js';
 import type { Frame } from './frame.js';
 import {
   access,
@@ -22,16 +22,20 @@ type Most = ((frame: Frame) => number) | undefined;
 /** `plain`: the covered steps on the whole type. `most`: how many rows the steps behind read. */
 export function buildAccess(
   builder: Builder,
-  type: TypeRef,
-  { path, rest }: Access,
+  source: Extract<Source, { kind: 'scan' }>,
   plain: Flow,
   most: Most,
 ): Flow {
-  const label = labelOf(builder, type.kind, type.name);
+  const [type] = source.types;
+  const { path, rest } = source.access!;
+  const label = labelOf(builder, type!.kind, type!.name);
   const find = label && buildFind(builder, label, path, most);
-  if (find === undefined) return plain;
-  const condition = rest && { slot: rest.slot, condition: builder.value(rest.value) };
-  return access({ find, rest: condition, plain });
+  if (find === undefined) return builder.probed(source, plain);
+  if (rest === undefined) return builder.probed(source, access({ find, rest, plain }));
+  const { slot, value } = rest.condition;
+  const condition = { slot, condition: builder.value(value) };
+  const probe = (flow: IdFlow) => builder.probed(source, flow);
+  return builder.probed(rest, access({ find, rest: condition, plain, probe }));
 }
 
 function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most): Find | undefined {

@@ -39,10 +39,10 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   const covers = access?.covers ?? 0;
   let flow = plain(covers);
   if (source.kind === 'scan' && access !== undefined) {
-    flow = buildAccess(builder, source.types[0]!, access, flow, needed(builder, fused[covers]));
-  }
+    flow = buildAccess(builder, source, flow, needed(builder, fused[covers]));
+  } else flow = builder.probed(source, flow);
   for (let i = covers; i < fused.length; i++) {
-    flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
+    flow = builder.probed(fused[i]!, buildStep(builder, flow, fused[i]!, fused[i + 1]));
   }
   return flow;
 }

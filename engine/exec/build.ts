@@ -2,6 +2,7 @@
 // kept as long as plan and catalog live, so that a request pays for running only.
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Plan } from '../plan/plan.js';
+import type { Source, Step } from '../plan/step.js';
 import type { Catalog } from '../storage/store.js';
 import { buildFlow } from './build-flow.js';
 import type { Builder } from './builder.js';
@@ -10,6 +11,7 @@ import type { Flow } from './flow.js';
 import { memberReader, type MemberReader } from './member.js';
 import type { PrintStyle } from './print.js';
 import { buildPrint } from './print-expression.js';
+import { Probe } from './probe.js';
 import { type BuiltOutput, buildOutput } from './output.js';
 import { type Act, buildStatements } from './statement.js';
 import type { Evaluate, Print } from './value.js';
@@ -17,6 +19,8 @@ import type { Evaluate, Print } from './value.js';
 export interface BuiltPlan {
   statements: readonly Act[];
   output: BuiltOutput;
+  /** Of a plan that asks for its profile. */
+  probe: Probe | undefined;
 }
 
 export class PlanBuilder implements Builder {
@@ -25,6 +29,7 @@ export class PlanBuilder implements Builder {
   constructor(
     readonly catalog: Catalog,
     readonly style: PrintStyle,
+    private readonly probe?: Probe,
   ) {}
 
   value(expression: Expression): Evaluate {
@@ -37,6 +42,10 @@ export class PlanBuilder implements Builder {
 
   flow(pipeline: Pipeline): Flow {
     return buildFlow(this, pipeline);
+  }
+
+  probed<F extends Flow>(node: Source | Step, flow: F): F {
+    return this.probe === undefined ? flow : this.probe.wrap(node, flow);
   }
 
   member(name: string): MemberReader {
@@ -52,10 +61,12 @@ export class PlanBuilder implements Builder {
 function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
   const { output } = plan;
   const style = { data: output.kind !== 'object' && output.data, compat: plan.compat };
-  const builder = new PlanBuilder(catalog, style);
+  const probe = plan.profile ? new Probe() : undefined;
+  const builder = new PlanBuilder(catalog, style, probe);
   return {
     statements: buildStatements(builder, plan),
     output: buildOutput(builder, output),
+    probe,
   };
 }
 

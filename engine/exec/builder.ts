@@ -3,6 +3,7 @@
 import { assert } from '../base/assert.js';
 import type { ElementKind } from '../base/schema.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
+import type { Source, Step } from '../plan/step.js';
 import type { Catalog, Label } from '../storage/store.js';
 import type { Flow } from './flow.js';
 import type { Frame } from './frame.js';
@@ -16,6 +17,8 @@ export interface Builder {
   value(expression: Expression): Evaluate;
   print(expression: Expression): Print;
   flow(pipeline: Pipeline): Flow;
+  /** The flow of a source or step, measured where the plan asks for a profile. */
+  probed<F extends Flow>(node: Source | Step, flow: F): F;
   /** Reads one member of elements, records and objects. */
   member(name: string): MemberReader;
 }

@@ -14,7 +14,7 @@ export interface ItemList {
   scores?: Float64Array;
 }
 
-/** Everything an execution may look at. Contains no clock: `now` and the deadline are given. */
+/** Everything an execution may look at. `now` and the deadline are given. */
 export interface ExecutionContext {
   view: ReadView | WriteView;
   vectors: (label: number) => VectorIndex | undefined;
@@ -27,6 +27,8 @@ export interface ExecutionContext {
   budgetMs: number;
   embeddings: ReadonlyMap<string, Float64Array>;
   items?: ItemList;
+  /** Milliseconds, for profiles. */
+  clock?: () => number;
 }
 
 export interface ExecutionResult {

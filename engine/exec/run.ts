@@ -3,6 +3,7 @@ import { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';
 import { instantFromMicros } from '../base/date.js';
 import { defaultLimits } from '../base/limits.js';
+import { explain } from '../plan/explain.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
 import type { Catalog, ReadView } from '../storage/store.js';
 import { builtPlan, PlanBuilder } from './build.js';
@@ -10,6 +11,8 @@ import { readText } from './argument.js';
 import type { CollectTexts, Execute, ExecutionContext } from './execute.js';
 import { rowsOf } from './flow.js';
 import { Frame } from './frame.js';
+import type { Probe } from './probe.js';
+import { statisticsOf } from './statistics.js';
 
 /** A buffer that grew beyond this is left to the garbage collector. */
 const keptBytes = 1 << 20;
@@ -18,7 +21,9 @@ let writer = new ByteWriter();
 
 /** Runs a plan on one view. Synchronous, and never entered twice on one thread. */
 export const execute: Execute = (plan, args, context) => {
-  const { statements, output } = builtPlan(plan, context.view.catalog);
+  const { statements, output, probe } = builtPlan(plan, context.view.catalog);
+  probe?.reset();
+  const started = context.clock?.() ?? 0;
   const frame = new Frame(plan.slotCount, args, context);
   if (writer.bytes.length > keptBytes) writer = new ByteWriter();
   const out = writer;
@@ -27,9 +32,27 @@ export const execute: Execute = (plan, args, context) => {
   const items = output(frame, out);
   const most = context.limits.result_bytes;
   if (out.length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
-  const body = out.take();
+  const reply = out.take();
+  const body = probe ? withProfile(reply, plan, probe, context, started) : reply;
   return items ? { body, items } : { body };
 };
+
+/** The reply beside the explained plan with what was measured. */
+function withProfile(
+  reply: Uint8Array,
+  plan: Plan,
+  { measured }: Probe,
+  { view, clock }: ExecutionContext,
+  started: number,
+): Uint8Array {
+  const micros = Math.round(((clock?.() ?? 0) - started) * 1000);
+  const profile = { micros, ...explain(plan, statisticsOf(view), measured) };
+  const out = new ByteWriter(reply.length + 1024);
+  out.ascii('{"result":');
+  out.append(reply);
+  out.utf8(`,"profile":${JSON.stringify(profile)}}`);
+  return out.take();
+}
 
 const emptyCatalog: Catalog = {
   label: () => fail('INTERNAL'),

@@ -2,7 +2,7 @@
 // `explain`, followed by the executor. Invariant: an access path never changes which rows come, nor
 // their order; whoever ignores it and runs the steps as they stand gets the same answer.
 import type { Expression, Pipeline } from './expression.js';
-import type { Direction, ItemExpression, Step } from './step.js';
+import type { Direction, Step } from './step.js';
 
 /** A bound of an index range. A bound that is null at run time lets nothing through. */
 export interface Bound {
@@ -34,7 +34,7 @@ export type AccessPath =
 export interface Access {
   path: AccessPath;
   /** What the covered steps ask for beyond the path. */
-  rest?: ItemExpression;
+  rest?: Extract<Step, { kind: 'where' }>;
   /** The number of steps right behind the source that path and rest stand for. */
   covers: 1 | 2;
 }
@@ -45,5 +45,5 @@ export function stepsLeft({ source, steps }: Pipeline): readonly Step[] {
   if (access === undefined) return steps;
   const { rest, covers } = access;
   const left = steps.slice(covers);
-  return rest === undefined ? left : [{ kind: 'where', condition: rest }, ...left];
+  return rest === undefined ? left : [rest, ...left];
 }

@@ -53,7 +53,7 @@ function accessOf({ path, decides }: Candidate, { slot, value }: ItemExpression,
   const left = conjunctsOf(value).filter((_, i) => !decides.includes(i));
   if (left.length === 0) return { path, covers };
   const rest: Expression = left.length === 1 ? left[0]! : { kind: 'and', of: [...left] };
-  return { path, rest: { slot, value: rest }, covers };
+  return { path, rest: { kind: 'where', condition: { slot, value: rest } }, covers } as const;
 }
 
 /** The index of the order's key, if walking it beats sorting. */

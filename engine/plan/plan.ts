@@ -57,6 +57,8 @@ export interface Plan {
   embeds: EmbedSite[];
   /** `#[model("…")]`. */
   model?: string;
+  /** Answers `{result, profile}`: rows and time of every step beside the reply. */
+  profile?: true;
   /** `compat = "helix-2"`: whole vector hits print the distance as `score`. */
   compat: boolean;
 }

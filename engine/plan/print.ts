@@ -31,6 +31,24 @@ export function printPlan(plan: Plan): string {
 
 interface Printer {
   parameters: readonly Parameter[];
+  /** What stands for a pipeline inside other text; absent: the pipeline itself. */
+  name?: (pipeline: Pipeline) => string;
+}
+
+/** Prints the parts of a plan, pipelines by the names they are given. */
+export function stepPrinter(plan: Plan, name: (pipeline: Pipeline) => string) {
+  const printer: Printer = { parameters: plan.parameters, name };
+  return {
+    statements: (): string[] => [
+      ...plan.statements.flatMap((statement) => printStatement(printer, statement, '')),
+      ...printOutput(printer, plan.output).map((line) => line.trim()),
+    ],
+    /** The source and the steps it leaves. */
+    pipeline: (pipeline: Pipeline): string[] => [
+      printSource(printer, pipeline.source),
+      ...stepsLeft(pipeline).map((step) => printStep(printer, step)),
+    ],
+  };
 }
 
 function embedSite(printer: Printer, { loops, text, type }: EmbedSite): string {
@@ -185,6 +203,7 @@ function members(printer: Printer, list: readonly Member[]): string {
 }
 
 function printPipeline(printer: Printer, pipeline: Pipeline): string {
+  if (printer.name) return printer.name(pipeline);
   const steps = stepsLeft(pipeline).map((step) => printStep(printer, step));
   return `(${[printSource(printer, pipeline.source), ...steps].join(' | ')} -> ${pipeline.result})`;
 }

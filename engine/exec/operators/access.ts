@@ -24,12 +24,15 @@ export interface Covered {
   rest: { slot: number; condition: Evaluate } | undefined;
   /** The steps that path and rest stand for, on the whole type. */
   plain: Flow;
+  /** Measures what the path alone yields. */
+  probe?: (flow: IdFlow) => IdFlow;
 }
 
-export function access({ find, rest, plain }: Covered): RowFlow {
+export function access({ find, rest, plain, probe }: Covered): RowFlow {
   const otherwise = asRows(plain);
   const rowsAt = (ids: Iterable<Uint32Array>): RowFlow => {
-    const found: IdFlow = { kind: 'ids', open: () => ids };
+    const bare: IdFlow = { kind: 'ids', open: () => ids };
+    const found = probe ? probe(bare) : bare;
     return asRows(rest === undefined ? found : where(found, rest.slot, rest.condition));
   };
   return {

@@ -1,0 +1,17 @@
+// What a view tells the planner's estimates: the counters of types, the ends of edge types.
+import type { Statistics } from '../plan/estimate.js';
+import type { ReadView } from '../storage/store.js';
+
+export function statisticsOf(view: ReadView): Statistics {
+  const { catalog } = view;
+  return {
+    count({ kind, name }) {
+      const label = catalog.find(kind, name);
+      return label && view.count(label.id);
+    },
+    ends(name) {
+      const type = catalog.find('edge', name)?.type;
+      return type?.kind === 'edge' ? { from: type.from, to: type.to } : undefined;
+    },
+  };
+}

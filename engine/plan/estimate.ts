@@ -1,0 +1,137 @@
+// How many rows each step of a pipeline is likely to yield, from the counters of types and edges
+// and rules of thumb for conditions. Only shown, never decided upon.
+import type { TypeRef } from '../base/schema.js';
+import { type AccessPath, stepsLeft } from './access.js';
+import type { Expression, Pipeline } from './expression.js';
+import type { Source, Step } from './step.js';
+
+export interface Statistics {
+  /** Elements of a type; undefined for an unknown one. */
+  count(type: TypeRef): number | undefined;
+  /** The types at the two ends of an edge type. */
+  ends(edge: string): { from: TypeRef; to: TypeRef } | undefined;
+}
+
+/** Parts of a type that conditions are taken to keep. */
+const equalPart = 0.01;
+const boundPart = 1 / 3;
+const conditionPart = 1 / 4;
+
+/** A list of a length that only the call knows. */
+const listLength = 10;
+
+/** One number per source and step left. */
+export function estimateRows(pipeline: Pipeline, statistics: Statistics): number[] {
+  let rows = sourceRows(pipeline.source, statistics);
+  const estimates = [rows];
+  for (const step of stepsLeft(pipeline)) {
+    rows = stepRows(rows, step, statistics);
+    estimates.push(rows);
+  }
+  return estimates.map((number) => (number > 0 && number < 1 ? 1 : Math.round(number)));
+}
+
+function sourceRows(source: Source, statistics: Statistics): number {
+  const total = (types: readonly TypeRef[]) =>
+    types.reduce((sum, type) => sum + (statistics.count(type) ?? 0), 0);
+  switch (source.kind) {
+    case 'scan': {
+      const all = total(source.types);
+      return source.access ? pathRows(source.access.path, all, statistics) : all;
+    }
+    case 'byId':
+      return 1;
+    case 'lookup':
+      return source.first ? 1 : Math.ceil(total([source.type]) * equalPart);
+    case 'searchVector':
+    case 'searchText':
+    case 'searchAnyVector':
+      return numberOf(source.k) ?? listLength;
+    case 'items':
+      return source.end < 0 ? listLength : source.end - source.start;
+    default:
+      return source.of.kind === 'slot' || source.of.kind === 'parameter' ? 1 : listLength;
+  }
+}
+
+function pathRows(path: AccessPath, all: number, statistics: Statistics): number {
+  switch (path.kind) {
+    case 'id':
+      return path.list ? Math.min(listLength, all) : Math.min(1, all);
+    case 'equal': {
+      const each = path.unique ? Math.min(1, all) : Math.ceil(all * equalPart);
+      return Math.min(all, path.list ? each * listLength : each);
+    }
+    case 'touching':
+      return degree(path.edge, path.direction, statistics);
+    default: {
+      const bounds = Number(path.low !== undefined) + Number(path.high !== undefined);
+      return Math.ceil(all * boundPart ** bounds);
+    }
+  }
+}
+
+/** Edges of one type per element at their near end. */
+function degree(edge: string, direction: 'out' | 'in', statistics: Statistics): number {
+  const ends = statistics.ends(edge);
+  const near = ends && statistics.count(direction === 'out' ? ends.from : ends.to);
+  return near ? (statistics.count({ kind: 'edge', name: edge }) ?? 0) / near : 0;
+}
+
+function stepRows(rows: number, step: Step, statistics: Statistics): number {
+  switch (step.kind) {
+    case 'neighbours':
+    case 'edges':
+      return step.edges.reduce(
+        (sum, edge) => sum + rows * degree(edge, step.direction, statistics),
+        0,
+      );
+    case 'where':
+      return rows * partOf(step.condition.value);
+    case 'first':
+      return Math.min(rows, 1);
+    case 'count':
+    case 'upsertNode':
+    case 'upsertVector':
+      return 1;
+    case 'range': {
+      const end = step.end === null ? undefined : numberOf(step.end);
+      const start = numberOf(step.start) ?? 0;
+      return Math.max(
+        0,
+        Math.min(rows, end ?? (step.end === null ? rows : start + listLength)) - start,
+      );
+    }
+    case 'searchWithin':
+      return Math.min(rows, numberOf(step.k) ?? listLength);
+    case 'group':
+      return Math.ceil(Math.sqrt(rows));
+    default:
+      return rows;
+  }
+}
+
+function partOf(condition: Expression): number {
+  switch (condition.kind) {
+    case 'and':
+      return condition.of.reduce((part, each) => part * partOf(each), 1);
+    case 'or':
+      return Math.min(
+        1,
+        condition.of.reduce((part, each) => part + partOf(each), 0),
+      );
+    case 'not':
+      return 1 - partOf(condition.of);
+    case 'compare':
+      if (condition.operator === 'EQ') return 10 * equalPart;
+      return condition.operator === 'NEQ' ? 1 - 10 * equalPart : boundPart;
+    default:
+      return conditionPart;
+  }
+}
+
+function numberOf(expression: Expression): number | undefined {
+  if (expression.kind !== 'literal') return undefined;
+  const { value } = expression;
+  return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined;
+}

@@ -1,0 +1,102 @@
+// A plan for people and programs: its statements, and every pipeline in it, numbered, with one line
+// per step, the access path of its source and how many rows each step is likely to yield.
+import { estimateRows, type Statistics } from './estimate.js';
+import type { Pipeline } from './expression.js';
+import { stepsLeft } from './access.js';
+import type { CostClass, Plan } from './plan.js';
+import { stepPrinter } from './print.js';
+import type { Source, Step } from './step.js';
+
+/** What was measured of a step (`?profile=1`). `micros`: with the steps before it. */
+export interface Measured {
+  rows: number;
+  micros: number;
+}
+
+export interface ExplainedStep {
+  text: string;
+  /** Rows the step is likely to yield; absent when nothing is known of the data. */
+  estimated?: number;
+  rows?: number;
+  /** Microseconds of this step alone. */
+  micros?: number;
+}
+
+export interface ExplainedPipeline {
+  /** As the statements and other steps name it: `#id`. */
+  id: number;
+  result: Pipeline['result'];
+  steps: ExplainedStep[];
+}
+
+export interface Explanation {
+  query: string;
+  cost: CostClass;
+  writes: boolean;
+  statements: string[];
+  pipelines: ExplainedPipeline[];
+}
+
+/** Where the measurements of a profile are found: by the source or step they belong to. */
+export type Measurements = ReadonlyMap<Source | Step, Measured>;
+
+export function explain(
+  plan: Plan,
+  statistics?: Statistics,
+  measurements?: Measurements,
+): Explanation {
+  const found: Pipeline[] = [];
+  const printer = stepPrinter(plan, (pipeline) => {
+    let at = found.indexOf(pipeline);
+    if (at < 0) at = found.push(pipeline) - 1;
+    return `#${at + 1}`;
+  });
+  const statements = printer.statements();
+  const pipelines: ExplainedPipeline[] = [];
+  // Printing one names those inside it, so that the list grows meanwhile.
+  for (let at = 0; at < found.length; at++) {
+    const pipeline = found[at]!;
+    const estimates = statistics && estimateRows(pipeline, statistics);
+    const nodes = [pipeline.source, ...stepsLeft(pipeline)];
+    const texts = printer.pipeline(pipeline);
+    let before = 0;
+    const steps = nodes.map((node, i): ExplainedStep => {
+      const measured = measurements?.get(node);
+      const micros = Math.max(0, (measured?.micros ?? before) - before);
+      before += micros;
+      return {
+        text: texts[i]!,
+        ...(estimates && { estimated: estimates[i]! }),
+        ...(measured && { rows: measured.rows, micros: Math.round(micros * 10) / 10 }),
+      };
+    });
+    pipelines.push({ id: at + 1, result: pipeline.result, steps });
+  }
+  const { name: query, cost, writes } = plan;
+  return { query, cost, writes, statements, pipelines };
+}
+
+/** As text: a heading, the statements, and a table of the steps of every pipeline. */
+export function printExplanation(explanation: Explanation): string {
+  const { query, cost, writes, statements, pipelines } = explanation;
+  const lines = [`${query}  cost ${cost}${writes ? ', writes' : ''}`];
+  lines.push(...statements.map((statement) => `  ${statement}`));
+  for (const { id, result, steps } of pipelines) {
+    lines.push(`#${id}  ${result}`);
+    const width = Math.min(72, Math.max(...steps.map(({ text }) => text.length)));
+    for (const [at, { text, ...numbers }] of steps.entries()) {
+      const head = `  ${at === 0 ? ' ' : '|'} ${text}`;
+      const tail = printNumbers(numbers);
+      lines.push(tail === '' ? head : `${head.padEnd(width + 4)}  ${tail}`);
+    }
+  }
+  return lines.join('\n');
+}
+
+function printNumbers({ estimated, rows, micros }: Omit<ExplainedStep, 'text'>): string {
+  const parts: string[] = [];
+  if (estimated !== undefined) parts.push(`~${estimated} row${estimated === 1 ? '' : 's'}`);
+  if (rows !== undefined) parts.push(`${rows} read`);
+  if (micros !== undefined) parts.push(`${micros} us`);
+  return parts.join('  ');
+}

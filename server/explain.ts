@@ -1,0 +1,85 @@
+// Explained queries: `?explain=1` and `?profile=1` on a query's endpoint, and `trellis explain`.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Database,
+  type Explanation,
+  type Program,
+  type Query,
+  TrellisError,
+  defaultLimits,
+  excerpt,
+  explain,
+  fail,
+  nearestName,
+  openDataDirectory,
+  openStorage,
+  printExplanation,
+  statisticsOf,
+} from '../engine/index.js';
+import type { Config } from './config.js';
+import { exitCodes } from './exit-code.js';
+import { printErrorLine, printLine } from './log.js';
+import { countErrors, loadProgram, pictureOf, programOptions } from './program.js';
+
+/** What the query string of a call asks for beside the answer. */
+export function askedFor(queryString: string): 'explain' | 'profile' | undefined {
+  if (queryString === '') return undefined;
+  const parameters = new URLSearchParams(queryString);
+  if (parameters.get('explain') === '1') return 'explain';
+  return parameters.get('profile') === '1' ? 'profile' : undefined;
+}
+
+/** The plan of a query as JSON, with estimates from the data as they are now. */
+export function explanationBody(database: Database, { plan }: Query): Uint8Array {
+  const explanation = database.view((view) => explain(plan, statisticsOf(view)));
+  return Buffer.from(JSON.stringify(explanation));
+}
+
+/** `trellis explain`: the plan of one query of a project. Ends with 0, or with 65. */
+export function explainCommand(config: Config, name: string, json: boolean): number {
+  const { program, diagnostics, sources } = loadProgram(programOptions(config));
+  if (program === undefined) {
+    for (const diagnostic of diagnostics) {
+      if (diagnostic.severity === 'error') printErrorLine(pictureOf(diagnostic, sources));
+    }
+    return fail('SOURCE_INVALID', { what: `${countErrors(diagnostics)} errors in the sources` });
+  }
+  const query = program.queries.find((each) => each.name === name) ?? unknown(program, name);
+  const { explanation, note } = explained(query, config.dataDir);
+  if (json) printLine(JSON.stringify(explanation, null, 2));
+  else printLine(printExplanation(explanation));
+  if (note !== undefined) printErrorLine(`No estimates: ${note}`);
+  return exitCodes.ok;
+}
+
+function unknown({ queries }: Program, name: string): never {
+  const near = nearestName(
+    name,
+    queries.map((query) => query.name),
+  );
+  const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
+  return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
+}
+
+/** With row counts where the data directory can be read; a running server keeps it to itself. */
+function explained(query: Query, dataDir: string): { explanation: Explanation; note?: string } {
+  const { plan } = query;
+  if (!existsSync(join(dataDir, 'MANIFEST.json'))) return { explanation: explain(plan) };
+  try {
+    const directory = openDataDirectory(dataDir, { readOnly: true });
+    try {
+      const path = join(dataDir, 'graph');
+      const storage = openStorage(path, { limits: defaultLimits, mode: 'attach' });
+      const explanation = explain(plan, statisticsOf(storage.reader()));
+      storage.close();
+      return { explanation };
+    } finally {
+      directory.close({ clean: false });
+    }
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    const note = `${error.message} Ask the server: POST /${plan.name}?explain=1.`;
+    return { explanation: explain(plan), note };
+  }
+}
