@@ -32,7 +32,10 @@ function readyUrl(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Starts `trellis serve` on a project with this source, in a folder that `stop` removes. */
+/**
+ * Starts `trellis serve` on a project with this source, in a folder that `stop` removes. Later
+ * arguments win: `--data DIR` serves a directory that stays.
+ */
 export async function startBenchServer(source: string, args: string[] = []): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-'));
   const project = join(folder, 'project');
@@ -108,7 +111,7 @@ export async function measure(
     duration: seconds,
     headers: { 'content-type': 'application/json' },
     requests,
-    ...(workers > 1 && connections >= workers && { workers }),
+    ...(workers > 0 && connections >= workers && { workers }),
   });
   const used = cpuSeconds(server.pid) - before;
   const { total } = result.requests;

@@ -3,42 +3,24 @@
 // case sees the same data.
 import { afterAll, describe, test } from 'vitest';
 import { type Case, caseFiles, readCases } from './case.js';
+import {
+  type CaseGroup,
+  fileOf,
+  groupsOf,
+  resetName,
+  resetQuery,
+  sourcesOf,
+} from './case-group.js';
 import type { Names } from './match.js';
 import { type Server, StartFailed, startServer } from './server.js';
 import { isCommand, runCommandStep } from './command.js';
 import { runStep } from './step.js';
 
-const resetName = 'zzReset';
-
-/** Cases that can share a server. */
-interface Group {
-  cases: Case[];
+/** Cases that share a server process. */
+interface Group extends CaseGroup {
   server?: Server;
   used: boolean;
-  /** What the compiler says about the queries of a case, by case id. */
-  refused: Map<string, string>;
   starting?: Promise<void>;
-}
-
-function resetQuery(cases: Case[]): string {
-  const schema = [...new Set(cases.map((one) => one.schema))].join('\n');
-  const types = new Set<string>();
-  for (const [, kind, name] of schema.matchAll(/\b([NV])::([A-Z]\w*)(?!\s*=>)/g))
-    types.add(`${kind}<${name}>`);
-  if (types.size === 0) return '';
-  return `QUERY ${resetName}() => ${[...types].map((type) => `DROP ${type}`).join(' ')} RETURN NONE`;
-}
-
-const fileOf = (one: Case) => `case-${one.id.replace(/[^\w-]/g, '_')}.hx`;
-
-function sourcesOf(group: Group): Record<string, string> {
-  const cases = group.cases.filter((one) => !group.refused.has(one.id));
-  const sources: Record<string, string> = { 'a-schema.hx': schemaOf(group.cases) };
-  const shared = group.cases[0]!.shared;
-  if (shared.trim() !== '') sources['b-shared.hx'] = shared;
-  for (const one of cases) if (one.queries.trim() !== '') sources[fileOf(one)] = one.queries;
-  if (!group.cases[0]!.fresh) sources['zz-reset.hx'] = resetQuery(group.cases);
-  return sources;
 }
 
 /** Diagnostics per case file, when the compiler refused the set. */
@@ -104,43 +86,6 @@ async function runCase(group: Group, one: Case): Promise<void> {
   }
 }
 
-/** Type declarations of a schema text: kind and name to the whole text. */
-function declarations(schema: string): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const [, name, body] of schema.matchAll(/\b([NEV]::[A-Z]\w*)([\s\S]*?)(?=\b[NEV]::|$)/g))
-    found.set(name!, body!.trim());
-  return found;
-}
-
-/** Whether two schemas can stand in one project: no type is declared differently. */
-function agree(a: string, b: string): boolean {
-  const other = declarations(b);
-  return [...declarations(a)].every(([name, body]) => [undefined, body].includes(other.get(name)));
-}
-
-function groupsOf(cases: Case[], merge: boolean): Group[] {
-  const groups: { key: string; group: Group }[] = [];
-  for (const one of cases) {
-    const parts = [one.shared, one.config, one.env, one.fresh && one.id];
-    const key = JSON.stringify(merge ? parts : [one.schema, ...parts]);
-    const fits = (each: (typeof groups)[number]) =>
-      each.key === key && each.group.cases.every((other) => agree(one.schema, other.schema));
-    const group: Group = groups.find(fits)?.group ?? { cases: [], used: false, refused: new Map() };
-    if (group.cases.length === 0) groups.push({ key, group });
-    group.cases.push(one);
-  }
-  return groups.map(({ group }) => group);
-}
-
-/** One project schema for cases that add types of their own. */
-function schemaOf(cases: Case[]): string {
-  const texts = [...new Set(cases.map((one) => one.schema))];
-  if (texts.length === 1) return texts[0]!;
-  const types = new Map<string, string>();
-  for (const text of texts) for (const [name, body] of declarations(text)) types.set(name, body);
-  return [...types].map(([name, body]) => `${name} ${body}`).join('\n');
-}
-
 interface CorpusOptions {
   /** A fixture that all files of the folder build on. */
   base?: string;
@@ -169,7 +114,8 @@ export function declareCorpus(folder: string, options: CorpusOptions = {}): void
 
 function declareCases(name: string, cases: Case[], merge: boolean): void {
   describe(name, () => {
-    for (const group of groupsOf(cases, merge)) {
+    for (const shared of groupsOf(cases, merge)) {
+      const group: Group = { ...shared, used: false };
       describe(group.cases.length === 1 ? 'own server' : 'shared server', () => {
         for (const one of group.cases)
           test(`${one.id} [${one.rows.join(' ')}]`, () => runCase(group, one), 60_000);

@@ -35,7 +35,8 @@ export function buildText(build: Build): string {
   return prefix + middle + suffix;
 }
 
-function bodyOf(step: ExactObject, names: Names): Buffer | undefined {
+/** The bytes a step sends. */
+export function bodyOf(step: ExactObject, names: Names): Buffer | undefined {
   const text = step.get('text');
   if (typeof text === 'string') return Buffer.from(fillText(text, names));
   const hex = step.get('hex');

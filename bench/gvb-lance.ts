@@ -1,0 +1,74 @@
+// LanceDB as a contender of the graph-vector benchmark: vector search only, it has no graph.
+import { cacheFolder, timeLoad } from './bench-cache.js';
+import type { GvbContender } from './gvb-contender.js';
+import type { GvbData } from './gvb-data.js';
+import { loadPeers } from './peer-install.js';
+
+interface Query {
+  distanceType(type: string): Query;
+  limit(count: number): Query;
+  nprobes(count: number): Query;
+  ef(width: number): Query;
+  refineFactor(factor: number): Query;
+  select(columns: string[]): Query;
+  toArray(): Promise<{ id: number | bigint }[]>;
+}
+
+interface Table {
+  createIndex(column: string, options: object): Promise<void>;
+  vectorSearch(vector: Float32Array): Query;
+}
+
+interface Lance {
+  connect(folder: string): Promise<{
+    createTable(name: string, rows: object[], options?: object): Promise<Table>;
+    openTable(name: string): Promise<Table>;
+    close(): void;
+  }>;
+  Index: { ivfFlat(options: object): unknown; hnswSq(options: object): unknown };
+}
+
+/** Enough partitions are probed, and candidates re-scored on full vectors, for a recall over .95. */
+const probes = 20;
+
+export async function lanceContender(data: GvbData): Promise<GvbContender | undefined> {
+  const specs = ['apache-arrow@18.1.0', '@lancedb/lancedb@0.39.0'];
+  const lance = (await loadPeers(specs)).get('@lancedb/lancedb') as Lance | undefined;
+  if (lance === undefined) return undefined;
+  const folder = cacheFolder('gvb-lance-0.39.0');
+  const db = await lance.connect(folder.path);
+  let table: Table;
+  if (folder.isComplete) table = await db.openTable('item');
+  else {
+    const rows = Array.from({ length: data.items }, (_, id) => ({
+      id,
+      category: data.category[id]!,
+      vector: Array.from(data.vectorOf(id)),
+    }));
+    table = await db.createTable('item', rows, { mode: 'overwrite' });
+    await timeLoad('LanceDB vector index', data.items, () =>
+      table.createIndex('vector', {
+        config: lance.Index.hnswSq({ distanceType: 'cosine', numPartitions: 1, m: 16 }),
+      }),
+    );
+    folder.complete();
+  }
+  return {
+    name: 'LanceDB',
+    users: data.users,
+    run: {
+      Vector: ({ vector }) =>
+        table
+          .vectorSearch(vector)
+          .distanceType('cosine')
+          .limit(10)
+          .nprobes(probes)
+          .ef(100)
+          .refineFactor(4)
+          .select(['id', 'category', '_distance'])
+          .toArray(),
+    },
+    itemsOf: (answer) => (answer as { id: number | bigint }[]).map(({ id }) => Number(id)),
+    close: async () => db.close(),
+  };
+}

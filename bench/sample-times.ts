@@ -1,0 +1,107 @@
+// How benchmarks time: medians of rounds, percentiles of calls, closed loops of a given width, and
+// the processor time of this process beside them.
+
+/** The value below which `part` (0..1) of the values lie. Sorts a copy. */
+export function percentile(values: ArrayLike<number>, part: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+export const median = (values: ArrayLike<number>): number => percentile(values, 0.5);
+
+/** mulberry32: the same numbers, 0 to below 1, on every machine. */
+export function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** What one measurement of many calls gives. */
+export interface Timing {
+  perSecond: number;
+  /** Microseconds. */
+  p50: number;
+  p99: number;
+  /** Microseconds of processor time, all threads, per call. */
+  cpu: number;
+}
+
+/** A call; `n` counts up from 0, so that a task can take its arguments in turn. */
+export type Task = (n: number) => unknown;
+
+/** Calls one after another, each awaited only if it is a promise, for about `seconds`. */
+export async function oneByOne(task: Task, seconds: number, countMax = Infinity): Promise<Timing> {
+  const times: number[] = [];
+  const before = process.cpuUsage();
+  const started = performance.now();
+  const end = started + seconds * 1000;
+  let now = started;
+  for (let n = 0; now < end && n < countMax; n++) {
+    const result = task(n);
+    if (result instanceof Promise) await result;
+    const after = performance.now();
+    times.push((after - now) * 1000);
+    now = after;
+  }
+  return timingOf(times, now - started, process.cpuUsage(before));
+}
+
+/** `width` loops at once, for about `seconds` or `countMax` calls in all. */
+export async function sideBySide(
+  task: Task,
+  width: number,
+  seconds: number,
+  countMax = Infinity,
+): Promise<Timing> {
+  const times: number[] = [];
+  const before = process.cpuUsage();
+  const started = performance.now();
+  const end = started + seconds * 1000;
+  let next = 0;
+  const loop = async (): Promise<void> => {
+    while (next < countMax) {
+      const from = performance.now();
+      if (from >= end) return;
+      await task(next++);
+      times.push((performance.now() - from) * 1000);
+    }
+  };
+  await Promise.all(Array.from({ length: width }, loop));
+  return timingOf(times, performance.now() - started, process.cpuUsage(before));
+}
+
+function timingOf(times: number[], elapsedMs: number, used: NodeJS.CpuUsage): Timing {
+  const count = Math.max(1, times.length);
+  return {
+    perSecond: (times.length * 1000) / elapsedMs,
+    p50: median(times),
+    p99: percentile(times, 0.99),
+    cpu: (used.user + used.system) / count,
+  };
+}
+
+/** Field by field the median of several timings. */
+export function medianTiming(rounds: readonly Timing[]): Timing {
+  const of = (field: keyof Timing): number => median(rounds.map((round) => round[field]));
+  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), cpu: of('cpu') };
+}
+
+/**
+ * Every contender in turn, `rounds` times over, so that a slow minute of the machine hits all alike;
+ * the median of each.
+ */
+export async function interleave<C>(
+  contenders: readonly C[],
+  rounds: number,
+  time: (contender: C) => Promise<Timing>,
+): Promise<Timing[]> {
+  const all = contenders.map((): Timing[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, contender] of contenders.entries()) all[i]!.push(await time(contender));
+  }
+  return all.map(medianTiming);
+}
