@@ -3,7 +3,7 @@
 import { numberOption } from './bench-option.js';
 import { type HttpTiming, requestBytes, sendHttp } from './http-client.js';
 import { type BenchServer, cpuSeconds, startBenchServer } from './load.js';
-import { randomOf } from './sample-times.js';
+import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
 const dimensions = 128;

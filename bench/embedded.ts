@@ -5,14 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, open } from '../engine/index.js';
 import { numberOption } from './bench-option.js';
-import {
-  type Task,
-  type Timing,
-  interleave,
-  oneByOne,
-  randomOf,
-  sideBySide,
-} from './sample-times.js';
+import { type Task, type Timing, interleave, oneByOne, sideBySide } from './sample-times.js';
+import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
 const source = `

@@ -1,7 +1,7 @@
 // The data and requests of the graph-vector benchmark: users, items with vectors, edges between
 // them, and for every request the right answer, from the data set itself.
 import { dataSets } from './data-set.js';
-import { randomOf } from './sample-times.js';
+import { randomOf } from './seeded-random.js';
 
 const set = 'gvb-shape-10k-users';
 const vectorSet = 'lsa-wordnet-256-cosine';

@@ -3,6 +3,7 @@
 // request is the steadier figure.
 import { connect } from 'node:net';
 import { type BenchServer, type Load, type Measured, measure, startBenchServer } from './load.js';
+import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
 const source = `
@@ -45,17 +46,6 @@ function readOptions(args: string[]): Options {
   };
 }
 
-/** mulberry32: the same data on every machine. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
 const dimensions = 768;
 const terms = Array.from({ length: 2_000 }, (_, i) => `term${i.toString(36)}x`);
 
@@ -67,7 +57,7 @@ function vectorOf(random: () => number): number[] {
 const wordOf = (random: () => number): string => terms[Math.floor(terms.length * random() ** 3)]!;
 
 async function sow(server: BenchServer, options: Options): Promise<string[]> {
-  const random = generator(7);
+  const random = randomOf(7);
   for (let at = 0; at < options.people; at += 1_000) {
     const rows = Array.from({ length: Math.min(1_000, options.people - at) }, (_, i) => ({
       name: `person ${at + i}`,
@@ -90,7 +80,7 @@ async function sow(server: BenchServer, options: Options): Promise<string[]> {
 }
 
 function loads(ids: string[]): [string, Load][] {
-  const random = generator(11);
+  const random = randomOf(11);
   const many = (body: () => object) => Array.from({ length: 200 }, () => JSON.stringify(body()));
   const hub = () => ids[Math.floor(random() * Math.min(ids.length, 1_000))];
   return [

@@ -3,7 +3,8 @@
 import { numberOption } from './bench-option.js';
 import { type HttpTiming, requestBytes, sendHttp } from './http-client.js';
 import { type BenchServer, startBenchServer } from './load.js';
-import { median, randomOf } from './sample-times.js';
+import { median } from './sample-times.js';
+import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
 const source = `

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { open } from '../engine/index.js';
 import { numberOption } from './bench-option.js';
-import { median, percentile, randomOf } from './sample-times.js';
+import { median, percentile } from './sample-times.js';
+import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
 const main = fileURLToPath(new URL('../server/main.js', import.meta.url));

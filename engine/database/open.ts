@@ -3,12 +3,13 @@
 // cost of calls, and never writes LMDB itself.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TrellisError, fail } from '../base/errors.js';
+import { type TrellisError, excerpt, fail } from '../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/manifest.js';
 import { probeData } from '../storage/probe.js';
+import { nearestName } from '../session/nearest.js';
 import { type RefreshableView, type Storage, openStorage } from '../storage/open.js';
 import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
@@ -232,7 +233,7 @@ class OpenedDatabase implements Database {
     options: CallOptions = {},
   ): Uint8Array | Promise<Uint8Array> {
     const entry = this.#queries.get(name);
-    if (entry === undefined) fail('NOT_FOUND', { name, kind: 'Query' });
+    if (entry === undefined) failUnknown(name, this.#queries.keys());
     const { query, index } = entry;
     const { plan } = query;
     if (options.profile) return this.#profile(query, body, options);
@@ -428,6 +429,12 @@ class OpenedDatabase implements Database {
     this.#storage.close();
     this.directory.close({ clean });
   }
+}
+
+function failUnknown(name: string, queries: Iterable<string>): never {
+  const near = nearestName(name, [...queries]);
+  const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
+  return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
 }
 
 const never = (): boolean => false;

@@ -3,17 +3,19 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { EmbeddedDatabase } from '../../engine/index.js';
-import { loadConfig } from '../../server/config.js';
-import { databaseOptions } from '../../server/database-options.js';
 import { errorBody, statusOf } from '../../server/http-error.js';
 import type { Connection, Reply } from './http.js';
 import { makeFolder, type Project, removeFolder, root, writeProject } from './project.js';
 import type { Server } from './server.js';
 
-/** As an embedding program gets it, built: lanes are threads and need JavaScript. */
-const { TrellisError, compile, open } = (await import(
-  pathToFileURL(join(root, 'dist/engine/index.js')).href
-)) as typeof import('../../engine/index.js');
+/** Built, as an embedding program gets it: lanes are threads and need JavaScript. */
+const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(root, 'dist', path)).href);
+const { TrellisError, compile, open } =
+  await built<typeof import('../../engine/index.js')>('engine/index.js');
+const { loadConfig } = await built<typeof import('../../server/config.js')>('server/config.js');
+const { databaseOptions } = await built<typeof import('../../server/database-options.js')>(
+  'server/database-options.js',
+);
 
 const requestId = 'embedded';
 
