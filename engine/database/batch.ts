@@ -1,19 +1,20 @@
 // What travels between the main thread and the lanes. Everything that arrived in one event-loop
-// turn goes as one message.
+// turn goes as one message: one transferred buffer, which costs a third of an object of arrays.
 //
-//   to a lane     { kind: 'batch', heads, bytes, extras }    heads: 6 numbers per request
-//                   [slot, query, bodyStart, bodyEnd, deadline, budgetMs] ...
+//   bodies, end to end | padding to 8 | heads, 8-byte floats | their count
+//
+//   to a lane     6 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs]
 //                   query = index in the program, -1 = extras has it; deadline in Unix ms
-//   from a lane   { kind: 'replies', heads, bytes, extras }  heads: 4 numbers per reply
-//                   [slot, outcome, start, end] ...           outcome 0 = body, 1 = error, 2 = body and items
+//   from a lane   5 numbers per reply     [slot, outcome, start, end, micros]
+//                   outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs
 //
-// `slot` names the call on the way back and is also its cancel word (gate.ts). Bodies lie end to
-// end in `bytes`. Errors and items travel in `extras`, keyed by slot.
+// `slot` names the call on the way back and is also its cancel word (gate.ts). Plans, errors and
+// items travel in `extras`, keyed by slot; only then the message is an object around the buffer.
 import type { ErrorData } from '../base/errors.js';
 import type { ItemList } from '../exec/execute.js';
 
 export const requestWords = 6;
-export const replyWords = 4;
+export const replyWords = 5;
 
 /** What a request carries beyond its body; `plan` and `args` are packed. */
 export interface RequestExtra {
@@ -24,22 +25,45 @@ export interface RequestExtra {
   embeddings?: [string, Float64Array][];
 }
 
-export interface Batch {
-  kind: 'batch';
-  heads: Float64Array;
-  bytes: Uint8Array;
-  extras?: RequestExtra[];
-}
-
 export type ReplyExtra =
   | { slot: number; kind: 'error'; error: ErrorData; stack?: string }
   | { slot: number; kind: 'items'; items: ItemList };
 
-export interface Replies {
-  kind: 'replies';
+/** A message of requests or of replies. */
+export type Batch<Extra> = ArrayBuffer | { kind: 'batch'; buffer: ArrayBuffer; extras: Extra[] };
+
+export interface OpenedBatch<Extra> {
   heads: Float64Array;
   bytes: Uint8Array;
-  extras?: ReplyExtra[];
-  /** Microseconds of work per reply, for the cost correction. */
-  micros: Float64Array;
+  extras: Map<number, Extra>;
+}
+
+/** A buffer for `size` bytes of bodies from 0 on and these heads. */
+export function packBatch(size: number, heads: ArrayLike<number>): ArrayBuffer {
+  const start = Math.ceil(size / 8) * 8;
+  const buffer = new ArrayBuffer(start + heads.length * 8 + 8);
+  const words = new Float64Array(buffer, start);
+  words.set(heads);
+  words[heads.length] = heads.length;
+  return buffer;
+}
+
+export function isBatch<Extra>(message: Batch<Extra> | { kind: string }): message is Batch<Extra> {
+  return message instanceof ArrayBuffer || message.kind === 'batch';
+}
+
+const none = new Map<number, never>();
+
+export function openBatch<Extra extends { slot: number }>(batch: Batch<Extra>): OpenedBatch<Extra> {
+  const buffer = batch instanceof ArrayBuffer ? batch : batch.buffer;
+  const end = buffer.byteLength - 8;
+  const count = new Float64Array(buffer, end, 1)[0]!;
+  return {
+    heads: new Float64Array(buffer, end - count * 8, count),
+    bytes: new Uint8Array(buffer),
+    extras:
+      batch instanceof ArrayBuffer
+        ? none
+        : new Map(batch.extras.map((extra) => [extra.slot, extra])),
+  };
 }

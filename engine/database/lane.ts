@@ -7,7 +7,16 @@ import type { ErrorData } from '../base/errors.js';
 import { assert } from '../base/assert.js';
 import type { Call } from './call.js';
 import type { Gate, SlotPool } from './gate.js';
-import { type Replies, type RequestExtra, replyWords, requestWords } from './batch.js';
+import {
+  type Batch,
+  type ReplyExtra,
+  type RequestExtra,
+  isBatch,
+  openBatch,
+  packBatch,
+  replyWords,
+  requestWords,
+} from './batch.js';
 import type { FromLane, ToLane } from './message.js';
 
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
@@ -16,7 +25,7 @@ export interface LaneEvents {
   /** Capacity came free. */
   onSettled: (call: Call, micros: number) => void;
   /** Anything that is not a reply. */
-  onMessage: (message: Exclude<FromLane, Replies>) => void;
+  onMessage: (message: Exclude<FromLane, Batch<ReplyExtra>>) => void;
 }
 
 export class Lane {
@@ -32,7 +41,7 @@ export class Lane {
     private readonly events: LaneEvents,
   ) {
     port.on('message', (message: FromLane) => {
-      if (message.kind === 'replies') this.#settle(message);
+      if (isBatch(message)) this.#settle(message);
       else events.onMessage(message);
     });
   }
@@ -59,14 +68,10 @@ export class Lane {
     const calls = this.#pending;
     this.#pending = [];
     const heads = new Float64Array(calls.length * requestWords);
-    let size = 0;
-    for (const call of calls) size += call.body.length;
-    const bytes = new Uint8Array(size);
     const extras: RequestExtra[] = [];
     let offset = 0;
     for (let i = 0; i < calls.length; i++) {
       const call = calls[i]!;
-      bytes.set(call.body, offset);
       const head = i * requestWords;
       heads[head] = call.slot;
       heads[head + 1] = call.query;
@@ -80,13 +85,14 @@ export class Lane {
         extras.push({ slot, plan, args, items, embeddings });
       }
     }
-    const batch = { kind: 'batch' as const, heads, bytes };
-    this.port.postMessage(extras.length > 0 ? { ...batch, extras } : batch, [bytes.buffer]);
+    const buffer = packBatch(offset, heads);
+    const bytes = new Uint8Array(buffer);
+    for (let i = 0; i < calls.length; i++) bytes.set(calls[i]!.body, heads[i * requestWords + 2]);
+    this.port.postMessage(extras.length > 0 ? { kind: 'batch', buffer, extras } : buffer, [buffer]);
   }
 
-  #settle(replies: Replies): void {
-    const { heads, bytes, micros } = replies;
-    const extras = new Map(replies.extras?.map((extra) => [extra.slot, extra]));
+  #settle(replies: Batch<ReplyExtra>): void {
+    const { heads, bytes, extras } = openBatch(replies);
     for (let at = 0; at < heads.length; at += replyWords) {
       const slot = heads[at]!;
       const call = this.#land(slot);
@@ -99,7 +105,7 @@ export class Lane {
         const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
         call.resolve(extra?.kind === 'items' ? { body, items: extra.items } : { body });
       }
-      this.events.onSettled(call, micros[at / replyWords]!);
+      this.events.onSettled(call, heads[at + 4]!);
     }
   }
 

@@ -2,7 +2,7 @@
 // vector memories, orders to the writer and its news.
 import type { ErrorData } from '../base/errors.js';
 import type { IndexHandle } from '../vector/index.js';
-import type { Batch, Replies } from './batch.js';
+import type { Batch, ReplyExtra, RequestExtra } from './batch.js';
 
 /** Tells a lane what it needs to run plans: sent before its first batch and after every reload. */
 export interface Equip {
@@ -27,7 +27,7 @@ export interface HelpBuild {
 }
 
 export type ToLane =
-  | Batch
+  | Batch<RequestExtra>
   | Equip
   | AddIndex
   | HelpBuild
@@ -36,7 +36,7 @@ export type ToLane =
   | { kind: 'close'; id: number; snapshot: boolean };
 
 export type FromLane =
-  | Replies
+  | Batch<ReplyExtra>
   | { kind: 'ready'; indexes: { label: number; handle: IndexHandle }[] }
   | AddIndex
   | HelpBuild

@@ -8,7 +8,7 @@ import { type RefreshableView, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { AttachedIndexes } from './attached-index.js';
 import { Gate } from './gate.js';
-import { type Batch, type RequestExtra, requestWords } from './batch.js';
+import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import type { AddIndex, Equip, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
@@ -68,9 +68,8 @@ class ReaderLane {
   }
 
   #receive(message: ToLane): void {
+    if (isBatch(message)) return this.#runBatch(message);
     switch (message.kind) {
-      case 'batch':
-        return this.#runBatch(message);
       case 'equip':
         return this.#equip(message);
       case 'index':
@@ -113,14 +112,14 @@ class ReaderLane {
     step();
   }
 
-  #runBatch({ heads, bytes, extras }: Batch): void {
+  #runBatch(batch: Batch<RequestExtra>): void {
     this.#lastBatchAt = performance.now();
-    const bySlot = new Map(extras?.map((extra) => [extra.slot, extra]));
+    const { heads, bytes, extras } = openBatch(batch);
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;
       const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
       const time = { deadline: heads[at + 4]! - performance.timeOrigin, budgetMs: heads[at + 5]! };
-      this.#runOne(slot, heads[at + 1]!, body, time, bySlot.get(slot));
+      this.#runOne(slot, heads[at + 1]!, body, time, extras.get(slot));
       this.#replies.flushIfDue();
     }
     this.#replies.flush();

@@ -3,14 +3,13 @@
 import type { MessagePort } from 'node:worker_threads';
 import { ByteWriter } from '../base/bytes.js';
 import type { ExecutionResult } from '../exec/execute.js';
-import { type Replies, type ReplyExtra, replyWords } from './batch.js';
+import { type ReplyExtra, packBatch, replyWords } from './batch.js';
 import { errorDataOf } from './runner.js';
 
 const flushMicros = 200;
 
 export class ReplyBatch {
   #heads: number[] = [];
-  #micros: number[] = [];
   #extras: ReplyExtra[] = [];
   readonly #bytes = new ByteWriter(16_384);
   #openedAt = 0;
@@ -35,8 +34,7 @@ export class ReplyBatch {
 
   #add(slot: number, outcome: number, start: number, end: number, micros: number): void {
     if (this.#heads.length === 0) this.#openedAt = performance.now();
-    this.#heads.push(slot, outcome, start, end);
-    this.#micros.push(micros);
+    this.#heads.push(slot, outcome, start, end, micros);
   }
 
   /** Sends what has been collected if the oldest reply has waited long enough. */
@@ -46,17 +44,13 @@ export class ReplyBatch {
 
   flush(): void {
     if (this.length === 0) return;
-    const bytes = this.#bytes.take();
-    const replies: Replies = {
-      kind: 'replies',
-      heads: Float64Array.from(this.#heads),
-      bytes,
-      micros: Float64Array.from(this.#micros),
-    };
-    if (this.#extras.length > 0) replies.extras = this.#extras;
+    const { length } = this.#bytes;
+    const buffer = packBatch(length, this.#heads);
+    new Uint8Array(buffer).set(this.#bytes.bytes.subarray(0, length));
+    const extras = this.#extras;
+    this.#bytes.length = 0;
     this.#heads = [];
-    this.#micros = [];
     this.#extras = [];
-    this.port.postMessage(replies, [bytes.buffer]);
+    this.port.postMessage(extras.length > 0 ? { kind: 'batch', buffer, extras } : buffer, [buffer]);
   }
 }

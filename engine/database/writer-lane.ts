@@ -14,7 +14,7 @@ import type { Program } from '../plan/program.js';
 import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { Gate } from './gate.js';
-import { type Batch, type RequestExtra, requestWords } from './batch.js';
+import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import type { LaneFault, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
@@ -114,10 +114,11 @@ class WriterLane {
   }
 
   #receive(message: ToLane): void {
+    if (isBatch(message)) {
+      this.#accept(message);
+      return this.#schedule();
+    }
     switch (message.kind) {
-      case 'batch':
-        this.#accept(message);
-        return this.#schedule();
       case 'reload':
         return this.#answer(message.id, () => this.#reload(unpack<Program>(message.program)));
       case 'snapshot':
@@ -128,8 +129,8 @@ class WriterLane {
     }
   }
 
-  #accept({ heads, bytes, extras }: Batch): void {
-    const bySlot = new Map(extras?.map((extra) => [extra.slot, extra]));
+  #accept(batch: Batch<RequestExtra>): void {
+    const { heads, bytes, extras } = openBatch(batch);
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;
       this.#waiting.push({
@@ -138,7 +139,7 @@ class WriterLane {
         body: bytes.subarray(heads[at + 2]!, heads[at + 3]!),
         deadline: heads[at + 4]! - performance.timeOrigin,
         budgetMs: heads[at + 5]!,
-        extra: bySlot.get(slot),
+        extra: extras.get(slot),
       });
     }
   }
@@ -161,7 +162,7 @@ class WriterLane {
     for (;;) {
       const received = receiveMessageOnPort(this.#port) as { message: ToLane } | undefined;
       if (!received) return;
-      if (received.message.kind === 'batch') this.#accept(received.message);
+      if (isBatch(received.message)) this.#accept(received.message);
       else {
         // Reload, snapshot and close wait for the writes that came before them.
         const { message } = received;

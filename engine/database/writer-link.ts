@@ -8,7 +8,7 @@ import { type Call, CallQueue } from './call.js';
 import type { DatabaseOptions } from './database.js';
 import type { Gate, SlotPool } from './gate.js';
 import { Lane } from './lane.js';
-import type { Replies } from './batch.js';
+import type { Batch, ReplyExtra } from './batch.js';
 import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
 import type { ThreadPair } from './pool.js';
 import type { WriterSetup } from './writer-lane.js';
@@ -73,7 +73,7 @@ export class WriterLink {
     });
   }
 
-  #receive(message: Exclude<FromLane, Replies>): void {
+  #receive(message: Exclude<FromLane, Batch<ReplyExtra>>): void {
     switch (message.kind) {
       case 'ready':
         return this.events.onIndexes(message.indexes);
