@@ -32,7 +32,7 @@ export type ReplyExtra =
 /** A message of requests or of replies. */
 export type Batch<Extra> = ArrayBuffer | { kind: 'batch'; buffer: ArrayBuffer; extras: Extra[] };
 
-export interface OpenedBatch<Extra> {
+interface OpenedBatch<Extra> {
   heads: Float64Array;
   bytes: Uint8Array;
   extras: Map<number, Extra>;
