@@ -8,6 +8,7 @@ export { listSlots } from './answer';
 export { slotOf, nodeAt, idWord } from './memory';
 export { keepRange } from './range';
 export { maintain } from './maintain';
+export { pageSum } from './checksum';
 export { rotate } from './rotate';
 export { dotFloats, squareFloats, vectorDistance } from './distance';
 export { codeDistance, nodeDistance } from './code';

@@ -22,6 +22,8 @@
 export const FORMAT_VERSION = 1;
 export const MAGIC = 0x564c5254;
 export const HEADER_BYTES = 4096;
+/** What snapshots compare, copy and check at a time. */
+export const PAGE_BYTES = 4096;
 /** Edges of a node: the width of one fastscan. */
 export const EDGES = 32;
 /** Blocks of 32 sampled nodes that give a search its starts. */

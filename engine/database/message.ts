@@ -3,6 +3,7 @@
 import type { ErrorData } from '../base/errors.js';
 import type { IndexHandle } from '../vector/index.js';
 import type { Batch, ReplyExtra, RequestExtra } from './batch.js';
+import type { SnapshotInfo } from './vector-snapshot.js';
 
 /** Tells a lane what it needs to run plans: sent before its first batch and after every reload. */
 export interface Equip {
@@ -40,6 +41,7 @@ export type FromLane =
   | { kind: 'ready'; indexes: { label: number; handle: IndexHandle }[] }
   | AddIndex
   | HelpBuild
+  | { kind: 'snapshot'; info: SnapshotInfo }
   | { kind: 'progress'; phase: string; progress: number }
   | {
       kind: 'done';

@@ -25,6 +25,7 @@ import { pack } from './pack.js';
 import { ThreadPair } from './pool.js';
 import { type Equipment, decodeCall, run } from './runner.js';
 import { type ModelChoice, embedTexts, modelOf } from './text-embedding.js';
+import type { SnapshotInfo } from './vector-snapshot.js';
 import { DiskWatch } from './watch.js';
 import { WriterLink } from './writer-link.js';
 
@@ -83,6 +84,7 @@ class OpenedDatabase implements Database {
   #inlineReads = 0;
   #readers: Promise<void> | undefined;
   #view: RefreshableView;
+  readonly #snapshots = new Map<number, SnapshotInfo>();
   readonly #handles = new Map<number, IndexHandle>();
   readonly #gate = new Gate(createGateBuffer());
   readonly #storage: Storage;
@@ -122,6 +124,7 @@ class OpenedDatabase implements Database {
       onIndexes: (list) => this.#takeHandles(list),
       onNewIndex: (message) => this.#dispatcher.broadcast(message),
       onBuild: (message) => this.#spreadBuild(message),
+      onSnapshot: (info) => this.#snapshots.set(info.label, info),
       onProgress: (progress, phase) => {
         this.#progress = progress;
         options.onProgress?.(progress, phase);

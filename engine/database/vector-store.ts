@@ -11,8 +11,10 @@ import type { VectorTypeOptions } from '../storage/write-view.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js';
 import { bulkFrom } from '../vector/bulk.js';
 import { type IndexHooks, type SharedIndex, createVectorIndex } from '../vector/open.js';
-import { type Reach, readReach, writeReach } from './snapshot-reach.js';
-import { readSnapshot, writeSnapshot } from '../vector/snapshot.js';
+import { readSnapshot } from '../vector/snapshot.js';
+import { readReach } from './snapshot-reach.js';
+import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
+import { type SnapshotEvents, Snapshots } from './vector-snapshot.js';
 
 export interface VectorStoreOptions {
   /** Folder of snapshot files. */
@@ -23,19 +25,18 @@ export interface VectorStoreOptions {
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
   /** Most bytes of a segment's memory; absent: what a memory can hold. */
   segmentBytes?: number;
+  failpoint?: string | undefined;
 }
 
-export interface VectorStoreEvents {
-  progress: (phase: string, progress: number) => void;
+export interface VectorStoreEvents extends BuildEvents, SnapshotEvents {
   onIndex: (label: number, handle: IndexHandle) => void;
   /** A build has begun that reading threads may help with. */
   onBuild: (label: number, handle: IndexHandle) => void;
-  log: (level: 'info' | 'warn', message: string, fields: Record<string, unknown>) => void;
 }
 
 export interface VectorStore {
   readonly indexes: Map<number, VectorIndex>;
-  readonly changesSinceSnapshot: number;
+  readonly snapshots: Snapshots;
   handles(): { label: number; handle: IndexHandle }[];
   /**
    * Fails VECTOR_CAPACITY when the changes of a request would not fit; asked before the commit
@@ -48,10 +49,6 @@ export interface VectorStore {
   maintain(budgetMs: number): boolean;
   /** Makes indexes for vector types that a reload declared. */
   addTypes(): void;
-  /**
-   * Writes a snapshot of every changed index, keeps the newest `keep`, trims the log (W13 to W16).
-   */
-  snapshot(): void;
 }
 
 /**
@@ -75,56 +72,9 @@ export function openVectorStore(
 /** Changes that a replay hands on at a time. */
 const replayedAtOnce = 1024;
 
-type Put = Extract<VectorChange, { kind: 'put' }>;
-
-/** The puts of one label from `at` on, each of another id, up to the first change that is none. */
-function runOfPuts(changes: readonly VectorChange[], at: number): Put[] {
-  const run: Put[] = [];
-  const ids = new Set<number>();
-  for (; at < changes.length; at++) {
-    const change = changes[at]!;
-    if (change.kind !== 'put' || ids.has(change.id)) break;
-    if (run.length > 0 && change.label !== run[0]!.label) break;
-    ids.add(change.id);
-    run.push(change);
-  }
-  return run;
-}
-
-/** Ids of a label, ascending. */
-function idsOf(view: ReadView, label: Label): Uint32Array {
-  const parts = [...view.scan(label.id)];
-  const ids = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    ids.set(part, at);
-    at += part.length;
-  }
-  return ids;
-}
-
-/** Tells of a rebuild: /readyz about every thousand vectors, the log about every tenth. */
-function progressLog(
-  { progress, log }: VectorStoreEvents,
-  label: Label,
-  total: number,
-): (done: number) => void {
-  const tenth = Math.max(1000, Math.ceil(total / 10));
-  const started = performance.now();
-  return (done) => {
-    if (done % 1000 === 0) progress(`indexing ${label.name}`, (done / total) * 100);
-    if (done === 0 || (done % tenth !== 0 && done !== total - 1)) return;
-    const perSecond = Math.round((done * 1000) / (performance.now() - started));
-    log('info', 'indexing vectors', { type: label.name, done, total, per_second: perSecond });
-  };
-}
-
-const snapshotName = (label: Label, seq: number): string => `${label.name}.${seq}.snap`;
-
 class Store implements VectorStore {
   readonly indexes = new Map<number, SharedIndex>();
-  changesSinceSnapshot = 0;
-  readonly #changed = new Set<number>();
+  readonly snapshots: Snapshots;
   /** Labels changed since their index was last kept. */
   readonly #unkempt = new Set<number>();
 
@@ -132,7 +82,14 @@ class Store implements VectorStore {
     private readonly storage: Storage,
     private readonly options: VectorStoreOptions,
     private readonly events: VectorStoreEvents,
-  ) {}
+  ) {
+    const { folder, dbUuid, failpoint: armed } = options;
+    const { keep } = options.snapshot;
+    const rules = { folder, dbUuid, keep, failpoint: armed };
+    const labels = () =>
+      this.#labels().map((label) => ({ label, index: this.indexes.get(label.id)! }));
+    this.snapshots = new Snapshots(storage, rules, labels, events);
+  }
 
   #labels(): Label[] {
     return this.storage.catalog.labels().filter((label) => label.kind === 'vector');
@@ -179,7 +136,7 @@ class Store implements VectorStore {
   }
 
   #load(label: Label): { index: SharedIndex; seq: number } | undefined {
-    for (const { seq, file } of this.#files(label)) {
+    for (const { seq, file } of this.snapshots.files(label)) {
       const path = join(this.options.folder, file);
       if (seq <= this.storage.committedSeq()) {
         const read = readSnapshot(path, label.name, this.#optionsOf(label), {
@@ -189,22 +146,16 @@ class Store implements VectorStore {
           seq,
           hooks: this.#hooksOf(label),
         });
-        if (read.index)
-          return { index: read.index, seq: Math.max(seq, readReach(this.storage, label, file)) };
+        if (read.index) {
+          const reach = Math.max(seq, readReach(this.storage, label, file));
+          this.snapshots.adopt(label, file, reach);
+          return { index: read.index, seq: reach };
+        }
         this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
       }
       rmSync(path);
     }
     return undefined;
-  }
-
-  /** Snapshot files of a label, newest first. */
-  #files(label: Label): { file: string; seq: number }[] {
-    const prefix = `${label.name}.`;
-    return readdirSync(this.options.folder)
-      .filter((file) => file.startsWith(prefix) && file.endsWith('.snap'))
-      .map((file) => ({ file, seq: Number(file.slice(prefix.length, -5)) }))
-      .sort((a, b) => b.seq - a.seq);
   }
 
   #rebuild(label: Label): void {
@@ -221,8 +172,7 @@ class Store implements VectorStore {
       if (i === ids.length >> 1) failpoint('midRebuild');
       return this.#vectorOf(view, label, ids[i]!);
     });
-    this.#changed.add(label.id);
-    this.changesSinceSnapshot += total;
+    this.snapshots.note(label.id, total);
   }
 
   /** A vector that fails its checksum is left out: whoever reads it hears of it (section 4, 6). */
@@ -263,9 +213,8 @@ class Store implements VectorStore {
   }
 
   #note(label: number, changes: number): void {
-    this.#changed.add(label);
     this.#unkempt.add(label);
-    this.changesSinceSnapshot += changes;
+    this.snapshots.note(label, changes);
   }
 
   reserve(changes: readonly VectorChange[]): void {
@@ -283,6 +232,10 @@ class Store implements VectorStore {
   }
 
   publish(changes: readonly VectorChange[]): void {
+    if (changes.length > 0) this.snapshots.change(() => this.#publish(changes));
+  }
+
+  #publish(changes: readonly VectorChange[]): void {
     for (let at = 0; at < changes.length; ) {
       const run = runOfPuts(changes, at);
       const index = this.indexes.get(changes[at]!.label);
@@ -301,11 +254,13 @@ class Store implements VectorStore {
 
   maintain(budgetMs: number): boolean {
     let isMore = false;
-    for (const label of this.#unkempt) {
-      if (this.indexes.get(label)!.maintain(budgetMs)) isMore = true;
-      else this.#unkempt.delete(label);
-    }
-    return isMore;
+    const ran = this.snapshots.changeIfStill(() => {
+      for (const label of this.#unkempt) {
+        if (this.indexes.get(label)!.maintain(budgetMs)) isMore = true;
+        else this.#unkempt.delete(label);
+      }
+    });
+    return isMore || !ran;
   }
 
   addTypes(): void {
@@ -315,41 +270,5 @@ class Store implements VectorStore {
       // A type that comes back finds its vectors where it left them.
       this.#rebuild(label);
     }
-  }
-
-  snapshot(): void {
-    const seq = this.storage.committedSeq();
-    const newest: Reach[] = [];
-    let needed = seq;
-    for (const label of this.#labels()) {
-      const index = this.indexes.get(label.id)!;
-      if (index.count > 0 && (this.#changed.has(label.id) || this.#files(label).length === 0)) {
-        failpoint('W13');
-        writeSnapshot(index, join(this.options.folder, snapshotName(label, seq)), {
-          dbUuid: this.options.dbUuid,
-          typeId: label.id,
-          seq,
-        });
-      }
-      const files = this.#files(label);
-      if (files[0]) newest.push({ label, file: files[0].file, seq });
-      // An older snapshot that is kept may still need the log; of an unchanged type only the newest
-      // counts.
-      if (this.#changed.has(label.id)) needed = Math.min(needed, this.#dropOld(files) ?? seq);
-    }
-    writeReach(this.storage, newest);
-    failpoint('W15');
-    this.#changed.clear();
-    this.changesSinceSnapshot = 0;
-    failpoint('beforeVlogTrim');
-    this.storage.trimLog(needed);
-    failpoint('W16');
-  }
-
-  /** Deletes snapshots beyond `keep`; returns the sequence of the oldest that stays. */
-  #dropOld(files: readonly { file: string; seq: number }[]): number | undefined {
-    const { keep } = this.options.snapshot;
-    for (const { file } of files.slice(keep)) rmSync(join(this.options.folder, file));
-    return files[Math.min(files.length, keep) - 1]?.seq;
   }
 }

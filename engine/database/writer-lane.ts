@@ -95,10 +95,12 @@ class WriterLane {
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
     this.#storage.applySchema(program, { text, nowMs: performance.timeOrigin + performance.now() });
-    this.#vectors = openVectorStore(this.#storage, setup.vectors, {
+    const vectors = { ...setup.vectors, failpoint: setup.failpoint };
+    this.#vectors = openVectorStore(this.#storage, vectors, {
       progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
       onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
       onBuild: (label, handle) => this.#port.postMessage({ kind: 'build', label, handle }),
+      onSnapshot: (info) => this.#port.postMessage({ kind: 'snapshot', info }),
       log: (level, message, fields) =>
         this.#port.postMessage({ kind: 'log', level, message, fields }),
     });
@@ -122,7 +124,7 @@ class WriterLane {
       case 'reload':
         return this.#answer(message.id, () => this.#reload(unpack<Program>(message.program)));
       case 'snapshot':
-        return this.#answer(message.id, () => this.#snapshot());
+        return this.#answerSnapshot(message.id);
       case 'close':
         return this.#close(message.id, message.snapshot);
       default:
@@ -272,6 +274,15 @@ class WriterLane {
     }
   }
 
+  /** Answers when the snapshots are made; writes go on meanwhile. */
+  #answerSnapshot(id: number): void {
+    this.#finishWrites();
+    this.#snapshot().then(
+      () => this.#port.postMessage({ kind: 'done', id }),
+      (error: unknown) => this.#port.postMessage({ kind: 'done', id, ...errorDataOf(error) }),
+    );
+  }
+
   #finishWrites(): void {
     while (this.#waiting.length > 0) this.#commitGroup(this.#nextGroup());
   }
@@ -285,20 +296,29 @@ class WriterLane {
     this.#gate.advance();
   }
 
-  #snapshot(): void {
-    this.#vectors.snapshot();
+  #snapshot(): Promise<void> {
     this.#lastSnapshotAt = performance.now();
+    return this.#vectors.snapshots.round();
+  }
+
+  /** A snapshot that nobody waits for: its failure is told, and tried again at its next turn. */
+  #snapshotIfDue(): void {
+    const { intervalMs, afterWrites } = this.setup.vectors.snapshot;
+    const { changes, isRunning } = this.#vectors.snapshots;
+    const age = performance.now() - this.#lastSnapshotAt;
+    const isDue = changes >= afterWrites || (changes > 0 && age >= intervalMs);
+    if (!isDue || isRunning) return;
+    this.#snapshot().catch((error: unknown) => {
+      const { stack, error: data } = errorDataOf(error);
+      const fields = { code: data.code, stack };
+      this.#port.postMessage({ kind: 'log', level: 'warn', message: 'snapshot failed', fields });
+    });
   }
 
   /** What waits for an idle moment: a due snapshot, and the upkeep of the indexes. */
   #maintain(): void {
     if (this.#readOnly !== undefined || this.#scheduled) return;
-    const { intervalMs, afterWrites } = this.setup.vectors.snapshot;
-    const { changesSinceSnapshot } = this.#vectors;
-    const age = performance.now() - this.#lastSnapshotAt;
-    if (changesSinceSnapshot >= afterWrites || (changesSinceSnapshot > 0 && age >= intervalMs)) {
-      this.#snapshot();
-    }
+    this.#snapshotIfDue();
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
       if (this.#vectors.maintain(upkeepMs)) this.#maintain();
@@ -310,7 +330,8 @@ class WriterLane {
     try {
       this.#finishWrites();
       failpoint('inShutdown');
-      if (snapshot && this.#readOnly === undefined) this.#vectors.snapshot();
+      if (snapshot && this.#readOnly === undefined) this.#vectors.snapshots.finish();
+      else this.#vectors.snapshots.abandon();
       this.#storage.close();
     } catch (caught) {
       error = errorDataOf(caught).error;

@@ -10,6 +10,7 @@ import type { Gate, SlotPool } from './gate.js';
 import { Lane } from './lane.js';
 import type { Batch, ReplyExtra } from './batch.js';
 import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
+import type { SnapshotInfo } from './vector-snapshot.js';
 import type { ThreadPair } from './pool.js';
 import type { WriterSetup } from './writer-lane.js';
 
@@ -21,6 +22,7 @@ export interface WriterEvents {
   /** A memory that the readers lack. */
   onNewIndex: (message: AddIndex) => void;
   onBuild: (message: HelpBuild) => void;
+  onSnapshot: (info: SnapshotInfo) => void;
   onProgress: (progress: number, phase: string) => void;
   log: DatabaseOptions['log'];
 }
@@ -82,6 +84,8 @@ export class WriterLink {
         return this.events.onNewIndex(message);
       case 'build':
         return this.events.onBuild(message);
+      case 'snapshot':
+        return this.events.onSnapshot(message.info);
       case 'progress':
         return this.events.onProgress(message.progress, message.phase);
       case 'readOnly':

@@ -14,6 +14,7 @@ import {
   H_DIMENSION,
   H_HARD,
   H_LANE_LOCK,
+  H_LANE_TABLE,
   H_LAYOUT,
   H_LIVE,
   H_MAGIC,
@@ -25,10 +26,13 @@ import {
   H_ZERO_LOCK,
   HAS_EDGE_CODES,
   HAS_GRAPH,
+  L_ALLOW,
+  L_ALLOW_ROOM,
   L_DISTANCES,
   L_IDS,
   L_QUERY,
   LANE_HEADER,
+  LANES_MAX,
   MAGIC,
   RESULT_MAX,
   STATE_GRAPH,
@@ -139,8 +143,26 @@ export class Segment {
     this.header[H_HARD >> 2] = hardEdges(options.m);
     this.header[H_BEAM >> 2] = insertionPool(options.efConstruction, this.hasEdgeCodes);
     for (const field of [H_BULK_NEXT, H_BULK_END, H_BULK_DONE]) this.header[field >> 2] = 0;
+    this.#checkLanes();
     this.kernel.freeLanes();
     return undefined;
+  }
+
+  /**
+   * Lanes and filters that were taken while the image was made lie beyond its end: they are
+   * forgotten.
+   */
+  #checkLanes(): void {
+    const end = this.bytes;
+    const words = new Uint32Array(this.buffer(end), 0, end >>> 2);
+    for (let entry = H_LANE_TABLE >> 2; entry < (H_LANE_TABLE >> 2) + LANES_MAX; entry++) {
+      const lane = (words[entry]! & ~1) >>> 0;
+      if (lane === 0) continue;
+      if (lane + LANE_HEADER > end) words[entry] = 0;
+      else if (words[(lane + L_ALLOW) >> 2]! + words[(lane + L_ALLOW_ROOM) >> 2]! * 4 > end) {
+        words[(lane + L_ALLOW_ROOM) >> 2] = 0;
+      }
+    }
   }
 
   /** Gives the lane back for other threads to use. */

@@ -1,12 +1,12 @@
 // The on-disk image of a vector index (operations.md section 3). Derived data: at any doubt a
-// snapshot is refused and the index rebuilt. Written by the writer thread through a private buffer,
-// so that searches going on do not disturb it; read straight into shared memory.
+// snapshot is refused and the index rebuilt. Written beside the writer thread (image.ts), read
+// straight into shared memory.
 //
 //   header  4,096 B: magic u32, version u32, db uuid 36 B, type u32, dimension u32, metric u32,
 //           segments u32, unused u32, then f64: count, seq, scale, body bytes, bytes of each segment;
 //           at 4,092 the CRC32 of all that is before
-//   body    the used part of each segment's memory, one after another
-//   footer  CRC32 of each 1 MiB block of each segment, CRC32 of those, magic u32
+//   body    the used pages (4,096 B) of each segment's memory, one after another
+//   footer  f64 per page: its checksum (wasm/checksum.ts); CRC32 of those u32, magic u32
 import {
   closeSync,
   fstatSync,
@@ -18,18 +18,20 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { PAGE_BYTES } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { failpoint } from '../base/failpoint.js';
 import type { IndexOptions, VectorIndex } from './index.js';
+import { ImageCopy, pagesOf } from './image.js';
 import { type IndexHooks, restoreIndex, SharedIndex } from './open.js';
 import { metricNumber } from './options.js';
-import { createMemory } from './wasm.js';
+import { createMemory, instantiate } from './wasm.js';
 
 const magic = 0x53564c54;
-const version = 1;
+const version = 2;
 const headerBytes = 4096;
-const blockBytes = 2 ** 20;
-const chunkBytes = 64 * blockBytes;
+/** Read and checked at a time: less than a cache holds. */
+const readBytes = 2 ** 20;
 const segmentsMax = 400;
 
 export interface SnapshotIdentity {
@@ -102,27 +104,97 @@ function decodeHeader(bytes: Buffer): Header | string {
   };
 }
 
-const bodyLength = (lengths: readonly number[]): number => lengths.reduce((a, b) => a + b, 0);
+const bodyLength = (lengths: readonly number[]): number => totalPages(lengths) * PAGE_BYTES;
 
-const blocksOf = (lengths: readonly number[]): number =>
-  lengths.reduce((sum, length) => sum + Math.ceil(length / blockBytes), 0);
+const totalPages = (lengths: readonly number[]): number =>
+  lengths.reduce((sum, length) => sum + pagesOf(length), 0);
+
+/** What keeps an index still for the moment in which its image is completed. */
+export interface Stillness {
+  /** Waits until nothing is put any more; returns the sequence that the index then stands at. */
+  begin(): number;
+  end(): void;
+  /** Called about every megabyte; may throw to give up. */
+  tick(): void;
+}
+
+export interface SnapshotWritten {
+  seq: number;
+  bytes: number;
+  /** Time for which nothing could be put. */
+  stillMs: number;
+}
+
+/** Passes over a changing index before it is stopped, and what is little enough to stop for. */
+const passesMax = 4;
+const fewBytes = 8 * 2 ** 20;
 
 /**
- * Writes `path` so that it is either complete or absent after a crash: a `.tmp`, fsync, rename,
- * fsync of the directory. Writer thread only, with nothing being put meanwhile; searches may go
- * on.
+ * Writes an image of the index to `path`, durably, while the writer thread goes on; it is stopped by
+ * `stillness` for the last pass only. Searches are never stopped. Any thread. Undefined when the
+ * index has a segment that this thread was not given.
  */
-export function writeSnapshot(index: VectorIndex, path: string, identity: SnapshotIdentity): void {
-  assert(index instanceof SharedIndex, 'a snapshot is made of an index over shared memory');
-  const temporary = `${path}.tmp`;
-  const file = openSync(temporary, 'w', 0o600);
+export function writeImage(
+  index: SharedIndex,
+  path: string,
+  identity: Omit<SnapshotIdentity, 'seq'>,
+  stillness: Stillness,
+): SnapshotWritten | undefined {
+  const file = openSync(path, 'w', 0o600);
   try {
-    writeImage(file, index, identity);
+    const copy = new ImageCopy(file, headerBytes, index.segments, () => {
+      stillness.tick();
+      failpoint('midSnapshotBlock');
+    });
+    for (let pass = 0, last = Number.POSITIVE_INFINITY; pass < passesMax; pass++) {
+      const bytes = copy.pass();
+      // The next pass would find as much again.
+      if (bytes <= fewBytes || bytes > last / 2) break;
+      last = bytes;
+    }
+    const seq = stillness.begin();
+    const started = performance.now();
+    let count: number;
+    try {
+      if (index.segmentsNeeded()) return undefined;
+      count = copy.freeze();
+    } finally {
+      stillness.end();
+    }
+    const stillMs = performance.now() - started;
+    copy.flush();
+    const bytes = writeEnds(file, copy, index, { ...identity, seq }, count);
     failpoint('W14');
     fsyncSync(file);
+    return { seq, bytes, stillMs };
   } finally {
     closeSync(file);
   }
+}
+
+/** Footer and header; returns the length of the file. */
+function writeEnds(
+  file: number,
+  copy: ImageCopy,
+  index: SharedIndex,
+  identity: SnapshotIdentity,
+  count: number,
+): number {
+  const { dimension, scale } = index;
+  const metric = metricNumber(index.options.metric);
+  const sums = Buffer.from(copy.sums().buffer);
+  const seal = Buffer.alloc(8);
+  seal.writeUInt32LE(crc32(sums), 0);
+  seal.writeUInt32LE(magic, 4);
+  writeAll(file, sums, copy.end);
+  writeAll(file, seal, copy.end + sums.length);
+  const { lengths } = copy;
+  writeAll(file, encodeHeader({ identity, dimension, metric, count, scale, lengths }), 0);
+  return copy.end + sums.length + seal.length;
+}
+
+/** Gives a complete image its name: rename, fsync of the directory. */
+export function placeSnapshot(temporary: string, path: string): void {
   renameSync(temporary, path);
   failpoint('afterSnapshotRename');
   const folder = openSync(dirname(path), 'r');
@@ -134,35 +206,29 @@ export function writeSnapshot(index: VectorIndex, path: string, identity: Snapsh
   }
 }
 
-function writeImage(file: number, index: SharedIndex, identity: SnapshotIdentity): void {
-  const { segments } = index;
-  const lengths = segments.map((segment) => (segment.formatted ? segment.bytes : 0));
-  const metric = metricNumber(index.options.metric);
-  const { dimension, count, scale } = index;
-  writeAll(file, encodeHeader({ identity, dimension, metric, count, scale, lengths }));
-  const sums = Buffer.alloc(blocksOf(lengths) * 4 + 8);
-  const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(...lengths, 1)));
-  let block = 0;
-  for (const [i, segment] of segments.entries()) {
-    for (let at = 0; at < lengths[i]!; at += chunkBytes) {
-      const length = Math.min(chunkBytes, lengths[i]! - at);
-      chunk.set(new Uint8Array(segment.buffer(at + length), at, length));
-      for (let from = 0; from < length; from += blockBytes) {
-        const part = chunk.subarray(from, Math.min(length, from + blockBytes));
-        sums.writeUInt32LE(crc32(part), block++ * 4);
-        writeAll(file, part);
-        failpoint('midSnapshotBlock');
-      }
-    }
-  }
-  sums.writeUInt32LE(crc32(sums.subarray(0, block * 4)), block * 4);
-  sums.writeUInt32LE(magic, block * 4 + 4);
-  writeAll(file, sums);
+/**
+ * Writes `path` so that it is either complete or absent after a crash: a `.tmp`, fsync, rename,
+ * fsync of the directory. Writer thread only, with nothing being put meanwhile; searches may go
+ * on.
+ */
+export function writeSnapshot(
+  index: VectorIndex,
+  path: string,
+  identity: SnapshotIdentity,
+): SnapshotWritten {
+  assert(index instanceof SharedIndex, 'a snapshot is made of an index over shared memory');
+  const temporary = `${path}.tmp`;
+  const still = { begin: () => identity.seq, end: () => {}, tick: () => {} };
+  const written = writeImage(index, temporary, identity, still);
+  assert(written, 'the writer knows all segments');
+  placeSnapshot(temporary, path);
+  return written;
 }
 
-function writeAll(file: number, bytes: Uint8Array): void {
-  let done = 0;
-  while (done < bytes.length) done += writeSync(file, bytes, done, bytes.length - done);
+function writeAll(file: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(file, bytes, done, bytes.length - done, position + done);
+  }
 }
 
 /** Reads exactly `bytes.length` bytes; false at the end of the file. */
@@ -201,8 +267,7 @@ export function readSnapshot(
     if (typeof header === 'string') return refuse(header);
     const foreign = mismatch(header, options, expected);
     if (foreign) return refuse(foreign);
-    const blocks = blocksOf(header.lengths);
-    const total = headerBytes + bodyLength(header.lengths) + blocks * 4 + 8;
+    const total = headerBytes + bodyLength(header.lengths) + totalPages(header.lengths) * 8 + 8;
     if (fstatSync(file).size !== total) return refuse('it is truncated');
     const memories = readBody(file, header);
     if (typeof memories === 'string') return refuse(memories);
@@ -239,26 +304,48 @@ function mismatch(
 }
 
 function readBody(file: number, header: Header): WebAssembly.Memory[] | string {
-  const blocks = blocksOf(header.lengths);
-  const sums = Buffer.alloc(blocks * 4 + 8);
+  const sums = new Float64Array(totalPages(header.lengths));
+  const sumBytes = Buffer.from(sums.buffer);
+  const seal = Buffer.alloc(8);
   const bodyEnd = headerBytes + bodyLength(header.lengths);
-  if (!readAll(file, sums, bodyEnd)) return 'it is truncated';
-  const footerFits =
-    sums.readUInt32LE(blocks * 4) === crc32(sums.subarray(0, blocks * 4)) &&
-    sums.readUInt32LE(blocks * 4 + 4) === magic;
-  if (!footerFits) return 'the footer fails its checksum';
+  if (!readAll(file, sumBytes, bodyEnd) || !readAll(file, seal, bodyEnd + sumBytes.length)) {
+    return 'it is truncated';
+  }
+  if (seal.readUInt32LE(0) !== crc32(sumBytes) || seal.readUInt32LE(4) !== magic) {
+    return 'the footer fails its checksum';
+  }
   const memories: WebAssembly.Memory[] = [];
   let position = headerBytes;
-  let block = 0;
+  let firstPage = 0;
   for (const length of header.lengths) {
-    const memory = createMemory(length);
+    const pages = pagesOf(length);
+    const memory = createMemory(pages * PAGE_BYTES);
     memories.push(memory);
-    for (let at = 0; at < length; at += blockBytes) {
-      const part = new Uint8Array(memory.buffer, at, Math.min(blockBytes, length - at));
-      if (!readAll(file, part, position + at)) return 'it is truncated';
-      if (crc32(part) !== sums.readUInt32LE(block++ * 4)) return 'a block fails its checksum';
-    }
-    position += length;
+    const why = readPages(file, memory, position, sums.subarray(firstPage, firstPage + pages));
+    if (why) return why;
+    position += pages * PAGE_BYTES;
+    firstPage += pages;
   }
   return memories;
+}
+
+/** Reads pages straight into shared memory, and checks each while it is still in the cache. */
+function readPages(
+  file: number,
+  memory: WebAssembly.Memory,
+  position: number,
+  sums: Float64Array,
+): string | undefined {
+  const kernel = instantiate(memory);
+  const total = sums.length * PAGE_BYTES;
+  for (let at = 0; at < total; at += readBytes) {
+    const length = Math.min(readBytes, total - at);
+    if (!readAll(file, new Uint8Array(memory.buffer, at, length), position + at)) {
+      return 'it is truncated';
+    }
+    for (let page = at / PAGE_BYTES; page < (at + length) / PAGE_BYTES; page++) {
+      if (kernel.pageSum(page * PAGE_BYTES) !== sums[page]) return 'a page fails its checksum';
+    }
+  }
+  return undefined;
 }

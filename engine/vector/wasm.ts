@@ -34,6 +34,7 @@ export interface Kernel {
   listSlots(lane: number, from: number, to: number): number;
   keepRange(lane: number, budget: number): number;
   maintain(lane: number, budget: number): number;
+  pageSum(at: number): number;
   slotOf(id: number): number;
   nodeAt(slot: number): number;
 }

@@ -1,0 +1,180 @@
+// Copies the memory of an index into a file while the writer goes on changing it. A pass writes every
+// page whose checksum differs from the one it was last written with; the last pass runs while
+// nothing is put and only sets the changed pages aside, so that the writer waits for comparing and
+// copying, never for a file. Invariant: the sum kept for a page is that of the bytes in the file.
+//
+// Only the newest segment grows; older ones keep the length they had at the beginning. What reading
+// threads have taken in them since (lanes, filters) is dropped when the image is read.
+import { writeSync } from 'node:fs';
+import { H_BREAK, H_LIVE, PAGE_BYTES } from '../../wasm/layout.js';
+import type { Segment } from './segment.js';
+import { createMemory, instantiate, type Kernel } from './wasm.js';
+
+/** Pages that are compared, then written, at a time. */
+const chunkPages = 256;
+
+export const pagesOf = (bytes: number): number => Math.ceil(bytes / PAGE_BYTES);
+
+interface Part {
+  segment: Segment;
+  /** Bytes in use; 0 while nothing was put. */
+  length: number;
+  /** Where its first page lies in the file. */
+  position: number;
+  /** Per page, NaN before it was written. */
+  sums: Float64Array;
+}
+
+/** Pages set aside by the last pass. */
+interface Held {
+  part: Part;
+  page: number;
+  bytes: Buffer;
+}
+
+export class ImageCopy {
+  readonly #parts: Part[] = [];
+  readonly #held: Held[] = [];
+  readonly #scratch: Buffer;
+  readonly #scratchKernel: Kernel;
+
+  /** `tick` is called about every megabyte and may throw to give up. */
+  constructor(
+    private readonly file: number,
+    bodyStart: number,
+    segments: readonly Segment[],
+    private readonly tick: () => void,
+  ) {
+    const memory = createMemory(chunkPages * PAGE_BYTES);
+    this.#scratch = Buffer.from(memory.buffer as unknown as ArrayBuffer);
+    this.#scratchKernel = instantiate(memory);
+    let position = bodyStart;
+    for (const segment of segments) {
+      const length = segment.formatted ? segment.bytes : 0;
+      const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
+      this.#parts.push({ segment, length, position, sums });
+      position += pagesOf(length) * PAGE_BYTES;
+    }
+  }
+
+  get lengths(): number[] {
+    return this.#parts.map(({ length }) => length);
+  }
+
+  /** Where the body ends in the file. */
+  get end(): number {
+    const last = this.#parts.at(-1)!;
+    return last.position + pagesOf(last.length) * PAGE_BYTES;
+  }
+
+  /** Sums of all pages, segment after segment. */
+  sums(): Float64Array {
+    const all = new Float64Array(this.#parts.reduce((sum, part) => sum + part.sums.length, 0));
+    let at = 0;
+    for (const { sums } of this.#parts) {
+      all.set(sums, at);
+      at += sums.length;
+    }
+    return all;
+  }
+
+  /** Writes what has changed since the last pass; returns how many bytes. Others may write on. */
+  pass(): number {
+    let pages = 0;
+    this.#takeGrowth(this.#parts.at(-1)!.segment.bytes);
+    for (const part of this.#parts) {
+      for (const [from, to] of this.#changedRuns(part)) {
+        this.#copy(part, from, to);
+        this.#write(part, from, to);
+        pages += to - from;
+      }
+    }
+    return pages * PAGE_BYTES;
+  }
+
+  /**
+   * The last pass: nothing may be put meanwhile. Returns the number of live vectors in the image.
+   * `flush` writes what it found.
+   */
+  freeze(): number {
+    let live = 0;
+    for (const part of this.#parts) live += this.#holdHeader(part);
+    for (const part of this.#parts) {
+      const { buffer } = part.segment.memory;
+      for (const [from, to] of this.#changedRuns(part, 1)) {
+        const bytes = Buffer.allocUnsafe((to - from) * PAGE_BYTES);
+        bytes.set(new Uint8Array(buffer, from * PAGE_BYTES, bytes.length));
+        this.#held.push({ part, page: from, bytes });
+      }
+    }
+    return live;
+  }
+
+  flush(): void {
+    for (const { part, page, bytes } of this.#held) {
+      this.#scratch.set(bytes);
+      this.#write(part, page, page + bytes.length / PAGE_BYTES);
+    }
+    this.#held.length = 0;
+  }
+
+  /** The header page goes first: it says how far the image reaches. */
+  #holdHeader(part: Part): number {
+    if (!part.segment.formatted) return 0;
+    const bytes = Buffer.allocUnsafe(PAGE_BYTES);
+    bytes.set(new Uint8Array(part.segment.memory.buffer, 0, PAGE_BYTES));
+    if (part === this.#parts.at(-1)) this.#takeGrowth(bytes.readUInt32LE(H_BREAK));
+    bytes.writeUInt32LE(part.length, H_BREAK);
+    this.#held.push({ part, page: 0, bytes });
+    return bytes.readUInt32LE(H_LIVE);
+  }
+
+  /** The newest segment has grown, or has been formatted. */
+  #takeGrowth(length: number): void {
+    const part = this.#parts.at(-1)!;
+    if (!part.segment.formatted || length <= part.length) return;
+    part.segment.buffer(length);
+    const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
+    sums.set(part.sums);
+    part.length = length;
+    part.sums = sums;
+  }
+
+  /** Runs [from, to) of pages that differ from what was written, none across a chunk. */
+  *#changedRuns(part: Part, first = 0): Generator<[number, number]> {
+    const { sums, segment } = part;
+    const { kernel } = segment;
+    const pages = sums.length;
+    for (let chunk = 0; chunk < pages; chunk += chunkPages) {
+      this.tick();
+      const end = Math.min(pages, chunk + chunkPages);
+      let from = -1;
+      for (let page = Math.max(first, chunk); page < end; page++) {
+        const old = sums[page]!;
+        const changed = Number.isNaN(old) || kernel.pageSum(page * PAGE_BYTES) !== old;
+        if (changed && from < 0) from = page;
+        if (changed || from < 0) continue;
+        yield [from, page];
+        from = -1;
+      }
+      if (from >= 0) yield [from, end];
+    }
+  }
+
+  #copy({ segment }: Part, from: number, to: number): void {
+    const start = from * PAGE_BYTES;
+    this.#scratch.set(new Uint8Array(segment.memory.buffer, start, to * PAGE_BYTES - start));
+  }
+
+  /** Writes the scratch to the file as pages [from, to), and keeps its sums. */
+  #write(part: Part, from: number, to: number): void {
+    for (let page = from; page < to; page++) {
+      part.sums[page] = this.#scratchKernel.pageSum((page - from) * PAGE_BYTES);
+    }
+    const length = (to - from) * PAGE_BYTES;
+    const position = part.position + from * PAGE_BYTES;
+    for (let done = 0; done < length; ) {
+      done += writeSync(this.file, this.#scratch, done, length - done, position + done);
+    }
+  }
+}
