@@ -41,7 +41,7 @@ export interface SnapshotIdentity {
   seq: number;
 }
 
-export interface SnapshotExpectation {
+interface SnapshotExpectation {
   dbUuid: string;
   typeId: number;
   /** 0 = any. */
@@ -51,7 +51,7 @@ export interface SnapshotExpectation {
   hooks?: IndexHooks;
 }
 
-export type SnapshotRead =
+type SnapshotRead =
   | { index: SharedIndex; seq: number; reason?: undefined }
   | { index: undefined; reason: string };
 
