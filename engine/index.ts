@@ -54,7 +54,7 @@ export { openDatabase } from './database/open.js';
 export type { Violation } from './storage/check.js';
 export { verifyStorage } from './database/verify.js';
 export { openDataDirectory } from './storage/manifest.js';
-export { openStorage } from './storage/open.js';
+export { type SchemaPreview, openStorage } from './storage/open.js';
 export {
   type Arguments,
   type EmbeddedDatabase,

@@ -43,8 +43,8 @@ const commands = new Map<string, Command>([
   [
     'check',
     {
-      flags: { values: ['instance'], switches: ['json'] },
-      usage: 'check [PROJECT_DIR] [--json]',
+      flags: { values: ['data', 'instance'], switches: ['json'] },
+      usage: 'check [PROJECT_DIR] [--json] [--data DIR]',
       run: (line) => checkCommand(() => configOf(line, line.words[0]), line.switches.has('json')),
     },
   ],

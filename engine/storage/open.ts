@@ -5,13 +5,19 @@ import { readCatalog } from './catalog-record.js';
 import { type Env, openEnv } from './env.js';
 import { readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
-import { type Declarations, type SchemaOptions, applySchema } from './schema-commit.js';
+import {
+  type Declarations,
+  type SchemaOptions,
+  type SchemaPreview,
+  applySchema,
+  previewSchema,
+} from './schema-commit.js';
 import type { Catalog, VectorChange } from './store.js';
 import { type LoggedChange, replayLog } from './vlog.js';
 import type { VectorTypeOptions } from './write-view.js';
 import { type WriteGroup, Writer } from './writer.js';
 
-export type { RefreshableView };
+export type { RefreshableView, SchemaPreview };
 
 export interface StorageOptions {
   limits: Limits;
@@ -42,6 +48,8 @@ export interface Storage {
    * SCHEMA_INCOMPATIBLE. Other threads call `reloadCatalog` afterwards.
    */
   applySchema(declarations: Declarations, options: SchemaOptions): void;
+  /** What `applySchema` would do or refuse; changes nothing. */
+  previewSchema(declarations: Declarations, nowMs: number): SchemaPreview;
   /** Changes of vector indexes after a sequence, ascending. */
   replay(afterSeq: number): Iterable<LoggedChange>;
   /** Lowest sequence that the log still holds, or the next one. */
@@ -96,6 +104,10 @@ class OpenStorage implements Storage {
 
   applySchema(declarations: Declarations, options: SchemaOptions): void {
     this.catalog = applySchema(this.#writing, declarations, options);
+  }
+
+  previewSchema(declarations: Declarations, nowMs: number): SchemaPreview {
+    return previewSchema(this.#writing, declarations, nowMs);
   }
 
   replay(afterSeq: number): Iterable<LoggedChange> {

@@ -30,7 +30,8 @@ export interface ApplyContext {
 /** Refuses the change when such data exists. */
 export function checkConflicts(env: Env, conflicts: readonly Conflict[]): void {
   for (const conflict of conflicts) {
-    if (exists(env, conflict)) fail('SCHEMA_INCOMPATIBLE', { what: conflict.what });
+    const { what, hint } = conflict;
+    if (exists(env, conflict)) fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
   }
 }
 
@@ -147,6 +148,8 @@ export class Faults {
   refuse(): void {
     if (this.#ids.size === 0) return;
     const parts = [...this.#ids].map(([what, ids]) => `${what}: ${ids.join(', ')}`);
-    fail('SCHEMA_INCOMPATIBLE', { what: `${this.place} holds ${parts.join('; ')}.` });
+    const what = `${this.place} holds ${parts.join('; ')}.`;
+    const hint = 'Change these elements with the old sources first, or weaken the declaration.';
+    fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
   }
 }

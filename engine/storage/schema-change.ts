@@ -15,10 +15,10 @@ import { fail } from '../base/errors.js';
 import { packDefault } from './catalog.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from './catalog-record.js';
 
-/** A change that is refused when such data exists. */
+/** A change that is refused when such data exists, and what to write instead. */
 export type Conflict =
-  | { kind: 'elements'; label: number; what: string }
-  | { kind: 'values'; label: number; slot: number; what: string };
+  | { kind: 'elements'; label: number; what: string; hint: string }
+  | { kind: 'values'; label: number; slot: number; what: string; hint: string };
 
 export interface SchemaChange {
   catalog: StoredCatalog;
@@ -101,7 +101,8 @@ class Comparison {
     if (!former) return;
     if (former.from !== label.from || former.to !== label.to) {
       const what = `The ends of E::${type.name} changed while such edges exist.`;
-      this.#change.conflicts.push({ kind: 'elements', label: label.id, what });
+      const hint = `Keep E::${type.name} as it was and declare the new ends under another name.`;
+      this.#change.conflicts.push({ kind: 'elements', label: label.id, what, hint });
     }
     if (type.unique && !former.unique) this.#change.uniqueEdges.push(label.id);
   }
@@ -140,7 +141,8 @@ class Comparison {
     const to = printType(property.type);
     const from = printType(old.type);
     const what = `${label.name}.${old.name} changed from ${from} to ${to} while it has values.`;
-    this.#change.conflicts.push({ kind: 'values', label: label.id, slot: old.slot, what });
+    const hint = retypeHint(label, old, property, this.stored.version);
+    this.#change.conflicts.push({ kind: 'values', label: label.id, slot: old.slot, what, hint });
     if (old.indexId !== 0) this.#change.drops.push(old.indexId);
   }
 
@@ -168,7 +170,8 @@ class Comparison {
     if (label.isDeclared && isNew) {
       const kinds = `${label.kind} to ${other.kind}`;
       const what = `${label.name} changed from ${kinds} while such data exists.`;
-      this.#change.conflicts.push({ kind: 'elements', label: label.id, what });
+      const hint = `Declare the ${other.kind} type under another name.`;
+      this.#change.conflicts.push({ kind: 'elements', label: label.id, what, hint });
     }
     const fields = label.fields.map((field) => {
       if (field.indexId !== 0) this.#change.drops.push(field.indexId);
@@ -179,3 +182,32 @@ class Comparison {
 }
 
 const keyOf = ({ kind, name }: TypeRef): string => `${kind} ${name}`;
+
+const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
+
+/** The migration to write for a property whose type changed, as far as `AS` can convert it. */
+function retypeHint(
+  { kind, name }: CatalogLabel,
+  old: CatalogField,
+  property: Property,
+  version: number,
+): string {
+  const [from, to] = [printType(old.type), printType(property.type)];
+  if (!converts(old.type, property.type)) {
+    return `${from} does not become ${to}: declare ${property.name} under another name.`;
+  }
+  const [before, after] = [`schema::${version}`, `schema::${version + 1}`];
+  const rule = `${letters[kind]}::${name} => _:: { ${property.name}: ${old.name} AS ${to} }`;
+  return (
+    `Put the declarations as they were into \`${before} { … }\`, the new ones into ` +
+    `\`${after} { … }\`, and write \`MIGRATION ${before} => ${after} { ${rule} }\`.`
+  );
+}
+
+/** helixql.md 2.6: number to number, anything to String, String to anything. */
+function converts(from: Property['type'], to: Property['type']): boolean {
+  if (from.kind !== 'scalar' || to.kind !== 'scalar') return false;
+  const isNumber = (name: string) => /^[IUF]\d+$/.test(name);
+  const isText = from.name === 'String' || to.name === 'String';
+  return isText || (isNumber(from.name) && isNumber(to.name));
+}

@@ -2,15 +2,18 @@
 // additive, in one durable transaction. Invariant: afterwards the stored catalog is that of the
 // schema, or this has thrown and nothing changed.
 import { assert } from '../base/assert.js';
-import { fail } from '../base/errors.js';
+import { TrellisError, errorHint, errorMessage, fail } from '../base/errors.js';
 import type { Schema } from '../base/schema.js';
 import { type FullCatalog, catalogOf } from './catalog.js';
 import { type StoredCatalog, fingerprint, readCatalog, writeCatalog } from './catalog-record.js';
 import { type DocumentIndex, textsOf } from './document.js';
+import type { Env } from './env.js';
 import { scanList } from './label-list.js';
 import { type Migration, planMigration } from './migration-plan.js';
 import { rewriteElements } from './migration.js';
+import { readTotal } from './meta.js';
 import { applyIndexes, checkConflicts } from './schema-apply.js';
+import { changeLines, migrationLines } from './schema-lines.js';
 import { type SchemaChange, compareSchema } from './schema-change.js';
 import { LmdbWriteView } from './write-view.js';
 import type { Writer } from './writer.js';
@@ -29,6 +32,72 @@ export interface SchemaOptions {
   text?: DocumentIndex | undefined;
 }
 
+/** What applying a schema would do to stored data. */
+export interface SchemaPreview {
+  /** `refused`: nothing would change and no server would start. */
+  status: 'same' | 'compatible' | 'migrates' | 'refused';
+  /** `schema::n` of the data and of the sources. */
+  from: number;
+  to: number;
+  /** One line per change, in order. */
+  changes: string[];
+  refusal?: { message: string; hint?: string };
+}
+
+/**
+ * Tries the declarations on the data and undoes everything: exactly what a start would do or
+ * refuse.
+ */
+export function previewSchema(
+  writer: Writer,
+  declarations: Declarations,
+  nowMs: number,
+): SchemaPreview {
+  const { env } = writer.context;
+  env.refresh();
+  const stored = readCatalog(env.meta);
+  const steps = stored.labels.length === 0 ? [] : migrationsFrom(stored.version, declarations);
+  const plain = compareSchema(stored, declarations.schema);
+  const { version: from } = stored;
+  const changes: string[] = [];
+  const preview = { from, to: Math.max(from, declarations.schema.version), changes };
+  if (steps.length === 0 && fingerprint(plain.catalog) === fingerprint(stored)) {
+    return { status: 'same', ...preview };
+  }
+  try {
+    changes.push(...linesOf(env, stored, steps, declarations));
+    const trial = { nowMs, text: undefined };
+    writer.transact(() => void migrateAll(writer, stored, steps, declarations, trial), {
+      keep: false,
+    });
+  } catch (error) {
+    if (!(error instanceof TrellisError) || error.code !== 'SCHEMA_INCOMPATIBLE') throw error;
+    const hint = errorHint(error.data);
+    const refusal = { message: errorMessage(error.data), ...(hint && { hint }) };
+    return { status: 'refused', ...preview, refusal };
+  }
+  return { status: steps.length > 0 ? 'migrates' : 'compatible', ...preview };
+}
+
+/** What changes, migration by migration and then on load. */
+function linesOf(
+  { meta }: Env,
+  stored: StoredCatalog,
+  steps: readonly Migration[],
+  declarations: Declarations,
+): string[] {
+  const lines: string[] = [];
+  let catalog = stored;
+  for (const migration of steps) {
+    lines.push(...migrationLines(catalog, migration, (label) => readTotal(meta, label).count));
+    const { moves, change } = planMigration(catalog, migration, targetOf(migration, declarations));
+    const mapped = new Set(moves.flatMap(({ from, to }) => [from, to]));
+    lines.push(...changeLines(catalog, change.catalog, mapped));
+    catalog = change.catalog;
+  }
+  return [...lines, ...changeLines(catalog, compareSchema(catalog, declarations.schema).catalog)];
+}
+
 /** Returns the catalog that holds from now on. */
 export function applySchema(
   writer: Writer,
@@ -45,15 +114,27 @@ export function applySchema(
   }
   let catalog = stored;
   writer.transact(() => {
-    for (const migration of steps) {
-      catalog = migrate(writer, catalog, migration, targetOf(migration, declarations), options);
-    }
-    const change = compareSchema(catalog, declarations.schema);
-    apply(writer, catalog, change, options);
-    catalog = change.catalog;
-    writeCatalog(env.meta, catalog);
+    catalog = migrateAll(writer, stored, steps, declarations, options);
   });
   return catalogOf(catalog);
+}
+
+/** Everything, inside the caller's transaction. */
+function migrateAll(
+  writer: Writer,
+  stored: StoredCatalog,
+  steps: readonly Migration[],
+  declarations: Declarations,
+  options: SchemaOptions,
+): StoredCatalog {
+  let catalog = stored;
+  for (const migration of steps) {
+    catalog = migrate(writer, catalog, migration, targetOf(migration, declarations), options);
+  }
+  const change = compareSchema(catalog, declarations.schema);
+  apply(writer, catalog, change, options);
+  writeCatalog(writer.context.env.meta, change.catalog);
+  return change.catalog;
 }
 
 /** The chain of migrations from a version upward. */

@@ -77,8 +77,11 @@ export class Writer {
     return changes;
   }
 
-  /** One transaction of its own that is undone as a whole, without the limits of requests. */
-  transact(work: () => void): void {
+  /**
+   * One transaction of its own that is undone as a whole, without the limits of requests. `keep`:
+   * false undoes it in any case.
+   */
+  transact(work: () => void, { keep = true } = {}): void {
     const { env, log, totals } = this.context;
     log.begin({ keep: false });
     totals.begin();
@@ -86,12 +89,13 @@ export class Writer {
       env.transact(() => {
         work();
         totals.store();
-        return true;
+        return keep;
       });
     } catch (error) {
       totals.reload();
       throw error;
     }
+    if (!keep) totals.reload();
   }
 
   /** Removes log entries up to and including a sequence. */
