@@ -18,7 +18,8 @@ let server: Server;
 
 beforeAll(async () => {
   const adding = `
-QUERY add(name: String, price: I32, code: String) => t <- AddN<Tool>({ name, price, code }) RETURN t::ID
+QUERY add(name: String, price: I32, code: String) => t <- AddN<Tool>({ name, price, code })
+  RETURN t::ID
 QUERY use(tool: ID) =>
   p <- AddN<Person>({ name: "Ana" }) AddE<Uses>::From(p)::To(tool)
   RETURN "ok"
