@@ -37,6 +37,8 @@ export type {
   DatabaseStatus,
   OpenDatabase,
 } from './database/database.js';
+export type { IndexInfo } from './database/index-list.js';
+export type { Recall } from './database/recall.js';
 export type { Embedder, EmbedderOptions } from './embed/embedder.js';
 export type { Catalog, Label, ReadView } from './storage/store.js';
 export type { IndexOptions, Layout, Metric } from './vector/index.js';

@@ -11,6 +11,7 @@ import { jsonType } from './reception.js';
 import type { Endpoint, Result } from './routes.js';
 import type { Access } from './security.js';
 import type { SlowLog } from './slow-log.js';
+import { indexesBody } from './vector-admin.js';
 
 export interface AdminOptions {
   version: string;
@@ -23,9 +24,12 @@ export interface AdminOptions {
   readiness: () => Readiness;
   /** Samples of the process, the transport and the database. */
   samples: () => Sample[];
-  /** `POST /_admin/<name>`: the answer's value. */
-  actions: ReadonlyMap<string, () => unknown>;
+  /** `POST /_admin/<name>`. */
+  actions: ReadonlyMap<string, Action>;
 }
+
+/** What an operator may have done; gets the query string's parameters, gives the answer's value. */
+export type Action = (asked: URLSearchParams) => unknown;
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -84,6 +88,7 @@ function addObservation(options: AdminOptions, add: Add): void {
   add('/version', 'any', () => version);
   add('/introspect', 'any', () => Buffer.from(introspection(options.database().program)));
   add('/slowlog', 'admin', () => jsonText(options.slowLog.list()));
+  add('/_admin/indexes', 'admin', () => jsonText(indexesBody(options.database())));
   add('/metrics', 'metrics', () => ({
     status: okStatus,
     type: 'text/plain; version=0.0.4; charset=utf-8\r\nCache-Control: no-store',
@@ -102,7 +107,8 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
       writes: true,
       always: false,
       budgetMs: actionBudgetMs,
-      handle: async (): Promise<Result> => jsonText((await act()) ?? {}),
+      handle: async ({ query }): Promise<Result> =>
+        jsonText((await act(new URLSearchParams(query))) ?? {}),
     });
   }
   return endpoints;

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Database, TrellisError } from '../engine/index.js';
 import { isLoopback, listenAddresses } from './address.js';
-import { adminEndpoints } from './admin-handler.js';
+import { type Action, adminEndpoints } from './admin-handler.js';
 import type { Config } from './config.js';
 import { type Readiness, type ServerPhase, refusalOf } from './health.js';
 import { Keyring } from './keys.js';
@@ -30,7 +30,7 @@ export interface AppOptions {
   log: Log;
   version: string;
   /** `POST /_admin/<name>`. */
-  actions: ReadonlyMap<string, () => unknown>;
+  actions: ReadonlyMap<string, Action>;
 }
 
 export class App {

@@ -10,6 +10,7 @@ import { explainCommand } from './explain.js';
 import { keysCommand } from './keys-command.js';
 import { printLine } from './log.js';
 import { packageVersion, serve } from './serve.js';
+import { recallCommand } from './vector-admin.js';
 import { verifyCommand } from './verify-command.js';
 
 interface Command {
@@ -89,6 +90,14 @@ const commands = new Map<string, Command>([
       flags: { values: [], switches: ['deep', 'json', 'here'] },
       usage: 'verify [DIR] [--deep] [--json]',
       run: (line) => verifyCommand(line, () => configOf(line).dataDir),
+    },
+  ],
+  [
+    'recall',
+    {
+      flags: { values: ['data', 'instance', 'samples', 'k', 'project'], switches: [] },
+      usage: 'recall [TYPE] [--samples N] [--k N] [--project DIR] [--data DIR]',
+      run: (line) => recallCommand(line, configOf(line, line.flags.get('project')), openDatabase),
     },
   ],
   ['help', { flags: noFlags, usage: 'help', run: () => printUsage() }],

@@ -9,6 +9,7 @@ import {
   armFailpoint,
   fail,
 } from '../engine/index.js';
+import type { Action } from './admin-handler.js';
 import { App } from './app.js';
 import type { Config, Environment } from './config.js';
 import { databaseOptions } from './database-options.js';
@@ -17,6 +18,7 @@ import { type Log, createLog, printErrorLine, printLine } from './log.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from './program.js';
 import { createReloader, type ReloadResult } from './reload.js';
 import { playSeed } from './seed.js';
+import { recallBody } from './vector-admin.js';
 import { type ProjectWatch, watchSources } from './watch.js';
 
 export interface ServeOptions {
@@ -101,9 +103,10 @@ class Server {
     private readonly config: Config,
     private readonly log: Log,
   ) {
-    const actions = new Map<string, () => unknown>([
+    const actions = new Map<string, Action>([
       ['reload', () => this.#reload?.()],
       ['snapshot', () => this.#database?.snapshot()],
+      ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
     ]);
     this.#app = new App({ config, log, version: packageVersion(), actions });
     this.#installHandlers();

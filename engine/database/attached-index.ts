@@ -2,13 +2,13 @@
 // a fresher handle only adds memories, since every attachment takes scratch space in shared memory.
 // The writer never replaces the index of a label after it has handed it out.
 import { assert } from '../base/assert.js';
-import type { IndexHandle, VectorIndex } from '../vector/index.js';
+import type { IndexHandle } from '../vector/index.js';
 import { type SharedIndex, attachVectorIndex } from '../vector/open.js';
 
 export class AttachedIndexes {
   readonly #attached = new Map<number, SharedIndex>();
 
-  get byLabel(): ReadonlyMap<number, VectorIndex> {
+  get byLabel(): ReadonlyMap<number, SharedIndex> {
     return this.#attached;
   }
 

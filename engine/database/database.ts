@@ -8,6 +8,8 @@ import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { ReadView } from '../storage/store.js';
 import type { IndexOptions } from '../vector/index.js';
+import type { IndexInfo } from './index-list.js';
+import type { Recall, RecallRequest } from './recall.js';
 
 export interface DatabaseOptions {
   dataDir: string;
@@ -110,6 +112,13 @@ export interface Database {
   snapshot(): Promise<void>;
   /** Notes where this process serves in the lock file, for people who find it taken. */
   notePort(port: number): void;
+  /** Every index in numbers. */
+  indexes(): IndexInfo[];
+  /**
+   * Measures the recall of one vector type's index, or of all, against an exact scan; takes a while
+   * and little of this thread at a time. Fails UNKNOWN_TYPE.
+   */
+  recall(type: string | undefined, request: RecallRequest): Promise<Recall[]>;
   status(): DatabaseStatus;
   /** Numbers for /metrics, by name (see operations.md 9.2). */
   metrics(): Metric[];

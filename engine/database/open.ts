@@ -19,13 +19,15 @@ import type { Call } from './call.js';
 import { CostBook } from './cost.js';
 import type { CallOptions, Database, DatabaseOptions, DatabaseStatus, Metric } from './database.js';
 import { Dispatcher } from './dispatcher.js';
+import type { IndexInfo } from './index-list.js';
+import type { Recall, RecallRequest } from './recall.js';
 import { Gate, SlotPool, createGateBuffer } from './gate.js';
 import type { HelpBuild } from './message.js';
 import { pack } from './pack.js';
 import { ThreadPair } from './pool.js';
 import { type Equipment, decodeCall, run } from './runner.js';
 import { type ModelChoice, embedTexts, modelOf } from './text-embedding.js';
-import type { SnapshotInfo } from './vector-snapshot.js';
+import { VectorWatch } from './vector-watch.js';
 import { DiskWatch } from './watch.js';
 import { WriterLink } from './writer-link.js';
 
@@ -84,11 +86,11 @@ class OpenedDatabase implements Database {
   #inlineReads = 0;
   #readers: Promise<void> | undefined;
   #view: RefreshableView;
-  readonly #snapshots = new Map<number, SnapshotInfo>();
   readonly #handles = new Map<number, IndexHandle>();
   readonly #gate = new Gate(createGateBuffer());
   readonly #storage: Storage;
   readonly #indexes = new AttachedIndexes();
+  readonly #vectors = new VectorWatch(this.#indexes.byLabel, (look) => this.view(look));
   readonly #equipment: Equipment;
   readonly #threads: ThreadPair;
   readonly #dispatcher: Dispatcher;
@@ -124,7 +126,7 @@ class OpenedDatabase implements Database {
       onIndexes: (list) => this.#takeHandles(list),
       onNewIndex: (message) => this.#dispatcher.broadcast(message),
       onBuild: (message) => this.#spreadBuild(message),
-      onSnapshot: (info) => this.#snapshots.set(info.label, info),
+      onSnapshot: (info) => this.#vectors.noteSnapshot(info),
       onProgress: (progress, phase) => {
         this.#progress = progress;
         options.onProgress?.(progress, phase);
@@ -392,6 +394,14 @@ class OpenedDatabase implements Database {
     this.directory.setPort(port);
   }
 
+  indexes(): IndexInfo[] {
+    return this.#vectors.list();
+  }
+
+  recall(type: string | undefined, request: RecallRequest): Promise<Recall[]> {
+    return this.#vectors.measure(type, request);
+  }
+
   status(): DatabaseStatus {
     const phase = this.#disk.isLost ? 'lost' : this.#phase;
     const readOnlyReason = this.#writer.readOnlyReason ?? this.#disk.shortage;
@@ -414,9 +424,8 @@ class OpenedDatabase implements Database {
     for (const label of this.#view.catalog.labels()) {
       const labels = { kind: label.kind, type: label.name };
       list.push({ name: 'elements', labels, value: this.#view.count(label.id) });
-      const index = this.#equipment.vectors.get(label.id);
-      if (index) list.push({ name: 'vectors', labels: { type: label.name }, value: index.count });
     }
+    if (this.#phase === 'serving') list.push(...this.#vectors.metrics());
     return list;
   }
 

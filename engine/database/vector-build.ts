@@ -24,7 +24,7 @@ export function runOfPuts(changes: readonly VectorChange[], at: number): Put[] {
 }
 
 /** Ids of a label, ascending. */
-export function idsOf(view: ReadView, label: Label): Uint32Array {
+export function idsOf(view: ReadView, label: { id: number }): Uint32Array {
   const parts = [...view.scan(label.id)];
   const ids = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

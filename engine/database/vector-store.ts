@@ -139,6 +139,7 @@ class Store implements VectorStore {
     for (const { seq, file } of this.snapshots.files(label)) {
       const path = join(this.options.folder, file);
       if (seq <= this.storage.committedSeq()) {
+        const started = performance.now();
         const read = readSnapshot(path, label.name, this.#optionsOf(label), {
           dbUuid: this.options.dbUuid,
           typeId: label.id,
@@ -149,6 +150,9 @@ class Store implements VectorStore {
         if (read.index) {
           const reach = Math.max(seq, readReach(this.storage, label, file));
           this.snapshots.adopt(label, file, reach);
+          const { bytes } = read.index;
+          const ms = Math.round(performance.now() - started);
+          this.events.log('info', 'vector snapshot loaded', { type: label.name, seq, bytes, ms });
           return { index: read.index, seq: reach };
         }
         this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });

@@ -140,6 +140,12 @@ export class FakeDatabase implements Database {
   }
 
   notePort(): void {}
+  indexes() {
+    return [];
+  }
+  async recall() {
+    return [];
+  }
 
   status(): DatabaseStatus {
     return this.current;
