@@ -32,6 +32,11 @@ export const STARTS = 8;
 export const LANES_MAX = 768;
 export const POOL_MAX = 4096;
 export const RESULT_MAX = 8192;
+/**
+ * Dimensions (padded) up to which estimates by edge codes only sieve the neighbours that are judged
+ * by their own codes; above, the walk follows the estimates themselves.
+ */
+export const SIEVE_DIMENSION_MAX = 192;
 /** Dimensions (padded) up to which a graph is built. */
 export const GRAPH_DIMENSION_MAX = 4128;
 

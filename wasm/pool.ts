@@ -35,14 +35,17 @@ export function signedDistanceOf(key: u64): f32 {
  * The key must be below the last one then. Returns the position.
  */
 export function insertKey(base: usize, count: i32, limit: i32, key: u64): i32 {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (load<u64>(base + ((<usize>middle) << 3)) < key) low = middle + 1;
-    else high = middle;
+  // Halving without branches on the data: the position is as good as random, a branch on it would
+  // be mispredicted every other time.
+  let place = base;
+  let length = count;
+  while (length > 1) {
+    const half = length >>> 1;
+    const below = load<u64>(place + ((<usize>(half - 1)) << 3)) < key;
+    place += (<usize>half << 3) & (0 - <usize>below);
+    length -= half;
   }
-  const place = base + ((<usize>low) << 3);
+  if (length > 0) place += <usize>(load<u64>(place) < key) << 3;
   let at = base + ((<usize>(count < limit ? count : limit - 1)) << 3);
   while (at >= place + 16) {
     at -= 16;
@@ -50,5 +53,5 @@ export function insertKey(base: usize, count: i32, limit: i32, key: u64): i32 {
   }
   if (at > place) store<u64>(place, load<u64>(place), 8);
   store<u64>(place, key);
-  return low;
+  return <i32>((place - base) >> 3);
 }

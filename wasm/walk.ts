@@ -3,10 +3,11 @@
 // are offered to the results with their code distance.
 import { codeDistance } from './code';
 import {
-  EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
-  H_ENTRY_BYTES, H_ENTRY_SEEN, H_EXACT, H_NEIGHBOUR, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_KEEP_ALL,
-  L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TOUCHED,
-  L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, TOUCHED_MAX,
+  EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
+  H_ENTRY_BYTES, H_ENTRY_SEEN, H_EXACT, H_NEIGHBOUR, H_PADDED, L_ALLOW, L_ALLOW_WORDS,
+  L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT,
+  L_RESULT_LIMIT, L_SEEN, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_FLAGS, N_ID,
+  N_NEXT, N_USED, SIEVE_DIMENSION_MAX, STARTS, TOUCHED_MAX,
 } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
@@ -92,8 +93,10 @@ export function walk(lane: usize, ef: i32, want: i32): void {
   if (ef < STARTS) ef = STARTS;
   pickStarts(lane);
   // Estimates are as blurred as codes where the data asks for exact walks.
-  if (load<u32>(0, H_EDGE_CODES) != 0 && load<u32>(0, H_EXACT) == 0) walkCodes(lane, ef);
-  else walkNodes(lane, ef);
+  const estimated = load<u32>(0, H_EDGE_CODES) != 0 && load<u32>(0, H_EXACT) == 0;
+  const padded = load<u32>(0, H_PADDED);
+  if (estimated && padded > <u32>SIEVE_DIMENSION_MAX) walkCodes(lane, ef);
+  else walkNodes(lane, ef, estimated ? 1 + SLACK / <f32>Math.sqrt(<f64>padded) : 0);
   clearSeen(lane);
 }
 
@@ -164,24 +167,26 @@ function walkCodes(lane: usize, ef: i32): void {
   store<i32>(lane, visited, L_VISITED);
 }
 
-/** The walk of layouts without edge codes: every neighbour is judged by its own code. */
-function walkNodes(lane: usize, ef: i32): void {
+/**
+ * Estimates of few dimensions are noisy: a neighbour is judged when its estimate is below
+ * 1 + SLACK / sqrt(P) times the pool's worst, about one deviation of the estimate.
+ */
+const SLACK: f32 = 1.2;
+
+/**
+ * The walk whose pool holds code distances: every neighbour is judged by its own code (`sieve` 0,
+ * layouts without edge codes), or those that their estimates do not rule out.
+ */
+function walkNodes(lane: usize, ef: i32, sieve: f32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
-  const starts = load<i32>(lane, L_POOL_COUNT);
-  let count = 0;
+  const codes = <usize>load<u32>(0, H_EDGE_CODES);
+  // Without anything to leave out, the pool is the result.
+  const plain = keepsAll(lane);
+  let count = judgeStarts(lane, plain);
   let visited = 0;
-  // Estimates of the starts become code distances; the array is read ahead of what is written.
-  for (let i = 0; i < starts; i++) {
-    const slot = (<u32>load<u64>(pool + ((<usize>i) << 3))) >> 1;
-    if (!markSeen(lane, slot)) continue;
-    const node = nodeAt(slot);
-    const distance = codeDistance(lane, node);
-    offerResult(lane, node, slot, distance);
-    insertKey(pool, count, count + 1, keyOf(distance, slot << 1));
-    count++;
-  }
   let worst: f32 = Infinity;
+  if (count >= ef) worst = distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
   let cursor = 0;
   while (cursor < count) {
     const at = pool + ((<usize>cursor) << 3);
@@ -191,7 +196,9 @@ function walkNodes(lane: usize, ef: i32): void {
     store<u64>(at, key | 1);
     visited++;
     const owner = nodeAt((<u32>key) >> 1);
-    let mask = load<u32>(owner, N_USED);
+    let mask = sieve > 0
+      ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
+      : load<u32>(owner, N_USED);
     while (mask != 0) {
       const e = <usize>ctz(mask) << 2;
       mask &= mask - 1;
@@ -199,7 +206,7 @@ function walkNodes(lane: usize, ef: i32): void {
       if (!markSeen(lane, slot)) continue;
       const node = nodeAt(slot);
       const distance = codeDistance(lane, node);
-      offerResult(lane, node, slot, distance);
+      if (!plain) offerResult(lane, node, slot, distance);
       if (distance >= worst) continue;
       const place = insertKey(pool, count, ef, keyOf(distance, slot << 1));
       if (place < cursor) cursor = place;
@@ -209,4 +216,42 @@ function walkNodes(lane: usize, ef: i32): void {
   }
   store<i32>(lane, count, L_POOL_COUNT);
   store<i32>(lane, visited, L_VISITED);
+  if (plain) takeResults(lane);
+}
+
+/** Whether every node that is met may be a result. */
+function keepsAll(lane: usize): bool {
+  if (load<u32>(lane, L_KEEP_ALL) != 0) return true;
+  return load<u32>(lane, L_ALLOW_WORDS) == 0 && atomic.load<u32>(H_DELETED) == 0;
+}
+
+/** Puts the code distances of the starts into the pool; returns how many there are. */
+function judgeStarts(lane: usize, plain: bool): i32 {
+  const pool = <usize>load<u32>(lane, L_POOL);
+  const starts = load<i32>(lane, L_POOL_COUNT);
+  let count = 0;
+  // The array is read ahead of what is written.
+  for (let i = 0; i < starts; i++) {
+    const slot = (<u32>load<u64>(pool + ((<usize>i) << 3))) >> 1;
+    if (!markSeen(lane, slot)) continue;
+    const node = nodeAt(slot);
+    const distance = codeDistance(lane, node);
+    if (!plain) offerResult(lane, node, slot, distance);
+    insertKey(pool, count, count + 1, keyOf(distance, slot << 1));
+    count++;
+  }
+  return count;
+}
+
+/** The nearest of the pool become the results. */
+function takeResults(lane: usize): void {
+  const pool = <usize>load<u32>(lane, L_POOL);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = min(load<i32>(lane, L_POOL_COUNT), load<i32>(lane, L_RESULT_LIMIT));
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(pool + ((<usize>i) << 3));
+    const slot = (<u32>key) >> 1;
+    store<u64>(results + ((<usize>i) << 3), (key & 0xffffffff00000000) | <u64>slot);
+  }
+  store<i32>(lane, count, L_RESULT_COUNT);
 }

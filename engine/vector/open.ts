@@ -10,7 +10,9 @@ import type { AllowList } from './index.js';
 import {
   graphFrom,
   hardEdges,
+  followsEstimates,
   insertionPool,
+  paddedDimension,
   layoutFlags,
   metricNumber,
   segmentBytesMax,
@@ -240,7 +242,7 @@ export class SharedIndex implements VectorIndex {
       dimension,
       Atomics.load(this.#control, cSegmentBytes) >>> 0,
       hardEdges(options.m),
-      insertionPool(options.efConstruction, (layout & HAS_EDGE_CODES) !== 0),
+      insertionPool(options.efConstruction, followsEstimates(layout, paddedDimension(options.metric, dimension))),
       graphFrom,
       this.scale,
     );

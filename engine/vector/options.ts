@@ -10,11 +10,9 @@ import {
   METRIC_DOT,
   METRIC_L2,
   POOL_MAX,
+  SIEVE_DIMENSION_MAX,
 } from '../../wasm/layout.js';
 import type { IndexOptions, Layout, Metric } from './index.js';
-
-/** Dimension up to which edge codes do not pay: their noise grows as 1/sqrt(D). */
-const codesFrom = 193;
 
 /** Vectors that begin a graph; fewer are scanned exactly. */
 export const graphFrom = 1000;
@@ -33,7 +31,12 @@ export function layoutFlags(options: IndexOptions, dimension: number): number {
   const layout = chosenLayout(options, dimension);
   if (layout === 'flat') return KEEP_VECTORS;
   if (layout === 'compact') return HAS_GRAPH;
-  return HAS_GRAPH | KEEP_VECTORS | (dimension >= codesFrom ? HAS_EDGE_CODES : 0);
+  return HAS_GRAPH | KEEP_VECTORS | HAS_EDGE_CODES;
+}
+
+/** Dimension of the stored vectors: with the lift's (dot), to a multiple of 32. */
+export function paddedDimension(metric: Metric, dimension: number): number {
+  return Math.ceil((dimension + (metric === 'dot' ? 1 : 0)) / 32) * 32;
 }
 
 export function metricNumber(metric: Metric): number {
@@ -45,20 +48,22 @@ export function hardEdges(m: number): number {
   return Math.max(4, Math.min(24, m));
 }
 
-/**
- * Pool of an insertion. With edge codes a pool place holds an estimate and one node may take
- * several, so 1.8 places are taken for one.
- */
-export function insertionPool(efConstruction: number, edgeCodes: boolean): number {
-  const pool = Math.round(efConstruction * (edgeCodes ? 1.8 : 1));
-  return Math.max(64, Math.min(POOL_MAX, pool));
+/** Whether walks of a segment follow estimates (wasm/walk.ts) and not code distances. */
+export function followsEstimates(layout: number, padded: number): boolean {
+  return (layout & HAS_EDGE_CODES) !== 0 && padded > SIEVE_DIMENSION_MAX;
 }
 
 /**
- * Pool of a search that wants k. Estimates from edge codes are noisier than distances: twice ef of
- * them are held.
+ * Pool of an insertion. A pool place may hold an estimate, and one node take several; 1.8 places
+ * are taken for one then.
  */
-export function searchPool(ef: number, k: number, edgeCodes: boolean): number {
-  const pool = edgeCodes ? Math.max(ef * 2, 8 + k + (k >> 1)) : Math.max(ef, k + (k >> 1));
+export function insertionPool(efConstruction: number, estimates: boolean): number {
+  const pool = Math.round(efConstruction * (estimates ? 1.8 : 1));
+  return Math.max(64, Math.min(POOL_MAX, pool));
+}
+
+/** Pool of a search that wants k. Estimates are noisier than distances: twice ef of them are held. */
+export function searchPool(ef: number, k: number, estimates: boolean): number {
+  const pool = estimates ? Math.max(ef * 2, 8 + k + (k >> 1)) : Math.max(ef, k + (k >> 1));
   return Math.max(8, Math.min(POOL_MAX, pool));
 }

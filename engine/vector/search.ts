@@ -38,7 +38,7 @@ function searchSegment(
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);
-    for (let pool = searchPool(ef, k, segment.hasEdgeCodes); ; pool *= 4) {
+    for (let pool = searchPool(ef, k, segment.followsEstimates); ; pool *= 4) {
       const count = kernel.searchGraph(address, k, Math.min(pool, POOL_MAX));
       if (count >= needed) return answer(segment, count);
       if (pool >= POOL_MAX) break;
@@ -61,7 +61,7 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
   const { address } = segment.lane;
   const share = Math.min(1, allow.count / segment.live);
   const wide = Math.min(filteredPoolMax, Math.ceil(Math.max(ef, k) / share));
-  const pool = searchPool(wide, k, segment.hasEdgeCodes);
+  const pool = searchPool(wide, k, segment.followsEstimates);
   if (
     share < 1 &&
     Math.min(allow.count, segment.live) * codeCost(segment.padded) < pool * hopCost(segment.padded)
