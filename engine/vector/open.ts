@@ -242,7 +242,10 @@ export class SharedIndex implements VectorIndex {
       dimension,
       Atomics.load(this.#control, cSegmentBytes) >>> 0,
       hardEdges(options.m),
-      insertionPool(options.efConstruction, followsEstimates(layout, paddedDimension(options.metric, dimension))),
+      insertionPool(
+        options.efConstruction,
+        followsEstimates(layout, paddedDimension(options.metric, dimension)),
+      ),
       graphFrom,
       this.scale,
     );
