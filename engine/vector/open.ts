@@ -9,14 +9,12 @@ import type { Candidates, IndexHandle, IndexOptions, VectorIndex } from './index
 import type { AllowList } from './index.js';
 import {
   graphFrom,
-  hardEdges,
-  followsEstimates,
-  insertionPool,
   paddedDimension,
   layoutFlags,
   metricNumber,
   segmentBytesMax,
 } from './options.js';
+import { hardEdges, followsEstimates, insertionPool } from './pool.js';
 import { search } from './search.js';
 import { Segment } from './segment.js';
 import { createMemory } from './wasm.js';

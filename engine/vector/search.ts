@@ -2,7 +2,7 @@
 // merging.
 import { POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
 import type { AllowList, Candidates } from './index.js';
-import { searchPool } from './options.js';
+import { searchPool } from './pool.js';
 import type { Segment } from './segment.js';
 
 const none: Candidates = { count: 0, ids: new Uint32Array(0), distances: new Float32Array(0) };

@@ -38,7 +38,8 @@ import {
 } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import type { AllowList, IndexOptions } from './index.js';
-import { followsEstimates, hardEdges, insertionPool, layoutFlags } from './options.js';
+import { layoutFlags } from './options.js';
+import { followsEstimates, hardEdges, insertionPool } from './pool.js';
 import { instantiate, type Kernel } from './wasm.js';
 
 interface Lane {
