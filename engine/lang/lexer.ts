@@ -147,7 +147,9 @@ function readString(text: string, start: number, report: Report): Token {
     plain.test(text);
     parts.push(text.slice(at, plain.lastIndex));
     at = plain.lastIndex;
-    if (at >= text.length) return unterminated(text, start, report);
+    // A backslash at the very end escapes nothing.
+    if (at >= text.length || (text[at] === '\\' && at + 1 === text.length))
+      return unterminated(text, start, report);
     if (text[at] === '"') break;
     const hex = /^u([0-9A-Fa-f]{4})/.exec(text.slice(at + 1, at + 6));
     const simple = escapes[text[at + 1] ?? ''];
