@@ -12,6 +12,8 @@ const main = fileURLToPath(new URL('../bin/main.js', import.meta.url));
 export interface BenchServer {
   url: string;
   pid: number;
+  /** The folder of its sources. */
+  project: string;
   post(path: string, body: unknown): Promise<unknown>;
   stop(): Promise<void>;
 }
@@ -47,6 +49,7 @@ export async function startBenchServer(source: string, args: string[] = []): Pro
   return {
     url,
     pid: child.pid!,
+    project,
     post: async (path, body) => {
       const headers = { 'Content-Type': 'application/json' };
       const reply = await fetch(`${url}/${path}`, {

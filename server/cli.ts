@@ -21,25 +21,37 @@ interface Command {
 
 const noFlags: FlagTable = { values: [], switches: [] };
 
+const serveFlags: FlagTable = {
+  values: ['data', 'host', 'port', 'workers', 'instance'],
+  switches: ['watch', 'no-watch', 'insecure-no-auth', 'allow-preload'],
+};
+const serveUsage =
+  '[PROJECT_DIR] [--data DIR] [--host H] [--port N] [--workers N] [--instance NAME] ' +
+  '[--watch|--no-watch] [--insecure-no-auth]';
+
+function runServer(line: CommandLine, standard: ReadonlyMap<string, string>): Promise<number> {
+  return serve({
+    config: configOf(line, line.words[0], standard),
+    environment: processEnvironment,
+    allowPreload: line.switches.has('allow-preload'),
+    openDatabase,
+  });
+}
+
+/** `dev` is `serve` for the one who edits the sources: it watches them, and speaks plain text. */
+const development = new Map([
+  ['server.watch', 'true'],
+  ['log.format', 'text'],
+]);
+
 const commands = new Map<string, Command>([
   [
     'serve',
-    {
-      flags: {
-        values: ['data', 'host', 'port', 'workers', 'instance'],
-        switches: ['insecure-no-auth', 'allow-preload'],
-      },
-      usage:
-        'serve [PROJECT_DIR] [--data DIR] [--host H] [--port N] [--workers N] [--instance NAME] ' +
-        '[--insecure-no-auth]',
-      run: (line) =>
-        serve({
-          config: configOf(line, line.words[0]),
-          environment: processEnvironment,
-          allowPreload: line.switches.has('allow-preload'),
-          openDatabase,
-        }),
-    },
+    { flags: serveFlags, usage: `serve ${serveUsage}`, run: (line) => runServer(line, new Map()) },
+  ],
+  [
+    'dev',
+    { flags: serveFlags, usage: `dev ${serveUsage}`, run: (line) => runServer(line, development) },
   ],
   [
     'check',
@@ -120,12 +132,18 @@ const flagKeys: Record<string, string> = {
   workers: 'server.workers',
 };
 
-function configOf(line: CommandLine, projectDir = '.'): Config {
-  const flags = new Map<string, string>();
+function configOf(
+  line: CommandLine,
+  projectDir = '.',
+  standard: ReadonlyMap<string, string> = new Map(),
+): Config {
+  const flags = new Map(standard);
   for (const [name, value] of line.flags) {
     if (Object.hasOwn(flagKeys, name)) flags.set(flagKeys[name]!, value);
     else if (name === 'data') flags.set('storage.data_dir', resolve(value));
   }
+  if (line.switches.has('watch')) flags.set('server.watch', 'true');
+  if (line.switches.has('no-watch')) flags.set('server.watch', 'false');
   if (line.switches.has('insecure-no-auth')) flags.set('server.insecure_no_auth', 'true');
   const instance = line.flags.get('instance');
   return loadConfig({

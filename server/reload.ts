@@ -8,6 +8,8 @@ import { type ProgramOptions, countErrors, loadProgram, pictureOf } from './prog
 export interface ReloadOptions extends ProgramOptions {
   database: Database;
   log: Log;
+  /** Shows a diagnostic with its picture to people; absent where the log goes to a machine. */
+  show?: ((picture: string) => void) | undefined;
   /** After a swap. */
   onSwap: () => void;
   onResult: (result: 'done' | 'refused') => void;
@@ -42,13 +44,15 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     onResult('refused');
     return { reloaded: false, reason, errors, queries: database.program.queries.length };
   };
+  const started = performance.now();
   try {
     const { program, diagnostics, sources } = loadProgram(options);
     for (const diagnostic of diagnostics) {
       const { code, file, line, column, hint } = diagnostic;
       const picture = pictureOf(diagnostic, sources);
       const level = diagnostic.severity === 'error' ? 'error' : 'warn';
-      log(level, diagnostic.message, { code, file, line, column, hint, picture });
+      if (options.show) options.show(picture);
+      else log(level, diagnostic.message, { code, file, line, column, hint, picture });
     }
     if (sources.length === 0) return refuse('there are no sources');
     if (program === undefined) {
@@ -59,7 +63,8 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     onSwap();
     onResult('done');
     const queries = program.queries.length;
-    log('info', 'sources reloaded', { queries });
+    const ms = Math.round(performance.now() - started);
+    log('info', 'sources reloaded', { queries, ms });
     return { reloaded: true, errors: 0, queries };
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;

@@ -1,7 +1,7 @@
 // `trellis serve`: the order of start and stop (operations.md 4), signals, reload. Owns the process
 // while it serves. Invariant: the ready line is printed once, after /readyz would answer 200.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import {
   type Database,
   type OpenDatabase,
@@ -52,17 +52,15 @@ function compileSources(config: Config, log: Log) {
   return program;
 }
 
-function makeLog(config: Config): Log {
-  const { level, format } = config.log;
-  const chosen = format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format;
-  return createLog({ level, format: chosen });
+function formatOf({ log: { format } }: Config): 'json' | 'text' {
+  return format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format;
 }
 
 /** Runs a server until it is told to stop; gives the exit code. */
 export async function serve(options: ServeOptions): Promise<number> {
   const { config } = options;
   checkEnvironment(options);
-  const log = makeLog(config);
+  const log = createLog({ level: config.log.level, format: formatOf(config) });
   for (const note of config.notes) log('info', note);
   armFailpoint(config.failpoint);
   const program = compileSources(config, log);
@@ -152,12 +150,15 @@ class Server {
       ...programOptions(config),
       database,
       log,
+      show: formatOf(config) === 'text' ? printErrorLine : undefined,
       onSwap: () => this.#app.adoptProgram(),
       onResult: (result) => this.#app.metrics.reloads.add(result),
     });
     this.#reload = reload;
     if (!config.server.watch) return;
-    const folders = [projectDir, join(projectDir, queriesDir)];
+    // Without a queries directory of its own only the project's own files are sources.
+    const queries = join(projectDir, queriesDir);
+    const folders = relative(projectDir, queries) === '' ? [projectDir] : [projectDir, queries];
     this.#watch = watchSources(folders, () => void reload());
   }
 

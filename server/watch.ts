@@ -1,48 +1,84 @@
-// Watches a project's folders and says when they have been quiet for a while after a change
-// (operations.md 4, reload). Notification of a folder may be missing or late on some file systems,
-// so a look every few seconds stands behind it.
-import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
+// Watches a project's sources and says when a change of them has settled (operations.md 4, reload).
+// Editors save in different ways: in place, by emptying the file first, or by renaming another one
+// over it; several files may be saved at once. So a change counts once nothing has moved for a
+// moment, and a source that has vanished or become empty gets longer to come back. Notification
+// may be missing or late on some file systems, so a look every few seconds stands behind it.
+import { type FSWatcher, type Stats, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
-export const quietMs = 200;
+/** A save is one change; editors write all of it within a few milliseconds. */
+export const quietMs = 20;
+/** For a source that is gone or empty, as it is between the steps of a save. */
+export const returnMs = 200;
 const lookMs = 2_000;
+const depthMax = 32;
 
 export interface ProjectWatch {
   close(): void;
 }
 
-/** Calls `onChange` 200 ms after the last change of a source in `folders` or below. */
+/** Of one source: size, time and identity. */
+type Mark = { size: number; text: string };
+
+/** What is there now: sources by path, and the folders that may hold more. */
+interface Look {
+  sources: Map<string, Mark>;
+  folders: Set<string>;
+}
+
+/**
+ * Calls `onChange` when a source has changed that lies in the first folder or anywhere below the
+ * others.
+ */
 export function watchSources(folders: readonly string[], onChange: () => void): ProjectWatch {
+  const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
-  let seen = fingerprint(folders);
-  const touch = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      seen = fingerprint(folders);
-      onChange();
-    }, quietMs);
+  let seen = look(folders);
+  const watchAll = (wanted: ReadonlySet<string>): void => {
+    for (const [folder, watcher] of watchers) {
+      if (wanted.has(folder)) continue;
+      watcher.close();
+      watchers.delete(folder);
+    }
+    for (const folder of wanted) {
+      const watcher = watchers.has(folder) ? undefined : watchFolder(folder, touch);
+      if (watcher) watchers.set(folder, watcher);
+    }
   };
-  const watchers = folders.flatMap((folder) => watchFolder(folder, touch) ?? []);
-  const look = setInterval(() => {
-    const now = fingerprint(folders);
-    if (now === seen) return;
+  const settle = (mayWait: boolean): void => {
+    const now = look(folders);
+    watchAll(now.folders);
+    if (isSame(seen, now)) return;
+    if (mayWait && isUnfinished(seen, now)) {
+      timer = setTimeout(settle, returnMs, false);
+      return;
+    }
     seen = now;
-    touch();
+    onChange();
+  };
+  function touch(): void {
+    clearTimeout(timer);
+    timer = setTimeout(settle, quietMs, true);
+  }
+  watchAll(seen.folders);
+  const interval = setInterval(() => {
+    if (!isSame(seen, look(folders))) touch();
   }, lookMs);
-  look.unref();
+  interval.unref();
   return {
     close: () => {
       clearTimeout(timer);
-      clearInterval(look);
-      for (const watcher of watchers) watcher.close();
+      clearInterval(interval);
+      for (const watcher of watchers.values()) watcher.close();
     },
   };
 }
 
+/** Other files come and go without a word; a name without a dot may be a folder. */
 function watchFolder(folder: string, touch: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, (_, name) => {
-      if (name === null || name.endsWith('.hx')) touch();
+      if (name === null || name.endsWith('.hx') || !name.includes('.')) touch();
     });
     watcher.on('error', () => watcher.close());
     return watcher;
@@ -51,29 +87,48 @@ function watchFolder(folder: string, touch: () => void): FSWatcher | undefined {
   }
 }
 
-/** Names, sizes and times of all sources, in a folder and its folders. */
-function fingerprint(folders: readonly string[]): string {
-  const marks: string[] = [];
-  const visit = (folder: string, depth: number): void => {
-    let names: string[];
-    try {
-      names = readdirSync(folder);
-    } catch {
-      return;
-    }
-    for (const name of names.sort()) {
-      const path = join(folder, name);
-      try {
-        const { size, mtimeMs, ino } = statSync(path);
-        if (name.endsWith('.hx')) marks.push(`${path} ${size} ${mtimeMs} ${ino}`);
-        else if (depth > 0 && statSync(path).isDirectory()) visit(path, depth - 1);
-      } catch {
-        // Gone between the list and the look: the next look sees it.
-      }
-    }
-  };
-  const [project, ...deep] = folders;
-  if (project !== undefined) visit(project, 0);
-  for (const folder of deep) visit(folder, 8);
-  return marks.join('\n');
+function isSame(a: Look, b: Look): boolean {
+  if (a.sources.size !== b.sources.size) return false;
+  return [...a.sources].every(([path, mark]) => b.sources.get(path)?.text === mark.text);
+}
+
+/** A source with content that is gone or empty now may be in the middle of a save. */
+function isUnfinished(before: Look, now: Look): boolean {
+  return [...before.sources].some(
+    ([path, { size }]) => size > 0 && (now.sources.get(path)?.size ?? 0) === 0,
+  );
+}
+
+function look([project, ...deep]: readonly string[]): Look {
+  const found: Look = { sources: new Map(), folders: new Set() };
+  if (project !== undefined) visit(project, 0, found);
+  for (const folder of deep) visit(folder, depthMax, found);
+  return found;
+}
+
+function visit(folder: string, depth: number, found: Look): void {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    return;
+  }
+  found.folders.add(folder);
+  for (const name of names) {
+    const path = join(folder, name);
+    const status = statusOf(path);
+    if (status === undefined) continue;
+    const { size, mtimeMs, ino } = status;
+    if (name.endsWith('.hx')) found.sources.set(path, { size, text: `${size} ${mtimeMs} ${ino}` });
+    else if (depth > 0 && status.isDirectory()) visit(path, depth - 1, found);
+  }
+}
+
+/** Undefined when it went between the list and the look: the next look sees that. */
+function statusOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }

@@ -4,7 +4,7 @@ import type { ExecutionResult, ItemList } from '../exec/execute.js';
 import type { CostClass } from '../plan/plan.js';
 
 export interface Call {
-  /** Index in the program's queries; -1: the packed plan is in `plan`. */
+  /** As query-table.ts numbers them; -1: the packed plan is in `plan`. */
   query: number;
   body: Uint8Array;
   plan?: unknown;

@@ -110,13 +110,6 @@ export class Dispatcher {
     }
   }
 
-  /** Gives every waiting call to a lane now: what follows (a reload) must not overtake it. */
-  flush(): void {
-    for (const call of this.#queue.drain()) {
-      if (!call.settled) (this.#idlest() ?? this.#lanes[0])?.submit(call);
-    }
-  }
-
   broadcast(message: Parameters<Lane['post']>[0]): void {
     for (const lane of this.#lanes) lane.post(message);
   }

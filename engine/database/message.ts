@@ -10,6 +10,8 @@ export interface Equip {
   kind: 'equip';
   /** Packed Program. */
   program: unknown;
+  /** How many reloads came before it. */
+  generation: number;
   indexes: { label: number; handle: IndexHandle }[];
 }
 
@@ -32,7 +34,7 @@ export type ToLane =
   | Equip
   | AddIndex
   | HelpBuild
-  | { kind: 'reload'; id: number; program: unknown }
+  | { kind: 'reload'; id: number; program: unknown; generation: number }
   | { kind: 'snapshot'; id: number }
   | { kind: 'close'; id: number; snapshot: boolean };
 

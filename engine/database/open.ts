@@ -22,9 +22,10 @@ import { Dispatcher } from './dispatcher.js';
 import type { IndexInfo } from './index-list.js';
 import type { Recall, RecallRequest } from './recall.js';
 import { Gate, SlotPool, createGateBuffer } from './gate.js';
-import type { HelpBuild } from './message.js';
+import type { Equip, HelpBuild } from './message.js';
 import { pack } from './pack.js';
 import { ThreadPair } from './pool.js';
+import { placeOf, queryNumber } from './query-table.js';
 import { type Equipment, decodeCall, run } from './runner.js';
 import { type ModelChoice, embedTexts, modelOf } from './text-embedding.js';
 import { VectorWatch } from './vector-watch.js';
@@ -80,7 +81,10 @@ const noBody = new Uint8Array(0);
 
 class OpenedDatabase implements Database {
   program: Program;
-  #queries = new Map<string, { query: Query; index: number }>();
+  #queries = new Map<string, { query: Query; number: number }>();
+  /** Of the present program, and of the last reload that was begun. */
+  #generation = 0;
+  #lastGeneration = 0;
   #phase: DatabaseStatus['phase'] = 'opening';
   #progress = 0;
   #inlineReads = 0;
@@ -109,7 +113,6 @@ class OpenedDatabase implements Database {
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
     this.#view = this.#storage.reader();
     this.#equipment = {
-      queries: [],
       limits,
       strict: options.strictMembers,
       text: options.textEnabled ? createTextIndex(limits) : undefined,
@@ -146,8 +149,8 @@ class OpenedDatabase implements Database {
       count: options.workers,
       queueMax: options.limits.read_queue,
       start: (onEnd) => this.#threads.startReader(setup, onEnd),
-      equip: () => ({ kind: 'equip', program: pack(this.program), indexes: this.#handleList() }),
-      onSettled: (call, micros) => this.#costs.learn(call.query, micros),
+      equip: () => this.#equip(),
+      onSettled: (call, micros) => this.#costs.learn(placeOf(call.query), micros),
       onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
     });
   }
@@ -197,8 +200,12 @@ class OpenedDatabase implements Database {
   }
 
   #equipReaders(): void {
-    const indexes = this.#handleList();
-    this.#dispatcher.broadcast({ kind: 'equip', program: pack(this.program), indexes });
+    this.#dispatcher.broadcast(this.#equip());
+  }
+
+  #equip(): Equip {
+    const generation = this.#generation;
+    return { kind: 'equip', program: pack(this.program), generation, indexes: this.#handleList() };
   }
 
   #spreadBuild(message: HelpBuild): void {
@@ -227,8 +234,10 @@ class OpenedDatabase implements Database {
     this.program = program;
     this.#storage.reloadCatalog();
     this.#view = this.#storage.reader();
-    this.#equipment.queries = program.queries;
-    this.#queries = new Map(program.queries.map((query, index) => [query.name, { query, index }]));
+    const entries = program.queries.map((query, place) => {
+      return [query.name, { query, number: queryNumber(this.#generation, place) }] as const;
+    });
+    this.#queries = new Map(entries);
     this.#costs.reset();
   }
 
@@ -239,18 +248,18 @@ class OpenedDatabase implements Database {
   ): Uint8Array | Promise<Uint8Array> {
     const entry = this.#queries.get(name);
     if (entry === undefined) failUnknown(name, this.#queries.keys());
-    const { query, index } = entry;
+    const { query, number } = entry;
     const { plan } = query;
     if (options.profile) return this.#profile(query, body, options);
     if (plan.embeds.length > 0) {
       const args = decodeCall(query, body, this.#equipment);
-      return this.#embedFirst(plan, { query: index, body, args }, options).then(bodyOf);
+      return this.#embedFirst(plan, { query: number, body, args }, options).then(bodyOf);
     }
-    if (!plan.writes && this.#mayInline(index, plan, body.length)) {
+    if (!plan.writes && this.#mayInline(number, plan, body.length)) {
       const args = decodeCall(query, body, this.#equipment);
-      return this.#runInline(plan, { query: index, body, args }, options).body;
+      return this.#runInline(plan, { query: number, body, args }, options).body;
     }
-    return this.#runInLane(plan, { query: index, body }, options).then(bodyOf);
+    return this.#runInLane(plan, { query: number, body }, options).then(bodyOf);
   }
 
   async #profile(query: Query, body: Uint8Array, options: CallOptions): Promise<Uint8Array> {
@@ -270,8 +279,8 @@ class OpenedDatabase implements Database {
     return this.#runInLane(plan, load, options);
   }
 
-  #mayInline(index: number, plan: Plan, bytes: number): boolean {
-    return this.options.workers === 0 || this.#costs.mayInline(index, plan.cost, bytes);
+  #mayInline(number: number, plan: Plan, bytes: number): boolean {
+    return this.options.workers === 0 || this.#costs.mayInline(placeOf(number), plan.cost, bytes);
   }
 
   #budgetOf(plan: Plan, options: CallOptions): number {
@@ -301,7 +310,7 @@ class OpenedDatabase implements Database {
         this.#equipment,
       );
     } finally {
-      this.#costs.spend(load.query, (performance.now() - started) * 1000);
+      this.#costs.spend(placeOf(load.query), (performance.now() - started) * 1000);
     }
   }
 
@@ -377,11 +386,11 @@ class OpenedDatabase implements Database {
   }
 
   async reload(program: Program): Promise<void> {
-    await this.#writer.order({ kind: 'reload', program: pack(program) });
-    // Waiting reads know queries by their place in the old program: they go to the lanes before the
-    // new one does.
-    this.#dispatcher.flush();
-    await new Promise((resolve) => setImmediate(resolve));
+    // Calls that are made meanwhile still belong to the old program: lanes know both.
+    const generation = this.#lastGeneration + 1;
+    this.#lastGeneration = generation;
+    await this.#writer.order({ kind: 'reload', program: pack(program), generation });
+    this.#generation = generation;
     this.#adopt(program);
     this.#equipReaders();
   }

@@ -12,6 +12,7 @@ import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from 
 import type { AddIndex, Equip, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
+import { QueryTable } from './query-table.js';
 import { type Equipment, decodeCall, run } from './runner.js';
 import type { Argument } from '../exec/execute.js';
 import type { Plan } from '../plan/plan.js';
@@ -41,6 +42,7 @@ class ReaderLane {
   readonly #replies: ReplyBatch;
   readonly #indexes = new AttachedIndexes();
   readonly #equipment: Equipment;
+  readonly #queries = new QueryTable();
   readonly #storage;
   #view: RefreshableView;
   #lastBatchAt = Number.NEGATIVE_INFINITY;
@@ -58,7 +60,6 @@ class ReaderLane {
     this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
     this.#view = this.#storage.reader();
     this.#equipment = {
-      queries: [],
       limits: setup.limits,
       strict: setup.strict,
       text: setup.textEnabled ? createTextIndex(setup.limits) : undefined,
@@ -86,7 +87,7 @@ class ReaderLane {
   }
 
   #equip(message: Equip): void {
-    this.#equipment.queries = unpack<Program>(message.program).queries;
+    this.#queries.add(message.generation, unpack<Program>(message.program).queries);
     this.#storage.reloadCatalog();
     this.#view = this.#storage.reader();
     for (const index of message.indexes) this.#attach(index);
@@ -158,7 +159,7 @@ class ReaderLane {
   #planOf(query: number, body: Uint8Array, extra?: RequestExtra): { plan: Plan; args: Argument[] } {
     if (query < 0)
       return { plan: unpack<Plan>(extra!.plan), args: unpack<Argument[]>(extra!.args) };
-    const entry = this.#equipment.queries[query]!;
+    const entry = this.#queries.at(query);
     return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment) };
   }
 }

@@ -21,7 +21,6 @@ export interface DecodingRules {
 
 /** What a thread needs to run plans. */
 export interface Equipment extends DecodingRules {
-  queries: readonly Query[];
   text: TextIndex | undefined;
   vectors: ReadonlyMap<number, VectorIndex>;
 }

@@ -18,6 +18,7 @@ import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from 
 import type { LaneFault, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
+import { QueryTable } from './query-table.js';
 import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';
 import { type VectorStore, type VectorStoreOptions, openVectorStore } from './vector-store.js';
 
@@ -72,6 +73,7 @@ class WriterLane {
   readonly #gate: Gate;
   readonly #storage: Storage;
   readonly #equipment: Equipment;
+  readonly #queries = new QueryTable();
   readonly #vectors: VectorStore;
   readonly #replies: ReplyBatch;
   #waiting: Waiting[] = [];
@@ -104,8 +106,8 @@ class WriterLane {
       log: (level, message, fields) =>
         this.#port.postMessage({ kind: 'log', level, message, fields }),
     });
+    this.#queries.add(0, program.queries);
     this.#equipment = {
-      queries: program.queries,
       limits: setup.limits,
       strict: setup.strict,
       text,
@@ -122,7 +124,7 @@ class WriterLane {
     }
     switch (message.kind) {
       case 'reload':
-        return this.#answer(message.id, () => this.#reload(unpack<Program>(message.program)));
+        return this.#answer(message.id, () => this.#reload(message));
       case 'snapshot':
         return this.#answerSnapshot(message.id);
       case 'close':
@@ -224,7 +226,7 @@ class WriterLane {
     const { extra, slot } = waiting;
     const nowMs = performance.timeOrigin + performance.now();
     try {
-      const entry = waiting.query < 0 ? undefined : this.#equipment.queries[waiting.query]!;
+      const entry = waiting.query < 0 ? undefined : this.#queries.at(waiting.query);
       const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
       const args = entry
         ? decodeCall(entry, waiting.body, this.#equipment)
@@ -287,12 +289,13 @@ class WriterLane {
     while (this.#waiting.length > 0) this.#commitGroup(this.#nextGroup());
   }
 
-  #reload(program: Program): void {
+  #reload(message: { program: unknown; generation: number }): void {
+    const program = unpack<Program>(message.program);
     failpoint('midReload');
     const nowMs = performance.timeOrigin + performance.now();
     this.#storage.applySchema(program, { text: this.#equipment.text, nowMs });
     this.#vectors.addTypes();
-    this.#equipment.queries = program.queries;
+    this.#queries.add(message.generation, program.queries);
     this.#gate.advance();
   }
 

@@ -28,7 +28,7 @@ export interface WriterEvents {
 }
 
 type Order =
-  | { kind: 'reload'; program: unknown }
+  | { kind: 'reload'; program: unknown; generation: number }
   | { kind: 'snapshot' }
   | { kind: 'close'; snapshot: boolean };
 

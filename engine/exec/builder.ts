@@ -1,6 +1,6 @@
 // What the families of expressions and operators see of the builder: how to compile a part of
 // theirs. It keeps the families independent of each other; build.ts ties them together.
-import { assert } from '../base/assert.js';
+import { fail } from '../base/errors.js';
 import type { ElementKind } from '../base/schema.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
 import type { Source, Step } from '../plan/step.js';
@@ -39,9 +39,8 @@ export function labelOf(builder: Builder, kind: ElementKind, name: string): Labe
  * loaded.
  */
 export function declared(builder: Builder, kind: ElementKind, name: string): Label {
-  const label = builder.catalog.find(kind, name);
-  assert(label, `${kind} type ${name} is declared`);
-  return label;
+  // A reload may have taken away the type of a call that was on its way.
+  return builder.catalog.find(kind, name) ?? fail('UNKNOWN_TYPE', { kind, name });
 }
 
 /** Ids of the named edge types, all of them when none is named. */

@@ -170,7 +170,7 @@ describe('watching', () => {
     const watch = watchSources([folder, join(folder, 'db')], () => changes++);
     for (let i = 0; i < 5; i++) {
       write('db/a.hx', 'x'.repeat(i));
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await expect.poll(() => changes, { timeout: 4_000 }).toBe(1);
     unlinkSync(join(folder, 'db/a.hx'));

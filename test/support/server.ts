@@ -12,7 +12,9 @@ const main = join(root, 'dist/bin/main.js');
 
 export interface StartOptions extends Project {
   env?: Record<string, string>;
-  /** More arguments of `serve`. */
+  /** `serve` unless said otherwise. */
+  command?: 'serve' | 'dev';
+  /** More arguments of it. */
   args?: string[];
   workers?: number;
   /** Milliseconds until the ready line. */
@@ -87,8 +89,17 @@ export class Server {
   }
 
   async start(change: Omit<StartOptions, 'sources'> = {}): Promise<this> {
-    const { workers = 1, args = [], env, readyMs = 20_000 } = { ...this.options, ...change };
-    const base = ['serve', this.project, '--data', this.data, '--port', '0'];
+    const {
+      workers = 1,
+      args = [],
+      env,
+      readyMs = 20_000,
+      command = 'serve',
+    } = {
+      ...this.options,
+      ...change,
+    };
+    const base = [command, this.project, '--data', this.data, '--port', '0'];
     const child = launch([...base, '--workers', String(workers), ...args], env, this.project);
     this.child = child;
     this.stdout = '';
