@@ -21,7 +21,8 @@ function schemaOf(types: number): string {
     return `N::Type${i} { UNIQUE INDEX key: String, INDEX city: String, ${properties.join(', ')} }`;
   });
   const edges = Array.from({ length: types }, (_, i) => {
-    return `E::Edge${i} { From: Type${i}, To: Type${(i + 1) % types}, Properties: { weight: F64, since: Date DEFAULT NOW } }`;
+    const ends = `From: Type${i}, To: Type${(i + 1) % types}`;
+    return `E::Edge${i} { ${ends}, Properties: { weight: F64, since: Date DEFAULT NOW } }`;
   });
   return [...nodes, ...edges, 'V::Text { body: String }', ''].join('\n');
 }
@@ -38,7 +39,8 @@ function queryOf(i: number, types: number): string {
   RETURN x::{ name, age, friends: _::Out<Edge${t}>::{ name, city }, .. }`,
     `QUERY hops${i}(id: ID, low: U8) =>
   x <- N<Type${t}>(id)
-  y <- x::Out<Edge${t}>::WHERE(AND(_::{age}::GTE(low), OR(_::{city}::EQ("Porto"), !_::{name}::CONTAINS("a"))))
+  y <- x::Out<Edge${t}>
+    ::WHERE(AND(_::{age}::GTE(low), OR(_::{city}::EQ("Porto"), !_::{name}::CONTAINS("a"))))
   z <- y::Out<Edge${next}>::ORDER<Desc>(_::{score})::RANGE(0, 20)
   RETURN x::{name}, y::|u|{ who: u::{name}, next: u::Out<Edge${next}>::COUNT }, z`,
     `QUERY link${i}(a: ID, rows: [{to: ID, weight: F64}]) =>
