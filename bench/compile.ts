@@ -27,7 +27,7 @@ function schemaOf(types: number): string {
   return [...nodes, ...edges, 'V::Text { body: String }', ''].join('\n');
 }
 
-/** Seven forms in turn, as they stand in projects of this size: creation, look-up, hops, filters, groups, changes, search. */
+/** Seven forms in turn: creation, look-up, hops and filters, loops, groups, changes, searches. */
 function queryOf(i: number, types: number): string {
   const [t, next] = [i % types, (i + 1) % types];
   const forms = [
