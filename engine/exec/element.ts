@@ -58,3 +58,7 @@ export function isDeclared(frame: Frame, record: Uint8Array): boolean {
   }
   return ids.has(labelOf(record));
 }
+
+/** Whether a search has left its attributes on the element. */
+export const isHit = ({ score, distance }: Element): boolean =>
+  !Number.isNaN(score) || !Number.isNaN(distance);

@@ -14,6 +14,9 @@ const pollInterval = 1024;
 /** Rough bytes of a materialised row without its record. */
 export const rowBytes = 64;
 
+/** From so many records on, asking for the cache is worth its cost. */
+const fewReads = 4;
+
 const records = new ByteArena();
 
 export class Frame {
@@ -21,6 +24,8 @@ export class Frame {
   readonly args: readonly Argument[];
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
+  #kept: { get(id: number): Uint8Array | undefined } | undefined;
+  #reads = 0;
   #left: number;
   #interval: number;
   #visited = 0;
@@ -36,8 +41,13 @@ export class Frame {
     this.#left = this.#interval = this.#nextInterval();
   }
 
-  /** A private copy of the record of an element; undefined when there is no such element. */
+  /**
+   * The record of an element, not to be written to; undefined when there is no such element. From
+   * the first few on, they come out of the view's cache.
+   */
   readRecord(id: number): Uint8Array | undefined {
+    if (this.#kept !== undefined) return this.#kept.get(id);
+    if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
     const shared = this.view.recordShared(id);
     return shared && records.copy(shared);
   }

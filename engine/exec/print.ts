@@ -5,8 +5,9 @@ import { Instant, Uuid } from '../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../storage/record.js';
 import { printScalar } from '../storage/fragment.js';
 import type { Label } from '../storage/store.js';
-import { recordOf } from './element.js';
+import { isHit, recordOf } from './element.js';
 import type { Frame } from './frame.js';
+import { type Layout, layoutMembers, layoutOf, printLayout, writeUuid } from './layout.js';
 import { type Member, memberOf, scoreOf } from './member.js';
 import { Element, RecordValue, type Value } from './value.js';
 
@@ -17,22 +18,10 @@ export function nameBytes(name: string): Uint8Array {
   return encoder.encode(`${JSON.stringify(name)}:`);
 }
 
-const hexDigits = encoder.encode('0123456789abcdef');
-
 /** A UUID as a JSON string. */
 function printUuidBytes(out: ByteWriter, record: Uint8Array, at: number): void {
   out.reserve(38);
-  const { bytes } = out;
-  let to = out.length;
-  bytes[to++] = 34;
-  for (let i = 0; i < 16; i++) {
-    if (i === 4 || i === 6 || i === 8 || i === 10) bytes[to++] = 45;
-    const byte = record[at + i]!;
-    bytes[to++] = hexDigits[byte >> 4]!;
-    bytes[to++] = hexDigits[byte & 15]!;
-  }
-  bytes[to++] = 34;
-  out.length = to;
+  out.length = writeUuid(record, at, out.bytes, out.length);
 }
 
 function printNumber(out: ByteWriter, value: number): void {
@@ -154,6 +143,18 @@ export function memberLists(except: ReadonlySet<string>): MemberLists {
 const wholeElement = memberLists(new Set());
 const dataName = nameBytes('data');
 
+/** How whole elements of a label are printed when no search produced them. */
+const wholeLayouts = new WeakMap<Label, Layout>();
+
+function wholeLayout(label: Label): Layout {
+  let layout = wholeLayouts.get(label);
+  if (layout === undefined) {
+    layout = layoutOf(label, layoutMembers(elementMembers(label, new Set())))!;
+    wholeLayouts.set(label, layout);
+  }
+  return layout;
+}
+
 export function printElement(
   frame: Frame,
   out: ByteWriter,
@@ -165,10 +166,15 @@ export function printElement(
     printNull(out);
     return;
   }
-  out.byte(123);
   const label = frame.view.catalog.label(labelOf(record));
+  const withData = style.data && label.kind === 'vector';
+  if (!withData && !isHit(element)) {
+    printLayout(out, record, wholeLayout(label));
+    return;
+  }
+  out.byte(123);
   printElementMembers(frame, out, element, record, wholeElement(label), style.compat);
-  if (style.data && label.kind === 'vector') {
+  if (withData) {
     out.byte(44);
     out.append(dataName);
     printMember(frame, out, element, record, { kind: 'data' }, style.compat);

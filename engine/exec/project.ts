@@ -4,9 +4,10 @@ import type { ByteWriter } from '../base/bytes.js';
 import type { Expression, Member } from '../plan/expression.js';
 import { labelOf } from '../storage/record.js';
 import type { Builder } from './builder.js';
-import { recordOf } from './element.js';
+import { isHit, recordOf } from './element.js';
 import type { Frame } from './frame.js';
-import type { memberReader } from './member.js';
+import { type Layout, layoutMembers, layoutOf, printLayout } from './layout.js';
+import { memberOf, type memberReader } from './member.js';
 import {
   elementMembers,
   memberLists,
@@ -119,10 +120,19 @@ export function buildPrintShape(
       ? { name: nameBytes(member.name), print: builder.print(member.value), spread: undefined }
       : { name: undefined, spread: buildPrintSpread(builder, new Set(member.except)) },
   );
+  const layoutFor = shapeLayouts(builder, slot, members);
   return (frame, out, item) => {
     if (item === null) {
       out.ascii('null');
       return;
+    }
+    if (layoutFor !== undefined && item instanceof Element && !isHit(item)) {
+      const record = recordOf(frame, item);
+      const layout = record && layoutFor(labelOf(record));
+      if (layout) {
+        printLayout(out, record!, layout);
+        return;
+      }
     }
     out.byte(123);
     let count = 0;
@@ -142,5 +152,34 @@ export function buildPrintShape(
       count += spread;
     }
     out.byte(125);
+  };
+}
+
+/**
+ * Layouts by label of a shape that only names members of its item; undefined for any other shape,
+ * and for labels with a member that is not in the record.
+ */
+function shapeLayouts(
+  builder: Builder,
+  slot: number,
+  members: readonly Member[],
+): ((label: number) => Layout | undefined) | undefined {
+  const named = (value: Expression): boolean =>
+    value.kind === 'property' && value.of.kind === 'slot' && value.of.slot === slot;
+  if (!members.every((each) => each.kind === 'spread' || named(each.value))) return undefined;
+  const layouts: (Layout | null)[] = [];
+  return (id) => {
+    let layout = layouts[id];
+    if (layout === undefined) {
+      const label = builder.catalog.label(id);
+      const parts = members.flatMap((each) => {
+        if (each.kind === 'spread')
+          return layoutMembers(elementMembers(label, new Set(each.except)));
+        const { name } = each.value as Extract<Expression, { kind: 'property' }>;
+        return [{ name: each.name, member: memberOf(label, name) }];
+      });
+      layouts[id] = layout = layoutOf(label, parts) ?? null;
+    }
+    return layout ?? undefined;
   };
 }

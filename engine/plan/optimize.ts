@@ -1,5 +1,5 @@
 // The planner's rules on plans. Every rule keeps the answer exactly: same rows, same order, same
-// failures. In order of application:
+// failures (but for those of rows that an early stop may or may not look at). In order:
 //
 //   variables read once join the chain that reads them            inline.ts
 //   OutE then ToN is Out, InE then FromN is In

@@ -7,7 +7,7 @@ import { isSpread, spreadBatches } from './property-index.js';
 import type { IndexBounds, StoredProperty } from './store.js';
 import { copyWords } from './word.js';
 
-const firstRead = 32;
+const firstRead = 8;
 const lastRead = 1024;
 
 const none = new Uint32Array(0);

@@ -2,7 +2,7 @@
 //
 //   key               value
 //   01                catalog, JSON (catalog-record.ts)
-//   02                next id u32 · zero u32 · next sequence f64 · trimmed sequence f64 ·
+//   02                next id u32 · commits u32 · next sequence f64 · trimmed sequence f64 ·
 //                     newest uuid 16
 //   03 · label u16    total of a label: elements u32 · dimension u32
 //   04                uuid of the database, 36 characters
@@ -14,6 +14,8 @@ import { getWord, putWord } from './word.js';
 
 export interface State {
   nextId: number;
+  /** Counts commits that changed anything, modulo 2^32: equal counts, equal data. */
+  commits: number;
   /** Sequence of the next change of a vector index. */
   nextSeq: number;
   /** Log entries up to this sequence are gone. */
@@ -38,20 +40,30 @@ export const metaKey = {
 
 export function readState(meta: Table<Uint8Array>): State {
   const value = meta.get(metaKey.state);
-  if (!value) return { nextId: 1, nextSeq: 1, trimmedSeq: 0, lastUuid: new Uint8Array(16) };
+  if (!value) {
+    return { nextId: 1, commits: 0, nextSeq: 1, trimmedSeq: 0, lastUuid: new Uint8Array(16) };
+  }
   const view = new DataView(value.buffer, value.byteOffset);
   return {
     nextId: view.getUint32(0, true),
+    commits: view.getUint32(4, true),
     nextSeq: view.getFloat64(8, true),
     trimmedSeq: view.getFloat64(16, true),
     lastUuid: value.slice(24, 40),
   };
 }
 
+/** The count of commits alone, without the cost of the rest. */
+export function readCommits(meta: Table<Uint8Array>): number {
+  const value = meta.peek(metaKey.state);
+  return value === undefined ? 0 : getWord(value, 4);
+}
+
 export function writeState(meta: Table<Uint8Array>, state: State): void {
   const value = new Uint8Array(40);
   const view = new DataView(value.buffer);
   view.setUint32(0, state.nextId, true);
+  view.setUint32(4, state.commits, true);
   view.setFloat64(8, state.nextSeq, true);
   view.setFloat64(16, state.trimmedSeq, true);
   value.set(state.lastUuid, 24);

@@ -4,10 +4,11 @@ import type { Scalar, ScalarList } from '../base/value.js';
 import { readAdjacency, readDegree } from './adjacency.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
-import { readTotal } from './meta.js';
+import { readCommits, readTotal } from './meta.js';
 import { prefixOf } from './index-key.js';
 import { idsWithin } from './index-walk.js';
 import { idsUnder } from './property-index.js';
+import { RecordCache } from './record-cache.js';
 import type { Catalog, Direction, IndexBounds, ReadView, StoredProperty } from './store.js';
 import { readVector } from './vector-record.js';
 import { getWord } from './word.js';
@@ -41,6 +42,12 @@ export class LmdbView implements RefreshableView {
 
   recordShared(id: number): Uint8Array | undefined {
     return this.env.records.peek(id);
+  }
+
+  readonly #records = new RecordCache((id) => this.env.records.peek(id));
+
+  keptRecords(): RecordCache | undefined {
+    return this.#records.at(readCommits(this.env.meta));
   }
 
   scan(label: number): Iterable<Uint32Array> {

@@ -49,6 +49,11 @@ export function fragmentOf(record: Uint8Array, slot: number): { start: number; e
   return { start, end: getWord(record, table + 4 * slot) };
 }
 
+/** Where the ends of the fragments are kept, and how many slots there are: for reading many. */
+export function fragmentsOf(record: Uint8Array): { table: number; slots: number } {
+  return { table: headSize(record), slots: slotsOf(record) };
+}
+
 /** The value of a property, null when unset. */
 export function decodeProperty(
   record: Uint8Array,

@@ -54,6 +54,11 @@ export interface ReadView {
   record(id: number): Uint8Array | undefined;
   /** As `record`, but the bytes are only valid until the next call of any method. */
   recordShared(id: number): Uint8Array | undefined;
+  /**
+   * Records for an execution that reads many, which later executions share. Ask anew for every
+   * execution; undefined while writing.
+   */
+  keptRecords?(): { get(id: number): Uint8Array | undefined } | undefined;
   /** Ids of all elements of a label, ascending, in arrays of up to some thousand. */
   scan(label: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */

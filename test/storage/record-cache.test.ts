@@ -1,0 +1,76 @@
+// Kept records against the records themselves, under commits of every kind: whatever a snapshot
+// says, the cache says too.
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { RecordCache } from '../../engine/storage/record-cache.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+
+const storage = openGarden(freshFolder(), {});
+afterAll(() => storage.close());
+const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 500 : 15;
+
+type Act = { kind: 'create' | 'update' | 'remove' | 'nothing'; which: number };
+
+describe('kept records', () => {
+  const gardener = labelNamed(storage, 'Gardener');
+  const act: fc.Arbitrary<Act> = fc.record({
+    kind: fc.constantFrom('create', 'update', 'update', 'remove', 'nothing'),
+    which: fc.nat({ max: 50 }),
+  });
+
+  it('are those of the snapshot after every commit', () => {
+    const view = storage.reader();
+    const known: number[] = [];
+    let round = 0;
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 20 }), (acts) => {
+        for (const { kind, which } of acts) {
+          const id = known[which % Math.max(known.length, 1)];
+          write(storage, (txn) => {
+            expect(txn.keptRecords?.()).toBeUndefined();
+            const city = values({ city: `city ${round++}` });
+            if (kind === 'create') known.push(txn.createNode(gardener, city));
+            else if (id === undefined || txn.record(id) === undefined) return;
+            else if (kind === 'update') txn.update([{ id, values: city }]);
+            else if (kind === 'remove') txn.remove(id);
+          });
+          view.refresh();
+          const kept = view.keptRecords!()!;
+          for (const each of known) expect(kept.get(each)).toEqual(view.record(each));
+          // A second look is answered without reading.
+          for (const each of known) expect(kept.get(each)).toEqual(view.record(each));
+        }
+      }),
+      { numRuns },
+    );
+  });
+});
+
+describe('a record cache', () => {
+  it('reads once, and again when the data are others', () => {
+    let reads = 0;
+    const bytes = Uint8Array.of(1, 2, 3);
+    const cache = new RecordCache((id) => (reads++, id === 9 ? undefined : bytes));
+    expect(cache.at(1).get(5)).toEqual(bytes);
+    bytes[0] = 7;
+    expect(cache.at(1).get(5)).toEqual(Uint8Array.of(1, 2, 3));
+    expect(reads).toBe(1);
+    expect(cache.at(2).get(5)).toEqual(bytes);
+    expect(cache.get(9)).toBeUndefined();
+    expect(cache.get(9)).toBeUndefined();
+    expect(reads).toBe(4);
+  });
+
+  it('holds a bounded number of bytes, the latest ones', () => {
+    let reads = 0;
+    const cache = new RecordCache((id) => (reads++, new Uint8Array(10_000).fill(id & 255)));
+    cache.at(1);
+    const count = 3000;
+    for (let id = 0; id < count; id++) expect(cache.get(id)![0]).toBe(id & 255);
+    expect(reads).toBe(count);
+    for (let id = count - 700; id < count; id++) expect(cache.get(id)![9999]).toBe(id & 255);
+    expect(reads).toBe(count);
+    cache.get(0);
+    expect(reads).toBe(count + 1);
+  });
+});
