@@ -2,7 +2,7 @@
 // its own, single-connection latencies and fixed rates by our own client.
 import type { Workload } from './gvb-contender.js';
 import type { Gvb } from './gvb-data.js';
-import { type GvbStore, argumentsOf, gvbSource } from './gvb-trellis.js';
+import { type GvbStore, argumentsOf, gvbSettings, gvbSource } from './gvb-trellis.js';
 import { requestBytes, sendHttp } from './http-client.js';
 import { type BenchServer, type Measured, cpuSeconds, measure, startBenchServer } from './load.js';
 import { median } from './sample-times.js';
@@ -20,7 +20,7 @@ const columns = ['workload', 'load', 'requests/s', 'p50 us', 'p99 us', 'CPU us/r
 const fixedShares = [0.25, 0.5, 0.75];
 
 export async function runGvbHttp(gvb: Gvb, store: GvbStore, options: Options): Promise<void> {
-  const server = await startBenchServer(gvbSource, ['--data', store.dataDir]);
+  const server = await startBenchServer(gvbSource, ['--data', store.dataDir], gvbSettings);
   const requests = gvb.requestsFor(gvb.data.users).slice(0, 200);
   const rows: Cell[][] = [];
   try {

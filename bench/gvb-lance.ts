@@ -15,6 +15,7 @@ interface Query {
 }
 
 interface Table {
+  add(rows: object[]): Promise<unknown>;
   createIndex(column: string, options: object): Promise<void>;
   vectorSearch(vector: Float32Array): Query;
 }
@@ -30,6 +31,8 @@ interface Lance {
 
 /** Enough partitions are probed, and candidates re-scored on full vectors, for a recall over .95. */
 const probes = 20;
+/** Rows of one insertion. */
+const batch = 5_000;
 
 export async function lanceContender(data: GvbData): Promise<GvbContender | undefined> {
   const specs = ['apache-arrow@18.1.0', '@lancedb/lancedb@0.39.0'];
@@ -40,12 +43,16 @@ export async function lanceContender(data: GvbData): Promise<GvbContender | unde
   let table: Table;
   if (folder.isComplete) table = await db.openTable('item');
   else {
-    const rows = Array.from({ length: data.items }, (_, id) => ({
-      id,
-      category: data.category[id]!,
-      vector: Array.from(data.vectorOf(id)),
-    }));
-    table = await db.createTable('item', rows, { mode: 'overwrite' });
+    const rowsFrom = (first: number): object[] =>
+      Array.from({ length: Math.min(batch, data.items - first) }, (_, i) => ({
+        id: first + i,
+        category: data.category[first + i]!,
+        vector: Array.from(data.vectorOf(first + i)),
+      }));
+    table = await db.createTable('item', rowsFrom(0), { mode: 'overwrite' });
+    await timeLoad('LanceDB items with vectors', data.items, async () => {
+      for (let at = batch; at < data.items; at += batch) await table.add(rowsFrom(at));
+    });
     await timeLoad('LanceDB vector index', data.items, () =>
       table.createIndex('vector', {
         config: lance.Index.hnswSq({ distanceType: 'cosine', numPartitions: 1, m: 16 }),

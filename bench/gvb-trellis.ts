@@ -59,6 +59,22 @@ export function argumentsOf(
   }
 }
 
+/** Wide enough for a recall over .95 on these vectors. */
+const efSearch = 256;
+export const gvbSettings = `[vectors]\nef_search = ${efSearch}\n`;
+const searching = {
+  default: {
+    metric: 'cosine',
+    m: 16,
+    efConstruction: 128,
+    efSearch,
+    layout: 'auto',
+    exact: false,
+    memoryBytes: 2 ** 32,
+  },
+  types: {},
+} as const;
+
 const sources = [{ path: 'gvb.hx', text: gvbSource }];
 
 /** Fills a data directory, or finds the one of an earlier run. */
@@ -123,7 +139,7 @@ async function addEdges(
 
 /** Calls of the engine in this process: arguments in, objects out, as the peers are called. */
 export async function trellisEmbedded(data: GvbData, store: GvbStore): Promise<GvbContender> {
-  const db = await open({ dataDir: store.dataDir, sources });
+  const db = await open({ dataDir: store.dataDir, sources, vectors: searching });
   const run = (workload: Workload) => (request: GvbRequest) =>
     db.call(workload, argumentsOf(store, workload, request));
   const numbers = new Map(store.items.map((id, number) => [id, number]));

@@ -35,14 +35,19 @@ function readyUrl(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Starts `trellis serve` on a project with this source, in a folder that `stop` removes. Later
- * arguments win: `--data DIR` serves a directory that stays.
+ * Starts `trellis serve` on a project with this source and trellis.toml, in a folder that `stop`
+ * removes. Later arguments win: `--data DIR` serves a directory that stays.
  */
-export async function startBenchServer(source: string, args: string[] = []): Promise<BenchServer> {
+export async function startBenchServer(
+  source: string,
+  args: string[] = [],
+  settings = '',
+): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-'));
   const project = join(folder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'main.hx'), source);
+  if (settings !== '') writeFileSync(join(project, 'trellis.toml'), settings);
   const argv = ['serve', project, '--data', join(folder, 'data'), '--port', '0', ...args];
   const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
   const url = await readyUrl(child);
