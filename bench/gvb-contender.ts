@@ -23,7 +23,7 @@ export interface GvbContender {
   close(): Promise<unknown>;
 }
 
-const judgedMsMax = 8_000;
+const judgedMsMax = 4_000;
 
 const rightAnswer: Record<Workload, (request: GvbRequest) => ArrayLike<number>> = {
   PointGet: ({ item }) => [item],

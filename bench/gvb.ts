@@ -80,7 +80,7 @@ async function compare(
 }
 
 /** A round at this width must not take minutes: in-flight calls are waited for. */
-const roundSecondsMax = 15;
+const roundSecondsMax = 6;
 
 async function measureWorkload(
   gvb: Gvb,

@@ -11,7 +11,7 @@ import { median, percentile } from './sample-times.js';
 import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
-const main = fileURLToPath(new URL('../server/main.js', import.meta.url));
+const main = fileURLToPath(new URL('../bin/main.js', import.meta.url));
 const demo = fileURLToPath(new URL('../../server/demo', import.meta.url));
 
 const source = `
