@@ -1,5 +1,5 @@
 // `npm run bench -- NAME [ARGS]`: each benchmark is a module beside this one that exports `run(args)`.
-import { readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -18,6 +18,26 @@ function names(): string[] {
     .filter((name) => !parts.has(name) && !name.includes('-'));
 }
 
+/** Ticks that the machine's processors have worked, and this process with its ended children. */
+function ticks(): { all: number; own: number } | undefined {
+  if (!existsSync('/proc/stat')) return undefined;
+  const [line] = readFileSync('/proc/stat', 'utf8').split('\n');
+  const [, user, nice, system, , , irq, softirq] = line!.split(/\s+/).map(Number);
+  const text = readFileSync('/proc/self/stat', 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const own = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0);
+  return { all: user! + nice! + system! + irq! + softirq!, own };
+}
+
+/** How quiet the machine was: figures taken beside other work mean little. */
+function printOthers(before: ReturnType<typeof ticks>, seconds: number): void {
+  const after = ticks();
+  if (before === undefined || after === undefined) return;
+  const others = (after.all - before.all - (after.own - before.own)) / 100;
+  const share = Math.max(0, others / seconds / cpus().length) * 100;
+  console.log(`\nOther processes used ${share.toFixed(0)} % of the processors meanwhile.`);
+}
+
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined || !names().includes(name)) {
   console.error(`Usage: npm run bench -- ${names().join('|')} [ARGS]`);
@@ -27,5 +47,8 @@ if (name === undefined || !names().includes(name)) {
   const day = new Date().toISOString().slice(0, 10);
   console.log(`${name}: ${cpus().length} x ${model}, Node ${process.versions.node}, ${day}\n`);
   const bench = (await import(pathToFileURL(`${folder}${name}.js`).href)) as Bench;
+  const before = ticks();
+  const started = performance.now();
   await bench.run(args);
+  printOthers(before, (performance.now() - started) / 1000);
 }

@@ -35,7 +35,9 @@ QUERY hop3(id: ID) =>
   s <- N<Synset>(id)::In<Hypernym>::In<Hypernym>::In<Hypernym>::DEDUP
   RETURN s::{id, key}
 QUERY synonyms(id: ID) => w <- N<Word>(id)::Out<Sense>::In<Sense>::DEDUP RETURN w::{id, no}
-QUERY path(a: ID, b: ID) => p <- N<Synset>(a)::ShortestPathBFS<Hypernym>::To(b) RETURN p::{hop_count}
+QUERY path(a: ID, b: ID) =>
+  p <- N<Synset>(a)::ShortestPathBFS<Hypernym>::To(b)
+  RETURN p::{hop_count}
 `;
 
 export interface TrellisNet extends TraverseContender {
