@@ -23,7 +23,7 @@ export interface VectorIndexInfo extends Omit<IndexOptions, 'layout'> {
   segments: number;
   /** Bytes of memory in use. */
   bytes: number;
-  snapshot: { file: string; seq: number; bytes: number; ageSeconds: number } | undefined;
+  snapshot: (Omit<SnapshotInfo, 'label' | 'writtenAt'> & { ageSeconds: number }) | undefined;
 }
 
 export interface PropertyIndexInfo {
@@ -88,6 +88,7 @@ function vectorInfo(
       file: snapshot.file,
       seq: snapshot.seq,
       bytes: snapshot.bytes,
+      took: snapshot.took,
       ageSeconds: Math.max(0, Math.round((nowMs - snapshot.writtenAt) / 1000)),
     },
   };

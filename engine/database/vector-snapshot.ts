@@ -31,6 +31,8 @@ export interface SnapshotInfo {
   bytes: number;
   /** Unix time in milliseconds. */
   writtenAt: number;
+  /** Time it took, and for which writes waited; absent when it was found at the start. */
+  took?: { ms: number; stillMs: number };
 }
 
 export interface SnapshotEvents {
@@ -191,7 +193,8 @@ export class Snapshots {
     this.#newest.set(label.id, { file, seq });
     this.#renewed.add(label.id);
     const writtenAt = performance.timeOrigin + performance.now();
-    this.events.onSnapshot({ label: label.id, file, seq, bytes, writtenAt });
+    const took = { ms, stillMs };
+    this.events.onSnapshot({ label: label.id, file, seq, bytes, writtenAt, took });
     this.events.log('info', 'vector snapshot', {
       type: label.name,
       seq,

@@ -105,6 +105,7 @@ class Store implements VectorStore {
 
   recover(): void {
     const labels = this.#labels();
+    for (const label of labels) this.#checkDimension(label);
     const from = new Map<number, number>();
     for (const label of labels) {
       const loaded = this.#load(label);
@@ -120,6 +121,16 @@ class Store implements VectorStore {
       }
     }
     this.#replay(from);
+  }
+
+  /** The embeddings that are stored cannot be given another length. */
+  #checkDimension(label: Label): void {
+    const stored = this.storage.reader().dimension(label.id);
+    const wanted = this.options.types[label.name]?.dimensions ?? stored;
+    if (stored === 0 || wanted === stored) return;
+    const what = `${label.name} holds vectors of ${stored} numbers, not ${wanted}.`;
+    const hint = `Set vectors.${label.name}.dimensions to ${stored}, or drop the vectors first.`;
+    fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
   }
 
   #create(label: Label): SharedIndex {

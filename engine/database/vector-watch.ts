@@ -60,6 +60,10 @@ export class VectorWatch {
       if (!snapshot) continue;
       list.push({ name: 'snapshot_age_seconds', labels, value: snapshot.ageSeconds });
       list.push({ name: 'snapshot_bytes', labels, value: snapshot.bytes });
+      if (!snapshot.took) continue;
+      const { ms, stillMs } = snapshot.took;
+      list.push({ name: 'snapshot_seconds', labels, value: ms / 1000 });
+      list.push({ name: 'snapshot_still_seconds', labels, value: stillMs / 1000 });
     }
     for (const { type, k, recall } of this.#recalls.values()) {
       list.push({ name: 'vector_recall', labels: { type, k: String(k) }, value: recall });

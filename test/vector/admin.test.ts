@@ -15,7 +15,7 @@ import {
 } from '../support/vector-server.js';
 import { clustered, randomFrom } from './random.js';
 
-const vectors = clustered(2500, 200, { seed: 71, clusters: 60, spread: 1 });
+const vectors = clustered(1500, 200, { seed: 71, clusters: 60, spread: 1 });
 const model = new Map(vectors.map((vector, no) => [no, vector]));
 const queries = vectors.slice(0, 40);
 const other = '[vectors.Other]\nlayout = "flat"\n';
@@ -33,7 +33,7 @@ async function indexOf(type: string, kind = 'vector'): Promise<any> {
 
 /** Starts again with these keys for the type Doc. */
 async function restartWith(doc: string): Promise<void> {
-  await server.stop();
+  if (server.child.exitCode === null) await server.stop();
   writeProject(server.project, { sources: vectorSources, toml: `${other}[vectors.Doc]\n${doc}\n` });
   await server.start();
 }
@@ -58,18 +58,20 @@ describe('the list of indexes', () => {
       ef_construction: 128,
       ef_search: 128,
       graph: true,
-      vectors: 2500,
+      vectors: 1500,
       tombstones: 0,
       segments: 1,
     });
     expect(snapshot).toBeNull();
-    expect(bytes).toBeGreaterThan(2500 * 200 * 4);
+    expect(bytes).toBeGreaterThan(1500 * 200 * 4);
     expect(await indexOf('Other')).toMatchObject({ layout_used: 'flat', graph: false });
     await server.client.request({ path: '_admin/snapshot', body: '' });
     const after = (await indexOf('Doc')).snapshot;
     expect(snapshotFiles(server)).toContain(after.file);
-    expect(after.seq).toBe(3700);
+    expect(after.seq).toBe(2700);
     expect(after.age_seconds).toBeLessThan(60);
+    const metrics = await server.client.request({ method: 'GET', path: 'metrics' });
+    expect(metrics.text).toMatch(/trellis_snapshot_still_seconds\{type="Doc"\} \d/);
   });
 
   test('property and keyword indexes', async () => {
@@ -83,7 +85,7 @@ describe('the list of indexes', () => {
 describe('recall', () => {
   test('by endpoint and as a metric', async () => {
     const { recall } = await server.client.post('_admin/recall?type=Doc&samples=20&k=5');
-    expect(recall).toMatchObject([{ type: 'Doc', samples: 20, k: 5, vectors: 2500 }]);
+    expect(recall).toMatchObject([{ type: 'Doc', samples: 20, k: 5, vectors: 1500 }]);
     expect(recall[0].recall).toBeGreaterThanOrEqual(0.97);
     const metrics = await server.client.request({ method: 'GET', path: 'metrics' });
     expect(metrics.text).toContain(`trellis_vector_recall{type="Doc",k="5"} ${recall[0].recall}`);
@@ -102,7 +104,7 @@ describe('recall', () => {
   test('by command: from the running server, and from the directory', async () => {
     const argv = ['recall', 'Doc', '--samples', '10', '--data', server.data];
     const running = await runCli([...argv, '--project', server.project]);
-    expect(running.stdout).toMatch(/^Doc: recall@10 \d+\.\d\d % \(10 samples of 2500 vectors, /);
+    expect(running.stdout).toMatch(/^Doc: recall@10 \d+\.\d\d % \(10 samples of 1500 vectors, /);
     expect(running.code).toBe(0);
     await server.stop();
     const here = await runCli([...argv.slice(0, 1), ...argv.slice(2), '--project', server.project]);
@@ -123,7 +125,7 @@ describe('a changed choice is followed', () => {
       const before = await indexOf('Doc');
       await restartWith(toml);
       const after = await indexOf('Doc');
-      expect(after).toMatchObject({ ...expected, vectors: 2500 });
+      expect(after).toMatchObject({ ...expected, vectors: 1500 });
       if (after.layout_used !== before.layout_used) {
         expect(server.stderr).toContain('it has another layout');
         expect(server.stderr).toContain('rebuilding vector index');
@@ -133,6 +135,17 @@ describe('a changed choice is followed', () => {
     },
     60_000,
   );
+
+  test('another dimension than the stored one ends the start', async () => {
+    await server.stop();
+    const doc = '[vectors.Doc]\ndimensions = 100\n';
+    writeProject(server.project, { sources: vectorSources, toml: other + doc });
+    const failure = await server.start().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ exit: { code: 65 } });
+    expect(String((failure as { output: string }).output)).toContain(
+      'Doc holds vectors of 200 numbers, not 100.',
+    );
+  });
 
   test('ef_search', async () => {
     await restartWith('layout = "fast"\nef_search = 1\nm = 4\nef_construction = 8');
@@ -179,7 +192,7 @@ describe('a snapshot that is not in order is refused, and the index built again'
       await server.start();
       expect(server.stderr).toContain('vector snapshot refused');
       expect(server.stderr).toContain('rebuilding vector index');
-      expect((await indexOf('Doc')).vectors).toBe(2500);
+      expect((await indexOf('Doc')).vectors).toBe(1500);
       expect(await httpRecall(server, model, queries.slice(0, 10))).toBeGreaterThanOrEqual(0.95);
     },
     60_000,
