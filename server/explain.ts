@@ -36,7 +36,7 @@ export function explanationBody(database: Database, { plan }: Query): Uint8Array
   return Buffer.from(JSON.stringify(explanation));
 }
 
-/** `trellis explain`: the plan of one query of a project. Ends with 0, or with 65. */
+/** `trellis explain`: the plan of one query of a project. Ends with 0, 65 or 78. */
 export function explainCommand(config: Config, name: string, json: boolean): number {
   const { program, diagnostics, sources } = loadProgram(programOptions(config));
   if (program === undefined) {
@@ -59,7 +59,7 @@ function unknown({ queries }: Program, name: string): never {
     queries.map((query) => query.name),
   );
   const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
-  return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
+  return fail('CONFIG_INVALID', { what: `There is no query ${excerpt(name)}.` }, hint);
 }
 
 /** With row counts where the data directory can be read; a running server keeps it to itself. */

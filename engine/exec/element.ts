@@ -38,7 +38,7 @@ export function recordLabelOf(frame: Frame, element: Element): number {
 
 /** Id of the source or target of an edge as it is stored now; 0 when the edge is gone. */
 export function edgeEnd(frame: Frame, id: number, end: 'from' | 'to', label?: number): number {
-  const record = frame.view.recordShared(id);
+  const record = frame.peekRecord(id);
   if (record === undefined || (label !== undefined && labelOf(record) !== label)) return 0;
   return end === 'from' ? fromOf(record) : toOf(record);
 }

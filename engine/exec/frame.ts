@@ -15,7 +15,7 @@ const pollInterval = 1024;
 export const rowBytes = 64;
 
 /** From so many records on, asking for the cache is worth its cost. */
-const fewReads = 4;
+const fewReads = 2;
 
 const records = new ByteArena();
 
@@ -50,6 +50,13 @@ export class Frame {
     if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
     const shared = this.view.recordShared(id);
     return shared && records.copy(shared);
+  }
+
+  /** As `readRecord`, for a look: the bytes are only valid until the next read. */
+  peekRecord(id: number): Uint8Array | undefined {
+    if (this.#kept !== undefined) return this.#kept.get(id);
+    if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
+    return this.view.recordShared(id);
   }
 
   /** The view as the write transaction it is in plans that write. */

@@ -11,17 +11,23 @@ import type { Frame } from './frame.js';
  */
 export class Element {
   record: Uint8Array | undefined = undefined;
-  /** Similarity or relevance of a search hit; NaN on everything else. */
-  score = Number.NaN;
-  /** Raw metric of a vector hit; NaN on everything else. */
-  distance = Number.NaN;
   /** Held by a list: the bytes of its record count as memory of the query. */
   kept = false;
+  /** Similarity or relevance of a search hit; NaN on everything else. */
+  declare score: number;
+  /** Raw metric of a vector hit; NaN on everything else. */
+  declare distance: number;
   /** A reranker has set `score`: [compat] then prints it instead of the distance. */
-  reranked = false;
+  declare reranked: boolean;
 
   constructor(readonly id: number) {}
 }
+
+// Few elements are hits: on the others these are read from the prototype, which spares every row
+// two boxed numbers.
+Element.prototype.score = Number.NaN;
+Element.prototype.distance = Number.NaN;
+Element.prototype.reranked = false;
 
 /**
  * An ordered set of named values: groups, paths, objects and projections. `names` is shared between

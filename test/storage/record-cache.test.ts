@@ -50,7 +50,10 @@ describe('a record cache', () => {
   it('reads once, and again when the data are others', () => {
     let reads = 0;
     const bytes = Uint8Array.of(1, 2, 3);
-    const cache = new RecordCache((id) => (reads++, id === 9 ? undefined : bytes));
+    const cache = new RecordCache((id) => {
+      reads++;
+      return id === 9 ? undefined : bytes;
+    });
     expect(cache.at(1).get(5)).toEqual(bytes);
     bytes[0] = 7;
     expect(cache.at(1).get(5)).toEqual(Uint8Array.of(1, 2, 3));
@@ -63,7 +66,10 @@ describe('a record cache', () => {
 
   it('holds a bounded number of bytes, the latest ones', () => {
     let reads = 0;
-    const cache = new RecordCache((id) => (reads++, new Uint8Array(10_000).fill(id & 255)));
+    const cache = new RecordCache((id) => {
+      reads++;
+      return new Uint8Array(10_000).fill(id & 255);
+    });
     cache.at(1);
     const count = 3000;
     for (let id = 0; id < count; id++) expect(cache.get(id)![0]).toBe(id & 255);
