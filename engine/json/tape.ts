@@ -98,6 +98,14 @@ export class TapeView implements JsonView {
     return (this.tape[this.index]! & (7 | FLAG.fraction)) === KIND.number;
   }
 
+  get start(): number {
+    return this.tape[this.index + 1]!;
+  }
+
+  get verbatim(): boolean {
+    return (this.tape[this.index]! & (7 | FLAG.escaped)) === KIND.string;
+  }
+
   get size(): number {
     return this.#end() - this.tape[this.index + 1]!;
   }

@@ -20,6 +20,10 @@ export interface JsonView {
    * Bytes of the token as written, quotes not counted; of a string never less than its UTF-8 bytes.
    */
   readonly size: number;
+  /** First byte of a number, of a string the one after its quote. */
+  readonly start: number;
+  /** Whether this is a string that stands for itself: no escapes in it. */
+  readonly verbatim: boolean;
   /** The 64-bit float nearest to the number; infinite when there is none. */
   float(): number;
   /**

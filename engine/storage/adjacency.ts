@@ -85,6 +85,33 @@ export function appendEdge(
   log.replace(table, { id, label, chunk: 0 }, former, head);
 }
 
+/**
+ * Adds several edges, ascending and above all others of the list: what `appendEdge` one by one would
+ * leave, with nothing noted for undoing.
+ */
+export function appendEdges(
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  pairs: Uint32Array,
+): void {
+  const former = peekChunk(table, id, label, 0);
+  let sealed = former === undefined ? 0 : getWord(former, 0);
+  const degree = former === undefined ? 0 : getWord(former, 4);
+  const kept = former === undefined ? 0 : former.length - headBytes;
+  const entries = new Uint8Array(headBytes + kept + pairs.byteLength);
+  if (former !== undefined) entries.set(former);
+  entries.set(new Uint8Array(pairs.buffer, pairs.byteOffset, pairs.byteLength), headBytes + kept);
+  const size = chunkEntries * entryBytes;
+  let first = headBytes;
+  for (; entries.length - first > size; first += size) {
+    table.put({ id, label, chunk: ++sealed }, chunkOf(entries.subarray(first, first + size)));
+  }
+  const head = first === headBytes ? entries : entries.subarray(first - headBytes);
+  putWord(head, 0, sealed);
+  putWord(head, 4, degree + pairs.length / 2);
+  table.put({ id, label, chunk: 0 }, head);
+}
+
 /** A sealed chunk of at least one entry. */
 function chunkOf(entries: Uint8Array): Uint8Array {
   const chunk = new Uint8Array(sealedBytes + entries.length);

@@ -3,6 +3,7 @@ import type { Limits } from '../base/limits.js';
 import { type FullCatalog, catalogOf } from './catalog.js';
 import { readCatalog } from './catalog-record.js';
 import { type Env, openEnv } from './env.js';
+import type { LoadView } from './load-view.js';
 import { readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
 import {
@@ -15,7 +16,7 @@ import {
 import type { Catalog, VectorChange } from './store.js';
 import { type LoggedChange, replayLog } from './vlog.js';
 import type { VectorTypeOptions } from './write-view.js';
-import { type WriteGroup, Writer } from './writer.js';
+import { type Loaded, type WriteGroup, Writer } from './writer.js';
 
 export type { RefreshableView, SchemaPreview };
 
@@ -43,6 +44,11 @@ export interface Storage {
    * rather than out of a request, means that the storage failed: stop writing.
    */
   commitGroup(work: (group: WriteGroup) => void): VectorChange[];
+  /**
+   * One durable transaction of a bulk load: all of it or, when `work` throws, nothing. Returns what
+   * `work` does and the vector changes committed, in sequence order.
+   */
+  load<T>(nowMs: number, work: (view: LoadView) => T): Loaded<T>;
   /**
    * Brings the data to the declarations of a compiled program: all or nothing. Fails
    * SCHEMA_INCOMPATIBLE. Other threads call `reloadCatalog` afterwards.
@@ -100,6 +106,10 @@ class OpenStorage implements Storage {
 
   commitGroup(work: (group: WriteGroup) => void): VectorChange[] {
     return this.#writing.commit(this.catalog, work);
+  }
+
+  load<T>(nowMs: number, work: (view: LoadView) => T): Loaded<T> {
+    return this.#writing.load(this.catalog, nowMs, work);
   }
 
   applySchema(declarations: Declarations, options: SchemaOptions): void {

@@ -47,6 +47,39 @@ export function addEntry(
   }
 }
 
+/** Adds the first id of a value that no element has had, with nothing noted for undoing. */
+export function addFirstEntry(table: Table<Uint8Array>, prefix: Uint8Array, id: number): void {
+  const first = new Uint8Array(4);
+  putWord(first, 0, id);
+  table.put(indexKey(prefix, 0), first);
+}
+
+/** Whether a value has no key at all: not even one left behind by elements that are gone. */
+export function isUnknown(table: Table<Uint8Array>, prefix: Uint8Array): boolean {
+  return !table.has(indexKey(prefix, 0));
+}
+
+/**
+ * Adds an id above all others, with nothing noted for undoing: what `addEntry` would leave.
+ */
+export function addNewEntry(table: Table<Uint8Array>, prefix: Uint8Array, id: number): void {
+  const key = indexKey(prefix, 0);
+  const list = table.peek(key);
+  const size = list === undefined ? 0 : list.length;
+  if (list !== undefined && isSpread(list)) table.put(indexKey(prefix, id), empty);
+  else if (list !== undefined && size === listIds * 4) {
+    const ids = list.slice();
+    for (let at = 0; at < size; at += 4) table.put(indexKey(prefix, getWord(ids, at)), empty);
+    table.put(indexKey(prefix, id), empty);
+    table.put(key, spread);
+  } else {
+    const longer = new Uint8Array(size + 4);
+    if (list !== undefined) longer.set(list);
+    putWord(longer, size, id);
+    table.put(key, longer);
+  }
+}
+
 function withId(list: Uint8Array, id: number): Uint8Array {
   let at = list.length;
   while (at > 0 && getWord(list, at - 4) > id) at -= 4;

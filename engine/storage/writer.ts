@@ -10,6 +10,7 @@ import type { Limits } from '../base/limits.js';
 import type { FullCatalog } from './catalog.js';
 import { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
+import { LoadView } from './load-view.js';
 import type { VectorChange, WriteView } from './store.js';
 import { Totals } from './totals.js';
 import { LmdbWriteView, type VectorTypeOptions, type WriteContext } from './write-view.js';
@@ -20,6 +21,11 @@ export interface WriteGroup {
    * the caller.
    */
   request<T>(nowMs: number, work: (view: WriteView) => T): T;
+}
+
+export interface Loaded<T> {
+  result: T;
+  changes: VectorChange[];
 }
 
 export class Writer {
@@ -75,6 +81,21 @@ export class Writer {
     }
     failpoint('W9');
     return changes;
+  }
+
+  /**
+   * One durable transaction of a bulk load, undone as a whole. Returns what `work` does and the
+   * vector changes it committed, in sequence order.
+   */
+  load<T>(catalog: FullCatalog, nowMs: number, work: (view: LoadView) => T): Loaded<T> {
+    const view = new LoadView(this.context, catalog, nowMs);
+    let result: T | undefined;
+    this.transact(() => {
+      result = work(view);
+      view.finish();
+    });
+    failpoint('W9');
+    return { result: result as T, changes: view.changes };
   }
 
   /**

@@ -9,9 +9,12 @@ import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './pos
 import { decodeRecord, encodeRecord, newRecord } from './term-record.js';
 import { blockKey, directoryKey, termKey } from './text-key.js';
 
+/** Where postings are kept. */
+export type PostingStore = Pick<WriteView, 'getDerived' | 'putDerived' | 'deleteDerived'>;
+
 /** Where lists are: a view, a label, a term as it stands in keys. */
 interface List {
-  view: WriteView;
+  view: PostingStore;
   label: number;
   term: Uint8Array;
 }
@@ -37,6 +40,43 @@ export function addPosting(list: List, id: number, frequency: number, length: nu
   }
   record.df++;
   putRecord(list, key);
+}
+
+/**
+ * Adds the postings of documents whose ids ascend and are above all others of the list: what
+ * `addPosting` one by one would leave, written once.
+ */
+export function addNewPostings(list: List, postings: NewPostings): void {
+  const { count, ids, frequencies, lengths } = postings;
+  const key = termKey(list.label, list.term);
+  const bytes = list.view.getDerived(key);
+  record.df = record.tail.count = 0;
+  if (bytes !== undefined) decodeRecord(bytes, record);
+  const { tail } = record;
+  const entries: Uint8Array[] = [];
+  for (let i = 0; i < count; i++) {
+    if (tail.count === BLOCK_MAX) {
+      entries.push(putBlock(list, tail.ids[BLOCK_MAX - 1]!, tail, 0, BLOCK_MAX));
+      tail.count = 0;
+    }
+    tail.ids[tail.count] = ids[i]!;
+    tail.frequencies[tail.count] = frequencies[i]!;
+    tail.lengths[tail.count++] = lengths[i]!;
+  }
+  record.df += count;
+  if (entries.length > 0) {
+    const directory = list.view.getDerived(directoryKey(list.label, list.term));
+    putDirectory(list, appendEntry(directory, Buffer.concat(entries)));
+  }
+  putRecord(list, key);
+}
+
+/** Postings of one term; the arrays may be longer than `count`. */
+export interface NewPostings {
+  count: number;
+  ids: Uint32Array;
+  frequencies: Uint32Array;
+  lengths: Uint32Array;
 }
 
 /** Removes the posting of document `id`, which the list holds. */

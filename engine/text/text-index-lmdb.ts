@@ -2,12 +2,18 @@
 // the snapshot it is given, so it changes and is undone with the element's own transaction.
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
-import type { ReadView, WriteView } from '../storage/store.js';
+import type { ReadView } from '../storage/store.js';
 import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
 import { idf, type Totals } from './bm25.js';
 import { decodeRecord, newRecord } from './term-record.js';
-import { addPosting, removePosting } from './posting-list.js';
+import {
+  type NewPostings,
+  type PostingStore,
+  addNewPostings,
+  addPosting,
+  removePosting,
+} from './posting-list.js';
 import { TermCursor } from './term-cursor.js';
 import type { TextHit, TextIndex } from './text-index.js';
 import { termBytes, termKey, totalsKey } from './text-key.js';
@@ -36,6 +42,29 @@ export function createTextIndex(limits: Limits): TextIndex {
       return search(view, label, terms, totals, k, allow);
     },
   };
+}
+
+/** New documents of one label, counted beforehand by whoever loads them. */
+export interface NewDocuments {
+  label: number;
+  documents: number;
+  /** Terms of all of them together. */
+  length: number;
+}
+
+/** Adds to the totals of a label. */
+export function addToTotals(view: PostingStore, { label, documents, length }: NewDocuments): void {
+  if (documents > 0) changeTotals(view, label, documents, length);
+}
+
+/** Adds the postings of one term of new documents. */
+export function addTerm(
+  view: PostingStore,
+  label: number,
+  term: string,
+  postings: NewPostings,
+): void {
+  addNewPostings({ view, label, term: termBytes(term) }, postings);
 }
 
 interface Document {
@@ -89,14 +118,19 @@ function search(
   return bestDocuments(cursors, k, allow);
 }
 
-export function readTotals(view: ReadView, label: number): Totals {
+export function readTotals(view: Pick<ReadView, 'getDerived'>, label: number): Totals {
   const bytes = view.getDerived(totalsKey(label));
   if (bytes === undefined) return { documents: 0, length: 0 };
   const numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { documents: numbers.getFloat64(0), length: numbers.getFloat64(8) };
 }
 
-function changeTotals(view: WriteView, label: number, documents: number, length: number): void {
+function changeTotals(
+  view: PostingStore,
+  label: number,
+  documents: number,
+  length: number,
+): void {
   const totals = readTotals(view, label);
   const key = totalsKey(label);
   if (totals.documents + documents === 0) {

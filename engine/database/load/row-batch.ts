@@ -1,0 +1,71 @@
+// Rows of a bulk load on their way from the thread that read them to the writer: decoded, checked
+// against their types, and already in the form of records. What only the writer can know, ids and
+// the ids of ends, is left blank and filled in there.
+//
+//   heads     7 numbers per row: label · name · from · to · record start · record end · line
+//   name      ordinal of the row's temporary name, 0 without one
+//   from, to  of edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`
+//   bytes     records (record.ts) with blank uuids and ends, index prefixes between them
+//   entries   4 numbers per index entry: row · place of its property · prefix start · prefix end
+//
+// Invariant: entries, vectors, ids and documents are in the order of rows.
+import type { ErrorData } from '../../base/errors.js';
+
+export const rowWords = 7;
+export const entryWords = 4;
+
+/** A row that is not loaded, and why. */
+export interface Reject {
+  /** Counted from 1 in its file. */
+  line: number;
+  error: ErrorData;
+}
+
+/** Postings of one term of one label, by row. */
+export interface TermPostings {
+  label: number;
+  term: string;
+  /** [row, frequency, row, frequency, ...], rows ascending. */
+  postings: Uint32Array;
+}
+
+/** A text whose embedding becomes the vector of a row. */
+export interface RowText {
+  /** Vector type, which may have a model of its own. */
+  type: string;
+  text: string;
+}
+
+export interface RowBatch {
+  count: number;
+  heads: Float64Array;
+  bytes: Uint8Array<ArrayBuffer>;
+  entries: Int32Array;
+  /** [row, first number, length] per vector row; ~k for the first number: `embedded[k]`. */
+  vectorHeads: Int32Array;
+  vectors: Float64Array;
+  /** Texts to embed before the rows go to the writer. */
+  texts: RowText[];
+  embedded: Float64Array[];
+  /** Elements that ends name by their own id, 16 bytes each. */
+  ends: Uint8Array;
+  /** Rows that bring their own id, and the ids, 16 bytes each. */
+  ownRows: Uint32Array;
+  ownIds: Uint8Array;
+  terms: TermPostings[];
+  /** [row, terms in its document] of rows with a keyword document. */
+  documents: Uint32Array;
+  rejects: Reject[];
+}
+
+/** What has become of a batch. */
+export interface BatchResult {
+  nodes: number;
+  edges: number;
+  vectors: number;
+  /** Dense id of the first accepted row; those of the others follow without gaps. */
+  firstId: number;
+  /** Rows that the writer did not accept, ascending. */
+  refused: number[];
+  rejects: Reject[];
+}

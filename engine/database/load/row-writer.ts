@@ -1,0 +1,204 @@
+// Writes the rows of a batch inside the writer's transaction: ends, unique values and dimensions are
+// judged here, ids given out, records completed. A row that is refused leaves nothing behind.
+//
+// Invariant: accepted rows of a batch get ids without gaps, in their order.
+import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
+import { printUuid } from '../../base/id.js';
+import { fillEnd } from '../../storage/blank-record.js';
+import type { LoadView } from '../../storage/load-view.js';
+import { labelOf, uuidAt } from '../../storage/record.js';
+import type { Label } from '../../storage/store.js';
+import { addTerm, addToTotals } from '../../text/text-index-lmdb.js';
+import type { NameIds } from './name-ids.js';
+import { type BatchResult, type RowBatch, entryWords, rowWords } from './row-batch.js';
+
+/** Places in the lists of a batch that run along with its rows. */
+interface Places {
+  entry: number;
+  vector: number;
+  own: number;
+}
+
+export class RowWriter {
+  /** Ids by row; 0 for refused ones. */
+  #ids = new Uint32Array(0);
+  readonly #places: Places = { entry: 0, vector: 0, own: 0 };
+
+  constructor(
+    private readonly view: LoadView,
+    private readonly batch: RowBatch,
+    private readonly names: NameIds,
+  ) {}
+
+  write(): BatchResult {
+    const { batch, view, names } = this;
+    const { heads } = batch;
+    const result: BatchResult = {
+      nodes: 0,
+      edges: 0,
+      vectors: 0,
+      firstId: view.nextId,
+      refused: [],
+      rejects: [],
+    };
+    this.#ids = new Uint32Array(batch.count);
+    for (let row = 0; row < batch.count; row++) {
+      const head = row * rowWords;
+      const label = view.catalog.label(heads[head]!);
+      try {
+        const id = this.#row(row, head, label);
+        this.#ids[row] = id;
+        const name = heads[head + 1]!;
+        if (name !== 0) names.set(name, id, label.id, batch.bytes, heads[head + 4]! + uuidAt.own);
+        if (label.kind === 'node') result.nodes++;
+        else if (label.kind === 'edge') result.edges++;
+        else result.vectors++;
+      } catch (error) {
+        if (!(error instanceof TrellisError)) throw error;
+        result.refused.push(row);
+        result.rejects.push({ line: heads[head + 6]!, error: plainError(error.data) });
+      }
+      this.#passRow(row);
+    }
+    this.#writeTexts();
+    return result;
+  }
+
+  #row(row: number, head: number, label: Label): number {
+    const { batch, view } = this;
+    const { heads } = batch;
+    const record = batch.bytes.subarray(heads[head + 4]!, heads[head + 5]!);
+    const own = batch.ownRows[this.#places.own] === row ? this.#ownId() : undefined;
+    let from = 0;
+    let to = 0;
+    if (label.kind === 'edge') {
+      from = this.#end(record, 'from', heads[head + 2]!, label);
+      to = this.#end(record, 'to', heads[head + 3]!, label);
+      if (label.type.kind === 'edge' && label.type.unique && view.hasPair(label.id, from, to)) {
+        fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
+      }
+    }
+    const allUnknown = this.#checkUnique(row, label);
+    const vector = label.kind === 'vector' ? this.#vector() : undefined;
+    if (vector) view.checkDimension(label, vector.length);
+    const id = view.create(label, record, own);
+    const { entries, bytes } = batch;
+    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+      const isUnique = label.properties[entries[at + 1]!]!.index === 'unique';
+      const prefix = bytes.subarray(entries[at + 2]!, entries[at + 3]!);
+      view.addEntry(prefix, id, isUnique && allUnknown);
+    }
+    if (label.kind === 'edge') view.link(label.id, id, from, to);
+    if (vector) view.putVector(label, id, vector);
+    return id;
+  }
+
+  #ownId(): Uint8Array {
+    const at = this.#places.own * 16;
+    const uuid = this.batch.ownIds.subarray(at, at + 16);
+    if (this.view.idOf(uuid) !== 0) {
+      fail('UNIQUE_VIOLATION', { type: printUuid(uuid), property: 'id' });
+    }
+    return uuid;
+  }
+
+  /** Dense id of an end; fills in what the record says of it. */
+  #end(record: Uint8Array, end: 'from' | 'to', name: number, edge: Label): number {
+    const { view, batch, names } = this;
+    if (name > 0 && names.isTrusted) {
+      const id = names.get(name);
+      if (id === 0) fail('NO_VALUE_FOUND', { what: `${end}: the row it names was refused` });
+      if (names.label(name) !== edge[end]) this.#wrongEnd(edge, names.label(name));
+      fillEnd(record, end, id, names.uuids, name * 16);
+      return id;
+    }
+    const at = ~name * 16;
+    const id = name > 0 ? names.get(name) : view.idOf(batch.ends.subarray(at, at + 16));
+    const found = id === 0 ? undefined : view.recordShared(id);
+    if (found === undefined) {
+      const what = name > 0 ? 'the row it names is gone' : printUuid(batch.ends, at);
+      fail('NO_VALUE_FOUND', { what: `${end}: ${what}` });
+    }
+    if (labelOf(found) !== edge[end]) this.#wrongEnd(edge, labelOf(found));
+    fillEnd(record, end, id, found, uuidAt.own);
+    return id;
+  }
+
+  #wrongEnd(edge: Label, got: number): never {
+    const { catalog } = this.view;
+    const [from, to] = [catalog.label(edge.from!).name, catalog.label(edge.to!).name];
+    fail('EDGE_ENDPOINT_TYPE', { edge: edge.name, from, to, got: catalog.label(got).name });
+  }
+
+  /** Fails UNIQUE_VIOLATION; whether all unique values are new to their indexes. */
+  #checkUnique(row: number, label: Label): boolean {
+    const { entries, bytes } = this.batch;
+    let allUnknown = true;
+    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+      const property = label.properties[entries[at + 1]!]!;
+      if (property.index !== 'unique') continue;
+      const found = this.view.judge(bytes.subarray(entries[at + 2]!, entries[at + 3]!));
+      if (found === 'taken') {
+        fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+      }
+      allUnknown &&= found === 'unknown';
+    }
+    return allUnknown;
+  }
+
+  #vector(): Float64Array {
+    const { vectorHeads, vectors, embedded } = this.batch;
+    const at = this.#places.vector;
+    const start = vectorHeads[at + 1]!;
+    return start < 0 ? embedded[~start]! : vectors.slice(start, start + vectorHeads[at + 2]!);
+  }
+
+  /** Moves on to what belongs to the next row. */
+  #passRow(row: number): void {
+    const { entries, vectorHeads, ownRows } = this.batch;
+    const places = this.#places;
+    while (entries[places.entry] === row) places.entry += entryWords;
+    if (vectorHeads[places.vector] === row) places.vector += 3;
+    if (ownRows[places.own] === row) places.own++;
+  }
+
+  #writeTexts(): void {
+    const { documents, heads, terms } = this.batch;
+    const lengths = new Uint32Array(this.batch.count);
+    const totals = new Map<number, { documents: number; length: number }>();
+    for (let at = 0; at < documents.length; at += 2) {
+      const row = documents[at]!;
+      if (this.#ids[row] === 0) continue;
+      lengths[row] = documents[at + 1]!;
+      const label = heads[row * rowWords]!;
+      const total = totals.get(label) ?? { documents: 0, length: 0 };
+      totals.set(label, total);
+      total.documents++;
+      total.length += documents[at + 1]!;
+    }
+    for (const [label, total] of totals) addToTotals(this.view, { label, ...total });
+    for (const { label, term, postings } of terms) this.#writeTerm(label, term, postings, lengths);
+  }
+
+  #writeTerm(label: number, term: string, postings: Uint32Array, lengths: Uint32Array): void {
+    const size = postings.length / 2;
+    const list = {
+      count: 0,
+      ids: new Uint32Array(size),
+      frequencies: new Uint32Array(size),
+      lengths: new Uint32Array(size),
+    };
+    for (let at = 0; at < postings.length; at += 2) {
+      const row = postings[at]!;
+      if (this.#ids[row] === 0) continue;
+      list.ids[list.count] = this.#ids[row]!;
+      list.frequencies[list.count] = postings[at + 1]!;
+      list.lengths[list.count++] = lengths[row]!;
+    }
+    if (list.count > 0) addTerm(this.view, label, term, list);
+  }
+}
+
+function plainError({ code, args, hint }: ErrorData): ErrorData {
+  return { code, args, ...(hint && { hint }) };
+}
