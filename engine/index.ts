@@ -54,9 +54,18 @@ export { createEmbedder } from './embed/create-embedder.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
 export { openDatabase } from './database/open.js';
 export type { Violation } from './storage/check.js';
+export type { BulkLoad, PieceResult } from './database/load/load-run.js';
+export type { LoadProgress } from './database/load/load-progress.js';
+export type { Reject } from './database/load/row-batch.js';
+export { LoadFeed, type FedRow } from './database/load/load-feed.js';
+export { type DumpOptions, dump } from './database/dump.js';
+export { DumpReader } from './database/restore-dump.js';
 export { verifyStorage } from './database/verify.js';
 export { openDataDirectory } from './storage/manifest.js';
-export { type SchemaPreview, openStorage } from './storage/open.js';
+export { type SchemaPreview, type Storage, openStorage } from './storage/open.js';
+export { backUp, restore } from './database/backup.js';
+export { compactGraph } from './database/compact.js';
+export { repairDerived } from './database/repair.js';
 export {
   type Arguments,
   type EmbeddedDatabase,

@@ -2,6 +2,7 @@
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
 import { type Database, fail } from '../engine/index.js';
+import type { Exchange } from './exchange.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
 import { okStatus } from './http-error.js';
@@ -12,6 +13,9 @@ import type { Endpoint, Result } from './routes.js';
 import type { Access } from './security.js';
 import type { SlowLog } from './slow-log.js';
 import { indexesBody } from './vector-admin.js';
+
+/** An operator's action: what the query string asks, and the body; gives the answer's value. */
+export type Action = (asked: URLSearchParams, body: Uint8Array) => unknown;
 
 export interface AdminOptions {
   version: string;
@@ -24,12 +28,9 @@ export interface AdminOptions {
   readiness: () => Readiness;
   /** Samples of the process, the transport and the database. */
   samples: () => Sample[];
-  /** `POST /_admin/<name>`. */
+  /** `POST /_admin/<name>`: the answer's value. */
   actions: ReadonlyMap<string, Action>;
 }
-
-/** What an operator may have done; gets the query string's parameters, gives the answer's value. */
-export type Action = (asked: URLSearchParams) => unknown;
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -107,8 +108,9 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
       writes: true,
       always: false,
       budgetMs: actionBudgetMs,
-      handle: async ({ query }): Promise<Result> =>
-        jsonText((await act(new URLSearchParams(query))) ?? {}),
+      ndjson: name === 'import',
+      handle: async ({ query }, body): Promise<Result> =>
+        jsonText((await act(new URLSearchParams(query), body)) ?? {}),
     });
   }
   return endpoints;

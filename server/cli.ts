@@ -5,8 +5,16 @@ import { fail, nearestName, openDatabase } from '../engine/index.js';
 import { type CommandLine, type FlagTable, parseArguments } from './arguments.js';
 import { checkCommand } from './check-command.js';
 import { type Config, loadConfig, printConfig, processEnvironment } from './config.js';
+import {
+  backupCommand,
+  compactCommand,
+  dumpCommand,
+  loadCommand,
+  restoreCommand,
+} from './data-command.js';
 import { exitCodes, reportFailure } from './exit-code.js';
 import { explainCommand } from './explain.js';
+import { importCommand } from './import-command.js';
 import { keysCommand } from './keys-command.js';
 import { printLine } from './log.js';
 import { packageVersion, serve } from './serve.js';
@@ -43,6 +51,18 @@ const development = new Map([
   ['server.watch', 'true'],
   ['log.format', 'text'],
 ]);
+
+/** A command about the data of a project: which one, `--project` and `--data` say. */
+function dataCommand(
+  usage: string,
+  run: (line: CommandLine, config: (line: CommandLine) => Config) => Promise<number>,
+): Command {
+  return {
+    flags: { values: ['data', 'project', 'instance'], switches: [] },
+    usage: `${usage} [--project DIR] [--data DIR]`,
+    run: (line) => run(line, (given) => configOf(given, given.flags.get('project'))),
+  };
+}
 
 const commands = new Map<string, Command>([
   [
@@ -99,9 +119,9 @@ const commands = new Map<string, Command>([
   [
     'verify',
     {
-      flags: { values: [], switches: ['deep', 'json', 'here'] },
-      usage: 'verify [DIR] [--deep] [--json]',
-      run: (line) => verifyCommand(line, () => configOf(line).dataDir),
+      flags: { values: ['salvage'], switches: ['deep', 'json', 'here', 'repair-derived'] },
+      usage: 'verify [DIR] [--deep] [--repair-derived] [--salvage FILE] [--json]',
+      run: (line) => verifyCommand(line, () => configOf(line)),
     },
   ],
   [
@@ -112,6 +132,24 @@ const commands = new Map<string, Command>([
       run: (line) => recallCommand(line, configOf(line, line.flags.get('project')), openDatabase),
     },
   ],
+  [
+    'import',
+    {
+      flags: {
+        values: ['data', 'instance', 'url', 'key', 'node', 'edge', 'vector', 'rejects'],
+        switches: [],
+      },
+      usage:
+        'import [PROJECT_DIR] FILE... [--data DIR | --url URL [--key KEY]] ' +
+        '[--node T | --edge T | --vector T] [--rejects FILE]',
+      run: (line) => importCommand(line, (project) => configOf(line, project)),
+    },
+  ],
+  ['backup', dataCommand('backup [NAME]', backupCommand)],
+  ['restore', dataCommand('restore BACKUP', restoreCommand)],
+  ['dump', dataCommand('dump FILE', dumpCommand)],
+  ['load', dataCommand('load FILE', loadCommand)],
+  ['compact', dataCommand('compact', compactCommand)],
   ['help', { flags: noFlags, usage: 'help', run: () => printUsage() }],
   [
     'version',

@@ -61,6 +61,8 @@ export function databaseOptions(config: Config, program: Program, log: Log): Dat
     strictMembers: server.strict_members,
     readOnly: storage.read_only,
     minFreeBytes: storage.min_free,
+    maxBytes: storage.max_bytes,
+    ballastBytes: storage.ballast,
     snapshot: {
       intervalMs: snapshot.interval,
       afterWrites: snapshot.after_writes,

@@ -101,14 +101,18 @@ export class Reception implements Receiver {
       return false;
     }
     checkEncoding(exchange);
-    if (exchange.transferEncodingCount === 0) checkMediaType(exchange, declaredLength(exchange));
+    if (exchange.transferEncodingCount === 0) {
+      checkMediaType(exchange, declaredLength(exchange), endpoint);
+    }
     return true;
   }
 
   complete(exchange: Exchange, body: Uint8Array): void {
     const visit = exchange.memo as Visit;
     // Only now is it known whether a chunked body is empty.
-    if (exchange.transferEncodingCount > 0) checkMediaType(exchange, body.length);
+    if (exchange.transferEncodingCount > 0) {
+      checkMediaType(exchange, body.length, visit.endpoint);
+    }
     this.#run(exchange, visit.endpoint, body, visit.caller);
   }
 
@@ -310,8 +314,9 @@ function checkEncoding(exchange: Exchange): void {
   fail('UNSUPPORTED_ENCODING', { encoding: excerpt(contentEncoding) });
 }
 
-function checkMediaType(exchange: Exchange, length: number): void {
+function checkMediaType(exchange: Exchange, length: number, { ndjson }: Endpoint): void {
   const { contentType } = exchange;
+  if (ndjson === true && contentType === 'application/x-ndjson') return;
   if (contentType === 'application/json' || contentType === '' || length === 0) return;
   if (!isJsonType(contentType)) fail('UNSUPPORTED_MEDIA_TYPE', { type: excerpt(contentType) });
 }

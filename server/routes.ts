@@ -24,6 +24,8 @@ export interface Endpoint {
   /** The query it runs: keys may be limited to some. */
   query?: string;
   writes: boolean;
+  /** Takes NDJSON too. */
+  ndjson?: boolean;
   /** Answered in every state of the server. */
   always: boolean;
   /** Milliseconds a call may take. */

@@ -8,12 +8,15 @@ import {
   type Query,
   armFailpoint,
   fail,
+  scanBody,
 } from '../engine/index.js';
 import type { Action } from './admin-handler.js';
 import { App } from './app.js';
+import { backupName, backupPath } from './backup-place.js';
 import type { Config, Environment } from './config.js';
 import { databaseOptions } from './database-options.js';
 import { exitCodes, reportFailure } from './exit-code.js';
+import { ImportHandler } from './import-handler.js';
 import { type Log, createLog, printErrorLine, printLine } from './log.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from './program.js';
 import { createReloader, type ReloadResult } from './reload.js';
@@ -101,7 +104,10 @@ class Server {
     private readonly config: Config,
     private readonly log: Log,
   ) {
+    const imports = new ImportHandler(() => this.#database);
     const actions = new Map<string, Action>([
+      ['import', (asked, body) => imports.handle(asked, body)],
+      ['backup', (_, body) => this.#backUp(body)],
       ['reload', () => this.#reload?.()],
       ['snapshot', () => this.#database?.snapshot()],
       ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
@@ -116,6 +122,15 @@ class Server {
 
   noteProgress(step: string, progress: number): void {
     this.#app.opening = { step, progress };
+  }
+
+  /** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */
+  async #backUp(body: Uint8Array): Promise<unknown> {
+    const given = scanBody(body, this.config.limits).member('name');
+    const name = given?.kind === 'string' ? given.text() : backupName();
+    const path = backupPath(this.config, name);
+    const { bytes } = await this.#database!.backUp(path);
+    return { path, bytes };
   }
 
   /** From an open database to the ready line. */

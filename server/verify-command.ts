@@ -1,6 +1,6 @@
 // `trellis verify`: checks a data directory at rest (operations.md 7). Damage can kill the process
 // that reads it, so `--deep` reads in a child process and takes its death for an answer. Changes
-// nothing.
+// nothing, unless it is told to make derived data anew.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,9 +13,12 @@ import {
   fail,
   openDataDirectory,
   openStorage,
+  repairDerived,
   verifyStorage,
 } from '../engine/index.js';
 import type { CommandLine } from './arguments.js';
+import type { Config } from './config.js';
+import { writeDump } from './data-command.js';
 import { printLine } from './log.js';
 
 const clean = 0;
@@ -30,16 +33,51 @@ interface Report {
   violations: Violation[];
 }
 
-export function verifyCommand(line: CommandLine, standard: () => string): number {
-  const directory = line.words[0] ?? standard();
+export function verifyCommand(line: CommandLine, configOf: () => Config): number {
+  const directory = line.words[0] ?? configOf().dataDir;
   if (!existsSync(join(directory, 'MANIFEST.json'))) {
     fail('DATA_DIR_BAD', { what: `${directory} holds no data` });
   }
-  const deep = line.switches.has('deep');
+  const salvage = line.flags.get('salvage');
+  if (salvage !== undefined) return salvageInto(directory, salvage);
+  if (line.switches.has('repair-derived')) repair(directory, configOf());
+  const deep = line.switches.has('deep') || line.switches.has('repair-derived');
   const report = deep && !line.switches.has('here') ? inChild(directory) : here(directory, deep);
   if (line.switches.has('json')) printLine(JSON.stringify(report));
   else printReport(report);
   return codeOf(report.violations);
+}
+
+function repair(directory: string, { limits, text }: Config): void {
+  const opened = openDataDirectory(directory);
+  try {
+    const storage = openStorage(join(directory, 'graph'), { limits, mode: 'attach' });
+    repairDerived(storage, { limits, textEnabled: text.enabled, dataDir: directory });
+    storage.close();
+  } finally {
+    opened.close({ clean: opened.wasClean });
+  }
+}
+
+/** Writes every element that can be read to a dump; tells of the others. */
+function salvageInto(directory: string, file: string): number {
+  const opened = openDataDirectory(directory, { readOnly: true });
+  let lost = 0;
+  try {
+    const storage = openStorage(join(directory, 'graph'), {
+      limits: defaultLimits,
+      mode: 'attach',
+    });
+    writeDump(storage, file, (what) => {
+      lost++;
+      printLine(what);
+    });
+    storage.close();
+  } finally {
+    opened.close({ clean: false });
+  }
+  printLine(`${file}: everything that could be read; ${lost} elements could not`);
+  return lost === 0 ? clean : primaryDamaged;
 }
 
 function codeOf(violations: readonly Violation[]): number {

@@ -4,6 +4,7 @@ import type { ErrorData } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { Embedder } from '../embed/embedder.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
+import type { BulkLoad } from './load/load-run.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { ReadView } from '../storage/store.js';
@@ -38,6 +39,10 @@ export interface DatabaseOptions {
   /** Members of a body that are no parameters are 400 UNKNOWN_MEMBER instead of ignored. */
   strictMembers: boolean;
   readOnly: boolean;
+  /** Size of the data file beyond which writes are refused; 0 or absent: none. */
+  maxBytes?: number;
+  /** Size of the reserve file that an operator may delete when the disk is full; 0: none. */
+  ballastBytes?: number;
   /** Bytes that must stay free on the data disk. */
   minFreeBytes: number;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
@@ -108,6 +113,10 @@ export interface Database {
    * Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE.
    */
   reload(program: Program): Promise<void>;
+  /** Begins a bulk load, or goes on with the one of that name that was cut short. */
+  load(name: string): BulkLoad;
+  /** Copies the newest commit to the new folder `to`, a backup, while everything goes on. */
+  backUp(to: string): Promise<{ bytes: number }>;
   /** Writes vector snapshots now. */
   snapshot(): Promise<void>;
   /** Notes where this process serves in the lock file, for people who find it taken. */

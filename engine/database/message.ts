@@ -4,6 +4,7 @@ import type { ErrorData } from '../base/errors.js';
 import type { IndexHandle } from '../vector/index.js';
 import type { Batch, ReplyExtra, RequestExtra } from './batch.js';
 import type { SnapshotInfo } from './vector-snapshot.js';
+import type { LoadOrder } from './load/load-writer.js';
 
 /** Tells a lane what it needs to run plans: sent before its first batch and after every reload. */
 export interface Equip {
@@ -35,6 +36,7 @@ export type ToLane =
   | AddIndex
   | HelpBuild
   | { kind: 'reload'; id: number; program: unknown; generation: number }
+  | { kind: 'load'; id: number; order: LoadOrder }
   | { kind: 'snapshot'; id: number }
   | { kind: 'close'; id: number; snapshot: boolean };
 
@@ -49,6 +51,8 @@ export type FromLane =
       kind: 'done';
       id: number;
       error?: ErrorData;
+      /** What an order of a bulk load gives. */
+      result?: unknown;
       indexes?: { label: number; handle: IndexHandle }[];
     }
   | { kind: 'readOnly'; reason: string }

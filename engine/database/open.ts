@@ -15,6 +15,7 @@ import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import type { IndexHandle } from '../vector/index.js';
 import { AttachedIndexes } from './attached-index.js';
+import { backUp } from './backup.js';
 import type { Call } from './call.js';
 import { CostBook } from './cost.js';
 import type { CallOptions, Database, DatabaseOptions, DatabaseStatus, Metric } from './database.js';
@@ -23,11 +24,13 @@ import type { IndexInfo } from './index-list.js';
 import type { Recall, RecallRequest } from './recall.js';
 import { Gate, SlotPool, createGateBuffer } from './gate.js';
 import type { Equip, HelpBuild } from './message.js';
+import { LoadDesk } from './load/load-desk.js';
+import type { BulkLoad } from './load/load-run.js';
 import { pack } from './pack.js';
 import { ThreadPair } from './pool.js';
 import { placeOf, queryNumber } from './query-table.js';
 import { type Equipment, decodeCall, run } from './runner.js';
-import { type ModelChoice, embedTexts, modelOf } from './text-embedding.js';
+import { type ModelChoice, embedRows, embedTexts, modelOf } from './text-embedding.js';
 import { VectorWatch } from './vector-watch.js';
 import { DiskWatch } from './watch.js';
 import { WriterLink } from './writer-link.js';
@@ -99,6 +102,7 @@ class OpenedDatabase implements Database {
   readonly #threads: ThreadPair;
   readonly #dispatcher: Dispatcher;
   readonly #writer: WriterLink;
+  readonly #loads = new LoadDesk();
   readonly #costs = new CostBook();
   readonly #disk: DiskWatch;
   readonly #models: ModelChoice;
@@ -136,7 +140,7 @@ class OpenedDatabase implements Database {
       },
       log: options.log,
     });
-    this.#disk = new DiskWatch(this.#graphPath, options.minFreeBytes, {
+    this.#disk = new DiskWatch(options, {
       onLost: () => options.log('error', 'the data file is gone'),
     });
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
@@ -385,7 +389,32 @@ class OpenedDatabase implements Database {
     return look(this.#view);
   }
 
-  async reload(program: Program): Promise<void> {
+  backUp(to: string): Promise<{ bytes: number }> {
+    this.#checkAlive();
+    return backUp(this.#storage.env, this.options.dataDir, to);
+  }
+
+  load(name: string): BulkLoad {
+    this.#checkAlive();
+    const setup = { role: 'loader' as const, ...this.#laneSetup() };
+    return this.view((view) =>
+      this.#loads.begin(name, view, {
+        port: this.#threads.startLoader(setup),
+        order: (order) => this.#writer.order({ kind: 'load', order }),
+        embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
+        checkRoom: () => {
+          this.#checkAlive();
+          this.#disk.checkRoom();
+        },
+      }),
+    );
+  }
+
+  reload(program: Program): Promise<void> {
+    return this.#loads.whileIdle(() => this.#reload(program));
+  }
+
+  async #reload(program: Program): Promise<void> {
     // Calls that are made meanwhile still belong to the old program: lanes know both.
     const generation = this.#lastGeneration + 1;
     this.#lastGeneration = generation;
@@ -395,8 +424,8 @@ class OpenedDatabase implements Database {
     this.#equipReaders();
   }
 
-  snapshot(): Promise<void> {
-    return this.#writer.order({ kind: 'snapshot' });
+  async snapshot(): Promise<void> {
+    await this.#writer.order({ kind: 'snapshot' });
   }
 
   notePort(port: number): void {

@@ -4,6 +4,7 @@
 // terminated (an open write transaction would hold LMDB's lock).
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { LoaderSetup } from './load/loader.js';
 import type { LaneFault } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
 import type { WriterSetup } from './writer-lane.js';
@@ -17,22 +18,25 @@ export type OnEnd = (error?: Error, fault?: LaneFault) => void;
 const entry = new URL('./worker.js', import.meta.url).href;
 
 function pool(threads: number, heapMb: number | undefined): Piscina {
-  return new Piscina({
+  return new Piscina({ ...poolOptions(heapMb), minThreads: threads, maxThreads: threads });
+}
+
+function poolOptions(heapMb: number | undefined) {
+  return {
     filename: entry,
-    minThreads: threads,
-    maxThreads: threads,
     concurrentTasksPerWorker: 1,
     idleTimeout: Number.POSITIVE_INFINITY,
     resourceLimits: heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb },
     recordTiming: false,
-    atomics: 'disabled',
-  });
+    atomics: 'disabled' as const,
+  };
 }
 
 /** Starts lane tasks and hands out their ports. */
 export class ThreadPair {
   readonly #readers: Piscina | undefined;
   readonly #writer: Piscina;
+  #loaders: Piscina | undefined;
 
   constructor(readerCount: number, readerHeapMb: number) {
     this.#readers = readerCount > 0 ? pool(readerCount, readerHeapMb) : undefined;
@@ -50,6 +54,12 @@ export class ThreadPair {
     return this.#start(this.#writer, setup, onEnd);
   }
 
+  /** A thread that reads rows for one bulk load; it ends when it is told to close. */
+  startLoader(setup: Omit<LoaderSetup, 'port'>): MessagePort {
+    this.#loaders ??= new Piscina({ ...poolOptions(undefined), minThreads: 0, maxThreads: 4 });
+    return this.#start(this.#loaders, setup, () => undefined);
+  }
+
   #start(threads: Piscina, setup: object, onEnd: OnEnd): MessagePort {
     const { port1, port2 } = new MessageChannel();
     threads.run({ ...setup, port: port2 }, { transferList: [port2] }).then(
@@ -61,6 +71,7 @@ export class ThreadPair {
 
   /** Ends idle threads; every lane must have closed. */
   async close(): Promise<void> {
-    await Promise.all([this.#readers?.close({ force: true }), this.#writer.close({ force: true })]);
+    const pools = [this.#readers, this.#writer, this.#loaders];
+    await Promise.all(pools.map((threads) => threads?.close({ force: true })));
   }
 }

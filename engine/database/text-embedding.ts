@@ -43,3 +43,31 @@ export async function embedTexts(
   }
   return result;
 }
+
+/** Texts embedded at a time: providers take so many in one call. */
+const rowsPerCall = 256;
+
+/** The embeddings of the texts of a bulk load, each by the model of its vector type. */
+export async function embedRows(
+  choice: ModelChoice,
+  rows: readonly { type: string; text: string }[],
+  budgetMs: number,
+): Promise<Float64Array[]> {
+  const vectors: Float64Array[] = [];
+  const places = new Map<string | undefined, number[]>();
+  rows.forEach(({ type }, place) => {
+    const model = modelOf(choice, undefined, type);
+    const list = places.get(model);
+    if (list) list.push(place);
+    else places.set(model, [place]);
+  });
+  for (const [model, list] of places) {
+    for (let at = 0; at < list.length; at += rowsPerCall) {
+      const part = list.slice(at, at + rowsPerCall);
+      const texts = part.map((place) => rows[place]!.text);
+      const found = await choice.embedder.embed(model, texts, performance.now() + budgetMs);
+      for (let i = 0; i < part.length; i++) vectors[part[i]!] = found[i]!;
+    }
+  }
+  return vectors;
+}

@@ -5,8 +5,18 @@ import { statSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../base/errors.js';
+import { keepBallast } from './ballast.js';
 
 const pollMs = 1000;
+
+/** See DatabaseOptions. */
+export interface DiskBounds {
+  dataDir: string;
+  minFreeBytes: number;
+  maxBytes?: number;
+  ballastBytes?: number;
+  readOnly: boolean;
+}
 
 export class DiskWatch {
   isLost = false;
@@ -15,12 +25,13 @@ export class DiskWatch {
   #timer: NodeJS.Timeout | undefined;
   readonly #file: string;
 
+  #ballast: { stop(): void } | undefined;
+
   constructor(
-    private readonly folder: string,
-    private readonly minFreeBytes: number,
+    private readonly bounds: DiskBounds,
     private readonly events: { onLost: () => void },
   ) {
-    this.#file = join(folder, 'data.mdb');
+    this.#file = join(bounds.dataDir, 'graph', 'data.mdb');
   }
 
   /** Resolves when free space is known: the first write is judged by it already. */
@@ -29,10 +40,13 @@ export class DiskWatch {
     await this.#look();
     this.#timer = setInterval(() => void this.#look(), pollMs);
     this.#timer.unref();
+    const { dataDir, ballastBytes = 0, minFreeBytes, readOnly } = this.bounds;
+    if (!readOnly) this.#ballast = keepBallast(dataDir, ballastBytes, minFreeBytes);
   }
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#ballast?.stop();
   }
 
   async #look(): Promise<void> {
@@ -41,18 +55,30 @@ export class DiskWatch {
       this.isLost = true;
       this.events.onLost();
     }
-    const space = await statfs(this.folder).catch(() => undefined);
+    const space = await statfs(this.bounds.dataDir).catch(() => undefined);
     if (space) this.#freeBytes = space.bavail * space.bsize;
   }
 
   /** Why writes are refused for want of space, or undefined. */
   get shortage(): string | undefined {
-    return this.#freeBytes < this.minFreeBytes ? 'the disk is nearly full' : undefined;
+    const { minFreeBytes, maxBytes = 0 } = this.bounds;
+    if (this.#freeBytes < minFreeBytes) return 'the disk is nearly full';
+    return maxBytes > 0 && this.#size() >= maxBytes ? 'the data file is at its cap' : undefined;
+  }
+
+  #size(): number {
+    return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   checkRoom(): void {
     if (this.shortage === undefined) return;
-    fail('INSUFFICIENT_STORAGE', { free: this.#freeBytes, needed: this.minFreeBytes });
+    const { minFreeBytes, maxBytes = 0 } = this.bounds;
+    if (this.#freeBytes < minFreeBytes) {
+      fail('INSUFFICIENT_STORAGE', { free: this.#freeBytes, needed: minFreeBytes });
+    }
+    const hint = 'Raise `storage.max_bytes`, or delete data and run `trellis compact`.';
+    const free = Math.max(0, maxBytes - this.#size());
+    fail('INSUFFICIENT_STORAGE', { free, needed: 1 }, { hint });
   }
 
   metrics(): { name: string; value: number }[] {

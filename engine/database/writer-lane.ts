@@ -6,7 +6,7 @@
 // included.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { ErrorData } from '../base/errors.js';
-import { TrellisError } from '../base/errors.js';
+import { TrellisError, fail } from '../base/errors.js';
 import { armFailpoint, failpoint } from '../base/failpoint.js';
 import type { Limits } from '../base/limits.js';
 import type { ExecutionResult } from '../exec/execute.js';
@@ -15,6 +15,7 @@ import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { Gate } from './gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
+import { type LoadOrder, LoadWriter } from './load/load-writer.js';
 import type { LaneFault, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
@@ -75,6 +76,7 @@ class WriterLane {
   readonly #equipment: Equipment;
   readonly #queries = new QueryTable();
   readonly #vectors: VectorStore;
+  readonly #loads: LoadWriter;
   readonly #replies: ReplyBatch;
   #waiting: Waiting[] = [];
   #scheduled = false;
@@ -107,6 +109,10 @@ class WriterLane {
         this.#port.postMessage({ kind: 'log', level, message, fields }),
     });
     this.#queries.add(0, program.queries);
+    this.#loads = new LoadWriter(this.#storage, {
+      reserve: (changes) => this.#vectors.reserve(changes),
+      publish: (changes) => this.#vectors.publish(changes),
+    });
     this.#equipment = {
       limits: setup.limits,
       strict: setup.strict,
@@ -127,6 +133,8 @@ class WriterLane {
         return this.#answer(message.id, () => this.#reload(message));
       case 'snapshot':
         return this.#answerSnapshot(message.id);
+      case 'load':
+        return this.#answer(message.id, () => this.#load(message.order));
       case 'close':
         return this.#close(message.id, message.snapshot);
       default:
@@ -213,6 +221,7 @@ class WriterLane {
       for (const waiting of group) outcomes.push(this.#runOne(waiting, transaction));
     });
     failpoint('W10');
+    this.#loads.distrust();
     this.#vectors.publish(changes);
     failpoint('W11');
     this.#gate.advance();
@@ -266,11 +275,11 @@ class WriterLane {
     this.#port.postMessage({ kind: 'readOnly', reason: this.#readOnly });
   }
 
-  #answer(id: number, work: () => void): void {
+  #answer(id: number, work: () => unknown): void {
     try {
       this.#finishWrites();
-      work();
-      this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles() });
+      const result = work();
+      this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles(), result });
     } catch (error) {
       this.#port.postMessage({ kind: 'done', id, ...errorDataOf(error) });
     }
@@ -297,6 +306,18 @@ class WriterLane {
     this.#vectors.addTypes();
     this.#queries.add(message.generation, program.queries);
     this.#gate.advance();
+  }
+
+  #load(order: LoadOrder): unknown {
+    if (this.#readOnly !== undefined) fail('READ_ONLY', { reason: this.#readOnly });
+    try {
+      const result = this.#loads.obey(order, performance.timeOrigin + performance.now());
+      this.#gate.advance();
+      return result;
+    } catch (error) {
+      if (!(error instanceof TrellisError)) this.#storageFailed(error);
+      throw error;
+    }
   }
 
   #snapshot(): Promise<void> {

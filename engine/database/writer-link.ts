@@ -9,6 +9,7 @@ import type { DatabaseOptions } from './database.js';
 import type { Gate, SlotPool } from './gate.js';
 import { Lane } from './lane.js';
 import type { Batch, ReplyExtra } from './batch.js';
+import type { LoadOrder } from './load/load-writer.js';
 import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
 import type { SnapshotInfo } from './vector-snapshot.js';
 import type { ThreadPair } from './pool.js';
@@ -30,6 +31,7 @@ export interface WriterEvents {
 type Order =
   | { kind: 'reload'; program: unknown; generation: number }
   | { kind: 'snapshot' }
+  | { kind: 'load'; order: LoadOrder }
   | { kind: 'close'; snapshot: boolean };
 
 export class WriterLink {
@@ -43,7 +45,7 @@ export class WriterLink {
   readonly #queue = new CallQueue();
   readonly #orders = new Map<
     number,
-    { resolve: () => void; reject: (error: TrellisError) => void }
+    { resolve: (result?: unknown) => void; reject: (error: TrellisError) => void }
   >();
 
   constructor(
@@ -95,16 +97,20 @@ export class WriterLink {
         return this.events.log(message.level, message.message, message.fields);
       case 'done':
         if (message.indexes) this.events.onIndexes(message.indexes);
-        return this.#fulfil(message.id, message.error && new TrellisError(message.error));
+        return this.#fulfil(
+          message.id,
+          message.error && new TrellisError(message.error),
+          message.result,
+        );
       default:
     }
   }
 
-  #fulfil(id: number, error: TrellisError | undefined): void {
+  #fulfil(id: number, error: TrellisError | undefined, result?: unknown): void {
     const order = this.#orders.get(id);
     this.#orders.delete(id);
     if (error) order?.reject(error);
-    else order?.resolve();
+    else order?.resolve(result);
   }
 
   #onEnd(error?: Error): void {
@@ -137,15 +143,15 @@ export class WriterLink {
     }
   }
 
-  /** Gives an order and waits until it is done. */
-  async order(order: Order): Promise<void> {
-    if (this.#ended) return;
+  /** Gives an order and waits until it is done; gives its result, if it has one. */
+  async order(order: Order): Promise<unknown> {
+    if (this.#ended) return undefined;
     for (const call of this.#queue.drain()) this.#lane!.submit(call);
     // The batch of this turn must leave before the order.
     await new Promise((resolve) => setImmediate(resolve));
     if (order.kind === 'close') this.#closing = true;
     const id = ++this.#lastId;
-    await new Promise<void>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       this.#orders.set(id, { resolve, reject });
       this.#lane!.post({ ...order, id });
     });

@@ -47,6 +47,18 @@ export interface StoredCatalog {
 
 const emptyCatalog: StoredCatalog = { version: 0, nextLabel: 1, nextIndex: 1, labels: [] };
 
+/** The catalog as if everything that was ever declared were so now: what a dump is read with. */
+export function unhidden(stored: StoredCatalog): StoredCatalog {
+  const labels = stored.labels.map((label) => {
+    const shown = new Set(label.fields.filter((field) => field.isDeclared).map(({ name }) => name));
+    const fields = label.fields
+      .filter((field) => field.isDeclared || !shown.has(field.name))
+      .map((field) => ({ ...field, isDeclared: true }));
+    return { ...label, isDeclared: true, fields };
+  });
+  return { ...stored, labels };
+}
+
 /** SHA-256 over the stored form. */
 export function fingerprint(catalog: StoredCatalog): string {
   return createHash('sha256').update(JSON.stringify(catalog)).digest('hex');

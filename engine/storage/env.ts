@@ -146,6 +146,8 @@ export interface Env {
    */
   refresh(): void;
   statistics(): Record<string, unknown>;
+  /** Copies the newest commit into the empty folder `to`, on a thread of its own. */
+  copy(to: string, compact: boolean): Promise<void>;
   close(): void;
 }
 
@@ -198,6 +200,7 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
       root.transactionSync(() => (work() ? undefined : ABORT));
     },
     refresh: () => root.resetReadTxn(),
+    copy: (to, compact) => root.backup(to, compact),
     statistics: () => root.getStats() as Record<string, unknown>,
     close() {
       // The promise only matters to asynchronous writes, and there are none.

@@ -31,11 +31,7 @@ export function addToList(log: ChangeLog, table: Table<BlockKey>, label: number,
 }
 
 /** Adds ids, ascending; each block is written once, with nothing noted for undoing. */
-export function addAllToList(
-  table: Table<BlockKey>,
-  label: number,
-  ids: readonly number[],
-): void {
+export function addAllToList(table: Table<BlockKey>, label: number, ids: readonly number[]): void {
   for (let at = 0; at < ids.length; ) {
     const block = ids[at]! >>> blockBits;
     const bits = table.get({ label, block }) ?? new Uint8Array(blockBytes);

@@ -142,6 +142,21 @@ function createData(path: string, manifest: Manifest): void {
   writeManifest(path, manifest);
 }
 
+/**
+ * Writes the manifest of a copy of the data directory `from` into `to`, whose data file is there
+ * already. A restored copy begins an epoch of its own.
+ */
+export function copyManifest(from: string, to: string, options: { newEpoch: boolean }): void {
+  const manifest = readManifest(from);
+  if (manifest === undefined) fail('DATA_DIR_BAD', { what: `${from} holds no data` });
+  writeManifest(to, {
+    ...manifest,
+    ...(options.newEpoch && { restore_epoch: randomUUID() }),
+    clean: true,
+    data_bytes: statSync(join(to, 'graph', 'data.mdb')).size,
+  });
+}
+
 const checksumOf = (manifest: Manifest): string =>
   crc32(JSON.stringify(manifest)).toString(16).padStart(8, '0');
 

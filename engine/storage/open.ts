@@ -1,7 +1,7 @@
 // Opens the store on any thread: reads everywhere, writes on the one thread that commits.
 import type { Limits } from '../base/limits.js';
 import { type FullCatalog, catalogOf } from './catalog.js';
-import { readCatalog } from './catalog-record.js';
+import { type StoredCatalog, readCatalog, unhidden, writeCatalog } from './catalog-record.js';
 import { type Env, openEnv } from './env.js';
 import type { LoadView } from './load-view.js';
 import { readState } from './meta.js';
@@ -56,6 +56,11 @@ export interface Storage {
   applySchema(declarations: Declarations, options: SchemaOptions): void;
   /** What `applySchema` would do or refuse; changes nothing. */
   previewSchema(declarations: Declarations, nowMs: number): SchemaPreview;
+  /**
+   * Makes a catalog that a dump brought the one of an empty store. Until it is opened again,
+   * everything in it counts as declared.
+   */
+  adoptCatalog(stored: StoredCatalog): void;
   /** Changes of vector indexes after a sequence, ascending. */
   replay(afterSeq: number): Iterable<LoggedChange>;
   /** Lowest sequence that the log still holds, or the next one. */
@@ -118,6 +123,11 @@ class OpenStorage implements Storage {
 
   previewSchema(declarations: Declarations, nowMs: number): SchemaPreview {
     return previewSchema(this.#writing, declarations, nowMs);
+  }
+
+  adoptCatalog(stored: StoredCatalog): void {
+    this.#writing.transact(() => writeCatalog(this.env.meta, stored));
+    this.catalog = catalogOf(unhidden(stored));
   }
 
   replay(afterSeq: number): Iterable<LoggedChange> {

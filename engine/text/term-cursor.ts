@@ -4,7 +4,7 @@ import { assert } from '../base/assert.js';
 import type { ReadView } from '../storage/store.js';
 import { termScore } from './bm25.js';
 import { type BlockBounds, boundBlocks } from './directory.js';
-import { type Block, decodeBlock, newBlock } from './posting.js';
+import { type Block, decodeBlock, giveBlock, takeBlock } from './posting.js';
 import type { TermRecord } from './term-record.js';
 import { blockKey, directoryKey } from './text-key.js';
 
@@ -30,7 +30,9 @@ export class TermCursor {
   #looked = 0;
   #lookedBound = 0;
   /** The decoded block, its position, and the posting of `doc` in it. */
-  #block: Block = newBlock();
+  #block: Block = takeBlock();
+  /** Holds decoded older blocks. */
+  readonly #own = this.#block;
   #decoded = -1;
   #at = 0;
 
@@ -91,6 +93,12 @@ export class TermCursor {
     return termScore(this.weight, frequencies[at]!, lengths[at]!, this.averageLength);
   }
 
+  /** Gives its blocks back; the cursor is of no use afterwards. */
+  close(): void {
+    giveBlock(this.#own);
+    giveBlock(this.record.tail);
+  }
+
   #decode(): void {
     this.#decoded = this.#looked;
     this.#at = 0;
@@ -101,6 +109,7 @@ export class TermCursor {
     const key = blockKey(this.label, this.term, this.#older.uppers[this.#looked]!);
     const bytes = this.view.getDerived(key);
     assert(bytes !== undefined, 'a listed block is there');
+    this.#block = this.#own;
     decodeBlock(bytes, this.#block);
   }
 

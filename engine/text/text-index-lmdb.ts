@@ -6,7 +6,8 @@ import type { ReadView } from '../storage/store.js';
 import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
 import { idf, type Totals } from './bm25.js';
-import { decodeRecord, newRecord } from './term-record.js';
+import { takeBlock } from './posting.js';
+import { decodeRecord } from './term-record.js';
 import {
   type NewPostings,
   type PostingStore,
@@ -110,12 +111,16 @@ function search(
     const bytes = termBytes(term);
     const stored = view.getDerived(termKey(label, bytes));
     if (stored === undefined) continue;
-    const record = newRecord();
+    const record = { df: 0, tail: takeBlock() };
     decodeRecord(stored, record);
     const weight = times * idf(record.df, totals);
     cursors.push(new TermCursor(view, label, bytes, record, weight, averageLength));
   }
-  return bestDocuments(cursors, k, allow);
+  try {
+    return bestDocuments(cursors, k, allow);
+  } finally {
+    for (const cursor of cursors) cursor.close();
+  }
 }
 
 export function readTotals(view: Pick<ReadView, 'getDerived'>, label: number): Totals {
@@ -125,12 +130,7 @@ export function readTotals(view: Pick<ReadView, 'getDerived'>, label: number): T
   return { documents: numbers.getFloat64(0), length: numbers.getFloat64(8) };
 }
 
-function changeTotals(
-  view: PostingStore,
-  label: number,
-  documents: number,
-  length: number,
-): void {
+function changeTotals(view: PostingStore, label: number, documents: number, length: number): void {
   const totals = readTotals(view, label);
   const key = totalsKey(label);
   if (totals.documents + documents === 0) {

@@ -69,3 +69,8 @@ function keyOf(kind: number, label: number, term: Uint8Array, more: number): Uin
   key.set(term, 4);
   return key;
 }
+
+/** First and last (exclusive) key of everything the keyword index keeps. */
+export function textRange(): [Uint8Array, Uint8Array] {
+  return [Uint8Array.of(PREFIX), Uint8Array.of(PREFIX + 1)];
+}

@@ -1,7 +1,7 @@
 // A database without storage for tests of the server: a handful of queries with known behaviour,
 // all in memory. Stands behind the same face as the real one, so that transports, checks and errors
 // can be tested alone.
-import { type ErrorData, TrellisError } from '../../engine/base/errors.js';
+import { type ErrorData, TrellisError, fail } from '../../engine/base/errors.js';
 import type { CallOptions, Database, DatabaseStatus } from '../../engine/database/database.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
@@ -133,6 +133,14 @@ export class FakeDatabase implements Database {
 
   async reload(program: Program): Promise<void> {
     this.program = program;
+  }
+
+  backUp(): never {
+    return fail('FEATURE_DISABLED', { feature: 'Backup' });
+  }
+
+  load(): never {
+    return fail('FEATURE_DISABLED', { feature: 'Bulk load' });
   }
 
   async snapshot(): Promise<void> {

@@ -23,12 +23,13 @@ const shortDigits = 15;
 export interface RecordReaderOptions {
   limits: Limits;
   textEnabled: boolean;
-  exact: boolean;
 }
 
 export class RecordReader {
   /** What `NOW` is. */
   now!: Instant;
+  /** Rows of a dump: what is not given stays unset, defaults notwithstanding. */
+  exact = false;
   /** Values of the row that are needed beyond their text, by place. */
   #values: (Scalar | ScalarList)[] = [];
 
@@ -71,7 +72,7 @@ export class RecordReader {
 
   #default({ property, place, isText }: FormField): void {
     const given = property.default;
-    if (given === undefined || this.options.exact) return;
+    if (given === undefined || this.exact) return;
     const value = given.kind === 'now' ? this.now : given.value;
     if (value === null) return;
     this.#print(property, value);

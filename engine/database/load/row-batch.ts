@@ -38,12 +38,12 @@ export interface RowText {
 
 export interface RowBatch {
   count: number;
-  heads: Float64Array;
+  heads: Float64Array<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
-  entries: Int32Array;
+  entries: Int32Array<ArrayBuffer>;
   /** [row, first number, length] per vector row; ~k for the first number: `embedded[k]`. */
-  vectorHeads: Int32Array;
-  vectors: Float64Array;
+  vectorHeads: Int32Array<ArrayBuffer>;
+  vectors: Float64Array<ArrayBuffer>;
   /** Texts to embed before the rows go to the writer. */
   texts: RowText[];
   embedded: Float64Array[];

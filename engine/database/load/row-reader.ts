@@ -14,8 +14,7 @@ import { throwFaults } from '../../json/fault.js';
 import { decodeVector } from '../../json/decode.js';
 import { scanJson } from '../../json/scan.js';
 import type { JsonView } from '../../json/view.js';
-import type { FullCatalog } from '../../storage/catalog.js';
-import type { Label } from '../../storage/store.js';
+import type { Catalog, Label } from '../../storage/store.js';
 import { vectorOfBase64 } from './base64.js';
 import { BatchBuilder } from './batch-builder.js';
 import { RecordReader } from './record-reader.js';
@@ -27,8 +26,6 @@ const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind
 export interface RowReaderOptions {
   limits: Limits;
   textEnabled: boolean;
-  /** Rows of a dump: what is not given stays unset, defaults notwithstanding. */
-  exact: boolean;
 }
 
 export class RowReader {
@@ -38,11 +35,17 @@ export class RowReader {
   readonly #records: RecordReader;
 
   constructor(
-    private readonly catalog: FullCatalog,
+    private catalog: Catalog,
     private readonly options: RowReaderOptions,
     private readonly batch = new BatchBuilder(),
   ) {
     this.#records = new RecordReader(batch, options);
+  }
+
+  /** Another schema holds from the next row on. */
+  adopt(catalog: Catalog): void {
+    this.catalog = catalog;
+    this.#forms.clear();
   }
 
   /** Rows of whole lines; `line` is the number of the first. */
@@ -70,8 +73,10 @@ export class RowReader {
   #row(bytes: Uint8Array, line: number): void {
     const { limits } = this.options;
     const root = scanJson(bytes, limits);
-    if (root.kind !== 'object') fail('PARAM_TYPE', { param: 'row', type: 'object', got: root.kind });
+    if (root.kind !== 'object')
+      fail('PARAM_TYPE', { param: 'row', type: 'object', got: root.kind });
     const form = this.#formOf(root);
+    if (form === undefined) return;
     const { label } = form;
     const decoding: Decoding = { owner: label.name, limits, strict: true, prefix: '', faults: [] };
     const { batch } = this;
@@ -104,7 +109,8 @@ export class RowReader {
     if (ordinal > 0) this.#names.set(name!.text(), ordinal);
   }
 
-  #formOf(root: JsonView): TypeForm {
+  /** Undefined for the first and last line of a dump. */
+  #formOf(root: JsonView): TypeForm | undefined {
     for (const kind of kinds) {
       const view = root.member(kind);
       if (view === undefined) continue;
@@ -118,6 +124,11 @@ export class RowReader {
       this.#forms.set(key, form);
       return form;
     }
+    if (root.member('trellis_dump') !== undefined) {
+      this.#records.exact = true;
+      return undefined;
+    }
+    if (root.member('trellis_dump_end') !== undefined) return undefined;
     return fail('PARAM_MISSING', { owner: 'A row', param: 'node, edge or vector', type: 'String' });
   }
 

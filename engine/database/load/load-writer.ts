@@ -1,0 +1,83 @@
+// The writer's side of bulk loads: one durable transaction per piece, and what the temporary names of
+// each running load stand for.
+import { failpoint } from '../../base/failpoint.js';
+import type { Storage } from '../../storage/open.js';
+import type { VectorChange } from '../../storage/store.js';
+import { type LoadPosition, type LoadedPiece, forgetLoad, noteProgress } from './load-progress.js';
+import { NameIds } from './name-ids.js';
+import { type BatchResult, type RowBatch, rowWords } from './row-batch.js';
+import { RowWriter } from './row-writer.js';
+
+/** What a load asks of the writer. */
+export type LoadOrder =
+  | { step: 'rows'; name: string; batch: RowBatch; to: LoadPosition }
+  /** Rows committed before: only their names matter. */
+  | { step: 'replay'; name: string; batch: RowBatch; piece: LoadedPiece }
+  | { step: 'finish'; name: string }
+  | { step: 'drop'; name: string };
+
+export class LoadWriter {
+  readonly #names = new Map<string, NameIds>();
+
+  constructor(
+    private readonly storage: Storage,
+    private readonly events: {
+      /** Fails when the vectors do not fit; before the commit. */
+      reserve: (changes: readonly VectorChange[]) => void;
+      publish: (changes: readonly VectorChange[]) => void;
+    },
+  ) {}
+
+  /** Any other write may delete what names stand for. */
+  distrust(): void {
+    for (const names of this.#names.values()) names.isTrusted = false;
+  }
+
+  obey(order: LoadOrder, nowMs: number): BatchResult | undefined {
+    switch (order.step) {
+      case 'rows':
+        return this.#write(order, nowMs);
+      case 'replay':
+        this.#replay(this.#namesOf(order.name), order.batch, order.piece);
+        return undefined;
+      case 'finish':
+        this.#names.delete(order.name);
+        this.storage.load(nowMs, (view) => forgetLoad(view, order.name));
+        return undefined;
+      case 'drop':
+        this.#names.delete(order.name);
+        return undefined;
+    }
+  }
+
+  #namesOf(name: string): NameIds {
+    let names = this.#names.get(name);
+    if (names === undefined) this.#names.set(name, (names = new NameIds()));
+    return names;
+  }
+
+  #write({ name, batch, to }: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
+    const { result, changes } = this.storage.load(nowMs, (view) => {
+      const written = new RowWriter(view, batch, this.#namesOf(name)).write();
+      this.events.reserve(view.changes);
+      noteProgress(view, name, to, written, batch.rejects.length);
+      return written;
+    });
+    failpoint('loadPiece');
+    this.events.publish(changes);
+    return result;
+  }
+
+  #replay(names: NameIds, { count, heads, bytes }: RowBatch, piece: LoadedPiece): void {
+    // Their uuids are not known here, so ends are read from the store.
+    names.isTrusted = false;
+    const refused = new Set(piece.refused);
+    let id = piece.firstId;
+    for (let row = 0; row < count; row++) {
+      if (refused.has(row)) continue;
+      const head = row * rowWords;
+      if (heads[head + 1] !== 0) names.set(heads[head + 1]!, id, heads[head]!, bytes, 0);
+      id++;
+    }
+  }
+}

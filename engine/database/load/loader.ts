@@ -1,0 +1,62 @@
+// The thread side of a bulk load: reads rows while the writer writes the ones before. It lives as
+// long as the load. Invariant: pieces are read in the order in which they came, since names are
+// numbered by it.
+import type { MessagePort } from 'node:worker_threads';
+import { instantFromMicros } from '../../base/date.js';
+import type { ErrorData } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import { openStorage } from '../../storage/open.js';
+import { errorDataOf } from '../runner.js';
+import type { RowBatch } from './row-batch.js';
+import { RowReader } from './row-reader.js';
+
+export interface LoaderSetup {
+  role: 'loader';
+  port: MessagePort;
+  graphPath: string;
+  limits: Limits;
+  textEnabled: boolean;
+}
+
+export type ToLoader =
+  /** `refresh`: the schema has changed since the last piece. */
+  | { kind: 'rows'; id: number; bytes: Uint8Array; line: number; refresh: boolean }
+  | { kind: 'close' };
+
+export interface FromLoader {
+  id: number;
+  batch?: RowBatch;
+  error?: ErrorData;
+  stack?: string;
+}
+
+/** Resolves when the load is over. */
+export function serveLoad(setup: LoaderSetup): Promise<void> {
+  return new Promise((resolve) => {
+    const { port, limits, textEnabled } = setup;
+    const storage = openStorage(setup.graphPath, { limits, mode: 'read' });
+    const reader = new RowReader(storage.catalog, { limits, textEnabled });
+    port.on('message', (message: ToLoader) => {
+      if (message.kind === 'close') {
+        storage.close();
+        port.close();
+        resolve();
+        return;
+      }
+      const { id } = message;
+      try {
+        if (message.refresh) {
+          storage.reloadCatalog();
+          reader.adopt(storage.catalog);
+        }
+        const nowMicros = (performance.timeOrigin + performance.now()) * 1000;
+        const batch = reader.read(message.bytes, message.line, instantFromMicros(nowMicros));
+        const { heads, bytes, entries, vectors } = batch;
+        const reply: FromLoader = { id, batch };
+        port.postMessage(reply, [heads.buffer, bytes.buffer, entries.buffer, vectors.buffer]);
+      } catch (error) {
+        port.postMessage({ id, ...errorDataOf(error) } satisfies FromLoader);
+      }
+    });
+  });
+}

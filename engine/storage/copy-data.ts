@@ -1,0 +1,39 @@
+// Copies of a data directory's file, and the manifests that go with them: backups, restores and
+// compaction (operations.md 8). Invariant: what gets its final name is complete and on disk.
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Env } from './env.js';
+import { probeData } from './probe.js';
+import { fail } from '../base/errors.js';
+
+/** Makes what was written under a path durable; of a folder its entries. */
+export function syncPath(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Copies the newest commit into the new folder `to`, while others read and write, and reads the copy
+ * once in a child process. Fails DATA_CORRUPT when a value of it is damaged.
+ */
+export async function copyGraph(env: Env, to: string, compact: boolean): Promise<void> {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  await env.copy(to, compact);
+  syncPath(join(to, 'data.mdb'));
+  syncPath(to);
+  const { damaged } = await probeData(to);
+  if (damaged.length > 0) fail('DATA_CORRUPT', { what: `the copy: ${damaged[0]}` });
+}
+
+/** Puts a compacted copy in the place of the data file; nobody may have it open. */
+export function swapGraph(graph: string, copy: string): { before: number; after: number } {
+  const [old, fresh] = [join(graph, 'data.mdb'), join(copy, 'data.mdb')];
+  const sizes = { before: statSync(old).size, after: statSync(fresh).size };
+  renameSync(fresh, old);
+  syncPath(graph);
+  return sizes;
+}

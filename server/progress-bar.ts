@@ -1,0 +1,39 @@
+// A progress bar on a terminal, one line that is drawn over; nothing at all elsewhere.
+import type { WriteStream } from 'node:tty';
+
+const barWidth = 30;
+const redrawMs = 100;
+
+export class ProgressBar {
+  #shownAt = 0;
+  #isDrawn = false;
+  readonly #startedAt = performance.now();
+
+  constructor(
+    private readonly out: Pick<WriteStream, 'isTTY' | 'write'>,
+    private readonly total: number,
+  ) {}
+
+  /** `done` of the total, and rows so far. */
+  show(done: number, rows: number): void {
+    const now = performance.now();
+    if (!this.out.isTTY || now - this.#shownAt < redrawMs) return;
+    this.#shownAt = now;
+    const share = Math.min(1, done / Math.max(1, this.total));
+    const full = Math.round(share * barWidth);
+    const bar = '#'.repeat(full).padEnd(barWidth, '.');
+    const rate = Math.round((rows * 1000) / Math.max(1, now - this.#startedAt));
+    const percent = String(Math.floor(share * 100)).padStart(3);
+    this.#draw(`[${bar}] ${percent} %  ${rows} rows  ${rate}/s`);
+  }
+
+  #draw(text: string): void {
+    this.out.write(`\r\u001b[K${text}`);
+    this.#isDrawn = true;
+  }
+
+  /** Takes the bar away. */
+  end(): void {
+    if (this.#isDrawn) this.out.write('\r\u001b[K');
+  }
+}
