@@ -2,7 +2,6 @@
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
 import { type Database, fail } from '../engine/index.js';
-import type { Exchange } from './exchange.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
 import { okStatus } from './http-error.js';
