@@ -151,14 +151,14 @@ describe('data management', () => {
     const target = await startServer({ sources: { 'main.hx': source }, config });
     await fill(target);
     await target.stop();
-    const { folder, data } = target;
+    const { folder, project, data } = target;
     damageRecord(data);
     const file = join(folder, 'rescued.ndjson');
     const done = await command(folder, 'verify', data, '--salvage', file);
     expect(ends(done)).toMatch(/^2 .*1 elements could not/s);
     // Edges of the lost element are in the dump as well; `import` refuses exactly those.
     const fresh = join(makeFolder(), 'data');
-    const back = await command(folder, 'import', folder, file, '--data', fresh);
+    const back = await command(folder, 'import', project, file, '--data', fresh);
     expect(ends(back)).toContain('imported 59 nodes, 57 edges, 10 vectors');
     expect(back.code).toBe(1);
   });

@@ -18,7 +18,7 @@ import { type Twin, source, twins } from './twins.js';
 function dumpOf(storage: Storage): string {
   const text = Buffer.concat([...dump(storage)]).toString();
   const ids = new Map<string, number>();
-  const plain = text.replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{22}/g, (id) => {
+  const plain = text.replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}/g, (id) => {
     if (!ids.has(id)) ids.set(id, ids.size);
     return `#${ids.get(id)}`;
   });
