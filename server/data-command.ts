@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import {
   DumpReader,
   type Storage,
+  armFailpoint,
   backUp,
   compactGraph,
   dump,
@@ -66,6 +67,7 @@ export async function backupCommand(line: CommandLine, configOf: ConfigOf): Prom
 export async function restoreCommand(line: CommandLine, configOf: ConfigOf): Promise<number> {
   const config = configOf(line);
   const from = resolve(wordOf(line, 'a backup'));
+  armFailpoint(config.failpoint);
   await restore(from, config.dataDir);
   printLine(`restored ${config.dataDir} from ${from}`);
   return exitCodes.ok;

@@ -10,7 +10,8 @@ import type { FullCatalog } from './catalog.js';
 import { appendEdges, readAdjacency, readDegree } from './adjacency.js';
 import { fillUuid } from './blank-record.js';
 import { addAllToList } from './label-list.js';
-import { addFirstEntry, addNewEntry, isTaken, isUnknown } from './property-index.js';
+import { indexKey } from './index-key.js';
+import { addNewEntry, isTaken } from './property-index.js';
 import { LmdbView } from './read-view.js';
 import type { Label, VectorChange } from './store.js';
 import { encodeVector, storedVector } from './vector-record.js';
@@ -88,7 +89,7 @@ export class LoadView extends LmdbView {
 
   /** What is known of the value of an index prefix: new to the index, free, or some element's. */
   judge(prefix: Uint8Array): 'unknown' | 'free' | 'taken' {
-    if (isUnknown(this.env.index, prefix)) return 'unknown';
+    if (!this.env.index.has(indexKey(prefix, 0))) return 'unknown';
     return isTaken(this.env.index, prefix) ? 'taken' : 'free';
   }
 
@@ -124,8 +125,7 @@ export class LoadView extends LmdbView {
 
   /** Adds the index entry of a new element; `isUnknown` as judged just before. */
   addEntry(prefix: Uint8Array, id: number, isUnknown = false): void {
-    if (isUnknown) addFirstEntry(this.env.index, prefix, id);
-    else addNewEntry(this.env.index, prefix, id);
+    addNewEntry(this.env.index, prefix, id, isUnknown);
   }
 
   link(label: number, edge: number, from: number, to: number): void {

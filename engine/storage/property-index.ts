@@ -47,24 +47,18 @@ export function addEntry(
   }
 }
 
-/** Adds the first id of a value that no element has had, with nothing noted for undoing. */
-export function addFirstEntry(table: Table<Uint8Array>, prefix: Uint8Array, id: number): void {
-  const first = new Uint8Array(4);
-  putWord(first, 0, id);
-  table.put(indexKey(prefix, 0), first);
-}
-
-/** Whether a value has no key at all: not even one left behind by elements that are gone. */
-export function isUnknown(table: Table<Uint8Array>, prefix: Uint8Array): boolean {
-  return !table.has(indexKey(prefix, 0));
-}
-
 /**
  * Adds an id above all others, with nothing noted for undoing: what `addEntry` would leave.
+ * `isUnknown`: the value has no key yet, so that none is looked for.
  */
-export function addNewEntry(table: Table<Uint8Array>, prefix: Uint8Array, id: number): void {
+export function addNewEntry(
+  table: Table<Uint8Array>,
+  prefix: Uint8Array,
+  id: number,
+  isUnknown: boolean,
+): void {
   const key = indexKey(prefix, 0);
-  const list = table.peek(key);
+  const list = isUnknown ? undefined : table.peek(key);
   const size = list === undefined ? 0 : list.length;
   if (list !== undefined && isSpread(list)) table.put(indexKey(prefix, id), empty);
   else if (list !== undefined && size === listIds * 4) {

@@ -87,6 +87,12 @@ describe('data management', () => {
     expect((await call(other, 'near', { vec: [7, 1] })).body).toEqual({ v: [{ note: 'v7' }] });
     expect((await call(other, 'get', { key: 'later' })).status).toBe(404);
     await other.stop();
+    const half = join(makeFolder(), 'data');
+    const env = { TRELLIS_FAILPOINT: 'midRestoreRename@1' };
+    const argv = ['restore', backup, '--data', half];
+    const killed = await runCli(argv, { cwd: folder, timeoutMs: 30_000, env });
+    expect(killed.signal).toBe('SIGKILL');
+    expect(ends(await command(folder, 'compact', '--data', half))).toMatch(/^74 /);
     const damaged = join(backup, 'graph', 'data.mdb');
     const bytes = readFileSync(damaged);
     bytes[bytes.length >> 1]! ^= 1;
