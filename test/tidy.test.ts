@@ -25,7 +25,7 @@ const mayImport: Record<string, string[]> = {
   base: [],
   plan: ['base'],
   lang: ['plan', 'base'],
-  json: ['plan', 'base'],
+  json: ['plan', 'vector', 'base'],
   session: ['plan', 'json', 'base'],
   storage: ['base'],
   vector: ['base', 'wasm'],

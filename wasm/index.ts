@@ -13,3 +13,4 @@ export { rotate } from './rotate';
 export { dotFloats, squareFloats, vectorDistance } from './distance';
 export { codeDistance, nodeDistance } from './code';
 export { buildTable, scanEdges } from './scan';
+export { parseFloats } from './parse-floats';

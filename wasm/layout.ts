@@ -32,11 +32,6 @@ export const STARTS = 8;
 export const LANES_MAX = 768;
 export const POOL_MAX = 4096;
 export const RESULT_MAX = 8192;
-/**
- * Dimensions (padded) up to which estimates by edge codes only sieve the neighbours that are judged
- * by their own codes; above, the walk follows the estimates themselves.
- */
-export const SIEVE_DIMENSION_MAX = 192;
 /** Dimensions (padded) up to which a graph is built. */
 export const GRAPH_DIMENSION_MAX = 4128;
 
@@ -239,3 +234,16 @@ export const BULK_ROWS = 512;
 /** Id map: three levels of 10, 11 and 11 bits. */
 export const IDS_TOP = 1024;
 export const IDS_PAGE = 2048;
+
+/**
+ * Memory of the reader of floats (parse-floats.ts), not of a segment: bytes read, powers of five,
+ * the bytes, the entries.
+ */
+export const FLOAT_USED = 0;
+export const FLOAT_POWERS = 64;
+export const FLOAT_POWER_MIN = -64;
+export const FLOAT_POWER_MAX = 64;
+export const FLOAT_INPUT = 4096;
+export const FLOAT_INPUT_MAX = 16384;
+export const FLOAT_ENTRIES = 20544;
+export const FLOAT_ENTRY_BYTES = 16;

@@ -35,7 +35,7 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   buildTable(lane);
   store<u32>(lane, 0, L_ALLOW_WORDS);
   store<u32>(lane, 1, L_KEEP_ALL);
-  walk(lane, load<i32>(0, H_BEAM), DRAWN);
+  walk(lane, load<i32>(0, H_BEAM), DRAWN, false);
   if (linkTwin(lane, node, slot)) return;
   if (isBlurred(lane)) atomic.add<u32>(H_BLURRED, 1);
   const kept = writeOwn(lane, slot);
@@ -72,7 +72,7 @@ export function relink(lane: usize, slot: u32): void {
   buildTable(lane);
   store<u32>(lane, 0, L_ALLOW_WORDS);
   store<u32>(lane, 1, L_KEEP_ALL);
-  walk(lane, load<i32>(0, H_BEAM), DRAWN);
+  walk(lane, load<i32>(0, H_BEAM), DRAWN, false);
   lockNode(node);
   store<u32>(node, 0, N_HARD);
   store<u32>(node, 0, N_USED);

@@ -30,11 +30,14 @@ function wanted(k: i32): i32 {
   return min(max(20, 2 * k), RESULT_MAX);
 }
 
-/** The k best by the graph. The filter, if any, is in the lane. Returns how many. */
-export function searchGraph(lane: usize, k: i32, ef: i32): i32 {
+/**
+ * The k best by the graph, walked as `walk` says. The filter, if any, is in the lane. Returns how
+ * many.
+ */
+export function searchGraph(lane: usize, k: i32, ef: i32, follow: bool): i32 {
   buildTable(lane);
   store<u32>(lane, 0, L_KEEP_ALL);
-  walk(lane, ef, wanted(k));
+  walk(lane, ef, wanted(k), follow);
   return answerResults(lane, k, true);
 }
 

@@ -7,7 +7,7 @@ import {
   H_ENTRY_BYTES, H_ENTRY_SEEN, H_EXACT, H_NEIGHBOUR, H_PADDED, L_ALLOW, L_ALLOW_WORDS,
   L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT,
   L_RESULT_LIMIT, L_SEEN, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_FLAGS, N_ID,
-  N_NEXT, N_USED, SIEVE_DIMENSION_MAX, STARTS, TOUCHED_MAX,
+  N_NEXT, N_USED, STARTS, TOUCHED_MAX,
 } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
@@ -85,9 +85,10 @@ export function offerResult(lane: usize, node: usize, slot: u32, distance: f32):
 
 /**
  * Walks with a pool of `ef`, keeping the best `want` results. The lane's vector must be coded and
- * its table built.
+ * its table built. `follow` lets the walk follow estimates where there are any: fewer nodes are
+ * touched, but the best reachable recall is less.
  */
-export function walk(lane: usize, ef: i32, want: i32): void {
+export function walk(lane: usize, ef: i32, want: i32, follow: bool): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);
   if (ef < STARTS) ef = STARTS;
@@ -95,7 +96,7 @@ export function walk(lane: usize, ef: i32, want: i32): void {
   // Estimates are as blurred as codes where the data asks for exact walks.
   const estimated = load<u32>(0, H_EDGE_CODES) != 0 && load<u32>(0, H_EXACT) == 0;
   const padded = load<u32>(0, H_PADDED);
-  if (estimated && padded > <u32>SIEVE_DIMENSION_MAX) walkCodes(lane, ef);
+  if (estimated && follow) walkCodes(lane, ef);
   else walkNodes(lane, ef, estimated ? 1 + SLACK / <f32>Math.sqrt(<f64>padded) : 0);
   clearSeen(lane);
 }
@@ -168,8 +169,8 @@ function walkCodes(lane: usize, ef: i32): void {
 }
 
 /**
- * Estimates of few dimensions are noisy: a neighbour is judged when its estimate is below
- * 1 + SLACK / sqrt(P) times the pool's worst, about one deviation of the estimate.
+ * A neighbour is judged when its estimate is below 1 + SLACK / sqrt(P) times the pool's worst, about
+ * one deviation of the estimate.
  */
 const SLACK: f32 = 1.2;
 

@@ -4,12 +4,20 @@
 // The tape and the stack below are scratch of one call: scanning is synchronous and never nested.
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
+import { readFloats } from '../vector/floats.js';
 import { duplicateMember } from './duplicate.js';
 import { scanned, scanNumber } from './number.js';
 import { pointerTo } from './pointer.js';
 import { COUNT_SHIFT, ENTRY, FLAG, KIND, putFloat, TapeView, textAt } from './tape.js';
 import { utf8Length } from './utf8.js';
 import type { JsonView } from './view.js';
+
+/**
+ * Numbers of an array, and bytes after them, from which on handing over to the compiled module pays:
+ * it takes a copy of the next 16 KiB.
+ */
+const runNumbers = 16;
+const runBytes = 512;
 
 const keptWords = 1 << 16;
 const depthMax = 65_536;
@@ -232,12 +240,31 @@ class Scanner {
     const { bytes } = this;
     const { json_elements, json_values } = this.limits;
     let room = Math.min(json_elements - counts[level]!, json_values - this.#values);
-    while (room-- > 0 && bytes[this.#at] === COMMA && isNumberStart(bytes[this.#at + 1]!)) {
-      this.#at++;
-      counts[level]!++;
-      this.#values++;
-      this.#number();
+    for (let run = 1; room > 0 && bytes[this.#at] === COMMA; run++) {
+      // One space after a comma is what many writers put there.
+      const start = this.#at + (bytes[this.#at + 1] === 0x20 ? 2 : 1);
+      if (!isNumberStart(bytes[start]!)) break;
+      const isLong = run % runNumbers === 0 && bytes.length - start >= runBytes;
+      let count = isLong ? this.#run(room) : 0;
+      if (count === 0) {
+        this.#at = start;
+        this.#number();
+        count = 1;
+      }
+      counts[level]! += count;
+      this.#values += count;
+      room -= count;
     }
+  }
+
+  /** Has the compiled module read as many numbers as it is sure about; answers how many. */
+  #run(room: number): number {
+    const { entries, end } = readFloats(this.bytes, this.#at, room, KIND.number, FLAG.fraction);
+    while (this.#used + entries.length > tape.length) grow();
+    tape.set(entries, this.#used);
+    this.#used += entries.length;
+    this.#at = end;
+    return entries.length / ENTRY;
   }
 
   #number(): void {

@@ -7,14 +7,8 @@ import { assert } from '../base/assert.js';
 import { helpLink, linkRows, type Rows } from './bulk.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex } from './index.js';
 import type { AllowList } from './index.js';
-import {
-  graphFrom,
-  paddedDimension,
-  layoutFlags,
-  metricNumber,
-  segmentBytesMax,
-} from './options.js';
-import { hardEdges, followsEstimates, insertionPool } from './pool.js';
+import { graphFrom, layoutFlags, metricNumber, segmentBytesMax } from './options.js';
+import { hardEdges, insertionPool } from './pool.js';
 import { search } from './search.js';
 import { Segment } from './segment.js';
 import { createMemory } from './wasm.js';
@@ -240,10 +234,7 @@ export class SharedIndex implements VectorIndex {
       dimension,
       Atomics.load(this.#control, cSegmentBytes) >>> 0,
       hardEdges(options.m),
-      insertionPool(
-        options.efConstruction,
-        followsEstimates(layout, paddedDimension(options.metric, dimension)),
-      ),
+      insertionPool(options.efConstruction),
       graphFrom,
       this.scale,
     );

@@ -30,11 +30,6 @@ export function layoutFlags(options: IndexOptions, dimension: number): number {
   return HAS_GRAPH | KEEP_VECTORS | HAS_EDGE_CODES;
 }
 
-/** Dimension of the stored vectors: with the lift's (dot), to a multiple of 32. */
-export function paddedDimension(metric: Metric, dimension: number): number {
-  return Math.ceil((dimension + (metric === 'dot' ? 1 : 0)) / 32) * 32;
-}
-
 export function metricNumber(metric: Metric): number {
   return metric === 'cosine' ? METRIC_COSINE : metric === 'dot' ? METRIC_DOT : METRIC_L2;
 }

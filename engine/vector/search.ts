@@ -2,7 +2,7 @@
 // merging.
 import { POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
 import type { AllowList, Candidates } from './index.js';
-import { searchPool } from './pool.js';
+import { searchWalk } from './pool.js';
 import type { Segment } from './segment.js';
 
 const none: Candidates = { count: 0, ids: new Uint32Array(0), distances: new Float32Array(0) };
@@ -38,8 +38,9 @@ function searchSegment(
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);
-    for (let pool = searchPool(ef, k, segment.followsEstimates); ; pool *= 4) {
-      const count = kernel.searchGraph(address, k, Math.min(pool, POOL_MAX));
+    const { pool: first, follow } = searchWalk(ef, k, segment.hasEdgeCodes, segment.padded);
+    for (let pool = first; ; pool *= 4) {
+      const count = kernel.searchGraph(address, k, Math.min(pool, POOL_MAX), follow);
       if (count >= needed) return answer(segment, count);
       if (pool >= POOL_MAX) break;
     }
@@ -54,21 +55,23 @@ function searchSegment(
  */
 const hopCost = (padded: number): number => 0.4 + padded * 0.0011;
 const codeCost = (padded: number): number => 0.06 + padded * 0.0002;
-const filteredPoolMax = 1500;
+const filteredPoolMax = POOL_MAX;
+/** A filter hides part of what lies near the answer: the pool is this much wider than in proportion. */
+const filteredWidth = 1.5;
 
 function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowList): Candidates {
   const { kernel } = segment;
   const { address } = segment.lane;
   const share = Math.min(1, allow.count / segment.live);
-  const wide = Math.min(filteredPoolMax, Math.ceil(Math.max(ef, k) / share));
-  const pool = searchPool(wide, k, segment.followsEstimates);
+  const wide = Math.ceil((filteredWidth * Math.max(ef, k)) / share);
+  const pool = Math.min(filteredPoolMax, wide);
   if (
     share < 1 &&
     Math.min(allow.count, segment.live) * codeCost(segment.padded) < pool * hopCost(segment.padded)
   ) {
     return answer(segment, kernel.searchList(address, k));
   }
-  const count = kernel.searchGraph(address, k, pool);
+  const count = kernel.searchGraph(address, k, pool, false);
   if (count >= k) return answer(segment, count);
   return answer(segment, kernel.searchList(address, k));
 }

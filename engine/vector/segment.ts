@@ -24,6 +24,7 @@ import {
   H_STRIDE,
   H_VERSION,
   H_ZERO_LOCK,
+  HAS_EDGE_CODES,
   HAS_GRAPH,
   L_ALLOW,
   L_ALLOW_ROOM,
@@ -39,7 +40,7 @@ import {
 import { assert } from '../base/assert.js';
 import type { AllowList, IndexOptions } from './index.js';
 import { layoutFlags } from './options.js';
-import { followsEstimates, hardEdges, insertionPool } from './pool.js';
+import { hardEdges, insertionPool } from './pool.js';
 import { instantiate, type Kernel } from './wasm.js';
 
 interface Lane {
@@ -89,9 +90,8 @@ export class Segment {
   get padded(): number {
     return this.field(H_PADDED);
   }
-  /** Whether walks follow estimates: their pools are larger. */
-  get followsEstimates(): boolean {
-    return followsEstimates(this.field(H_LAYOUT), this.padded);
+  get hasEdgeCodes(): boolean {
+    return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0;
   }
   get wantsGraph(): boolean {
     return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;
@@ -142,7 +142,7 @@ export class Segment {
     if (this.field(H_DIMENSION) !== dimension) return 'its dimension is wrong';
     for (const lock of [H_ALLOCATOR, H_LANE_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;
     this.header[H_HARD >> 2] = hardEdges(options.m);
-    this.header[H_BEAM >> 2] = insertionPool(options.efConstruction, this.followsEstimates);
+    this.header[H_BEAM >> 2] = insertionPool(options.efConstruction);
     for (const field of [H_BULK_NEXT, H_BULK_END, H_BULK_DONE]) this.header[field >> 2] = 0;
     this.#checkLanes();
     this.kernel.freeLanes();

@@ -28,13 +28,14 @@ export interface Kernel {
   reserveId(id: number): number;
   setId(id: number, slot: number): void;
   beginQuery(lane: number): void;
-  searchGraph(lane: number, k: number, ef: number): number;
+  searchGraph(lane: number, k: number, ef: number, follow: boolean): number;
   searchList(lane: number, k: number): number;
   searchExact(lane: number, k: number): number;
   listSlots(lane: number, from: number, to: number): number;
   keepRange(lane: number, budget: number): number;
   maintain(lane: number, budget: number): number;
   pageSum(at: number): number;
+  parseFloats(length: number, room: number, head: number, fraction: number, origin: number): number;
   slotOf(id: number): number;
   nodeAt(slot: number): number;
 }
