@@ -1,10 +1,19 @@
 // Runs every query of an outside project on generated parameters, several rounds, so that later ones meet the
 // elements of earlier ones. Nothing a client may send may be answered with a 5xx.
-import { type Program, TrellisError, openDatabase } from '../engine/index.js';
+import {
+  type Database,
+  type Program,
+  type Query,
+  type Source,
+  TrellisError,
+  compile,
+  openDatabase,
+} from '../engine/index.js';
 import type { Config } from '../server/config.js';
 import { databaseOptions } from '../server/database-options.js';
 import { statusOf } from '../server/http-error.js';
 import type { ParameterType } from './corpus-project.js';
+import { idTypes, isSeed, seedName, seedSource } from './corpus-seed.js';
 
 export interface RunCounts {
   calls: number;
@@ -18,14 +27,16 @@ export interface RunCounts {
 }
 
 const rounds = 4;
+/** Elements of each type before every round. */
+const seedRounds = 2;
 const dimensions = 8;
 const idPattern = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const strayId = '00000000-0000-7000-8000-000000000000';
 const words = ['alice', 'bob', 'fern', 'rose', 'a longer text of several words', ''];
 
-/** Ids seen in answers, by the name of the query that gave them. */
+/** Values by type; ids from those that the seed made, by the name of their type. */
 class Generator {
-  readonly ids: string[] = [];
+  readonly ids = new Map<string, string[]>();
   #state = 1;
 
   #below(count: number): number {
@@ -47,13 +58,13 @@ class Generator {
     if (type.kind === 'list') return this.#list(type.of, depth);
     switch (type.name) {
       case 'String':
-        return this.pick(words);
+        return this.#below(3) === 0 ? `text ${this.#below(1_000)}` : this.pick(words);
       case 'Boolean':
         return this.pick([true, false]);
       case 'Date':
         return this.pick(['2026-03-01T08:00:00Z', '1999-12-31', 1_700_000_000]);
       case 'ID':
-        return this.#below(8) === 0 || this.ids.length === 0 ? strayId : this.pick(this.ids);
+        return this.id();
       case 'F32':
       case 'F64':
         return this.pick([0, 0.5, -1.5, 1, 3]);
@@ -66,6 +77,22 @@ class Generator {
       default:
         return this.pick([0, 1, -1, 5, 100]);
     }
+  }
+
+  /** Of an element of the type, or of any; sometimes of none. */
+  id(type?: string): string {
+    const own = type === undefined ? [...this.ids.values()].flat() : (this.ids.get(type) ?? []);
+    return this.#below(16) === 0 || own.length === 0 ? strayId : this.pick(own);
+  }
+
+  /** A body for a query; every second time without what is optional. */
+  body({ plan }: Query, types: ReadonlyMap<number, string>, withOptional: boolean): Buffer {
+    const members = plan.parameters.flatMap(({ name, type, optional }, i) => {
+      if (optional && !withOptional) return [];
+      const isId = type.kind === 'scalar' && type.name === 'ID';
+      return [[name, isId ? this.id(types.get(i)) : this.value(type)] as const];
+    });
+    return Buffer.from(JSON.stringify(Object.fromEntries(members)));
   }
 
   #list(of: ParameterType, depth: number): unknown[] {
@@ -84,10 +111,38 @@ function offline(program: Program): Program {
   return { ...program, queries };
 }
 
-export async function runQueries(config: Config, program: Program): Promise<RunCounts> {
-  const options = databaseOptions(config, offline(program), () => {});
+/** The project with a query that creates each of its types. */
+function withSeed(config: Config, sources: readonly Source[], program: Program): Program {
+  const all = [...sources, seedSource(program.schema)];
+  const compat = config.compat === 'helix-2';
+  return compile(all, { compat, limits: config.limits }).program ?? program;
+}
+
+async function sow(database: Database, generator: Generator): Promise<void> {
+  const { queries, schema } = database.program;
+  const types = [...schema.nodes, ...schema.vectors, ...schema.edges];
+  for (let i = 0; i < seedRounds; i++) {
+    for (const { kind, name } of types) {
+      const query = queries.find((each) => each.name === seedName(kind, name));
+      if (query === undefined) continue;
+      const body = generator.body(query, idTypes(query, schema), true);
+      // Unique values may meet; the other rounds make enough.
+      const answer = await Promise.resolve(database.call(query.name, body)).catch(() => undefined);
+      const text = answer === undefined ? '' : Buffer.from(answer).toString();
+      const made = text.match(idPattern) ?? [];
+      generator.ids.set(name, [...(generator.ids.get(name) ?? []), ...made]);
+    }
+  }
+}
+
+export async function runQueries(
+  config: Config,
+  sources: readonly Source[],
+  compiled: Program,
+): Promise<RunCounts> {
+  const program = offline(withSeed(config, sources, compiled));
   const database = await openDatabase({
-    ...options,
+    ...databaseOptions(config, program, () => {}),
     workers: 0,
     embeddingModel: `hash:${dimensions}`,
     minFreeBytes: 0,
@@ -100,21 +155,19 @@ export async function runQueries(config: Config, program: Program): Promise<RunC
     worked: new Set(),
   };
   const generator = new Generator();
+  const own = program.queries.filter((query) => !isSeed(query));
   try {
     for (let round = 0; round < rounds; round++) {
-      for (const { name, plan } of program.queries) {
-        const given = plan.parameters.filter(({ optional }) => !optional || round % 2 === 0);
-        const body = Object.fromEntries(given.map((p) => [p.name, generator.value(p.type)]));
+      await sow(database, generator);
+      for (const query of own) {
+        const body = generator.body(query, idTypes(query, program.schema), round % 2 === 0);
         counts.calls++;
         try {
-          const answer = await database.call(name, Buffer.from(JSON.stringify(body)));
+          await database.call(query.name, body);
           counts.answered++;
-          counts.worked.add(name);
-          for (const [id] of Buffer.from(answer).toString().matchAll(idPattern)) {
-            if (generator.ids.length < 500) generator.ids.push(id);
-          }
+          counts.worked.add(query.name);
         } catch (error) {
-          note(counts, name, error);
+          note(counts, query.name, error);
         }
       }
     }

@@ -49,8 +49,8 @@ async function runAll(projects: readonly CorpusProject[]): Promise<void> {
   const faults: string[] = [];
   const total = { calls: 0, answered: 0, refused: 0, silent: 0 };
   for (const { name, config, compiled } of projects) {
-    const { program } = compiled!;
-    const counts = await runQueries(config!, program!);
+    const { program, sources } = compiled!;
+    const counts = await runQueries(config!, sources, program!);
     faults.push(...counts.faults.map((fault) => `${name}: ${fault}`));
     const refused = counts.calls - counts.answered - counts.faults.length;
     const silent = program!.queries.length - counts.worked.size;

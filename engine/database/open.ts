@@ -85,6 +85,8 @@ const noBody = new Uint8Array(0);
 class OpenedDatabase implements Database {
   program: Program;
   #queries = new Map<string, { query: Query; number: number }>();
+  /** The present program as lanes get it. */
+  #packed: unknown;
   /** Of the present program, and of the last reload that was begun. */
   #generation = 0;
   #lastGeneration = 0;
@@ -114,6 +116,7 @@ class OpenedDatabase implements Database {
     const { limits } = options;
     const slots = new SlotPool(this.#gate);
     this.program = options.program;
+    this.#packed = pack(options.program);
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
     this.#view = this.#storage.reader();
     this.#equipment = {
@@ -179,7 +182,7 @@ class OpenedDatabase implements Database {
       role: 'writer',
       gate: this.#gate.buffer,
       ...this.#laneSetup(),
-      program: pack(this.program),
+      program: this.#packed,
       vectors: {
         folder: join(dataDir, 'vec'),
         dbUuid: this.directory.dbUuid,
@@ -209,7 +212,7 @@ class OpenedDatabase implements Database {
 
   #equip(): Equip {
     const generation = this.#generation;
-    return { kind: 'equip', program: pack(this.program), generation, indexes: this.#handleList() };
+    return { kind: 'equip', program: this.#packed, generation, indexes: this.#handleList() };
   }
 
   #spreadBuild(message: HelpBuild): void {
@@ -416,9 +419,11 @@ class OpenedDatabase implements Database {
 
   async #reload(program: Program): Promise<void> {
     // Calls that are made meanwhile still belong to the old program: lanes know both.
+    const packed = pack(program);
     const generation = this.#lastGeneration + 1;
     this.#lastGeneration = generation;
-    await this.#writer.order({ kind: 'reload', program: pack(program), generation });
+    await this.#writer.order({ kind: 'reload', program: packed, generation });
+    this.#packed = packed;
     this.#generation = generation;
     this.#adopt(program);
     this.#equipReaders();

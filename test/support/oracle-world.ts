@@ -228,9 +228,9 @@ export class World {
   #isOpen(plan: Plan, engine: Outcome<unknown>, oracle: Outcome<unknown>): boolean {
     if (!('code' in oracle)) return false;
     const code = 'code' in engine ? engine.code : undefined;
-    if (code === oracle.code || (oracle.code !== 'ARITHMETIC' && code !== 'ARITHMETIC'))
-      return false;
-    if (code !== undefined) return true;
+    if (code === oracle.code) return false;
+    if (code !== undefined) return !plan.writes || [code, oracle.code].includes('ARITHMETIC');
+    if (oracle.code !== 'ARITHMETIC') return false;
     return !plan.writes && stopsEarly.test(JSON.stringify(plan, plain));
   }
 
