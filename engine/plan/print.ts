@@ -250,9 +250,12 @@ const missing = (miss: 'error' | 'none') => (miss === 'none' ? ' or nothing' : '
 
 type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
 
-function filter(printer: Printer, { prefilter }: Search): string {
+function filter(printer: Printer, search: Search): string {
+  const { prefilter } = search;
   if (prefilter === undefined) return '';
-  return ` prefilter $${prefilter.slot}: ${inline(printer, prefilter.value)}`;
+  const access = search.kind === 'searchVector' ? search.access : undefined;
+  const path = access && ` found ${printPath(access.path, (value) => inline(printer, value))}`;
+  return ` prefilter $${prefilter.slot}: ${inline(printer, prefilter.value)}${path ?? ''}`;
 }
 
 function printStep(printer: Printer, step: Step): string {

@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../engine/exec/run.js';
 import { similarity } from '../../engine/exec/similarity.js';
+import type { Access } from '../../engine/plan/access.js';
+import type { ItemExpression } from '../../engine/plan/step.js';
 import { decodeProperty } from '../../engine/storage/record.js';
 import type { Metric } from '../../engine/vector/index.js';
 import { MemoryIndex } from '../support/memory-index.js';
@@ -14,18 +16,44 @@ const { compare, get, lit, many, slot } = kit;
 
 const note = (garden: Garden) => garden.view.catalog.find('vector', 'Note')!;
 
-/** Ids and scores of the k nearest notes. */
-function search(garden: Garden, query: number[], k: number, least?: string): [number, number][] {
-  const prefilter =
-    least === undefined
-      ? {}
-      : { prefilter: { slot: 1, value: compare('GTE', get(slot(1), 'lang'), lit(least)) } };
+/** With an index on the language. */
+const schema = {
+  ...gardenSchema,
+  vectors: gardenSchema.vectors.map((type) => ({
+    ...type,
+    properties: type.properties.map((each) =>
+      each.name === 'lang' ? { ...each, index: 'index' as const } : each,
+    ),
+  })),
+};
+
+/** Ids and scores of the k nearest notes; `indexed`: what the filter allows comes from an index. */
+function search(
+  garden: Garden,
+  query: number[],
+  k: number,
+  least?: string,
+  indexed = false,
+): [number, number][] {
+  if (least === undefined) return searchBy(garden, query, k, {});
+  const prefilter = { slot: 1, value: compare('GTE', get(slot(1), 'lang'), lit(least)) };
+  const low = { value: lit(least), inclusive: true };
+  const access: Access = { path: { kind: 'between', property: 'lang', low }, covers: 1 };
+  return searchBy(garden, query, k, indexed ? { prefilter, access } : { prefilter });
+}
+
+function searchBy(
+  garden: Garden,
+  query: number[],
+  k: number,
+  filter: { prefilter?: ItemExpression; access?: Access },
+): [number, number][] {
   const value = many({
     kind: 'searchVector',
     type: 'Note',
     vector: lit(Float64Array.from(query)),
     k: lit(k),
-    ...prefilter,
+    ...filter,
   });
   const made = plan({ kind: 'items', value, answer: 'all', data: false });
   const { items } = execute(made, [], garden.context(garden.view));
@@ -72,7 +100,7 @@ function mixed(
   replaced: number[],
   metric: Metric,
 ): Garden {
-  const garden = new Garden(gardenSchema, false);
+  const garden = new Garden(schema, false);
   const label = note(garden);
   garden.indexes.set(label.id, new MemoryIndex('Note', metric));
   const add = ([x, y]: [number, number]) => {
@@ -110,7 +138,9 @@ describe('vector search', () => {
         (a, b, gone, moved, k, metric) => {
           const garden = mixed(a, b, gone, moved, metric);
           expect(search(garden, [1, 2], k)).toEqual(naive(garden, [1, 2], k, metric));
-          expect(search(garden, [1, 2], k, 'b')).toEqual(naive(garden, [1, 2], k, metric, 'b'));
+          const best = naive(garden, [1, 2], k, metric, 'b');
+          expect(search(garden, [1, 2], k, 'b')).toEqual(best);
+          expect(search(garden, [1, 2], k, 'b', true)).toEqual(best);
         },
       ),
       { numRuns: 300 },
@@ -118,7 +148,7 @@ describe('vector search', () => {
   });
 
   it('asks the index for more when the store has lost what it proposes', () => {
-    const garden = new Garden(gardenSchema, false);
+    const garden = new Garden(schema, false);
     const label = note(garden);
     for (let i = 0; i < 50; i++)
       garden.view.createVector(label, Float64Array.of(50 - i, i), new Map());
@@ -133,7 +163,7 @@ describe('vector search', () => {
   });
 
   it('goes through the index when many vectors pass a filter', () => {
-    const garden = new Garden(gardenSchema, false);
+    const garden = new Garden(schema, false);
     const label = note(garden);
     for (let i = 0; i < 1500; i++) {
       const values = new Map([['lang', i % 10 === 0 ? 'a' : 'b']]);

@@ -135,6 +135,13 @@ const cases: [name: string, body: string, plan: string[]][] = [
     ['$0 = (scan N<Item> -> many)', '$1 = ($0 | count -> one)', 'c: $1', 'a: $0'],
   ],
   [
+    'a prefilter is found like a condition of a scan',
+    'RETURN SearchV<Label>([1.0], 3)::PREFILTER(AND(_::{lang}::EQ(s), _::{text}::NEQ("")))',
+    [
+      'data: search V<Label> near [1] k 3 prefilter $0: and(($0.lang EQ @s), ($0.text NEQ "")) found by index lang = @s -> many',
+    ],
+  ],
+  [
     'a variable that is read for every item stays',
     'a <- N<Owner> RETURN N<Item>::WHERE(_::In<Owns>::CONTAINS(a::FIRST))',
     [],

@@ -25,6 +25,7 @@ N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX wei
           INDEX made: Date, INDEX big: U64, INDEX flag: Boolean, INDEX tags: [String],
           INDEX twin: ID, name: String, note: String }
 N::Owner { INDEX name: String }
+V::Label { INDEX lang: String, text: String }
 E::Owns { From: Owner, To: Item, Properties: { INDEX since: I32 } }
 E::Likes { From: Item, To: Item }
 `;
