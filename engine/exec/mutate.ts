@@ -196,9 +196,9 @@ export function updateElements(
   if (changes.length > 0)
     frame.write.update(changes.map(({ id, after }) => ({ id, values: after })));
   for (const { id, label, before, after } of changes) {
-    if (!frame.context.text || sameTexts(textsOf(label, before), textsOf(label, after))) continue;
-    removeDocument(frame, label, id, before);
-    addDocument(frame, label, id, after);
+    const [former, next] = [textsOf(label, before), textsOf(label, after)];
+    if (sameTexts(former, next)) continue;
+    frame.context.text?.replace(frame.write, label.id, id, former, next);
   }
   return new Set(changes.map((change) => change.id));
 }

@@ -127,6 +127,7 @@ export interface WriteView extends ReadView {
   readonly pending: readonly VectorChange[];
   /** Those of earlier requests of the same group: committed with it, in no index yet. */
   readonly unpublished: readonly VectorChange[];
-  putDerived(key: Uint8Array, value: Uint8Array): void;
+  /** `former`: a private copy of what the caller has just read under the key, if it has. */
+  putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void;
   deleteDerived(key: Uint8Array): void;
 }

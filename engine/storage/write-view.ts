@@ -155,8 +155,10 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return Uint32Array.from(edges).sort();
   }
 
-  putDerived(key: Uint8Array, value: Uint8Array): void {
-    this.context.log.put(this.env.derived, key, value);
+  putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void {
+    const { log } = this.context;
+    if (former === undefined) log.put(this.env.derived, key, value);
+    else log.replace(this.env.derived, key, former, value);
   }
 
   deleteDerived(key: Uint8Array): void {

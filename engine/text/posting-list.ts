@@ -6,7 +6,7 @@ import { ByteWriter } from '../base/bytes.js';
 import type { WriteView } from '../storage/store.js';
 import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
-import { decodeRecord, encodeRecord, newRecord } from './term-record.js';
+import { appendToRecord, decodeRecord, encodeRecord, newRecord } from './term-record.js';
 import { blockKey, directoryKey, termKey } from './text-key.js';
 
 /** Where postings are kept. */
@@ -28,6 +28,11 @@ const writer = new ByteWriter(2048);
 export function addPosting(list: List, id: number, frequency: number, length: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
+  const appended = bytes && appendToRecord(bytes, id, frequency, length);
+  if (appended) {
+    list.view.putDerived(key, appended, bytes);
+    return;
+  }
   record.df = record.tail.count = 0;
   if (bytes !== undefined) decodeRecord(bytes, record);
   const place = findOlder(list, id);
@@ -39,7 +44,7 @@ export function addPosting(list: List, id: number, frequency: number, length: nu
     writeOlder(list, place);
   }
   record.df++;
-  putRecord(list, key);
+  putRecord(list, key, bytes);
 }
 
 /**
@@ -94,7 +99,23 @@ export function removePosting(list: List, id: number): void {
   }
   record.df--;
   if (record.df === 0) list.view.deleteDerived(key);
-  else putRecord(list, key);
+  else putRecord(list, key, bytes);
+}
+
+/** Gives the posting of document `id`, which the list holds, another frequency and length. */
+export function replacePosting(list: List, id: number, frequency: number, length: number): void {
+  const key = termKey(list.label, list.term);
+  const bytes = list.view.getDerived(key);
+  assert(bytes !== undefined, 'a changed document has postings');
+  decodeRecord(bytes, record);
+  const place = findOlder(list, id);
+  const block = place === undefined ? record.tail : older;
+  const at = placeOf(block, id);
+  assert(at < block.count && block.ids[at] === id, 'a changed document has postings');
+  block.frequencies[at] = frequency;
+  block.lengths[at] = length;
+  if (place === undefined) putRecord(list, key, bytes);
+  else writeOlder(list, place);
 }
 
 /** The block into which an id falls, read into `older`, with its place in the directory. */
@@ -168,9 +189,10 @@ function putBlock(
   return encodeEntry(upper, block, from, to);
 }
 
-function putRecord({ view }: List, key: Uint8Array): void {
+/** `former` is what was read under the key. */
+function putRecord({ view }: List, key: Uint8Array, former?: Uint8Array): void {
   encodeRecord(writer, record);
-  view.putDerived(key, writer.take());
+  view.putDerived(key, writer.take(), former);
 }
 
 function insert(block: Block, id: number, frequency: number, length: number): void {

@@ -1,8 +1,8 @@
 // What is kept under a term key: how many documents hold the term, and the newest postings.
 //
 //   record   df  block (posting.ts)                                  df is a varint
-import type { ByteWriter } from '../base/bytes.js';
-import { type Block, encodeBlock, newBlock, readBlock } from './posting.js';
+import { ByteWriter } from '../base/bytes.js';
+import { BLOCK_MAX, type Block, encodeBlock, newBlock, readBlock } from './posting.js';
 import { putVarint, VarintReader } from './varint.js';
 
 export interface TermRecord {
@@ -25,4 +25,37 @@ export function decodeRecord(bytes: Uint8Array, record: TermRecord): void {
   const reader = new VarintReader(bytes);
   record.df = reader.next();
   readBlock(reader, record.tail);
+}
+
+const longer = new ByteWriter(1024);
+
+/**
+ * The record with one more posting behind its newest; undefined when the id is not above all others
+ * or there is no room. The postings before it are copied, not decoded.
+ */
+export function appendToRecord(
+  bytes: Uint8Array,
+  id: number,
+  frequency: number,
+  length: number,
+): Uint8Array | undefined {
+  const reader = new VarintReader(bytes);
+  const df = reader.next();
+  const count = reader.next();
+  if (count === 0 || count >= BLOCK_MAX) return undefined;
+  const start = reader.at;
+  let last = 0;
+  for (let i = 0; i < count; i++) {
+    last += reader.next();
+    reader.next();
+    reader.next();
+  }
+  if (id <= last) return undefined;
+  putVarint(longer, df + 1);
+  putVarint(longer, count + 1);
+  longer.append(bytes, start, bytes.length);
+  putVarint(longer, id - last);
+  putVarint(longer, frequency);
+  putVarint(longer, length);
+  return longer.take();
 }

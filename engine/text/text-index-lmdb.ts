@@ -14,6 +14,7 @@ import {
   addNewPostings,
   addPosting,
   removePosting,
+  replacePosting,
 } from './posting-list.js';
 import { TermCursor } from './term-cursor.js';
 import type { TextHit, TextIndex } from './text-index.js';
@@ -35,6 +36,10 @@ export function createTextIndex(limits: Limits): TextIndex {
       changeTotals(view, label, -1, -document.length);
       for (const term of document.frequencies.keys())
         removePosting({ view, label, term: termBytes(term) }, id);
+    },
+    replace(view, label, id, before, after) {
+      const max = limits.document_terms;
+      replaceDocument(view, label, id, countTerms(before, max), countTerms(after, max));
     },
     search(view, label, query, k, allow) {
       const terms = queryTerms(query, limits);
@@ -72,6 +77,27 @@ interface Document {
   frequencies: Map<string, number>;
   /** Terms in all. */
   length: number;
+}
+
+function replaceDocument(
+  view: PostingStore,
+  label: number,
+  id: number,
+  former: Document,
+  next: Document,
+): void {
+  const count = Number(next.length > 0) - Number(former.length > 0);
+  const grown = next.length - former.length;
+  if (count !== 0 || grown !== 0) changeTotals(view, label, count, grown);
+  for (const [term, frequency] of next.frequencies) {
+    const old = former.frequencies.get(term);
+    const list = { view, label, term: termBytes(term) };
+    if (old === undefined) addPosting(list, id, frequency, next.length);
+    else if (old !== frequency || grown !== 0) replacePosting(list, id, frequency, next.length);
+  }
+  for (const term of former.frequencies.keys()) {
+    if (!next.frequencies.has(term)) removePosting({ view, label, term: termBytes(term) }, id);
+  }
 }
 
 /** The terms of a document, up to `limit` in all. */
@@ -124,15 +150,19 @@ function search(
 }
 
 export function readTotals(view: Pick<ReadView, 'getDerived'>, label: number): Totals {
-  const bytes = view.getDerived(totalsKey(label));
+  return totalsIn(view.getDerived(totalsKey(label)));
+}
+
+function totalsIn(bytes: Uint8Array | undefined): Totals {
   if (bytes === undefined) return { documents: 0, length: 0 };
   const numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { documents: numbers.getFloat64(0), length: numbers.getFloat64(8) };
 }
 
 function changeTotals(view: PostingStore, label: number, documents: number, length: number): void {
-  const totals = readTotals(view, label);
   const key = totalsKey(label);
+  const former = view.getDerived(key);
+  const totals = totalsIn(former);
   if (totals.documents + documents === 0) {
     view.deleteDerived(key);
     return;
@@ -140,5 +170,5 @@ function changeTotals(view: PostingStore, label: number, documents: number, leng
   const numbers = new DataView(new ArrayBuffer(16));
   numbers.setFloat64(0, totals.documents + documents);
   numbers.setFloat64(8, totals.length + length);
-  view.putDerived(key, new Uint8Array(numbers.buffer));
+  view.putDerived(key, new Uint8Array(numbers.buffer), former);
 }

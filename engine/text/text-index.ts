@@ -10,6 +10,14 @@ export interface TextHit {
 export interface TextIndex {
   /** Adds the document of an element (its String and [String] values). No terms: no entry. */
   add(view: WriteView, label: number, id: number, texts: readonly string[]): void;
+  /** Changes it from the texts it was added with to others; terms that stay the same are not touched. */
+  replace(
+    view: WriteView,
+    label: number,
+    id: number,
+    before: readonly string[],
+    after: readonly string[],
+  ): void;
   /** Removes it; `texts` are the ones it was added with. */
   remove(view: WriteView, label: number, id: number, texts: readonly string[]): void;
   /**

@@ -120,10 +120,16 @@ describe('search', () => {
         const texts = [words(next(6)), words(next(6))];
         documents.set(++newest, texts);
         index.add(view, 1, newest, texts);
+      } else if (action < 8) {
+        // One word more, or others altogether.
+        const former = documents.get(id)!;
+        const texts = action === 6 ? [...former, words(next(2))] : [words(next(12))];
+        documents.set(id, texts);
+        index.replace(view, 1, id, former, texts);
       } else {
         index.remove(view, 1, id, documents.get(id)!);
         documents.delete(id);
-        if (action < 9) {
+        if (action === 8) {
           const texts = [words(next(12))];
           documents.set(id, texts);
           index.add(view, 1, id, texts);
