@@ -94,6 +94,7 @@ await step(
         'dist/server/main.js',
         'dist/engine/index.js',
         'dist/engine/database/worker.js',
+        'dist/engine/database/snapshot-worker.js',
         'dist/engine/storage/probe-child.js',
       ].map((path) => at(path)),
       entryNames: '[name]',

@@ -1,7 +1,7 @@
 // The thread that makes one snapshot: attaches to the index, writes its image while the writer goes
 // on, reports and ends. What it leaves unfinished is a `.tmp`, which the next start deletes.
 import { join } from 'node:path';
-import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { DefectError } from '../base/assert.js';
 import { armFailpoint } from '../base/failpoint.js';
 import type { IndexHandle } from '../vector/index.js';
@@ -28,7 +28,8 @@ export function startSnapshot(task: SnapshotTask): {
   worker: Worker;
   report: Promise<SnapshotReport>;
 } {
-  const worker = new Worker(new URL(import.meta.url), { workerData: { snapshotTask: task } });
+  const entry = new URL('./snapshot-worker.js', import.meta.url);
+  const worker = new Worker(entry, { workerData: task });
   const report = new Promise<SnapshotReport>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
@@ -37,7 +38,8 @@ export function startSnapshot(task: SnapshotTask): {
   return { worker, report };
 }
 
-function makeSnapshot(task: SnapshotTask): SnapshotReport {
+/** What the thread does. */
+export function makeSnapshot(task: SnapshotTask): SnapshotReport {
   armFailpoint(task.failpoint);
   const index = attachVectorIndex(task.handle);
   const temporary = join(task.folder, `${task.handle.name}.tmp`);
@@ -47,6 +49,3 @@ function makeSnapshot(task: SnapshotTask): SnapshotReport {
   placeSnapshot(temporary, join(task.folder, file));
   return { ...written, file };
 }
-
-const task = (workerData as { snapshotTask?: SnapshotTask } | null)?.snapshotTask;
-if (task !== undefined) parentPort!.postMessage(makeSnapshot(task));

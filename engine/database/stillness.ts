@@ -35,7 +35,10 @@ export class WriterTurn {
   readonly #words: Int32Array;
   readonly #seq: Float64Array;
 
-  constructor(readonly buffer: SharedArrayBuffer) {
+  constructor(
+    buffer: SharedArrayBuffer,
+    private readonly patienceMs = deadMs,
+  ) {
     this.#words = new Int32Array(buffer);
     this.#seq = new Float64Array(buffer);
   }
@@ -49,7 +52,7 @@ export class WriterTurn {
       const seen = Atomics.load(words, ticks);
       if (seen !== alive) since = performance.now();
       alive = seen;
-      if (performance.now() - since < deadMs) continue;
+      if (performance.now() - since < this.patienceMs) continue;
       this.giveUp();
       Atomics.store(words, wanted, 0);
       Atomics.compareExchange(words, holder, comparing, free);

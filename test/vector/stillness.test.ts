@@ -1,0 +1,37 @@
+// The lock between the writer and the snapshot thread: never both inside, the sequence handed over is
+// the writer's last, and a snapshot thread that has died costs the writer seconds, not its life.
+import { expect, test } from 'vitest';
+import { createStillnessBuffer, stillnessOf, WriterTurn } from '../../engine/database/stillness.js';
+
+test('the snapshot thread gets the sequence of the last finished change', () => {
+  const buffer = createStillnessBuffer(7);
+  const writer = new WriterTurn(buffer);
+  const snapshot = stillnessOf(buffer);
+  expect(snapshot.begin()).toBe(7);
+  expect(writer.tryBegin()).toBe(false);
+  snapshot.end();
+  expect(writer.tryBegin()).toBe(true);
+  writer.end(9);
+  expect(snapshot.begin()).toBe(9);
+  snapshot.end();
+});
+
+test('who is told to give up does so at its next tick', () => {
+  const buffer = createStillnessBuffer(1);
+  const snapshot = stillnessOf(buffer);
+  snapshot.tick();
+  new WriterTurn(buffer).giveUp();
+  expect(() => snapshot.tick()).toThrow();
+});
+
+test('a snapshot thread that shows no life loses its image, and the writer goes on', () => {
+  const buffer = createStillnessBuffer(1);
+  const writer = new WriterTurn(buffer, 20);
+  const snapshot = stillnessOf(buffer);
+  snapshot.begin();
+  writer.begin();
+  expect(() => snapshot.tick()).toThrow();
+  expect(() => snapshot.end()).toThrow();
+  writer.end(2);
+  expect(writer.tryBegin()).toBe(true);
+});
