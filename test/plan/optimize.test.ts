@@ -37,26 +37,32 @@ const mayDiffer = (text: string, ...answers: string[]): boolean =>
   /FIRST|RANGE/.test(text) && text.includes('DIV') && answers.includes('ARITHMETIC');
 
 describe('planned queries', () => {
-  it('answer as if they were not planned', () => {
+  it('answer as if they were not planned', async () => {
     const bodies = fc.array(queryBody, { minLength: 25, maxLength: 25 });
-    fc.assert(
-      fc.property(bodies, fc.array(args, { minLength: 2, maxLength: 2 }), (texts, calls) => {
-        const source = texts
-          .map((body, i) => `QUERY q${i}(${parameterText}) => ${body}`)
-          .join('\n');
-        const [literal, planned] = [true, false].map((as) => compileShop(source, as).queries);
-        for (const [i, query] of planned!.entries()) {
-          for (const call of calls) {
-            const found = shop.run(query, call);
-            const wanted = shop.run(literal![i]!, call);
-            if (found !== wanted && !mayDiffer(texts[i]!, found, wanted)) {
-              expect(`${found}\n${texts[i]}\n${printPlan(query.plan)}`).toBe(
-                `${wanted}\n${JSON.stringify(call)}`,
-              );
+    await fc.assert(
+      fc.asyncProperty(
+        bodies,
+        fc.array(args, { minLength: 2, maxLength: 2 }),
+        async (texts, calls) => {
+          // The test runner wants to hear from long runs.
+          await new Promise((resolve) => setImmediate(resolve));
+          const source = texts
+            .map((body, i) => `QUERY q${i}(${parameterText}) => ${body}`)
+            .join('\n');
+          const [literal, planned] = [true, false].map((as) => compileShop(source, as).queries);
+          for (const [i, query] of planned!.entries()) {
+            for (const call of calls) {
+              const found = shop.run(query, call);
+              const wanted = shop.run(literal![i]!, call);
+              if (found !== wanted && !mayDiffer(texts[i]!, found, wanted)) {
+                expect(`${found}\n${texts[i]}\n${printPlan(query.plan)}`).toBe(
+                  `${wanted}\n${JSON.stringify(call)}`,
+                );
+              }
             }
           }
-        }
-      }),
+        },
+      ),
       { numRuns },
     );
   });
