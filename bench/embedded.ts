@@ -23,6 +23,7 @@ QUERY friends(id: ID) => p <- N<Person>(id)::Out<Knows> RETURN p
 QUERY friendNames(id: ID) => p <- N<Person>(id)::Out<Knows> RETURN p::{id, name}
 QUERY friendCount(id: ID) => p <- N<Person>(id)::Out<Knows>::COUNT RETURN p
 QUERY create(name: String) => p <- AddN<Person>({ name, age: 1, city: "Lund" }) RETURN p::ID
+QUERY join(a: ID, b: ID) => e <- AddE<Knows>::From(a)::To(b) RETURN e::ID
 `;
 
 const people = 10_000;
@@ -65,6 +66,9 @@ function measurements(db: EmbeddedDatabase, ids: string[], seconds: number): Mea
   };
   const alone = (task: Task) => () => oneByOne(task, seconds);
   const create: Task = () => db.callBytes('create', { name: `new ${created++}` });
+  // Persons beyond the hubs, so that the hops stay at 20 rows.
+  const far = (n: number): string => ids[hubs + ((n * 7919) % (people - hubs))]!;
+  const join: Task = (n) => db.callBytes('join', { a: far(n), b: far(n + 1) });
   const named = (n: number): object => ({ name: `person ${(n * 7919) % people}` });
   return [
     { name: 'point read by id, bytes', wanted: 15, time: alone(bytes('person', any)) },
@@ -79,6 +83,7 @@ function measurements(db: EmbeddedDatabase, ids: string[], seconds: number): Mea
     },
     { name: 'hop, count only', time: alone(bytes('friendCount', hub)) },
     { name: 'durable create', time: alone(create) },
+    { name: 'durable edge, 256 at once', time: () => sideBySide(join, 256, seconds) },
     { name: 'durable create, 64 at once', time: () => sideBySide(create, 64, seconds) },
     { name: 'durable create, 256 at once', time: () => sideBySide(create, 256, seconds) },
   ];
