@@ -50,10 +50,10 @@ function searchSegment(
 }
 
 /**
- * Microseconds of one hop of the graph and of judging one code, out of cache; measured at 256 and 768
- * dimensions. Only their ratio matters.
+ * Microseconds of one hop of a walk that judges neighbours by their codes, and of judging one code
+ * of a list, out of cache; measured at 256 and 768 dimensions. Only their ratio matters.
  */
-const hopCost = (padded: number): number => 0.4 + padded * 0.0011;
+const hopCost = (padded: number): number => 0.6 + padded * 0.0035;
 const codeCost = (padded: number): number => 0.06 + padded * 0.0002;
 const filteredPoolMax = POOL_MAX;
 /** A filter hides part of what lies near the answer: the pool is this much wider than in proportion. */
