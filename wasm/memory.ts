@@ -54,12 +54,25 @@ export function nodeAt(slot: u32): usize {
   return <usize>chunk + <usize>(slot & ((1 << shift) - 1)) * <usize>load<u32>(0, H_STRIDE);
 }
 
+/**
+ * Bytes that records leave to what comes later, lanes of further threads above all: the smaller of
+ * 32 MiB and a quarter of the segment.
+ */
+// @ts-ignore: decorator
+@inline
+function reserve(): u64 {
+  return <u64>min<u32>(1 << 25, load<u32>(0, H_BYTES_MAX) >> 2);
+}
+
 /** Makes sure that the chunk of `slot` exists. One thread at a time. */
 export function ensureChunk(slot: u32): bool {
   const shift = load<u32>(0, H_CHUNK_SHIFT);
   const entry = <usize>load<u32>(0, H_CHUNKS) + ((<usize>(slot >> shift)) << 2);
   if (load<u32>(entry) != 0) return true;
-  const at = allocate((<u64>load<u32>(0, H_STRIDE)) << shift);
+  const bytes = (<u64>load<u32>(0, H_STRIDE)) << shift;
+  const end = <u64>load<u32>(0, H_BREAK) + bytes + reserve();
+  if (slot != 0 && end > <u64>load<u32>(0, H_BYTES_MAX)) return false;
+  const at = allocate(bytes);
   if (at == 0) return false;
   atomic.store<u32>(entry, <u32>at);
   return true;
