@@ -51,6 +51,8 @@ export type FromLane =
       kind: 'done';
       id: number;
       error?: ErrorData;
+      /** Of a defect, for the log. */
+      stack?: string;
       /** What an order of a bulk load gives. */
       result?: unknown;
       indexes?: { label: number; handle: IndexHandle }[];

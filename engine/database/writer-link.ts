@@ -97,6 +97,9 @@ export class WriterLink {
         return this.events.log(message.level, message.message, message.fields);
       case 'done':
         if (message.indexes) this.events.onIndexes(message.indexes);
+        if (message.stack !== undefined) {
+          this.events.log('error', 'the writer failed an order', { stack: message.stack });
+        }
         return this.#fulfil(
           message.id,
           message.error && new TrellisError(message.error),
