@@ -42,6 +42,7 @@ async function measureWorkload(
 ): Promise<Cell[][]> {
   const rows: Cell[][] = [];
   let best = 0;
+  await measure(server, { path: workload, bodies }, 16, 2, 1);
   for (const width of options.widths) {
     const rounds: Measured[] = [];
     for (let i = 0; i < options.rounds; i++) {
