@@ -38,6 +38,7 @@ import {
   STATE_GRAPH,
 } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
+import { fail } from '../base/errors.js';
 import type { AllowList, IndexOptions } from './index.js';
 import { layoutFlags } from './options.js';
 import { hardEdges, insertionPool } from './pool.js';
@@ -190,6 +191,8 @@ export class Segment {
     }
     const words = allow.words.length;
     const at = this.kernel.openAllow(this.lane.address, words) >>> 0;
+    // The segment's memory is full: address 0 is its header.
+    if (at === 0) fail('QUERY_MEMORY', { max: words * 4 });
     if (this.#allow === allow) return;
     new Uint32Array(this.buffer(at + words * 4), at, words).set(allow.words);
     this.#allow = allow;
