@@ -97,7 +97,7 @@ describe('a schema the data refuse', () => {
       expect(text).toMatch(message);
       const failed = await server.start().catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(StartFailed);
-      expect((failed as StartFailed).exit.code).toBe(65);
+      expect((failed as StartFailed).exit).toEqual({ code: 65, signal: null });
       expect((failed as StartFailed).output).toMatch(message);
       expect((failed as StartFailed).output).toMatch(hint);
       expect(await toolsUnder(first)).toEqual(both);
