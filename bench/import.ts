@@ -6,6 +6,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
 const main = fileURLToPath(new URL('../bin/main.js', import.meta.url));
@@ -34,17 +35,6 @@ function readOptions(args: string[]): Options {
     nodes: value('nodes', 500_000),
     edges: value('edges', 1_000_000),
     vectors: value('vectors', 20_000),
-  };
-}
-
-/** mulberry32: the same data on every machine. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
 }
 
@@ -88,7 +78,7 @@ export function run(args: string[]): Promise<void> {
   try {
     writeFileSync(join(folder, 'main.hx'), source);
     const file = (name: string): string => join(folder, name);
-    const random = generator(1);
+    const random = randomOf(1);
     writeRows(file('nodes.ndjson'), nodes, (i) => ({
       node: 'Person',
       id: `p${i}`,

@@ -1,6 +1,7 @@
 // What building an index from many vectors at once needs beside the index: which changes of a
 // commit may go together, the ids of a type, and how far a rebuild has come.
 import type { Label, ReadView, VectorChange } from '../storage/store.js';
+import { joinWords } from '../storage/word.js';
 
 export interface BuildEvents {
   progress: (phase: string, progress: number) => void;
@@ -25,14 +26,7 @@ export function runOfPuts(changes: readonly VectorChange[], at: number): Put[] {
 
 /** Ids of a label, ascending. */
 export function idsOf(view: ReadView, label: { id: number }): Uint32Array {
-  const parts = [...view.scan(label.id)];
-  const ids = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    ids.set(part, at);
-    at += part.length;
-  }
-  return ids;
+  return joinWords([...view.scan(label.id)]);
 }
 
 /** Tells of a rebuild: /readyz about every thousand vectors, the log about every tenth. */

@@ -3,6 +3,7 @@
 // a bounded heap.
 import { unreachable } from '../base/assert.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
+import { fuseEdgeEnd } from '../plan/fuse.js';
 import type { Source, Step } from '../plan/step.js';
 import type { Label } from '../storage/store.js';
 import { readBound } from './argument.js';
@@ -47,25 +48,14 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   return flow;
 }
 
-/** OutE then ToN is Out, InE then FromN is In. */
 function fuse(steps: readonly Step[]): Step[] {
   const fused: Step[] = [];
   for (const step of steps) {
-    const before = fused.at(-1);
-    if (step.kind === 'end' && before?.kind === 'edges' && isFarEnd(before, step)) {
-      const { direction, edges } = before;
-      fused[fused.length - 1] = { kind: 'neighbours', direction, edges };
-    } else fused.push(step);
+    const one = fuseEdgeEnd(fused.at(-1), step);
+    if (one === undefined) fused.push(step);
+    else fused[fused.length - 1] = one;
   }
   return fused;
-}
-
-function isFarEnd(
-  { direction, edges, turn }: StepOf<'edges'>,
-  { end, edge }: StepOf<'end'>,
-): boolean {
-  const sameEdge = edge === undefined || (edges.length === 1 && edges[0] === edge);
-  return !turn && sameEdge && (direction === 'out') === (end === 'to');
 }
 
 function labelsOf(builder: Builder, types: readonly { kind: Label['kind']; name: string }[]) {

@@ -9,6 +9,7 @@
 //   an ORDER that is cut off keeps its best rows only
 import type { Expression, Pipeline } from './expression.js';
 import { chooseAccess, conjunctsOf, type Declarations, type Planning } from './choose-access.js';
+import { fuseEdgeEnd } from './fuse.js';
 import { inlineBindings } from './inline.js';
 import type { Plan } from './plan.js';
 import { renameSlot, rewriter } from './rewrite.js';
@@ -58,12 +59,9 @@ function arrange(steps: readonly Step[], parameters: Parameters): Step[] {
 /** Puts a step behind others, or below, or makes one step of two. */
 function place(steps: Step[], step: Step, parameters: Parameters): void {
   const last = steps.at(-1);
-  if (step.kind === 'end' && last?.kind === 'edges' && isFarEnd(last, step)) {
-    steps[steps.length - 1] = {
-      kind: 'neighbours',
-      direction: last.direction,
-      edges: last.edges,
-    };
+  const fused = fuseEdgeEnd(last, step);
+  if (fused !== undefined) {
+    steps[steps.length - 1] = fused;
   } else if (step.kind === 'where' && last?.kind === 'where') {
     steps[steps.length - 1] = bothConditions(last, step);
   } else if (last?.kind === 'order' && mayPass(step, last, parameters)) {
@@ -71,14 +69,6 @@ function place(steps: Step[], step: Step, parameters: Parameters): void {
     place(steps, step, parameters);
     if (step.kind === 'where') steps.push(last);
   } else steps.push(step);
-}
-
-function isFarEnd(
-  { direction, edges, turn }: StepOf<'edges'>,
-  { end, edge }: StepOf<'end'>,
-): boolean {
-  const sameEdge = edge === undefined || (edges.length === 1 && edges[0] === edge);
-  return !turn && sameEdge && (direction === 'out') === (end === 'to');
 }
 
 function bothConditions(first: StepOf<'where'>, second: StepOf<'where'>): Step {

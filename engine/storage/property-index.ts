@@ -11,7 +11,7 @@
 import type { ChangeLog } from './change-log.js';
 import type { Table } from './env.js';
 import { above, idOfKey, indexKey, longestPrefix } from './index-key.js';
-import { copyWords, getWord, putWord } from './word.js';
+import { copyWords, getWord, joinWords, putWord } from './word.js';
 
 const listIds = 128;
 const keysPerRead = 1024;
@@ -123,18 +123,7 @@ export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Ar
     copyWords(list, 0, ids, 0);
     return ids;
   }
-  return spreadIds(table, prefix);
-}
-
-function spreadIds(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
-  const parts = [...spreadBatches(table, prefix)];
-  const ids = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    ids.set(part, at);
-    at += part.length;
-  }
-  return ids;
+  return joinWords([...spreadBatches(table, prefix)]);
 }
 
 /**

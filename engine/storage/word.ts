@@ -24,3 +24,14 @@ export function copyWords(bytes: Uint8Array, start: number, target: Uint32Array,
     target.set(new Uint32Array(bytes.buffer, offset, count), to);
   }
 }
+
+/** The parts end to end: a scan that is wanted whole. */
+export function joinWords(parts: readonly Uint32Array[]): Uint32Array {
+  const joined = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}

@@ -1,0 +1,13 @@
+// OutE then ToN is Out, InE then FromN is In: asked by the planner, and by the executor for plans
+// that no planner saw (sessions).
+import type { Step } from './step.js';
+
+/** The one step that an edge step and the step behind it are, if they lead to the far end. */
+export function fuseEdgeEnd(before: Step | undefined, step: Step): Step | undefined {
+  if (step.kind !== 'end' || before?.kind !== 'edges') return undefined;
+  const { direction, edges, turn } = before;
+  const { end, edge } = step;
+  const sameEdge = edge === undefined || (edges.length === 1 && edges[0] === edge);
+  const isFarEnd = !turn && sameEdge && (direction === 'out') === (end === 'to');
+  return isFarEnd ? { kind: 'neighbours', direction, edges } : undefined;
+}
