@@ -137,6 +137,7 @@ class Server {
   async begin(database: Database, port: number): Promise<void> {
     const { config, log } = this;
     this.#database = database;
+    if (this.#stopping) return this.#stop();
     database.notePort(port);
     this.#app.attach(database);
     const calls = await playSeed(config.projectDir, database);
@@ -205,7 +206,8 @@ class Server {
       return;
     }
     this.#stopping = true;
-    void this.#stop();
+    // While the database still opens, `begin` stops it as soon as it is there.
+    if (this.#database) void this.#stop();
   }
 
   async #stop(): Promise<void> {

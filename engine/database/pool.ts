@@ -2,6 +2,11 @@
 // runs one never-ending lane task; requests travel over its message port, because one Piscina task
 // per request costs 45 us of CPU against 10. A reader that dies is replaced; the writer is never
 // terminated (an open write transaction would hold LMDB's lock).
+//
+// Invariant: no thread is ended while it loads LMDB's addon, which would abort the process
+// (napi_throw in its module initialiser). Every thread gets a first task at birth, and `close` waits
+// for all tasks.
+import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { LoaderSetup } from './load/loader.js';
@@ -32,8 +37,12 @@ function poolOptions(heapMb: number | undefined) {
   };
 }
 
+/** A lane that does not end within this time is ended with its thread. */
+const closeMs = 30_000;
+
 /** Starts lane tasks and hands out their ports. */
 export class ThreadPair {
+  readonly #tasks = new Set<Promise<unknown>>();
   readonly #readers: Piscina | undefined;
   readonly #writer: Piscina;
   #loaders: Piscina | undefined;
@@ -41,6 +50,7 @@ export class ThreadPair {
   constructor(readerCount: number, readerHeapMb: number) {
     this.#readers = readerCount > 0 ? pool(readerCount, readerHeapMb) : undefined;
     this.#writer = pool(1, undefined);
+    for (let i = 0; i < readerCount; i++) this.#track(this.#readers!.run({ role: 'warm' }));
   }
 
   /**
@@ -62,15 +72,24 @@ export class ThreadPair {
 
   #start(threads: Piscina, setup: object, onEnd: OnEnd): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    threads.run({ ...setup, port: port2 }, { transferList: [port2] }).then(
+    const task = threads.run({ ...setup, port: port2 }, { transferList: [port2] }).then(
       (fault?: LaneFault) => onEnd(undefined, fault),
       (error: Error) => onEnd(error),
     );
+    this.#track(task);
     return port1;
   }
 
-  /** Ends idle threads; every lane must have closed. */
+  #track(task: Promise<unknown>): void {
+    this.#tasks.add(task);
+    const forget = () => this.#tasks.delete(task);
+    task.then(forget, forget);
+  }
+
+  /** Ends idle threads; every lane must have been told to close. */
   async close(): Promise<void> {
+    const late = setTimeout(closeMs, undefined, { ref: false });
+    await Promise.race([Promise.allSettled(this.#tasks), late]);
     const pools = [this.#readers, this.#writer, this.#loaders];
     await Promise.all(pools.map((threads) => threads?.close({ force: true })));
   }

@@ -3,10 +3,17 @@ import { type LoaderSetup, serveLoad } from './load/loader.js';
 import { type ReaderSetup, serveReads } from './reader-lane.js';
 import { type WriterSetup, serveWrites } from './writer-lane.js';
 
+/** Asks for nothing: done as soon as the thread has loaded this module. */
+interface WarmUp {
+  role: 'warm';
+}
+
 export default function serveLane(
-  setup: ReaderSetup | WriterSetup | LoaderSetup,
+  setup: ReaderSetup | WriterSetup | LoaderSetup | WarmUp,
 ): Promise<unknown> {
   switch (setup.role) {
+    case 'warm':
+      return Promise.resolve();
     case 'reader':
       return serveReads(setup);
     case 'writer':

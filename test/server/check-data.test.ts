@@ -1,7 +1,10 @@
 // `trellis check` against stored data: what a start would do is said beforehand, what it would
 // refuse is refused with what to write, and no path loses data.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeProject } from '../support/project.js';
+import { root, writeProject } from '../support/project.js';
 import { runCli, type Server, StartFailed, startServer } from '../support/server.js';
 
 const queries = `
@@ -181,4 +184,18 @@ MIGRATION schema::1 => schema::2 { N::Tool => _:: { price: price AS F64, note: "
     ]);
     expect((await check(migrated)).data.status).toBe('same');
   });
+});
+
+it('refuses while its threads still load, and the process lives on', async () => {
+  writeProject(server.project, { sources: { 'main.hx': first } });
+  const text = withTool('N::Tool { name: String, price: F64, code: String }');
+  const options = { dataDir: server.data, sources: [{ path: 'main.hx', text }], workers: 6 };
+  const script = `
+const { open } = await import(${JSON.stringify(join(root, 'dist/bin/index.js'))});
+for (let i = 0; i < ${process.env.TRELLIS_TEST_LONG === '1' ? 60 : 3}; i++) {
+  await open(${JSON.stringify(options)}).catch(({ code }) => console.log(code));
+}`;
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script]);
+  expect(new Set(stdout.trim().split('\n'))).toEqual(new Set(['SCHEMA_INCOMPATIBLE']));
 });
