@@ -187,8 +187,7 @@ MIGRATION schema::1 => schema::2 { N::Tool => _:: { price: price AS F64, note: "
 });
 
 it('refuses while its threads still load, and the process lives on', async () => {
-  writeProject(server.project, { sources: { 'main.hx': first } });
-  const text = withTool('N::Tool { name: String, price: F64, code: String }');
+  const text = withTool('N::Tool { name: String, price: Boolean, code: String }');
   const options = { dataDir: server.data, sources: [{ path: 'main.hx', text }], workers: 6 };
   const script = `
 const { open } = await import(${JSON.stringify(join(root, 'dist/bin/index.js'))});
