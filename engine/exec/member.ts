@@ -5,7 +5,7 @@ import { printUuid } from '../base/id.js';
 import { Uuid } from '../base/value.js';
 import { decodeProperty, labelOf, uuidAt } from '../storage/record.js';
 import type { Catalog, Label, StoredProperty } from '../storage/store.js';
-import { recordOf } from './element.js';
+import { recordOf, vectorOf } from './element.js';
 import type { Frame } from './frame.js';
 import { Element, RecordValue, type Value } from './value.js';
 
@@ -94,7 +94,7 @@ function readMember(
     case 'to_node':
       return new Uuid(printUuid(record, uuidAt.to));
     case 'data':
-      return frame.view.vector(element.id) ?? null;
+      return vectorOf(frame, element) ?? null;
     case 'score':
       return numberOrNull(scoreOf(element, compat));
     case 'distance':

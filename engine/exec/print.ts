@@ -5,7 +5,7 @@ import { Instant, Uuid } from '../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../storage/record.js';
 import { printScalar } from '../storage/fragment.js';
 import type { Label } from '../storage/store.js';
-import { isHit, recordOf } from './element.js';
+import { isHit, recordOf, vectorOf } from './element.js';
 import type { Frame } from './frame.js';
 import { type Layout, layoutMembers, layoutOf, printLayout, writeUuid } from './layout.js';
 import { type Member, memberOf, scoreOf } from './member.js';
@@ -241,7 +241,7 @@ export function printMember(
       printUuidBytes(out, record, uuidAt.to);
       break;
     case 'data': {
-      const vector = frame.view.vector(element.id);
+      const vector = vectorOf(frame, element);
       if (vector) printVector(out, vector);
       else printNull(out);
       break;

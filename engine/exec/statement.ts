@@ -1,13 +1,14 @@
 // Statements of a plan: bindings, effects, deletions and loops (helixql.md 3.3, 3.13).
 import { unreachable } from '../base/assert.js';
 import type { Plan, Statement } from '../plan/plan.js';
+import { kindOf } from '../storage/record.js';
 import { type Builder, mentions } from './builder.js';
 import { recordOf } from './element.js';
 import { rowsOf } from './flow.js';
 import type { Frame } from './frame.js';
 import { drop, eachElement } from './operators/change.js';
 import { rowsOfValue } from './operators/source.js';
-import type { Value } from './value.js';
+import type { Element, Value } from './value.js';
 
 /** One statement, ready to run. */
 export type Act = (frame: Frame) => void;
@@ -26,37 +27,63 @@ const writeKinds = new Set<unknown>([
 
 const writes = (data: unknown): boolean => mentions(data, (part) => writeKinds.has(part.kind));
 
+/** What a binding reads at once, so that it does not show what is written later. */
+type Capture = 'nothing' | 'records' | 'recordsAndVectors';
+
 export function buildStatements(builder: Builder, plan: Plan): Act[] {
-  return buildBlock(builder, plan.statements, plan.writes && writes(plan.output));
+  const capture = builder.style.data || losesVectors(plan) ? 'recordsAndVectors' : 'records';
+  const later = plan.writes && writes(plan.output);
+  return buildBlock(builder, plan.statements, later ? capture : 'nothing', capture);
 }
 
-/** `writeLater`: something may be written after this block, or before its next round. */
+/** Whether a plan reads embeddings and may replace or delete some. */
+function losesVectors({ statements, output }: Plan): boolean {
+  const parts = [statements, output];
+  return (
+    mentions(parts, ({ kind }) => kind === 'upsertVector' || kind === 'drop') &&
+    mentions(
+      parts,
+      ({ kind, name }) => kind === 'rerankMMR' || (kind === 'property' && name === 'data'),
+    )
+  );
+}
+
+/**
+ * `later`: what must be captured because something may be written after this block, or before its
+ * next round; `capture`: the same where a statement of the block writes.
+ */
 function buildBlock(
   builder: Builder,
   statements: readonly Statement[],
-  writeLater: boolean,
+  later: Capture,
+  capture: Capture,
 ): Act[] {
   const acts: Act[] = [];
-  let later = writeLater;
+  let after = later;
   for (const statement of statements.toReversed()) {
-    acts.push(buildStatement(builder, statement, later));
-    later ||= writes(statement);
+    acts.push(buildStatement(builder, statement, after, capture));
+    if (writes(statement)) after = capture;
   }
   return acts.reverse();
 }
 
-/** `capture`: what is bound must not show later writes. */
-function buildStatement(builder: Builder, statement: Statement, capture: boolean): Act {
+/** `after`: what of the bound value must be kept from the statements that follow. */
+function buildStatement(
+  builder: Builder,
+  statement: Statement,
+  after: Capture,
+  capture: Capture,
+): Act {
   switch (statement.kind) {
     case 'bind': {
       const { slot } = statement;
       const value = builder.value(statement.value);
-      if (!capture)
+      if (after === 'nothing')
         return (frame) => {
           frame.slots[slot] = value(frame);
         };
       return (frame) => {
-        frame.slots[slot] = captured(frame, value(frame));
+        frame.slots[slot] = captured(frame, value(frame), after);
       };
     }
     case 'effect': {
@@ -72,36 +99,48 @@ function buildStatement(builder: Builder, statement: Statement, capture: boolean
       return (frame) => drop(frame, flow);
     }
     case 'for':
-      return buildFor(builder, statement, capture);
+      return buildFor(builder, statement, after, capture);
     default:
       return unreachable(statement);
   }
 }
 
-/** Reads the records of all elements of a value, so that it stays as it is now (6.3). */
-function captured(frame: Frame, value: Value): Value {
+/** Reads what there is of all elements of a value, so that it stays as it is now (6.3). */
+function captured(frame: Frame, value: Value, capture: Capture): Value {
   eachElement(value, (element) => {
-    if (element.record !== undefined) return;
-    element.kept = true;
-    recordOf(frame, element);
-    frame.tick(1);
+    if (element.record === undefined) {
+      element.kept = true;
+      recordOf(frame, element);
+      frame.tick(1);
+    }
+    if (capture === 'recordsAndVectors' && element.vector === undefined)
+      captureVector(frame, element);
   });
   return value;
+}
+
+function captureVector(frame: Frame, element: Element): void {
+  const { record } = element;
+  if (record === undefined || kindOf(record) !== 'vector') return;
+  element.vector = frame.view.vector(element.id);
+  frame.charge(8 * (element.vector?.length ?? 0));
+  frame.tick(1);
 }
 
 function buildFor(
   builder: Builder,
   statement: Extract<Statement, { kind: 'for' }>,
-  capture: boolean,
+  after: Capture,
+  capture: Capture,
 ): Act {
   const { slots, members } = statement;
   const list = builder.value(statement.in);
-  const writesInside = capture || writes(statement.body);
-  const body = buildBlock(builder, statement.body, writesInside);
+  const inside = writes(statement.body) ? capture : after;
+  const body = buildBlock(builder, statement.body, inside, capture);
   const readers = members?.map((name) => builder.member(name));
   return (frame) => {
     const items = list(frame);
-    for (const item of rowsOf(writesInside ? captured(frame, items) : items)) {
+    for (const item of rowsOf(inside === 'nothing' ? items : captured(frame, items, inside))) {
       frame.tick(1);
       if (readers === undefined) frame.slots[slots[0]!] = item;
       else for (let i = 0; i < slots.length; i++) frame.slots[slots[i]!] = readers[i]!(frame, item);

@@ -1,6 +1,6 @@
 // What a slot may hold while a plan runs: scalars and lists as everywhere, objects from the
 // request, elements of the graph and records made by the plan. Values are never changed once made,
-// but for an element's lazily read record.
+// but for an element's lazily read record and the embedding that a binding keeps.
 import type { Instant, Uuid } from '../base/value.js';
 import type { ByteWriter } from '../base/bytes.js';
 import type { Frame } from './frame.js';
@@ -19,6 +19,8 @@ export class Element {
   declare distance: number;
   /** A reranker has set `score`: [compat] then prints it instead of the distance. */
   declare reranked: boolean;
+  /** Embedding as of the binding, where the plan may change or delete it later. */
+  declare vector: Float64Array | undefined;
 
   constructor(readonly id: number) {}
 }
@@ -28,6 +30,7 @@ export class Element {
 Element.prototype.score = Number.NaN;
 Element.prototype.distance = Number.NaN;
 Element.prototype.reranked = false;
+Element.prototype.vector = undefined;
 
 /**
  * An ordered set of named values: groups, paths, objects and projections. `names` is shared between

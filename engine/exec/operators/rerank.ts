@@ -4,6 +4,7 @@
 import { fail } from '../../base/errors.js';
 import type { Metric } from '../../vector/index.js';
 import { readNumber } from '../argument.js';
+import { vectorOf } from '../element.js';
 import type { Flow, RowFlow } from '../flow.js';
 import { collect } from '../pull.js';
 import type { Frame } from '../frame.js';
@@ -16,6 +17,7 @@ const rankConstant = 60;
 function rescored(element: Element, score: number): Element {
   const copy = new Element(element.id);
   copy.record = element.record;
+  if (element.vector !== undefined) copy.vector = element.vector;
   copy.distance = element.distance;
   copy.score = score;
   copy.reranked = true;
@@ -64,7 +66,7 @@ export function rerankMMR(input: Flow, lambda: Evaluate, distance: Evaluate | un
 }
 
 function select(frame: Frame, hits: Element[], lambda: number, metric: Metric): Element[] {
-  const vectors = hits.map((hit) => frame.view.vector(hit.id));
+  const vectors = hits.map((hit) => vectorOf(frame, hit));
   frame.charge(vectors.reduce((sum, vector) => sum + 8 * (vector?.length ?? 0), 0));
   const closest = new Float64Array(hits.length).fill(Number.NEGATIVE_INFINITY);
   const left = hits.map((_, i) => i);
