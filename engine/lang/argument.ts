@@ -18,10 +18,15 @@ export function argumentsOf(
   if (args.length === count && args.every((arg) => arg.name === undefined)) {
     return args.map((arg) => arg.value);
   }
-  const wanted = count === 1 ? 'one argument' : count === 0 ? 'none' : `${count} arguments`;
-  const message = `\`${call.name.text}\` has ${args.length} arguments; it takes ${wanted}.`;
+  const has = countOf(args.length, 'no arguments');
+  const message = `\`${call.name.text}\` has ${has}; it takes ${countOf(count, 'none')}.`;
   context.report('E305', call.span, message, `Write \`${form}\`.`);
   return undefined;
+}
+
+/** A number of arguments in words. */
+export function countOf(count: number, none: string): string {
+  return count === 1 ? 'one argument' : count === 0 ? none : `${count} arguments`;
 }
 
 /** The only argument; undefined after a report. */

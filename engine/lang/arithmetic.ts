@@ -1,6 +1,6 @@
 // Arithmetic and aggregates (helixql.md 3.17), and `Embed` (3.14).
 import type { AggregateFunction, Expression, MathFunction } from '../plan/expression.js';
-import { argument } from './argument.js';
+import { argument, countOf } from './argument.js';
 import type { Call } from './ast-expression.js';
 import type { Context } from './context.js';
 import { single } from './convert.js';
@@ -74,7 +74,8 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Ter
   const { least, most, result } = signature ?? exactly(1, 'kept');
   if (isNamed || args.length < least || args.length > most) {
     const wanted = least === most ? `${least}` : `${least} or more`;
-    const message = `\`${name}\` has ${args.length} arguments; it takes ${wanted}.`;
+    const has = countOf(args.length, 'no arguments');
+    const message = `\`${name}\` has ${has}; it takes ${wanted}.`;
     const shown = ['a', 'b'].slice(0, Math.min(most, 2)).join(', ');
     context.report('E305', call.span, message, `Write \`${name}(${shown})\`.`);
     return unknownTerm();

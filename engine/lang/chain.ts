@@ -128,13 +128,26 @@ function checkStep(
     return input;
   }
   const isProperty = call.types === undefined && call.args === undefined;
-  if (isProperty) return checkProperty(context, input, call.name, scope);
+  const names = Object.keys(steps);
+  if (isProperty) return checkProperty(context, input, call.name, scope, names);
   const hint = /^(LIMIT|TAKE|SKIP|OFFSET|SLICE)$/i.test(name)
     ? `Write \`RANGE(0, ${limitOf(call)})\`.`
-    : didYouMean(name, Object.keys(steps));
+    : didYouMean(name, names, foreignSteps.get(name.toLowerCase().replaceAll('_', '')));
   context.report('E602', call.name.span, `There is no step \`${name}\`.`, hint);
   return unknownTerm();
 }
+
+/** What steps are called elsewhere. */
+const foreignSteps = new Map([
+  ['distinct', 'Write `DEDUP`.'],
+  ['unique', 'Write `DEDUP`.'],
+  ['filter', 'Write `WHERE(…)`.'],
+  ['orderby', 'Write `ORDER<Asc>(_::{property})`.'],
+  ['sort', 'Write `ORDER<Asc>(_::{property})`.'],
+  ['length', 'Write `COUNT`.'],
+  ['size', 'Write `COUNT`.'],
+  ['set', 'Write `UPDATE({property: value})`.'],
+]);
 
 function limitOf(call: Call): string {
   const value = call.args?.[0]?.value;

@@ -85,6 +85,9 @@ function isIn(pair: Pair): Term {
     if (literals.includes(undefined)) return unknownTerm();
     return comparison(pair, listExpression(literals as Expression[]), isList(left));
   }
+  const items = right.items ?? [];
+  const isNever = items.length > 0 && items.every((term) => neverHolds(left.type, term));
+  if (isNever) warnConstant(context, left, items[0]!, pair.call);
   return comparison(pair, right.expression, isList(left));
 }
 
@@ -139,13 +142,21 @@ export function readAs(
   return comparable(type, right) ? term.expression : 'misfit';
 }
 
-/** An integer literal outside the type's range equals nothing. */
+/** Whether no value of the type equals the literal: beyond its range, or a fraction. */
+function neverHolds(type: ItemType, { literal }: Term): boolean {
+  if (type.kind !== 'scalar' || type.name === 'Integer' || !isInteger(type)) return false;
+  if (literal?.kind === 'float') return !Number.isInteger(literal.value);
+  return literal?.kind === 'integer' && !integerFits(literal.value, type.name as 'I8');
+}
+
+/** Warns of a literal that the type never holds; a fraction still divides what it is ordered by. */
 export function warnConstant(context: Context, left: Term, right: Term, call: Call): void {
-  const { type } = left;
   const { literal } = right;
-  if (literal?.kind !== 'integer' || type.kind !== 'scalar' || type.name === 'Integer') return;
-  if (!isInteger(type) || integerFits(literal.value, type.name as 'I8')) return;
-  const message = `${type.name} never holds ${literal.value}, so this is always the same.`;
+  if (literal?.kind !== 'integer' && literal?.kind !== 'float') return;
+  const isOrdered = /^[GL]TE?$/.test(call.name.text);
+  if (!neverHolds(left.type, right) || (isOrdered && literal.kind === 'float')) return;
+  const type = printItemType(left.type);
+  const message = `${type} never holds ${literal.value}, so this is always the same.`;
   context.report('W109', call.span, message);
 }
 

@@ -66,7 +66,9 @@ function parseChain(cursor: Cursor): Chain {
 function parseHead(cursor: Cursor): Chain['head'] {
   const { start } = peek(cursor);
   if (accept(cursor, '_')) return { kind: 'item', span: spanFrom(cursor, start) };
-  if (!isName(cursor)) unexpected(cursor, 'An expression');
+  // A query begins where an expression is missing; `QUERY` may also be a variable.
+  const isQuery = isName(cursor, 'QUERY') && isName(cursor, undefined, 1);
+  if (!isName(cursor) || (isQuery && isSymbol(cursor, '(', 2))) unexpected(cursor, 'An expression');
   if (isSymbol(cursor, '<', 1) || isSymbol(cursor, '(', 1)) return parseCall(cursor);
   const names: Path['names'] = [nameOf(next(cursor))];
   while (accept(cursor, '.')) names.push(expectName(cursor, 'A member name'));

@@ -35,9 +35,15 @@ export function parseQuery(
   named(name.text);
   expect(cursor, '(');
   const parameters = listUntil(cursor, ')', () => parseParameter(cursor));
-  expect(cursor, '=>');
+  guarded(cursor, () => expect(cursor, '=>'));
   const budget = { left: cursor.limits.source_statements };
   const statements = parseStatements(cursor, budget);
+  // A brace too many does not hide the statements behind it.
+  while (isSymbol(cursor, '}')) {
+    guarded(cursor, () => unexpected(cursor, 'A statement or `RETURN`'));
+    cursor.index++;
+    statements.push(...parseStatements(cursor, budget));
+  }
   const query: QueryDeclaration = { name, macros, parameters, statements, faulty: false };
   if (isReturn(cursor)) query.returns = parseReturn(cursor);
   return query;
@@ -123,7 +129,8 @@ function parseFor(cursor: Cursor, budget: { left: number }): Statement {
     const list = parseExpression(cursor);
     expect(cursor, '{');
     const body = parseStatements(cursor, budget);
-    expect(cursor, '}');
+    // Where the brace is missing, what stands before is still a body.
+    guarded(cursor, () => expect(cursor, '}'));
     return { kind: 'for', names, destructured, in: list, body };
   });
 }

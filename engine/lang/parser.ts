@@ -4,7 +4,7 @@ import type { Limits } from '../base/limits.js';
 import type { Macro, SourceTree } from './ast-query.js';
 import type { TypeDeclaration, Version } from './ast-schema.js';
 import { type Cursor, isName, isSymbol, next, peek } from './cursor.js';
-import type { Collector } from './diagnostic.js';
+import type { Collector, Report } from './diagnostic.js';
 import { unexpected } from './expectation.js';
 import { tokenise } from './lexer.js';
 import { parseMacro, parseQuery } from './parser-query.js';
@@ -24,16 +24,26 @@ export function parseFile(file: SourceFile, limits: Limits, collector: Collector
     report('E005', { start: 0, end: 0 }, message, 'The limit is `limits.source_bytes`.');
     return tree;
   }
-  const tokens = tokenise(file, limits.source_name, report);
+  const lexical: Parameters<Report>[] = [];
+  const tokens = tokenise(file, limits.source_name, (...fault) => lexical.push(fault));
   const cursor: Cursor = { tokens, limits, report, index: 0, open: 0, depth: 0 };
   const recover = () => {
     while (!startsItem(cursor)) next(cursor);
   };
+  let told = 0;
   while (peek(cursor).kind !== 'end') {
+    const { length } = tree.queries;
     guarded(cursor, () => parseTopLevel(cursor, tree, file, collector), recover);
-    cursor.report = report;
     cursor.open = 0;
+    // What the lexer could not read lies in the item that has just been parsed.
+    const { start } = peek(cursor);
+    const from = told;
+    while (told < lexical.length && lexical[told]![1].start < start)
+      cursor.report(...lexical[told++]!);
+    if (told > from && tree.queries.length > length) tree.queries.at(-1)!.faulty = true;
+    cursor.report = report;
   }
+  for (const fault of lexical.slice(told)) report(...fault);
   return tree;
 }
 

@@ -19,9 +19,14 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
 }
 
 /**
- * Runs `parse`; after a fault runs `recover` instead, which must stop where the caller can go on.
+ * Runs `parse`; after a fault runs `recover` instead, which must stop where the caller can go on:
+ * without it, that is where the fault is.
  */
-export function guarded<T>(cursor: Cursor, parse: () => T, recover: () => void): T | undefined {
+export function guarded<T>(
+  cursor: Cursor,
+  parse: () => T,
+  recover: () => void = () => {},
+): T | undefined {
   const { open } = cursor;
   try {
     return parse();

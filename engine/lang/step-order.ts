@@ -34,7 +34,8 @@ export const checkRange: StepChecker = (context, input, call, scope) => {
   const args = call.args ?? [];
   if (args.length !== 2) {
     const code = args.length === 1 ? 'E631' : 'E305';
-    const message = `\`RANGE\` has ${args.length} bounds; it takes two.`;
+    const bounds = args.length === 1 ? 'one bound' : `${args.length} bounds`;
+    const message = `\`RANGE\` has ${bounds}; it takes two.`;
     context.report(code, call.span, message, 'Write `RANGE(0, 20)`: from 0, up to but without 20.');
     return { ...from, cardinality: 'many' };
   }
@@ -136,6 +137,7 @@ export const checkGroup: StepChecker = (context, input, call) => {
     context.report('E601', call.name.span, message);
     return unknownTerm();
   }
+  reportRepeated(context, names);
   const keys = names.map((name) => groupKey(context, item, name, data));
   const members = new Map<string, ItemType>(keys.map((key) => [key.name, key.type]));
   if (data) members.clear();
@@ -176,6 +178,15 @@ function groupNames(context: Context, call: Call): Name[] | undefined {
     return names;
   }
   return undefined;
+}
+
+function reportRepeated(context: Context, names: readonly Name[]): void {
+  const seen = new Set<string>();
+  for (const { text, span } of names) {
+    if (seen.has(text))
+      context.report('E702', span, `\`${text}\` stands here twice.`, 'Remove one.');
+    seen.add(text);
+  }
 }
 
 function groupKey(

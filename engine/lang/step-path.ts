@@ -1,7 +1,7 @@
 // Shortest paths (helixql.md 3.18): the four steps, their ends, weights and estimates.
 import type { TypeRef } from '../base/schema.js';
 import type { Step } from '../plan/step.js';
-import { isDeclared } from './argument.js';
+import { countOf, isDeclared } from './argument.js';
 import type { Call } from './ast-expression.js';
 import { type ChainPlace, type Context, type StepChecker, takeEnds } from './context.js';
 import { single } from './convert.js';
@@ -90,7 +90,8 @@ function pathCost(
   const args = call.args ?? [];
   const count = { bfs: 0, dijkstra: 1, astar: 2 }[algorithm];
   if (args.length !== count || args.some((arg) => arg.name !== undefined)) {
-    const message = `\`${call.name.text}\` has ${args.length} arguments; it takes ${count}.`;
+    const has = countOf(args.length, 'no arguments');
+    const message = `\`${call.name.text}\` has ${has}; it takes ${count}.`;
     context.report('E305', call.span, message, `Write \`${forms[algorithm]}\`.`);
     return undefined;
   }

@@ -4,6 +4,7 @@ import type { Chain, Path, ProjectionItem, Step } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import type { Context } from './context.js';
 import { slotTerm, unknownTerm } from './new-term.js';
+import { isWord } from './parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from './scope.js';
 import { hasMembers, memberNames, memberOf, projected } from './shape.js';
 import { itemOf } from './step-condition.js';
@@ -44,20 +45,27 @@ export function checkShape(
   return { ...from, shape: { slot, form, members, span } };
 }
 
-/** `x::p`, short for `x::{p}`. */
-export function checkProperty(context: Context, input: Term, name: Name, scope: Scope): Term {
+/** `x::p`, short for `x::{p}`; it may be meant for one of the `steps`. */
+export function checkProperty(
+  context: Context,
+  input: Term,
+  name: Name,
+  scope: Scope,
+  steps: Iterable<string>,
+): Term {
+  const isMember = !hasMembers(input.type) || memberOf(context, itemOf(input), name.text);
+  if (!isMember) return reportMember(context, itemOf(input), name, steps, scope.lenient);
   const items: ProjectionItem[] = [{ kind: 'member', name }];
   const step: ProjectionStep = { kind: 'projection', items, span: name.span };
   return checkShape(context, input, step, scope);
 }
 
-const literalNames = new Set(['true', 'false', 'NONE']);
-
 function bindClosure(context: Context, scope: Scope, name: Name, item: Term): void {
-  if (findName(scope, name.text) !== undefined) {
+  if (isWord(name.text)) {
+    const message = `\`${name.text}\` cannot be the name of a value.`;
+    context.report('E105', name.span, message, 'Rename it.');
+  } else if (findName(scope, name.text) !== undefined) {
     context.report('W107', name.span, `\`${name.text}\` hides the name outside.`, 'Rename it.');
-  } else if (literalNames.has(name.text)) {
-    context.report('E105', name.span, `\`${name.text}\` cannot be a name.`, 'Rename it.');
   }
   scope.names.set(name.text, item);
 }

@@ -259,3 +259,18 @@ test('a diagnostic is printed with its line, its place and its hint', () => {
     ].join('\n'),
   );
 });
+
+test('a diagnostic names the query it lies in, also where the lexer gave up', () => {
+  const text = [
+    'N::X { é: I64 }',
+    'QUERY a() => RETURN "\\q"',
+    'QUERY b() => x <- 1.2.3 @ RETURN zz',
+    '~ QUERY c() => RETURN 1 /* open',
+  ].join('\n');
+  const { diagnostics } = compile([{ path: 'q.hx', text }], { compat: false });
+  const found = diagnostics.map(({ code, query }) => `${code} ${query ?? '-'}`);
+  expect(found).toEqual([
+    ...['E003 -', 'E001 -', 'E002 a'],
+    ...['E004 b', 'E003 b', 'E301 b', 'E003 b', 'E003 c'],
+  ]);
+});
