@@ -64,8 +64,11 @@ export class Table<K> {
     this.#raw = database as RawDatabase;
   }
 
-  /** The value without a copy: valid until the next read of any table. */
-  peek(key: K): Uint8Array | undefined {
+  /**
+   * The value without a copy: valid until the next read of any table. `checked`: the caller has
+   * had this value's checksum compared before, which of a large value costs more than reading it.
+   */
+  peek(key: K, checked = false): Uint8Array | undefined {
     const raw = this.#raw;
     const bytes = raw.getBinaryFast(key);
     if (bytes === undefined) return undefined;
@@ -73,7 +76,7 @@ export class Table<K> {
     const size = raw.lastSize - checksumSize;
     if (size < 0) this.#corrupt(key);
     const value = new Uint8Array(bytes.buffer, bytes.byteOffset, size);
-    if (crc32(value) !== getWord(bytes, size)) this.#corrupt(key);
+    if (!checked && crc32(value) !== getWord(bytes, size)) this.#corrupt(key);
     return value;
   }
 

@@ -10,7 +10,7 @@ import { idsWithin } from './index-walk.js';
 import { idsUnder } from './property-index.js';
 import { RecordCache } from './record-cache.js';
 import type { Catalog, Direction, IndexBounds, ReadView, StoredProperty } from './store.js';
-import { readVector } from './vector-record.js';
+import { VectorReader, readVector } from './vector-record.js';
 import { getWord } from './word.js';
 
 const entriesPerRead = 64;
@@ -80,6 +80,13 @@ export class LmdbView implements RefreshableView {
 
   vector(id: number): Float64Array | undefined {
     return readVector(this.env.vectors, id);
+  }
+
+  #vectors: VectorReader | undefined;
+
+  vectorShared(id: number): Float64Array | undefined {
+    this.#vectors ??= new VectorReader(this.env.vectors);
+    return this.#vectors.read(id);
   }
 
   getDerived(key: Uint8Array): Uint8Array | undefined {

@@ -78,6 +78,8 @@ export interface ReadView {
   range(property: StoredProperty, bounds: IndexBounds, descending?: boolean): Iterable<Uint32Array>;
   /** The embedding as given, or undefined. */
   vector(id: number): Float64Array | undefined;
+  /** The embedding in a buffer that the next such read takes for its own. */
+  vectorShared(id: number): Float64Array | undefined;
   /** Dimension fixed for a vector label, 0 before its first committed vector. */
   dimension(label: number): number;
   /** Raw access for derived data kept by other rooms (text postings). */

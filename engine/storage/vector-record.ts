@@ -4,6 +4,7 @@
 //
 // Little-endian. Invariant: what is read equals what was written; F32 storage rounds once, before
 // anything sees the vector.
+import { IdSet } from '../base/id-set.js';
 import type { Table } from './env.js';
 
 export type VectorWidth = 'f64' | 'f32';
@@ -26,12 +27,44 @@ export function readVector(table: Table<number>, id: number): Float64Array | und
   const value = table.peek(id);
   if (value === undefined) return undefined;
   const size = value.length - 1;
-  if (value[size] === 4) {
-    const numbers = new Float32Array(size / 4);
-    new Uint8Array(numbers.buffer).set(value.subarray(0, size));
-    return Float64Array.from(numbers);
+  const width = value[size]!;
+  if (width === 4) return widened(value, size / 4);
+  return new Float64Array(value.slice(0, size).buffer);
+}
+
+/**
+ * Reads many embeddings for a moment each: into one buffer, so that the tens of them that every
+ * search scores exactly leave nothing behind, and the checksum of each only the first time.
+ */
+export class VectorReader {
+  #bytes = new Uint8Array(0);
+  #numbers = new Float64Array(0);
+  readonly #checked = new IdSet();
+
+  constructor(private readonly table: Table<number>) {}
+
+  /** Valid until the next call. */
+  read(id: number): Float64Array | undefined {
+    const value = this.table.peek(id, this.#checked.has(id));
+    if (value === undefined) return undefined;
+    this.#checked.add(id);
+    const size = value.length - 1;
+    if (value[size] === 4) return widened(value, size / 4);
+    if (this.#numbers.length !== size / 8) this.#fit(size);
+    // With the width behind the numbers, since cutting it off would make one more object.
+    this.#bytes.set(value);
+    return this.#numbers;
   }
-  const numbers = new Float64Array(size / 8);
-  new Uint8Array(numbers.buffer).set(value.subarray(0, size));
+
+  #fit(size: number): void {
+    this.#bytes = new Uint8Array(size + 8);
+    this.#numbers = new Float64Array(this.#bytes.buffer, 0, size / 8);
+  }
+}
+
+function widened(value: Uint8Array, count: number): Float64Array {
+  const view = new DataView(value.buffer, value.byteOffset, value.length);
+  const numbers = new Float64Array(count);
+  for (let i = 0; i < count; i++) numbers[i] = view.getFloat32(i * 4, true);
   return numbers;
 }

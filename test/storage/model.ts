@@ -70,7 +70,10 @@ function expectElement(view: ReadView, catalog: Catalog, model: Model, id: numbe
   expect(label.name).toBe(element.label);
   if (label.kind === 'edge')
     expect([fromOf(record), toOf(record)]).toEqual([element.from, element.to]);
-  if (label.kind === 'vector') expect(view.vector(id)).toEqual(element.vector);
+  if (label.kind === 'vector') {
+    expect(view.vector(id)).toEqual(element.vector);
+    expect(view.vectorShared(id)).toEqual(element.vector);
+  }
   for (const property of label.properties) {
     const value = element.values.get(property.name) ?? null;
     const stored = decodeProperty(record, property);

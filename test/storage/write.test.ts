@@ -215,6 +215,7 @@ describe('vectors', () => {
     });
     expect(changes).toMatchObject([{ kind: 'put', vector: rounded }]);
     expect(rounding.reader().vector(1)).toEqual(rounded);
+    expect(rounding.reader().vectorShared(1)).toEqual(rounded);
     expect(check(rounding.env)).toEqual([]);
     rounding.close();
   });

@@ -185,6 +185,10 @@ export class MemoryView implements WriteView {
     return this.vectors.get(id)?.slice();
   }
 
+  vectorShared(id: number): Float64Array | undefined {
+    return this.vector(id);
+  }
+
   dimension(label: number): number {
     return this.#dimensions.get(label) ?? 0;
   }

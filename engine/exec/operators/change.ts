@@ -5,7 +5,7 @@ import { readVector } from '../argument.js';
 import { asRows, batchesOf, type Flow, type RowFlow } from '../flow.js';
 import { collect, firstOf } from '../pull.js';
 import type { Frame } from '../frame.js';
-import { IdSet } from '../id-set.js';
+import { IdSet } from '../../base/id-set.js';
 import { type Assign, createNode, createVector, dropElements, updateElements } from '../mutate.js';
 import { Element, type Evaluate, RecordValue, type Value } from '../value.js';
 

@@ -1,7 +1,7 @@
 // Steps that look at rows one by one: WHERE, map (also `::ID`), DEDUP and INTERSECT.
 import { asRows, type Flow, rowsOf } from '../flow.js';
 import { rowBytes } from '../frame.js';
-import { IdSet } from '../id-set.js';
+import { IdSet } from '../../base/id-set.js';
 import { keyOf } from '../key.js';
 import { Element, type Evaluate, type Value } from '../value.js';
 

@@ -3,7 +3,7 @@ import type { AccessPath } from '../../plan/access.js';
 import type { IndexBounds, Label, StoredProperty } from '../../storage/store.js';
 import type { Frame } from '../frame.js';
 import { IdBuffer } from '../id-buffer.js';
-import { IdSet } from '../id-set.js';
+import { IdSet } from '../../base/id-set.js';
 import { indexBounds } from '../index-bounds.js';
 import type { Evaluate } from '../value.js';
 import type { Find } from './access.js';

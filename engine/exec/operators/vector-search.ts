@@ -90,7 +90,7 @@ function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint
   const metric = metricOf(frame, label.id);
   for (const batch of ids) {
     for (let i = 0; i < batch.length; i++)
-      hits.offer(batch[i]!, metric, frame.view.vector(batch[i]!));
+      hits.offer(batch[i]!, metric, frame.view.vectorShared(batch[i]!));
   }
 }
 
@@ -114,7 +114,7 @@ function searchIndex(
   const pending = pendingOf(frame, label.id);
   for (const id of pending) {
     if ((allow === undefined || isAllowed(allow, id)) && storedLabel(frame, id) === label.id)
-      hits.offer(id, metric, frame.view.vector(id));
+      hits.offer(id, metric, frame.view.vectorShared(id));
   }
   if (index.dimension !== query.vector.length) return;
   let seen = 0;
@@ -128,7 +128,7 @@ function searchIndex(
       known.add(id);
       if (pending.has(id) || storedLabel(frame, id) !== label.id) continue;
       live++;
-      hits.offer(id, metric, frame.view.vector(id));
+      hits.offer(id, metric, frame.view.vectorShared(id));
     }
     // The index has given all it has when it answers less than it was asked for.
     if (live >= query.k || found.count < want || found.count === seen) return;
@@ -229,7 +229,7 @@ export function searchWithin(
         const label = labels.find((each) => each.id === labelIdOf(frame, row));
         if (label === undefined) continue;
         const { id } = row as Element;
-        const vector = frame.view.vector(id);
+        const vector = frame.view.vectorShared(id);
         if (vector?.length === query.vector.length) fitting = true;
         else if (vector !== undefined) other = label;
         hits.offer(id, metricOf(frame, label.id), vector);
