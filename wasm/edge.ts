@@ -7,9 +7,9 @@
 import {
   EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
   H_ENTRY_BYTES, H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_VECTOR,
-  L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED,
+  L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED, S_LOCK, S_PARTS,
 } from './layout';
-import { lock, nodeAt, unlock } from './memory';
+import { lock, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './sum';
 
 /**
@@ -105,6 +105,20 @@ export function writeEntry(place: u32, centred: usize, slot: u32): void {
   atomic.store<u32>(terms, slot, 256);
   writeEntryCode(codes, e, centred);
   unlock(block + E_LOCK);
+}
+
+/** Writes the sketch of `slot`, whose centred vector is `centred`. */
+export function writeSketch(slot: u32, centred: usize): void {
+  const block = sketchesAt(slot);
+  lock(block + S_LOCK);
+  writeEntryCode(block + S_PARTS, slot % EDGES, centred);
+  unlock(block + S_LOCK);
+}
+
+/** A sketch that no search comes near to. */
+export function closeSketch(slot: u32): void {
+  const terms = sketchesAt(slot) + S_PARTS + <usize>load<u32>(0, H_EDGE_CODE_BYTES);
+  atomic.store<u32>(terms + ((<usize>(slot % EDGES)) << 2), 0x7f800000);
 }
 
 /** As writeCode with the origin as owner. */

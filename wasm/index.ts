@@ -3,7 +3,7 @@
 export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segment';
 export { bulkStep, openBulk } from './segment';
 export { openLane, closeLane, freeLanes, openAllow } from './lane';
-export { beginQuery, searchGraph, searchList, searchExact } from './query';
+export { beginQuery, searchGraph, searchFlat, searchList, searchExact } from './query';
 export { listSlots } from './answer';
 export { slotOf, nodeAt, idWord } from './memory';
 export { keepRange } from './range';

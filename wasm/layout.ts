@@ -16,10 +16,17 @@
 //   128 B     edge distance, f32 x 32
 //   4P B      rotated vector, f32 x P; only with KEEP_VECTORS
 //
+// Sketches (only with HAS_GRAPH) lie apart from the records, for one stream through them: pages of
+// SKETCH_BLOCKS blocks, a block per 32 slots:
+//
+//   64 B      lock
+//   P/4 x 16  1-bit codes of the vectors about the mean, as edge codes
+//   256 B     add, scale, f32 x 32 each
+//
 // Edge codes: the nibble of dims 4j..4j+3 of edge e is in byte j*16+(e&15), low nibble for e<16,
 // high for e>=16. Without HAS_GRAPH a record is the first 64 bytes and the vector.
 
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 export const MAGIC = 0x564c5254;
 export const HEADER_BYTES = 4096;
 /** What snapshots compare, copy and check at a time. */
@@ -29,6 +36,8 @@ export const EDGES = 32;
 /** Blocks of 32 sampled nodes that give a search its starts. */
 export const ENTRY_BLOCKS = 32;
 export const STARTS = 8;
+/** Blocks of a page of sketches. */
+export const SKETCH_BLOCKS = 32;
 export const LANES_MAX = 768;
 export const POOL_MAX = 4096;
 export const RESULT_MAX = 8192;
@@ -85,6 +94,9 @@ export const H_VECTOR = 72;
 /** First byte not handed out, and the allocator's lock. */
 export const H_BREAK = 76;
 export const H_ALLOCATOR = 80;
+/** u32 per page of sketches: its address. Bytes of a block of them, 0 without a graph. */
+export const H_SKETCHES = 260;
+export const H_SKETCH_BYTES = 264;
 /** Most bytes this segment may take. */
 export const H_BYTES_MAX = 84;
 /** u32 per chunk: its address. */
@@ -174,6 +186,10 @@ export const N_CODE = 64;
 /** Block of the entry table: a lock in the first word, then the same parts as a node. */
 export const E_LOCK = 0;
 export const E_PARTS = 64;
+
+/** Block of sketches: a lock in the first word, then codes and terms as an edge's. */
+export const S_LOCK = 0;
+export const S_PARTS = 64;
 
 export const L_QUERY = 0;
 /** Rotated query, f32 x P; the same, centred and lifted. */

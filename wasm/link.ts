@@ -2,7 +2,7 @@
 // of hard edges, the rest filled with soft ones, reverse links under the neighbour's lock.
 // Several threads may link different nodes at once.
 import { centredOf, encodeNode, encodeRanges, rangeAt } from './code';
-import { offerLane, writeEdge, writeEntry } from './edge';
+import { closeSketch, offerLane, writeEdge, writeEntry, writeSketch } from './edge';
 import {
   EDGES, ENTRY_BLOCKS, H_BEAM, H_BLURRED, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED,
   H_RANGE, H_UNREPAIRED, H_VECTOR, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL, L_KEPT, L_LENGTH,
@@ -28,10 +28,12 @@ const BLUR: f32 = 0.05;
 export function link(lane: usize, slot: u32, vector: usize): void {
   const node = nodeAt(slot);
   if (load<u32>(0, H_METRIC) == METRIC_COSINE && load<f32>(node, N_NORM) == 0) {
+    closeSketch(slot);
     linkZero(node, slot);
     return;
   }
   encodeNode(lane, node, vector);
+  writeSketch(slot, load<u32>(lane, L_CENTRED));
   buildTable(lane);
   store<u32>(lane, 0, L_ALLOW_WORDS);
   store<u32>(lane, 1, L_KEEP_ALL);

@@ -2,7 +2,8 @@
 // so header fields are loads from constant addresses. Memory is only ever handed out, never taken
 // back; growth is shared by all threads.
 import {
-  H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_STRIDE, IDS_PAGE, N_LOCK,
+  EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_SKETCHES,
+  H_SKETCH_BYTES, H_STRIDE, IDS_PAGE, N_LOCK, SKETCH_BLOCKS,
 } from './layout';
 
 /** Takes the lock word at `at`; the holder never blocks, so spinning is short. */
@@ -54,6 +55,16 @@ export function nodeAt(slot: u32): usize {
   return <usize>chunk + <usize>(slot & ((1 << shift) - 1)) * <usize>load<u32>(0, H_STRIDE);
 }
 
+/** Address of the block of sketches that `slot` is in. */
+// @ts-ignore: decorator
+@inline
+export function sketchesAt(slot: u32): usize {
+  const block = slot / EDGES;
+  const entry = <usize>load<u32>(0, H_SKETCHES) + ((<usize>(block / SKETCH_BLOCKS)) << 2);
+  const offset = <usize>(block % SKETCH_BLOCKS) * <usize>load<u32>(0, H_SKETCH_BYTES);
+  return <usize>load<u32>(entry) + offset;
+}
+
 /**
  * Bytes that records leave to what comes later, lanes of further threads above all: the smaller of
  * 32 MiB and a quarter of the segment.
@@ -64,6 +75,18 @@ function reserve(): u64 {
   return <u64>min<u32>(1 << 25, load<u32>(0, H_BYTES_MAX) >> 2);
 }
 
+/** The same for the sketches of `slot`, when the layout has any. A chunk spans two pages at most. */
+function ensureSketches(slot: u32): bool {
+  const block = <u64>load<u32>(0, H_SKETCH_BYTES);
+  if (block == 0) return true;
+  const page = slot / (EDGES * SKETCH_BLOCKS);
+  const entry = <usize>load<u32>(0, H_SKETCHES) + ((<usize>page) << 2);
+  if (load<u32>(entry) != 0) return true;
+  const at = allocate(block * SKETCH_BLOCKS);
+  store<u32>(entry, <u32>at);
+  return at != 0;
+}
+
 /** Makes sure that the chunk of `slot` exists. One thread at a time. */
 export function ensureChunk(slot: u32): bool {
   const shift = load<u32>(0, H_CHUNK_SHIFT);
@@ -72,6 +95,7 @@ export function ensureChunk(slot: u32): bool {
   const bytes = (<u64>load<u32>(0, H_STRIDE)) << shift;
   const end = <u64>load<u32>(0, H_BREAK) + bytes + reserve();
   if (slot != 0 && end > <u64>load<u32>(0, H_BYTES_MAX)) return false;
+  if (!ensureSketches(slot) || !ensureSketches(slot + (1 << shift) - 1)) return false;
   const at = allocate(bytes);
   if (at == 0) return false;
   atomic.store<u32>(entry, <u32>at);

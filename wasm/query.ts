@@ -3,10 +3,11 @@ import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
 import { centre, encodeRanges } from './code';
 import {
   H_LIFT_SQUARE, H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_KEEP_ALL, L_LENGTH, L_NORM,
-  L_ROTATED, METRIC_DOT, RESULT_MAX, STATE_SCAN,
+  L_ROTATED, METRIC_DOT, POOL_MAX, RESULT_MAX, STATE_SCAN,
 } from './layout';
 import { buildTable } from './scan';
 import { prepare } from './segment';
+import { buildBounds, scanSketches } from './sketch';
 import { walk } from './walk';
 
 /** Prepares the query at L_QUERY for everything below. */
@@ -44,6 +45,15 @@ export function searchGraph(lane: usize, k: i32, ef: i32, follow: bool): i32 {
 /** The k best of the allowed ids, each judged by its code. */
 export function searchList(lane: usize, k: i32): i32 {
   scanAllowed(lane, wanted(k));
+  return answerResults(lane, k, false);
+}
+
+/** The k best of the allowed ids: sketches rule most of them out, the rest is judged by codes. */
+export function searchFlat(lane: usize, k: i32): i32 {
+  buildBounds(lane);
+  const want = min(wanted(k), POOL_MAX);
+  let pool = min(max(256, 12 * k), POOL_MAX);
+  while (!scanSketches(lane, pool, want) && pool < POOL_MAX) pool = min(pool * 4, POOL_MAX);
   return answerResults(lane, k, false);
 }
 

@@ -7,8 +7,11 @@ import {
   H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_TABLE, L_TABLE_BASE, L_TABLE_STEP,
 } from './layout';
 
-/** Table bytes of one block of groups, so that sums of bytes stay below 2^16. */
-const BLOCK: usize = 4096;
+/**
+ * Greatest table byte: four add up in a byte, and all of 4,128 dimensions in 16 bits. Its rounding
+ * is far below what one bit per dimension leaves open.
+ */
+const TOP: f32 = 63;
 
 /** Builds the look-up table of the lane's centred vector. */
 export function buildTable(lane: usize): void {
@@ -28,9 +31,9 @@ export function buildTable(lane: usize): void {
     negative += (all - range) * 0.5;
     total += all;
   }
-  const factor: f32 = widest > 0 ? 255 / widest : 0;
+  const factor: f32 = widest > 0 ? TOP / widest : 0;
   store<f32>(lane, 2 * negative - total, L_TABLE_BASE);
-  store<f32>(lane, 2 * widest / 255, L_TABLE_STEP);
+  store<f32>(lane, 2 * widest / TOP, L_TABLE_STEP);
   let table = <usize>load<u32>(lane, L_TABLE);
   const scale = f32x4.splat(factor);
   for (let at = query; at < end; at += 16) {
@@ -96,54 +99,44 @@ function sumEdges(lane: usize, codes: usize, bytes: usize, sums: usize): void {
   let table = <usize>load<u32>(lane, L_TABLE);
   const end = codes + bytes;
   const nibble = i8x16.splat(15);
-  let first = true;
+  let a = i16x8.splat(0);
+  let b = i16x8.splat(0);
+  let c = i16x8.splat(0);
+  let d = i16x8.splat(0);
   do {
-    const stop = min(codes + BLOCK, end);
-    let a = i16x8.splat(0);
-    let b = i16x8.splat(0);
-    let c = i16x8.splat(0);
-    let d = i16x8.splat(0);
-    do {
-      const code = v128.load(codes);
-      const entry = v128.load(table);
-      const low = i8x16.swizzle(entry, v128.and(code, nibble));
-      const high = i8x16.swizzle(entry, v128.and(i16x8.shr_u(code, 4), nibble));
-      a = i16x8.add(a, low);
-      b = i16x8.add(b, i16x8.shr_u(low, 8));
-      c = i16x8.add(c, high);
-      d = i16x8.add(d, i16x8.shr_u(high, 8));
-      const code1 = v128.load(codes, 16);
-      const entry1 = v128.load(table, 16);
-      const low1 = i8x16.swizzle(entry1, v128.and(code1, nibble));
-      const high1 = i8x16.swizzle(entry1, v128.and(i16x8.shr_u(code1, 4), nibble));
-      a = i16x8.add(a, low1);
-      b = i16x8.add(b, i16x8.shr_u(low1, 8));
-      c = i16x8.add(c, high1);
-      d = i16x8.add(d, i16x8.shr_u(high1, 8));
-      codes += 32; table += 32;
-    } while (codes < stop);
-    a = i16x8.sub(a, i16x8.shl(b, 8));
-    c = i16x8.sub(c, i16x8.shl(d, 8));
-    storeSums(sums, a, b, first);
-    storeSums(sums + 64, c, d, first);
-    first = false;
+    let code = v128.load(codes);
+    let entry = v128.load(table);
+    let low = i8x16.swizzle(entry, v128.and(code, nibble));
+    let high = i8x16.swizzle(entry, v128.and(i16x8.shr_u(code, 4), nibble));
+    code = v128.load(codes, 16);
+    entry = v128.load(table, 16);
+    low = i8x16.add(low, i8x16.swizzle(entry, v128.and(code, nibble)));
+    high = i8x16.add(high, i8x16.swizzle(entry, v128.and(i16x8.shr_u(code, 4), nibble)));
+    code = v128.load(codes, 32);
+    entry = v128.load(table, 32);
+    low = i8x16.add(low, i8x16.swizzle(entry, v128.and(code, nibble)));
+    high = i8x16.add(high, i8x16.swizzle(entry, v128.and(i16x8.shr_u(code, 4), nibble)));
+    code = v128.load(codes, 48);
+    entry = v128.load(table, 48);
+    low = i8x16.add(low, i8x16.swizzle(entry, v128.and(code, nibble)));
+    high = i8x16.add(high, i8x16.swizzle(entry, v128.and(i16x8.shr_u(code, 4), nibble)));
+    a = i16x8.add(a, low);
+    b = i16x8.add(b, i16x8.shr_u(low, 8));
+    c = i16x8.add(c, high);
+    d = i16x8.add(d, i16x8.shr_u(high, 8));
+    codes += 64; table += 64;
   } while (codes < end);
+  storeSums(sums, i16x8.sub(a, i16x8.shl(b, 8)), b);
+  storeSums(sums + 64, i16x8.sub(c, i16x8.shl(d, 8)), d);
 }
 
 // @ts-ignore: decorator
 @inline
-function storeSums(at: usize, even: v128, odd: v128, first: bool): void {
+function storeSums(at: usize, even: v128, odd: v128): void {
   const low = v128.shuffle<i16>(even, odd, 0, 8, 1, 9, 2, 10, 3, 11);
   const high = v128.shuffle<i16>(even, odd, 4, 12, 5, 13, 6, 14, 7, 15);
-  storeFour(at, i32x4.extend_low_i16x8_u(low), first);
-  storeFour(at + 16, i32x4.extend_high_i16x8_u(low), first);
-  storeFour(at + 32, i32x4.extend_low_i16x8_u(high), first);
-  storeFour(at + 48, i32x4.extend_high_i16x8_u(high), first);
-}
-
-// @ts-ignore: decorator
-@inline
-function storeFour(at: usize, sums: v128, first: bool): void {
-  const values = f32x4.convert_i32x4_s(sums);
-  v128.store(at, first ? values : f32x4.add(values, v128.load(at)));
+  v128.store(at, f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_u(low)));
+  v128.store(at, f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_u(low)), 16);
+  v128.store(at, f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_u(high)), 32);
+  v128.store(at, f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_u(high)), 48);
 }

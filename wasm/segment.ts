@@ -8,9 +8,10 @@ import {
   H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGE_CODES, H_EDGE_CODE_BYTES,
   H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_INPUT_SCALE,
   H_LAYOUT, H_LIFT, H_LIFT_SQUARE, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED,
-  H_SCALE, H_SIGNS, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, IDS_TOP,
+  H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, IDS_TOP,
   KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, METRIC_DOT, NODE_DELETED,
-  NODE_FREE, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_LIFT, N_NORM, STATE_GRAPH, STATE_SCAN,
+  NODE_FREE, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_LIFT, N_NORM, SKETCH_BLOCKS, STATE_GRAPH,
+  STATE_SCAN, S_PARTS,
 } from './layout';
 import { allocate, ensureChunk, idWord, nodeAt, slotOf } from './memory';
 import { beginGraph, keepRange } from './range';
@@ -85,6 +86,9 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
   store<u32>(0, <u32>signs, H_SIGNS);
   fillSigns(signs, padded * ROUNDS);
   if ((layout & HAS_GRAPH) == 0) return true;
+  const sketches = allocate((<u64>capacity / (EDGES * SKETCH_BLOCKS) + 2) << 2);
+  store<u32>(0, <u32>sketches, H_SKETCHES);
+  store<u32>(0, align(S_PARTS + padded * 4 + EDGES * 8), H_SKETCH_BYTES);
   const mean = allocate(<u64>padded * 4);
   const lift = allocate(<u64>padded * 4);
   const block = align(E_PARTS + padded * 4 + EDGES * 12);

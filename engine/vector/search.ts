@@ -49,13 +49,6 @@ function searchSegment(
   return searchFiltered(segment, k, ef, allow);
 }
 
-/**
- * Microseconds of one hop of a walk that judges neighbours by their codes, and of judging one code
- * of a list, out of cache; measured at 256 and 768 dimensions. Only their ratio matters.
- */
-const hopCost = (padded: number): number => 0.6 + padded * 0.0035;
-const codeCost = (padded: number): number => 0.06 + padded * 0.0002;
-const filteredPoolMax = POOL_MAX;
 /** A filter hides part of what lies near the answer: the pool is this much wider than in proportion. */
 const filteredWidth = 1.5;
 
@@ -63,17 +56,38 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
   const { kernel } = segment;
   const { address } = segment.lane;
   const share = Math.min(1, allow.count / segment.live);
-  const wide = Math.ceil((filteredWidth * Math.max(ef, k)) / share);
-  const pool = Math.min(filteredPoolMax, wide);
-  if (
-    share < 1 &&
-    Math.min(allow.count, segment.live) * codeCost(segment.padded) < pool * hopCost(segment.padded)
-  ) {
-    return answer(segment, kernel.searchList(address, k));
+  const pool = Math.min(POOL_MAX, Math.ceil((filteredWidth * Math.max(ef, k)) / share));
+  const costs = filterCosts(segment, k, Math.min(allow.count, segment.live), pool);
+  if (costs.graph <= Math.min(costs.list, costs.flat)) {
+    const count = kernel.searchGraph(address, k, pool, false);
+    if (count >= k) return answer(segment, count);
   }
-  const count = kernel.searchGraph(address, k, pool, false);
-  if (count >= k) return answer(segment, count);
-  return answer(segment, kernel.searchList(address, k));
+  const isFlat = costs.flat < costs.list;
+  return answer(segment, isFlat ? kernel.searchFlat(address, k) : kernel.searchList(address, k));
+}
+
+/** More answers than this are cheaper by a list: a pool of bounds is kept sorted. */
+const flatMax = 128;
+
+/**
+ * Microseconds of the three ways through a filter that lets `count` vectors pass, out of cache,
+ * measured at 128 to 800 dimensions: judging all of them by their codes; bounds from the sketches of
+ * all blocks of 32 that hold one, and judging about a hundred; a walk that judges neighbours by their
+ * codes. Only their order matters.
+ */
+function filterCosts(
+  segment: Segment,
+  k: number,
+  count: number,
+  pool: number,
+): Record<'list' | 'flat' | 'graph', number> {
+  const { padded, live } = segment;
+  const list = count * (0.06 + padded * 0.00035);
+  const graph = pool * (0.6 + padded * 0.0035);
+  if (k > flatMax || segment.walksExactly) return { list, flat: Number.POSITIVE_INFINITY, graph };
+  const blocks = (segment.slots / 32) * (1 - (1 - count / live) ** 32);
+  const flat = 45 + padded * 0.035 + count * 0.002 + blocks * (0.02 + padded * 0.0005);
+  return { list, flat, graph };
 }
 
 function answer(segment: Segment, count: number): Candidates {

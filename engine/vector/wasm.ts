@@ -29,6 +29,7 @@ export interface Kernel {
   setId(id: number, slot: number): void;
   beginQuery(lane: number): void;
   searchGraph(lane: number, k: number, ef: number, follow: boolean): number;
+  searchFlat(lane: number, k: number): number;
   searchList(lane: number, k: number): number;
   searchExact(lane: number, k: number): number;
   listSlots(lane: number, from: number, to: number): number;
