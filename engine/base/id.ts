@@ -67,13 +67,16 @@ export class UuidGenerator {
       this.#counter = 0;
     }
     const bytes = new Uint8Array(16);
-    let rest = this.#milliseconds;
-    for (let i = 5; i >= 0; i--) {
-      bytes[i] = rest % 256;
-      rest = Math.floor(rest / 256);
-    }
+    const upper = Math.floor(this.#milliseconds / 2 ** 32);
+    const lower = this.#milliseconds >>> 0;
+    bytes[0] = upper >>> 8;
+    bytes[1] = upper;
+    bytes[2] = lower >>> 24;
+    bytes[3] = lower >>> 16;
+    bytes[4] = lower >>> 8;
+    bytes[5] = lower;
     const high = Math.floor(this.#counter / 2 ** 30);
-    const low = this.#counter % 2 ** 30;
+    const low = this.#counter & (2 ** 30 - 1);
     bytes[6] = 0x70 | (high >> 8);
     bytes[7] = high & 255;
     bytes[8] = 0x80 | (low >>> 24);

@@ -22,7 +22,7 @@ const entryBytes = 8;
 
 const none = new Uint32Array(0);
 
-/** The key of reads: they are over before it is used again. */
+/** The key of reads and of bulk puts: they are over before it is used again. */
 const probe: AdjacencyKey = { id: 0, label: 0, chunk: 0 };
 
 function peekChunk(
@@ -85,31 +85,40 @@ export function appendEdge(
   log.replace(table, { id, label, chunk: 0 }, former, head);
 }
 
+/** Where lists are put together; the table copies what it is given. */
+let joined = new Uint8Array(4096);
+
 /**
- * Adds several edges, ascending and above all others of the list: what `appendEdge` one by one would
- * leave, with nothing noted for undoing.
+ * Adds the first `size` words of pairs, ascending and above all others of the list: what
+ * `appendEdge` one by one would leave, with nothing noted for undoing.
  */
 export function appendEdges(
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
   pairs: Uint32Array,
+  size: number,
 ): void {
   const former = peekChunk(table, id, label, 0);
   let sealed = former === undefined ? 0 : getWord(former, 0);
   const degree = former === undefined ? 0 : getWord(former, 4);
-  const kept = former === undefined ? 0 : former.length - headBytes;
-  const entries = new Uint8Array(headBytes + kept + pairs.byteLength);
-  if (former !== undefined) entries.set(former);
-  entries.set(new Uint8Array(pairs.buffer, pairs.byteOffset, pairs.byteLength), headBytes + kept);
-  const size = chunkEntries * entryBytes;
+  let end = former === undefined ? headBytes : former.length;
+  if (end + 4 * size > joined.length) joined = new Uint8Array(2 * (end + 4 * size));
+  const entries = joined;
+  if (former !== undefined) for (let i = headBytes; i < end; i++) entries[i] = former[i]!;
+  for (let i = 0; i < size; i++, end += 4) putWord(entries, end, pairs[i]!);
+  const chunkBytes = chunkEntries * entryBytes;
   let first = headBytes;
-  for (; entries.length - first > size; first += size) {
-    table.put({ id, label, chunk: ++sealed }, chunkOf(entries.subarray(first, first + size)));
+  for (; end - first > chunkBytes; first += chunkBytes) {
+    const chunk = chunkOf(entries.subarray(first, first + chunkBytes));
+    table.put({ id, label, chunk: ++sealed }, chunk);
   }
-  const head = first === headBytes ? entries : entries.subarray(first - headBytes);
+  const head = entries.subarray(first - headBytes, end);
   putWord(head, 0, sealed);
-  putWord(head, 4, degree + pairs.length / 2);
-  table.put({ id, label, chunk: 0 }, head);
+  putWord(head, 4, degree + size / 2);
+  probe.id = id;
+  probe.label = label;
+  probe.chunk = 0;
+  table.put(probe, head);
 }
 
 /** A sealed chunk of at least one entry. */

@@ -3,10 +3,10 @@
 //
 // Invariant: a value is returned only after its CRC was checked; what `peek` returns is valid until
 // the next read of any table.
-import { crc32 } from 'node:zlib';
 import { ABORT, type Database, open } from 'lmdb';
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
+import { checksum } from './checksum.js';
 import {
   type AdjacencyKey,
   type BlockKey,
@@ -26,21 +26,33 @@ const checksumSize = 4;
 interface RawDatabase {
   lastSize: number;
   getBinaryFast(key: unknown): Uint8Array | undefined;
-  putSync(key: unknown, value: Uint8Array): unknown;
+  putSync(key: unknown, value: Uint8Array, options?: object): boolean;
   removeSync(key: unknown): boolean;
   getRange(options: object): Iterable<{ key: unknown; value: Uint8Array }>;
   getKeys(options: object): Iterable<unknown>;
 }
 
-/** Values on their way to lmdb; it copies them before `put` returns. */
-let scratch = new Uint8Array(4096);
+const onlyNew = { noOverwrite: true };
+const onlyLast = { append: true };
+
+/**
+ * Values on their way to lmdb; it copies them before `put` returns. Of bytes with a `start` and an
+ * `end` it takes what is between them: no view has to be made of each value.
+ */
+type Scratch = Uint8Array & { start: number; end: number };
+
+const scratchOf = (size: number): Scratch =>
+  Object.assign(new Uint8Array(size), { start: 0, end: 0 });
+
+let scratch = scratchOf(4096);
 
 function sealed(value: Uint8Array): Uint8Array {
   const size = value.length;
-  if (size + checksumSize > scratch.length) scratch = new Uint8Array((size + checksumSize) * 2);
+  if (size + checksumSize > scratch.length) scratch = scratchOf((size + checksumSize) * 2);
   scratch.set(value);
-  putWord(scratch, size, crc32(value));
-  return scratch.subarray(0, size + checksumSize);
+  putWord(scratch, size, checksum(value, size));
+  scratch.end = size + checksumSize;
+  return scratch;
 }
 
 export interface Span<K> {
@@ -75,9 +87,8 @@ export class Table<K> {
     // lmdb's buffer carries a faked length; a view of the true length is taken at once.
     const size = raw.lastSize - checksumSize;
     if (size < 0) this.#corrupt(key);
-    const value = new Uint8Array(bytes.buffer, bytes.byteOffset, size);
-    if (!checked && crc32(value) !== getWord(bytes, size)) this.#corrupt(key);
-    return value;
+    if (!checked && checksum(bytes, size) !== getWord(bytes, size)) this.#corrupt(key);
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, size);
   }
 
   /** A private copy of the value. */
@@ -91,6 +102,19 @@ export class Table<K> {
 
   put(key: K, value: Uint8Array): void {
     this.#raw.putSync(key, sealed(value));
+  }
+
+  /** Puts what has no value yet; false, and nothing is put, when there is one. */
+  insert(key: K, value: Uint8Array): boolean {
+    return this.#raw.putSync(key, sealed(value), onlyNew);
+  }
+
+  /**
+   * Puts a value behind all others of the table, without looking for its place; false, and nothing
+   * is put, when the key is not above all others.
+   */
+  append(key: K, value: Uint8Array): boolean {
+    return this.#raw.putSync(key, sealed(value), onlyLast);
   }
 
   remove(key: K): boolean {
@@ -115,7 +139,7 @@ export class Table<K> {
     const size = value.length - checksumSize;
     if (size < 0) this.#corrupt(key);
     const content = new Uint8Array(value.buffer, value.byteOffset, size);
-    if (crc32(content) !== getWord(value, size)) this.#corrupt(key);
+    if (checksum(content, size) !== getWord(value, size)) this.#corrupt(key);
     return content;
   }
 

@@ -7,11 +7,11 @@
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { FullCatalog } from './catalog.js';
-import { appendEdges, readAdjacency, readDegree } from './adjacency.js';
+import { readAdjacency, readDegree } from './adjacency.js';
 import { fillUuid } from './blank-record.js';
 import { addAllToList } from './label-list.js';
-import { indexKey } from './index-key.js';
-import { addNewEntry, isTaken } from './property-index.js';
+import { addNewEntry, claimValue, disclaimValue } from './new-entries.js';
+import { NewEdges } from './new-edges.js';
 import { LmdbView } from './read-view.js';
 import type { Label, VectorChange } from './store.js';
 import { encodeVector, storedVector } from './vector-record.js';
@@ -21,57 +21,12 @@ import type { WriteContext } from './write-view.js';
 
 const lastId = 0xffff_fffe;
 
-/** Edges of one direction and label, collected: chains of [edge, far] per element, newest first. */
-class Collected {
-  readonly last = new Map<number, number>();
-  #pairs = new Uint32Array(1024);
-  #before = new Int32Array(512);
-  #count = 0;
-
-  add(id: number, edge: number, far: number): void {
-    if (this.#count === this.#before.length) this.#grow();
-    const at = this.#count++;
-    this.#pairs[2 * at] = edge;
-    this.#pairs[2 * at + 1] = far;
-    this.#before[at] = this.last.get(id) ?? -1;
-    this.last.set(id, at);
-  }
-
-  #grow(): void {
-    const pairs = new Uint32Array(this.#pairs.length * 2);
-    pairs.set(this.#pairs);
-    const before = new Int32Array(this.#before.length * 2);
-    before.set(this.#before);
-    [this.#pairs, this.#before] = [pairs, before];
-  }
-
-  /** The pairs of an element, oldest first. */
-  pairsOf(id: number): Uint32Array {
-    const last = this.last.get(id)!;
-    let count = 0;
-    for (let at = last; at >= 0; at = this.#before[at]!) count++;
-    const pairs = new Uint32Array(2 * count);
-    for (let at = last; at >= 0; at = this.#before[at]!) {
-      pairs[2 * --count] = this.#pairs[2 * at]!;
-      pairs[2 * count + 1] = this.#pairs[2 * at + 1]!;
-    }
-    return pairs;
-  }
-
-  has(id: number, far: number): boolean {
-    for (let at = this.last.get(id) ?? -1; at >= 0; at = this.#before[at]!) {
-      if (this.#pairs[2 * at + 1] === far) return true;
-    }
-    return false;
-  }
-}
-
 export class LoadView extends LmdbView {
   /** Vector changes so far, in sequence order. */
   readonly changes: VectorChange[] = [];
   readonly #lists = new Map<number, number[]>();
-  readonly #out = new Map<number, Collected>();
-  readonly #in = new Map<number, Collected>();
+  readonly #out = new Map<number, NewEdges>();
+  readonly #in = new Map<number, NewEdges>();
   readonly #idBytes = new Uint8Array(4);
 
   constructor(
@@ -87,10 +42,14 @@ export class LoadView extends LmdbView {
     return this.context.totals.state.nextId;
   }
 
-  /** What is known of the value of an index prefix: new to the index, free, or some element's. */
-  judge(prefix: Uint8Array): 'unknown' | 'free' | 'taken' {
-    if (!this.env.index.has(indexKey(prefix, 0))) return 'unknown';
-    return isTaken(this.env.index, prefix) ? 'taken' : 'free';
+  /** Notes that the next element has a value that no other has; false when some element has it. */
+  claim(prefix: Uint8Array): boolean {
+    return claimValue(this.env.index, prefix, this.nextId);
+  }
+
+  /** Takes back what `claim` noted for an element that is not made after all. */
+  disclaim(prefix: Uint8Array): void {
+    disclaimValue(this.env.index, prefix, this.nextId);
   }
 
   /** Whether an edge of the label goes from one to the other. */
@@ -115,22 +74,25 @@ export class LoadView extends LmdbView {
     assert(id <= lastId, 'ids are not used up');
     if (!own) totals.state.lastUuid = uuid;
     putWord(this.#idBytes, 0, id);
-    env.uuid.put(uuid, this.#idBytes);
-    env.records.put(id, record);
+    // Ids of our own rise past all others, unless rows brought some that are ahead of the clock.
+    if (own || !env.uuid.append(uuid, this.#idBytes)) env.uuid.put(uuid, this.#idBytes);
+    assert(env.records.append(id, record), 'new ids are above all others');
     const list = this.#lists.get(label.id);
     if (list) list.push(id);
     else this.#lists.set(label.id, [id]);
     return id;
   }
 
-  /** Adds the index entry of a new element; `isUnknown` as judged just before. */
-  addEntry(prefix: Uint8Array, id: number, isUnknown = false): void {
-    addNewEntry(this.env.index, prefix, id, isUnknown);
+  /** Adds the index entry of a new element. */
+  addEntry(prefix: Uint8Array, id: number): void {
+    addNewEntry(this.env.index, prefix, id);
   }
 
-  link(label: number, edge: number, from: number, to: number): void {
-    collectedOf(this.#out, label).add(from, edge, to);
-    collectedOf(this.#in, label).add(to, edge, from);
+  link(label: Label, edge: number, from: number, to: number): void {
+    const out = edgesOf(this.#out, label.id);
+    out.add(from, edge, to);
+    edgesOf(this.#in, label.id).add(to, edge, from);
+    if (label.type.kind === 'edge' && label.type.unique) out.notePair(from, to);
   }
 
   /** Fails VECTOR_DIMENSION. */
@@ -139,13 +101,15 @@ export class LoadView extends LmdbView {
     const known = totals.of(label.id).dimension;
     const expected = known || (vectorTypes[label.name]?.dimensions ?? got);
     if (got !== expected) fail('VECTOR_DIMENSION', { type: label.name, expected, got });
-    if (known === 0) totals.change(label.id, { dimension: got });
   }
 
   putVector(label: Label, id: number, vector: Float64Array): void {
     const { env, log, totals, vectorTypes } = this.context;
+    if (totals.of(label.id).dimension === 0) {
+      totals.change(label.id, { dimension: vector.length });
+    }
     const width = vectorTypes[label.name]?.store ?? 'f64';
-    env.vectors.put(id, encodeVector(vector, width));
+    assert(env.vectors.append(id, encodeVector(vector, width)), 'new ids are above all others');
     const stored = storedVector(vector, width);
     const change: VectorChange = { kind: 'put', label: label.id, id, vector: stored };
     logChange(log, env.vlog, totals.state.nextSeq++, change);
@@ -167,21 +131,13 @@ export class LoadView extends LmdbView {
       addAllToList(env.labels, label, ids);
       totals.change(label, { count: totals.of(label).count + ids.length });
     }
-    for (const [table, all] of [
-      [env.out, this.#out],
-      [env.in, this.#in],
-    ] as const) {
-      for (const [label, collected] of all) {
-        for (const id of Uint32Array.from(collected.last.keys()).sort()) {
-          appendEdges(table, { id, label }, collected.pairsOf(id));
-        }
-      }
-    }
+    for (const [label, edges] of this.#out) edges.write(env.out, label);
+    for (const [label, edges] of this.#in) edges.write(env.in, label);
   }
 }
 
-function collectedOf(all: Map<number, Collected>, label: number): Collected {
-  let collected = all.get(label);
-  if (collected === undefined) all.set(label, (collected = new Collected()));
-  return collected;
+function edgesOf(all: Map<number, NewEdges>, label: number): NewEdges {
+  let edges = all.get(label);
+  if (edges === undefined) all.set(label, (edges = new NewEdges()));
+  return edges;
 }

@@ -13,7 +13,8 @@ import type { Table } from './env.js';
 import { above, idOfKey, indexKey, longestPrefix } from './index-key.js';
 import { copyWords, getWord, joinWords, putWord } from './word.js';
 
-const listIds = 128;
+/** Ids in the list of a value at most. */
+export const listIds = 128;
 const keysPerRead = 1024;
 
 const empty = new Uint8Array(0);
@@ -44,33 +45,6 @@ export function addEntry(
     log.replace(table, key, list, spread);
   } else {
     log.replace(table, key, list, withId(list, id));
-  }
-}
-
-/**
- * Adds an id above all others, with nothing noted for undoing: what `addEntry` would leave.
- * `isUnknown`: the value has no key yet, so that none is looked for.
- */
-export function addNewEntry(
-  table: Table<Uint8Array>,
-  prefix: Uint8Array,
-  id: number,
-  isUnknown: boolean,
-): void {
-  const key = indexKey(prefix, 0);
-  const list = isUnknown ? undefined : table.peek(key);
-  const size = list === undefined ? 0 : list.length;
-  if (list !== undefined && isSpread(list)) table.put(indexKey(prefix, id), empty);
-  else if (list !== undefined && size === listIds * 4) {
-    const ids = list.slice();
-    for (let at = 0; at < size; at += 4) table.put(indexKey(prefix, getWord(ids, at)), empty);
-    table.put(indexKey(prefix, id), empty);
-    table.put(key, spread);
-  } else {
-    const longer = new Uint8Array(size + 4);
-    if (list !== undefined) longer.set(list);
-    putWord(longer, size, id);
-    table.put(key, longer);
   }
 }
 

@@ -168,7 +168,7 @@ describe('bulk load', () => {
       rows.push({
         node: 'Place',
         id: `c${i}`,
-        properties: { title: `City ${i} ${'x'.repeat(300)}` },
+        properties: { title: `City ${i} ${'x'.repeat(900)}` },
       });
       if (i % 3 === 0) rows.push({ node: 'Person', id: `p${i}`, properties: { name: `P${i}` } });
       if (i % 6 === 0) rows.push({ edge: 'Lives', from: `p${i}`, to: `c${i >> 1}` });

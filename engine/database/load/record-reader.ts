@@ -38,29 +38,26 @@ export class RecordReader {
     private readonly options: RecordReaderOptions,
   ) {}
 
-  /** `bytes` are those that `properties` looks at. Faults of values are left in `decoding`. */
+  /** `bytes` are those that the fields, by slot, look at. Faults of values are left in `decoding`. */
   read(
     bytes: Uint8Array,
     form: TypeForm,
-    properties: JsonView | undefined,
+    fields: readonly (JsonView | undefined)[],
     decoding: Decoding,
   ): void {
     const { batch } = this;
     const { writer } = batch;
     const table = beginRecord(writer, form.label, form.slots);
     this.#values.length = 0;
-    let found = 0;
     for (let slot = 0; slot < form.slots; slot++) {
       const field = form.fields[slot];
       if (field !== undefined) {
-        const view = properties?.member(field.property.name);
-        if (view !== undefined) found++;
+        const view = fields[slot];
         if (view === undefined || view.kind === 'null') this.#default(field);
         else this.#value(bytes, view, field, decoding);
       }
       putWord(writer.bytes, table + 4 * slot, writer.length - batch.recordStart);
     }
-    if (properties !== undefined && found < properties.length) refuse(properties, form);
     if (decoding.faults.length > 0) return;
     const size = writer.length - batch.recordStart;
     const max = this.options.limits.element_bytes;
@@ -163,10 +160,4 @@ export class RecordReader {
 function scalarOf(view: JsonView): Scalar {
   if (view.kind === 'string') return view.text();
   return view.kind === 'boolean' ? view.boolean() : view.float();
-}
-
-function refuse(properties: JsonView, { label }: TypeForm): never {
-  const names = new Set(label.properties.map(({ name }) => name));
-  const member = properties.names().find((name) => !names.has(name))!;
-  return fail('UNKNOWN_MEMBER', { owner: label.name, member });
 }

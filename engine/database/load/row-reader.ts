@@ -17,9 +17,18 @@ import type { JsonView } from '../../json/view.js';
 import type { Catalog, Label } from '../../storage/store.js';
 import { vectorOfBase64 } from './base64.js';
 import { BatchBuilder } from './batch-builder.js';
+import { LinePattern, type RowParts } from './line-pattern.js';
+import { NameTable } from './name-table.js';
 import { RecordReader } from './record-reader.js';
 import type { RowBatch } from './row-batch.js';
 import { type TypeForm, formOf } from './type-form.js';
+
+/** Shapes of rows that are known by heart. */
+const patternsMax = 16;
+const freeLessons = 64;
+
+/** Characters of a UUID. */
+const uuidText = 36;
 
 const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];
 
@@ -30,7 +39,11 @@ export interface RowReaderOptions {
 
 export class RowReader {
   /** Ordinals of temporary names, given out in the order of rows. */
-  readonly #names = new Map<string, number>();
+  readonly #names = new NameTable();
+  /** Most recently used first. */
+  #patterns: LinePattern[] = [];
+  #learned = 0;
+  #fits = 0;
   readonly #forms = new Map<string, TypeForm>();
   readonly #records: RecordReader;
 
@@ -46,6 +59,7 @@ export class RowReader {
   adopt(catalog: Catalog): void {
     this.catalog = catalog;
     this.#forms.clear();
+    this.#patterns = [];
   }
 
   /** Rows of whole lines; `line` is the number of the first. */
@@ -54,20 +68,62 @@ export class RowReader {
     batch.begin();
     this.#records.now = now;
     for (let start = 0; start < bytes.length; line++) {
-      let end = bytes.indexOf(10, start);
-      if (end < 0) end = bytes.length;
-      if (!isBlank(bytes, start, end)) {
-        try {
-          this.#row(bytes.subarray(start, end), line);
-        } catch (error) {
-          if (!(error instanceof TrellisError)) throw error;
-          batch.abandonRow();
-          batch.rejects.push({ line, error: rowError(error.data) });
-        }
+      const pattern = this.#patternOf(bytes, start);
+      const end = pattern ? pattern.end : endOfLine(bytes, start);
+      try {
+        if (pattern) this.#store(bytes, pattern.parts, line);
+        else if (!isBlank(bytes, start, end)) this.#row(bytes.subarray(start, end), line);
+      } catch (error) {
+        if (!(error instanceof TrellisError)) throw error;
+        batch.abandonRow();
+        batch.rejects.push({ line, error: rowError(error.data) });
       }
       start = end + 1;
     }
     return batch.take();
+  }
+
+  #patternOf(bytes: Uint8Array, start: number): LinePattern | undefined {
+    const patterns = this.#patterns;
+    for (let i = 0; i < patterns.length; i++) {
+      const pattern = patterns[i]!;
+      if (!pattern.fits(bytes, start)) continue;
+      this.#fits++;
+      if (i > 0) {
+        patterns.splice(i, 1);
+        patterns.unshift(pattern);
+      }
+      return pattern;
+    }
+    return undefined;
+  }
+
+  /** A row whose values are at hand and whose members are known to be its type's. */
+  #store(bytes: Uint8Array, parts: RowParts, line: number): void {
+    const { label } = parts.form;
+    const decoding = this.#decodingOf(label);
+    const { batch } = this;
+    batch.openRow(label.id, line);
+    const ordinal = parts.name ? this.#nameRow(parts.name, bytes, label) : 0;
+    if (label.kind === 'edge') {
+      const from = this.#end(parts.from, bytes, 'from', label);
+      batch.ends(from, this.#end(parts.to, bytes, 'to', label));
+    }
+    this.#close(bytes, parts, decoding, ordinal);
+  }
+
+  #decodingOf({ name }: Label): Decoding {
+    return { owner: name, limits: this.options.limits, strict: true, prefix: '', faults: [] };
+  }
+
+  /** Writes the properties; the row counts from here on. */
+  #close(bytes: Uint8Array, parts: RowParts, decoding: Decoding, ordinal: number): void {
+    this.#records.read(bytes, parts.form, parts.fields, decoding);
+    throwFaults(decoding.faults);
+    this.batch.closeRow(ordinal);
+    if (ordinal === 0) return;
+    const { bytes: own, start, end } = utf8Of(parts.name!, bytes);
+    this.#names.add(own, start, end);
   }
 
   #row(bytes: Uint8Array, line: number): void {
@@ -78,7 +134,7 @@ export class RowReader {
     const form = this.#formOf(root);
     if (form === undefined) return;
     const { label } = form;
-    const decoding: Decoding = { owner: label.name, limits, strict: true, prefix: '', faults: [] };
+    const decoding = this.#decodingOf(label);
     const { batch } = this;
     batch.openRow(label.id, line);
     let known = 1;
@@ -86,10 +142,13 @@ export class RowReader {
     let ordinal = 0;
     if (name !== undefined) {
       known++;
-      ordinal = this.#nameRow(textOf(name, 'id'), label);
+      ordinal = this.#nameRow(name, bytes, label);
     }
+    const from = label.kind === 'edge' ? root.member('from') : undefined;
+    const to = label.kind === 'edge' ? root.member('to') : undefined;
     if (label.kind === 'edge') {
-      batch.ends(this.#end(root, 'from', label), this.#end(root, 'to', label));
+      const fromEnd = this.#end(from, bytes, 'from', label);
+      batch.ends(fromEnd, this.#end(to, bytes, 'to', label));
       known += 2;
     } else if (label.kind === 'vector') {
       this.#vector(root, label, decoding);
@@ -103,10 +162,22 @@ export class RowReader {
       }
     }
     if (root.length !== known) this.#refuseOthers(root, label);
-    this.#records.read(bytes, form, properties, decoding);
-    throwFaults(decoding.faults);
-    batch.closeRow(ordinal);
-    if (ordinal > 0) this.#names.set(name!.text(), ordinal);
+    const fields = form.fields.map((field) => field && properties?.member(field.property.name));
+    const parts: RowParts = { form, name, from, to, fields };
+    const found = fields.filter((view) => view !== undefined).length;
+    if (properties !== undefined && found < properties.length) refuseProperty(properties, label);
+    this.#close(bytes, parts, decoding, ordinal);
+    if (label.kind !== 'vector') this.#learn(bytes, parts);
+  }
+
+  /** Rows that hardly ever repeat a shape are not worth the learning. */
+  #learn(bytes: Uint8Array, parts: RowParts): void {
+    if (this.#learned > freeLessons + this.#fits / 8) return;
+    const pattern = LinePattern.of(bytes, parts);
+    if (pattern === undefined) return;
+    this.#learned++;
+    if (this.#patterns.length === patternsMax) this.#patterns.pop();
+    this.#patterns.unshift(pattern);
   }
 
   /** Undefined for the first and last line of a dump. */
@@ -133,30 +204,32 @@ export class RowReader {
   }
 
   /** Notes the row's name or, when it is a UUID, its own id. Gives the ordinal of the name. */
-  #nameRow(name: string, label: Label): number {
-    const uuid = parseUuid(name);
+  #nameRow(view: JsonView, bytes: Uint8Array, label: Label): number {
+    const uuid = uuidOf(view, 'id');
     if (uuid !== undefined) {
       this.batch.ownId(uuid);
       return 0;
     }
-    if (this.#names.has(name)) {
+    const own = utf8Of(view, bytes);
+    if (this.#names.find(own.bytes, own.start, own.end) !== 0) {
       fail('UNIQUE_VIOLATION', { type: label.name, property: 'id' });
     }
     return this.#names.size + 1;
   }
 
   /** An end of an edge as rows name it; see row-batch.ts. */
-  #end(root: JsonView, end: 'from' | 'to', label: Label): number {
-    const view = root.member(end);
+  #end(view: JsonView | undefined, bytes: Uint8Array, end: 'from' | 'to', label: Label): number {
     if (view === undefined) {
       return fail('PARAM_MISSING', { owner: label.name, param: end, type: 'ID' });
     }
-    const name = textOf(view, end);
-    const ordinal = this.#names.get(name);
-    if (ordinal !== undefined) return ordinal;
-    const uuid = parseUuid(name);
+    const uuid = uuidOf(view, end);
+    const own = utf8Of(view, bytes);
+    const ordinal = this.#names.find(own.bytes, own.start, own.end);
+    if (ordinal !== 0) return ordinal;
     if (uuid !== undefined) return this.batch.end(uuid);
-    return fail('NO_VALUE_FOUND', { what: `${end} "${name.slice(0, 64)}" is no earlier row` });
+    return fail('NO_VALUE_FOUND', {
+      what: `${end} "${view.text().slice(0, 64)}" is no earlier row`,
+    });
   }
 
   #vector(root: JsonView, label: Label, decoding: Decoding): void {
@@ -190,11 +263,40 @@ export class RowReader {
   }
 }
 
+function refuseProperty(properties: JsonView, { name: owner, properties: known }: Label): never {
+  const names = new Set(known.map(({ name }) => name));
+  const member = properties.names().find((name) => !names.has(name))!;
+  return fail('UNKNOWN_MEMBER', { owner, member });
+}
+
 const ownMembers: Record<ElementKind, readonly string[]> = {
   node: [],
   edge: ['from', 'to'],
   vector: ['values', 'embed', 'f64', 'f32'],
 };
+
+const encoder = new TextEncoder();
+
+/** The UTF-8 of a text: where it stands, or on its own when it is written with escapes. */
+function utf8Of(
+  view: JsonView,
+  bytes: Uint8Array,
+): { bytes: Uint8Array; start: number; end: number } {
+  if (view.verbatim) return { bytes, start: view.start, end: view.start + view.size };
+  const own = encoder.encode(view.text());
+  return { bytes: own, start: 0, end: own.length };
+}
+
+/** Fails PARAM_TYPE when it is no text. */
+function uuidOf(view: JsonView, param: string): Uint8Array | undefined {
+  if (view.kind === 'string' && view.verbatim && view.size !== uuidText) return undefined;
+  return parseUuid(textOf(view, param));
+}
+
+function endOfLine(bytes: Uint8Array, start: number): number {
+  const end = bytes.indexOf(10, start);
+  return end < 0 ? bytes.length : end;
+}
 
 function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at]! > 32) return false;

@@ -78,17 +78,16 @@ export class RowWriter {
         fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
       }
     }
-    const allUnknown = this.#checkUnique(row, label);
     const vector = label.kind === 'vector' ? this.#vector() : undefined;
     if (vector) view.checkDimension(label, vector.length);
+    this.#claimValues(row, label);
     const id = view.create(label, record, own);
     const { entries, bytes } = batch;
     for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
-      const isUnique = label.properties[entries[at + 1]!]!.index === 'unique';
-      const prefix = bytes.subarray(entries[at + 2]!, entries[at + 3]!);
-      view.addEntry(prefix, id, isUnique && allUnknown);
+      if (label.properties[entries[at + 1]!]!.index === 'unique') continue;
+      view.addEntry(bytes.subarray(entries[at + 2]!, entries[at + 3]!), id);
     }
-    if (label.kind === 'edge') view.link(label.id, id, from, to);
+    if (label.kind === 'edge') view.link(label, id, from, to);
     if (vector) view.putVector(label, id, vector);
     return id;
   }
@@ -130,20 +129,20 @@ export class RowWriter {
     fail('EDGE_ENDPOINT_TYPE', { edge: edge.name, from, to, got: catalog.label(got).name });
   }
 
-  /** Fails UNIQUE_VIOLATION; whether all unique values are new to their indexes. */
-  #checkUnique(row: number, label: Label): boolean {
+  /** Adds the unique values of the row's element; nothing stays of them on UNIQUE_VIOLATION. */
+  #claimValues(row: number, label: Label): void {
     const { entries, bytes } = this.batch;
-    let allUnknown = true;
+    const prefix = (at: number): Uint8Array => bytes.subarray(entries[at + 2]!, entries[at + 3]!);
+    const isUnique = (at: number): boolean =>
+      label.properties[entries[at + 1]!]!.index === 'unique';
     for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
-      const property = label.properties[entries[at + 1]!]!;
-      if (property.index !== 'unique') continue;
-      const found = this.view.judge(bytes.subarray(entries[at + 2]!, entries[at + 3]!));
-      if (found === 'taken') {
-        fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+      if (!isUnique(at) || this.view.claim(prefix(at))) continue;
+      for (let done = this.#places.entry; done < at; done += entryWords) {
+        if (isUnique(done)) this.view.disclaim(prefix(done));
       }
-      allUnknown &&= found === 'unknown';
+      const property = label.properties[entries[at + 1]!]!;
+      fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
     }
-    return allUnknown;
   }
 
   #vector(): Float64Array {
