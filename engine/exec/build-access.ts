@@ -10,6 +10,7 @@ import type { Frame } from './frame.js';
 import {
   access,
   type Find,
+  findAny,
   findAmong,
   findEqual,
   findIds,
@@ -60,6 +61,10 @@ function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most)
     case 'touching': {
       const edge = labelOf(builder, 'edge', path.edge);
       return edge && findTouching(edge.id, path, builder.value(path.value));
+    }
+    case 'any': {
+      const finds = path.of.map((each) => buildFind(builder, label, each, undefined));
+      return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
     }
     default:
       return unreachable(path);

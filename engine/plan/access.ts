@@ -29,7 +29,9 @@ export type AccessPath =
       direction: Direction;
       take: 'edge' | 'far';
       value: Expression;
-    };
+    }
+  /** Whatever one of several paths leads to, in creation order. */
+  | { kind: 'any'; of: AccessPath[] };
 
 export interface Access {
   path: AccessPath;

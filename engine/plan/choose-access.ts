@@ -84,7 +84,9 @@ function orderedAccess(
 }
 
 /** Lower is better; ties go to the condition that stands first. */
-function rank({ path }: Candidate): number {
+const rank = ({ path }: Candidate): number => rankOf(path);
+
+function rankOf(path: AccessPath): number {
   switch (path.kind) {
     case 'id':
       return path.list ? 3 : 0;
@@ -92,6 +94,8 @@ function rank({ path }: Candidate): number {
       return path.unique && !path.list ? 1 : path.list ? 5 : 2;
     case 'touching':
       return 4;
+    case 'any':
+      return Math.max(5, ...path.of.map(rankOf)) + 0.5;
     default:
       return path.low && path.high ? 6 : 7;
   }
@@ -105,12 +109,38 @@ function bestPath(
   const candidates: Candidate[] = [];
   const conjuncts = conjunctsOf(value);
   for (const [at, condition] of conjuncts.entries()) {
+    if (condition.kind === 'or') {
+      const found = alternatives(planning, type, slot, condition);
+      if (found) candidates.push({ path: found.path, decides: found.whole ? [at] : [] });
+    }
     const path = pathOf(planning, type, slot, condition);
     if (path?.kind === 'between') addBounds(candidates, path, at);
     else if (path !== undefined) candidates.push({ path, decides: [at] });
     if (!isSafe(condition, planning.parameters)) break;
   }
   return candidates.sort((a, b) => rank(a) - rank(b))[0];
+}
+
+/**
+ * A path for each alternative of an OR that cannot fail; `whole`: they decide all of it, so that it
+ * need not be tested again.
+ */
+function alternatives(
+  planning: Planning,
+  type: TypeRef,
+  slot: number,
+  condition: Extract<Expression, { kind: 'and' | 'or' }>,
+): { path: AccessPath; whole: boolean } | undefined {
+  if (!isSafe(condition, planning.parameters)) return undefined;
+  const of: AccessPath[] = [];
+  let whole = true;
+  for (const value of condition.of) {
+    const best = bestPath(planning, type, { slot, value });
+    if (best === undefined) return undefined;
+    of.push(best.path);
+    whole &&= best.decides.length === conjunctsOf(value).length;
+  }
+  return { path: { kind: 'any', of }, whole };
 }
 
 /** Joins a lower and an upper bound of one property; a second one of a kind stays a condition. */

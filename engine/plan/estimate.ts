@@ -64,6 +64,10 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
     }
     case 'touching':
       return degree(path.edge, path.direction, statistics);
+    case 'any': {
+      const rows = path.of.reduce((sum, each) => sum + pathRows(each, all, statistics), 0);
+      return Math.min(all, rows);
+    }
     default: {
       const bounds = Number(path.low !== undefined) + Number(path.high !== undefined);
       return Math.ceil(all * boundPart ** bounds);

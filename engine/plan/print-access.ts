@@ -22,6 +22,8 @@ export function printPath(path: AccessPath, of: (value: Expression) => string): 
       const edges = `${path.direction} edges ${path.edge} of ${of(path.value)}`;
       return path.take === 'edge' ? `among ${edges}` : `at ${edges}`;
     }
+    case 'any':
+      return path.of.map((each) => printPath(each, of)).join(' or ');
     default:
       return unreachable(path);
   }

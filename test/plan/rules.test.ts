@@ -41,6 +41,23 @@ const cases: [name: string, body: string, plan: string[]][] = [
     ],
   ],
   [
+    'alternatives with an index each',
+    'RETURN N<Item>::WHERE(OR(_::{year}::EQ(y), _::{key}::EQ(s)))',
+    ['data: (find N<Item> by index year = @y or by unique index key = @s -> many)'],
+  ],
+  [
+    'alternatives that an index decides in part',
+    'RETURN N<Item>::WHERE(OR(_::{year}::EQ(y), AND(_::{key}::EQ(s), _::{note}::EQ(s))))',
+    [
+      'data: (find N<Item> by index year = @y or by unique index key = @s | where $0: or(($0.year EQ @y), and(($0.key EQ @s), ($0.note EQ @s))) -> many)',
+    ],
+  ],
+  [
+    'an alternative without an index',
+    'RETURN N<Item>::WHERE(OR(_::{year}::EQ(y), _::{note}::EQ(s)))',
+    ['data: (scan N<Item> | where $0: or(($0.year EQ @y), ($0.note EQ @s)) -> many)'],
+  ],
+  [
     'no index: the type is read',
     'RETURN N<Item>::WHERE(_::{note}::EQ(s))',
     ['data: (scan N<Item> | where $0: ($0.note EQ @s) -> many)'],

@@ -119,3 +119,19 @@ export function findTouching(
     return [take === 'far' ? ascending(ids) : ids];
   };
 }
+
+/** What one of several paths leads to, oldest first. */
+export function findAny(finds: readonly Find[]): Find {
+  return (frame) => {
+    const found = new IdBuffer();
+    for (const find of finds) {
+      const batches = find(frame, false);
+      if (batches === undefined) return undefined;
+      for (const ids of batches) {
+        frame.tick(ids.length);
+        found.append(ids);
+      }
+    }
+    return [ascending(found.take())];
+  };
+}
