@@ -5,17 +5,12 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Limits } from '../base/limits.js';
 import type { FullCatalog } from '../storage/catalog.js';
-import { textsOf } from '../storage/document.js';
-import type { Table } from '../storage/env.js';
 import { prefixOf } from '../storage/index-key.js';
 import type { LoadView } from '../storage/load-view.js';
 import type { Storage } from '../storage/open.js';
 import { decodeProperty } from '../storage/record.js';
 import type { Label } from '../storage/store.js';
-import { addTerm, addToTotals, countTerms } from '../text/text-index-lmdb.js';
-import { textRange } from '../text/text-key.js';
-
-const keysPerRead = 4096;
+import { clear, makeTexts } from './text-upkeep.js';
 
 export interface RepairOptions {
   limits: Limits;
@@ -28,24 +23,13 @@ export function repairDerived(storage: Storage, options: RepairOptions): void {
   const { env } = storage;
   storage.load(0, (view) => {
     clear(env.index, Uint8Array.of(0), new Uint8Array(64).fill(255));
-    clear(env.derived, ...textRange());
-    for (const label of (storage.catalog as FullCatalog).allLabels()) {
-      indexLabel(view, label);
-      if (options.textEnabled && label.kind !== 'edge') addTexts(view, label, options.limits);
-    }
+    for (const label of (storage.catalog as FullCatalog).allLabels()) indexLabel(view, label);
+    makeTexts(storage, view, options);
   });
   const folder = join(options.dataDir, 'vec');
   if (!existsSync(folder)) return;
   for (const file of readdirSync(folder)) {
     if (file.endsWith('.snap')) rmSync(join(folder, file));
-  }
-}
-
-function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Array): void {
-  for (;;) {
-    const keys = table.keys({ start, end, limit: keysPerRead });
-    for (const key of keys) table.remove(key);
-    if (keys.length < keysPerRead) return;
   }
 }
 
@@ -62,50 +46,4 @@ function indexLabel(view: LoadView, label: Label): void {
       }
     }
   }
-}
-
-interface Postings {
-  ids: number[];
-  frequencies: number[];
-  lengths: number[];
-}
-
-/** Documents whose postings are collected before they are written. */
-const documentsAtOnce = 20_000;
-
-function addTexts(view: LoadView, label: Label, limits: Limits): void {
-  let terms = new Map<string, Postings>();
-  let documents = 0;
-  let length = 0;
-  const flush = (): void => {
-    for (const term of [...terms.keys()].sort()) {
-      const { ids, frequencies, lengths } = terms.get(term)!;
-      addTerm(view, label.id, term, {
-        count: ids.length,
-        ids: Uint32Array.from(ids),
-        frequencies: Uint32Array.from(frequencies),
-        lengths: Uint32Array.from(lengths),
-      });
-    }
-    addToTotals(view, { label: label.id, documents, length });
-    terms = new Map();
-    documents = length = 0;
-  };
-  for (const ids of view.scan(label.id)) {
-    for (const id of ids) {
-      const record = view.record(id);
-      const counted = countTerms(record ? textsOf(label, record) : [], limits.document_terms);
-      if (counted.length === 0) continue;
-      for (const [term, frequency] of counted.frequencies) {
-        let postings = terms.get(term);
-        if (!postings) terms.set(term, (postings = { ids: [], frequencies: [], lengths: [] }));
-        postings.ids.push(id);
-        postings.frequencies.push(frequency);
-        postings.lengths.push(counted.length);
-      }
-      length += counted.length;
-      if (++documents === documentsAtOnce) flush();
-    }
-  }
-  flush();
 }

@@ -6,16 +6,23 @@ import type { Storage } from '../storage/open.js';
 import { decodeProperty } from '../storage/record.js';
 import type { Label, ReadView } from '../storage/store.js';
 import { type TextDocument, checkTextIndex } from '../text/check.js';
+import { keepsTexts } from './text-upkeep.js';
 
-/** All violations found. A label without any posting counts as not indexed (`text.enabled`). */
+/** All violations found. Where keyword search is switched off, no posting may be left (I7). */
 export function verifyStorage(storage: Storage, options: { dbUuid?: string } = {}): Violation[] {
   const violations = check(storage.env, options);
   // A recount of damaged rows would only repeat what was found already.
   if (violations.length > 0) return violations;
   const view = storage.reader();
+  const kept = keepsTexts(storage);
   for (const label of storage.catalog.labels()) {
     if (label.kind === 'edge') continue;
-    const faults = checkTextIndex(view, label.id, documentsOf(view, label), defaultLimits);
+    const faults = checkTextIndex(
+      view,
+      label.id,
+      kept ? documentsOf(view, label) : [],
+      defaultLimits,
+    );
     for (const what of faults) violations.push({ invariant: 'I7', what });
   }
   return violations;

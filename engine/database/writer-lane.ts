@@ -13,6 +13,7 @@ import type { ExecutionResult } from '../exec/execute.js';
 import type { Program } from '../plan/program.js';
 import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
+import type { TextIndex } from '../text/text-index.js';
 import { Gate } from './gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import { type LoadOrder, LoadWriter } from './load/load-writer.js';
@@ -20,6 +21,7 @@ import type { LaneFault, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from './query-table.js';
+import { addMissingTexts, dropTexts, keepsTexts } from './text-upkeep.js';
 import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';
 import { type VectorStore, type VectorStoreOptions, openVectorStore } from './vector-store.js';
 
@@ -98,7 +100,7 @@ class WriterLane {
       vectorTypes: setup.vectors.types,
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
-    this.#storage.applySchema(program, { text, nowMs: performance.timeOrigin + performance.now() });
+    this.#openSchema(program, text);
     const vectors = { ...setup.vectors, failpoint: setup.failpoint };
     this.#vectors = openVectorStore(this.#storage, vectors, {
       progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
@@ -121,6 +123,18 @@ class WriterLane {
     };
     this.#port.on('message', (message: ToLane) => this.#receive(message));
     this.#port.postMessage({ kind: 'ready', indexes: this.#vectors.handles() });
+  }
+
+  /** Brings the data to the program's schema, and the keyword index to its switch. */
+  #openSchema(program: Program, text: TextIndex | undefined): void {
+    if (text === undefined) dropTexts(this.#storage);
+    const kept = keepsTexts(this.#storage);
+    const nowMs = performance.timeOrigin + performance.now();
+    this.#storage.applySchema(program, { text: kept ? text : undefined, nowMs });
+    if (text === undefined || !addMissingTexts(this.#storage, this.setup)) return;
+    const ms = Math.round(performance.timeOrigin + performance.now() - nowMs);
+    const message = 'made the keyword index';
+    this.#port.postMessage({ kind: 'log', level: 'info', message, fields: { ms } });
   }
 
   #receive(message: ToLane): void {

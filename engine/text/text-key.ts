@@ -6,6 +6,8 @@
 //   directory   54 02 label:2 term              what each older block holds at best (directory.ts)
 //   block       54 03 label:2 term 00 upper:4   older postings (posting.ts): ids above the previous
 //                                               upper, up to its own
+//   kept        54 04                           stands while every document has its postings; of
+//                                               database/text-upkeep.ts
 import { createHash } from 'node:crypto';
 
 const PREFIX = 0x54;
