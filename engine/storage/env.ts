@@ -1,8 +1,8 @@
 // The LMDB environment: the only file that imports lmdb. Opens every table with the options that
 // were measured to be safe (operations.md 11.1) and puts a CRC32 behind every value.
 //
-// Invariant: a value is returned only after its CRC was checked; what `peek` returns is valid until
-// the next read of any table.
+// Invariant: a value is returned only after its CRC was checked, by this read or by an earlier one;
+// what `peek` returns is valid until the next read of any table.
 import { ABORT, type Database, open } from 'lmdb';
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';

@@ -1,11 +1,10 @@
 // Variables and loops in plans that write: the image of a binding, the order of rounds, limits.
-import { beforeEach, describe, expect, it } from 'vitest';
-import { TrellisError } from '../../engine/base/errors.js';
+import { describe, expect, it } from 'vitest';
 import type { Argument } from '../../engine/exec/execute.js';
-import type { End, Expression } from '../../engine/plan/expression.js';
 import type { Statement } from '../../engine/plan/plan.js';
-import { Garden, named, plan, uuid } from './garden.js';
+import { plan } from './garden.js';
 import { kit } from './kit.js';
+import { writing } from './writing.js';
 
 const {
   lit,
@@ -29,61 +28,7 @@ const {
   set,
 } = kit;
 
-let garden = new Garden();
-beforeEach(() => {
-  garden = new Garden();
-});
-
-function run(value: Expression, statements: Statement[] = [], args: Argument[] = []): string {
-  return garden.run(
-    plan({ kind: 'bare', value, data: false }, statements, { slotCount: 30 }),
-    args,
-  );
-}
-
-/** The error of a plan, with its arguments; the data must be as before. */
-
-function refused(value: Expression, statements: Statement[] = [], args: Argument[] = []): string {
-  const before = garden.view;
-  try {
-    run(value, statements, args);
-  } catch (error) {
-    if (!(error instanceof TrellisError)) throw error;
-    expect(garden.view).toBe(before);
-    return named(
-      `${error.code} ${JSON.stringify(error.data.args, (_, v) => (typeof v === 'bigint' ? `${v}` : v))}`,
-    );
-  }
-  return 'accepted';
-}
-
-const bind = (n: number, value: Expression): Statement => ({ kind: 'bind', slot: n, value });
-const effect = (value: Expression): Statement => ({ kind: 'effect', value });
-const drop = (value: Expression): Statement => ({ kind: 'drop', value });
-const node = (type: string, values: Record<string, Expression | undefined> = {}): Expression => ({
-  kind: 'addNode',
-  type,
-  set: set(values),
-});
-const single = (value: Expression): End => ({ value, many: false });
-const edge = (
-  type: string,
-  from: End,
-  to: End,
-  values: Record<string, Expression> = {},
-): Expression => ({
-  kind: 'addEdge',
-  type,
-  set: set(values),
-  from,
-  to,
-});
-const id = (alias: string) => lit(uuid(alias));
-const update = (values: Record<string, Expression | undefined>) => ({
-  kind: 'update' as const,
-  slot: 9,
-  set: set(values),
-});
+const { at, run, refused, bind, effect, drop, node, edge, single, id, update } = writing();
 
 describe('variables', () => {
   it('keep the image of their binding after UPDATE and DROP; edges are as of now', () => {
@@ -215,7 +160,7 @@ describe('loops', () => {
 
 describe('limits of a transaction', () => {
   it('refuses more writes than allowed', () => {
-    garden.limits = { ...garden.limits, txn_writes: 2 };
+    at.garden.limits = { ...at.garden.limits, txn_writes: 2 };
     expect(refused(many(scan('Plant'), update({ stock: lit(1) })))).toBe(
       'TXN_TOO_LARGE {"max":2,"unit":"writes"}',
     );
@@ -227,8 +172,8 @@ it('answers an object of named values in order', () => {
     { key: 'a', value: record({ x: lit(1) }) },
     { key: 'b', value: list(lit('t'), lit(true), lit(null), lit(1.5)) },
   ];
-  expect(garden.run(plan({ kind: 'object', members }))).toBe(
+  expect(at.garden.run(plan({ kind: 'object', members }))).toBe(
     '{"a":{"x":1},"b":["t",true,null,1.5]}',
   );
-  expect(garden.run(plan({ kind: 'object', members: [] }))).toBe('{}');
+  expect(at.garden.run(plan({ kind: 'object', members: [] }))).toBe('{}');
 });

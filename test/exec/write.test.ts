@@ -1,13 +1,10 @@
 // Write scenarios on the garden: creation with defaults, uniqueness, updates, upserts, deletions,
 // and what searches see inside the transaction.
-import { beforeEach, describe, expect, it } from 'vitest';
-import { TrellisError } from '../../engine/base/errors.js';
+import { describe, expect, it } from 'vitest';
 import type { Scalar } from '../../engine/base/value.js';
-import type { Argument } from '../../engine/exec/execute.js';
 import type { End, Expression } from '../../engine/plan/expression.js';
-import type { Statement } from '../../engine/plan/plan.js';
-import { Garden, named, plan, uuid } from './garden.js';
 import { kit } from './kit.js';
+import { writing } from './writing.js';
 
 const {
   lit,
@@ -34,42 +31,7 @@ const {
   set,
 } = kit;
 
-let garden = new Garden();
-beforeEach(() => {
-  garden = new Garden();
-});
-
-function run(value: Expression, statements: Statement[] = [], args: Argument[] = []): string {
-  return garden.run(
-    plan({ kind: 'bare', value, data: false }, statements, { slotCount: 30 }),
-    args,
-  );
-}
-
-/** The error of a plan, with its arguments; the data must be as before. */
-
-function refused(value: Expression, statements: Statement[] = [], args: Argument[] = []): string {
-  const before = garden.view;
-  try {
-    run(value, statements, args);
-  } catch (error) {
-    if (!(error instanceof TrellisError)) throw error;
-    expect(garden.view).toBe(before);
-    return named(
-      `${error.code} ${JSON.stringify(error.data.args, (_, v) => (typeof v === 'bigint' ? `${v}` : v))}`,
-    );
-  }
-  return 'accepted';
-}
-
-const bind = (n: number, value: Expression): Statement => ({ kind: 'bind', slot: n, value });
-const effect = (value: Expression): Statement => ({ kind: 'effect', value });
-const drop = (value: Expression): Statement => ({ kind: 'drop', value });
-const node = (type: string, values: Record<string, Expression | undefined> = {}): Expression => ({
-  kind: 'addNode',
-  type,
-  set: set(values),
-});
+const { run, refused, bind, effect, drop, node, edge, single, id, update } = writing();
 const vector = (
   numbers: number[],
   values: Record<string, Expression | undefined> = {},
@@ -79,26 +41,7 @@ const vector = (
   vector: lit(Float64Array.from(numbers)),
   set: set(values),
 });
-const single = (value: Expression): End => ({ value, many: false });
 const every = (value: Expression): End => ({ value, many: true });
-const edge = (
-  type: string,
-  from: End,
-  to: End,
-  values: Record<string, Expression> = {},
-): Expression => ({
-  kind: 'addEdge',
-  type,
-  set: set(values),
-  from,
-  to,
-});
-const id = (alias: string) => lit(uuid(alias));
-const update = (values: Record<string, Expression | undefined>) => ({
-  kind: 'update' as const,
-  slot: 9,
-  set: set(values),
-});
 const searched = (numbers: number[], k = 1): Expression =>
   many(
     { kind: 'searchVector', type: 'Note', vector: lit(Float64Array.from(numbers)), k: lit(k) },
