@@ -45,7 +45,7 @@ function createLane(): usize {
   const graph = (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0;
   const seen = (((<u64>load<u32>(0, H_CAPACITY) + 63) >> 3) + 63) & ~63;
   let total = LANE_HEADER + padded * 8 + <u64>(POOL_MAX + 1) * 8 + 64 + <u64>RESULT_MAX * 16 + 64;
-  if (graph) total += padded * (4 + 1 + 4 + 4) + seen + TOUCHED_MAX * 4 + 2048;
+  if (graph) total += padded * (4 + 1 + 4 + 4) + seen + (TOUCHED_MAX + 1) * 4 + 2048;
   const lane = allocate(total);
   if (lane == 0) return 0;
   let at = lane + LANE_HEADER;
@@ -64,7 +64,7 @@ function createLane(): usize {
   at = part(lane, L_ESTIMATES, at, 128);
   at = part(lane, L_KEPT, at, 512);
   at = part(lane, L_REJECTED, at, 1024);
-  at = part(lane, L_TOUCHED, at, TOUCHED_MAX * 4);
+  at = part(lane, L_TOUCHED, at, (TOUCHED_MAX + 1) * 4);
   part(lane, L_SEEN, at, seen);
   return lane;
 }

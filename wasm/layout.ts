@@ -242,6 +242,8 @@ export const L_KEPT = 132;
 export const L_REJECTED = 136;
 /** Answers of the last search. */
 export const L_ANSWERS = 140;
+/** What a walk read ahead of its use; nobody reads it. */
+export const L_TOUCH = 144;
 export const LANE_HEADER = 192;
 export const TOUCHED_MAX = 16384;
 /** Rows of a bulk build that are handed out at a time, a power of two. */

@@ -47,6 +47,12 @@ export function insertKey(base: usize, count: i32, limit: i32, key: u64): i32 {
   }
   if (length > 0) place += <usize>(load<u64>(place) < key) << 3;
   let at = base + ((<usize>(count < limit ? count : limit - 1)) << 3);
+  while (at >= place + 32) {
+    at -= 32;
+    const low = v128.load(at);
+    v128.store(at, v128.load(at, 16), 24);
+    v128.store(at, low, 8);
+  }
   while (at >= place + 16) {
     at -= 16;
     v128.store(at, v128.load(at), 8);

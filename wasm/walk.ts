@@ -6,7 +6,7 @@ import {
   EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
   H_ENTRY_BYTES, H_ENTRY_SEEN, H_EXACT, H_NEIGHBOUR, H_PADDED, L_ALLOW, L_ALLOW_WORDS,
   L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT,
-  L_RESULT_LIMIT, L_SEEN, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_FLAGS, N_ID,
+  L_REJECTED, L_RESULT_LIMIT, L_SEEN, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SQUARE, N_FLAGS, N_ID,
   N_NEXT, N_USED, STARTS, TOUCHED_MAX,
 } from './layout';
 import { nodeAt } from './memory';
@@ -22,12 +22,11 @@ function markSeen(lane: usize, slot: u32): bool {
   const bit: u32 = 1 << (slot & 31);
   if (word & bit) return false;
   store<u32>(at, word | bit);
-  if (word == 0) {
-    const count = load<u32>(lane, L_TOUCHED_COUNT);
-    const touched = <usize>load<u32>(lane, L_TOUCHED);
-    if (count < <u32>TOUCHED_MAX) store<u32>(touched + ((<usize>count) << 2), <u32>at);
-    store<u32>(lane, count + 1, L_TOUCHED_COUNT);
-  }
+  // Without a branch on the data: the place is written again by the next when the word was listed.
+  const count = load<u32>(lane, L_TOUCHED_COUNT);
+  const touched = <usize>load<u32>(lane, L_TOUCHED);
+  store<u32>(touched + ((<usize>min(count, <u32>TOUCHED_MAX)) << 2), <u32>at);
+  store<u32>(lane, count + <u32>(word == 0), L_TOUCHED_COUNT);
   return true;
 }
 
@@ -175,6 +174,12 @@ function walkCodes(lane: usize, ef: i32): void {
 const SLACK: f32 = 1.2;
 
 /**
+ * Per cent of an insertion's pool that are expanded. What the farthest places lead to is hardly ever
+ * chosen, while the places themselves are what the choice is made from.
+ */
+const EXPANDED: i32 = 70;
+
+/**
  * The walk whose pool holds code distances: every neighbour is judged by its own code (`sieve` 0,
  * layouts without edge codes), or those that their estimates do not rule out.
  */
@@ -182,6 +187,8 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
   const codes = <usize>load<u32>(0, H_EDGE_CODES);
+  const fresh = <usize>load<u32>(lane, L_REJECTED);
+  const expanded = load<u32>(lane, L_KEEP_ALL) != 0 ? ef * EXPANDED / 100 : ef;
   // Without anything to leave out, the pool is the result.
   const plain = keepsAll(lane);
   let count = judgeStarts(lane, plain);
@@ -189,7 +196,7 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
   let worst: f32 = Infinity;
   if (count >= ef) worst = distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
   let cursor = 0;
-  while (cursor < count) {
+  while (cursor < min(count, expanded)) {
     const at = pool + ((<usize>cursor) << 3);
     const key = load<u64>(at);
     cursor++;
@@ -197,14 +204,12 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
     store<u64>(at, key | 1);
     visited++;
     const owner = nodeAt((<u32>key) >> 1);
-    let mask = sieve > 0
+    const mask = sieve > 0
       ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
       : load<u32>(owner, N_USED);
-    while (mask != 0) {
-      const e = <usize>ctz(mask) << 2;
-      mask &= mask - 1;
-      const slot = load<u32>(owner + neighbours + e);
-      if (!markSeen(lane, slot)) continue;
+    const end = gatherFresh(lane, owner + neighbours, mask, fresh);
+    for (let at = fresh; at < end; at += 4) {
+      const slot = load<u32>(at);
       const node = nodeAt(slot);
       const distance = codeDistance(lane, node);
       if (!plain) offerResult(lane, node, slot, distance);
@@ -218,6 +223,26 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
   store<i32>(lane, count, L_POOL_COUNT);
   store<i32>(lane, visited, L_VISITED);
   if (plain) takeResults(lane);
+}
+
+/**
+ * Lists the neighbours of `mask` that were not seen yet at `fresh`, up to what it returns; touches
+ * them, so that they come from memory together.
+ */
+// @ts-ignore: decorator
+@inline
+function gatherFresh(lane: usize, neighbours: usize, mask: u32, fresh: usize): usize {
+  let touched: i32 = 0;
+  while (mask != 0) {
+    const slot = load<u32>(neighbours + (<usize>ctz(mask) << 2));
+    mask &= mask - 1;
+    if (!markSeen(lane, slot)) continue;
+    store<u32>(fresh, slot);
+    fresh += 4;
+    touched |= load<i32>(nodeAt(slot), N_CODE_SQUARE);
+  }
+  store<i32>(lane, touched, L_TOUCH);
+  return fresh;
 }
 
 /** Whether every node that is met may be a result. */
