@@ -4,6 +4,7 @@
 // out and means "none".
 import type { ElementKind, ElementType, Property } from '../base/schema.js';
 import type { Scalar, ScalarList } from '../base/value.js';
+import type { Postponed } from './group-work.js';
 
 /** A declared property as stored. */
 export interface StoredProperty extends Property {
@@ -82,6 +83,8 @@ export interface ReadView {
   vectorShared(id: number): Float64Array | undefined;
   /** Dimension fixed for a vector label, 0 before its first committed vector. */
   dimension(label: number): number;
+  /** Does what waits for the end of the transaction: call before reading derived data. */
+  settle?(): void;
   /** Raw access for derived data kept by other rooms (text postings). */
   getDerived(key: Uint8Array): Uint8Array | undefined;
   /** Keys from `start` (inclusive) to `end` (exclusive), ascending. */
@@ -129,6 +132,8 @@ export interface WriteView extends ReadView {
   readonly pending: readonly VectorChange[];
   /** Those of earlier requests of the same group: committed with it, in no index yet. */
   readonly unpublished: readonly VectorChange[];
+  /** Work for the end of the transaction, made when there is none; undefined: do it now. */
+  postponed?<T extends Postponed>(make: () => T): T | undefined;
   /** `former`: a private copy of what the caller has just read under the key, if it has. */
   putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void;
   deleteDerived(key: Uint8Array): void;

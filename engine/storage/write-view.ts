@@ -13,6 +13,7 @@ import { appendEdge, readAdjacency, readDegree, removeEdge } from './adjacency.j
 import type { FullCatalog } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
+import type { GroupWork, Postponed } from './group-work.js';
 import { addToList, removeFromList } from './label-list.js';
 import { prefixOf, valueSize } from './index-key.js';
 import { addEntry, isTaken, removeEntry } from './property-index.js';
@@ -59,8 +60,18 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     private readonly context: WriteContext,
     private readonly full: FullCatalog,
     private readonly nowMs: number,
+    /** Absent in transactions of one request. */
+    private readonly group?: GroupWork,
   ) {
     super(context.env, full);
+  }
+
+  postponed<T extends Postponed>(make: () => T): T | undefined {
+    return this.group?.waiting(make);
+  }
+
+  settle(): void {
+    this.group?.settle(this);
   }
 
   /** What is written is in no count of commits yet. */

@@ -10,6 +10,7 @@ import type { Limits } from '../base/limits.js';
 import type { FullCatalog } from './catalog.js';
 import { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
+import { GroupWork } from './group-work.js';
 import { LoadView } from './load-view.js';
 import type { VectorChange, WriteView } from './store.js';
 import { Totals } from './totals.js';
@@ -42,15 +43,17 @@ export class Writer {
   commit(catalog: FullCatalog, work: (group: WriteGroup) => void): VectorChange[] {
     const { env, totals } = this.context;
     const changes: VectorChange[] = [];
+    const group = new GroupWork(env);
     let isDirty = false;
     // An undo that fails leaves the transaction in an unknown state: nothing of it may be
     // committed.
     let broken: { error: unknown } | undefined;
     const request = <T>(nowMs: number, run: (view: WriteView) => T): T => {
       if (broken) throw broken.error;
-      const view = new LmdbWriteView(this.context, catalog, nowMs);
+      const view = new LmdbWriteView(this.context, catalog, nowMs, group);
       view.unpublished = changes;
       this.#begin();
+      group.begin();
       try {
         const result = run(view);
         failpoint('W6');
@@ -60,6 +63,7 @@ export class Writer {
       } catch (error) {
         try {
           this.#undo();
+          group.undo();
         } catch (undoError) {
           broken = { error: undoError };
         }
@@ -71,7 +75,10 @@ export class Writer {
         failpoint('W5');
         work({ request });
         if (broken) throw broken.error;
-        if (isDirty) totals.store();
+        if (isDirty) {
+          group.settle();
+          totals.store();
+        }
         failpoint('beforeSyncDataPages');
         return isDirty;
       });

