@@ -15,11 +15,6 @@ export function recordOf(frame: Frame, element: Element): Uint8Array | undefined
   return element.record;
 }
 
-/** The embedding as of the element's binding, else as it is stored. */
-export function vectorOf(frame: Frame, element: Element): Float64Array | undefined {
-  return element.vector ?? frame.view.vector(element.id);
-}
-
 export function uuidOf(frame: Frame, element: Element): Uuid {
   const record = recordOf(frame, element);
   if (record === undefined) fail('NO_VALUE_FOUND', { what: 'a deleted element' });

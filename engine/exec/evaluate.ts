@@ -43,6 +43,8 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
       const read = builder.member(expression.name);
       return (frame) => read(frame, of(frame));
     }
+    case 'kept':
+      return buildKept(builder, expression);
     case 'single':
       return buildSingle(builder, expression);
     case 'compare':
@@ -119,6 +121,17 @@ function buildComposite(builder: Builder, expression: Composite): Evaluate {
     default:
       return unreachable(expression);
   }
+}
+
+/** What the item's binding has computed, else the value as of now. */
+function buildKept(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate {
+  const item = builder.value(of);
+  const compute = builder.value(value);
+  return (frame) => {
+    const bound = item(frame);
+    const kept = typeof bound === 'object' && bound !== null ? frame.keptOf(bound, key) : undefined;
+    return kept === undefined ? compute(frame) : kept;
+  };
 }
 
 /** The only item of a list, where one is needed. */

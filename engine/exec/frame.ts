@@ -25,6 +25,8 @@ export class Frame {
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
   #kept: { get(id: number): Uint8Array | undefined } | undefined;
+  /** What bindings have computed for their items, by key. */
+  readonly #images = new WeakMap<object, Map<number, Value>>();
   #reads = 0;
   #left: number;
   #interval: number;
@@ -57,6 +59,26 @@ export class Frame {
     if (this.#kept !== undefined) return this.#kept.get(id);
     if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
     return this.view.recordShared(id);
+  }
+
+  /** Remembers what was computed for an item of a binding. */
+  keep(item: object, key: number, value: Value): void {
+    let images = this.#images.get(item);
+    if (images === undefined) this.#images.set(item, (images = new Map()));
+    images.set(key, value);
+    this.charge(rowBytes);
+    this.tick(1);
+  }
+
+  /** What was computed for an item; undefined when nothing was. */
+  keptOf(item: object, key: number): Value | undefined {
+    return this.#images.get(item)?.get(key);
+  }
+
+  /** Lets a copy of an item show what was computed for it. */
+  keepCopy(item: object, copy: object): void {
+    const images = this.#images.get(item);
+    if (images !== undefined) this.#images.set(copy, images);
   }
 
   /** The view as the write transaction it is in plans that write. */

@@ -5,8 +5,9 @@ import { printUuid } from '../base/id.js';
 import { Uuid } from '../base/value.js';
 import { decodeProperty, labelOf, uuidAt } from '../storage/record.js';
 import type { Catalog, Label, StoredProperty } from '../storage/store.js';
-import { recordOf, vectorOf } from './element.js';
+import { recordOf } from './element.js';
 import type { Frame } from './frame.js';
+import { vectorOf } from './image.js';
 import { Element, RecordValue, type Value } from './value.js';
 
 /**

@@ -1,6 +1,6 @@
 // Statements of a plan: bindings, effects, deletions and loops (helixql.md 3.3, 3.13).
 import { unreachable } from '../base/assert.js';
-import type { Plan, Statement } from '../plan/plan.js';
+import type { Keep, Plan, Statement } from '../plan/plan.js';
 import { kindOf } from '../storage/record.js';
 import { type Builder, mentions } from './builder.js';
 import { recordOf } from './element.js';
@@ -36,6 +36,8 @@ export function buildStatements(builder: Builder, plan: Plan): Act[] {
   return buildBlock(builder, plan.statements, later ? capture : 'nothing', capture);
 }
 
+const measures = new Set<unknown>(['rerankMMR', 'searchWithin']);
+
 /** Whether a plan reads embeddings and may replace or delete some. */
 function losesVectors({ statements, output }: Plan): boolean {
   const parts = [statements, output];
@@ -43,7 +45,7 @@ function losesVectors({ statements, output }: Plan): boolean {
     mentions(parts, ({ kind }) => kind === 'upsertVector' || kind === 'drop') &&
     mentions(
       parts,
-      ({ kind, name }) => kind === 'rerankMMR' || (kind === 'property' && name === 'data'),
+      ({ kind, name }) => measures.has(kind) || (kind === 'property' && name === 'data'),
     )
   );
 }
@@ -78,12 +80,15 @@ function buildStatement(
     case 'bind': {
       const { slot } = statement;
       const value = builder.value(statement.value);
-      if (after === 'nothing')
+      const keep = buildKeep(builder, statement.keep, after);
+      if (after === 'nothing' && keep === undefined)
         return (frame) => {
           frame.slots[slot] = value(frame);
         };
       return (frame) => {
-        frame.slots[slot] = captured(frame, value(frame), after);
+        const bound = captured(frame, value(frame), after);
+        keep?.(frame, bound);
+        frame.slots[slot] = bound;
       };
     }
     case 'effect': {
@@ -107,6 +112,7 @@ function buildStatement(
 
 /** Reads what there is of all elements of a value, so that it stays as it is now (6.3). */
 function captured(frame: Frame, value: Value, capture: Capture): Value {
+  if (capture === 'nothing') return value;
   eachElement(value, (element) => {
     if (element.record === undefined) {
       element.kept = true;
@@ -117,6 +123,33 @@ function captured(frame: Frame, value: Value, capture: Capture): Value {
       captureVector(frame, element);
   });
   return value;
+}
+
+type KeepAll = (frame: Frame, value: Value) => void;
+
+/**
+ * Computes what a shape needs of every item bound; undefined where nobody could tell it from
+ * computing it later.
+ */
+function buildKeep(builder: Builder, keep: Keep | undefined, after: Capture): KeepAll | undefined {
+  if (keep === undefined || (after === 'nothing' && !writes(keep))) return undefined;
+  const { slot } = keep;
+  const members = keep.members.map(({ key, value, inner }) => ({
+    key,
+    value: builder.value(value),
+    inner: buildKeep(builder, inner, after),
+  }));
+  return (frame, value) => {
+    for (const item of rowsOf(value)) {
+      if (typeof item !== 'object' || item === null) continue;
+      for (const member of members) {
+        frame.slots[slot] = item;
+        const found = captured(frame, member.value(frame), after);
+        frame.keep(item, member.key, found);
+        member.inner?.(frame, found);
+      }
+    }
+  };
 }
 
 function captureVector(frame: Frame, element: Element): void {
@@ -138,9 +171,11 @@ function buildFor(
   const inside = writes(statement.body) ? capture : after;
   const body = buildBlock(builder, statement.body, inside, capture);
   const readers = members?.map((name) => builder.member(name));
+  const keep = buildKeep(builder, statement.keep, inside);
   return (frame) => {
-    const items = list(frame);
-    for (const item of rowsOf(inside === 'nothing' ? items : captured(frame, items, inside))) {
+    const items = captured(frame, list(frame), inside);
+    keep?.(frame, items);
+    for (const item of rowsOf(items)) {
       frame.tick(1);
       if (readers === undefined) frame.slots[slots[0]!] = item;
       else for (let i = 0; i < slots.length; i++) frame.slots[slots[i]!] = readers[i]!(frame, item);

@@ -19,6 +19,8 @@ export interface Context extends SlotSupply {
   readonly embeds: EmbedSite[];
   /** FOR statements around the statement at hand whose lists are known before the transaction. */
   readonly loops: EmbedSite['loops'];
+  /** Whether the query creates, changes or deletes anything. */
+  readonly changes: boolean;
   /** Creations, changes and deletions met so far. */
   writes: number;
   /** Types an expression; the way back into the recursion for those who type its parts. */

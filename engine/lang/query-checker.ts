@@ -9,6 +9,7 @@ import type { Context } from './context.js';
 import { costOf } from './cost.js';
 import type { Report } from './diagnostic.js';
 import { checkExpression } from './expression.js';
+import { changesData } from './keep.js';
 import { declareParameters } from './parameter-checker.js';
 import { checkReturns, isNone } from './return-checker.js';
 import type { SchemaIndex } from './schema-index.js';
@@ -69,6 +70,7 @@ function planQuery(
     usedParameters: new Set(),
     embeds: [],
     loops: [],
+    changes: changesData(query),
     writes: 0,
     fresh: () => slotCount++,
     spend: () => {

@@ -5,7 +5,7 @@ import type { Expression, Member } from '../plan/expression.js';
 import type { Context } from './context.js';
 import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
 import { elementMember, elementMembers } from './schema-index.js';
-import { append } from './stream.js';
+import { append, sourceTerm } from './stream.js';
 import { substitute } from './substitute.js';
 import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
 import { isBasic, type ItemType, unknownType } from './type.js';
@@ -77,7 +77,9 @@ function instantiate(context: Context, shape: Shape, member: Term, item: Term): 
     const cardinality = isOpt ? 'opt' : member.cardinality;
     return { ...member, cardinality, growing: false, expression: { ...inner, of: expression } };
   }
-  if (expression.kind === 'slot' || expression.kind === 'parameter') {
+  // What may be null goes through a step, so that every value of null is null.
+  const isHeld = expression.kind === 'slot' || expression.kind === 'parameter';
+  if (isHeld && (item.cardinality !== 'opt' || isList(member))) {
     return replaceSlot(context, member, new Map([[shape.slot, expression]]));
   }
   const step = { kind: 'map', value: { slot: shape.slot, value: inner } } as const;
@@ -85,9 +87,12 @@ function instantiate(context: Context, shape: Shape, member: Term, item: Term): 
     type: member.type,
     cardinality: 'opt',
   });
-  const cardinality = isList(member) ? member.cardinality : 'opt';
-  const { shape: memberShape } = member;
-  return { ...value, growing: false, cardinality, ...(memberShape && { shape: memberShape }) };
+  const { type, cardinality, shape: memberShape } = member;
+  const shaped = memberShape && { shape: memberShape };
+  if (!isList(member)) return { ...value, growing: false, ...shaped };
+  // The row is the list: a source opens it for the steps that follow.
+  const opened = sourceTerm({ kind: 'value', of: value.expression }, type, cardinality);
+  return { ...opened, growing: false, ...shaped };
 }
 
 function replaceSlot(context: Context, term: Term, values: ReadonlyMap<number, Expression>): Term {

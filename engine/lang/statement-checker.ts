@@ -4,6 +4,7 @@ import type { Statement as PlanStatement } from '../plan/plan.js';
 import type { Name } from './ast-literal.js';
 import type { Statement } from './ast-query.js';
 import type { Context } from './context.js';
+import { keptTerm } from './keep.js';
 import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
 import { checkName, isWord } from './parameter-checker.js';
 import { findName, innerScope, type Scope } from './scope.js';
@@ -57,7 +58,7 @@ function checkBinding(
   { name, value }: Extract<Statement, { kind: 'bind' }>,
   scope: Scope,
 ): PlanStatement | undefined {
-  const term = context.check(value, scope);
+  const { term, keep } = keptTerm(context, context.check(value, scope));
   if (!checkName(context, name, scope)) return undefined;
   const slot = context.fresh();
   const { type, cardinality, shape, uniqueLookup } = term;
@@ -68,7 +69,7 @@ function checkBinding(
     ...(shape && { shape }),
     ...(uniqueLookup && { uniqueLookup }),
   });
-  return { kind: 'bind', slot, value: term.expression };
+  return { kind: 'bind', slot, value: term.expression, ...(keep && { keep }) };
 }
 
 function checkDrop(
@@ -91,7 +92,8 @@ function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   const written = context.check(loop.in, scope);
   // Values are looped over bare; destructuring may want the elements behind them.
   const isValue = !loop.destructured && oneName(written.shape) !== undefined;
-  const list = rowsOf(isValue ? bare(context, written) : written);
+  const looped = rowsOf(isValue ? bare(context, written) : written);
+  const { term: list, keep } = keptTerm(context, looped);
   // [compat] a selection that is a list here is one element there; both are loops.
   const isRow = context.compat && list.type.kind === 'element';
   if (!isList(list) && !isVague(list.type) && !isRow) {
@@ -115,7 +117,7 @@ function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   if (written.known) context.loops.push(heading);
   const body = [...prelude, ...checkStatements(context, loop.body, inner)];
   if (written.known) context.loops.pop();
-  return { kind: 'for', ...heading, body };
+  return { kind: 'for', ...heading, ...(keep && { keep }), body };
 }
 
 /** Binds the loop's names for one item of `list`. */

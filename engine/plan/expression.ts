@@ -77,6 +77,11 @@ export type Expression =
   | { kind: 'slot'; slot: number }
   /** Member of an element or record; of null: null; of a list: the list of members. */
   | { kind: 'property'; of: Expression; name: string }
+  /**
+   * What a binding has computed for the item `of` under `key`; for any other item `value`, computed
+   * now.
+   */
+  | { kind: 'kept'; key: number; of: Expression; value: Expression }
   /** The only item of a list (404 on none or null, 409 on several; `miss: 'none'`: null on none). A single
    *  value passes through. `place` names it in the error. */
   | { kind: 'single'; of: Expression; miss: Miss; place: string }

@@ -12,14 +12,27 @@ export interface Parameter {
   vector: boolean;
 }
 
+/** Values to compute for every item in `slot` when it is bound; `inner`, for the items of a value. */
+export interface Keep {
+  slot: number;
+  members: { key: number; value: Expression; inner?: Keep }[];
+}
+
 export type Statement =
-  | { kind: 'bind'; slot: number; value: Expression }
+  | { kind: 'bind'; slot: number; value: Expression; keep?: Keep }
   /** Evaluated for its effect. */
   | { kind: 'effect'; value: Expression }
   /** Deletes every element the expression yields. */
   | { kind: 'drop'; value: Expression }
   /** `slots` with one entry binds the item; `members` (same length) destructures it. */
-  | { kind: 'for'; slots: number[]; members?: string[]; in: Expression; body: Statement[] };
+  | {
+      kind: 'for';
+      slots: number[];
+      members?: string[];
+      in: Expression;
+      keep?: Keep;
+      body: Statement[];
+    };
 
 export type Output =
   /** One JSON object with these members, in order. */

@@ -5,7 +5,7 @@ import { printDate } from '../base/date.js';
 import { printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
 import type { Assignment, Expression, Member, Pipeline } from './expression.js';
-import type { EmbedSite, Output, Parameter, Plan, Statement } from './plan.js';
+import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
 import { stepsLeft } from './access.js';
 import { printPath } from './print-access.js';
 import type { Source, Step } from './step.js';
@@ -67,7 +67,10 @@ function loopHead(printer: Printer, loop: EmbedSite['loops'][number]): string {
 function printStatement(printer: Printer, statement: Statement, indent: string): string[] {
   switch (statement.kind) {
     case 'bind':
-      return block(printer, `${indent}$${statement.slot} = `, statement.value, indent);
+      return [
+        ...block(printer, `${indent}$${statement.slot} = `, statement.value, indent),
+        ...keepLines(printer, statement.keep, indent),
+      ];
     case 'effect':
       return block(printer, `${indent}do `, statement.value, indent);
     case 'drop':
@@ -75,11 +78,20 @@ function printStatement(printer: Printer, statement: Statement, indent: string):
     case 'for':
       return [
         `${indent}for ${loopHead(printer, statement)}`,
+        ...keepLines(printer, statement.keep, indent),
         ...statement.body.flatMap((inner) => printStatement(printer, inner, `${indent}  `)),
       ];
     default:
       return unreachable(statement);
   }
+}
+
+/** What is computed with a binding, one line each. */
+function keepLines(printer: Printer, keep: Keep | undefined, indent: string): string[] {
+  return (keep?.members ?? []).flatMap(({ key, value, inner }) => [
+    `${indent}    keep %${key} of $${keep!.slot} = ${inline(printer, value)}`,
+    ...keepLines(printer, inner, `${indent}  `),
+  ]);
 }
 
 function printOutput(printer: Printer, output: Output): string[] {
@@ -124,6 +136,8 @@ function inline(printer: Printer, value: Expression): string {
       return `$${value.slot}`;
     case 'property':
       return `${of(value.of)}.${value.name}`;
+    case 'kept':
+      return `${of(value.of)}%${value.key}`;
     case 'single':
       return `single(${of(value.of)}${value.miss === 'none' ? ' or null' : ''})`;
     case 'compare': {

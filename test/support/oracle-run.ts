@@ -19,6 +19,8 @@ export interface Run {
   readonly compat: boolean;
   /** A session's traversal. */
   readonly items: readonly Item[];
+  /** What bindings have computed for their items, by key. */
+  readonly kept: Map<Value, Map<number, Value>>;
   value(expression: Expression): Value;
   rows(pipeline: Pipeline): readonly Value[];
 }

@@ -6,10 +6,10 @@ import { printDate } from '../../engine/base/date.js';
 import { fail } from '../../engine/base/errors.js';
 import { Instant, Uuid } from '../../engine/base/value.js';
 import type { CompareOperator, Expression, SessionTest } from '../../engine/plan/expression.js';
-import type { Plan, Statement } from '../../engine/plan/plan.js';
+import type { Keep, Plan, Statement } from '../../engine/plan/plan.js';
 import type { OracleGraph } from './oracle-graph.js';
 import { aggregate, calculate } from './oracle-math.js';
-import { memberOf, membersOf, type Run } from './oracle-run.js';
+import { memberOf, membersOf, perItem, type Run } from './oracle-run.js';
 import { open, take } from './oracle-step.js';
 import { compare, equal, ordered, singles } from './oracle-compare.js';
 import { isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
@@ -45,6 +45,7 @@ export function runOracle({ graph, plan, args, now, items = [] }: OracleCall): O
     compat,
     items,
     slots: new Array<Value>(plan.slotCount).fill(null),
+    kept: new Map(),
     value: (expression) => evaluate(run, expression),
     rows: ({ source, steps }) =>
       steps.reduce((rows, step) => take(run, step, rows), open(run, source)),
@@ -62,7 +63,7 @@ function perform(run: Run, statements: readonly Statement[]): void {
   for (const statement of statements) {
     switch (statement.kind) {
       case 'bind':
-        run.slots[statement.slot] = run.value(statement.value);
+        run.slots[statement.slot] = keepAll(run, statement.keep, run.value(statement.value));
         break;
       case 'effect':
         run.value(statement.value);
@@ -71,7 +72,7 @@ function perform(run: Run, statements: readonly Statement[]): void {
         for (const element of elementsIn(run.value(statement.value))) run.graph.remove(element);
         break;
       case 'for':
-        for (const item of rowsOf(run.value(statement.in))) {
+        for (const item of rowsOf(keepAll(run, statement.keep, run.value(statement.in)))) {
           statement.slots.forEach((slot, i) => {
             const name = statement.members?.[i];
             run.slots[slot] = name === undefined ? item : memberOf(run, item, name);
@@ -83,6 +84,17 @@ function perform(run: Run, statements: readonly Statement[]): void {
         unreachable(statement);
     }
   }
+}
+
+/** Computes what the shape of a variable shows of each of its items. */
+function keepAll(run: Run, keep: Keep | undefined, value: Value): Value {
+  const items = keep ? rowsOf(value).filter((item) => item !== null) : [];
+  for (const item of items)
+    for (const { key, value: member, inner } of keep!.members) {
+      const kept = keepAll(run, inner, perItem(run, { slot: keep!.slot, value: member }, item));
+      run.kept.set(item, new Map([...(run.kept.get(item) ?? []), [key, kept]]));
+    }
+  return value;
 }
 
 function answer(run: Run, { output }: Plan): OracleAnswer {
@@ -130,6 +142,10 @@ function evaluate(run: Run, expression: Expression): Value {
       return run.slots[expression.slot]!;
     case 'property':
       return memberOf(run, run.value(expression.of), expression.name);
+    case 'kept': {
+      const kept = run.kept.get(run.value(expression.of))?.get(expression.key);
+      return kept === undefined ? run.value(expression.value) : kept;
+    }
     case 'single':
       return only(run, expression);
     case 'compare':

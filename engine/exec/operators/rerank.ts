@@ -4,20 +4,18 @@
 import { fail } from '../../base/errors.js';
 import type { Metric } from '../../vector/index.js';
 import { readNumber } from '../argument.js';
-import { vectorOf } from '../element.js';
 import type { Flow, RowFlow } from '../flow.js';
 import { collect } from '../pull.js';
 import type { Frame } from '../frame.js';
+import { copyOf, vectorOf } from '../image.js';
 import { similarity } from '../similarity.js';
 import { Element, type Evaluate, type Value } from '../value.js';
 
 const rankConstant = 60;
 
 /** A copy of the hit with another score. */
-function rescored(element: Element, score: number): Element {
-  const copy = new Element(element.id);
-  copy.record = element.record;
-  if (element.vector !== undefined) copy.vector = element.vector;
+function rescored(frame: Frame, element: Element, score: number): Element {
+  const copy = copyOf(frame, element);
   copy.distance = element.distance;
   copy.score = score;
   copy.reranked = true;
@@ -32,7 +30,7 @@ export function rerankRRF(input: Flow, constant: Evaluate | undefined): RowFlow 
       const given = constant?.(frame) ?? null;
       const n = given === null ? rankConstant : readNumber('k', given, 0, Number.MAX_VALUE, false);
       yield collect(input, frame).map((row, i) =>
-        row instanceof Element ? rescored(row, 1 / (n + i + 1)) : row,
+        row instanceof Element ? rescored(frame, row, 1 / (n + i + 1)) : row,
       );
     },
   };
@@ -83,7 +81,7 @@ function select(frame: Frame, hits: Element[], lambda: number, metric: Metric): 
       if (best < 0 || score > bestScore) [best, bestScore] = [at, score];
     }
     const [chosen] = left.splice(best, 1) as [number];
-    taken.push(rescored(hits[chosen]!, bestScore));
+    taken.push(rescored(frame, hits[chosen]!, bestScore));
     for (const i of left)
       closest[i] = Math.max(closest[i]!, between(metric, vectors[chosen], vectors[i]));
   }

@@ -9,6 +9,7 @@ import { storedLabel } from '../element.js';
 import { asRows, type Flow, type RowFlow } from '../flow.js';
 import type { Frame } from '../frame.js';
 import { IdBuffer } from '../id-buffer.js';
+import { copyOf } from '../image.js';
 import { similarity } from '../similarity.js';
 import { TopK } from '../top-k.js';
 import { Element, type Evaluate, type Value } from '../value.js';
@@ -60,12 +61,15 @@ class Hits {
     this.#top = new TopK(query.k, compareHits);
   }
 
-  /** Scores one stored vector; vectors of another dimension are passed over. */
-  offer(id: number, metric: Metric, vector: Float64Array | undefined): void {
+  /**
+   * Scores one vector; vectors of another dimension are passed over. `row`, the element it was found
+   * in, goes on showing what it shows.
+   */
+  offer(id: number, metric: Metric, vector: Float64Array | undefined, row?: Element): void {
     if (vector === undefined || vector.length !== this.query.vector.length) return;
     const { score, distance } = similarity(metric, this.query.vector, vector);
     if (score < this.query.scoreMin) return;
-    const hit = new Element(id);
+    const hit = row === undefined ? new Element(id) : copyOf(this.frame, row);
     hit.score = score;
     hit.distance = distance;
     this.#top.offer(hit);
@@ -228,11 +232,11 @@ export function searchWithin(
         frame.tick(1);
         const label = labels.find((each) => each.id === labelIdOf(frame, row));
         if (label === undefined) continue;
-        const { id } = row as Element;
-        const vector = frame.view.vectorShared(id);
+        const element = row as Element;
+        const vector = element.vector ?? frame.view.vectorShared(element.id);
         if (vector?.length === query.vector.length) fitting = true;
         else if (vector !== undefined) other = label;
-        hits.offer(id, metricOf(frame, label.id), vector);
+        hits.offer(element.id, metricOf(frame, label.id), vector, element);
       }
     }
     if (other !== undefined && !fitting) checkDimension(frame, other, query);

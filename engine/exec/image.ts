@@ -1,0 +1,18 @@
+// What a binding keeps of an element beside its record: its embedding, and what its shape computed
+// (helixql.md 6.3).
+import type { Frame } from './frame.js';
+import { Element } from './value.js';
+
+/** The embedding as of the element's binding, else as it is stored. */
+export function vectorOf(frame: Frame, element: Element): Float64Array | undefined {
+  return element.vector ?? frame.view.vector(element.id);
+}
+
+/** The same element for other search attributes: it shows what its binding has kept. */
+export function copyOf(frame: Frame, element: Element): Element {
+  const copy = new Element(element.id);
+  copy.record = element.record;
+  if (element.vector !== undefined) copy.vector = element.vector;
+  frame.keepCopy(element, copy);
+  return copy;
+}
