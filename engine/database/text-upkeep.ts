@@ -34,26 +34,29 @@ export function dropTexts(storage: Storage): void {
   if (keepsTexts(storage)) storage.load(0, () => clear(storage.env.derived, ...textRange()));
 }
 
-/** Makes the keyword index where it is missing; returns whether it was. */
-export function addMissingTexts(storage: Storage, rules: TextRules): boolean {
-  if (storage.env.derived.has(keptKey)) return false;
+/** Makes the keyword index where it is missing; returns of how many documents. */
+export function addMissingTexts(storage: Storage, rules: TextRules): number {
+  if (storage.env.derived.has(keptKey)) return 0;
   const isMissing = !keepsTexts(storage);
+  let documents = 0;
   storage.load(0, (view) => {
-    if (isMissing) makeTexts(storage, view, rules);
+    if (isMissing) documents = makeTexts(storage, view, rules);
     else storage.env.derived.put(keptKey, Uint8Array.of(1));
   });
-  return isMissing;
+  return documents;
 }
 
-/** Writes the keyword index from scratch, or nothing when it is switched off. */
-export function makeTexts(storage: Storage, view: LoadView, rules: TextRules): void {
+/** Writes the keyword index from scratch, or nothing when it is off; returns of how many documents. */
+export function makeTexts(storage: Storage, view: LoadView, rules: TextRules): number {
   const { derived } = storage.env;
   clear(derived, ...textRange());
-  if (!rules.textEnabled) return;
+  if (!rules.textEnabled) return 0;
+  let documents = 0;
   for (const label of (storage.catalog as FullCatalog).allLabels()) {
-    if (label.kind !== 'edge') addTexts(view, label, rules.limits);
+    if (label.kind !== 'edge') documents += addTexts(view, label, rules.limits);
   }
   derived.put(keptKey, Uint8Array.of(1));
+  return documents;
 }
 
 export function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Array): void {
@@ -73,8 +76,9 @@ interface Postings {
 /** Documents whose postings are collected before they are written. */
 const documentsAtOnce = 20_000;
 
-function addTexts(view: LoadView, label: Label, limits: Limits): void {
+function addTexts(view: LoadView, label: Label, limits: Limits): number {
   let terms = new Map<string, Postings>();
+  let total = 0;
   let documents = 0;
   let length = 0;
   const flush = (): void => {
@@ -89,6 +93,7 @@ function addTexts(view: LoadView, label: Label, limits: Limits): void {
     }
     addToTotals(view, { label: label.id, documents, length });
     terms = new Map();
+    total += documents;
     documents = length = 0;
   };
   for (const ids of view.scan(label.id)) {
@@ -108,4 +113,5 @@ function addTexts(view: LoadView, label: Label, limits: Limits): void {
     }
   }
   flush();
+  return total;
 }

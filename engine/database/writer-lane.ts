@@ -131,10 +131,11 @@ class WriterLane {
     const kept = keepsTexts(this.#storage);
     const nowMs = performance.timeOrigin + performance.now();
     this.#storage.applySchema(program, { text: kept ? text : undefined, nowMs });
-    if (text === undefined || !addMissingTexts(this.#storage, this.setup)) return;
+    const documents = text === undefined ? 0 : addMissingTexts(this.#storage, this.setup);
+    if (documents === 0) return;
     const ms = Math.round(performance.timeOrigin + performance.now() - nowMs);
     const message = 'made the keyword index';
-    this.#port.postMessage({ kind: 'log', level: 'info', message, fields: { ms } });
+    this.#port.postMessage({ kind: 'log', level: 'info', message, fields: { documents, ms } });
   }
 
   #receive(message: ToLane): void {
