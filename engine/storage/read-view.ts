@@ -46,6 +46,10 @@ export class LmdbView implements RefreshableView {
 
   readonly #records = new RecordCache((id) => this.env.records.peek(id));
 
+  commits(): number | undefined {
+    return readCommits(this.env.meta);
+  }
+
   keptRecords(): RecordCache | undefined {
     return this.#records.at(readCommits(this.env.meta));
   }

@@ -83,6 +83,8 @@ export interface ReadView {
   vectorShared(id: number): Float64Array | undefined;
   /** Dimension fixed for a vector label, 0 before its first committed vector. */
   dimension(label: number): number;
+  /** Names the state of the data that is seen; undefined while writing. */
+  commits?(): number | undefined;
   /** Does what waits for the end of the transaction: call before reading derived data. */
   settle?(): void;
   /** Raw access for derived data kept by other rooms (text postings). */

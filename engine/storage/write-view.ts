@@ -75,6 +75,10 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 
   /** What is written is in no count of commits yet. */
+  override commits(): undefined {
+    return undefined;
+  }
+
   override keptRecords(): undefined {
     return undefined;
   }

@@ -1,97 +1,134 @@
-// The k best documents for several terms without scoring them all: block-max WAND (S. Ding, T.
-// Suel, "Faster top-k document retrieval using block-max indexes", SIGIR 2011). Exact: a document
-// is only passed over when the bounds of its terms cannot beat the k-th best score so far.
-// Documents come by ascending id, so of equals the oldest stay.
+// The k best documents for several terms without scoring them all: block-max MaxScore (K. Chakrabarti,
+// S. Chaudhuri, V. Ganti, "Interval-based pruning for top-k processing over compressed lists", ICDE
+// 2011). Ids are cut into spans in which no term changes its block. A span whose bounds together
+// cannot beat the k-th best score so far is passed over unread; in any other, the terms with the
+// lowest bounds that cannot do it by themselves are only asked about documents of the others. (A
+// WAND that picked a pivot per document took three times as long: it looks at bounds for every
+// document, this once a span.)
+//
+// Exact. Documents come by ascending id, so of equals the oldest stay.
 import { END, type TermCursor } from './term-cursor.js';
 import type { TextHit } from './text-index.js';
 import { TopHits } from './top-hits.js';
 
+/** For sums of bounds in any order: a little more than rounding can take away. */
+const slack = 1 + 1e-9;
+
+type Allow = ((id: number) => boolean) | undefined;
+
 /**
  * Best first, ties by ascending id. The order of `terms` is the order in which scores are added up.
  */
-export function bestDocuments(
-  terms: readonly TermCursor[],
-  k: number,
-  allow: ((id: number) => boolean) | undefined,
-): TextHit[] {
-  const top = new TopHits(k);
-  const cursors = [...terms];
-  for (;;) {
-    sortByDoc(cursors);
-    const pivot = pivotOf(cursors, top.threshold);
-    if (pivot < 0) return top.take();
-    const { doc } = cursors[pivot]!;
-    if (boundAt(terms, doc, doc) <= top.threshold) {
-      skip(terms, cursors, pivot, top.threshold);
-    } else if (cursors[0]!.doc < doc) {
-      cursors[0]!.seek(doc);
-    } else {
-      if (allow === undefined || allow(doc)) top.offer(doc, scoreOf(terms, doc));
-      for (let i = 0; i <= pivot; i++) cursors[i]!.seek(doc + 1);
+export function bestDocuments(terms: readonly TermCursor[], k: number, allow: Allow): TextHit[] {
+  const search = new Search(terms, new TopHits(k), allow);
+  for (let from = 0; from < END; ) {
+    let bound = 0;
+    let to = END;
+    for (const term of terms) {
+      term.enter(from);
+      bound += term.bound;
+      if (term.boundEnd < to) to = term.boundEnd;
+    }
+    if (bound > 0 && bound * slack > search.top.threshold) search.span(from, to);
+    from = to + 1;
+  }
+  return search.top.take();
+}
+
+class Search {
+  /** By ascending bound: the first `asked` are asked about documents of the others only. */
+  readonly #order: TermCursor[];
+  #asked = 0;
+  /** Bounds of those that are asked. */
+  #rest = 0;
+
+  constructor(
+    private readonly terms: readonly TermCursor[],
+    readonly top: TopHits,
+    private readonly allow: Allow,
+  ) {
+    this.#order = [...terms];
+  }
+
+  /** Offers what may be among the best of the documents [from, to]. */
+  span(from: number, to: number): void {
+    const order = this.#order;
+    sortByBound(order);
+    this.#asked = 0;
+    this.#rest = 0;
+    this.#demote();
+    for (let i = this.#asked; i < order.length; i++) order[i]!.load(from);
+    for (;;) {
+      if (this.#asked === order.length - 1) return this.#single(order[this.#asked]!, to);
+      if (this.#asked === order.length) return;
+      let doc = END;
+      for (let i = this.#asked; i < order.length; i++) doc = Math.min(doc, order[i]!.doc);
+      if (doc > to) return;
+      let score = this.#rest;
+      for (let i = this.#asked; i < order.length; i++) {
+        if (order[i]!.doc === doc) score += order[i]!.score();
+      }
+      const first = this.#asked;
+      this.#consider(doc, score);
+      for (let i = first; i < order.length; i++) if (order[i]!.doc === doc) order[i]!.next();
+    }
+  }
+
+  /** The rest of a span in which only one term can bring in documents. */
+  #single(term: TermCursor, to: number): void {
+    const { ids, scores, end, times } = term;
+    let { threshold } = this.top;
+    for (let { at } = term; at < end; at++) {
+      const doc = ids[at]!;
+      if (doc > to) break;
+      const score = scores[at]! * times + this.#rest;
+      if (score * slack <= threshold) continue;
+      term.at = at;
+      term.doc = doc;
+      this.#consider(doc, score);
+      threshold = this.top.threshold;
+      if (this.#asked === this.#order.length) return;
+    }
+  }
+
+  /** Offers a document that scores at most `most`, unless those that are asked take it too low. */
+  #consider(doc: number, most: number): void {
+    const order = this.#order;
+    const { threshold } = this.top;
+    if (most * slack <= threshold) return;
+    let bound = most;
+    for (let i = this.#asked - 1; i >= 0; i--) {
+      const term = order[i]!;
+      term.load(doc);
+      bound -= term.bound;
+      if (term.doc === doc) bound += term.score();
+      if (bound * slack <= threshold) return;
+    }
+    if (this.allow !== undefined && !this.allow(doc)) return;
+    let score = 0;
+    for (const term of this.terms) if (term.doc === doc) score += term.score();
+    this.top.offer(doc, score);
+    if (this.top.threshold > threshold) this.#demote();
+  }
+
+  /** Finds more terms that cannot bring in documents by themselves. */
+  #demote(): void {
+    const order = this.#order;
+    while (this.#asked < order.length) {
+      const { bound } = order[this.#asked]!;
+      if ((this.#rest + bound) * slack > this.top.threshold) return;
+      this.#rest += bound;
+      this.#asked++;
     }
   }
 }
 
 /** Nearly sorted already: insertion sort. */
-function sortByDoc(cursors: TermCursor[]): void {
-  for (let i = 1; i < cursors.length; i++) {
-    const cursor = cursors[i]!;
+function sortByBound(order: TermCursor[]): void {
+  for (let i = 1; i < order.length; i++) {
+    const term = order[i]!;
     let at = i;
-    for (; at > 0 && cursors[at - 1]!.doc > cursor.doc; at--) cursors[at] = cursors[at - 1]!;
-    cursors[at] = cursor;
+    for (; at > 0 && order[at - 1]!.bound > term.bound; at--) order[at] = order[at - 1]!;
+    order[at] = term;
   }
-}
-
-/**
- * The last cursor at the first document that could beat the threshold: no document before it holds
- * enough terms. -1 when none is left.
- */
-function pivotOf(cursors: readonly TermCursor[], threshold: number): number {
-  let bound = 0;
-  for (let i = 0; i < cursors.length; i++) {
-    const { doc } = cursors[i]!;
-    if (doc === END) return -1;
-    bound += cursors[i]!.bound;
-    if (bound <= threshold) continue;
-    while (i + 1 < cursors.length && cursors[i + 1]!.doc === doc) i++;
-    return i;
-  }
-  return -1;
-}
-
-/**
- * No document of the current blocks from `id` on scores above this, if only the terms that stand at
- * `doc` or before it hold it. Added up in the order of scores, so that rounding cannot put it below
- * them.
- */
-function boundAt(terms: readonly TermCursor[], doc: number, id: number): number {
-  let bound = 0;
-  for (const term of terms) if (term.doc <= doc) bound += term.boundAt(id);
-  return bound;
-}
-
-/**
- * Goes on at the first document after the current blocks that could beat the threshold, or where
- * another term joins.
- */
-function skip(
-  terms: readonly TermCursor[],
-  cursors: readonly TermCursor[],
-  pivot: number,
-  threshold: number,
-): void {
-  const { doc } = cursors[pivot]!;
-  const joins = pivot + 1 < cursors.length ? cursors[pivot + 1]!.doc : END;
-  let next: number;
-  do {
-    next = joins;
-    for (let i = 0; i <= pivot; i++) next = Math.min(next, cursors[i]!.boundEnd + 1);
-  } while (next < joins && boundAt(terms, doc, next) <= threshold);
-  for (let i = 0; i <= pivot; i++) cursors[i]!.seek(next);
-}
-
-function scoreOf(terms: readonly TermCursor[], doc: number): number {
-  let score = 0;
-  for (const term of terms) if (term.doc === doc) score += term.score();
-  return score;
 }

@@ -26,20 +26,6 @@ export function newBlock(): Block {
   };
 }
 
-const spare: Block[] = [];
-const spareMax = 256;
-
-/** An empty block, to be given back: making its arrays costs more than a short search. */
-export function takeBlock(): Block {
-  return spare.pop() ?? newBlock();
-}
-
-/** Nobody may use the block any more. */
-export function giveBlock(block: Block): void {
-  block.count = 0;
-  if (spare.length < spareMax) spare.push(block);
-}
-
 export function encodeBlock(writer: ByteWriter, block: Block, from: number, to: number): void {
   const { ids, frequencies, lengths } = block;
   putVarint(writer, to - from);

@@ -1,14 +1,13 @@
-// The keyword index over the derived table of a view. It holds no state: everything it knows is in
-// the snapshot it is given, so it changes and is undone with the element's own transaction.
+// The keyword index over the derived table of a view. Everything it knows is in the snapshot it is
+// given, so it changes and is undone with the element's own transaction; what it keeps of terms it
+// was asked for holds for one snapshot only.
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { ReadView } from '../storage/store.js';
 import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
-import { idf, type Totals } from './bm25.js';
+import type { Totals } from './bm25.js';
 import { type Document, NewDocuments } from './new-documents.js';
-import { takeBlock } from './posting.js';
-import { decodeRecord } from './term-record.js';
 import {
   type NewPostings,
   type PostingStore,
@@ -17,12 +16,14 @@ import {
   removePosting,
   replacePosting,
 } from './posting-list.js';
+import { TermCache } from './scored-term.js';
 import { TermCursor } from './term-cursor.js';
 import type { TextHit, TextIndex } from './text-index.js';
-import { termBytes, termKey, totalsKey } from './text-key.js';
+import { termBytes, totalsKey } from './text-key.js';
 
 /** Uses of `limits`: text_bytes, text_terms, document_terms. */
 export function createTextIndex(limits: Limits): TextIndex {
+  const cache = new TermCache();
   return {
     add(view, label, id, texts) {
       const document = countTerms(texts, limits.document_terms);
@@ -54,7 +55,7 @@ export function createTextIndex(limits: Limits): TextIndex {
       view.settle?.();
       const totals = readTotals(view, label);
       if (terms.size === 0 || totals.documents === 0 || k <= 0) return [];
-      return search(view, label, terms, totals, k, allow);
+      return search(cache, view, label, terms, totals, k, allow);
     },
   };
 }
@@ -127,6 +128,7 @@ function queryTerms(query: string, limits: Limits): ReadonlyMap<string, number> 
 }
 
 function search(
+  cache: TermCache,
   view: ReadView,
   label: number,
   terms: ReadonlyMap<string, number>,
@@ -134,22 +136,13 @@ function search(
   k: number,
   allow: ((id: number) => boolean) | undefined,
 ): TextHit[] {
-  const averageLength = totals.length / totals.documents;
+  cache.begin(view);
   const cursors: TermCursor[] = [];
   for (const [term, times] of terms) {
-    const bytes = termBytes(term);
-    const stored = view.getDerived(termKey(label, bytes));
-    if (stored === undefined) continue;
-    const record = { df: 0, tail: takeBlock() };
-    decodeRecord(stored, record);
-    const weight = times * idf(record.df, totals);
-    cursors.push(new TermCursor(view, label, bytes, record, weight, averageLength));
+    const found = cache.get(label, termBytes(term), totals);
+    if (found) cursors.push(new TermCursor(view, found, times));
   }
-  try {
-    return bestDocuments(cursors, k, allow);
-  } finally {
-    for (const cursor of cursors) cursor.close();
-  }
+  return bestDocuments(cursors, k, allow);
 }
 
 export function readTotals(view: Pick<ReadView, 'getDerived'>, label: number): Totals {
