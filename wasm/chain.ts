@@ -5,6 +5,7 @@ import {
   H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, NODE_FREE,
   NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_FLAGS, N_LIFT, N_NEXT, N_PREVIOUS,
 } from './layout';
+import { mark } from './mark';
 import { lock, lockNode, nodeAt, unlock, unlockNode } from './memory';
 import { distanceOf } from './pool';
 
@@ -14,9 +15,10 @@ export function linkZero(node: usize, slot: u32): void {
   const next = load<u32>(0, H_ZEROS);
   store<u32>(node, next, N_NEXT);
   store<u32>(node, 0, N_PREVIOUS);
-  if (next != 0) store<u32>(nodeAt(next - 1), slot + 1, N_PREVIOUS);
+  setPrevious(next, slot + 1);
   atomic.or<u32>(node + N_FLAGS, NODE_LINKED | NODE_ZERO);
   atomic.store<u32>(H_ZEROS, slot + 1);
+  mark(node, 64);
   unlock(H_ZERO_LOCK);
 }
 
@@ -33,9 +35,11 @@ export function linkTwin(lane: usize, node: usize, slot: u32): bool {
     const next = load<u32>(first, N_NEXT);
     store<u32>(node, next, N_NEXT);
     store<u32>(node, <u32>key + 1, N_PREVIOUS);
-    if (next != 0) store<u32>(nodeAt(next - 1), slot + 1, N_PREVIOUS);
+    setPrevious(next, slot + 1);
     atomic.or<u32>(node + N_FLAGS, NODE_LINKED | NODE_TWIN);
     atomic.store<u32>(first + N_NEXT, slot + 1);
+    mark(node, 64);
+    mark(first, 64);
     unlockNode(first);
     return true;
   }
@@ -59,10 +63,20 @@ export function unchain(node: usize, slot: u32): void {
   const flags = load<u32>(node, N_FLAGS);
   const next = load<u32>(node, N_NEXT);
   const previous = load<u32>(node, N_PREVIOUS);
-  if (next != 0) store<u32>(nodeAt(next - 1), previous, N_PREVIOUS);
-  if (previous != 0) atomic.store<u32>(nodeAt(previous - 1) + N_NEXT, next);
-  else if (flags & NODE_ZERO) atomic.store<u32>(H_ZEROS, next);
+  setPrevious(next, previous);
+  if (previous != 0) {
+    const before = nodeAt(previous - 1);
+    atomic.store<u32>(before + N_NEXT, next);
+    mark(before, 64);
+  } else if (flags & NODE_ZERO) atomic.store<u32>(H_ZEROS, next);
   freeSlot(node, slot);
+}
+
+/** Tells the node of `next` (slot + 1, 0 = none) who is before it. */
+function setPrevious(next: u32, previous: u32): void {
+  if (next == 0) return;
+  store<u32>(nodeAt(next - 1), previous, N_PREVIOUS);
+  mark(nodeAt(next - 1), 64);
 }
 
 /** Puts a slot that nothing points at on the list of free ones. Writer only. */
@@ -70,4 +84,5 @@ export function freeSlot(node: usize, slot: u32): void {
   store<u32>(node, NODE_FREE, N_FLAGS);
   store<u32>(node, load<u32>(0, H_FREE), N_NEXT);
   store<u32>(0, slot + 1, H_FREE);
+  mark(node, 64);
 }

@@ -8,6 +8,7 @@ import {
   NODE_RANGE, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW,
   RANGE_STEP_SQUARE,
 } from './layout';
+import { mark } from './mark';
 import { sumFloats, sumIntegers } from './sum';
 
 /**
@@ -136,6 +137,7 @@ export function storeCode(lane: usize, node: usize, range: u32): void {
   store<i32>(node, load<i32>(lane + ((<usize>range) << 2), L_SQUARE0), N_CODE_SQUARE);
   if (range != 0) atomic.or<u32>(node + N_FLAGS, NODE_RANGE);
   else atomic.and<u32>(node + N_FLAGS, ~NODE_RANGE);
+  mark(node, <usize>N_CODE + padded);
 }
 
 /** Inner product of a spread code and a node's code. */

@@ -6,9 +6,10 @@
 // a wrong estimate at worst.
 import {
   EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
-  H_ENTRY_BYTES, H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_VECTOR,
-  L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED, S_LOCK, S_PARTS,
+  H_ENTRY_BYTES, H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES,
+  H_VECTOR,  L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED, S_LOCK, S_PARTS,
 } from './layout';
+import { mark } from './mark';
 import { lock, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './sum';
 
@@ -104,6 +105,7 @@ export function writeEntry(place: u32, centred: usize, slot: u32): void {
   lock(block + E_LOCK);
   atomic.store<u32>(terms, slot, 256);
   writeEntryCode(codes, e, centred);
+  mark(block, bytes);
   unlock(block + E_LOCK);
 }
 
@@ -112,6 +114,7 @@ export function writeSketch(slot: u32, centred: usize): void {
   const block = sketchesAt(slot);
   lock(block + S_LOCK);
   writeEntryCode(block + S_PARTS, slot % EDGES, centred);
+  mark(block, <usize>load<u32>(0, H_SKETCH_BYTES));
   unlock(block + S_LOCK);
 }
 
@@ -119,6 +122,7 @@ export function writeSketch(slot: u32, centred: usize): void {
 export function closeSketch(slot: u32): void {
   const terms = sketchesAt(slot) + S_PARTS + <usize>load<u32>(0, H_EDGE_CODE_BYTES);
   atomic.store<u32>(terms + ((<usize>(slot % EDGES)) << 2), 0x7f800000);
+  mark(terms, EDGES * 4);
 }
 
 /** As writeCode with the origin as owner. */

@@ -2,6 +2,7 @@
 // given.
 export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segment';
 export { bulkStep, openBulk } from './segment';
+export { closeMarks, openMarks } from './mark';
 export { openLane, closeLane, freeLanes, openAllow } from './lane';
 export { beginQuery, searchGraph, searchFlat, searchList, searchExact } from './query';
 export { listSlots } from './answer';

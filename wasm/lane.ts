@@ -6,8 +6,9 @@ import {
   HAS_GRAPH, H_CAPACITY, H_LANE_LOCK, H_LANE_TABLE, H_LAYOUT, H_PADDED, LANES_MAX, LANE_HEADER,
   L_ALLOW, L_ALLOW_ROOM, L_ALLOW_WORDS, L_BYTES, L_CENTRED, L_CODE0, L_CODE1, L_DISTANCES,
   L_ESTIMATES, L_IDS, L_KEPT, L_POOL, L_QUERY, L_REJECTED, L_RESULT, L_ROTATED, L_SEEN, L_TABLE,
-  L_TOUCHED, POOL_MAX, RESULT_MAX, TOUCHED_MAX,
+  L_TOUCHED, L_TOUCHED_COUNT, POOL_MAX, RESULT_MAX, TOUCHED_MAX,
 } from './layout';
+import { mark } from './mark';
 
 /** Takes a lane; 0 when all are taken or memory is out. */
 export function openLane(): usize {
@@ -32,18 +33,31 @@ export function closeLane(lane: usize): void {
   }
 }
 
-/** Forgets all owners: the memory was read from a file. */
+/**
+ * Forgets all owners, and what their searches had marked: the memory was read from a file, made
+ * while they went on.
+ */
 export function freeLanes(): void {
+  const graph = (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0;
   for (let i: usize = 0; i < <usize>LANES_MAX; i++) {
     const entry = <usize>H_LANE_TABLE + (i << 2);
-    store<u32>(entry, load<u32>(entry) & ~1);
+    const lane = <usize>(load<u32>(entry) & ~1);
+    store<u32>(entry, <u32>lane);
+    if (lane == 0 || !graph) continue;
+    store<u32>(lane, 0, L_TOUCHED_COUNT);
+    memory.fill(<usize>load<u32>(lane, L_SEEN), 0, <usize>seenBytes());
   }
+}
+
+/** Bytes of a bit per slot. */
+function seenBytes(): u64 {
+  return (((<u64>load<u32>(0, H_CAPACITY) + 63) >> 3) + 63) & ~63;
 }
 
 function createLane(): usize {
   const padded = <u64>load<u32>(0, H_PADDED);
   const graph = (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0;
-  const seen = (((<u64>load<u32>(0, H_CAPACITY) + 63) >> 3) + 63) & ~63;
+  const seen = seenBytes();
   let total = LANE_HEADER + padded * 8 + <u64>(POOL_MAX + 1) * 8 + 64 + <u64>RESULT_MAX * 16 + 64;
   if (graph) total += padded * (4 + 1 + 4 + 4) + seen + (TOUCHED_MAX + 1) * 4 + 2048;
   const lane = allocate(total);
@@ -55,7 +69,10 @@ function createLane(): usize {
   at = part(lane, L_RESULT, at, RESULT_MAX * 8);
   at = part(lane, L_IDS, at, RESULT_MAX * 4);
   at = part(lane, L_DISTANCES, at, RESULT_MAX * 4);
-  if (!graph) return lane;
+  if (!graph) {
+    mark(lane, LANE_HEADER);
+    return lane;
+  }
   at = part(lane, L_CENTRED, at, padded * 4);
   at = part(lane, L_BYTES, at, padded);
   at = part(lane, L_CODE0, at, padded * 2);
@@ -66,6 +83,7 @@ function createLane(): usize {
   at = part(lane, L_REJECTED, at, 1024);
   at = part(lane, L_TOUCHED, at, (TOUCHED_MAX + 1) * 4);
   part(lane, L_SEEN, at, seen);
+  mark(lane, LANE_HEADER);
   return lane;
 }
 
@@ -82,6 +100,7 @@ export function openAllow(lane: usize, words: u32): usize {
     if (at == 0) return 0;
     store<u32>(lane, <u32>at, L_ALLOW);
     store<u32>(lane, room, L_ALLOW_ROOM);
+    mark(lane, LANE_HEADER);
   }
   store<u32>(lane, words, L_ALLOW_WORDS);
   return load<u32>(lane, L_ALLOW);

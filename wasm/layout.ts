@@ -31,6 +31,7 @@ export const MAGIC = 0x564c5254;
 export const HEADER_BYTES = 4096;
 /** What snapshots compare, copy and check at a time. */
 export const PAGE_BYTES = 4096;
+export const STAGED_MORE = 64;
 /** Edges of a node: the width of one fastscan. */
 export const EDGES = 32;
 /** Blocks of 32 sampled nodes that give a search its starts. */
@@ -67,7 +68,7 @@ export const NODE_RANGE = 32;
 /** Deleted and being cut out by the pass under way: nothing links to it any more. */
 export const NODE_DOOMED = 64;
 
-/** Segment states (H_STATE): exact scan only; graph over all linked nodes. */
+/** Segment states (H_STATE): exact scan only, as long as not all nodes are linked; graph. */
 export const STATE_SCAN = 0;
 export const STATE_GRAPH = 1;
 
@@ -97,6 +98,13 @@ export const H_ALLOCATOR = 80;
 /** u32 per page of sketches: its address. Bytes of a block of them, 0 without a graph. */
 export const H_SKETCHES = 260;
 export const H_SKETCH_BYTES = 264;
+/** A byte per page, 0 before the first snapshot; the same while pages are being marked, else 0. */
+export const H_MARKS = 268;
+export const H_MARKING = 272;
+/** Next slot to link while the first graph is being made, + 1; 0 before and after. */
+export const H_LINKED = 276;
+/** Bytes from a node's beginning to the end of its edges. */
+export const H_EDGES_END = 280;
 /** Most bytes this segment may take. */
 export const H_BYTES_MAX = 84;
 /** u32 per chunk: its address. */
@@ -151,13 +159,18 @@ export const H_BULK_DONE = 208;
 export const H_BULK_ROWS = 212;
 /** Power of two applied to vectors of metrics l2 and dot (f64), so that squares stay finite. */
 export const H_INPUT_SCALE = 216;
-/** Staged exact vectors of a layout without vectors. */
+/**
+ * Exact vectors of a layout without vectors, until the graph is made: room for twice H_GRAPH_FROM,
+ * since every vector put meanwhile links two; STAGED_MORE for what is put before the first link.
+ */
 export const H_STAGED = 224;
 export const H_EDGE_CODE_BYTES = 228;
 /**
  * Maintenance: phase of the pass under way, next slot of it, nodes linked since the last repair.
  */
 export const H_PHASE = 248;
+/** From this phase on, a pass counts in-links; what it has counted is in no snapshot. */
+export const PHASE_RESET = 4;
 export const H_CURSOR = 252;
 export const H_UNREPAIRED = 256;
 export const H_ZERO_LOCK = 240;

@@ -4,12 +4,13 @@
 import { centredOf, encodeNode, encodeRanges, rangeAt } from './code';
 import { closeSketch, offerLane, writeEdge, writeEntry, writeSketch } from './edge';
 import {
-  EDGES, ENTRY_BLOCKS, H_BEAM, H_BLURRED, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED,
+  EDGES, ENTRY_BLOCKS, H_BEAM, H_BLURRED, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED,
   H_RANGE, H_UNREPAIRED, H_VECTOR, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL, L_KEPT, L_LENGTH,
   L_REJECTED, L_RESULT, L_RESULT_COUNT, L_ROTATED, METRIC_COSINE, NODE_DOOMED, NODE_FREE,
   NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED, RANGE_STEP_SQUARE,
 } from './layout';
 import { linkTwin, linkZero } from './chain';
+import { mark } from './mark';
 import { lockNode, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
 import { buildTable } from './scan';
@@ -114,6 +115,7 @@ function writeOwn(lane: usize, self: u32): i32 {
     const key = load<u64>(rejected + ((<usize>(e - keptCount)) << 3));
     writeEdge(node, e, <u32>key, distanceOf(key), false);
   }
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
   return keptCount;
 }
 
@@ -142,23 +144,27 @@ export function linkBack(lane: usize, target: u32, slot: u32, distance: f32, for
   const node = nodeAt(target);
   if (load<u32>(node, N_FLAGS) & NODE_DOOMED) return false;
   lockNode(node);
+  const wanted = takeBack(lane, node, slot, distance, force);
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
+  unlockNode(node);
+  return wanted;
+}
+
+/** The same under the node's lock. */
+function takeBack(lane: usize, node: usize, slot: u32, distance: f32, force: bool): bool {
   const present = edgesTo(node, slot);
   if (present != 0) {
     store<u32>(node, load<u32>(node, N_HARD) | present, N_HARD);
-    unlockNode(node);
     return true;
   }
   let wanted = true;
   if (load<u32>(node, N_USED) == 0xffffffff && <i32>popcnt(load<u32>(node, N_HARD)) >= CROWDED) {
     wanted = shrink(lane, node, slot, distance) || force;
   }
-  if (wanted) {
-    const e = freeEdge(node, force);
-    if (e >= 0) writeEdge(node, e, slot, distance, true);
-    else wanted = false;
-  }
-  unlockNode(node);
-  return wanted;
+  if (!wanted) return false;
+  const e = freeEdge(node, force);
+  if (e >= 0) writeEdge(node, e, slot, distance, true);
+  return e >= 0;
 }
 
 /**

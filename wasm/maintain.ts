@@ -5,22 +5,25 @@ import { freeSlot } from './chain';
 import { centredOf, nodeDistance } from './code';
 import { writeEdge, writeEntry } from './edge';
 import {
-  EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE,
-  H_ENTRY, H_ENTRY_BYTES, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT,
+  EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES,
+  H_EDGE_DISTANCE,
+  H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT,
   L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_DEGREE,
-  N_FLAGS, N_HARD, N_NEXT, N_USED, STATE_GRAPH,
+  N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH,
 } from './layout';
 import { linkBack } from './link';
+import { mark } from './mark';
 import { lockNode, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
 import { keepRange } from './range';
+import { linkStaged } from './segment';
 import { addKept } from './select';
 
 const IDLE = 0;
 const MARK = 1;
 const REWIRE = 2;
 const SWEEP = 3;
-const RESET = 4;
+const RESET = PHASE_RESET;
 const COUNT = 5;
 const REPAIR = 6;
 
@@ -33,7 +36,9 @@ const CANDIDATES = 96;
 
 /** Works on about `budget` slots; true when more is to do. Writer only. */
 export function maintain(lane: usize, budget: u32): bool {
-  if (load<u32>(0, H_STATE) != STATE_GRAPH) return false;
+  if (load<u32>(0, H_STATE) != STATE_GRAPH) {
+    return load<u32>(0, H_LINKED) != 0 && linkStaged(lane, 1);
+  }
   if (keepRange(lane, budget)) return true;
   let phase = load<u32>(0, H_PHASE);
   if (phase == IDLE) {
@@ -72,6 +77,7 @@ function visit(lane: usize, phase: u32, slot: u32): void {
     // A deleted node that equal ones hang on stays: it is their place in the graph.
     if ((flags & NODE_DELETED) != 0 && load<u32>(node, N_NEXT) == 0) {
       atomic.or<u32>(node + N_FLAGS, NODE_DOOMED);
+      mark(node, 64);
     }
   } else if (phase == REWIRE) {
     if ((flags & NODE_DOOMED) == 0) rewire(lane, node, slot);
@@ -136,6 +142,7 @@ function rewire(lane: usize, node: usize, slot: u32): void {
     closeEdge(node, ctz(doomed));
     doomed &= doomed - 1;
   }
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
   unlockNode(node);
 }
 
@@ -204,6 +211,7 @@ function replaceEntries(lane: usize): void {
     next = nextLiving(place * (slots / (ENTRY_BLOCKS * EDGES)), slots);
     if (next == slots) {
       atomic.store<u32>(add, 0x7f800000);
+      mark(add, 4);
       continue;
     }
     centredOf(nodeAt(next), load<u32>(lane, L_CENTRED));

@@ -5,6 +5,7 @@ import {
   EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_SKETCHES,
   H_SKETCH_BYTES, H_STRIDE, IDS_PAGE, N_LOCK, SKETCH_BLOCKS,
 } from './layout';
+import { mark } from './mark';
 
 /** Takes the lock word at `at`; the holder never blocks, so spinning is short. */
 export function lock(at: usize): void {
@@ -84,6 +85,7 @@ function ensureSketches(slot: u32): bool {
   if (load<u32>(entry) != 0) return true;
   const at = allocate(block * SKETCH_BLOCKS);
   store<u32>(entry, <u32>at);
+  mark(entry, 4);
   return at != 0;
 }
 
@@ -99,6 +101,7 @@ export function ensureChunk(slot: u32): bool {
   const at = allocate(bytes);
   if (at == 0) return false;
   atomic.store<u32>(entry, <u32>at);
+  mark(entry, 4);
   return true;
 }
 
@@ -114,6 +117,7 @@ export function idWord(id: u32, create: bool): usize {
     middle = allocate(IDS_PAGE * 4);
     if (middle == 0) return 0;
     atomic.store<u32>(top, <u32>middle);
+    mark(top, 4);
   }
   const entry = middle + ((<usize>((id >> 11) & (IDS_PAGE - 1))) << 2);
   let leaf = <usize>load<u32>(entry);
@@ -122,6 +126,7 @@ export function idWord(id: u32, create: bool): usize {
     leaf = allocate(IDS_PAGE * 4);
     if (leaf == 0) return 0;
     atomic.store<u32>(entry, <u32>leaf);
+    mark(entry, 4);
   }
   return leaf + ((<usize>(id & (IDS_PAGE - 1))) << 2);
 }

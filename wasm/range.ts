@@ -3,14 +3,17 @@
 import { centre, centredOf, encodeRange, rangeAt, storeCode } from './code';
 import {
   H_BLURRED, H_CLIPPED, H_ENCODED, H_EXACT, H_LIFT_SQUARE, H_MEAN, H_METRIC, H_PADDED, H_RANGE,
-  H_RECODED, H_SLOTS, H_VECTOR, L_CENTRED, L_RESULT, METRIC_DOT, NODE_FREE, NODE_RANGE, NODE_ZERO,
-  N_FLAGS, N_NORM, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
+  H_RECODED, H_SLOTS, H_VECTOR, L_CENTRED, L_RESULT, METRIC_DOT, NODE_FREE, NODE_LINKED, NODE_RANGE,
+  NODE_ZERO, N_FLAGS, N_NORM, RANGE_INVERSE, RANGE_LOW, RANGE_STEP_SQUARE,
 } from './layout';
 import { relink } from './link';
+import { mark } from './mark';
 import { nodeAt } from './memory';
 import { liftOf, vectorAt } from './segment';
 
 const BINS = 8192;
+/** Coordinates that the first range is measured on, about: a few milliseconds. */
+const NUMBERS: u64 = 1 << 20;
 /** Share of coordinates left out at either end of the range. */
 const TAIL = 0.0005;
 
@@ -40,7 +43,9 @@ export function beginGraph(lane: usize): void {
       v128.store(mean + at, f32x4.add(v128.load(mean + at), part));
     }
   }
-  measureRange(lane, 0, 0, slots, 1);
+  mark(mean, bytes);
+  const numbers = <u64>slots * load<u32>(0, H_PADDED);
+  measureRange(lane, 0, 0, slots, <u32>(numbers / NUMBERS) + 1);
 }
 
 /**
@@ -150,7 +155,9 @@ function recode(lane: usize, budget: u32): bool {
   for (; slot < end; slot++) {
     const node = nodeAt(slot);
     const flags = load<u32>(node, N_FLAGS);
-    if ((flags & (NODE_FREE | NODE_ZERO)) || ((flags & NODE_RANGE) != 0) == (range != 0)) continue;
+    // What waits to be linked has no code yet.
+    if ((flags & NODE_LINKED) == 0 || (flags & NODE_ZERO) != 0) continue;
+    if (((flags & NODE_RANGE) != 0) == (range != 0)) continue;
     centredOf(node, load<u32>(lane, L_CENTRED));
     encodeRange(lane, range);
     storeCode(lane, node, range);

@@ -5,19 +5,22 @@ import { freeSlot, unchain } from './chain';
 import {
   BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES,
   H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX,
-  H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGE_CODES, H_EDGE_CODE_BYTES,
+  H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES, H_EDGE_CODE_BYTES,
   H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_INPUT_SCALE,
-  H_LAYOUT, H_LIFT, H_LIFT_SQUARE, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED,
+  H_LAYOUT, H_LIFT, H_LIFT_SQUARE, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED,
   H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, IDS_TOP,
   KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, METRIC_DOT, NODE_DELETED,
-  NODE_FREE, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_LIFT, N_NORM, SKETCH_BLOCKS, STATE_GRAPH,
-  STATE_SCAN, S_PARTS,
+  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_LIFT, N_NORM, SKETCH_BLOCKS, STAGED_MORE,
+  STATE_GRAPH, STATE_SCAN, S_PARTS,
 } from './layout';
 import { allocate, ensureChunk, idWord, nodeAt, slotOf } from './memory';
 import { beginGraph, keepRange } from './range';
 import { link } from './link';
+import { mark } from './mark';
 import { ROUNDS, fillSigns, rotate } from './rotate';
 
+/** Staged nodes a single insertion links: more than the one it adds, so that it comes to an end. */
+const LINKED_PER_PUT = 2;
 /** Nodes a single insertion recodes after a change of range: a fraction of its own cost. */
 const RECODED_PER_PUT = 16;
 
@@ -63,6 +66,7 @@ function layOutNode(layout: u32, padded: u32): void {
     store<u32>(0, at + EDGES * 4, H_EDGE_DISTANCE);
     at += EDGES * 8;
   }
+  store<u32>(0, at, H_EDGES_END);
   if (layout & KEEP_VECTORS) {
     store<u32>(0, at, H_VECTOR);
     at += padded * 4;
@@ -106,7 +110,7 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
     rotate(lift);
   }
   if (layout & KEEP_VECTORS) return true;
-  const staged = allocate(<u64>graphFrom * padded * 4);
+  const staged = allocate((<u64>graphFrom * 2 + STAGED_MORE) * padded * 4);
   store<u32>(0, <u32>staged, H_STAGED);
   return staged != 0;
 }
@@ -172,6 +176,7 @@ export function takeSlot(): u32 {
   const slot = load<u32>(0, H_SLOTS);
   if (slot >= load<u32>(0, H_CAPACITY) || !ensureChunk(slot)) return 0xffffffff;
   store<u32>(nodeAt(slot), NODE_FREE, N_FLAGS);
+  mark(nodeAt(slot), 64);
   atomic.store<u32>(H_SLOTS, slot + 1);
   return slot;
 }
@@ -219,6 +224,8 @@ export function put(lane: usize, id: u32): bool {
   setId(id, slot);
   if (load<u32>(0, H_STATE) == STATE_GRAPH) {
     keepRange(lane, RECODED_PER_PUT);
+  } else if (load<u32>(0, H_LINKED) != 0) {
+    linkStaged(lane, LINKED_PER_PUT);
   } else if (load<u32>(0, H_LAYOUT) & HAS_GRAPH) {
     if (load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) startGraph(lane);
   }
@@ -237,24 +244,40 @@ function takeIn(lane: usize, slot: u32, id: u32): void {
   if (scanning || load<u32>(0, H_VECTOR) != 0) {
     vector = vectorAt(node, slot);
     copyVector(rotated, vector);
+    mark(vector, (<usize>load<u32>(0, H_PADDED)) << 2);
   }
   atomic.store<u32>(node + N_FLAGS, 0);
-  if (!scanning) link(lane, slot, vector);
+  // While the first graph is made, slots come to be linked in their turn; those it has passed at once.
+  if (!scanning || slot + 1 < load<u32>(0, H_LINKED)) link(lane, slot, vector);
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
+}
+
+/** Freezes mean and range; what was staged is linked from now on, a few at a time. Writer only. */
+function startGraph(lane: usize): void {
+  beginGraph(lane);
+  store<u32>(0, 1, H_LINKED);
 }
 
 /**
- * Freezes mean and range, links everything that was staged, and lets searches walk. Writer only.
+ * Links up to `budget` more of what was staged; with the last one, searches begin to walk. Until then
+ * they scan. True when more is to do. Writer only.
  */
-export function startGraph(lane: usize): void {
-  beginGraph(lane);
+export function linkStaged(lane: usize, budget: u32): bool {
   const slots = load<u32>(0, H_SLOTS);
-  for (let slot: u32 = 0; slot < slots; slot++) {
+  let slot = load<u32>(0, H_LINKED) - 1;
+  for (; slot < slots && budget != 0; slot++) {
     const node = nodeAt(slot);
     if (load<u32>(node, N_FLAGS) & NODE_FREE) continue;
     store<f32>(node, liftOf(load<f32>(node, N_NORM)), N_LIFT);
     link(lane, slot, vectorAt(node, slot));
+    mark(node, <usize>load<u32>(0, H_EDGES_END));
+    keepRange(lane, RECODED_PER_PUT);
+    budget--;
   }
+  store<u32>(0, slot < slots ? slot + 1 : 0, H_LINKED);
+  if (slot < slots) return true;
   atomic.store<u32>(H_STATE, STATE_GRAPH);
+  return false;
 }
 
 /** Makes sure that `setId` cannot fail. Writer only. */
@@ -267,6 +290,7 @@ export function setId(id: u32, slot: u32): void {
   const word = idWord(id, true);
   const old = load<u32>(word);
   atomic.store<u32>(word, slot + 1);
+  mark(word, 4);
   atomic.add<u32>(H_LIVE, 1);
   if (old != 0) forget(old - 1);
 }
@@ -276,6 +300,7 @@ export function remove(id: u32): bool {
   const found = slotOf(id);
   if (found == 0) return false;
   atomic.store<u32>(idWord(id, false), 0);
+  mark(idWord(id, false), 4);
   forget(found - 1);
   return true;
 }
@@ -284,8 +309,9 @@ function forget(slot: u32): void {
   const node = nodeAt(slot);
   atomic.sub<u32>(H_LIVE, 1);
   const flags = atomic.or<u32>(node + N_FLAGS, NODE_DELETED);
+  mark(node, 64);
   if (flags & (NODE_TWIN | NODE_ZERO)) unchain(node, slot);
-  else if (load<u32>(0, H_STATE) == STATE_SCAN) freeSlot(node, slot);
+  else if ((flags & NODE_LINKED) == 0) freeSlot(node, slot);
   else atomic.add<u32>(H_DELETED, 1);
 }
 

@@ -169,6 +169,7 @@ export class Snapshots {
     failpoint('W13');
     const stillness = createStillnessBuffer(this.storage.committedSeq());
     const { folder, dbUuid, failpoint: armed } = this.rules;
+    index.openMarks();
     const { worker, report } = startSnapshot({
       handle: index.handle(),
       folder,
@@ -182,6 +183,7 @@ export class Snapshots {
     try {
       return await report;
     } finally {
+      index.closeMarks();
       this.#turn = undefined;
       this.#endWorker = undefined;
     }

@@ -187,6 +187,7 @@ class Store implements VectorStore {
       if (i === ids.length >> 1) failpoint('midRebuild');
       return this.#vectorOf(view, label, ids[i]!);
     });
+    index.finishGraph();
     this.snapshots.note(label.id, total);
   }
 

@@ -1,7 +1,8 @@
 // Copies the memory of an index into a file while the writer goes on changing it. A pass writes every
-// page whose checksum differs from the one it was last written with; the last pass runs while
-// nothing is put and only sets the changed pages aside, so that the writer waits for comparing and
-// copying, never for a file. Invariant: the sum kept for a page is that of the bytes in the file.
+// page that was marked as changed since it was last written (or, without marks, whose checksum differs
+// from the one it was written with); the last pass runs while nothing is put and only sets the changed
+// pages aside, so that the writer waits for copying a few pages, never for a file. Invariant: the sum
+// kept for a page is that of the bytes in the file.
 //
 // Only the newest segment grows; older ones keep the length they had at the beginning. What reading
 // threads have taken in them since (lanes, filters) is dropped when the image is read.
@@ -23,6 +24,7 @@ interface Part {
   position: number;
   /** Per page, NaN before it was written. */
   sums: Float64Array;
+  marks: Uint8Array | undefined;
 }
 
 /** Pages set aside by the last pass. */
@@ -30,6 +32,16 @@ interface Held {
   part: Part;
   page: number;
   bytes: Buffer;
+}
+
+/** Whether a page is to be written (again); takes its mark away. */
+function isChanged({ segment, sums, marks }: Part, page: number): boolean {
+  const isNew = Number.isNaN(sums[page]!);
+  if (!marks) return isNew || segment.kernel.pageSum(page * PAGE_BYTES) !== sums[page];
+  if (marks[page] === 0) return isNew;
+  // Taken away before the page is copied: what is changed from now on is marked anew.
+  Atomics.store(marks, page, 0);
+  return true;
 }
 
 export class ImageCopy {
@@ -52,7 +64,8 @@ export class ImageCopy {
     for (const segment of segments) {
       const length = segment.formatted ? segment.bytes : 0;
       const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
-      this.#parts.push({ segment, length, position, sums });
+      const marks = segment.formatted ? segment.marks : undefined;
+      this.#parts.push({ segment, length, position, sums, marks });
       position += pagesOf(length) * PAGE_BYTES;
     }
   }
@@ -135,23 +148,21 @@ export class ImageCopy {
     if (!part.segment.formatted || length <= part.length) return;
     part.segment.buffer(length);
     const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
-    sums.set(part.sums);
+    // The page that was the last is the first of what was added.
+    sums.set(part.sums.subarray(0, Math.floor(part.length / PAGE_BYTES)));
     part.length = length;
     part.sums = sums;
   }
 
   /** Runs [from, to) of pages that differ from what was written, none across a chunk. */
   *#changedRuns(part: Part, first = 0): Generator<[number, number]> {
-    const { sums, segment } = part;
-    const { kernel } = segment;
-    const pages = sums.length;
+    const pages = part.sums.length;
     for (let chunk = 0; chunk < pages; chunk += chunkPages) {
       this.tick();
       const end = Math.min(pages, chunk + chunkPages);
       let from = -1;
       for (let page = Math.max(first, chunk); page < end; page++) {
-        const old = sums[page]!;
-        const changed = Number.isNaN(old) || kernel.pageSum(page * PAGE_BYTES) !== old;
+        const changed = isChanged(part, page);
         if (changed && from < 0) from = page;
         if (changed || from < 0) continue;
         yield [from, page];

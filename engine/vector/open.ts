@@ -144,6 +144,18 @@ export class SharedIndex implements VectorIndex {
   }
 
   /**
+   * Writer only, before an image is made: from now on changed pages are marked, so that its passes
+   * need not compare. In a segment without room for the marks they do.
+   */
+  openMarks(): void {
+    for (const segment of this.#usable()) segment.kernel.openMarks();
+  }
+
+  closeMarks(): void {
+    for (const segment of this.#usable()) segment.kernel.closeMarks();
+  }
+
+  /**
    * Writer only. Reclaims deleted places, repairs links, follows a drift of the data, for about
    * `budgetMs`; returns whether more is to do. Searches go on meanwhile.
    */
@@ -168,6 +180,13 @@ export class SharedIndex implements VectorIndex {
       for (let done = 0; done < ids.length; ) done = this.#insertSome(ids, rows, done);
     } finally {
       this.#announceBuild(0);
+    }
+  }
+
+  /** Writer only. Makes the first graph to the end, where one has begun: nobody waits. */
+  finishGraph(): void {
+    for (const segment of this.#usable()) {
+      while (segment.isLinking) segment.kernel.maintain(segment.lane.address, maintainSlots);
     }
   }
 

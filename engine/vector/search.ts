@@ -32,9 +32,16 @@ function searchSegment(
   if (segment.live === 0) return none;
   segment.load(query);
   segment.filter(allow);
+  // Asked first: once there is a graph, the query is coded for it.
+  const hadGraph = segment.hasGraph;
   kernel.beginQuery(address);
   if (k > POOL_MAX) return scanAll(segment, k);
-  if (!segment.hasGraph) return answer(segment, kernel.searchExact(address, k));
+  if (!hadGraph) {
+    const count = kernel.searchExact(address, k);
+    // Made meanwhile: the exact vectors that were scanned may be gone.
+    if (segment.hasGraph) return searchSegment(segment, query, k, ef, allow);
+    return answer(segment, count);
+  }
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);

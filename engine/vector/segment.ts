@@ -9,7 +9,9 @@ import {
   H_BULK_DONE,
   H_BULK_END,
   H_BULK_NEXT,
+  H_BYTES_MAX,
   H_CAPACITY,
+  H_CURSOR,
   H_DELETED,
   H_DIMENSION,
   H_EXACT,
@@ -17,9 +19,12 @@ import {
   H_LANE_LOCK,
   H_LANE_TABLE,
   H_LAYOUT,
+  H_LINKED,
   H_LIVE,
   H_MAGIC,
+  H_MARKING,
   H_PADDED,
+  H_PHASE,
   H_SLOTS,
   H_STATE,
   H_STRIDE,
@@ -35,6 +40,8 @@ import {
   LANE_HEADER,
   LANES_MAX,
   MAGIC,
+  PAGE_BYTES,
+  PHASE_RESET,
   RESULT_MAX,
   STATE_GRAPH,
 } from '../../wasm/layout.js';
@@ -85,6 +92,17 @@ export class Segment {
   }
   get stride(): number {
     return this.field(H_STRIDE);
+  }
+  /** A byte per page, 1 when it was changed; undefined when changes are not marked. */
+  get marks(): Uint8Array | undefined {
+    const at = this.field(H_MARKING);
+    if (at === 0) return undefined;
+    const length = Math.floor(this.field(H_BYTES_MAX) / PAGE_BYTES) + 1;
+    return new Uint8Array(this.buffer(at + length), at, length);
+  }
+  /** Whether the first graph is being made. */
+  get isLinking(): boolean {
+    return this.field(H_LINKED) !== 0;
   }
   get hasGraph(): boolean {
     return this.field(H_STATE) === STATE_GRAPH;
@@ -150,6 +168,11 @@ export class Segment {
     this.header[H_HARD >> 2] = hardEdges(options.m);
     this.header[H_BEAM >> 2] = insertionPool(options.efConstruction);
     for (const field of [H_BULK_NEXT, H_BULK_END, H_BULK_DONE]) this.header[field >> 2] = 0;
+    this.header[H_MARKING >> 2] = 0;
+    if (this.field(H_PHASE) >= PHASE_RESET) {
+      this.header[H_PHASE >> 2] = PHASE_RESET;
+      this.header[H_CURSOR >> 2] = 0;
+    }
     this.#checkLanes();
     this.kernel.freeLanes();
     return undefined;

@@ -126,8 +126,8 @@ export interface SnapshotWritten {
 }
 
 /** Passes over a changing index before it is stopped, and what is little enough to stop for. */
-const passesMax = 4;
-const fewBytes = 8 * 2 ** 20;
+const passesMax = 12;
+const fewBytes = 4 * 2 ** 20;
 
 /**
  * Writes an image of the index to `path`, durably, while the writer thread goes on; it is stopped by
@@ -148,8 +148,8 @@ export function writeImage(
     });
     for (let pass = 0, last = Number.POSITIVE_INFINITY; pass < passesMax; pass++) {
       const bytes = copy.pass();
-      // The next pass would find as much again.
-      if (bytes <= fewBytes || bytes > last / 2) break;
+      // When a pass takes as long as the one before it, the next would find as much again.
+      if (bytes <= fewBytes || bytes > last * 0.9) break;
       last = bytes;
     }
     const seq = stillness.begin();
@@ -218,8 +218,10 @@ export function writeSnapshot(
 ): SnapshotWritten {
   assert(index instanceof SharedIndex, 'a snapshot is made of an index over shared memory');
   const temporary = `${path}.tmp`;
+  index.openMarks();
   const still = { begin: () => identity.seq, end: () => {}, tick: () => {} };
   const written = writeImage(index, temporary, identity, still);
+  index.closeMarks();
   assert(written, 'the writer knows all segments');
   placeSnapshot(temporary, path);
   return written;

@@ -16,6 +16,8 @@ export interface Kernel {
     scale: number,
   ): number;
   openLane(): number;
+  openMarks(): number;
+  closeMarks(): void;
   closeLane(lane: number): void;
   freeLanes(): void;
   openAllow(lane: number, words: number): number;

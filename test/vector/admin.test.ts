@@ -3,7 +3,7 @@
 // leads to a rebuild.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { writeProject } from '../support/project.js';
 import { runCli, type Server } from '../support/server.js';
 import {
@@ -42,6 +42,8 @@ beforeAll(async () => {
   server = await startVectorServer({ workers: 1, toml: other });
   await fill(server, vectors);
   await fill(server, vectors.slice(0, 1200), { query: 'fillOther' });
+  // The first graph is made between writes.
+  await vi.waitUntil(async () => (await indexOf('Doc')).graph, { timeout: 20_000 });
 }, 60_000);
 afterAll(() => server?.dispose());
 

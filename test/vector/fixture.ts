@@ -49,6 +49,7 @@ export function indexOf(
 ): SharedIndex {
   const index = createVectorIndex('Test', { ...defaults, ...options }, hooks);
   for (const [i, vector] of vectors.entries()) index.put(i + 1, vector);
+  index.finishGraph();
   return index;
 }
 

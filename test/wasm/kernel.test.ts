@@ -65,6 +65,7 @@ describe('kernels', () => {
       const s = segment(dimension);
       const vectors = Array.from({ length: 45 }, (_, i) => draw(dimension, i + 1));
       for (const [i, vector] of vectors.entries()) s.put(i + 1, vector);
+      while (s.word(at.H_LINKED) !== 0) s.kernel.maintain!(s.lane, 1);
       const nodes = vectors.map((_, i) => s.kernel.nodeAt!(i) >>> 0);
       const mean = Array.from(s.floats(s.word(at.H_MEAN), s.padded));
       const centred = nodes.map((node) =>
