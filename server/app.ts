@@ -2,7 +2,6 @@
 // that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
 // phase.
 import { randomBytes } from 'node:crypto';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Database, TrellisError } from '../engine/index.js';
 import { isLoopback, listenAddresses } from './address.js';
 import { type Action, adminEndpoints } from './admin-handler.js';
@@ -14,6 +13,7 @@ import { type McpHandler, createMcpHandler } from './mcp-handler.js';
 import { Metrics, type Sample } from './metrics.js';
 import { type GuardPlans, queryEndpoints, toolRoutes } from './query-handler.js';
 import { Reception } from './reception.js';
+import { RuntimeMetrics } from './runtime-metrics.js';
 import { Routes } from './routes.js';
 import { Security } from './security.js';
 import { SlowLog } from './slow-log.js';
@@ -40,7 +40,7 @@ export class App {
   readonly metrics = new Metrics();
   readonly keys: Keyring;
   readonly #slowLog = new SlowLog();
-  readonly #loopDelay = monitorEventLoopDelay({ resolution: 20 });
+  readonly #runtime = new RuntimeMetrics();
   #database: Database | undefined;
   #sessions: McpHandler | undefined;
   readonly #security: Security;
@@ -80,7 +80,7 @@ export class App {
       },
       log,
     );
-    this.#loopDelay.enable();
+    this.#runtime.start();
     this.#housekeeping = setInterval(() => this.#keepHouse(), housekeepingMs);
     this.#housekeeping.unref();
     const { host, port } = config.server;
@@ -169,8 +169,7 @@ export class App {
     const checks: Record<string, boolean> = { replayed: this.phase !== 'starting' };
     if (database !== undefined && status?.phase === 'serving') {
       checks.storage_read = readsInTime(database);
-      const heartbeat = database.metrics().find((m) => m.name === 'writer_heartbeat_age_seconds');
-      checks.writer = heartbeat === undefined || heartbeat.value < heartbeatMaxS;
+      checks.writer = (status.heartbeatAge ?? 0) < heartbeatMaxS;
       checks.data_file = true;
     }
     return { phase: this.phase, status, checks, opening: this.opening };
@@ -196,23 +195,16 @@ export class App {
 
   #samples(): Sample[] {
     const { counts } = this.#transport;
-    const memory = process.memoryUsage();
     const own: Record<string, number> = {
       in_flight: this.#reception.inFlight,
       connections: counts.connections,
       aborted_total: counts.aborted,
       buffered_body_bytes: counts.bufferedBodyBytes,
       buffered_response_bytes: counts.bufferedResponseBytes,
-      event_loop_utilization: performance.eventLoopUtilization().utilization,
-      rss_bytes: memory.rss,
-      external_bytes: memory.external,
-      workers: this.options.config.server.workers,
     };
     const samples = Object.entries(own).map(([name, value]): Sample => ({ name, value }));
-    const main = { thread: 'main' };
     samples.push(
-      { name: 'heap_used_bytes', labels: main, value: memory.heapUsed },
-      { name: 'event_loop_lag_seconds', labels: main, value: this.#loopDelay.mean / 1e9 || 0 },
+      ...this.#runtime.samples(),
       limitHit('connections', counts.connectionsRefused),
       limitHit('receive_time', counts.receiveTimeouts),
       limitHit('buffered_response_bytes', counts.nonReadersClosed),
@@ -234,7 +226,7 @@ export class App {
 
   close(): void {
     clearInterval(this.#housekeeping);
-    this.#loopDelay.disable();
+    this.#runtime.stop();
     this.#transport?.close();
   }
 

@@ -2,6 +2,7 @@
 // of a database.
 import {
   type DatabaseOptions,
+  type EmbedderOptions,
   type IndexOptions,
   type Program,
   createEmbedder,
@@ -31,7 +32,15 @@ function typeOptions(config: VectorTypeConfig): DatabaseOptions['vectors']['type
   return Object.fromEntries(present);
 }
 
-export function databaseOptions(config: Config, program: Program, log: Log): DatabaseOptions {
+/** Who counts calls of embedding providers. */
+export type EmbeddingEvents = Pick<EmbedderOptions, 'onCall' | 'onCached'>;
+
+export function databaseOptions(
+  config: Config,
+  program: Program,
+  log: Log,
+  events: EmbeddingEvents = {},
+): DatabaseOptions {
   const { vectors, embedding, snapshot, server, storage } = config;
   const standard: IndexOptions = {
     metric: vectors.metric,
@@ -54,6 +63,7 @@ export function databaseOptions(config: Config, program: Program, log: Log): Dat
       retries: embedding.retries,
       cacheEntries: embedding.cache_entries,
       allowPrivate: embedding.allow_private,
+      ...events,
     }),
     ...(embedding.model === '' ? {} : { embeddingModel: embedding.model }),
     vectors: { default: standard, types: Object.fromEntries(types) },

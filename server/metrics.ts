@@ -2,44 +2,14 @@
 // the prefix `trellis_`. Invariant: label values come from fixed sets (routes, codes, limits,
 // defined queries), never from a request.
 
+import { Histogram } from '../engine/index.js';
+
 type Labels = Record<string, string>;
 
 export interface Sample {
   name: string;
   labels?: Labels;
   value: number;
-}
-
-/** Upper bounds in seconds, 0.5 ms to 10 s. */
-const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-/** Durations of one kind of work. */
-export class Histogram {
-  readonly #counts = new Float64Array(bounds.length + 1);
-  #sum = 0;
-  #count = 0;
-
-  observe(seconds: number): void {
-    let i = 0;
-    while (i < bounds.length && seconds > bounds[i]!) i++;
-    this.#counts[i]!++;
-    this.#sum += seconds;
-    this.#count++;
-  }
-
-  /** Samples of `name`: cumulative buckets, sum and count. */
-  samples(name: string, labels: Labels): Sample[] {
-    const result: Sample[] = [];
-    let total = 0;
-    for (const [i, bound] of bounds.entries()) {
-      total += this.#counts[i]!;
-      result.push({ name: `${name}_bucket`, labels: { ...labels, le: `${bound}` }, value: total });
-    }
-    result.push({ name: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: this.#count });
-    result.push({ name: `${name}_sum`, labels, value: this.#sum });
-    result.push({ name: `${name}_count`, labels, value: this.#count });
-    return result;
-  }
 }
 
 /** What one route has answered. */
@@ -86,12 +56,50 @@ export class LabelledCounter {
     this.#values.set(label, (this.#values.get(label) ?? 0) + by);
   }
 
+  get(label: string): number {
+    return this.#values.get(label) ?? 0;
+  }
+
   samples(): Sample[] {
     return [...this.#values].map(([label, value]) => ({
       name: this.name,
       labels: { [this.label]: label },
       value,
     }));
+  }
+}
+
+/** Calls of embedding providers. */
+export class EmbeddingMetrics {
+  readonly #seconds = new Map<string, Histogram>();
+  readonly #errors = new Map<string, LabelledCounter>();
+  #cacheHits = 0;
+
+  readonly onCached = (texts: number): void => {
+    this.#cacheHits += texts;
+  };
+
+  readonly onCall = (provider: string, seconds: number, code?: string): void => {
+    const known = this.#seconds.get(provider) ?? new Histogram();
+    this.#seconds.set(provider, known);
+    known.observe(seconds);
+    if (code === undefined) return;
+    const errors = this.#errors.get(provider) ?? new LabelledCounter('embed_errors_total', 'code');
+    this.#errors.set(provider, errors);
+    errors.add(code);
+  };
+
+  samples(): Sample[] {
+    const samples: Sample[] = [];
+    for (const [provider, seconds] of this.#seconds) {
+      samples.push(...seconds.samples('embed_seconds', { provider }));
+    }
+    for (const [provider, errors] of this.#errors) {
+      for (const { name, labels, value } of errors.samples()) {
+        samples.push({ name, labels: { provider, ...labels }, value });
+      }
+    }
+    return [...samples, { name: 'embed_cache_hits_total', value: this.#cacheHits }];
   }
 }
 
@@ -102,6 +110,9 @@ export class Metrics {
   readonly limitHits = new LabelledCounter('limit_hits_total', 'limit');
   readonly authFailures = new LabelledCounter('auth_failures_total', 'reason');
   readonly reloads = new LabelledCounter('reloads_total', 'result');
+  readonly timeouts = new LabelledCounter('query_timeouts_total', 'query');
+  readonly embedding = new EmbeddingMetrics();
+  readonly compileSeconds = new Histogram();
   unhandledRejections = 0;
 
   route(label: string): RouteMetrics {
@@ -112,10 +123,14 @@ export class Metrics {
 
   samples(): Sample[] {
     const routes = [...this.#routes.values()].flatMap((route) => route.samples());
-    const counters = [this.rejected, this.limitHits, this.authFailures, this.reloads];
+    const { rejected, limitHits, authFailures, reloads, timeouts } = this;
+    const counters = [rejected, limitHits, authFailures, reloads, timeouts];
     return [
       ...routes,
       ...counters.flatMap((counter) => counter.samples()),
+      ...this.embedding.samples(),
+      ...this.compileSeconds.samples('compile_seconds'),
+      { name: 'checksum_errors_total', value: rejected.get('DATA_CORRUPT') },
       { name: 'unhandled_rejections_total', value: this.unhandledRejections },
     ];
   }

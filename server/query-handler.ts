@@ -48,6 +48,9 @@ export function queryEndpoints(
           return database.call(name, body, {
             budgetMs: budgetOf(exchange, budgetMs),
             onCancellable: cancelInto(exchange),
+            onWork: (ms) => {
+              exchange.workMs = ms;
+            },
             ...(asked === 'profile' && { profile: true }),
           });
         },

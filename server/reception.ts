@@ -206,15 +206,16 @@ export class Reception implements Receiver {
     const status = statusOf(error.code);
     const body = errorBody(error, exchange.requestId);
     const visit = exchange.memo as Visit | undefined;
-    this.#count(error.code);
+    this.#count(error.code, visit?.endpoint.query);
     this.#finish(exchange, visit?.endpoint.metrics ?? this.#other, status, body.length, error);
     exchange.extraHeaders += errorHeaders(error);
     exchange.send(status, jsonType, body, close || leavesLargeBody(exchange));
   }
 
-  #count(code: ErrorCode): void {
-    const { rejected, limitHits } = this.options.metrics;
+  #count(code: ErrorCode, query: string | undefined): void {
+    const { rejected, limitHits, timeouts } = this.options.metrics;
     rejected.add(code);
+    if (code === 'QUERY_TIMEOUT' && query !== undefined) timeouts.add(query);
     const limit = limitOf[code];
     if (limit !== undefined) limitHits.add(limit);
   }
@@ -247,12 +248,16 @@ export class Reception implements Receiver {
     code?: string,
   ): void {
     const { log, slowLog, slowMs, security } = this.options;
+    const visit = exchange.memo as Visit | undefined;
+    const { workMs } = exchange;
     const entry = {
       request_id: exchange.requestId,
       route: metrics.label,
+      query: visit?.endpoint.query,
       status: status.slice(0, 3),
       code,
-      ms: Math.round(ms * 1000) / 1000,
+      ms: inMicros(ms),
+      queue_ms: workMs === undefined ? undefined : inMicros(Math.max(0, ms - workMs)),
       bytes_in: exchange.bytesIn,
       bytes_out: bytesOut,
     };
@@ -260,7 +265,7 @@ export class Reception implements Receiver {
     const slow = ms >= slowMs ? 'slow request' : 'request';
     log(code === 'INTERNAL' ? 'error' : 'info', slow, {
       ...entry,
-      key_id: (exchange.memo as Visit | undefined)?.caller?.keyId || undefined,
+      key_id: visit?.caller?.keyId || undefined,
       peer: security.peer(exchange),
       traceparent: exchange.traceparent ? excerpt(exchange.traceparent) : undefined,
     });
@@ -338,6 +343,8 @@ function leavesLargeBody(exchange: Exchange): boolean {
   const left = declaredLength(exchange) - exchange.bytesIn;
   return left > forgottenBodyMax;
 }
+
+const inMicros = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 function randomText(): string {
   return Math.floor(Math.random() * 2 ** 40).toString(36);

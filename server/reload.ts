@@ -13,6 +13,7 @@ export interface ReloadOptions extends ProgramOptions {
   /** After a swap. */
   onSwap: () => void;
   onResult: (result: 'done' | 'refused') => void;
+  onCompiled: (seconds: number) => void;
 }
 
 export interface ReloadResult {
@@ -47,6 +48,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
   const started = performance.now();
   try {
     const { program, diagnostics, sources } = loadProgram(options);
+    options.onCompiled((performance.now() - started) / 1000);
     for (const diagnostic of diagnostics) {
       const { code, file, line, column, hint } = diagnostic;
       const picture = pictureOf(diagnostic, sources);

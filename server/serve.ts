@@ -18,6 +18,7 @@ import { databaseOptions } from './database-options.js';
 import { exitCodes, reportFailure } from './exit-code.js';
 import { ImportHandler } from './import-handler.js';
 import { type Log, createLog, printErrorLine, printLine } from './log.js';
+import type { Metrics } from './metrics.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from './program.js';
 import { createReloader, type ReloadResult } from './reload.js';
 import { playSeed } from './seed.js';
@@ -66,10 +67,12 @@ export async function serve(options: ServeOptions): Promise<number> {
   const log = createLog({ level: config.log.level, format: formatOf(config) });
   for (const note of config.notes) log('info', note);
   armFailpoint(config.failpoint);
+  const started = performance.now();
   const program = compileSources(config, log);
   const server = new Server(config, log);
+  server.metrics.compileSeconds.observe((performance.now() - started) / 1000);
   const opening = options.openDatabase({
-    ...databaseOptions(config, program, log),
+    ...databaseOptions(config, program, log, server.metrics.embedding),
     onProgress: (progress, step) => server.noteProgress(step, progress),
   });
   // What is refused at once (a bad or locked directory) is said before a port is taken.
@@ -114,6 +117,10 @@ class Server {
     ]);
     this.#app = new App({ config, log, version: packageVersion(), actions });
     this.#installHandlers();
+  }
+
+  get metrics(): Metrics {
+    return this.#app.metrics;
   }
 
   listen(): Promise<number> {
@@ -169,6 +176,7 @@ class Server {
       show: formatOf(config) === 'text' ? printErrorLine : undefined,
       onSwap: () => this.#app.adoptProgram(),
       onResult: (result) => this.#app.metrics.reloads.add(result),
+      onCompiled: (seconds) => this.metrics.compileSeconds.observe(seconds),
     });
     this.#reload = reload;
     if (!config.server.watch) return;

@@ -5,9 +5,12 @@ export interface SlowRequest {
   ts: string;
   request_id: string;
   route: string;
+  query?: string | undefined;
   status: string;
   code?: string;
   ms: number;
+  /** Of them, all that was not work of a lane. */
+  queue_ms?: number | undefined;
   bytes_in: number;
   bytes_out: number;
 }

@@ -7,7 +7,7 @@
 //
 //   to a lane     6 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs]
 //                   query = index in the program, -1 = extras has it; deadline in Unix ms
-//   from a lane   5 numbers per reply     [slot, outcome, start, end, micros]
+//   from a lane   7 numbers per reply     [slot, outcome, start, end, micros, rows, visits]
 //                   outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs
 //
 // `slot` names the call on the way back and is also its cancel word (gate.ts). Plans, errors and
@@ -16,7 +16,7 @@ import type { ErrorData } from '../base/errors.js';
 import type { ItemList } from '../exec/execute.js';
 
 export const requestWords = 6;
-export const replyWords = 5;
+export const replyWords = 7;
 
 /** What a request carries beyond its body; `plan` and `args` are packed. */
 export interface RequestExtra {

@@ -18,6 +18,8 @@ export interface Call {
   /** Gate slot while in flight, else -1. */
   slot: number;
   settled: boolean;
+  /** See CallOptions. */
+  onWork?: ((ms: number) => void) | undefined;
   resolve: (result: ExecutionResult) => void;
   reject: (error: TrellisError) => void;
 }

@@ -1,6 +1,7 @@
 // The public face of an open database: calls by query name, plans of sessions, reload, status,
 // close.
 import type { ErrorData } from '../base/errors.js';
+import type { Metric } from '../base/histogram.js';
 import type { Limits } from '../base/limits.js';
 import type { Embedder } from '../embed/embedder.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
@@ -63,6 +64,8 @@ export interface CallOptions {
   budgetMs?: number;
   /** Called with a function that cancels the call (client gone, deadline). */
   onCancellable?: (cancel: () => void) => void;
+  /** Hears how long a lane worked on the call, in milliseconds. */
+  onWork?: (ms: number) => void;
   /** Answer `{result, profile}`: rows and time of every step beside the reply. */
   profile?: boolean;
 }
@@ -74,13 +77,8 @@ export interface DatabaseStatus {
   writes: boolean;
   /** Why writes are off. */
   readOnlyReason?: string;
-}
-
-/** One number for /metrics, without the common prefix of names. */
-export interface Metric {
-  name: string;
-  labels?: Record<string, string>;
-  value: number;
+  /** Seconds since the writer was last seen alive; 0 while it is known to work. */
+  heartbeatAge?: number;
 }
 
 export interface Database {

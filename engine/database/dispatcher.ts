@@ -7,6 +7,7 @@ import { type Call, CallQueue } from './call.js';
 import type { Gate, SlotPool } from './gate.js';
 import { Lane } from './lane.js';
 import type { Equip } from './message.js';
+import type { Cost } from './tally.js';
 
 /** Cost units a lane may have in flight: many cheap calls, or two heavy ones. */
 const loadMax = 64;
@@ -17,7 +18,7 @@ export interface DispatcherOptions {
   start: (onEnd: (error?: Error) => void) => MessagePort;
   /** What a fresh lane must know. */
   equip: () => Equip;
-  onSettled: (call: Call, micros: number) => void;
+  onSettled: (call: Call, cost: Cost) => void;
   onRestart: (reason: string) => void;
 }
 
@@ -41,6 +42,12 @@ export class Dispatcher {
     return this.#lanes.reduce((sum, lane) => sum + lane.inFlight, 0);
   }
 
+  /** Seconds since the oldest read in flight came in; 0 when there is none. */
+  get oldestSeconds(): number {
+    const oldest = Math.min(...this.#lanes.map((lane) => lane.oldest));
+    return Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0;
+  }
+
   /** Resolves when every lane can take calls. */
   async start(): Promise<void> {
     await Promise.all(Array.from({ length: this.options.count }, () => this.#startLane()));
@@ -50,8 +57,8 @@ export class Dispatcher {
     return new Promise((resolve) => {
       const port = this.options.start((error) => this.#ended(lane, error));
       const lane: Lane = new Lane(port, this.gate, this.slots, {
-        onSettled: (call, micros) => {
-          this.options.onSettled(call, micros);
+        onSettled: (call, cost) => {
+          this.options.onSettled(call, cost);
           this.#feed();
         },
         onMessage: (message) => {

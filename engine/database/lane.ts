@@ -18,12 +18,13 @@ import {
   requestWords,
 } from './batch.js';
 import type { FromLane, ToLane } from './message.js';
+import type { Cost } from './tally.js';
 
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
 
 export interface LaneEvents {
   /** Capacity came free. */
-  onSettled: (call: Call, micros: number) => void;
+  onSettled: (call: Call, cost: Cost) => void;
   /** Anything that is not a reply. */
   onMessage: (message: Exclude<FromLane, Batch<ReplyExtra>>) => void;
 }
@@ -48,6 +49,15 @@ export class Lane {
 
   get inFlight(): number {
     return this.#flying.size;
+  }
+
+  /** When the oldest call in flight came in, on the clock of performance.now(). */
+  get oldest(): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { deadline, budgetMs } of this.#flying.values()) {
+      oldest = Math.min(oldest, deadline - budgetMs);
+    }
+    return oldest;
   }
 
   post(message: ToLane): void {
@@ -105,7 +115,8 @@ export class Lane {
         const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
         call.resolve(extra?.kind === 'items' ? { body, items: extra.items } : { body });
       }
-      this.events.onSettled(call, heads[at + 4]!);
+      const [micros, rows, visits] = [heads[at + 4]!, heads[at + 5]!, heads[at + 6]!];
+      this.events.onSettled(call, { micros, rows, visits });
     }
   }
 

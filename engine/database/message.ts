@@ -57,7 +57,7 @@ export type FromLane =
       result?: unknown;
       indexes?: { label: number; handle: IndexHandle }[];
     }
-  | { kind: 'readOnly'; reason: string }
+  | { kind: 'readOnly'; reason: string; errno: string }
   | {
       kind: 'log';
       level: 'debug' | 'info' | 'warn' | 'error';

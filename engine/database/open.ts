@@ -1,14 +1,13 @@
 // Opens a database: data directory, storage, writer lane (schema, recovery), reader lanes.
 // Implements the Database face. The calling thread owns admission: it knows the program, judges the
 // cost of calls, and never writes LMDB itself.
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TrellisError, excerpt, fail } from '../base/errors.js';
+import type { Metric } from '../base/histogram.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/manifest.js';
-import { probeData } from '../storage/probe.js';
 import { nearestName } from '../session/nearest.js';
 import { type RefreshableView, type Storage, openStorage } from '../storage/open.js';
 import type { ReadView } from '../storage/store.js';
@@ -18,7 +17,7 @@ import { AttachedIndexes } from './attached-index.js';
 import { backUp } from './backup.js';
 import type { Call } from './call.js';
 import { CostBook } from './cost.js';
-import type { CallOptions, Database, DatabaseOptions, DatabaseStatus, Metric } from './database.js';
+import type { CallOptions, Database, DatabaseOptions, DatabaseStatus } from './database.js';
 import { Dispatcher } from './dispatcher.js';
 import type { IndexInfo } from './index-list.js';
 import type { Recall, RecallRequest } from './recall.js';
@@ -26,7 +25,11 @@ import { Gate, SlotPool, createGateBuffer } from './gate.js';
 import type { Equip, HelpBuild } from './message.js';
 import { LoadDesk } from './load/load-desk.js';
 import type { BulkLoad } from './load/load-run.js';
+import { Figures, createFiguresBuffer } from './figures.js';
+import { databaseMetrics } from './metrics.js';
 import { pack } from './pack.js';
+import { probe } from './probe.js';
+import { Tally } from './tally.js';
 import { ThreadPair } from './pool.js';
 import { placeOf, queryNumber } from './query-table.js';
 import { type Equipment, decodeCall, run } from './runner.js';
@@ -50,25 +53,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     throw error;
   }
 }
-
-/**
- * After an unclean stop a child process reads every value once, before this process maps the file:
- * damaged pages end a process by signal.
- */
-async function probe({ dataDir, log }: DatabaseOptions): Promise<void> {
-  const path = join(dataDir, 'graph');
-  const reading = probeData(path).then(({ damaged }) => {
-    for (const what of damaged) log('error', 'a stored value fails its checksum', { what });
-  });
-  if (statSync(join(path, 'data.mdb')).size <= probedFirstBytes) return reading;
-  // Reading a large file takes longer than anyone would wait for a start.
-  reading.catch((error: Error) =>
-    log('error', 'the data file is damaged', { what: error.message }),
-  );
-}
-
-/** Up to this size the data file is read before it is opened, above it beside serving. */
-const probedFirstBytes = 2 ** 30;
 
 /** What a call brings besides its plan. */
 interface Load {
@@ -106,6 +90,8 @@ class OpenedDatabase implements Database {
   readonly #writer: WriterLink;
   readonly #loads = new LoadDesk();
   readonly #costs = new CostBook();
+  readonly #tally = new Tally();
+  readonly #figures = new Figures(createFiguresBuffer());
   readonly #disk: DiskWatch;
   readonly #models: ModelChoice;
 
@@ -137,6 +123,8 @@ class OpenedDatabase implements Database {
       onNewIndex: (message) => this.#dispatcher.broadcast(message),
       onBuild: (message) => this.#spreadBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
+      onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
+      onCommitFailed: (errno) => this.#tally.failedCommit(errno),
       onProgress: (progress, phase) => {
         this.#progress = progress;
         options.onProgress?.(progress, phase);
@@ -157,7 +145,10 @@ class OpenedDatabase implements Database {
       queueMax: options.limits.read_queue,
       start: (onEnd) => this.#threads.startReader(setup, onEnd),
       equip: () => this.#equip(),
-      onSettled: (call, micros) => this.#costs.learn(placeOf(call.query), micros),
+      onSettled: (call, cost) => {
+        this.#costs.learn(placeOf(call.query), cost.micros);
+        this.#tally.returned(placeOf(call.query), call, cost);
+      },
       onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
     });
   }
@@ -181,6 +172,7 @@ class OpenedDatabase implements Database {
     await this.#writer.start(this.#threads, {
       role: 'writer',
       gate: this.#gate.buffer,
+      figures: this.#figures.buffer,
       ...this.#laneSetup(),
       program: this.#packed,
       vectors: {
@@ -246,6 +238,7 @@ class OpenedDatabase implements Database {
     });
     this.#queries = new Map(entries);
     this.#costs.reset();
+    this.#tally.adopt(program.queries.map(({ name }) => name));
   }
 
   call(
@@ -301,8 +294,9 @@ class OpenedDatabase implements Database {
     const budgetMs = this.#budgetOf(plan, options);
     if (this.#gate.moved()) this.#view.refresh();
     this.#inlineReads++;
+    let result: ExecutionResult | undefined;
     try {
-      return run(
+      result = run(
         {
           plan,
           args: load.args!,
@@ -316,8 +310,12 @@ class OpenedDatabase implements Database {
         this.#view,
         this.#equipment,
       );
+      return result;
     } finally {
-      this.#costs.spend(placeOf(load.query), (performance.now() - started) * 1000);
+      const place = placeOf(load.query);
+      const micros = (performance.now() - started) * 1000;
+      this.#costs.spend(place, micros);
+      this.#tally.spent(place, { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 });
     }
   }
 
@@ -333,6 +331,7 @@ class OpenedDatabase implements Database {
         budgetMs,
         slot: -1,
         settled: false,
+        onWork: options.onWork,
         resolve,
         reject,
       };
@@ -352,7 +351,10 @@ class OpenedDatabase implements Database {
         this.#disk.checkRoom();
         this.#writer.submit(call);
       } else this.#dispatcher.submit(call);
-      options.onCancellable?.(() => this.#dispatcher.cancel(call));
+      options.onCancellable?.(() => {
+        this.#tally.cancelled++;
+        this.#dispatcher.cancel(call);
+      });
     } catch (error) {
       call.settled = true;
       call.reject(error as TrellisError);
@@ -449,27 +451,27 @@ class OpenedDatabase implements Database {
     const phase = this.#disk.isLost ? 'lost' : this.#phase;
     const readOnlyReason = this.#writer.readOnlyReason ?? this.#disk.shortage;
     const writes = readOnlyReason === undefined && phase === 'serving';
-    return { phase, progress: this.#progress, writes, readOnlyReason };
+    const { heartbeatAge } = this.#figures;
+    return { phase, progress: this.#progress, writes, readOnlyReason, heartbeatAge };
   }
 
   metrics(): Metric[] {
-    const { restarts, queued } = this.#dispatcher;
-    const list: Metric[] = [
-      { name: 'workers', value: this.options.workers },
-      { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: restarts },
-      { name: 'queue_depth', labels: { lane: 'read' }, value: queued },
-      { name: 'queue_depth', labels: { lane: 'write' }, value: this.#writer.queued },
-      { name: 'inline_reads_total', value: this.#inlineReads },
-      { name: 'writes_total', value: this.#writer.accepted },
-      { name: 'committed_seq', value: this.#storage.committedSeq() },
-      ...this.#disk.metrics(),
-    ];
-    for (const label of this.#view.catalog.labels()) {
-      const labels = { kind: label.kind, type: label.name };
-      list.push({ name: 'elements', labels, value: this.#view.count(label.id) });
-    }
-    if (this.#phase === 'serving') list.push(...this.#vectors.metrics());
-    return list;
+    // Before the look at the data: it lets this thread see the newest commit.
+    const committedSeq = this.#storage.committedSeq();
+    return databaseMetrics({
+      view: this.#view,
+      committedSeq,
+      usage: this.#storage.env.usage(),
+      inlineReads: this.#inlineReads,
+      workers: this.options.workers,
+      isServing: this.#phase === 'serving',
+      dispatcher: this.#dispatcher,
+      writer: this.#writer,
+      disk: this.#disk,
+      vectors: this.#vectors,
+      figures: this.#figures,
+      tally: this.#tally,
+    });
   }
 
   async close(options: { snapshot?: boolean } = {}): Promise<void> {

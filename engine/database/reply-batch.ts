@@ -23,18 +23,20 @@ export class ReplyBatch {
   succeed(slot: number, result: ExecutionResult, micros: number): void {
     const start = this.#bytes.length;
     this.#bytes.append(result.body);
-    this.#add(slot, result.items ? 2 : 0, start, this.#bytes.length, micros);
-    if (result.items) this.#extras.push({ slot, kind: 'items', items: result.items });
+    const { items, rows = 0, visits = 0 } = result;
+    this.#add(slot, items ? 2 : 0, start, this.#bytes.length, micros, rows, visits);
+    if (items) this.#extras.push({ slot, kind: 'items', items });
   }
 
   failWith(slot: number, error: unknown, micros: number): void {
-    this.#add(slot, 1, 0, 0, micros);
+    this.#add(slot, 1, 0, 0, micros, 0, 0);
     this.#extras.push({ slot, kind: 'error', ...errorDataOf(error) });
   }
 
-  #add(slot: number, outcome: number, start: number, end: number, micros: number): void {
+  /** The words of a reply's head, as batch.ts has them. */
+  #add(...head: [number, number, number, number, number, number, number]): void {
     if (this.#heads.length === 0) this.#openedAt = performance.now();
-    this.#heads.push(slot, outcome, start, end, micros);
+    this.#heads.push(...head);
   }
 
   /** Sends what has been collected if the oldest reply has waited long enough. */

@@ -12,6 +12,7 @@ import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js'
 import { bulkFrom } from '../vector/bulk.js';
 import { type IndexHooks, type SharedIndex, createVectorIndex } from '../vector/open.js';
 import { readSnapshot } from '../vector/snapshot.js';
+import type { RebuildReason } from './figures.js';
 import { readReach } from './snapshot-reach.js';
 import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
 import { type SnapshotEvents, Snapshots } from './vector-snapshot.js';
@@ -32,6 +33,8 @@ export interface VectorStoreEvents extends BuildEvents, SnapshotEvents {
   onIndex: (label: number, handle: IndexHandle) => void;
   /** A build has begun that reading threads may help with. */
   onBuild: (label: number, handle: IndexHandle) => void;
+  onRebuilt: (reason: RebuildReason) => void;
+  onReplayed: (changes: number) => void;
 }
 
 export interface VectorStore {
@@ -107,7 +110,10 @@ class Store implements VectorStore {
     const labels = this.#labels();
     for (const label of labels) this.#checkDimension(label);
     const from = new Map<number, number>();
+    const missing = new Map<number, RebuildReason>();
     for (const label of labels) {
+      const isThere = this.snapshots.files(label).length > 0;
+      missing.set(label.id, isThere ? 'snapshot_refused' : 'no_snapshot');
       const loaded = this.#load(label);
       this.indexes.set(label.id, loaded?.index ?? this.#create(label));
       if (loaded) from.set(label.id, loaded.seq);
@@ -116,7 +122,7 @@ class Store implements VectorStore {
     for (const label of labels) {
       const seq = from.get(label.id);
       if (seq === undefined || seq + 1 < oldest) {
-        this.#rebuild(label);
+        this.#rebuild(label, seq === undefined ? missing.get(label.id)! : 'log_too_short');
         from.set(label.id, this.storage.committedSeq());
       }
     }
@@ -173,11 +179,13 @@ class Store implements VectorStore {
     return undefined;
   }
 
-  #rebuild(label: Label): void {
+  #rebuild(label: Label, reason: RebuildReason): void {
     const view = this.storage.reader();
     const total = view.count(label.id);
     if (total === 0) return;
-    this.events.log('info', 'rebuilding vector index', { type: label.name, vectors: total });
+    const fields = { type: label.name, vectors: total, reason };
+    this.events.log('info', 'rebuilding vector index', fields);
+    this.events.onRebuilt(reason);
     const index = this.#create(label);
     this.indexes.set(label.id, index);
     const ids = idsOf(view, label);
@@ -217,6 +225,7 @@ class Store implements VectorStore {
       this.events.progress('replaying vectors', share * 100);
     }
     this.publish(changes);
+    this.events.onReplayed(done);
     if (done > 0) this.events.log('info', 'replayed vector log', { changes: done });
   }
 
@@ -284,7 +293,7 @@ class Store implements VectorStore {
       if (this.indexes.has(label.id)) continue;
       this.indexes.set(label.id, this.#create(label));
       // A type that comes back finds its vectors where it left them.
-      this.#rebuild(label);
+      this.#rebuild(label, 'type_returned');
     }
   }
 }

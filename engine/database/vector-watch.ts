@@ -1,9 +1,9 @@
 // What the calling thread knows of the vector indexes beyond searching them: their numbers, their
 // snapshots as the writer reports them, their recall as last measured.
 import { excerpt, fail } from '../base/errors.js';
+import type { Metric } from '../base/histogram.js';
 import type { ReadView } from '../storage/store.js';
 import type { SharedIndex } from '../vector/open.js';
-import type { Metric } from './database.js';
 import { type IndexInfo, listIndexes } from './index-list.js';
 import { type Recall, type RecallRequest, measureRecall } from './recall.js';
 import type { SnapshotInfo } from './vector-snapshot.js';
@@ -50,12 +50,16 @@ export class VectorWatch {
 
   metrics(): Metric[] {
     const list: Metric[] = [];
+    let shared = 0;
     for (const info of this.list()) {
       if (info.kind !== 'vector') continue;
       const labels = { type: info.type };
+      shared += info.bytes;
       list.push({ name: 'vectors', labels, value: info.vectors });
       list.push({ name: 'tombstones', labels, value: info.tombstones });
       list.push({ name: 'vector_bytes', labels, value: info.bytes });
+      const ratio = info.memoryBytes > 0 ? info.bytes / info.memoryBytes : 0;
+      list.push({ name: 'vector_capacity_ratio', labels, value: ratio });
       const { snapshot } = info;
       if (!snapshot) continue;
       list.push({ name: 'snapshot_age_seconds', labels, value: snapshot.ageSeconds });
@@ -65,6 +69,7 @@ export class VectorWatch {
       list.push({ name: 'snapshot_seconds', labels, value: ms / 1000 });
       list.push({ name: 'snapshot_still_seconds', labels, value: stillMs / 1000 });
     }
+    list.push({ name: 'shared_bytes', value: shared });
     for (const { type, k, recall } of this.#recalls.values()) {
       list.push({ name: 'vector_recall', labels: { type, k: String(k) }, value: recall });
     }

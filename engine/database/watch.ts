@@ -84,6 +84,7 @@ export class DiskWatch {
   metrics(): { name: string; value: number }[] {
     return [
       { name: 'disk_free_bytes', value: Number.isFinite(this.#freeBytes) ? this.#freeBytes : 0 },
+      { name: 'file_bytes', value: this.#size() },
       { name: 'inode_ok', value: this.isLost ? 0 : 1 },
     ];
   }

@@ -14,6 +14,7 @@ import type { Program } from '../plan/program.js';
 import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import type { TextIndex } from '../text/text-index.js';
+import { Figures } from './figures.js';
 import { Gate } from './gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import { type LoadOrder, LoadWriter } from './load/load-writer.js';
@@ -32,6 +33,8 @@ export interface WriterSetup {
   graphPath: string;
   limits: Limits;
   textEnabled: boolean;
+  /** Shared: see figures.ts. */
+  figures: SharedArrayBuffer;
   strict: boolean;
   /** Packed Program. */
   program: unknown;
@@ -46,6 +49,9 @@ const groupBytes = 4 * 1024 * 1024;
 /** Upkeep of the vector indexes runs in slices this long, with pauses between them. */
 const upkeepMs = 5;
 const upkeepPauseMs = 100;
+
+/** The writer says that it is alive. */
+const beatMs = 500;
 
 interface Waiting {
   slot: number;
@@ -74,6 +80,7 @@ export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> 
 class WriterLane {
   readonly #port: MessagePort;
   readonly #gate: Gate;
+  readonly #figures: Figures;
   readonly #storage: Storage;
   readonly #equipment: Equipment;
   readonly #queries = new QueryTable();
@@ -92,6 +99,7 @@ class WriterLane {
   ) {
     this.#port = setup.port;
     this.#gate = new Gate(setup.gate);
+    this.#figures = new Figures(setup.figures);
     this.#replies = new ReplyBatch(setup.port);
     const program = unpack<Program>(setup.program);
     this.#storage = openStorage(setup.graphPath, {
@@ -106,6 +114,8 @@ class WriterLane {
       progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
       onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
       onBuild: (label, handle) => this.#port.postMessage({ kind: 'build', label, handle }),
+      onRebuilt: (reason) => this.#figures.add(reason),
+      onReplayed: (changes) => this.#figures.add('replayed_ops', changes),
       onSnapshot: (info) => this.#port.postMessage({ kind: 'snapshot', info }),
       log: (level, message, fields) =>
         this.#port.postMessage({ kind: 'log', level, message, fields }),
@@ -121,6 +131,9 @@ class WriterLane {
       text,
       vectors: this.#vectors.indexes,
     };
+    this.#figures.set('applied_seq', this.#storage.committedSeq());
+    this.#figures.beat();
+    setInterval(() => this.#figures.beat(), beatMs).unref();
     this.#port.on('message', (message: ToLane) => this.#receive(message));
     this.#port.postMessage({ kind: 'ready', indexes: this.#vectors.handles() });
   }
@@ -232,12 +245,22 @@ class WriterLane {
   /** W5 to W11 of operations.md 6.1. */
   #execute(group: Waiting[]): Outcome[] {
     const outcomes: Outcome[] = [];
+    const figures = this.#figures;
+    const { puts } = this.#storage;
+    const started = performance.now();
+    let worked = started;
     const changes = this.#storage.commitGroup((transaction) => {
-      for (const waiting of group) outcomes.push(this.#runOne(waiting, transaction));
+      figures.during(() => {
+        for (const waiting of group) outcomes.push(this.#runOne(waiting, transaction));
+      });
+      worked = performance.now();
     });
+    const done = performance.now();
+    figures.committed(done - started, done - worked, group.length, this.#storage.puts - puts);
     failpoint('W10');
     this.#loads.distrust();
-    this.#vectors.publish(changes);
+    figures.during(() => this.#vectors.publish(changes));
+    figures.set('applied_seq', this.#storage.committedSeq());
     failpoint('W11');
     this.#gate.advance();
     return outcomes;
@@ -287,13 +310,15 @@ class WriterLane {
   /** The first storage error ends writing: a later fsync would claim what the disk has lost. */
   #storageFailed(error: unknown): void {
     this.#readOnly = `storage failed: ${error instanceof Error ? error.message : String(error)}`;
-    this.#port.postMessage({ kind: 'readOnly', reason: this.#readOnly });
+    const { code } = error as { code?: unknown };
+    const errno = typeof code === 'string' || typeof code === 'number' ? String(code) : 'unknown';
+    this.#port.postMessage({ kind: 'readOnly', reason: this.#readOnly, errno });
   }
 
   #answer(id: number, work: () => unknown): void {
     try {
       this.#finishWrites();
-      const result = work();
+      const result = this.#figures.during(work);
       this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles(), result });
     } catch (error) {
       this.#port.postMessage({ kind: 'done', id, ...errorDataOf(error) });
@@ -327,6 +352,7 @@ class WriterLane {
     if (this.#readOnly !== undefined) fail('READ_ONLY', { reason: this.#readOnly });
     try {
       const result = this.#loads.obey(order, performance.timeOrigin + performance.now());
+      this.#figures.set('applied_seq', this.#storage.committedSeq());
       this.#gate.advance();
       return result;
     } catch (error) {
@@ -337,7 +363,10 @@ class WriterLane {
 
   #snapshot(): Promise<void> {
     this.#lastSnapshotAt = performance.now();
-    return this.#vectors.snapshots.round();
+    return this.#vectors.snapshots.round().catch((error: unknown) => {
+      this.#figures.add('snapshot_failures_total');
+      throw error;
+    });
   }
 
   /** A snapshot that nobody waits for: its failure is told, and tried again at its next turn. */
@@ -369,7 +398,8 @@ class WriterLane {
     try {
       this.#finishWrites();
       failpoint('inShutdown');
-      if (snapshot && this.#readOnly === undefined) this.#vectors.snapshots.finish();
+      if (snapshot && this.#readOnly === undefined)
+        this.#figures.during(() => this.#vectors.snapshots.finish());
       else this.#vectors.snapshots.abandon();
       this.#storage.close();
     } catch (caught) {

@@ -13,6 +13,7 @@ import type { LoadOrder } from './load/load-writer.js';
 import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
 import type { SnapshotInfo } from './vector-snapshot.js';
 import type { ThreadPair } from './pool.js';
+import type { Cost } from './tally.js';
 import type { WriterSetup } from './writer-lane.js';
 
 /** Calls in flight at the writer; more wait here, so that a slow commit shows as a full queue. */
@@ -24,6 +25,9 @@ export interface WriterEvents {
   onNewIndex: (message: AddIndex) => void;
   onBuild: (message: HelpBuild) => void;
   onSnapshot: (info: SnapshotInfo) => void;
+  /** A call came back. */
+  onSettled: (call: Call, cost: Cost) => void;
+  onCommitFailed: (errno: string) => void;
   onProgress: (progress: number, phase: string) => void;
   log: DatabaseOptions['log'];
 }
@@ -68,7 +72,10 @@ export class WriterLink {
         else if (error) reject(error);
       });
       this.#lane = new Lane(port, this.gate, this.slots, {
-        onSettled: () => this.#feed(),
+        onSettled: (call, cost) => {
+          this.events.onSettled(call, cost);
+          this.#feed();
+        },
         onMessage: (message) => {
           if (message.kind === 'ready') resolve();
           this.#receive(message);
@@ -92,6 +99,7 @@ export class WriterLink {
         return this.events.onProgress(message.progress, message.phase);
       case 'readOnly':
         this.readOnlyReason = message.reason;
+        this.events.onCommitFailed(message.errno);
         return this.events.log('error', 'writing has stopped', { reason: message.reason });
       case 'log':
         return this.events.log(message.level, message.message, message.fields);

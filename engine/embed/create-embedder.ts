@@ -1,6 +1,6 @@
 // The embedder: equal texts once, known ones from memory, the rest from the provider, several at a
 // time.
-import { fail } from '../base/errors.js';
+import { TrellisError, fail } from '../base/errors.js';
 import { checkVector } from './answer.js';
 import type { Embedder, EmbedderOptions } from './embedder.js';
 import { hashEmbedding } from './hash.js';
@@ -38,8 +38,11 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
       const known = new Map<string, Float64Array | undefined>();
       for (const text of texts) known.set(text, recall(`${model}\n${text}`));
       const unknown = [...known.keys()].filter((text) => known.get(text) === undefined);
+      if (unknown.length < known.size) options.onCached?.(known.size - unknown.length);
       await inParallel(split(unknown, provider.batch), async (batch) => {
-        const vectors = await embedBatch(provider, batch, options, deadline);
+        const vectors = await measured(parsed.kind, options, () =>
+          embedBatch(provider, batch, options, deadline),
+        );
         for (const [i, text] of batch.entries()) {
           known.set(text, vectors[i]!);
           remember(`${model}\n${text}`, vectors[i]!);
@@ -48,6 +51,24 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
       return texts.map((text) => known.get(text)!);
     },
   };
+}
+
+/** Tells those who count how long a call took and how it ended. */
+async function measured<T>(
+  provider: string,
+  { onCall }: EmbedderOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const started = performance.now();
+  const tell = (code?: string) => onCall?.(provider, (performance.now() - started) / 1000, code);
+  try {
+    const result = await work();
+    tell();
+    return result;
+  } catch (error) {
+    tell(error instanceof TrellisError ? error.data.code : 'INTERNAL');
+    throw error;
+  }
 }
 
 async function embedBatch(

@@ -11,6 +11,10 @@ export interface EmbedderOptions {
   retries: number;
   cacheEntries: number;
   allowPrivate: boolean;
+  /** Hears of every call of a provider, and the code of its failure. */
+  onCall?: (provider: string, seconds: number, code?: string) => void;
+  /** Hears how many texts were known already. */
+  onCached?: (texts: number) => void;
 }
 
 export interface Embedder {

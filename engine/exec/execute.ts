@@ -36,6 +36,9 @@ export interface ExecutionResult {
   body: Uint8Array;
   /** Plans with `items` output: the new traversal. */
   items?: ItemList;
+  /** Items printed and elements visited, for those who count. */
+  rows?: number;
+  visits?: number;
 }
 
 export type Execute = (

@@ -81,6 +81,16 @@ export class Frame {
     if (images !== undefined) this.#images.set(copy, images);
   }
 
+  /** Items printed so far. */
+  get rows(): number {
+    return this.#items;
+  }
+
+  /** Elements visited so far, and other steps of loops. */
+  get visits(): number {
+    return this.#visited + this.#interval - this.#left;
+  }
+
   /** The view as the write transaction it is in plans that write. */
   get write(): WriteView {
     return this.view as WriteView;

@@ -34,7 +34,8 @@ export const execute: Execute = (plan, args, context) => {
   if (out.length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
   const reply = out.take();
   const body = probe ? withProfile(reply, plan, probe, context, started) : reply;
-  return items ? { body, items } : { body };
+  const { rows, visits } = frame;
+  return items ? { body, items, rows, visits } : { body, rows, visits };
 };
 
 /** The reply beside the explained plan with what was measured. */

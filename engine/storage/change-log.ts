@@ -21,6 +21,8 @@ export class ChangeLog {
   #changes: Change[] = [];
   #bytes = 0;
   #keep = true;
+  /** Puts and removals of all requests so far. */
+  total = 0;
 
   constructor(private readonly limits: Pick<Limits, 'txn_writes' | 'txn_bytes'>) {}
 
@@ -76,6 +78,7 @@ export class ChangeLog {
   }
 
   #note<K>(table: Table<K>, key: K, former: Uint8Array | undefined, size: number): void {
+    this.total++;
     if (!this.#keep) return;
     this.#changes.push({ table: table as Table<unknown>, key, former });
     this.#bytes += size + putOverhead;

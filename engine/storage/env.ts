@@ -3,7 +3,7 @@
 //
 // Invariant: a value is returned only after its CRC was checked, by this read or by an earlier one;
 // what `peek` returns is valid until the next read of any table.
-import { ABORT, type Database, open } from 'lmdb';
+import { ABORT, type Database, type RootDatabase, open } from 'lmdb';
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import { checksum } from './checksum.js';
@@ -30,6 +30,7 @@ interface RawDatabase {
   removeSync(key: unknown): boolean;
   getRange(options: object): Iterable<{ key: unknown; value: Uint8Array }>;
   getKeys(options: object): Iterable<unknown>;
+  getStats(): unknown;
 }
 
 const onlyNew = { noOverwrite: true };
@@ -121,6 +122,11 @@ export class Table<K> {
     return this.#raw.removeSync(key);
   }
 
+  /** Pages that its tree takes. */
+  get pages(): number {
+    return pagesOf(this.#raw.getStats() as TreeStats);
+  }
+
   /** Keys of a span in order. The cursor is closed before this returns. */
   keys(span: Span<K>): K[] {
     return Array.from(this.#raw.getKeys({ ...span })) as K[];
@@ -172,10 +178,54 @@ export interface Env {
    * event loop turns.
    */
   refresh(): void;
-  statistics(): Record<string, unknown>;
+  /** What the file holds, as of the newest commit this thread sees. */
+  usage(): Usage;
   /** Copies the newest commit into the empty folder `to`, on a thread of its own. */
   copy(to: string, compact: boolean): Promise<void>;
   close(): void;
+}
+
+export interface Usage {
+  mapBytes: number;
+  /** Pages that the next transactions may use again. */
+  freePages: number;
+  /** Threads that have a place in LMDB's table of readers. */
+  readers: number;
+  /** Of the table with the keyword postings. */
+  derivedBytes: number;
+}
+
+interface TreeStats {
+  treeBranchPageCount: number;
+  treeLeafPageCount: number;
+  overflowPages: number;
+}
+
+interface RootStats extends TreeStats {
+  root: TreeStats;
+  free: TreeStats;
+  pageSize: number;
+  mapSize: number;
+  lastPageNumber: number;
+  numReaders: number;
+}
+
+const pagesOf = (tree: TreeStats): number =>
+  tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages;
+
+/** Pages 0 and 1 of the file. */
+const metaPages = 2;
+
+function usageOf(root: RootDatabase, tables: Record<string, { readonly pages: number }>): Usage {
+  const stats = root.getStats() as unknown as RootStats;
+  let pages = metaPages + pagesOf(stats.root) + pagesOf(stats.free);
+  for (const table of Object.values(tables)) pages += table.pages;
+  return {
+    mapBytes: stats.mapSize,
+    freePages: Math.max(0, stats.lastPageNumber + 1 - pages),
+    readers: stats.numReaders,
+    derivedBytes: tables.derived!.pages * stats.pageSize,
+  };
 }
 
 const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
@@ -211,7 +261,7 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     return new Table(name, root.openDB(own) as Database, codec);
   };
-  return {
+  const tables = {
     meta: table('meta', bytesKey),
     uuid: table('uuid', bytesKey),
     records: table('records', idKey),
@@ -222,13 +272,16 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
     vectors: table('vectors', idKey),
     vlog: table('vlog', sequenceKey),
     derived: table('derived', bytesKey),
+  };
+  return {
+    ...tables,
     transact(work) {
       assert(!readOnly, 'a thread that reads does not write');
       root.transactionSync(() => (work() ? undefined : ABORT));
     },
     refresh: () => root.resetReadTxn(),
     copy: (to, compact) => root.backup(to, compact),
-    statistics: () => root.getStats() as Record<string, unknown>,
+    usage: () => usageOf(root, tables),
     close() {
       // The promise only matters to asynchronous writes, and there are none.
       root.close().catch(() => undefined);

@@ -69,6 +69,8 @@ export interface Storage {
   committedSeq(): number;
   /** Forgets log entries up to and including a sequence. */
   trimLog(upToSeq: number): void;
+  /** Puts and removals since this thread opened the store. */
+  readonly puts: number;
   /** Raw tables, for `check` and statistics. */
   readonly env: Env;
   close(): void;
@@ -97,6 +99,10 @@ class OpenStorage implements Storage {
       this.options.limits,
       this.options.vectorTypes ?? {},
     ));
+  }
+
+  get puts(): number {
+    return this.#writer?.context.log.total ?? 0;
   }
 
   reloadCatalog(): void {

@@ -121,6 +121,7 @@ describe('reload', () => {
       log: (level, message, fields) => log.push(`${level} ${message} ${JSON.stringify(fields)}`),
       onSwap: () => results.push('swap'),
       onResult: (result) => results.push(result),
+      onCompiled: (seconds) => expect(seconds).toBeGreaterThan(0),
     });
     return { database, log, results, reload };
   };

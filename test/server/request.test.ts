@@ -249,6 +249,15 @@ describe.each(transports)('requests on %s', (transport) => {
     }
   });
 
+  it('is not ready while the writer gives no sign of life', async () => {
+    const serving = { phase: 'serving', progress: 100, writes: true } as const;
+    server.database.current = { ...serving, heartbeatAge: 5.5 };
+    const reply = await server.request({ method: 'GET', path: '/readyz' });
+    expect(reply.status).toBe(503);
+    expect(JSON.parse(reply.text)).toMatchObject({ ready: false, checks: { writer: false } });
+    server.database.current = serving;
+  });
+
   it('is ready without writes', async () => {
     server.database.current = { phase: 'serving', progress: 100, writes: false };
     const reply = await server.request({ method: 'GET', path: '/readyz' });

@@ -1,0 +1,67 @@
+// Gathers what /metrics shows of an open database (operations.md 9.2). Only looks.
+import type { Metric } from '../base/histogram.js';
+import type { Usage } from '../storage/env.js';
+import type { ReadView } from '../storage/store.js';
+import { readTotals } from '../text/text-index-lmdb.js';
+import type { Dispatcher } from './dispatcher.js';
+import type { Figures } from './figures.js';
+import type { Tally } from './tally.js';
+import type { VectorWatch } from './vector-watch.js';
+import type { DiskWatch } from './watch.js';
+import type { WriterLink } from './writer-link.js';
+
+export interface Observed {
+  view: ReadView;
+  committedSeq: number;
+  usage: Usage;
+  inlineReads: number;
+  workers: number;
+  isServing: boolean;
+  dispatcher: Dispatcher;
+  writer: WriterLink;
+  disk: DiskWatch;
+  vectors: VectorWatch;
+  figures: Figures;
+  tally: Tally;
+}
+
+export function databaseMetrics(of: Observed): Metric[] {
+  const { dispatcher, writer, usage } = of;
+  return [
+    { name: 'workers', value: of.workers },
+    { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: dispatcher.restarts },
+    { name: 'queue_depth', labels: { lane: 'read' }, value: dispatcher.queued },
+    { name: 'queue_depth', labels: { lane: 'write' }, value: writer.queued },
+    { name: 'inline_reads_total', value: of.inlineReads },
+    { name: 'writes_total', value: writer.accepted },
+    ...of.tally.metrics(),
+    ...of.figures.metrics(of.committedSeq),
+    { name: 'map_bytes', value: usage.mapBytes },
+    { name: 'free_pages', value: usage.freePages },
+    { name: 'readers', value: usage.readers },
+    { name: 'oldest_reader_age_seconds', value: dispatcher.oldestSeconds },
+    ...of.disk.metrics(),
+    ...elementMetrics(of.view, usage),
+    ...(of.isServing ? of.vectors.metrics() : []),
+  ];
+}
+
+function elementMetrics(view: ReadView, usage: Usage): Metric[] {
+  const list: Metric[] = [];
+  for (const label of view.catalog.labels()) {
+    const labels = { kind: label.kind, type: label.name };
+    list.push({ name: 'elements', labels, value: view.count(label.id) });
+  }
+  let documents = 0;
+  let terms = 0;
+  for (const label of view.catalog.labels()) {
+    const totals = readTotals(view, label.id);
+    documents += totals.documents;
+    terms += totals.length;
+  }
+  list.push({ name: 'text_documents', value: documents });
+  // Of all documents together, as often as they occur.
+  list.push({ name: 'text_terms', value: terms });
+  list.push({ name: 'postings_bytes', value: usage.derivedBytes });
+  return list;
+}
