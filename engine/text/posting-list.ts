@@ -1,9 +1,9 @@
 // Changing the posting list of one term: the record under the term's key with the newest postings,
 // older ones in blocks that a directory lists. Appending touches the record only, until it is full
 // and becomes a block; an older id is put into the block it falls into. A removed posting is taken
-// out of its block at once. (Tombstones that a merge clears later would spare that rewrite, 300 bytes
-// on average, but every search would have to look at them and every count subtract them; removing a
-// document of 20 terms costs 60 us so.)
+// out of its block at once: 0.7 ms of CPU for a document of 20 terms. (Tombstones that a merge clears
+// later would spare the rewriting of blocks and directories, but every search would have to look at
+// them and every count subtract them, and the merge would write the blocks after all.)
 import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
 import type { DerivedStore } from '../storage/group-work.js';
