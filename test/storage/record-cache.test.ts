@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RecordCache } from '../../engine/storage/record-cache.js';
+import { Random } from '../support/random.js';
 import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
 
 const storage = openGarden(freshFolder(), {});
@@ -62,6 +63,24 @@ describe('a record cache', () => {
     expect(cache.get(9)).toBeUndefined();
     expect(cache.get(9)).toBeUndefined();
     expect(reads).toBe(4);
+  });
+
+  it('gives back what it was given, however many and however long', () => {
+    const random = new Random(3);
+    const bytesOf = (id: number): Uint8Array =>
+      new Uint8Array(id % 97 === 0 ? 70_000 : id % 131).fill(id & 255);
+    const cache = new RecordCache((id) => (id === 0 ? undefined : bytesOf(id))).at(1);
+    const held = new Map<number, Uint8Array>();
+    for (let i = 0; i < 200_000; i++) {
+      // Ids that share low bits, and ids that share high ones.
+      const id = random.chance(0.5) ? random.below(30_000) : (random.below(5000) << 16) >>> 0;
+      const record = cache.get(id);
+      if (id === 0) expect(record).toBeUndefined();
+      else if (i % 50 === 0) held.set(id, record!);
+      if (id !== 0 && record!.length !== bytesOf(id).length) expect(record).toEqual(bytesOf(id));
+      if (record !== undefined && record.length > 0) expect(record.at(-1)).toBe(id & 255);
+    }
+    for (const [id, record] of held) expect(Buffer.compare(record, bytesOf(id))).toBe(0);
   });
 
   it('holds a bounded number of bytes, the latest ones', () => {
