@@ -63,7 +63,9 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
     limits,
     literal,
   });
-  if (queries.length === 0) warnEmpty(parsed);
+  // Where something could not be read, that may have been a query.
+  const isRead = !collector.sorted().some(({ code }) => code.startsWith('E00'));
+  if (queries.length === 0 && isRead) warnEmpty(parsed);
   const diagnostics = collector.sorted();
   if (diagnostics.some((diagnostic) => diagnostic.severity === 'error')) {
     return { program: undefined, diagnostics };

@@ -5,7 +5,7 @@ import type { Parameter } from '../plan/plan.js';
 import type { Name } from './ast-literal.js';
 import type { Field, TypeNode } from './ast-schema.js';
 import type { Context } from './context.js';
-import { valueTerm } from './new-term.js';
+import { unknownTerm, valueTerm } from './new-term.js';
 import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
 import { findName, type Scope } from './scope.js';
 import { didYouMean } from './suggestion.js';
@@ -35,6 +35,8 @@ export function checkName(context: Context, name: Name, scope: Scope): boolean {
   if (isWord(name.text)) {
     const message = `\`${name.text}\` cannot be the name of a value.`;
     context.report('E105', name.span, message, 'Rename it.');
+    // Its uses are no further faults.
+    scope.names.set(name.text, unknownTerm());
     return false;
   }
   if (findName(scope, name.text) === undefined) return true;

@@ -27,7 +27,8 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
     ? { kind: 'bare', value: nothing, data: false }
     : { kind: 'object', members: [] };
   if (returns === undefined) {
-    const message = 'This query returns nothing; it answers `{}`.';
+    const answer = compat ? 'null' : '{}';
+    const message = `This query returns nothing; it answers \`${answer}\`.`;
     if (!query.faulty) report('W101', query.name.span, message, 'Add `RETURN`.');
     return { output: empty, elements: false };
   }

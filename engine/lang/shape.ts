@@ -54,11 +54,18 @@ function storedName(context: Context, type: ItemType, name: string): string {
 
 /** Names of the members of an item, for hints. */
 export function memberNames(context: Context, item: Term): string[] {
-  const shaped = (item.shape?.members ?? []).flatMap((m) => (m.kind === 'value' ? [m.name] : []));
-  if (item.type.kind === 'element') {
-    return [...shaped, ...elementMembers(context.schema, item.type.types)];
-  }
-  return item.type.kind === 'record' ? [...shaped, ...item.type.members.keys()] : shaped;
+  const names = new Set<string>();
+  for (const member of item.shape?.members ?? [])
+    if (member.kind === 'value') names.add(member.name);
+  const { type } = item;
+  const own =
+    type.kind === 'element'
+      ? elementMembers(context.schema, type.types)
+      : type.kind === 'record'
+        ? type.members.keys()
+        : [];
+  for (const name of own) names.add(name);
+  return [...names];
 }
 
 export function hasMembers(type: ItemType): boolean {

@@ -274,3 +274,26 @@ test('a diagnostic names the query it lies in, also where the lexer gave up', ()
     ...['E004 b', 'E003 b', 'E301 b', 'E003 b', 'E003 c'],
   ]);
 });
+
+test('one fault is not followed by others that it causes', () => {
+  const codes = (text: string) =>
+    compile([{ path: 'q.hx', text }], { compat: false }).diagnostics.map(({ code }) => code);
+  expect(codes('N::B {} QUERY q(Date: I64) => RETURN Date')).toEqual(['E105']);
+  expect(codes('N::B {} QUERY q() => U8 <- N<B> x <- U8::COUNT RETURN x')).toEqual(['E105']);
+  expect(codes('QUERY 1q() => RETURN 1')).toEqual(['E004']);
+  expect(codes('QUERY q(a I64) => RETURN a')).toEqual(['E001']);
+});
+
+test('a query without RETURN is told what it answers', () => {
+  const [trellis, helix] = [false, true].map((compat) =>
+    compile([{ path: 'q.hx', text: 'N::B {} QUERY q() => AddN<B>' }], { compat }),
+  );
+  expect(trellis!.diagnostics[0]!.message).toContain('`{}`');
+  expect(helix!.diagnostics[0]!.message).toContain('`null`');
+});
+
+test('a hint lists every member once', () => {
+  const text = 'N::B { c: I64 } QUERY q() => RETURN N<B>::{c}::{nothing}';
+  const [diagnostic] = compile([{ path: 'q.hx', text }], { compat: false }).diagnostics;
+  expect(diagnostic!.hint).toBe('There are c, id, label, score, distance.');
+});
