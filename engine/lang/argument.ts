@@ -18,8 +18,11 @@ export function argumentsOf(
   if (args.length === count && args.every((arg) => arg.name === undefined)) {
     return args.map((arg) => arg.value);
   }
-  const has = countOf(args.length, 'no arguments');
-  const message = `\`${call.name.text}\` has ${has}; it takes ${countOf(count, 'none')}.`;
+  const named = args.find((arg) => arg.name !== undefined)?.name?.text;
+  const has =
+    named === undefined ? countOf(args.length, 'no arguments') : `an argument named \`${named}\``;
+  const takes = countOf(count, 'none') + (named === undefined ? '' : ' without a name');
+  const message = `\`${call.name.text}\` has ${has}; it takes ${takes}.`;
   context.report('E305', call.span, message, `Write \`${form}\`.`);
   return undefined;
 }

@@ -24,7 +24,7 @@ const moreDigits = /(?:\.|(?<=[eE])[+-])[0-9][0-9A-Za-z_]*/y;
 const integer = /^-?[0-9]+$/;
 const float = /^-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$/;
 const symbol = /::|\.\.|<-|=>|[:,.(){}[\]<>!|#?_]/y;
-const foreign = /[^\sA-Za-z0-9"(){}[\]<>:,.|!#?_/=-]+|./uy;
+const foreign = /=+|[^\sA-Za-z0-9"(){}[\]<>:,.|!#?_/=-]+|./uy;
 
 const integerMax = 2n ** 128n - 1n;
 const integerMin = -(2n ** 127n);
@@ -101,7 +101,8 @@ function reportForeign(text: string, start: number, report: Report): void {
     point > 32 && point < 127
       ? `\`${String.fromCodePoint(point)}\``
       : `Character U+${point.toString(16).toUpperCase().padStart(4, '0')}`;
-  report('E003', { start, end: start + text.length }, `${shown} begins no token.`);
+  const hint = point === 61 ? 'Bind with `<-`; compare with `::EQ(…)`.' : undefined;
+  report('E003', { start, end: start + text.length }, `${shown} begins no token.`, hint);
 }
 
 function readNumber(text: string, start: number, end: number, report: Report): Token {

@@ -66,13 +66,21 @@ function parseChain(cursor: Cursor): Chain {
 function parseHead(cursor: Cursor): Chain['head'] {
   const { start } = peek(cursor);
   if (accept(cursor, '_')) return { kind: 'item', span: spanFrom(cursor, start) };
-  // A query begins where an expression is missing; `QUERY` may also be a variable.
-  const isQuery = isName(cursor, 'QUERY') && isName(cursor, undefined, 1);
-  if (!isName(cursor) || (isQuery && isSymbol(cursor, '(', 2))) unexpected(cursor, 'An expression');
+  if (!isName(cursor) || isOther(cursor)) unexpected(cursor, 'An expression');
   if (isSymbol(cursor, '<', 1) || isSymbol(cursor, '(', 1)) return parseCall(cursor);
   const names: Path['names'] = [nameOf(next(cursor))];
   while (accept(cursor, '.')) names.push(expectName(cursor, 'A member name'));
   return { kind: 'path', names, span: spanFrom(cursor, start) };
+}
+
+const literals = new Set(['string', 'integer', 'float']);
+
+/** Whether `QUERY` or `RETURN` follows where an expression is missing; both may be variables. */
+function isOther(cursor: Cursor): boolean {
+  const isNamed = isName(cursor, undefined, 1);
+  if (isName(cursor, 'QUERY')) return isNamed && isSymbol(cursor, '(', 2);
+  if (!isName(cursor, 'RETURN')) return false;
+  return literals.has(peek(cursor, 1).kind) || (isNamed && !isSymbol(cursor, '<-', 2));
 }
 
 function parseCall(cursor: Cursor): Call {

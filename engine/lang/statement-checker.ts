@@ -37,8 +37,9 @@ function checkStatement(
       return checkBinding(context, statement, scope);
     case 'effect': {
       const before = context.writes;
-      const { expression } = context.check(statement.value, scope);
-      if (context.writes === before && statement.value.kind !== 'faulty') {
+      const { expression, type } = context.check(statement.value, scope);
+      // What is not understood has been reported.
+      if (context.writes === before && !isVague(type)) {
         const message = 'This statement changes nothing and its value is not used.';
         context.report('W115', statement.value.span, message, 'Bind it: `x <- …`.');
       }
