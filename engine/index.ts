@@ -45,6 +45,7 @@ export type { Catalog, Label, ReadView } from './storage/store.js';
 export type { IndexOptions, Layout, Metric } from './vector/index.js';
 export { nearestName } from './session/nearest.js';
 export { scanBody } from './json/decode.js';
+export { describe as describeJson } from './json/fault.js';
 export type { JsonView } from './json/view.js';
 export { connectionOf, findTool, prepare, toolboxOf } from './session/prepare.js';
 export { nextPlan, windowOf } from './session/next.js';

@@ -119,7 +119,7 @@ const commands = new Map<string, Command>([
   [
     'verify',
     {
-      flags: { values: ['salvage'], switches: ['deep', 'json', 'here', 'repair-derived'] },
+      flags: { values: ['salvage'], switches: ['deep', 'json', 'here', 'live', 'repair-derived'] },
       usage: 'verify [DIR] [--deep] [--repair-derived] [--salvage FILE] [--json]',
       run: (line) => verifyCommand(line, () => configOf(line)),
     },

@@ -150,7 +150,11 @@ function describeEdge(view: ReadView, { edge, label }: Incident): Json {
 const nodeConnections: Explore = (view, parameters) => {
   const uuid = idOf(parameters, '/node-connections', 'node_id');
   const id = view.idOf(uuid);
-  if (id === 0) fail('NO_VALUE_FOUND', { what: `node ${printUuid(uuid)}` });
+  // Nodes and vectors have connections, edges are some.
+  const kind = id === 0 ? undefined : describe(view, id)?.label.kind;
+  if (kind === undefined || kind === 'edge') {
+    fail('NO_VALUE_FOUND', { what: `node ${printUuid(uuid)}` });
+  }
   const incoming = incident(view, id, 'in', itemsMax);
   const outgoing = incident(view, id, 'out', itemsMax);
   const far = new Set([...incoming, ...outgoing].map((edge) => edge.far));

@@ -7,12 +7,13 @@ import {
   type OpenDatabase,
   type Query,
   armFailpoint,
+  describeJson,
   fail,
   scanBody,
 } from '../engine/index.js';
 import type { Action } from './admin-handler.js';
 import { App } from './app.js';
-import { backupName, backupPath } from './backup-place.js';
+import { backupName, newBackupPath } from './backup-place.js';
 import type { Config, Environment } from './config.js';
 import { databaseOptions } from './database-options.js';
 import { exitCodes, reportFailure } from './exit-code.js';
@@ -23,6 +24,7 @@ import { countErrors, loadProgram, pictureOf, programOptions } from './program.j
 import { createReloader, type ReloadResult } from './reload.js';
 import { playSeed } from './seed.js';
 import { recallBody } from './vector-admin.js';
+import { verifyRunning } from './verify-command.js';
 import { type ProjectWatch, watchSources } from './watch.js';
 
 export interface ServeOptions {
@@ -111,6 +113,7 @@ class Server {
     const actions = new Map<string, Action>([
       ['import', (asked, body) => imports.handle(asked, body)],
       ['backup', (_, body) => this.#backUp(body)],
+      ['verify', () => verifyRunning(config.dataDir)],
       ['reload', () => this.#reload?.()],
       ['snapshot', () => this.#database?.snapshot()],
       ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
@@ -134,8 +137,12 @@ class Server {
   /** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */
   async #backUp(body: Uint8Array): Promise<unknown> {
     const given = scanBody(body, this.config.limits).member('name');
+    if (given !== undefined && given.kind !== 'string' && given.kind !== 'null') {
+      const args = { param: 'name', type: 'String', got: describeJson(given) };
+      fail('PARAM_TYPE', args, { path: '/name' });
+    }
     const name = given?.kind === 'string' ? given.text() : backupName();
-    const path = backupPath(this.config, name);
+    const path = newBackupPath(this.config, name);
     const { bytes } = await this.#database!.backUp(path);
     return { path, bytes };
   }

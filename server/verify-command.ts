@@ -1,7 +1,7 @@
 // `trellis verify`: checks a data directory at rest (operations.md 7). Damage can kill the process
 // that reads it, so `--deep` reads in a child process and takes its death for an answer. Changes
 // nothing, unless it is told to make derived data anew.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +42,12 @@ export function verifyCommand(line: CommandLine, configOf: () => Config): number
   if (salvage !== undefined) return salvageInto(directory, salvage);
   if (line.switches.has('repair-derived')) repair(directory, configOf());
   const deep = line.switches.has('deep') || line.switches.has('repair-derived');
-  const report = deep && !line.switches.has('here') ? inChild(directory) : here(directory, deep);
+  const report =
+    deep && !line.switches.has('here')
+      ? inChild(directory)
+      : line.switches.has('live')
+        ? live(directory)
+        : here(directory, deep);
   if (line.switches.has('json')) printLine(JSON.stringify(report));
   else printReport(report);
   return codeOf(report.violations);
@@ -108,13 +113,58 @@ function here(directory: string, deep: boolean): Report {
   }
 }
 
-function inChild(directory: string): Report {
+/** Reads the newest commit of a data directory that a server holds, which goes on writing. */
+function live(directory: string): Report {
+  const storage = openStorage(join(directory, 'graph'), { limits: defaultLimits, mode: 'read' });
+  try {
+    return { directory, violations: verifyStorage(storage) };
+  } finally {
+    storage.close();
+  }
+}
+
+const childOf = (directory: string, ...more: string[]): string[] => {
   const main = fileURLToPath(new URL('./main.js', import.meta.url));
-  const argv = [main, 'verify', directory, '--deep', '--here', '--json'];
-  const { stdout, stderr, signal, status } = spawnSync(process.execPath, argv, {
+  return [main, 'verify', directory, '--deep', '--here', '--json', ...more];
+};
+
+function inChild(directory: string): Report {
+  const end = spawnSync(process.execPath, childOf(directory), {
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
   });
+  return reportOf(directory, end);
+}
+
+/** Checks the data of this running server, in a child process (`POST /_admin/verify`). */
+export async function verifyRunning(
+  directory: string,
+): Promise<{ clean: boolean; violations: Violation[] }> {
+  const child = spawn(process.execPath, childOf(directory, '--live'));
+  const texts = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));
+  const { violations } = await new Promise<Report>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status, signal) => {
+      try {
+        resolve(reportOf(directory, { ...texts, status, signal }));
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+  return { clean: violations.length === 0, violations };
+}
+
+interface ChildEnd {
+  stdout: string;
+  stderr: string;
+  status: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+function reportOf(directory: string, { stdout, stderr, signal, status }: ChildEnd): Report {
   if (signal !== null) {
     const what = `reading the data ended the process by ${signal}: pages are damaged`;
     return { directory, violations: [{ invariant: 'I15', what }] };

@@ -168,8 +168,9 @@ function reaches(
   return { kind: 'exists', of: { kind: 'pipeline', source, steps, result: 'opt' } };
 }
 
+/** Absent or null, as clients with optional members send it: `==`. */
 function operatorOf(view: JsonView | undefined): SessionTest['operator'] {
-  if (view === undefined) return '==';
+  if (view === undefined || view.kind === 'null') return '==';
   const text = view.kind === 'string' ? textOf(view, 'operator') : describe(view);
   if (view.kind === 'string' && operators.has(text)) return text as SessionTest['operator'];
   fail('UNKNOWN_OPERATOR', { operator: excerpt(text) }, { path: view.path });

@@ -77,6 +77,7 @@ function argumentsOf(
   data: JsonView | undefined,
   path: string,
 ): Arguments {
-  if (data !== undefined && data.kind !== 'object') wrongKind(path.slice(1), 'an object', data);
+  if (data !== undefined && data.kind !== 'object')
+    wrongKind(path.slice(path.lastIndexOf('/') + 1), 'an object', data);
   return { owner, places: data === undefined ? [body] : [data, body], path };
 }
