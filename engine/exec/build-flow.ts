@@ -4,12 +4,12 @@
 import { unreachable } from '../base/assert.js';
 import type { Expression, Pipeline } from '../plan/expression.js';
 import { fuseEdgeEnd } from '../plan/fuse.js';
-import type { Source, Step } from '../plan/step.js';
+import type { ItemExpression, Source, Step } from '../plan/step.js';
 import type { Label } from '../storage/store.js';
 import { readBound } from './argument.js';
 import { buildAccess } from './build-access.js';
 import { type Builder, declared, edgeLabels, labelOf } from './builder.js';
-import type { Flow } from './flow.js';
+import type { Flow, IdFlow } from './flow.js';
 import type { Frame } from './frame.js';
 import { buildAssignments } from './mutate.js';
 import { addEdges } from './operators/create.js';
@@ -17,6 +17,7 @@ import { update, upsertNode, upsertVector } from './operators/change.js';
 import { dedup, intersect, map, where } from './operators/filter.js';
 import { group } from './operators/group.js';
 import { edgeEnds, edges, edgesOrEnds, neighbours } from './operators/neighbour.js';
+import { numberFilter, whereNumber } from './operators/number-filter.js';
 import { order } from './operators/order.js';
 import { rerankMMR, rerankRRF } from './operators/rerank.js';
 import { shortestPath } from './operators/shortest-path.js';
@@ -162,7 +163,7 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
       return edgeEnds(input, step.end, label ? label.id : undefined);
     }
     case 'where':
-      return where(input, step.condition.slot, builder.value(step.condition.value));
+      return buildWhere(builder, input, step.condition);
     case 'intersect':
       return intersect(input, step.of.slot, builder.value(step.of.value));
     case 'range':
@@ -242,6 +243,14 @@ function buildLateStep(builder: Builder, input: Flow, step: LateStep): Flow {
 const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);
 
 /** Edge labels of a neighbour step whose far ends are of the wanted kind; an edge type fixes it. */
+function buildWhere(builder: Builder, input: Flow, { slot, value }: ItemExpression): Flow {
+  const condition = builder.value(value);
+  const filter = input.kind === 'ids' ? numberFilter(builder, slot, value) : undefined;
+  return filter
+    ? whereNumber(input as IdFlow, slot, condition, filter)
+    : where(input, slot, condition);
+}
+
 function reached(builder: Builder, { edges, direction, reach }: StepOf<'neighbours'>): number[] {
   const labels = edgeLabels(builder, edges);
   if (reach === undefined) return ids(labels);

@@ -25,6 +25,18 @@ export type Flow = IdFlow | RowFlow;
 const firstBatch = 4;
 const lastBatch = 1024;
 
+/** How many rows to make at a time. */
+export function batchSizes(): { next(): number } {
+  let next = firstBatch;
+  return {
+    next() {
+      const size = next;
+      next = Math.min(size * 4, lastBatch);
+      return size;
+    },
+  };
+}
+
 /** Rows for ids, in growing batches. */
 export function asRows(flow: Flow): RowFlow {
   if (flow.kind === 'rows') return flow;
@@ -32,10 +44,10 @@ export function asRows(flow: Flow): RowFlow {
   return {
     kind: 'rows',
     *open(frame) {
-      let size = firstBatch;
+      const sizes = batchSizes();
       for (const ids of open(frame)) {
-        for (let at = 0; at < ids.length; size = Math.min(size * 4, lastBatch)) {
-          const end = Math.min(at + size, ids.length);
+        for (let at = 0; at < ids.length; ) {
+          const end = Math.min(at + sizes.next(), ids.length);
           const rows: Value[] = [];
           while (at < end) rows.push(new Element(ids[at++]!));
           yield rows;

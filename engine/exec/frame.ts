@@ -3,7 +3,7 @@
 // through `charge`, every printed item through `countItem`, so that no plan outruns its limits.
 import type { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';
-import type { WriteView } from '../storage/store.js';
+import type { KeptRecords, WriteView } from '../storage/store.js';
 import { ByteArena } from './byte-arena.js';
 import type { Argument, ExecutionContext } from './execute.js';
 import type { Value } from './value.js';
@@ -24,7 +24,7 @@ export class Frame {
   readonly args: readonly Argument[];
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
-  #kept: { get(id: number): Uint8Array | undefined } | undefined;
+  #kept: KeptRecords | undefined;
   /** What bindings have computed for their items, by key. */
   readonly #images = new WeakMap<object, Map<number, Value>>();
   #reads = 0;
@@ -52,6 +52,11 @@ export class Frame {
     if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
     const shared = this.view.recordShared(id);
     return shared && records.copy(shared);
+  }
+
+  /** The cache of the view, for whoever is going to read many records; undefined while writing. */
+  records(): KeptRecords | undefined {
+    return (this.#kept ??= this.view.keptRecords?.());
   }
 
   /** As `readRecord`, for a look: the bytes are only valid until the next read. */

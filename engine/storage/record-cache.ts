@@ -26,18 +26,27 @@ class Generation {
   /** Words in use; the first one is not, so that 0 means none. */
   #used = 1;
   #words: Uint32Array<ArrayBuffer>;
+  /** The arena as bytes. */
+  bytes: Uint8Array;
 
   constructor(bytes: number) {
     this.#words = new Uint32Array(bytes >>> 2);
+    this.bytes = new Uint8Array(this.#words.buffer);
   }
 
   get(id: number): Uint8Array | undefined {
+    const word = this.find(id);
+    return word === 0 ? undefined : this.#record(word);
+  }
+
+  /** Word of the arena before a record, 0 when it is not there. */
+  find(id: number): number {
     const places = this.#places;
     const mask = places.length - 2;
     for (let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift); ; at = (at + 2) & mask) {
       const found = places[at];
-      if (found === 0) return undefined;
-      if (found === id) return this.#record(places[at + 1]!);
+      if (found === 0) return 0;
+      if (found === id) return places[at + 1]!;
     }
   }
 
@@ -66,6 +75,7 @@ class Generation {
     const words = new Uint32Array(size);
     words.set(this.#words.subarray(0, this.#used));
     this.#words = words;
+    this.bytes = new Uint8Array(words.buffer);
     return true;
   }
 
@@ -106,10 +116,24 @@ export class RecordCache {
 
   /** The record, or undefined when there is no such element. Nobody may write into it. */
   get(id: number): Uint8Array | undefined {
-    return this.#young?.get(id) ?? this.#find(id);
+    return this.#young?.get(id) ?? this.#read(id);
   }
 
-  #find(id: number): Uint8Array | undefined {
+  /** Where a record starts in `bytes`; -1 when there is none, or it is not kept. */
+  find(id: number): number {
+    const word = this.#young?.find(id) ?? 0;
+    if (word !== 0) return 4 * word + 4;
+    if (this.#read(id) === undefined) return -1;
+    const own = this.#young?.find(id) ?? 0;
+    return own === 0 ? -1 : 4 * own + 4;
+  }
+
+  /** What `find` has pointed into last. */
+  get bytes(): Uint8Array {
+    return this.#young!.bytes;
+  }
+
+  #read(id: number): Uint8Array | undefined {
     const record = this.#old?.get(id) ?? this.peek(id);
     if (record === undefined) return undefined;
     if (record.length > recordBytesMax) return record.slice();

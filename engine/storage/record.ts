@@ -40,13 +40,24 @@ export const toOf = (record: Uint8Array): number => getWord(record, 28);
 const headSize = (record: Uint8Array): number => (record[2] === 1 ? edgeHead : plainHead);
 const slotsOf = (record: Uint8Array): number => record[4]! | (record[5]! << 8);
 
-/** Bytes [start, end) of the fragment in a slot; start equals end when the property is unset. */
-export function fragmentOf(record: Uint8Array, slot: number): { start: number; end: number } {
-  const slots = slotsOf(record);
-  if (slot >= slots) return { start: 0, end: 0 };
-  const table = headSize(record);
-  const start = slot === 0 ? table + 4 * slots : getWord(record, table + 4 * slot - 4);
-  return { start, end: getWord(record, table + 4 * slot) };
+const place = { start: 0, end: 0 };
+
+/**
+ * Bytes [start, end) of the fragment in a slot of a record that starts at `at`; start equals end when
+ * the property is unset. Holds until the next call.
+ */
+export function fragmentOf(
+  bytes: Uint8Array,
+  slot: number,
+  at = 0,
+): { readonly start: number; readonly end: number } {
+  const slots = bytes[at + 4]! | (bytes[at + 5]! << 8);
+  const table = at + (bytes[at + 2] === 1 ? edgeHead : plainHead);
+  place.start = place.end = 0;
+  if (slot >= slots) return place;
+  place.start = slot === 0 ? table + 4 * slots : at + getWord(bytes, table + 4 * slot - 4);
+  place.end = at + getWord(bytes, table + 4 * slot);
+  return place;
 }
 
 /** Where the ends of the fragments are kept, and how many slots there are: for reading many. */

@@ -59,7 +59,7 @@ export interface ReadView {
    * Records for an execution that reads many, which later executions share. Ask anew for every
    * execution; undefined while writing.
    */
-  keptRecords?(): { get(id: number): Uint8Array | undefined } | undefined;
+  keptRecords?(): KeptRecords | undefined;
   /** Ids of all elements of a label, ascending, in arrays of up to some thousand. */
   scan(label: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */
@@ -91,6 +91,16 @@ export interface ReadView {
   getDerived(key: Uint8Array): Uint8Array | undefined;
   /** Keys from `start` (inclusive) to `end` (exclusive), ascending. */
   scanDerived(start: Uint8Array, end: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }>;
+}
+
+/** Records of one state of the data, for whoever reads many. */
+export interface KeptRecords {
+  /** Not to be written to; undefined when there is no such element. */
+  get(id: number): Uint8Array | undefined;
+  /** Where a record starts in `bytes`; -1 when only `get` can tell. */
+  find(id: number): number;
+  /** What the last `find` points into. */
+  readonly bytes: Uint8Array;
 }
 
 export interface IndexBounds {
