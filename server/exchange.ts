@@ -36,8 +36,8 @@ export abstract class Exchange {
   settled = false;
   /** Stops the running call; set by whoever started one. */
   cancel: (() => void) | undefined;
-  /** Milliseconds that a lane worked on the call. */
-  workMs: number | undefined;
+  /** What the engine says the call took. */
+  work: { micros: number; rows: number; visits: number } | undefined;
   bytesIn = 0;
   /** What the receiver remembers between the head and the answer. */
   memo: unknown;

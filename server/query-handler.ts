@@ -48,8 +48,8 @@ export function queryEndpoints(
           return database.call(name, body, {
             budgetMs: budgetOf(exchange, budgetMs),
             onCancellable: cancelInto(exchange),
-            onWork: (ms) => {
-              exchange.workMs = ms;
+            onWork: (cost) => {
+              exchange.work = cost;
             },
             ...(asked === 'profile' && { profile: true }),
           });

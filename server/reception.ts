@@ -50,6 +50,8 @@ const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
 const forgottenBodyMax = 64 * 1024;
 /** The engine stops calls by itself; this much later the client is answered for it. */
 const graceMs = 10;
+/** A call that visits more elements is logged, however quick it was. */
+const quietVisitsMax = 100_000;
 const sweepMs = 10;
 
 /** What is remembered of an exchange between its head and its answer. */
@@ -233,10 +235,17 @@ export class Reception implements Receiver {
   ): void {
     const ms = performance.now() - exchange.startedAt;
     metrics.record(status, ms / 1000, exchange.bytesIn, bytesOut);
-    const { slowMs, accessShare } = this.options;
+    const { accessShare } = this.options;
+    const slow = this.#isSlow(exchange, ms, error?.code);
     const broken = error !== undefined && isServerFault(error.code);
-    if (ms < slowMs && !broken && (accessShare === 0 || Math.random() >= accessShare)) return;
-    this.#record(exchange, metrics, status, bytesOut, ms, error?.code);
+    if (!slow && !broken && (accessShare === 0 || Math.random() >= accessShare)) return;
+    this.#record(exchange, metrics, status, bytesOut, { ms, slow, code: error?.code });
+  }
+
+  /** Slow, cancelled, or a lot of work though it was quick (operations.md 9.3). */
+  #isSlow({ work }: Exchange, ms: number, code?: ErrorCode): boolean {
+    if (ms >= this.options.slowMs || code === 'QUERY_TIMEOUT') return true;
+    return work !== undefined && work.visits > quietVisitsMax;
   }
 
   #record(
@@ -244,12 +253,11 @@ export class Reception implements Receiver {
     metrics: RouteMetrics,
     status: string,
     bytesOut: number,
-    ms: number,
-    code?: string,
+    { ms, slow, code }: { ms: number; slow: boolean; code: ErrorCode | undefined },
   ): void {
-    const { log, slowLog, slowMs, security } = this.options;
+    const { log, slowLog, security } = this.options;
     const visit = exchange.memo as Visit | undefined;
-    const { workMs } = exchange;
+    const { work } = exchange;
     const entry = {
       request_id: exchange.requestId,
       route: metrics.label,
@@ -257,13 +265,14 @@ export class Reception implements Receiver {
       status: status.slice(0, 3),
       code,
       ms: inMicros(ms),
-      queue_ms: workMs === undefined ? undefined : inMicros(Math.max(0, ms - workMs)),
+      queue_ms: work && inMicros(Math.max(0, ms - work.micros / 1000)),
+      rows: work?.rows,
+      visits: work?.visits,
       bytes_in: exchange.bytesIn,
       bytes_out: bytesOut,
     };
-    if (ms >= slowMs) slowLog.add({ ts: new Date().toISOString(), ...entry });
-    const slow = ms >= slowMs ? 'slow request' : 'request';
-    log(code === 'INTERNAL' ? 'error' : 'info', slow, {
+    if (slow) slowLog.add({ ts: new Date().toISOString(), ...entry });
+    log(code === 'INTERNAL' ? 'error' : 'info', slow ? 'slow request' : 'request', {
       ...entry,
       key_id: visit?.caller?.keyId || undefined,
       peer: security.peer(exchange),

@@ -11,6 +11,9 @@ export interface SlowRequest {
   ms: number;
   /** Of them, all that was not work of a lane. */
   queue_ms?: number | undefined;
+  /** Items printed and elements visited. */
+  rows?: number | undefined;
+  visits?: number | undefined;
   bytes_in: number;
   bytes_out: number;
 }

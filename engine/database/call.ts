@@ -1,6 +1,7 @@
 // One request on its way through the database, and the queue of those that wait for a lane.
 import type { TrellisError } from '../base/errors.js';
 import type { ExecutionResult, ItemList } from '../exec/execute.js';
+import type { Cost } from './tally.js';
 import type { CostClass } from '../plan/plan.js';
 
 export interface Call {
@@ -19,7 +20,7 @@ export interface Call {
   slot: number;
   settled: boolean;
   /** See CallOptions. */
-  onWork?: ((ms: number) => void) | undefined;
+  onWork?: ((cost: Cost) => void) | undefined;
   resolve: (result: ExecutionResult) => void;
   reject: (error: TrellisError) => void;
 }

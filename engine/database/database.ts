@@ -12,6 +12,7 @@ import type { ReadView } from '../storage/store.js';
 import type { IndexOptions } from '../vector/index.js';
 import type { IndexInfo } from './index-list.js';
 import type { Recall, RecallRequest } from './recall.js';
+import type { Cost } from './tally.js';
 
 export interface DatabaseOptions {
   dataDir: string;
@@ -64,8 +65,8 @@ export interface CallOptions {
   budgetMs?: number;
   /** Called with a function that cancels the call (client gone, deadline). */
   onCancellable?: (cancel: () => void) => void;
-  /** Hears how long a lane worked on the call, in milliseconds. */
-  onWork?: (ms: number) => void;
+  /** Hears what the call took, before its promise settles. */
+  onWork?: (cost: Cost) => void;
   /** Answer `{result, profile}`: rows and time of every step beside the reply. */
   profile?: boolean;
 }

@@ -315,7 +315,9 @@ class OpenedDatabase implements Database {
       const place = placeOf(load.query);
       const micros = (performance.now() - started) * 1000;
       this.#costs.spend(place, micros);
-      this.#tally.spent(place, { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 });
+      const cost = { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 };
+      this.#tally.spent(place, cost);
+      options.onWork?.(cost);
     }
   }
 

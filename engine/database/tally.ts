@@ -47,7 +47,7 @@ export class Tally {
   /** Notes a call that came back from a lane. */
   returned(place: number, call: Call, cost: Cost): void {
     this.spent(place, cost);
-    call.onWork?.(cost.micros / 1000);
+    call.onWork?.(cost);
     const since = performance.now() - (call.deadline - call.budgetMs);
     const lane = call.cost === 'W' ? 'write' : 'read';
     this.#waits[lane].observe(Math.max(0, since / 1000 - cost.micros / 1e6));

@@ -81,6 +81,9 @@ describe('metrics', () => {
     expect(line).toMatchObject({ route: 'add', query: 'add', status: '200', bytes_in: 35 });
     expect(line.queue_ms).toBeGreaterThanOrEqual(0);
     expect(line.queue_ms).toBeLessThanOrEqual(line.ms);
+    const { text } = await server.client.request({ method: 'GET', path: 'slowlog' });
+    const all = (JSON.parse(text) as { query?: string }[]).find(({ query }) => query === 'all');
+    expect(all).toMatchObject({ route: 'all', rows: 3, visits: expect.any(Number) });
   });
 
   it('tells what a start had to make good', async () => {

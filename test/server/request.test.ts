@@ -213,6 +213,18 @@ describe.each(transports)('requests on %s', (transport) => {
     expect(reply.status).toBe(200);
   });
 
+  it('keeps requests that visited a lot, however quick they were', async () => {
+    await server.request({ path: '/visit', body: '100000' });
+    await server.request({ path: '/visit', body: '100001' });
+    const { text } = await server.request({ method: 'GET', path: '/slowlog' });
+    const visits = (JSON.parse(text) as { query?: string; visits?: number; ms: number }[])
+      .filter(({ query, ms }) => query === 'visit' && ms < 40)
+      .map((entry) => entry.visits);
+    expect(visits).not.toContain(100_000);
+    expect(visits.length).toBeLessThanOrEqual(1);
+    expect(text).toContain('"visits":100001');
+  });
+
   it('keeps slow requests', async () => {
     await server.request({ path: '/later', body: '{"ms":60}' });
     const reply = await server.request({ method: 'GET', path: '/slowlog' });

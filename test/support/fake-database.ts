@@ -65,6 +65,10 @@ export class FakeDatabase implements Database {
       add('size', (body) => Buffer.from(`{"size":${body.length}}`)),
       add('big', (body) => Buffer.alloc(numberIn(body), 0x20)),
       add('later', (body) => later(numberIn(body)).then(() => Buffer.from(body))),
+      add('visit', (body, options) => {
+        options.onWork?.({ micros: 5, rows: 1, visits: numberIn(body) });
+        return pong;
+      }),
       add('put', (body) => this.#put(body), true),
       add('hang', (_, options) => this.#hang(options)),
       add('defect', () => {
