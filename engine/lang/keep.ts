@@ -1,8 +1,9 @@
-// Shapes of variables (helixql.md 3.3, 6.3): what a shape computes for an item - a count, a stream,
-// a lookup - is computed when the item is bound, so that no later statement shows through. Only
+// Shapes of variables (helixql.md 3.3, 6.3): what a shape reads of the data for an item - a count, a
+// stream, a lookup - is read when the item is bound, so that no later statement shows through. Only
 // queries that write can tell, so only those pay.
 import type { Expression } from '../plan/expression.js';
 import type { Keep } from '../plan/plan.js';
+import { eachPart } from '../plan/rewrite.js';
 import type { QueryDeclaration } from './ast-query.js';
 import type { Context } from './context.js';
 import type { Shape, ShapeMember, Term } from './term.js';
@@ -32,20 +33,21 @@ function keptShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep 
   return { shape: { ...shape, members }, keep: { slot: shape.slot, members: keeps } };
 }
 
-/** Whether the value depends on more than the item as it was bound. */
+/** Parts that read nothing but what they are given: the item as it was bound, and values. */
+const givenKinds = new Set(
+  (
+    'literal now parameter slot property kept single compare and or not exists math aggregate ' +
+    'list record project value spread pipeline where range first count dedup map order group'
+  ).split(' '),
+);
+
+/** Whether the value depends on what is stored besides the item. */
 function isComputed(expression: Expression): boolean {
-  switch (expression.kind) {
-    case 'property':
-      return isComputed(expression.of);
-    case 'literal':
-    case 'now':
-    case 'parameter':
-    case 'slot':
-    case 'kept':
-      return false;
-    default:
-      return true;
-  }
+  let found = false;
+  eachPart(expression, ({ kind }) => {
+    found ||= !givenKinds.has(kind as string);
+  });
+  return found;
 }
 
 const changers = new Set(
