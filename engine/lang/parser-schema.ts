@@ -12,7 +12,7 @@ import type {
   Version,
 } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
-import { expect, expectName, expectWord, unexpected } from './expectation.js';
+import { expect, expectName, expectWord, SyntaxFault, unexpected } from './expectation.js';
 import { parseLiteral } from './parser-literal.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
@@ -38,8 +38,18 @@ function expectTypeName(cursor: Cursor): Name {
   return expectName(cursor, 'A type name');
 }
 
+/** An edge type that has both ends is declared whatever else is wrong with it. */
 function parseEdgeParts(cursor: Cursor, declaration: TypeDeclaration): void {
   expect(cursor, '{');
+  const { open } = cursor;
+  const recover = () => {
+    while (!startsItem(cursor) && cursor.open >= open) next(cursor);
+    if (declaration.from === undefined || declaration.to === undefined) throw new SyntaxFault();
+  };
+  guarded(cursor, () => parseParts(cursor, declaration), recover);
+}
+
+function parseParts(cursor: Cursor, declaration: TypeDeclaration): void {
   const seen = new Set<string>();
   while (!isSymbol(cursor, '}')) {
     const part = peek(cursor);
@@ -51,7 +61,7 @@ function parseEdgeParts(cursor: Cursor, declaration: TypeDeclaration): void {
     if (part.text === 'From') declaration.from = expectTypeName(cursor);
     else if (part.text === 'To') declaration.to = expectTypeName(cursor);
     else declaration.fields = parseBody(cursor);
-    if (!accept(cursor, ',')) break;
+    if (!goesOn(cursor)) break;
   }
   if (!seen.has('From') || !seen.has('To'))
     unexpected(cursor, seen.has('From') ? '`To`' : '`From`');
@@ -67,10 +77,19 @@ export function parseBody(cursor: Cursor): Field[] {
     const recover = () => skipField(cursor, open);
     const field = guarded(cursor, () => parseField(cursor), recover);
     if (field !== undefined) fields.push(field);
-    if (!accept(cursor, ',')) break;
+    if (!goesOn(cursor)) break;
   }
-  expect(cursor, '}');
+  // Where the brace is missing, the fields are still fields.
+  guarded(cursor, () => expect(cursor, '}'));
   return fields;
+}
+
+/** Whether another part follows, also where its comma is missing. */
+function goesOn(cursor: Cursor): boolean {
+  if (accept(cursor, ',')) return true;
+  if (!isName(cursor) || startsItem(cursor)) return false;
+  guarded(cursor, () => unexpected(cursor, '`,` or `}`'));
+  return true;
 }
 
 function skipField(cursor: Cursor, open: number): void {

@@ -1,6 +1,6 @@
 // Nesting, lists, and getting back on its feet after a fault: whoever can resume catches it.
 import { accept, type Cursor, isName, isSymbol, peek } from './cursor.js';
-import { expect, SyntaxFault } from './expectation.js';
+import { expect, SyntaxFault, unexpected } from './expectation.js';
 
 /** Parses one level deeper; too deep is E005. */
 export function nested<T>(cursor: Cursor, parse: () => T): T {
@@ -43,7 +43,8 @@ export function listUntil<T>(cursor: Cursor, close: string, item: () => T): T[] 
   const items: T[] = [];
   while (!isSymbol(cursor, close)) {
     items.push(item());
-    if (!accept(cursor, ',')) break;
+    if (accept(cursor, ',')) continue;
+    if (!isSymbol(cursor, close)) unexpected(cursor, `\`,\` or \`${close}\``);
   }
   expect(cursor, close);
   return items;
