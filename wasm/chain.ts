@@ -2,8 +2,8 @@
 // (cosine) on the header. However many there are, the graph sees one. Chains are doubly linked by
 // N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
 import {
-  H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, NODE_FREE,
-  NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_FLAGS, N_LIFT, N_NEXT, N_PREVIOUS,
+  H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, NODE_DOOMED,
+  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_FLAGS, N_LIFT, N_NEXT, N_PREVIOUS,
 } from './layout';
 import { mark } from './mark';
 import { lock, lockNode, nodeAt, unlock, unlockNode } from './memory';
@@ -30,6 +30,8 @@ export function linkTwin(lane: usize, node: usize, slot: u32): bool {
     const key = load<u64>(results + ((<usize>i) << 3));
     if (distanceOf(key) > 0) return false;
     const first = nodeAt(<u32>key);
+    // A doomed node is about to be cut out, with whatever hangs on it.
+    if ((load<u32>(first, N_FLAGS) & NODE_DOOMED) != 0) continue;
     if (<u32>key == slot || !equal(first, node)) continue;
     lockNode(first);
     const next = load<u32>(first, N_NEXT);

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import type { SharedIndex } from '../../engine/vector/open.js';
 import { asMap, defaults, long, recallOf } from './fixture.js';
+import { blockFaults } from './invariants.js';
 import { clustered, randomFrom } from './random.js';
 
 const module = new URL('../../dist/engine/vector/open.js', import.meta.url);
@@ -76,6 +77,43 @@ describe.skipIf(!built)('threads', () => {
     const report = await threads[0]!.report;
     expect(report.faults).toEqual([]);
     expect(report.searches).toBeGreaterThan(10);
+    expect(index.count).toBe(model.size);
+    expect(recallOf(index, model, vectors.slice(0, 20))).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test('two threads build while a third searches: every block is sound', async () => {
+    const { createVectorIndex } = await load();
+    const stop = new Int32Array(new SharedArrayBuffer(4));
+    const vectors = clustered(4000, 40, { seed: 51, clusters: 40, spread: 1 });
+    const index = createVectorIndex('Test', { ...defaults, efConstruction: 64 });
+    for (let i = 0; i < 1100; i++) index.put(i + 1, vectors[i]!);
+    index.finishGraph();
+    const threads = [
+      await start(index, 'help', stop, []),
+      await start(index, 'search', stop, vectors.slice(0, 20)),
+    ];
+    const random = randomFrom(5);
+    const until = performance.now() + (long ? 60_000 : 1500);
+    const model = new Map(asMap(vectors.slice(0, 1100)));
+    for (let round = 0; performance.now() < until && Atomics.load(stop, 0) === 0; round++) {
+      // Fewer rows than ids of a round: some are equal, and some ids are given again.
+      const from = 1 + Math.floor(random() * 3000);
+      const ids = Uint32Array.from({ length: 200 }, (_, i) => from + i);
+      const rows = ids.map(() => Math.floor(random() * vectors.length));
+      index.insertBatch(ids, (i) => vectors[rows[i]!]!);
+      for (const [i, id] of ids.entries()) model.set(id, vectors[rows[i]!]!);
+      for (let i = 0; i < 120; i++) {
+        const id = 1 + Math.floor(random() * 3200);
+        index.delete(id);
+        model.delete(id);
+      }
+      index.maintain(5);
+      if (round % 20 === 0) expect(blockFaults(index.segments[0]!)).toEqual([]);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    Atomics.store(stop, 0, 1);
+    for (const { report } of threads) expect((await report).faults).toEqual([]);
+    expect(blockFaults(index.segments[0]!)).toEqual([]);
     expect(index.count).toBe(model.size);
     expect(recallOf(index, model, vectors.slice(0, 20))).toBeGreaterThanOrEqual(0.95);
   });

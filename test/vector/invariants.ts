@@ -1,0 +1,176 @@
+// What holds of every record of a segment while nobody changes it, by plain loops over its memory.
+import * as at from '../../wasm/layout.js';
+import type { Segment } from '../../engine/vector/segment.js';
+
+/** Faults of a fast-layout segment of metric l2, at most about twenty. */
+export function blockFaults(segment: Segment): string[] {
+  const faults: string[] = [];
+  const reader = new Reader(segment);
+  const counts = { live: 0, deleted: 0 };
+  for (let slot = 0; slot < segment.slots && faults.length < 20; slot++) {
+    const say = (what: string): void => void faults.push(`slot ${slot}: ${what}`);
+    const node = reader.node(slot);
+    const flags = reader.word(node + at.N_FLAGS);
+    if (reader.word(node + at.N_LOCK) !== 0) say('is locked');
+    if (flags & at.NODE_FREE) continue;
+    const id = reader.word(node + at.N_ID);
+    const isCurrent = segment.kernel.slotOf(id) === slot + 1;
+    if (flags & at.NODE_DELETED) {
+      if (isCurrent) say('is deleted but has its id');
+      if ((flags & at.NODE_TWIN) === 0) counts.deleted++;
+    } else {
+      counts.live++;
+      if (!isCurrent) say('lives without its id');
+    }
+    if ((flags & at.NODE_LINKED) === 0) say('is not linked');
+    checkChain(reader, slot, node, say);
+    if (flags & at.NODE_TWIN) continue;
+    checkCode(reader, slot, node, say);
+    checkEdges(reader, slot, node, say);
+  }
+  if (counts.live !== segment.live) faults.push(`${counts.live} live, not ${segment.live}`);
+  if (counts.deleted !== segment.deleted) faults.push(`${counts.deleted} deleted`);
+  faults.push(...freeFaults(reader));
+  return faults;
+}
+
+type Say = (what: string) => void;
+
+/** What the module exports for tests. */
+interface Distances {
+  nodeDistance(a: number, b: number): number;
+}
+
+class Reader {
+  readonly bytes: Uint8Array;
+  readonly padded: number;
+  readonly mean: Float32Array;
+  readonly #view: DataView;
+
+  constructor(readonly segment: Segment) {
+    const buffer = segment.buffer(segment.bytes);
+    this.bytes = new Uint8Array(buffer);
+    this.#view = new DataView(buffer);
+    this.padded = segment.padded;
+    this.mean = new Float32Array(buffer, this.word(at.H_MEAN), this.padded);
+  }
+
+  word(address: number): number {
+    return this.#view.getUint32(address, true);
+  }
+
+  float(address: number): number {
+    return this.#view.getFloat32(address, true);
+  }
+
+  node(slot: number): number {
+    return this.segment.kernel.nodeAt(slot) >>> 0;
+  }
+
+  nodeDistance(a: number, b: number): number {
+    const { nodeDistance } = this.segment.kernel as unknown as Distances;
+    return nodeDistance(a, b);
+  }
+
+  vector(node: number): Float32Array {
+    return new Float32Array(this.bytes.buffer, node + this.word(at.H_VECTOR), this.padded);
+  }
+
+  /** Sign of dimension d of edge e of the codes at `codes`. */
+  sign(codes: number, e: number, d: number): boolean {
+    const byte = this.bytes[codes + (d >> 2) * 16 + (e & 15)]!;
+    return ((byte >>> ((e < 16 ? 0 : 4) + (d & 3))) & 1) === 1;
+  }
+}
+
+function checkChain(reader: Reader, slot: number, node: number, say: Say): void {
+  const next = reader.word(node + at.N_NEXT);
+  const previous = reader.word(node + at.N_PREVIOUS);
+  if (next && reader.word(reader.node(next - 1) + at.N_PREVIOUS) !== slot + 1) say('broken chain');
+  const isTwin = (reader.word(node + at.N_FLAGS) & at.NODE_TWIN) !== 0;
+  if (!isTwin) return;
+  if (previous === 0) say('a twin of nobody');
+  else if (reader.word(reader.node(previous - 1) + at.N_NEXT) !== slot + 1) say('unlisted twin');
+  else if (Buffer.compare(bytesOf(reader, node), bytesOf(reader, reader.node(previous - 1)))) {
+    say('a twin that differs');
+  }
+}
+
+function bytesOf(reader: Reader, node: number): Uint8Array {
+  const from = node + reader.word(at.H_VECTOR);
+  return reader.bytes.subarray(from, from + reader.padded * 4);
+}
+
+function checkCode(reader: Reader, slot: number, node: number, say: Say): void {
+  let squares = 0;
+  for (let d = 0; d < reader.padded; d++) squares += reader.bytes[node + at.N_CODE + d]! ** 2;
+  if (squares !== reader.word(node + at.N_CODE_SQUARE)) say('its code has another square');
+  const block = slot >>> 5;
+  const page = reader.word(reader.word(at.H_SKETCHES) + Math.floor(block / at.SKETCH_BLOCKS) * 4);
+  const sketch = page + (block % at.SKETCH_BLOCKS) * reader.word(at.H_SKETCH_BYTES) + at.S_PARTS;
+  const vector = reader.vector(node);
+  for (let d = 0; d < reader.padded; d++) {
+    const centred = Math.fround(vector[d]! - reader.mean[d]!);
+    if (reader.sign(sketch, slot & 31, d) !== centred >= 0) return say('another sketch');
+  }
+}
+
+function checkEdges(reader: Reader, slot: number, node: number, say: Say): void {
+  const used = reader.word(node + at.N_USED);
+  const hard = reader.word(node + at.N_HARD);
+  if ((hard & ~used) !== 0) say('a hard edge is not in use');
+  const seen = new Set<number>();
+  for (let e = 0; e < at.EDGES; e++) {
+    if (((used >>> e) & 1) === 0) continue;
+    const neighbour = reader.word(node + reader.word(at.H_NEIGHBOUR) + e * 4);
+    if (neighbour === slot) say(`edge ${e} goes to itself`);
+    if (neighbour >= reader.segment.slots) return say(`edge ${e} goes nowhere`);
+    if (seen.has(neighbour)) say(`two edges to ${neighbour}`);
+    seen.add(neighbour);
+    checkEdge(reader, node, e, reader.node(neighbour), say);
+  }
+}
+
+function checkEdge(reader: Reader, node: number, e: number, target: number, say: Say): void {
+  const flags = reader.word(target + at.N_FLAGS);
+  if (flags & (at.NODE_FREE | at.NODE_TWIN)) return say(`edge ${e} goes to what is no node`);
+  const [p, x] = [reader.vector(node), reader.vector(target)];
+  const codes = node + reader.word(at.H_EDGE_CODES);
+  let squares = 0;
+  let sizes = 0;
+  let inner = 0;
+  for (let d = 0; d < reader.padded; d++) {
+    const r = Math.fround(x[d]! - p[d]!);
+    if (reader.sign(codes, e, d) !== r >= 0) return say(`edge ${e} has another code`);
+    squares += r * r;
+    sizes += Math.abs(r);
+    inner += (r >= 0 ? 1 : -1) * (p[d]! - reader.mean[d]!);
+  }
+  const scale = (2 * squares) / sizes;
+  const near = (a: number, b: number, size: number): boolean => Math.abs(a - b) <= 1e-3 * size;
+  const storedScale = reader.float(node + reader.word(at.H_SCALE) + e * 4);
+  if (!near(storedScale, scale, scale)) say(`edge ${e} has another scale`);
+  const add = reader.float(node + reader.word(at.H_ADD) + e * 4);
+  const size = squares + scale * Math.abs(inner);
+  if (!near(add, squares + scale * inner, size)) say(`edge ${e} has another sum`);
+  const distance = reader.float(node + reader.word(at.H_EDGE_DISTANCE) + e * 4);
+  const byCodes = reader.nodeDistance(node, target);
+  // Taken by the codes of the time: their range may have become wider since.
+  if (Math.abs(distance - byCodes) > 0.25 * byCodes + 0.5)
+    say(`edge ${e} has distance ${distance}, not ${byCodes}`);
+}
+
+/** The list of free slots holds every free slot once. */
+function freeFaults(reader: Reader): string[] {
+  const listed = new Set<number>();
+  for (let next = reader.word(at.H_FREE); next !== 0; ) {
+    if (listed.has(next)) return ['the list of free slots is a ring'];
+    listed.add(next);
+    next = reader.word(reader.node(next - 1) + at.N_NEXT);
+  }
+  let free = 0;
+  for (let slot = 0; slot < reader.segment.slots; slot++) {
+    if (reader.word(reader.node(slot) + at.N_FLAGS) & at.NODE_FREE) free++;
+  }
+  return free === listed.size ? [] : [`${free} free, ${listed.size} listed`];
+}
