@@ -19,6 +19,16 @@ export interface Contender {
   setWidth(width: number): void;
   search(query: number, k: number): ArrayLike<number>;
   bytes(): number;
+  /** In place of `add` and `search` by one that is no part of this process: seconds of CPU time. */
+  addRange?(from: number, to: number): number;
+  searchAll?(k: number): { seconds: number; found: ArrayLike<number>[] };
+  close?(): void;
+}
+
+/** A contender that searches all queries at once, on several threads; returns how many. */
+export interface BatchSearch {
+  readonly name: string;
+  searchBatch(k: number, threads: number): number;
 }
 
 /** A contender that can restrict its answers to some rows. */
@@ -133,7 +143,11 @@ export function hnswlib(set: VectorSet): FilteringContender {
 
 interface Usearch {
   add(keys: bigint, vectors: Float32Array): void;
-  search(query: Float32Array, k: number, threads: number): { keys: BigUint64Array };
+  search(
+    query: Float32Array | Float32Array[],
+    k: number,
+    threads: number,
+  ): { keys: BigUint64Array };
   save(path: string): void;
   load(path: string): void;
 }
@@ -142,7 +156,7 @@ interface Usearch {
  * usearch takes its search width when an index is made, so each width is the saved index loaded
  * anew.
  */
-export function usearch(set: VectorSet, quantization: 'f16' | 'f32'): Contender {
+export function usearch(set: VectorSet, quantization: 'f16' | 'f32'): Contender & BatchSearch {
   const { Index } = requirePeer('usearch') as { Index: new (options: object) => Usearch };
   const make = (width: number): Usearch =>
     new Index({
@@ -167,6 +181,10 @@ export function usearch(set: VectorSet, quantization: 'f16' | 'f32'): Contender 
       index.load(path);
     },
     search: (query, k) => Array.from(index.search(set.queries[query]!, k, 1).keys, Number),
+    searchBatch: (k, threads) => {
+      index.search(set.queries, k, threads);
+      return set.queries.length;
+    },
     bytes: () => set.base.length * (set.dimension * bytesPer + 16 * 3 * 5),
   };
 }
