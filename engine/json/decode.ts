@@ -1,6 +1,6 @@
 // Bodies into arguments, driven by the declared types. Own members only, by name; what is not
 // declared is ignored (or a fault, when strict) and never becomes a property of any object.
-import { fail } from '../base/errors.js';
+import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { ParameterType } from '../base/schema.js';
 import type { Parameter } from '../plan/plan.js';
@@ -165,7 +165,7 @@ function refuseOthers(view: JsonView, declared: readonly Declared[], decoding: D
     if (known.has(member)) continue;
     const names = [...known].slice(0, namesListed).map((name) => `\`${name}\``);
     const hint = names.length === 0 ? 'It takes none.' : `Declared: ${names.join(', ')}.`;
-    const args = { owner: decoding.owner, member };
+    const args = { owner: decoding.owner, member: excerpt(member) };
     addFault(decoding, pointerTo(view.path, member), 'UNKNOWN_MEMBER', args, hint);
     if (isFull(decoding)) return;
   }

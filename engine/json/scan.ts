@@ -2,7 +2,7 @@
 // writes the tape (tape.ts). No recursion, and no value is built. Grammar: RFC 8259, nothing more.
 //
 // The tape and the stack below are scratch of one call: scanning is synchronous and never nested.
-import { fail } from '../base/errors.js';
+import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { readFloats } from '../vector/floats.js';
 import { duplicateMember } from './duplicate.js';
@@ -155,7 +155,8 @@ class Scanner {
     const member = duplicateMember(this.bytes, tape, container);
     if (member < 0) return;
     const name = textAt(this.bytes, tape, member);
-    fail('DUPLICATE_MEMBER', { member: name }, { path: pointerTo(this.#path(this.#depth), name) });
+    const args = { member: excerpt(name) };
+    fail('DUPLICATE_MEMBER', args, { path: pointerTo(this.#path(this.#depth), name) });
   }
 
   #entry(head: number, start: number, end: number): void {
@@ -215,7 +216,7 @@ class Scanner {
     const low = paired ? this.#hex(at + 8) : 0;
     if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
     const path = this.#path(this.#depth);
-    fail('BAD_STRING', { path: path || 'The body' }, { path });
+    fail('BAD_STRING', { path: excerpt(path) || 'The body' }, { path });
   }
 
   #hex(at: number): number {

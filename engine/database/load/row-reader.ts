@@ -4,7 +4,7 @@
 //
 // Invariant: a row that is passed on would be accepted by the single call of the same values, but
 // for what only the store can tell: unique values, ends, dimensions.
-import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, excerpt, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { ElementKind } from '../../base/schema.js';
 import type { Instant } from '../../base/value.js';
@@ -190,7 +190,7 @@ export class RowReader {
       const known = this.#forms.get(key);
       if (known) return known;
       const label = this.catalog.find(kind, name);
-      if (label === undefined) fail('UNKNOWN_TYPE', { kind, name });
+      if (label === undefined) fail('UNKNOWN_TYPE', { kind, name: excerpt(name) });
       const form = formOf(label);
       this.#forms.set(key, form);
       return form;
@@ -259,14 +259,15 @@ export class RowReader {
     const known: readonly string[] = [label.kind, 'id', 'properties', ...ownMembers[label.kind]];
     const member = root.names().find((name) => !known.includes(name)) ?? 'values';
     const hint = 'Properties go into `properties`.';
-    return fail('UNKNOWN_MEMBER', { owner: `A ${label.kind} row`, member }, { hint });
+    const args = { owner: `A ${label.kind} row`, member: excerpt(member) };
+    return fail('UNKNOWN_MEMBER', args, { hint });
   }
 }
 
 function refuseProperty(properties: JsonView, { name: owner, properties: known }: Label): never {
   const names = new Set(known.map(({ name }) => name));
   const member = properties.names().find((name) => !names.has(name))!;
-  return fail('UNKNOWN_MEMBER', { owner, member });
+  return fail('UNKNOWN_MEMBER', { owner, member: excerpt(member) });
 }
 
 const ownMembers: Record<ElementKind, readonly string[]> = {

@@ -1,7 +1,7 @@
 // Rerankers (helixql.md 3.16). Reciprocal rank: Cormack, Clarke, Büttcher, "Reciprocal Rank
 // Fusion", SIGIR 2009. Maximal marginal relevance: Carbonell, Goldstein, SIGIR 1998, greedy
 // selection.
-import { fail } from '../../base/errors.js';
+import { excerpt, fail } from '../../base/errors.js';
 import type { Metric } from '../../vector/index.js';
 import { readNumber } from '../argument.js';
 import type { Flow, RowFlow } from '../flow.js';
@@ -43,7 +43,8 @@ function readMetric(value: Value): Metric {
   const metric = typeof value === 'string' && Object.hasOwn(metrics, value) && metrics[value];
   if (!metric) {
     const allowed = '"cosine", "euclidean" or "dotproduct"';
-    fail('PARAM_VALUE', { param: 'distance', allowed, got: String(value) });
+    const got = typeof value === 'string' ? `"${excerpt(value)}"` : String(value);
+    fail('PARAM_VALUE', { param: 'distance', allowed, got });
   }
   return metric;
 }

@@ -1,5 +1,5 @@
 // Sources of pipelines that are no search: scans, look-ups by id and by property, and values.
-import { fail } from '../../base/errors.js';
+import { excerpt, fail } from '../../base/errors.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Miss } from '../../plan/expression.js';
 import { decodeProperty, labelOf } from '../../storage/record.js';
@@ -99,7 +99,9 @@ export function lookup({ label, property, value, first, miss }: PropertyLookup):
         if (first) return;
       }
       if (found === 0 && first && miss === 'error') {
-        const what = `${label.name} with ${property.name} ${describe(frame, wanted)}`;
+        const text = typeof wanted === 'string' ? wanted : describe(frame, wanted);
+        const shown = typeof wanted === 'string' ? `"${excerpt(text)}"` : excerpt(text);
+        const what = `${label.name} with ${property.name} ${shown}`;
         fail('NO_VALUE_FOUND', { what });
       }
     },
