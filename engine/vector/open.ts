@@ -198,6 +198,8 @@ export class SharedIndex implements VectorIndex {
   /** Puts one vector or one round of them; returns the first row that is left. */
   #insertSome(ids: Uint32Array, rows: Rows, from: number): number {
     const segment = this.segments.at(-1)!;
+    // So long a batch is not the place to link a few at a time: with the graph made, all threads help.
+    if (segment.isLinking && ids.length - from >= graphFrom) this.finishGraph();
     if (!segment.formatted || !segment.hasGraph) {
       const row = rows(from);
       if (row) this.put(ids[from]!, row);
