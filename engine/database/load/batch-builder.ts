@@ -2,6 +2,7 @@
 // `closeRow` on; `abandonRow` takes an unfinished one back.
 import { ByteWriter } from '../../base/bytes.js';
 import type { Reject, RowBatch, RowText } from './row-batch.js';
+import { TermCollector } from './term-collector.js';
 
 /** Lists that rows append to, cut back when a row is abandoned. */
 interface Mark {
@@ -26,7 +27,7 @@ export class BatchBuilder {
   #ends: Uint8Array[] = [];
   #ownRows: number[] = [];
   #ownIds: Uint8Array[] = [];
-  #terms = new Map<number, Map<string, number[]>>();
+  readonly #terms = new TermCollector();
   #documents: number[] = [];
   #row = { label: 0, line: 0, from: 0, to: 0, start: 0 };
   #isOpen = false;
@@ -44,7 +45,7 @@ export class BatchBuilder {
     this.#ends = [];
     this.#ownRows = [];
     this.#ownIds = [];
-    this.#terms = new Map();
+    this.#terms.clear();
     this.#documents = [];
     this.#isOpen = false;
   }
@@ -141,25 +142,12 @@ export class BatchBuilder {
   /** The keyword document of the open row; nothing can go wrong with the row after this. */
   document(frequencies: ReadonlyMap<string, number>, length: number): void {
     if (length === 0) return;
-    const { label } = this.#row;
-    let terms = this.#terms.get(label);
-    if (terms === undefined) this.#terms.set(label, (terms = new Map()));
     const row = this.#count;
-    for (const [term, frequency] of frequencies) {
-      const postings = terms.get(term);
-      if (postings) postings.push(row, frequency);
-      else terms.set(term, [row, frequency]);
-    }
+    this.#terms.add(this.#row.label, row, frequencies);
     this.#documents.push(row, length);
   }
 
   take(): RowBatch {
-    const terms: RowBatch['terms'] = [];
-    for (const [label, list] of this.#terms) {
-      for (const term of [...list.keys()].sort()) {
-        terms.push({ label, term, postings: Uint32Array.from(list.get(term)!) });
-      }
-    }
     return {
       count: this.#count,
       heads: Float64Array.from(this.#heads),
@@ -172,7 +160,7 @@ export class BatchBuilder {
       ends: Buffer.concat(this.#ends),
       ownRows: Uint32Array.from(this.#ownRows),
       ownIds: Buffer.concat(this.#ownIds),
-      terms,
+      terms: this.#terms.take(),
       documents: Uint32Array.from(this.#documents),
       rejects: this.rejects,
     };

@@ -51,9 +51,10 @@ export function serveLoad(setup: LoaderSetup): Promise<void> {
         }
         const nowMicros = (performance.timeOrigin + performance.now()) * 1000;
         const batch = reader.read(message.bytes, message.line, instantFromMicros(nowMicros));
-        const { heads, bytes, entries, vectors } = batch;
+        const { heads, bytes, entries, vectors, terms } = batch;
         const reply: FromLoader = { id, batch };
-        port.postMessage(reply, [heads.buffer, bytes.buffer, entries.buffer, vectors.buffer]);
+        const moved = [heads, bytes, entries, vectors, terms.heads, terms.names, terms.postings];
+        port.postMessage(reply, [...moved.map((array) => array.buffer)]);
       } catch (error) {
         port.postMessage({ id, ...errorDataOf(error) } satisfies FromLoader);
       }

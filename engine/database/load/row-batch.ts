@@ -21,13 +21,20 @@ export interface Reject {
   error: ErrorData;
 }
 
-/** Postings of one term of one label, by row. */
-export interface TermPostings {
-  label: number;
-  term: string;
-  /** [row, frequency, row, frequency, ...], rows ascending. */
-  postings: Uint32Array;
+/**
+ * Postings of all terms of a batch, by label and term. Flat: an object per term would cost the way to
+ * the writer more than the term itself.
+ */
+export interface TermBatch {
+  /** 3 numbers per term: label · end of its name · end of its postings. */
+  heads: Uint32Array<ArrayBuffer>;
+  /** Terms as they stand in keys, end to end. */
+  names: Uint8Array<ArrayBuffer>;
+  /** [row, frequency, row, frequency, ...], of each term by ascending row. */
+  postings: Uint32Array<ArrayBuffer>;
 }
+
+export const termWords = 3;
 
 /** A text whose embedding becomes the vector of a row. */
 export interface RowText {
@@ -52,7 +59,7 @@ export interface RowBatch {
   /** Rows that bring their own id, and the ids, 16 bytes each. */
   ownRows: Uint32Array;
   ownIds: Uint8Array;
-  terms: TermPostings[];
+  terms: TermBatch;
   /** [row, terms in its document] of rows with a keyword document. */
   documents: Uint32Array;
   rejects: Reject[];

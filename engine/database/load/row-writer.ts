@@ -8,9 +8,10 @@ import { fillEnd } from '../../storage/blank-record.js';
 import type { LoadView } from '../../storage/load-view.js';
 import { labelOf, uuidAt } from '../../storage/record.js';
 import type { Label } from '../../storage/store.js';
-import { addTerm, addToTotals } from '../../text/text-index-lmdb.js';
+import { addNewPostings } from '../../text/posting-list.js';
+import { addToTotals } from '../../text/text-index-lmdb.js';
 import type { NameIds } from './name-ids.js';
-import { type BatchResult, type RowBatch, entryWords, rowWords } from './row-batch.js';
+import { type BatchResult, type RowBatch, entryWords, rowWords, termWords } from './row-batch.js';
 
 /** Places in the lists of a batch that run along with its rows. */
 interface Places {
@@ -162,7 +163,7 @@ export class RowWriter {
   }
 
   #writeTexts(): void {
-    const { documents, heads, terms } = this.batch;
+    const { documents, heads } = this.batch;
     const lengths = new Uint32Array(this.batch.count);
     const totals = new Map<number, { documents: number; length: number }>();
     for (let at = 0; at < documents.length; at += 2) {
@@ -176,27 +177,41 @@ export class RowWriter {
       total.length += documents[at + 1]!;
     }
     for (const [label, total] of totals) addToTotals(this.view, { label, ...total });
-    for (const { label, term, postings } of terms) this.#writeTerm(label, term, postings, lengths);
+    this.#writeTerms(lengths);
   }
 
-  #writeTerm(label: number, term: string, postings: Uint32Array, lengths: Uint32Array): void {
-    const size = postings.length / 2;
-    const list = {
-      count: 0,
-      ids: new Uint32Array(size),
-      frequencies: new Uint32Array(size),
-      lengths: new Uint32Array(size),
-    };
-    for (let at = 0; at < postings.length; at += 2) {
-      const row = postings[at]!;
-      if (this.#ids[row] === 0) continue;
-      list.ids[list.count] = this.#ids[row]!;
-      list.frequencies[list.count] = postings[at + 1]!;
-      list.lengths[list.count++] = lengths[row]!;
+  #writeTerms(lengths: Uint32Array): void {
+    const { heads, names, postings } = this.batch.terms;
+    let name = 0;
+    let at = 0;
+    for (let head = 0; head < heads.length; head += termWords) {
+      const nameEnd = heads[head + 1]!;
+      const end = heads[head + 2]!;
+      if (end - at > 2 * list.ids.length) list = newPostings(end - at);
+      list.count = 0;
+      for (; at < end; at += 2) {
+        const row = postings[at]!;
+        if (this.#ids[row] === 0) continue;
+        list.ids[list.count] = this.#ids[row]!;
+        list.frequencies[list.count] = postings[at + 1]!;
+        list.lengths[list.count++] = lengths[row]!;
+      }
+      const term = names.subarray(name, nameEnd);
+      name = nameEnd;
+      if (list.count > 0) addNewPostings({ view: this.view, label: heads[head]!, term }, list);
     }
-    if (list.count > 0) addTerm(this.view, label, term, list);
   }
 }
+
+const newPostings = (size: number) => ({
+  count: 0,
+  ids: new Uint32Array(size),
+  frequencies: new Uint32Array(size),
+  lengths: new Uint32Array(size),
+});
+
+/** Postings of one term, collected; terms are written one at a time. */
+let list = newPostings(256);
 
 function plainError({ code, args, hint }: ErrorData): ErrorData {
   return { code, args, ...(hint && { hint }) };
