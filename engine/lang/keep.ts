@@ -3,7 +3,6 @@
 // queries that write can tell, so only those pay.
 import type { Expression } from '../plan/expression.js';
 import type { Keep } from '../plan/plan.js';
-import { eachPart } from '../plan/rewrite.js';
 import type { QueryDeclaration } from './ast-query.js';
 import type { Context } from './context.js';
 import type { Shape, ShapeMember, Term } from './term.js';
@@ -36,18 +35,19 @@ function keptShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep 
 /** Parts that read nothing but what they are given: the item as it was bound, and values. */
 const givenKinds = new Set(
   (
-    'literal now parameter slot property kept single compare and or not exists math aggregate ' +
+    'now parameter slot property single compare and or not exists math aggregate ' +
     'list record project value spread pipeline where range first count dedup map order group'
   ).split(' '),
 );
 
 /** Whether the value depends on what is stored besides the item. */
-function isComputed(expression: Expression): boolean {
-  let found = false;
-  eachPart(expression, ({ kind }) => {
-    found ||= !givenKinds.has(kind as string);
-  });
-  return found;
+function isComputed(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(isComputed);
+  const { kind } = value as { kind?: string };
+  // What an earlier binding keeps is not kept again.
+  if (kind === 'kept' || kind === 'literal') return false;
+  return (kind !== undefined && !givenKinds.has(kind)) || Object.values(value).some(isComputed);
 }
 
 const changers = new Set(
