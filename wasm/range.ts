@@ -13,7 +13,7 @@ import { liftOf, vectorAt } from './segment';
 
 const BINS = 8192;
 /** Coordinates that the first range is measured on, about: a few milliseconds. */
-const NUMBERS: u64 = 1 << 20;
+const NUMBERS: u64 = 1 << 19;
 /** Share of coordinates left out at either end of the range. */
 const TAIL = 0.0005;
 
