@@ -205,7 +205,7 @@ const cases: [what: string, expression: Expression, expected: string][] = [
   [
     'RerankMMR, distance',
     many(search([1, 0], 3), { kind: 'rerankMMR', lambda: lit(1), distance: lit('x') }),
-    'PARAM_VALUE {"param":"distance","allowed":"\\"cosine\\", \\"euclidean\\" or \\"dotproduct\\"","got":"x"}',
+    'PARAM_VALUE {"param":"distance","allowed":"\\"cosine\\", \\"euclidean\\" or \\"dotproduct\\"","got":"\\"x\\""}',
   ],
   [
     'ShortestPath',
