@@ -89,6 +89,12 @@ async function buildCost(set: VectorSet, index: SharedIndex, threads: number): P
   return cost;
 }
 
+/** A vector that the set does not hold: near-copies of its own would be the rarest of cases. */
+function between({ base }: VectorSet, i: number): Float32Array {
+  const other = base[(i * 7 + 1) % base.length]!;
+  return base[i % base.length]!.map((x, d) => 0.7 * x + 0.3 * other[d]!);
+}
+
 /** Prints the rows of one set. `width` is ours at the recall that `peer` has at its own. */
 export async function measureThreads(
   set: VectorSet,
@@ -121,7 +127,7 @@ export async function measureThreads(
   const more = Math.min(set.base.length, 4_000);
   const ids = Uint32Array.from({ length: more }, (_, i) => set.base.length + 1 + i);
   const noisy = await searchRate(index, queries, width, 1, () =>
-    index.insertBatch(ids, (i) => set.base[set.base.length - 1 - i]!.map((x) => x * 1.01)),
+    index.insertBatch(ids, (i) => between(set, i)),
   );
   rows.push([
     `search beside ${Math.round(more / noisy.wall)} inserts/s`,
