@@ -41,11 +41,19 @@ export class CostBook {
     });
   }
 
-  /** Exponential average, so that a query that has become cheap again returns. */
+  /**
+   * Exponential average, so that a query that has become cheap again returns. A thread that was
+   * interrupted measures the interruption, and the first calls are those of code that is not
+   * compiled yet: no call counts for much more than double the average.
+   */
   learn(query: number, micros: number): void {
     if (query < 0) return;
     const average = this.#averages[query];
-    this.#averages[query] = average === undefined ? micros / 4 : average + (micros - average) / 16;
+    if (average === undefined) this.#averages[query] = Math.min(micros / 4, inlineMicrosMax);
+    else {
+      const counted = Math.min(micros, 2 * average + cheapMicrosMax);
+      this.#averages[query] = average + (counted - average) / 16;
+    }
   }
 
   reset(): void {

@@ -1,0 +1,50 @@
+// Which reads run on the main thread: what averages do to that choice.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CostBook } from '../../engine/database/cost.js';
+
+let book: CostBook;
+beforeEach(() => {
+  book = new CostBook();
+});
+
+function learn(times: number, micros: number): void {
+  for (let i = 0; i < times; i++) book.learn(0, micros);
+}
+
+const runsHere = (): boolean => book.mayInline(0, 'A', 100);
+
+describe('the choice between main thread and lane', () => {
+  it('goes by the class of the plan and the size of the body', () => {
+    expect(book.mayInline(0, 'A', 4096)).toBe(true);
+    expect(book.mayInline(0, 'A', 4097)).toBe(false);
+    expect(book.mayInline(0, 'B', 1)).toBe(false);
+  });
+
+  it('keeps a cheap query through its first calls and through interruptions', () => {
+    book.learn(0, 20_000);
+    expect(runsHere()).toBe(true);
+    for (let i = 0; i < 100; i++) {
+      learn(50, 10);
+      book.learn(0, 15_000);
+      expect(runsHere()).toBe(true);
+    }
+  });
+
+  it('sends a dear query to a lane soon, and lets it back when it is cheap again', () => {
+    learn(100, 10);
+    learn(30, 400);
+    expect(runsHere()).toBe(false);
+    learn(60, 10);
+    expect(runsHere()).toBe(true);
+  });
+
+  it('spends no more than its budget in a turn', async () => {
+    for (let i = 0; runsHere(); i++) {
+      expect(i).toBeLessThan(200);
+      book.spend(0, 10);
+    }
+    expect(book.mayInline(1, 'A', 1)).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(runsHere()).toBe(true);
+  });
+});
