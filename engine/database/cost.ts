@@ -1,6 +1,7 @@
 // Judges which reads may run inline on the calling thread: cheap ones by their plan's class,
 // corrected by what was measured, within a budget of work per event-loop turn. Everything else goes
-// to a lane.
+// to a lane, unless nobody else is waiting: a lane answers a single client some 100 us later, which
+// is what waking two threads takes.
 import type { CostClass } from '../plan/plan.js';
 
 /**
@@ -16,15 +17,36 @@ const cheapMicrosMax = 20;
 const inlineMicrosMax = 100;
 /** Bodies above this are decoded in a lane. */
 const inlineBytesMax = 4096;
+/** The same for a client on its own; bounded reads are then welcome too, once measured. */
+const aloneMicrosMax = 400;
+const aloneBytesMax = 32_768;
+/** Nobody is on his own this long after a call that found another one in a lane. */
+const crowdMs = 10;
 
 export class CostBook {
   #averages: number[] = [];
   #spent = 0;
+  #crowdedAt = Number.NEGATIVE_INFINITY;
   #armed = false;
 
+  /** `isIdle`: whether no call is in a lane. */
+  constructor(private readonly isIdle: () => boolean) {}
+
   mayInline(query: number, cost: CostClass, bytes: number): boolean {
+    if (cost === 'C' || bytes > aloneBytesMax) return false;
+    const average = this.#averages[query];
+    return this.#isCheap(cost, average ?? 0, bytes) || this.#isAlone(average);
+  }
+
+  #isAlone(average: number | undefined): boolean {
+    const now = performance.now();
+    if (!this.isIdle()) this.#crowdedAt = now;
+    if (average === undefined || average > aloneMicrosMax || this.#spent > 0) return false;
+    return now - this.#crowdedAt > crowdMs;
+  }
+
+  #isCheap(cost: CostClass, average: number, bytes: number): boolean {
     if (cost !== 'A' || bytes > inlineBytesMax) return false;
-    const average = this.#averages[query] ?? 0;
     const budget = average <= cheapMicrosMax ? cheapTurnBudgetMicros : turnBudgetMicros;
     return this.#spent < budget && average <= inlineMicrosMax;
   }

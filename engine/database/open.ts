@@ -89,7 +89,7 @@ class OpenedDatabase implements Database {
   readonly #dispatcher: Dispatcher;
   readonly #writer: WriterLink;
   readonly #loads = new LoadDesk();
-  readonly #costs = new CostBook();
+  readonly #costs = new CostBook(() => this.#dispatcher.inFlight === 0);
   readonly #tally = new Tally();
   readonly #figures = new Figures(createFiguresBuffer());
   readonly #disk: DiskWatch;

@@ -1,10 +1,13 @@
 // Which reads run on the main thread: what averages do to that choice.
+import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CostBook } from '../../engine/database/cost.js';
 
 let book: CostBook;
+let idle: boolean;
 beforeEach(() => {
-  book = new CostBook();
+  idle = false;
+  book = new CostBook(() => idle);
 });
 
 function learn(times: number, micros: number): void {
@@ -36,6 +39,28 @@ describe('the choice between main thread and lane', () => {
     expect(runsHere()).toBe(false);
     learn(60, 10);
     expect(runsHere()).toBe(true);
+  });
+
+  it('takes a bounded read when nothing else is going on, once it is known to be short', async () => {
+    const takes = (bytes = 8_000) => book.mayInline(0, 'B', bytes);
+    idle = true;
+    expect(takes()).toBe(false);
+    learn(50, 200);
+    expect(takes()).toBe(true);
+    expect(book.mayInline(0, 'C', 8_000)).toBe(false);
+    expect(takes(40_000)).toBe(false);
+    idle = false;
+    expect(takes()).toBe(false);
+    idle = true;
+    expect(takes()).toBe(false);
+    await setTimeout(15);
+    expect(takes()).toBe(true);
+    book.spend(0, 200);
+    expect(takes()).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(takes()).toBe(true);
+    learn(50, 600);
+    expect(takes()).toBe(false);
   });
 
   it('spends no more than its budget in a turn', async () => {
