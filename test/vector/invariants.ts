@@ -146,7 +146,8 @@ function checkEdge(reader: Reader, node: number, e: number, target: number, say:
     sizes += Math.abs(r);
     inner += (r >= 0 ? 1 : -1) * (p[d]! - reader.mean[d]!);
   }
-  const scale = (2 * squares) / sizes;
+  // Equal vectors that two threads linked at the same time stay two nodes.
+  const scale = sizes > 0 ? (2 * squares) / sizes : 0;
   const near = (a: number, b: number, size: number): boolean => Math.abs(a - b) <= 1e-3 * size;
   const storedScale = reader.float(node + reader.word(at.H_SCALE) + e * 4);
   if (!near(storedScale, scale, scale)) say(`edge ${e} has another scale`);
