@@ -61,7 +61,9 @@ function isBlurred(lane: usize): bool {
 export function relink(lane: usize, slot: u32): void {
   const node = nodeAt(slot);
   const flags = load<u32>(node, N_FLAGS);
-  if ((flags & NODE_LINKED) == 0 || (flags & (NODE_FREE | NODE_TWIN | NODE_ZERO)) != 0) return;
+  // A doomed node would be linked back to by neighbours that have just been rewired.
+  const unfit = NODE_FREE | NODE_TWIN | NODE_ZERO | NODE_DOOMED;
+  if ((flags & NODE_LINKED) == 0 || (flags & unfit) != 0) return;
   const rotated = <usize>load<u32>(lane, L_ROTATED);
   const vector = <usize>load<u32>(0, H_VECTOR);
   if (vector != 0) {
