@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile, defaultLimits } from '../engine/index.js';
+import { numberOption } from './bench-option.js';
 import { startBenchServer } from './load.js';
 import { type Cell, printTable } from './table.js';
 
@@ -103,14 +104,10 @@ async function reloadTimes(text: string, saves: number): Promise<number[]> {
 }
 
 export async function run(args: string[]): Promise<void> {
-  const option = (name: string, standard: number): number => {
-    const at = args.indexOf(`--${name}`);
-    return at < 0 ? standard : Number(args[at + 1]);
-  };
-  const queries = option('queries', 170);
+  const queries = numberOption(args, 'queries', 170);
   const text = projectOf(queries);
   const [first, ...warm] = compileTimes(text) as [number, ...number[]];
-  const reloads = await reloadTimes(text, option('saves', 40));
+  const reloads = await reloadTimes(text, numberOption(args, 'saves', 40));
   const row = (name: string, times: readonly number[], limit: number): Cell[] => [
     name,
     times.length,

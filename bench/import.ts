@@ -6,6 +6,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { numberOption } from './bench-option.js';
 import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
@@ -27,14 +28,10 @@ interface Options {
 }
 
 function readOptions(args: string[]): Options {
-  const value = (name: string, standard: number): number => {
-    const at = args.indexOf(`--${name}`);
-    return at < 0 ? standard : Number(args[at + 1]);
-  };
   return {
-    nodes: value('nodes', 500_000),
-    edges: value('edges', 1_000_000),
-    vectors: value('vectors', 20_000),
+    nodes: numberOption(args, 'nodes', 500_000),
+    edges: numberOption(args, 'edges', 1_000_000),
+    vectors: numberOption(args, 'vectors', 20_000),
   };
 }
 

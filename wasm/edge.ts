@@ -7,7 +7,7 @@
 import {
   EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
   H_ENTRY_BYTES, H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES,
-  H_VECTOR,  L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED, S_LOCK, S_PARTS,
+  H_VECTOR, L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED, S_LOCK, S_PARTS,
 } from './layout';
 import { mark } from './mark';
 import { lock, nodeAt, sketchesAt, unlock } from './memory';

@@ -9,6 +9,15 @@ const histograms = [
   ['txn_puts', countBounds],
 ] as const;
 
+/** Why a vector index was made anew from the store. */
+const rebuildReasons = [
+  'no_snapshot',
+  'snapshot_refused',
+  'log_too_short',
+  'type_returned',
+] as const;
+export type RebuildReason = (typeof rebuildReasons)[number];
+
 /** Single cells behind the histograms. `busy`: the writer does what may take long. */
 const cellNames = [
   'heartbeat',
@@ -16,22 +25,9 @@ const cellNames = [
   'applied_seq',
   'replayed_ops',
   'snapshot_failures_total',
-  'no_snapshot',
-  'snapshot_refused',
-  'log_too_short',
-  'type_returned',
+  ...rebuildReasons,
 ] as const;
-
 type Cell = (typeof cellNames)[number];
-/** Why a vector index was made anew from the store. */
-export type RebuildReason = 'no_snapshot' | 'snapshot_refused' | 'log_too_short' | 'type_returned';
-
-const rebuildReasons: readonly RebuildReason[] = [
-  'no_snapshot',
-  'snapshot_refused',
-  'log_too_short',
-  'type_returned',
-];
 
 const histogramCells = histograms.reduce((sum, [, bounds]) => sum + cellsOf(bounds), 0);
 

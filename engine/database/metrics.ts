@@ -48,13 +48,11 @@ export function databaseMetrics(of: Observed): Metric[] {
 
 function elementMetrics(view: ReadView, usage: Usage): Metric[] {
   const list: Metric[] = [];
-  for (const label of view.catalog.labels()) {
-    const labels = { kind: label.kind, type: label.name };
-    list.push({ name: 'elements', labels, value: view.count(label.id) });
-  }
   let documents = 0;
   let terms = 0;
   for (const label of view.catalog.labels()) {
+    const labels = { kind: label.kind, type: label.name };
+    list.push({ name: 'elements', labels, value: view.count(label.id) });
     const totals = readTotals(view, label.id);
     documents += totals.documents;
     terms += totals.length;

@@ -8,7 +8,8 @@ import type { Table } from '../storage/env.js';
 import type { LoadView } from '../storage/load-view.js';
 import type { Storage } from '../storage/open.js';
 import type { Label } from '../storage/store.js';
-import { addTerm, addToTotals, countTerms } from '../text/text-index-lmdb.js';
+import { NewDocuments } from '../text/new-documents.js';
+import { changeTotals, countTerms } from '../text/text-index-lmdb.js';
 import { textRange } from '../text/text-key.js';
 
 const keysPerRead = 4096;
@@ -67,51 +68,21 @@ export function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Arr
   }
 }
 
-interface Postings {
-  ids: number[];
-  frequencies: number[];
-  lengths: number[];
-}
-
 /** Documents whose postings are collected before they are written. */
 const documentsAtOnce = 20_000;
 
 function addTexts(view: LoadView, label: Label, limits: Limits): number {
-  let terms = new Map<string, Postings>();
-  let total = 0;
+  const waiting = new NewDocuments(changeTotals);
   let documents = 0;
-  let length = 0;
-  const flush = (): void => {
-    for (const term of [...terms.keys()].sort()) {
-      const { ids, frequencies, lengths } = terms.get(term)!;
-      addTerm(view, label.id, term, {
-        count: ids.length,
-        ids: Uint32Array.from(ids),
-        frequencies: Uint32Array.from(frequencies),
-        lengths: Uint32Array.from(lengths),
-      });
-    }
-    addToTotals(view, { label: label.id, documents, length });
-    terms = new Map();
-    total += documents;
-    documents = length = 0;
-  };
   for (const ids of view.scan(label.id)) {
     for (const id of ids) {
       const record = view.record(id);
-      const counted = countTerms(record ? textsOf(label, record) : [], limits.document_terms);
-      if (counted.length === 0) continue;
-      for (const [term, frequency] of counted.frequencies) {
-        let postings = terms.get(term);
-        if (!postings) terms.set(term, (postings = { ids: [], frequencies: [], lengths: [] }));
-        postings.ids.push(id);
-        postings.frequencies.push(frequency);
-        postings.lengths.push(counted.length);
-      }
-      length += counted.length;
-      if (++documents === documentsAtOnce) flush();
+      const document = countTerms(record ? textsOf(label, record) : [], limits.document_terms);
+      if (document.length === 0) continue;
+      waiting.add(label.id, id, document);
+      if (++documents % documentsAtOnce === 0) waiting.settle(view, view);
     }
   }
-  flush();
-  return total;
+  waiting.settle(view, view);
+  return documents;
 }

@@ -242,7 +242,6 @@ function buildLateStep(builder: Builder, input: Flow, step: LateStep): Flow {
 
 const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);
 
-/** Edge labels of a neighbour step whose far ends are of the wanted kind; an edge type fixes it. */
 function buildWhere(builder: Builder, input: Flow, { slot, value }: ItemExpression): Flow {
   const condition = builder.value(value);
   const filter = input.kind === 'ids' ? numberFilter(builder, slot, value) : undefined;
@@ -251,6 +250,7 @@ function buildWhere(builder: Builder, input: Flow, { slot, value }: ItemExpressi
     : where(input, slot, condition);
 }
 
+/** Edge labels of a neighbour step whose far ends are of the wanted kind; an edge type fixes it. */
 function reached(builder: Builder, { edges, direction, reach }: StepOf<'neighbours'>): number[] {
   const labels = edgeLabels(builder, edges);
   if (reach === undefined) return ids(labels);

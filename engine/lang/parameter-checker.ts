@@ -32,9 +32,7 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
  * sight.
  */
 export function checkName(context: Context, name: Name, scope: Scope): boolean {
-  if (isWord(name.text)) {
-    const message = `\`${name.text}\` cannot be the name of a value.`;
-    context.report('E105', name.span, message, 'Rename it.');
+  if (refuseWord(context, name)) {
     // Its uses are no further faults.
     scope.names.set(name.text, unknownTerm());
     return false;
@@ -43,6 +41,13 @@ export function checkName(context: Context, name: Name, scope: Scope): boolean {
   const message = `\`${name.text}\` is bound already.`;
   context.report('E302', name.span, message, 'Rename one of the two.');
   return false;
+}
+
+/** Reports a name that is a word of the language; whether it is one. */
+export function refuseWord(context: Context, { text, span }: Name): boolean {
+  if (!isWord(text)) return false;
+  context.report('E105', span, `\`${text}\` cannot be the name of a value.`, 'Rename it.');
+  return true;
 }
 
 /** Literals and scalar types. */

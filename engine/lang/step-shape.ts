@@ -4,7 +4,7 @@ import type { Chain, Path, ProjectionItem, Step } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import type { Context } from './context.js';
 import { slotTerm, unknownTerm } from './new-term.js';
-import { isWord } from './parameter-checker.js';
+import { refuseWord } from './parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from './scope.js';
 import { hasMembers, memberNames, memberOf, projected } from './shape.js';
 import { itemOf } from './step-condition.js';
@@ -61,10 +61,7 @@ export function checkProperty(
 }
 
 function bindClosure(context: Context, scope: Scope, name: Name, item: Term): void {
-  if (isWord(name.text)) {
-    const message = `\`${name.text}\` cannot be the name of a value.`;
-    context.report('E105', name.span, message, 'Rename it.');
-  } else if (findName(scope, name.text) !== undefined) {
+  if (!refuseWord(context, name) && findName(scope, name.text) !== undefined) {
     context.report('W107', name.span, `\`${name.text}\` hides the name outside.`, 'Rename it.');
   }
   scope.names.set(name.text, item);

@@ -1,6 +1,7 @@
 // The edges that a load adds in one transaction, in one direction under one label: collected as they
 // come, grouped by element when they are written. Sorting beats chains or maps by element: 0.1 us an
 // edge against 2.
+import { doubled } from '../base/words.js';
 import type { AdjacencyKey } from './keys.js';
 import { appendEdges } from './adjacency.js';
 import type { Table } from './env.js';
@@ -36,11 +37,8 @@ export class NewEdges {
   }
 
   #grow(): void {
-    const ids = new Uint32Array(this.#ids.length * 2);
-    ids.set(this.#ids);
-    const pairs = new Uint32Array(this.#pairs.length * 2);
-    pairs.set(this.#pairs);
-    [this.#ids, this.#pairs] = [ids, pairs];
+    this.#ids = doubled(this.#ids);
+    this.#pairs = doubled(this.#pairs);
   }
 
   /** Writes all of them behind what the elements have, by ascending element. */
@@ -53,11 +51,7 @@ export class NewEdges {
       const id = of[order[at]!]!;
       let size = 0;
       for (; at < order.length && of[order[at]!] === id; at++) {
-        if (size === own.length) {
-          const longer = new Uint32Array(size * 2);
-          longer.set(own);
-          own = longer;
-        }
+        if (size === own.length) own = doubled(own);
         const pair = 2 * order[at]!;
         own[size++] = pairs[pair]!;
         own[size++] = pairs[pair + 1]!;

@@ -4,7 +4,7 @@
 // out and means "none".
 import type { ElementKind, ElementType, Property } from '../base/schema.js';
 import type { Scalar, ScalarList } from '../base/value.js';
-import type { Postponed } from './group-work.js';
+import type { DerivedStore, Postponed } from './group-work.js';
 
 /** A declared property as stored. */
 export interface StoredProperty extends Property {
@@ -119,7 +119,7 @@ export type VectorChange =
  * group stay. Uniqueness, existence and type of ends are the caller's to check first, except where
  * said.
  */
-export interface WriteView extends ReadView {
+export interface WriteView extends ReadView, DerivedStore {
   /**
    * New node: uuid map, record, label list, indexes. UNIQUE_VIOLATION when a unique value is taken.
    */
@@ -146,7 +146,4 @@ export interface WriteView extends ReadView {
   readonly unpublished: readonly VectorChange[];
   /** Work for the end of the transaction, made when there is none; undefined: do it now. */
   postponed?<T extends Postponed>(make: () => T): T | undefined;
-  /** `former`: a private copy of what the caller has just read under the key, if it has. */
-  putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void;
-  deleteDerived(key: Uint8Array): void;
 }

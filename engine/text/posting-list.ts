@@ -6,6 +6,7 @@
 // them and every count subtract them, and the merge would write the blocks after all.)
 import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
+import { doubled } from '../base/words.js';
 import type { DerivedStore } from '../storage/group-work.js';
 import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
@@ -86,12 +87,24 @@ export function addNewPostings(list: List, postings: NewPostings): void {
   putRecord(list, key, bytes);
 }
 
-/** Postings of one term; the arrays may be longer than `count`. */
-export interface NewPostings {
-  count: number;
-  ids: Uint32Array;
-  frequencies: Uint32Array;
-  lengths: Uint32Array;
+/** Postings of one term, collected; with `count` 0 its arrays serve the next term. */
+export class NewPostings {
+  count = 0;
+  ids = new Uint32Array(4);
+  frequencies = new Uint32Array(4);
+  lengths = new Uint32Array(4);
+
+  add(id: number, frequency: number, length: number): void {
+    const at = this.count++;
+    if (at === this.ids.length) {
+      this.ids = doubled(this.ids);
+      this.frequencies = doubled(this.frequencies);
+      this.lengths = doubled(this.lengths);
+    }
+    this.ids[at] = id;
+    this.frequencies[at] = frequency;
+    this.lengths[at] = length;
+  }
 }
 
 /** Removes the posting of document `id`, which the list holds. */

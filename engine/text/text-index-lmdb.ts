@@ -8,14 +8,7 @@ import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
 import type { Totals } from './bm25.js';
 import { type Document, NewDocuments } from './new-documents.js';
-import {
-  type NewPostings,
-  type PostingStore,
-  addNewPostings,
-  addPosting,
-  removePosting,
-  replacePosting,
-} from './posting-list.js';
+import { type PostingStore, addPosting, removePosting, replacePosting } from './posting-list.js';
 import { TermCache } from './scored-term.js';
 import { TermCursor } from './term-cursor.js';
 import type { TextHit, TextIndex } from './text-index.js';
@@ -58,29 +51,6 @@ export function createTextIndex(limits: Limits): TextIndex {
       return search(cache, view, label, terms, totals, k, allow);
     },
   };
-}
-
-/** New documents of one label, counted beforehand by whoever loads them. */
-export interface DocumentCount {
-  label: number;
-  documents: number;
-  /** Terms of all of them together. */
-  length: number;
-}
-
-/** Adds to the totals of a label. */
-export function addToTotals(view: PostingStore, { label, documents, length }: DocumentCount): void {
-  if (documents > 0) changeTotals(view, label, documents, length);
-}
-
-/** Adds the postings of one term of new documents. */
-export function addTerm(
-  view: PostingStore,
-  label: number,
-  term: string,
-  postings: NewPostings,
-): void {
-  addNewPostings({ view, label, term: termBytes(term) }, postings);
 }
 
 function replaceDocument(
@@ -155,7 +125,12 @@ function totalsIn(bytes: Uint8Array | undefined): Totals {
   return { documents: numbers.getFloat64(0), length: numbers.getFloat64(8) };
 }
 
-function changeTotals(view: PostingStore, label: number, documents: number, length: number): void {
+export function changeTotals(
+  view: PostingStore,
+  label: number,
+  documents: number,
+  length: number,
+): void {
   const key = totalsKey(label);
   const former = view.getDerived(key);
   const totals = totalsIn(former);

@@ -6,6 +6,7 @@
 //   places   [hash, ordinal] by hash, the next free one on collision; ordinal 0 is free
 //   starts   word of the arena at which the name of an ordinal starts, and its length
 //   arena    names, each at a multiple of 4 bytes
+import { doubled } from '../../base/words.js';
 
 export class NameTable {
   #size = 0;
@@ -51,11 +52,7 @@ export class NameTable {
       this.#arena = arena;
     }
     for (let i = 0; i < length; i++) this.#arena[at + i] = bytes[start + i]!;
-    if (2 * ordinal + 1 >= this.#starts.length) {
-      const starts = new Uint32Array(2 * this.#starts.length);
-      starts.set(this.#starts);
-      this.#starts = starts;
-    }
+    if (2 * ordinal + 1 >= this.#starts.length) this.#starts = doubled(this.#starts);
     this.#starts[2 * ordinal] = this.#words;
     this.#starts[2 * ordinal + 1] = length;
     this.#words += (length + 3) >>> 2;

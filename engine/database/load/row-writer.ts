@@ -8,8 +8,8 @@ import { fillEnd } from '../../storage/blank-record.js';
 import type { LoadView } from '../../storage/load-view.js';
 import { labelOf, uuidAt } from '../../storage/record.js';
 import type { Label } from '../../storage/store.js';
-import { addNewPostings } from '../../text/posting-list.js';
-import { addToTotals } from '../../text/text-index-lmdb.js';
+import { NewPostings, addNewPostings } from '../../text/posting-list.js';
+import { changeTotals } from '../../text/text-index-lmdb.js';
 import type { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, entryWords, rowWords, termWords } from './row-batch.js';
 
@@ -176,25 +176,24 @@ export class RowWriter {
       total.documents++;
       total.length += documents[at + 1]!;
     }
-    for (const [label, total] of totals) addToTotals(this.view, { label, ...total });
+    for (const [label, { documents, length }] of totals)
+      changeTotals(this.view, label, documents, length);
     this.#writeTerms(lengths);
   }
 
   #writeTerms(lengths: Uint32Array): void {
     const { heads, names, postings } = this.batch.terms;
+    const list = new NewPostings();
     let name = 0;
     let at = 0;
     for (let head = 0; head < heads.length; head += termWords) {
       const nameEnd = heads[head + 1]!;
       const end = heads[head + 2]!;
-      if (end - at > 2 * list.ids.length) list = newPostings(end - at);
       list.count = 0;
       for (; at < end; at += 2) {
         const row = postings[at]!;
         if (this.#ids[row] === 0) continue;
-        list.ids[list.count] = this.#ids[row]!;
-        list.frequencies[list.count] = postings[at + 1]!;
-        list.lengths[list.count++] = lengths[row]!;
+        list.add(this.#ids[row]!, postings[at + 1]!, lengths[row]!);
       }
       const term = names.subarray(name, nameEnd);
       name = nameEnd;
@@ -202,16 +201,6 @@ export class RowWriter {
     }
   }
 }
-
-const newPostings = (size: number) => ({
-  count: 0,
-  ids: new Uint32Array(size),
-  frequencies: new Uint32Array(size),
-  lengths: new Uint32Array(size),
-});
-
-/** Postings of one term, collected; terms are written one at a time. */
-let list = newPostings(256);
 
 function plainError({ code, args, hint }: ErrorData): ErrorData {
   return { code, args, ...(hint && { hint }) };

@@ -1,5 +1,6 @@
 // Collects the keyword documents of the rows of a batch, and gives them out by term (row-batch.ts).
 import { ByteWriter } from '../../base/bytes.js';
+import { doubled } from '../../base/words.js';
 import { termBytes } from '../../text/text-key.js';
 import { type TermBatch, termWords } from './row-batch.js';
 
@@ -31,11 +32,7 @@ export class TermCollector {
 
   #push(number: number, row: number, frequency: number): void {
     const at = this.#used;
-    if (at + postingWords > this.#postings.length) {
-      const longer = new Uint32Array(2 * this.#postings.length);
-      longer.set(this.#postings);
-      this.#postings = longer;
-    }
+    if (at + postingWords > this.#postings.length) this.#postings = doubled(this.#postings);
     this.#postings[at] = number;
     this.#postings[at + 1] = row;
     this.#postings[at + 2] = frequency;

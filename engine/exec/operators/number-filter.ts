@@ -11,6 +11,7 @@ import type { IdFlow, RowFlow } from '../flow.js';
 import type { Frame } from '../frame.js';
 import { memberTable } from '../member.js';
 import { fragmentOf } from '../../storage/record.js';
+import type { KeptRecords } from '../../storage/store.js';
 import { Element, type Evaluate, type Value } from '../value.js';
 import { where } from './filter.js';
 
@@ -110,10 +111,8 @@ function isTrue(frame: Frame, id: number, slot: number, condition: Evaluate): bo
   return condition(frame) === true;
 }
 
-type Records = NonNullable<ReturnType<Frame['records']>>;
-
 function judge(
-  records: Records,
+  records: KeptRecords,
   id: number,
   { test, unset, slotIn }: NumberFilter,
   limit: number,

@@ -99,8 +99,8 @@ export function lookup({ label, property, value, first, miss }: PropertyLookup):
         if (first) return;
       }
       if (found === 0 && first && miss === 'error') {
-        const text = typeof wanted === 'string' ? wanted : describe(frame, wanted);
-        const shown = typeof wanted === 'string' ? `"${excerpt(text)}"` : excerpt(text);
+        const shown =
+          typeof wanted === 'string' ? `"${excerpt(wanted)}"` : excerpt(describe(frame, wanted));
         const what = `${label.name} with ${property.name} ${shown}`;
         fail('NO_VALUE_FOUND', { what });
       }
