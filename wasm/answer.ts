@@ -5,8 +5,9 @@ import { codeDistance } from './code';
 import { exactDistance, vectorDistance } from './distance';
 import {
   H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS,
-  L_DISTANCES, L_IDS, L_KEEP_ALL, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, METRIC_COSINE,
-  NODE_DELETED, NODE_FREE, NODE_ZERO, N_FLAGS, N_ID, N_NEXT, STATE_SCAN,
+  L_DISTANCES, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT,
+  L_TOUCH, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, N_FLAGS, N_ID, N_NEXT,
+  STATE_SCAN,
 } from './layout';
 import { idWord, nodeAt, slotOf } from './memory';
 import { distanceOf, insertKey, signedDistanceOf, signedKeyOf } from './pool';
@@ -132,6 +133,9 @@ export function listSlots(lane: usize, from: u32, to: u32): i32 {
   return count;
 }
 
+/** Slots that an allow-list's scan judges at once. */
+const BATCH: usize = 32 << 2;
+
 /**
  * Judges every allowed id by its code (by its vector in a segment without codes); the best `want`
  * become results.
@@ -142,6 +146,8 @@ export function scanAllowed(lane: usize, want: i32): void {
   store<u32>(lane, 1, L_KEEP_ALL);
   const words = load<u32>(lane, L_ALLOW_WORDS);
   const allow = <usize>load<u32>(lane, L_ALLOW);
+  const batch = <usize>load<u32>(lane, L_REJECTED);
+  let end = batch;
   for (let i: u32 = 0; i < words; i++) {
     let word = load<u32>(allow + ((<usize>i) << 2));
     if (word == 0) continue;
@@ -151,9 +157,29 @@ export function scanAllowed(lane: usize, want: i32): void {
       const slot = load<u32>(leaf + (<usize>ctz(word) << 2));
       word &= word - 1;
       if (slot == 0) continue;
-      const node = nodeAt(slot - 1);
-      if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
-      offerResult(lane, node, slot - 1, codeDistance(lane, node));
+      store<u32>(end, slot - 1);
+      end += 4;
     }
+    if (end < batch + BATCH) continue;
+    judgeBatch(lane, batch, end);
+    end = batch;
+  }
+  judgeBatch(lane, batch, end);
+}
+
+/** Judges the slots listed from `batch` to `end`; touched first, they come from memory together. */
+function judgeBatch(lane: usize, batch: usize, end: usize): void {
+  const padded = <usize>load<u32>(0, H_PADDED);
+  let touched: i32 = 0;
+  for (let at = batch; at < end; at += 4) {
+    const node = nodeAt(load<u32>(at));
+    touched |= load<i32>(node, N_FLAGS) | load<i32>(node + (padded >> 1), N_CODE);
+  }
+  store<i32>(lane, touched, L_TOUCH);
+  for (let at = batch; at < end; at += 4) {
+    const slot = load<u32>(at);
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
+    offerResult(lane, node, slot, codeDistance(lane, node));
   }
 }

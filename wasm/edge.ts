@@ -79,14 +79,17 @@ export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: b
   atomic.store<u32>(node, load<u32>(node, N_USED) | bit, N_USED);
 }
 
+/** Prime to the table's size. */
+const SCATTER: u32 = 389;
+
 /**
- * Offers a linked node to the entry table: a reservoir sample of 1,024. `centred` is its centred
- * vector.
+ * Offers a linked node to the entry table: a reservoir sample of 1,024, filled in an order that makes
+ * its first blocks a sample, too. `centred` is its centred vector.
  */
 export function offerEntry(centred: usize, slot: u32): void {
   const seen = atomic.add<u32>(H_ENTRY_SEEN, 1);
   const room: u32 = ENTRY_BLOCKS * EDGES;
-  let place = seen;
+  let place = (seen * SCATTER) % room;
   if (seen >= room) {
     place = (((slot * 0x9e3779b1) ^ (slot >> 15)) * 0x85ebca6b >> 1) % (seen + 1);
     if (place >= room) return;
@@ -94,9 +97,8 @@ export function offerEntry(centred: usize, slot: u32): void {
   writeEntry(place, centred, slot);
 }
 
-/** Sets one place of the entry table; every place up to it counts as used from then on. */
+/** Sets one place of the entry table. */
 export function writeEntry(place: u32, centred: usize, slot: u32): void {
-  if (load<u32>(0, H_ENTRY_SEEN) <= place) atomic.store<u32>(H_ENTRY_SEEN, place + 1);
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
   const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * bytes;
   const e = place % EDGES;

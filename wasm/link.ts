@@ -46,7 +46,7 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   linkReverse(lane, slot, kept);
   atomic.add<u32>(H_UNREPAIRED, 1);
   // Nothing to link to: the entry table is the only way there.
-  if (kept == 0) writeEntry(slot % (ENTRY_BLOCKS * EDGES), load<u32>(lane, L_CENTRED), slot);
+  if (kept == 0) writeEntry(slot % EDGES, load<u32>(lane, L_CENTRED), slot);
   else offerLane(lane, slot);
 }
 

@@ -207,7 +207,7 @@ function replaceEntries(lane: usize): void {
     const add = at - 256;
     if (load<f32>(add) == Infinity) continue;
     if ((load<u32>(nodeAt(load<u32>(at)), N_FLAGS) & (NODE_DOOMED | NODE_FREE)) == 0) continue;
-    next = nextLiving(place * (slots / (ENTRY_BLOCKS * EDGES)), slots);
+    next = nextLiving(<u32>((<u64>(place * 0x9e3779b1) * slots) >> 32), slots);
     if (next == slots) {
       atomic.store<u32>(add, 0x7f800000);
       mark(add, 4);
