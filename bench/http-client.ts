@@ -8,6 +8,7 @@ export interface HttpTiming {
   /** Microseconds. */
   p50: number;
   p99: number;
+  longest: number;
   failed: number;
   count: number;
 }
@@ -107,6 +108,7 @@ class Sender {
       perSecond: this.#times.length / seconds,
       p50: percentile(this.#times, 0.5),
       p99: percentile(this.#times, 0.99),
+      longest: percentile(this.#times, 1),
       failed: this.#failed,
       count: this.#times.length,
     };

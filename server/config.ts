@@ -233,7 +233,7 @@ function assemble(
   environment: Environment,
   notes: string[],
 ): Config {
-  replaceZero(settings, 'server.workers', Math.max(1, Math.min(64, availableParallelism() - 1)));
+  replaceZero(settings, 'server.workers', Math.max(2, Math.min(64, availableParallelism() - 1)));
   replaceZero(settings, 'vectors.memory_bytes', Math.floor(totalmem() / 2));
   const nested: Record<string, Record<string, unknown>> = {};
   const vectorTypes: Record<string, Record<string, unknown>> = Object.create(null);
