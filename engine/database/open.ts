@@ -16,10 +16,10 @@ import type { IndexHandle } from '../vector/index.js';
 import { AttachedIndexes } from './attached-index.js';
 import { backUp } from './backup.js';
 import type { Call } from './call.js';
-import { CostBook } from './cost.js';
 import type { CallOptions, Database, DatabaseOptions, DatabaseStatus } from './database.js';
 import { Dispatcher } from './dispatcher.js';
 import type { IndexInfo } from './index-list.js';
+import { InlineReads, type Load } from './inline.js';
 import type { Recall, RecallRequest } from './recall.js';
 import { Gate, SlotPool, createGateBuffer } from './gate.js';
 import type { Equip, HelpBuild } from './message.js';
@@ -32,7 +32,7 @@ import { probe } from './probe.js';
 import { Tally } from './tally.js';
 import { ThreadPair } from './pool.js';
 import { placeOf, queryNumber } from './query-table.js';
-import { type Equipment, decodeCall, run } from './runner.js';
+import { type Equipment, decodeCall } from './runner.js';
 import { type ModelChoice, embedRows, embedTexts, modelOf } from './text-embedding.js';
 import { VectorWatch } from './vector-watch.js';
 import { DiskWatch } from './watch.js';
@@ -54,16 +54,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 }
 
-/** What a call brings besides its plan. */
-interface Load {
-  /** Index of the query in the program; -1: the plan itself travels. */
-  query: number;
-  body: Uint8Array;
-  args?: readonly Argument[];
-  items?: ItemList;
-  embeddings?: [string, Float64Array][];
-}
-
 const noBody = new Uint8Array(0);
 
 class OpenedDatabase implements Database {
@@ -76,7 +66,6 @@ class OpenedDatabase implements Database {
   #lastGeneration = 0;
   #phase: DatabaseStatus['phase'] = 'opening';
   #progress = 0;
-  #inlineReads = 0;
   #readers: Promise<void> | undefined;
   #view: RefreshableView;
   readonly #handles = new Map<number, IndexHandle>();
@@ -89,7 +78,7 @@ class OpenedDatabase implements Database {
   readonly #dispatcher: Dispatcher;
   readonly #writer: WriterLink;
   readonly #loads = new LoadDesk();
-  readonly #costs = new CostBook(() => this.#dispatcher.inFlight === 0);
+  readonly #inline: InlineReads;
   readonly #tally = new Tally();
   readonly #figures = new Figures(createFiguresBuffer());
   readonly #disk: DiskWatch;
@@ -111,6 +100,8 @@ class OpenedDatabase implements Database {
       text: options.textEnabled ? createTextIndex(limits) : undefined,
       vectors: this.#indexes.byLabel,
     };
+    const isIdle = (): boolean => this.#dispatcher.inFlight === 0;
+    this.#inline = new InlineReads(isIdle, options.workers, this.#equipment, this.#tally);
     this.#models = {
       embedder: options.embedder,
       standard: options.embeddingModel,
@@ -146,7 +137,7 @@ class OpenedDatabase implements Database {
       start: (onEnd) => this.#threads.startReader(setup, onEnd),
       equip: () => this.#equip(),
       onSettled: (call, cost) => {
-        this.#costs.learn(placeOf(call.query), cost.micros);
+        this.#inline.costs.learn(placeOf(call.query), cost.micros);
         this.#tally.returned(placeOf(call.query), call, cost);
       },
       onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
@@ -237,7 +228,7 @@ class OpenedDatabase implements Database {
       return [query.name, { query, number: queryNumber(this.#generation, place) }] as const;
     });
     this.#queries = new Map(entries);
-    this.#costs.reset();
+    this.#inline.costs.reset();
     this.#tally.adopt(program.queries.map(({ name }) => name));
   }
 
@@ -255,9 +246,10 @@ class OpenedDatabase implements Database {
       const args = decodeCall(query, body, this.#equipment);
       return this.#embedFirst(plan, { query: number, body, args }, options).then(bodyOf);
     }
-    if (!plan.writes && this.#mayInline(number, plan, body.length)) {
+    if (!plan.writes && this.#inline.allows(number, plan, body.length)) {
       const args = decodeCall(query, body, this.#equipment);
-      return this.#runInline(plan, { query: number, body, args }, options).body;
+      const result = this.#runInline(plan, { query: number, body, args }, options);
+      return result instanceof Promise ? result.then(bodyOf) : result.body;
     }
     return this.#runInLane(plan, { query: number, body }, options).then(bodyOf);
   }
@@ -275,12 +267,9 @@ class OpenedDatabase implements Database {
   ): ExecutionResult | Promise<ExecutionResult> {
     const load: Load = { query: -1, body: noBody, args, items };
     if (plan.embeds.length > 0) return this.#embedFirst(plan, load, options);
-    if (!plan.writes && this.#mayInline(-1, plan, 0)) return this.#runInline(plan, load, options);
+    if (!plan.writes && this.#inline.allows(-1, plan, 0))
+      return this.#runInline(plan, load, options);
     return this.#runInLane(plan, load, options);
-  }
-
-  #mayInline(number: number, plan: Plan, bytes: number): boolean {
-    return this.options.workers === 0 || this.#costs.mayInline(placeOf(number), plan.cost, bytes);
   }
 
   #budgetOf(plan: Plan, options: CallOptions): number {
@@ -288,37 +277,16 @@ class OpenedDatabase implements Database {
     return options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
   }
 
-  #runInline(plan: Plan, load: Load, options: CallOptions): ExecutionResult {
+  #runInline(
+    plan: Plan,
+    load: Load,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
     this.#checkAlive();
-    const started = performance.now();
     const budgetMs = this.#budgetOf(plan, options);
     if (this.#gate.moved()) this.#view.refresh();
-    this.#inlineReads++;
-    let result: ExecutionResult | undefined;
-    try {
-      result = run(
-        {
-          plan,
-          args: load.args!,
-          items: load.items,
-          embeddings: load.embeddings && new Map(load.embeddings),
-          nowMicros: (performance.timeOrigin + started) * 1000,
-          deadline: started + budgetMs,
-          budgetMs,
-          isCancelled: never,
-        },
-        this.#view,
-        this.#equipment,
-      );
-      return result;
-    } finally {
-      const place = placeOf(load.query);
-      const micros = (performance.now() - started) * 1000;
-      this.#costs.spend(place, micros);
-      const cost = { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 };
-      this.#tally.spent(place, cost);
-      options.onWork?.(cost);
-    }
+    const result = this.#inline.run(this.#view, plan, load, budgetMs, options);
+    return result ?? this.#runInLane(plan, load, options);
   }
 
   #runInLane(plan: Plan, load: Load, options: CallOptions): Promise<ExecutionResult> {
@@ -464,7 +432,7 @@ class OpenedDatabase implements Database {
       view: this.#view,
       committedSeq,
       usage: this.#storage.env.usage(),
-      inlineReads: this.#inlineReads,
+      inlineReads: this.#inline.count,
       workers: this.options.workers,
       isServing: this.#phase === 'serving',
       dispatcher: this.#dispatcher,
@@ -496,5 +464,4 @@ function failUnknown(name: string, queries: Iterable<string>): never {
   return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
 }
 
-const never = (): boolean => false;
 const bodyOf = ({ body }: ExecutionResult): Uint8Array => body;

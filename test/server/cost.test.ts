@@ -7,7 +7,7 @@ let book: CostBook;
 let idle: boolean;
 beforeEach(() => {
   idle = false;
-  book = new CostBook(() => idle);
+  book = new CostBook(() => idle, 4);
 });
 
 function learn(times: number, micros: number): void {
@@ -61,6 +61,20 @@ describe('the choice between main thread and lane', () => {
     expect(takes()).toBe(true);
     learn(50, 600);
     expect(takes()).toBe(false);
+  });
+
+  it('keeps all short reads where lanes are few: they would share the processors', () => {
+    book = new CostBook(() => false, 2);
+    expect(book.mayInline(0, 'B', 100)).toBe(false);
+    learn(50, 60);
+    expect(book.mayInline(0, 'B', 100)).toBe(true);
+    for (let i = 0; i < 10; i++) book.spend(0, 60);
+    expect(book.mayInline(0, 'B', 100)).toBe(true);
+    for (let i = 0; i < 10; i++) book.spend(0, 60);
+    expect(book.mayInline(0, 'B', 100)).toBe(false);
+    book = new CostBook(() => false, 2);
+    learn(100, 200);
+    expect(book.mayInline(0, 'B', 100)).toBe(false);
   });
 
   it('spends no more than its budget in a turn', async () => {

@@ -1,0 +1,86 @@
+// Reads on the calling thread: which may run here (cost.ts), and the way out for one that turns out to
+// be long. Invariant: with lanes beside it, no read holds this thread for much longer than
+// `inlineMsMax`, whatever its plan promised: it is dropped, having changed nothing, and starts again in
+// a lane.
+import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
+import type { Plan } from '../plan/plan.js';
+import type { RefreshableView } from '../storage/open.js';
+import { CostBook } from './cost.js';
+import type { CallOptions } from './database.js';
+import { placeOf } from './query-table.js';
+import { type Equipment, run } from './runner.js';
+import type { Tally } from './tally.js';
+
+/** Looked at about every thousand steps of a plan. */
+const inlineMsMax = 2;
+
+/** What a plan is run with. */
+export interface Load {
+  /** Index of the query in the program; -1: the plan itself travels. */
+  query: number;
+  body: Uint8Array;
+  args?: readonly Argument[];
+  items?: ItemList;
+  embeddings?: [string, Float64Array][];
+}
+
+export class InlineReads {
+  /** Reads begun here. */
+  count = 0;
+  readonly costs: CostBook;
+  readonly #msMax: number;
+
+  /** `isIdle`: whether no call is in a lane; `workers`: how many lanes there are. */
+  constructor(
+    isIdle: () => boolean,
+    private readonly workers: number,
+    private readonly equipment: Equipment,
+    private readonly tally: Tally,
+  ) {
+    this.costs = new CostBook(isIdle, workers);
+    this.#msMax = workers === 0 ? Number.POSITIVE_INFINITY : inlineMsMax;
+  }
+
+  allows(query: number, plan: Plan, bytes: number): boolean {
+    return this.workers === 0 || this.costs.mayInline(placeOf(query), plan.cost, bytes);
+  }
+
+  /** The answer; undefined when the read turned out to be one for a lane. */
+  run(
+    view: RefreshableView,
+    plan: Plan,
+    load: Load,
+    budgetMs: number,
+    options: CallOptions,
+  ): ExecutionResult | undefined {
+    const started = performance.now();
+    let isLong = false;
+    this.count++;
+    const request = {
+      plan,
+      args: load.args!,
+      items: load.items,
+      embeddings: load.embeddings && new Map(load.embeddings),
+      nowMicros: (performance.timeOrigin + started) * 1000,
+      deadline: started + budgetMs,
+      budgetMs,
+      isCancelled: () => (isLong = performance.now() - started > this.#msMax),
+    };
+    let result: ExecutionResult | undefined;
+    try {
+      result = run(request, view, this.equipment);
+    } catch (error) {
+      if (!isLong) throw error;
+    } finally {
+      const place = placeOf(load.query);
+      const micros = (performance.now() - started) * 1000;
+      this.costs.spend(place, micros);
+      if (!isLong) {
+        const cost = { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 };
+        this.tally.spent(place, cost);
+        options.onWork?.(cost);
+      }
+    }
+    return result;
+  }
+}
