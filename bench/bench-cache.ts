@@ -21,11 +21,15 @@ export function cacheFolder(name: string): CacheFolder {
   return { path, isComplete, complete: () => writeFileSync(mark, '') };
 }
 
-/** Prints how long a load took. */
+/** Loads, and prints how long it took. */
 export async function timeLoad(what: string, count: number, load: () => Promise<void>) {
   const started = performance.now();
   await load();
-  const seconds = (performance.now() - started) / 1000;
+  printLoad(what, count, (performance.now() - started) / 1000);
+}
+
+/** Prints how long a load took. */
+export function printLoad(what: string, count: number, seconds: number): void {
   const rate = Math.round(count / seconds).toLocaleString('en-US');
   console.log(`${what}: ${count.toLocaleString('en-US')} in ${seconds.toFixed(1)} s, ${rate}/s`);
 }

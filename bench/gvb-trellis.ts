@@ -1,23 +1,17 @@
 // TrellisDB as a contender of the graph-vector benchmark: schema, queries, loading, and the embedded
 // form. The same data directory is then served over HTTP.
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { open } from '../engine/index.js';
-import { cacheFolder, timeLoad } from './bench-cache.js';
+import { cacheFolder, printLoad } from './bench-cache.js';
 import type { GvbContender, Workload } from './gvb-contender.js';
 import type { GvbData, GvbRequest } from './gvb-data.js';
+import { importSeconds, writeRows } from './import-run.js';
 
 export const gvbSource = `
 N::User { country: U8 }
 V::Item { category: U16 }
 E::Interacted { From: User, To: Item }
-QUERY addUsers(rows: [{country: U8}]) =>
-  FOR {country} IN rows { AddN<User>({ country }) }
-  RETURN "ok"
-QUERY addItems(rows: [{category: U16, vector: [F64]}]) =>
-  FOR {category, vector} IN rows { AddV<Item>(vector, { category }) }
-  RETURN "ok"
-QUERY addEdges(user: ID, items: [ID]) =>
-  FOR item IN items { AddE<Interacted>::From(user)::To(item) }
-  RETURN "ok"
 QUERY userIds() => u <- N<User> RETURN u::ID
 QUERY itemIds() => i <- V<Item> RETURN i::ID
 QUERY PointGet(item: ID) => i <- V<Item>(item) RETURN i::{id, category}
@@ -77,64 +71,52 @@ const searching = {
 
 const sources = [{ path: 'gvb.hx', text: gvbSource }];
 
-/** Fills a data directory, or finds the one of an earlier run. */
+/** Fills a data directory by an import, or finds the one of an earlier run. */
 export async function fillStore(data: GvbData, scale: number): Promise<GvbStore> {
-  const folder = cacheFolder(`gvb-${scale}-trellis-1`);
-  const db = await open({ dataDir: folder.path, sources });
-  const idsOf = async (query: string, member: string): Promise<string[]> =>
-    (await db.call<Record<string, string[]>>(query))[member]!;
-  try {
-    if (!folder.isComplete) {
-      const call = (name: string, args: Record<string, unknown>) => db.call(name, args);
-      await timeLoad('TrellisDB users', data.users, () => addUsers(data, call));
-      await timeLoad('TrellisDB items with vectors', data.items, () => addItems(data, call));
-      const ids = { users: await idsOf('userIds', 'u'), items: await idsOf('itemIds', 'i') };
-      await timeLoad('TrellisDB edges', data.edges, () => addEdges(data, ids, call));
-    }
-    const users = await idsOf('userIds', 'u');
-    const items = await idsOf('itemIds', 'i');
-    return { dataDir: folder.path, users, items };
-  } finally {
-    await db.close();
+  const folder = cacheFolder(`gvb-${scale}-trellis-2`);
+  const dataDir = join(folder.path, 'data');
+  if (!folder.isComplete) {
+    importGvb(data, folder.path, dataDir);
     folder.complete();
   }
-}
-
-type CallQuery = (name: string, args: Record<string, unknown>) => Promise<unknown>;
-
-async function addUsers(data: GvbData, call: CallQuery): Promise<void> {
-  const rows = Array.from(data.country, (country) => ({ country }));
-  for (let at = 0; at < rows.length; at += 1000)
-    await call('addUsers', { rows: rows.slice(at, at + 1000) });
-}
-
-async function addItems(data: GvbData, call: CallQuery): Promise<void> {
-  const batch = 500;
-  for (let at = 0; at < data.items; at += batch) {
-    const count = Math.min(batch, data.items - at);
-    const rows = Array.from({ length: count }, (_, i) => ({
-      category: data.category[at + i],
-      vector: Array.from(data.vectorOf(at + i)),
-    }));
-    await call('addItems', { rows });
+  const db = await open({ dataDir, sources });
+  try {
+    const { u: users } = await db.call<{ u: string[] }>('userIds');
+    const { i: items } = await db.call<{ i: string[] }>('itemIds');
+    return { dataDir, users, items };
+  } finally {
+    await db.close();
   }
 }
 
-/** A call per user, a few under way at once so that the lane always has the next. */
-async function addEdges(
-  data: GvbData,
-  ids: { users: string[]; items: string[] },
-  call: CallQuery,
-): Promise<void> {
-  let next = 0;
-  const loop = async (): Promise<void> => {
-    while (next < data.users) {
-      const user = next++;
-      const items = Array.from(data.itemsOf(user), (item) => ids.items[item]);
-      await call('addEdges', { user: ids.users[user], items });
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, loop));
+function importGvb(data: GvbData, folder: string, dataDir: string): void {
+  const files = ['users', 'items', 'edges'].map((name) => join(folder, `${name}.ndjson`));
+  writeFileSync(join(folder, 'gvb.hx'), gvbSource);
+  writeRows(files[0]!, userRows(data));
+  writeRows(files[1]!, itemRows(data));
+  writeRows(files[2]!, edgeRows(data));
+  const count = data.users + data.items + data.edges;
+  printLoad('TrellisDB users, items, edges', count, importSeconds(folder, dataDir, files));
+  for (const path of files) rmSync(path);
+}
+
+function* userRows({ country }: GvbData): Generator<object> {
+  for (const [user, code] of country.entries())
+    yield { node: 'User', id: `u${user}`, properties: { country: code } };
+}
+
+function* itemRows(data: GvbData): Generator<object> {
+  for (let item = 0; item < data.items; item++) {
+    const properties = { category: data.category[item] };
+    yield { vector: 'Item', id: `i${item}`, values: Array.from(data.vectorOf(item)), properties };
+  }
+}
+
+function* edgeRows(data: GvbData): Generator<object> {
+  for (let user = 0; user < data.users; user++) {
+    for (const item of data.itemsOf(user))
+      yield { edge: 'Interacted', from: `u${user}`, to: `i${item}` };
+  }
 }
 
 /** Calls of the engine in this process: arguments in, objects out, as the peers are called. */

@@ -1,16 +1,13 @@
 // Rows per second of `trellis import` into an empty data directory: nodes with a unique index, with and
 // without the keyword index, edges by temporary names, vectors of 768 numbers. Everything is counted, from
 // the start of the process to its end, snapshot included; one run of each, since a run takes seconds.
-import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { numberOption } from './bench-option.js';
+import { importSeconds, writeRows } from './import-run.js';
 import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
-
-const main = fileURLToPath(new URL('../bin/main.js', import.meta.url));
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }
@@ -35,16 +32,8 @@ function readOptions(args: string[]): Options {
   };
 }
 
-function writeRows(path: string, count: number, row: (i: number) => object): void {
-  const file = openSync(path, 'w');
-  let lines: string[] = [];
-  for (let i = 0; i < count; i++) {
-    lines.push(`${JSON.stringify(row(i))}\n`);
-    if (lines.length < 5_000 && i < count - 1) continue;
-    writeSync(file, lines.join(''));
-    lines = [];
-  }
-  closeSync(file);
+function* rowsOf(count: number, row: (i: number) => object): Generator<object> {
+  for (let i = 0; i < count; i++) yield row(i);
 }
 
 /** Vectors around 64 centres, as embeddings lie. */
@@ -59,48 +48,42 @@ function vectorRow(random: () => number): (no: number) => object {
   };
 }
 
-/** Seconds that an import of the files takes. */
-function importSeconds(folder: string, data: string, files: readonly string[], text: boolean) {
-  const started = performance.now();
-  const env = { ...process.env, TRELLIS_TEXT_ENABLED: String(text) };
-  const argv = [main, 'import', folder, ...files, '--data', join(folder, data)];
-  const done = spawnSync(process.execPath, argv, { env, encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`import failed: ${done.stdout}${done.stderr}`);
-  return (performance.now() - started) / 1000;
-}
-
 export function run(args: string[]): Promise<void> {
   const { nodes, edges, vectors } = readOptions(args);
   const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-'));
   try {
     writeFileSync(join(folder, 'main.hx'), source);
     const file = (name: string): string => join(folder, name);
+    const write = (name: string, count: number, row: (i: number) => object): void =>
+      writeRows(file(name), rowsOf(count, row));
+    const time = (data: string, files: readonly string[], text: boolean): number =>
+      importSeconds(folder, join(folder, data), files, text);
     const random = randomOf(1);
-    writeRows(file('nodes.ndjson'), nodes, (i) => ({
+    write('nodes.ndjson', nodes, (i) => ({
       node: 'Person',
       id: `p${i}`,
       properties: { name: `Person ${i}`, age: i % 100, city: `City ${i % 500}` },
     }));
     const any = (): string => `p${Math.floor(random() * nodes)}`;
-    writeRows(file('edges.ndjson'), edges, (since) => ({
+    write('edges.ndjson', edges, (since) => ({
       edge: 'Knows',
       from: any(),
       to: any(),
       properties: { since },
     }));
-    writeRows(file('vectors.ndjson'), vectors, vectorRow(random));
+    write('vectors.ndjson', vectors, vectorRow(random));
     const rows: Cell[][] = [];
     const add = (what: string, count: number, seconds: number): void => {
       rows.push([what, count, seconds.toFixed(1), Math.round(count / seconds)]);
     };
-    const plain = importSeconds(folder, 'a', [file('nodes.ndjson')], false);
+    const plain = time('a', [file('nodes.ndjson')], false);
     add('nodes', nodes, plain);
-    add('nodes, keyword index', nodes, importSeconds(folder, 'b', [file('nodes.ndjson')], true));
+    add('nodes, keyword index', nodes, time('b', [file('nodes.ndjson')], true));
     const both = ['nodes.ndjson', 'edges.ndjson'].map(file);
-    const whole = importSeconds(folder, 'c', both, false);
+    const whole = time('c', both, false);
     add('edges (nodes before them subtracted)', edges, whole - plain);
     add('nodes and edges', nodes + edges, whole);
-    add('vectors, 768 d', vectors, importSeconds(folder, 'd', [file('vectors.ndjson')], false));
+    add('vectors, 768 d', vectors, time('d', [file('vectors.ndjson')], false));
     console.log(printTable(['rows', 'count', 'seconds', 'rows/s'], rows));
   } finally {
     rmSync(folder, { recursive: true, force: true });
