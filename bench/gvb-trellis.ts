@@ -54,7 +54,7 @@ export function argumentsOf(
 }
 
 /** Wide enough for a recall over .95 on these vectors. */
-const efSearch = 256;
+const efSearch = 80;
 export const gvbSettings = `[vectors]\nef_search = ${efSearch}\n`;
 const searching = {
   default: {
