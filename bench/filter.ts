@@ -1,11 +1,17 @@
 // `npm run bench -- filter [SET]`: searches restricted to a part of the vectors, from a half to a thousandth, beside
-// hnswlib-node (label filter). Recall against brute force over the part; speed per second of CPU time, one thread.
+// hnswlib-node (a function of the label) and usearch (a C++ predicate; its JavaScript binding has none). Recall
+// against brute force over the part; speed per second of CPU time, one thread, contenders in turn.
 import type { AllowList } from '../engine/vector/index.js';
+import { usearchCpp } from './cpp-peer.js';
+import { printCell, printTable } from './table.js';
 import { type VectorSet, vectorSet } from './vector-data.js';
+import { build, recallOf, speedsOf } from './vector-measure.js';
 import { type FilteringContender, hnswlib, installPeers, ours } from './vector-peer.js';
 
 const shares = [0.5, 0.1, 0.05, 0.01, 0.001];
 const queriesMax = 100;
+const width = 100;
+const rounds = 5;
 
 interface Part {
   allow: AllowList;
@@ -29,7 +35,7 @@ function draw(set: VectorSet, share: number): Part {
     words[(row + 1) >>> 5]! |= 1 << ((row + 1) & 31);
   }
   const squares = new Map([...rows].map((row) => [row, dot(set.base[row]!, set.base[row]!)]));
-  const truth = set.queries.slice(0, queriesMax).map((query) => {
+  const truth = set.queries.map((query) => {
     const scored = [...rows].map((row) => {
       const product = dot(query, set.base[row]!);
       const square = squares.get(row)!;
@@ -44,48 +50,56 @@ function draw(set: VectorSet, share: number): Part {
   return { allow: { words, count: rows.size }, rows, truth };
 }
 
-function measure(contender: FilteringContender, part: Part): { recall: number; speed: number } {
-  contender.setFilter(part.rows, part.allow);
-  const { truth } = part;
-  let hits = 0;
-  let total = 0;
-  for (const [query, nearest] of truth.entries()) {
-    const found = new Set(Array.from(contender.search(query, 10)));
-    total += nearest.length;
-    for (const row of nearest) if (found.has(row)) hits++;
-  }
-  let done = 0;
-  let spent = 0;
-  while (spent < 3e5) {
-    const before = process.cpuUsage();
-    for (let query = 0; query < truth.length; query++) contender.search(query, 10);
-    const { user, system } = process.cpuUsage(before);
-    spent += user + system;
-    done += truth.length;
-  }
-  return { recall: hits / total, speed: (done / spent) * 1e6 };
+interface Measured {
+  recall: number;
+  speed: number;
+}
+
+function measure(
+  set: VectorSet,
+  contenders: readonly FilteringContender[],
+  part: Part,
+): Measured[] {
+  const recalls = contenders.map((contender) => {
+    contender.setFilter(part.rows, part.allow);
+    return recallOf(contender, part.truth);
+  });
+  const speeds = speedsOf(set, contenders, rounds);
+  return recalls.map((recall, i) => ({ recall, speed: speeds[i]! }));
+}
+
+/** Recall and speed of each; of the others, how often ours is as fast. */
+function rowOf(share: number, measured: readonly Measured[]): string[] {
+  const own = measured[0]!.speed;
+  const cells = measured.map(({ recall, speed }, i) => {
+    const qps = Math.round(speed).toLocaleString('en-US');
+    return `${recall.toFixed(4)}, ${qps}${i > 0 ? `, ${printCell(own / speed)}x` : ''}`;
+  });
+  return [`${share * 100} %`, ...cells];
 }
 
 export async function run(args: string[]): Promise<void> {
-  const set = await vectorSet(args[0] ?? 'lsa');
-  if (!set) {
+  const stored = await vectorSet(args[0] ?? 'lsa');
+  if (!stored) {
     console.log('skipped: ../shared/data does not hold the set');
     return;
   }
+  const set = { ...stored, queries: stored.queries.slice(0, queriesMax) };
   const contenders: FilteringContender[] = [ours(set)];
-  if (installPeers()) contenders.push(hnswlib(set));
-  for (const contender of contenders) {
-    for (let row = 0; row < set.base.length; row++) contender.add(row, set.base[row]!);
-    contender.finish();
-    contender.setWidth(100);
+  if (installPeers()) {
+    contenders.push(hnswlib(set));
+    const usearch = usearchCpp(set);
+    if (usearch) contenders.push(usearch);
   }
-  console.log(`${set.name}: ${set.base.length} x ${set.dimension}, ef 100, recall@10 and QPS`);
-  for (const share of shares) {
-    const part = draw(set, share);
-    const cells = contenders.map((contender) => {
-      const { recall, speed } = measure(contender, part);
-      return `${contender.name} ${recall.toFixed(4)} ${Math.round(speed)}`.padEnd(32);
-    });
-    console.log(`${(share * 100).toFixed(1)} %`.padEnd(8) + cells.join(''));
-  }
+  build(set, contenders);
+  for (const contender of contenders) contender.setWidth(width);
+  const rows = shares.map((share) => rowOf(share, measure(set, contenders, draw(set, share))));
+  const [own, ...others] = contenders.map(({ name }) => name);
+  const heads = [`${own}: recall, QPS`, ...others.map((name) => `${name}: recall, QPS, ours is`)];
+  console.log(
+    `${set.name}: ${set.base.length} x ${set.dimension}, ef ${width}, recall@10, ` +
+      `QPS per CPU second of one thread, median of ${rounds} rounds\n`,
+  );
+  console.log(printTable(['share that passes', ...heads], rows));
+  for (const contender of contenders) await contender.close?.();
 }

@@ -1,76 +1,50 @@
-// hnswlib as C++ users have it, driven over two pipes by bench/hnswlib-cpp.ts. CPU time is taken here,
-// around the work alone.
-//   hnswlib-peer DATA COMMANDS ANSWERS
-// DATA: u32 dimension, u32 rows, u32 queries, u32 cosine, then the floats of rows and queries.
-// Commands are three u32: 0 from to = add rows; 1 ef 0 = width; 2 k 0 = search all queries; 3 = end.
-// Answers: f64 seconds, then for a search k u32 per query (0xffffffff for none).
+// hnswlib as C++ users have it. What it is told and answers: peer-loop.hpp.
+#include "peer-loop.hpp"
+
 #include <hnswlib/hnswlib.h>
 
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <ctime>
-#include <vector>
+#include <cstdlib>
 
-static double seconds() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec + now.tv_nsec * 1e-9;
-}
+class Hnswlib {
+public:
+  explicit Hnswlib(const Head &head)
+      : dimension(head.dimension), cosine(head.cosine != 0), l2(dimension), inner(dimension),
+        query(dimension),
+        index(cosine ? static_cast<hnswlib::SpaceInterface<float> *>(&inner) : &l2, head.rows, 16,
+              200) {}
 
-static void normalise(float *row, uint32_t dimension) {
-  double squares = 0;
-  for (uint32_t d = 0; d < dimension; d++) squares += row[d] * row[d];
-  const float factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
-  for (uint32_t d = 0; d < dimension; d++) row[d] *= factor;
-}
-
-int main(int count, char **argument) {
-  if (count != 4) return 64;
-  FILE *data = std::fopen(argument[1], "rb");
-  uint32_t head[4];
-  if (!data || std::fread(head, 4, 4, data) != 4) return 66;
-  const auto [dimension, rows, queries, cosine] = head;
-  std::vector<float> numbers(size_t(rows + queries) * dimension);
-  if (std::fread(numbers.data(), 4, numbers.size(), data) != numbers.size()) return 66;
-  std::fclose(data);
-  hnswlib::L2Space l2(dimension);
-  hnswlib::InnerProductSpace inner(dimension);
-  hnswlib::SpaceInterface<float> *space = &l2;
-  if (cosine) space = &inner;
-  hnswlib::HierarchicalNSW<float> index(space, rows, 16, 200);
-  FILE *commands = std::fopen(argument[2], "rb");
-  FILE *answers = std::fopen(argument[3], "wb");
-  if (!commands || !answers) return 66;
-  uint32_t command[3];
-  std::vector<uint32_t> found;
-  while (std::fread(command, 4, 3, commands) == 3 && command[0] != 3) {
-    const auto [what, first, second] = command;
-    found.clear();
-    const double before = seconds();
-    if (what == 0) {
-      for (uint32_t row = first; row < second; row++) {
-        float *vector = &numbers[size_t(row) * dimension];
-        if (cosine) normalise(vector, dimension);
-        index.addPoint(vector, row);
-      }
-    } else if (what == 1) {
-      index.setEf(first);
-    } else {
-      std::vector<float> query(dimension);
-      for (uint32_t q = 0; q < queries; q++) {
-        const float *at = &numbers[size_t(rows + q) * dimension];
-        query.assign(at, at + dimension);
-        if (cosine) normalise(query.data(), dimension);
-        auto nearest = index.searchKnn(query.data(), first);
-        for (uint32_t i = nearest.size(); i < first; i++) found.push_back(0xffffffff);
-        for (; !nearest.empty(); nearest.pop()) found.push_back(nearest.top().second);
-      }
-    }
-    const double spent = seconds() - before;
-    std::fwrite(&spent, 8, 1, answers);
-    std::fwrite(found.data(), 4, found.size(), answers);
-    std::fflush(answers);
+  void add(float *vector, uint32_t row) {
+    if (cosine) normalise(vector);
+    index.addPoint(vector, row);
   }
-  return 0;
-}
+
+  void width(uint32_t ef) { index.setEf(ef); }
+
+  // Debian's version (0.6.2) knows no filters.
+  void filter(std::vector<uint32_t> &) { std::exit(69); }
+
+  void search(const float *vector, uint32_t k, std::vector<uint32_t> &found) {
+    query.assign(vector, vector + dimension);
+    if (cosine) normalise(query.data());
+    for (auto nearest = index.searchKnn(query.data(), k); !nearest.empty(); nearest.pop())
+      found.push_back(uint32_t(nearest.top().second));
+  }
+
+private:
+  const uint32_t dimension;
+  const bool cosine;
+  hnswlib::L2Space l2;
+  hnswlib::InnerProductSpace inner;
+  std::vector<float> query;
+  hnswlib::HierarchicalNSW<float> index;
+
+  void normalise(float *row) const {
+    double squares = 0;
+    for (uint32_t d = 0; d < dimension; d++) squares += row[d] * row[d];
+    const float factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
+    for (uint32_t d = 0; d < dimension; d++) row[d] *= factor;
+  }
+};
+
+int main(int count, char **argument) { return serve<Hnswlib>(count, argument); }

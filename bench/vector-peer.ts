@@ -22,7 +22,7 @@ export interface Contender {
   /** In place of `add` and `search` by one that is no part of this process: seconds of CPU time. */
   addRange?(from: number, to: number): number;
   searchAll?(k: number): { seconds: number; found: ArrayLike<number>[] };
-  close?(): void;
+  close?(): Promise<void>;
 }
 
 /** A contender that searches all queries at once, on several threads; returns how many. */

@@ -5,8 +5,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readSnapshot, writeSnapshot } from '../engine/vector/snapshot.js';
+import { hnswlibCpp } from './cpp-peer.js';
 import { vectorSet, type VectorSet } from './vector-data.js';
-import { hnswlibCpp } from './hnswlib-cpp.js';
+import { build, recallOf, speedsOf } from './vector-measure.js';
 import { type Contender, hnswlib, installPeers, ours, usearch } from './vector-peer.js';
 import { measureThreads } from './vector-threads.js';
 
@@ -24,65 +25,6 @@ interface Result {
   points: Point[];
 }
 
-/** Seconds of CPU time that `work` takes. */
-function cpuSeconds(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6;
-}
-
-/** Builds all contenders at once, a slice of rows each in turn. */
-function build(set: VectorSet, contenders: readonly Contender[]): Result[] {
-  const results = contenders.map((contender) => ({
-    contender,
-    buildSeconds: 0,
-    points: [] as Point[],
-  }));
-  const slice = 2000;
-  for (let from = 0; from < set.base.length; from += slice) {
-    for (const result of results) {
-      const { contender } = result;
-      const end = Math.min(set.base.length, from + slice);
-      const add = (): void => {
-        for (let row = from; row < end; row++) contender.add(row, set.base[row]!);
-      };
-      result.buildSeconds += contender.addRange?.(from, end) ?? cpuSeconds(add);
-    }
-  }
-  for (const result of results) result.buildSeconds += cpuSeconds(() => result.contender.finish());
-  return results;
-}
-
-function recallOf(set: VectorSet, contender: Contender): number {
-  let hits = 0;
-  let total = 0;
-  const all = contender.searchAll?.(10).found;
-  for (let query = 0; query < set.queries.length; query++) {
-    const truth = set.truth[query]!;
-    const found = new Set(Array.from(all?.[query] ?? contender.search(query, 10)));
-    total += truth.length;
-    for (const row of truth) if (found.has(row)) hits++;
-  }
-  return hits / total;
-}
-
-function perSecond(set: VectorSet, contender: Contender): number {
-  const count = set.queries.length;
-  let done = 0;
-  let spent = 0;
-  while (spent < 0.15) {
-    const searchAll = (): void => {
-      for (let query = 0; query < count; query++) contender.search(query, 10);
-    };
-    spent += contender.searchAll?.(10).seconds ?? cpuSeconds(searchAll);
-    done += count;
-  }
-  return done / spent;
-}
-
-const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
-
 /** Fills the curves; contenders take turns at every width, `rounds` times. */
 function measure(set: VectorSet, results: readonly Result[]): void {
   const steps = Math.max(...results.map(({ contender }) => contender.widths.length));
@@ -93,14 +35,15 @@ function measure(set: VectorSet, results: readonly Result[]): void {
     );
     const recalls = open.map(({ contender }) => {
       contender.setWidth(contender.widths[step]!);
-      return recallOf(set, contender);
+      return recallOf(contender, set.truth);
     });
-    const speeds = open.map((): number[] => []);
-    for (let round = 0; round < rounds; round++) {
-      for (const [i, { contender }] of open.entries()) speeds[i]!.push(perSecond(set, contender));
-    }
+    const speeds = speedsOf(
+      set,
+      open.map(({ contender }) => contender),
+      rounds,
+    );
     for (const [i, { points }] of open.entries()) {
-      points.push({ recall: recalls[i]!, perSecond: median(speeds[i]!) });
+      points.push({ recall: recalls[i]!, perSecond: speeds[i]! });
     }
   }
 }
@@ -205,10 +148,14 @@ async function runSet(set: VectorSet, peers: boolean): Promise<void> {
   const others = peers ? [hnswlib(set), f16, usearch(set, 'f32'), cpp] : [];
   // Below that, memory is hardly what matters.
   if (set.dimension >= 384) others.push(ours(set, 'compact'));
-  const results = build(set, [own, ...others.filter(isContender)]);
+  const contenders = [own, ...others.filter(isContender)];
+  const seconds = build(set, contenders);
+  const results = contenders.map(
+    (contender, i): Result => ({ contender, buildSeconds: seconds[i]!, points: [] }),
+  );
   measure(set, results);
   print(set, results);
-  cpp?.close?.();
+  await cpp?.close?.();
   printSnapshot(own);
   const peer = results.find(({ contender }) => contender === f16);
   if (peer) f16!.setWidth(widthAt(peer));
