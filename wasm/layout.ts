@@ -36,7 +36,9 @@ export const STAGED_MORE = 64;
 export const EDGES = 32;
 /** Blocks of 32 sampled nodes that give a search its starts. */
 export const ENTRY_BLOCKS = 32;
+/** Least and most starts of a walk. */
 export const STARTS = 8;
+export const STARTS_MAX = 128;
 /** Blocks of a page of sketches. */
 export const SKETCH_BLOCKS = 32;
 export const LANES_MAX = 768;

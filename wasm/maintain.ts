@@ -30,8 +30,10 @@ const REPAIR = 6;
 const DELETED_SHARE = 32;
 /** In-links are counted again after so many new nodes, or an eighth of all. */
 const UNREPAIRED_MIN: u32 = 256;
-/** Candidates for the place of a cut edge. */
-const CANDIDATES = 96;
+/** Candidates for the places of cut edges. */
+const CANDIDATES = 256;
+/** Hard edges that a rewired node has at most. */
+const HARD_MAX = 26;
 
 /** Works on about `budget` slots; true when more is to do. Writer only. */
 export function maintain(lane: usize, budget: u32): bool {
@@ -51,7 +53,8 @@ export function maintain(lane: usize, budget: u32): bool {
   for (; slot < end; slot++) visit(lane, phase, slot);
   if (slot >= slots) {
     if (phase == REWIRE) replaceEntries(lane);
-    phase = phase == SWEEP || phase == REPAIR ? IDLE : phase + 1;
+    phase = phase == REPAIR ? IDLE : phase + 1;
+    if (phase == RESET) store<u32>(0, 0, H_UNREPAIRED);
     slot = 0;
   }
   store<u32>(0, phase, H_PHASE);
@@ -126,14 +129,22 @@ function rewire(lane: usize, node: usize, slot: u32): void {
     store<u64>(kept + ((<usize>keptCount) << 3), key);
     keptCount++;
   }
+  // Choices among all of them come first: the nearest alone would all lie on one side.
   const results = <usize>load<u32>(lane, L_RESULT);
-  for (let i = 0; i < count && doomed != 0; i++) {
-    const key = load<u64>(results + ((<usize>i) << 3));
-    const chosen = keptCount < EDGES && addKept(kept, keptCount, key);
-    if (chosen) keptCount++;
-    const e = ctz(doomed);
-    doomed &= doomed - 1;
-    writeEdge(node, e, <u32>key, distanceOf(key), chosen);
+  const end = results + ((<usize>count) << 3);
+  let left = results;
+  for (let at = results; at < end && doomed != 0; at += 8) {
+    const key = load<u64>(at);
+    if (keptCount < HARD_MAX && addKept(kept, keptCount, key)) {
+      keptCount++;
+      doomed = replaceEdge(node, doomed, key, true);
+    } else {
+      store<u64>(left, key);
+      left += 8;
+    }
+  }
+  for (let at = results; at < left && doomed != 0; at += 8) {
+    doomed = replaceEdge(node, doomed, load<u64>(at), false);
   }
   // Places without a successor still point at a doomed node: they read as unused and infinitely
   // far.
@@ -143,6 +154,12 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   }
   mark(node, <usize>load<u32>(0, H_EDGES_END));
   unlockNode(node);
+}
+
+/** Puts an edge in the place of the first of `doomed`; returns the others. */
+function replaceEdge(node: usize, doomed: u32, key: u64, hard: bool): u32 {
+  writeEdge(node, ctz(doomed), <u32>key, distanceOf(key), hard);
+  return doomed & (doomed - 1);
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   H_ENTRY_BYTES, H_EXACT, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS,
   L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT,
   L_REJECTED, L_RESULT_LIMIT, L_SEEN, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SQUARE, N_FLAGS, N_ID,
-  N_NEXT, N_USED, STARTS, TOUCHED_MAX,
+  N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX,
 } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
@@ -91,7 +91,9 @@ export function walk(lane: usize, ef: i32, want: i32, follow: bool): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);
   if (ef < STARTS) ef = STARTS;
-  pickStarts(lane);
+  // A wide search begins in several clusters: between them there may be hardly an edge, once the
+  // first nodes, whose edges are long, were deleted.
+  pickStarts(lane, max(STARTS, min(ef >> 2, STARTS_MAX)));
   // Estimates are as blurred as codes where the data asks for exact walks.
   const estimated = load<u32>(0, H_EDGE_CODES) != 0 && load<u32>(0, H_EXACT) == 0;
   const padded = load<u32>(0, H_PADDED);
@@ -104,8 +106,8 @@ export function walk(lane: usize, ef: i32, want: i32, follow: bool): void {
 const ENTRY_SHIFT: u32 = 10;
 const ENTRY_LEAST: u32 = 4;
 
-/** Fills the pool with the best few of the sampled entry nodes. */
-function pickStarts(lane: usize): void {
+/** Fills the pool with the best `starts` of the sampled entry nodes. */
+function pickStarts(lane: usize, starts: i32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const blocks = min<u32>(max<u32>(load<u32>(0, H_SLOTS) >> ENTRY_SHIFT, ENTRY_LEAST), ENTRY_BLOCKS);
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
@@ -122,9 +124,9 @@ function pickStarts(lane: usize): void {
       const estimate = load<f32>(estimates + e);
       if (estimate >= worst) continue;
       const slot = load<u32>(block + E_PARTS + neighbours + e);
-      insertKey(pool, count, STARTS, keyOf(estimate, slot << 1));
-      if (count < STARTS) count++;
-      if (count == STARTS) worst = distanceOf(load<u64>(pool, (STARTS - 1) << 3));
+      insertKey(pool, count, starts, keyOf(estimate, slot << 1));
+      if (count < starts) count++;
+      if (count == starts) worst = distanceOf(load<u64>(pool + ((<usize>(starts - 1)) << 3)));
     }
     block += bytes;
   }

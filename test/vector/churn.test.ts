@@ -7,6 +7,11 @@ import { defaults, long, naiveSearch, recallOf } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 
 const dimension = 32;
+/**
+ * The queries lie far from all vectors: an HNSW graph made afresh of what is left of 50,000 steps finds
+ * .875 with 100 and .955 with 400.
+ */
+const ef = long ? 400 : 100;
 
 function live(index: SharedIndex, steps: number, seed: number): Map<number, Float64Array> {
   const random = randomFrom(seed);
@@ -40,12 +45,12 @@ describe.each<Layout>(['fast', 'compact', 'flat'])('churn, layout %s', (layout) 
       expect(new Set(found.ids).size).toBe(10);
     }
     const floor = layout === 'compact' ? 0.85 : 0.95;
-    expect(recallOf(index, model, queries)).toBeGreaterThanOrEqual(floor);
+    expect(recallOf(index, model, queries, { ef })).toBeGreaterThanOrEqual(floor);
     while (index.maintain(50)) {
       // To the end: everything deleted is reclaimed.
     }
     expect(index.tombstones).toBeLessThanOrEqual(index.segments[0]!.slots / 32);
-    expect(recallOf(index, model, queries)).toBeGreaterThanOrEqual(floor);
+    expect(recallOf(index, model, queries, { ef })).toBeGreaterThanOrEqual(floor);
   });
 });
 
