@@ -57,11 +57,11 @@ export interface RowBatch {
   /** Elements that ends name by their own id, 16 bytes each. */
   ends: Uint8Array;
   /** Rows that bring their own id, and the ids, 16 bytes each. */
-  ownRows: Uint32Array;
+  ownRows: Uint32Array<ArrayBuffer>;
   ownIds: Uint8Array;
   terms: TermBatch;
   /** [row, terms in its document] of rows with a keyword document. */
-  documents: Uint32Array;
+  documents: Uint32Array<ArrayBuffer>;
   rejects: Reject[];
 }
 
