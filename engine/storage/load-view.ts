@@ -16,7 +16,7 @@ import { NewRecords } from './new-records.js';
 import { LmdbView } from './read-view.js';
 import { uuidAt } from './record.js';
 import type { Label, VectorChange } from './store.js';
-import { encodeVector, storedVector } from './vector-record.js';
+import { appendVector, storedVector } from './vector-record.js';
 import { logChange } from './vlog.js';
 import type { WriteContext } from './write-view.js';
 
@@ -134,7 +134,7 @@ export class LoadView extends LmdbView {
       totals.change(label.id, { dimension: vector.length });
     }
     const width = vectorTypes[label.name]?.store ?? 'f64';
-    assert(env.vectors.append(id, encodeVector(vector, width)), 'new ids are above all others');
+    assert(appendVector(env.vectors, id, vector, width), 'new ids are above all others');
     const stored = storedVector(vector, width);
     const change: VectorChange = { kind: 'put', label: label.id, id, vector: stored };
     logChange(log, env.vlog, totals.state.nextSeq++, change);

@@ -161,7 +161,7 @@ export class RowWriter {
     const { vectorHeads, vectors, embedded } = this.batch;
     const at = this.#places.vector;
     const start = vectorHeads[at + 1]!;
-    return start < 0 ? embedded[~start]! : vectors.slice(start, start + vectorHeads[at + 2]!);
+    return start < 0 ? embedded[~start]! : vectors.subarray(start, start + vectorHeads[at + 2]!);
   }
 
   /** Moves on to what belongs to the next row. */
