@@ -16,10 +16,16 @@ import type { ImportReply } from './remote-import.js';
 const idleMs = 600_000;
 const rejectsMax = 1_000;
 
+type Counts = Pick<LoadFeed, 'nodes' | 'edges' | 'vectors' | 'rejected'>;
+
+const nothing: Counts = { nodes: 0, edges: 0, vectors: 0, rejected: 0 };
+
 interface Running {
   load: BulkLoad;
   feed: LoadFeed;
   rejects: FedRow[];
+  /** What replies have counted: pieces may end between two parts. */
+  told: Counts;
   isBusy: boolean;
   timer: NodeJS.Timeout | undefined;
 }
@@ -57,7 +63,7 @@ export class ImportHandler {
         rejects.push(...rows.slice(0, rejectsMax - rejects.length));
       };
       const feed = new LoadFeed(load, { onRejects });
-      running = { load, feed, rejects, isBusy: false, timer: undefined };
+      running = { load, feed, rejects, told: nothing, isBusy: false, timer: undefined };
       this.#running.set(name, running);
     }
     clearTimeout(running.timer);
@@ -71,8 +77,7 @@ export class ImportHandler {
     body: Uint8Array,
     isMore: boolean,
   ): Promise<ImportReply> {
-    const { load, feed, rejects } = running;
-    const { nodes, edges, vectors, rejected } = feed;
+    const { load, feed, rejects, told } = running;
     await feed.write(body);
     if (!isMore) {
       await feed.end();
@@ -82,11 +87,13 @@ export class ImportHandler {
       running.timer = setTimeout(() => this.#giveUp(name), idleMs).unref();
     }
     running.isBusy = false;
+    const { nodes, edges, vectors, rejected } = feed;
+    running.told = { nodes, edges, vectors, rejected };
     return {
-      nodes: feed.nodes - nodes,
-      edges: feed.edges - edges,
-      vectors: feed.vectors - vectors,
-      rejected: feed.rejected - rejected,
+      nodes: nodes - told.nodes,
+      edges: edges - told.edges,
+      vectors: vectors - told.vectors,
+      rejected: rejected - told.rejected,
       resumed: feed.resumed,
       rejects: rejects.splice(0).map((row) => ({ ...row, message: errorMessage(row.error) })),
     };

@@ -51,6 +51,11 @@ export class Lane {
     return this.#flying.size;
   }
 
+  /** Whether calls wait for the end of this event-loop turn. */
+  get isCollecting(): boolean {
+    return this.#pending.length > 0;
+  }
+
   /** When the oldest call in flight came in, on the clock of performance.now(). */
   get oldest(): number {
     let oldest = Number.POSITIVE_INFINITY;
@@ -60,8 +65,9 @@ export class Lane {
     return oldest;
   }
 
-  post(message: ToLane): void {
-    this.port.postMessage(message);
+  /** `moved` goes to the lane with the message, and is gone here. */
+  post(message: ToLane, moved: readonly ArrayBuffer[] = []): void {
+    this.port.postMessage(message, moved);
   }
 
   /** Takes a call; it leaves with everything else of this event-loop turn. */

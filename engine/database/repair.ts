@@ -5,7 +5,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Limits } from '../base/limits.js';
 import type { FullCatalog } from '../storage/catalog.js';
-import { prefixOf } from '../storage/index-key.js';
+import { indexKey, prefixOf } from '../storage/index-key.js';
 import type { LoadView } from '../storage/load-view.js';
 import type { Storage } from '../storage/open.js';
 import { decodeProperty } from '../storage/record.js';
@@ -42,7 +42,7 @@ function indexLabel(view: LoadView, label: Label): void {
       if (record === undefined) continue;
       for (const property of indexed) {
         const value = decodeProperty(record, property);
-        if (value !== null) view.addEntry(prefixOf(property, value), id);
+        if (value !== null) view.addEntry(indexKey(prefixOf(property, value), 0), id);
       }
     }
   }

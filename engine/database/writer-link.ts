@@ -9,6 +9,7 @@ import type { DatabaseOptions } from './database.js';
 import type { Gate, SlotPool } from './gate.js';
 import { Lane } from './lane.js';
 import type { Batch, ReplyExtra } from './batch.js';
+import { buffersOf } from './load/batch-buffers.js';
 import type { LoadOrder } from './load/load-writer.js';
 import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
 import type { SnapshotInfo } from './vector-snapshot.js';
@@ -158,13 +159,15 @@ export class WriterLink {
   async order(order: Order): Promise<unknown> {
     if (this.#ended) return undefined;
     for (const call of this.#queue.drain()) this.#lane!.submit(call);
-    // The batch of this turn must leave before the order.
-    await new Promise((resolve) => setImmediate(resolve));
+    // The batch of this turn must leave before the order. Without one the order leaves at once: a
+    // bulk load goes on to read while its piece is written.
+    if (this.#lane!.isCollecting) await new Promise((resolve) => setImmediate(resolve));
     if (order.kind === 'close') this.#closing = true;
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#orders.set(id, { resolve, reject });
-      this.#lane!.post({ ...order, id });
+      const batch = order.kind === 'load' && 'batch' in order.order ? order.order.batch : undefined;
+      this.#lane!.post({ ...order, id }, batch && buffersOf(batch));
     });
   }
 }

@@ -88,6 +88,35 @@ export function appendEdge(
 /** Where lists are put together; the table copies what it is given. */
 let joined = new Uint8Array(4096);
 
+/** Bytes behind a list that a checksum takes. */
+const checksumRoom = 4;
+
+function makeRoom(bytes: number): void {
+  if (bytes + checksumRoom > joined.length) joined = new Uint8Array(2 * (bytes + checksumRoom));
+}
+
+/**
+ * Adds the first `size` words of pairs as `appendEdges` does, to an element without edges; false, and
+ * nothing is added, when it has some or these do not fit into one chunk. Saves looking for them.
+ */
+export function insertEdges(
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  pairs: Uint32Array,
+  size: number,
+): boolean {
+  if (4 * size > chunkEntries * entryBytes) return false;
+  const end = headBytes + 4 * size;
+  makeRoom(end);
+  putWord(joined, 0, 0);
+  putWord(joined, 4, size / 2);
+  for (let i = 0; i < size; i++) putWord(joined, headBytes + 4 * i, pairs[i]!);
+  probe.id = id;
+  probe.label = label;
+  probe.chunk = 0;
+  return table.insertPart(probe, joined, 0, end);
+}
+
 /**
  * Adds the first `size` words of pairs, ascending and above all others of the list: what
  * `appendEdge` one by one would leave, with nothing noted for undoing.
@@ -102,7 +131,7 @@ export function appendEdges(
   let sealed = former === undefined ? 0 : getWord(former, 0);
   const degree = former === undefined ? 0 : getWord(former, 4);
   let end = former === undefined ? headBytes : former.length;
-  if (end + 4 * size > joined.length) joined = new Uint8Array(2 * (end + 4 * size));
+  makeRoom(end + 4 * size);
   const entries = joined;
   if (former !== undefined) for (let i = headBytes; i < end; i++) entries[i] = former[i]!;
   for (let i = 0; i < size; i++, end += 4) putWord(entries, end, pairs[i]!);
@@ -112,13 +141,13 @@ export function appendEdges(
     const chunk = chunkOf(entries.subarray(first, first + chunkBytes));
     table.put({ id, label, chunk: ++sealed }, chunk);
   }
-  const head = entries.subarray(first - headBytes, end);
-  putWord(head, 0, sealed);
-  putWord(head, 4, degree + size / 2);
+  first -= headBytes;
+  putWord(entries, first, sealed);
+  putWord(entries, first + 4, degree + size / 2);
   probe.id = id;
   probe.label = label;
   probe.chunk = 0;
-  table.put(probe, head);
+  table.putPart(probe, entries, first, end);
 }
 
 /** A sealed chunk of at least one entry. */

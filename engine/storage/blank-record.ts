@@ -26,19 +26,16 @@ export function beginRecord(writer: ByteWriter, label: Label, slots: number): nu
   return start + table;
 }
 
-export function fillUuid(record: Uint8Array, uuid: Uint8Array): void {
-  record.set(uuid, uuidAt.own);
+/** Bytes among others: a record in a batch, a uuid in a record. */
+export interface Place {
+  bytes: Uint8Array;
+  start: number;
 }
 
-/** Fills one end of an edge: its id, and its uuid out of `bytes` from `uuid` on. */
-export function fillEnd(
-  record: Uint8Array,
-  end: 'from' | 'to',
-  id: number,
-  bytes: Uint8Array,
-  uuid: number,
-): void {
-  putWord(record, end === 'from' ? 24 : 28, id);
-  const at = uuidAt[end];
-  for (let i = 0; i < 16; i++) record[at + i] = bytes[uuid + i]!;
+/** Fills one end of an edge: its id, and its uuid. */
+export function fillEnd(record: Place, end: 'from' | 'to', id: number, uuid: Place): void {
+  const { bytes, start } = record;
+  putWord(bytes, start + (end === 'from' ? 24 : 28), id);
+  const at = start + uuidAt[end];
+  for (let i = 0; i < 16; i++) bytes[at + i] = uuid.bytes[uuid.start + i]!;
 }

@@ -20,13 +20,18 @@ for (let at = 256; at < tables.length; at++) {
 
 /** CRC32 of the first `size` bytes, as zlib's. */
 export function checksum(bytes: Uint8Array, size: number): number {
-  return size < shortBytes ? shortSum(bytes, size) : crc32(bytes.subarray(0, size));
+  return checksumOf(bytes, 0, size);
 }
 
-function shortSum(bytes: Uint8Array, size: number): number {
+/** CRC32 of the bytes from `start` to `end`. */
+export function checksumOf(bytes: Uint8Array, start: number, end: number): number {
+  return end - start < shortBytes ? shortSum(bytes, start, end) : crc32(bytes.subarray(start, end));
+}
+
+function shortSum(bytes: Uint8Array, start: number, end: number): number {
   let sum = -1;
-  let at = 0;
-  for (; at + 8 <= size; at += 8) {
+  let at = start;
+  for (; at + 8 <= end; at += 8) {
     sum ^= bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
     sum =
       tables[1792 + (sum & 255)]! ^
@@ -38,6 +43,6 @@ function shortSum(bytes: Uint8Array, size: number): number {
       tables[256 + bytes[at + 6]!]! ^
       tables[bytes[at + 7]!]!;
   }
-  for (; at < size; at++) sum = (sum >>> 8) ^ tables[(sum ^ bytes[at]!) & 255]!;
+  for (; at < end; at++) sum = (sum >>> 8) ^ tables[(sum ^ bytes[at]!) & 255]!;
   return ~sum >>> 0;
 }

@@ -3,10 +3,10 @@
 //
 // Invariant: a value is returned only after its CRC was checked, by this read or by an earlier one;
 // what `peek` returns is valid until the next read of any table.
-import { ABORT, type Database, type RootDatabase, open } from 'lmdb';
+import { ABORT, type Binary, type Database, type RootDatabase, asBinary, open } from 'lmdb';
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
-import { checksum } from './checksum.js';
+import { checksum, checksumOf } from './checksum.js';
 import {
   type AdjacencyKey,
   type BlockKey,
@@ -26,34 +26,93 @@ const checksumSize = 4;
 interface RawDatabase {
   lastSize: number;
   getBinaryFast(key: unknown): Uint8Array | undefined;
-  putSync(key: unknown, value: Uint8Array, options?: object): boolean;
+  putSync(key: unknown, value: Binary, options?: object): boolean;
   removeSync(key: unknown): boolean;
   getRange(options: object): Iterable<{ key: unknown; value: Uint8Array }>;
   getKeys(options: object): Iterable<unknown>;
   getStats(): unknown;
 }
 
-const onlyNew = { noOverwrite: true };
-const onlyLast = { append: true };
+// lmdb looks for each of these at every put: of one shape, they cost nothing.
+const noOptions = {
+  noOverwrite: false,
+  noDupData: false,
+  instructedWrite: false,
+  append: false,
+  ifVersion: undefined,
+  version: undefined,
+};
+const onlyNew = { ...noOptions, noOverwrite: true };
+const onlyLast = { ...noOptions, append: true };
 
 /**
- * Values on their way to lmdb; it copies them before `put` returns. Of bytes with a `start` and an
- * `end` it takes what is between them: no view has to be made of each value.
+ * Bytes on their way to lmdb, which copies those between `start` and `end` before `put` returns: no
+ * view has to be made of each value, and the address of the memory is asked for once. Plain objects:
+ * lmdb looks for members that typed arrays lack and are slow to deny.
  */
-type Scratch = Uint8Array & { start: number; end: number };
+interface Parcel {
+  start: number;
+  end: number;
+  /** Of the buffer; lmdb notes it here. */
+  address: number;
+  buffer: ArrayBufferLike;
+}
 
-const scratchOf = (size: number): Scratch =>
-  Object.assign(new Uint8Array(size), { start: 0, end: 0 });
+const parcelOf = (bytes: Uint8Array): Parcel => ({
+  start: 0,
+  end: 0,
+  address: 0,
+  buffer: bytes.buffer,
+});
 
-let scratch = scratchOf(4096);
+/** What lmdb takes a parcel from. */
+const wrap = (parcel: Parcel): Binary => asBinary(parcel as unknown as Uint8Array);
 
-function sealed(value: Uint8Array): Uint8Array {
+let scratch = new Uint8Array(4096);
+let scratchParcel = parcelOf(scratch);
+let scratchValue = wrap(scratchParcel);
+
+/** The bytes of which a part was put last; they are let go at the end of the transaction. */
+const noBytes: Uint8Array = new Uint8Array(0);
+let shared = noBytes;
+let sharedParcel = parcelOf(shared);
+let sharedValue = wrap(sharedParcel);
+
+function share(bytes: Uint8Array): void {
+  shared = bytes;
+  sharedParcel = parcelOf(bytes);
+  sharedValue = wrap(sharedParcel);
+}
+
+/** The value with its checksum. */
+function sealed(value: Uint8Array): Binary {
   const size = value.length;
-  if (size + checksumSize > scratch.length) scratch = scratchOf((size + checksumSize) * 2);
+  if (size + checksumSize > scratch.length) {
+    scratch = new Uint8Array((size + checksumSize) * 2);
+    scratchParcel = parcelOf(scratch);
+    scratchValue = wrap(scratchParcel);
+  }
   scratch.set(value);
   putWord(scratch, size, checksum(value, size));
-  scratch.end = size + checksumSize;
-  return scratch;
+  scratchParcel.end = size + checksumSize;
+  return scratchValue;
+}
+
+function sealedWord(word: number): Binary {
+  putWord(scratch, 0, word);
+  putWord(scratch, 4, checksum(scratch, 4));
+  scratchParcel.end = 4 + checksumSize;
+  return scratchValue;
+}
+
+/** A part of bytes with its checksum, for which there is room behind it. */
+function sealedPart(bytes: Uint8Array, start: number, end: number): Binary {
+  assert(end + checksumSize <= bytes.length, 'there is room for a checksum');
+  if (bytes !== shared) share(bytes);
+  putWord(bytes, end, checksumOf(bytes, start, end));
+  sharedParcel.start = bytes.byteOffset + start;
+  sharedParcel.end = bytes.byteOffset + end + checksumSize;
+  return sharedValue;
 }
 
 export interface Span<K> {
@@ -116,6 +175,35 @@ export class Table<K> {
    */
   append(key: K, value: Uint8Array): boolean {
     return this.#raw.putSync(key, sealed(value), onlyLast);
+  }
+
+  /** `put` of a part of `bytes`, which has room for a checksum behind it. */
+  putPart(key: K, bytes: Uint8Array, start: number, end: number): void {
+    this.#raw.putSync(key, sealedPart(bytes, start, end));
+  }
+
+  /** `insert` of a part of `bytes`, which has room for a checksum behind it. */
+  insertPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
+    return this.#raw.putSync(key, sealedPart(bytes, start, end), onlyNew);
+  }
+
+  /** `append` of a part of `bytes`, which has room for a checksum behind it. */
+  appendPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
+    return this.#raw.putSync(key, sealedPart(bytes, start, end), onlyLast);
+  }
+
+  putWord(key: K, word: number): void {
+    this.#raw.putSync(key, sealedWord(word));
+  }
+
+  /** `append` of one word. */
+  appendWord(key: K, word: number): boolean {
+    return this.#raw.putSync(key, sealedWord(word), onlyLast);
+  }
+
+  /** `insert` of one word. */
+  insertWord(key: K, word: number): boolean {
+    return this.#raw.putSync(key, sealedWord(word), onlyNew);
   }
 
   remove(key: K): boolean {
@@ -277,7 +365,11 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
     ...tables,
     transact(work) {
       assert(!readOnly, 'a thread that reads does not write');
-      root.transactionSync(() => (work() ? undefined : ABORT));
+      try {
+        root.transactionSync(() => (work() ? undefined : ABORT));
+      } finally {
+        share(noBytes);
+      }
     },
     refresh: () => root.resetReadTxn(),
     copy: (to, compact) => root.backup(to, compact),

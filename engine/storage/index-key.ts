@@ -45,6 +45,12 @@ export function indexKey(prefix: Uint8Array, id: number): Uint8Array {
   return key;
 }
 
+/** Appends the key of the list of a value: `indexKey` with id 0. */
+export function appendListKey(target: ByteWriter, prefix: Uint8Array): void {
+  target.append(prefix);
+  for (let i = 0; i < 4; i++) target.byte(0);
+}
+
 /** Above every key that begins with the prefix, below everything else above it. */
 export function above(prefix: Uint8Array): Uint8Array {
   const key = new Uint8Array(prefix.length + 5).fill(255);

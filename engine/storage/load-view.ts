@@ -1,6 +1,6 @@
 // The write transaction of a bulk load. It is undone as a whole or not at all, so that nothing is
 // noted for undoing; label lists and adjacency are collected in memory and written once, in key
-// order, when the load of the transaction ends.
+// order, when the load of the transaction ends, records and uuids at the latest when they are read.
 //
 // Invariant: after `finish` the store is as single requests would have left it. Until then label
 // lists and adjacency in LMDB lack what was collected.
@@ -8,15 +8,16 @@ import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { FullCatalog } from './catalog.js';
 import { readAdjacency, readDegree } from './adjacency.js';
-import { fillUuid } from './blank-record.js';
+import type { Place } from './blank-record.js';
 import { addAllToList } from './label-list.js';
 import { addNewEntry, claimValue, disclaimValue } from './new-entries.js';
 import { NewEdges } from './new-edges.js';
+import { NewRecords } from './new-records.js';
 import { LmdbView } from './read-view.js';
+import { uuidAt } from './record.js';
 import type { Label, VectorChange } from './store.js';
-import { encodeVector, storedVector } from './vector-record.js';
+import { appendVector, storedVector } from './vector-record.js';
 import { logChange } from './vlog.js';
-import { putWord } from './word.js';
 import type { WriteContext } from './write-view.js';
 
 const lastId = 0xffff_fffe;
@@ -27,7 +28,9 @@ export class LoadView extends LmdbView {
   readonly #lists = new Map<number, number[]>();
   readonly #out = new Map<number, NewEdges>();
   readonly #in = new Map<number, NewEdges>();
-  readonly #idBytes = new Uint8Array(4);
+  readonly #records: NewRecords;
+  /** Where the last uuid of our own stands. */
+  #last: Place | undefined;
 
   constructor(
     private readonly context: WriteContext,
@@ -35,6 +38,7 @@ export class LoadView extends LmdbView {
     private readonly nowMs: number,
   ) {
     super(context.env, full);
+    this.#records = new NewRecords(context.env);
   }
 
   /** The id that the next element gets. */
@@ -42,14 +46,32 @@ export class LoadView extends LmdbView {
     return this.context.totals.state.nextId;
   }
 
-  /** Notes that the next element has a value that no other has; false when some element has it. */
-  claim(prefix: Uint8Array): boolean {
-    return claimValue(this.env.index, prefix, this.nextId);
+  override idOf(uuid: Uint8Array): number {
+    this.#records.flush();
+    return super.idOf(uuid);
+  }
+
+  override record(id: number): Uint8Array | undefined {
+    this.#records.flush();
+    return super.record(id);
+  }
+
+  override recordShared(id: number): Uint8Array | undefined {
+    this.#records.flush();
+    return super.recordShared(id);
+  }
+
+  /**
+   * Notes that the next element has a value that no other has, by the key of the value's list; false
+   * when some element has it.
+   */
+  claim(key: Uint8Array): boolean {
+    return claimValue(this.env.index, key, this.nextId);
   }
 
   /** Takes back what `claim` noted for an element that is not made after all. */
-  disclaim(prefix: Uint8Array): void {
-    disclaimValue(this.env.index, prefix, this.nextId);
+  disclaim(key: Uint8Array): void {
+    disclaimValue(this.env.index, key, this.nextId);
   }
 
   /** Whether an edge of the label goes from one to the other. */
@@ -64,28 +86,31 @@ export class LoadView extends LmdbView {
   }
 
   /**
-   * Adds an element whose record is ready but for its uuid, which is filled in: `own`, or a new one.
+   * Adds an element whose record, up to `end`, is ready but for its uuid, which is filled in: `own`,
+   * or a new one. The bytes are read once more, and room behind the record is written, until the
+   * load of the transaction ends.
    */
-  create(label: Label, record: Uint8Array, own: Uint8Array | undefined): number {
-    const { env, totals, uuids } = this.context;
-    const uuid = own ?? uuids.next(this.nowMs);
-    fillUuid(record, uuid);
+  create(label: Label, { bytes, start }: Place, end: number, own?: Uint8Array): number {
+    const { totals, uuids } = this.context;
+    if (own) bytes.set(own, start + uuidAt.own);
+    else {
+      uuids.write(bytes, start + uuidAt.own, this.nowMs);
+      this.#last ??= { bytes, start: 0 };
+      this.#last.bytes = bytes;
+      this.#last.start = start + uuidAt.own;
+    }
     const id = totals.state.nextId++;
     assert(id <= lastId, 'ids are not used up');
-    if (!own) totals.state.lastUuid = uuid;
-    putWord(this.#idBytes, 0, id);
-    // Ids of our own rise past all others, unless rows brought some that are ahead of the clock.
-    if (own || !env.uuid.append(uuid, this.#idBytes)) env.uuid.put(uuid, this.#idBytes);
-    assert(env.records.append(id, record), 'new ids are above all others');
+    this.#records.add(id, bytes, start, end);
     const list = this.#lists.get(label.id);
     if (list) list.push(id);
     else this.#lists.set(label.id, [id]);
     return id;
   }
 
-  /** Adds the index entry of a new element. */
-  addEntry(prefix: Uint8Array, id: number): void {
-    addNewEntry(this.env.index, prefix, id);
+  /** Adds a new element to the list of a value that is under `key`. */
+  addEntry(key: Uint8Array, id: number): void {
+    addNewEntry(this.env.index, key, id);
   }
 
   link(label: Label, edge: number, from: number, to: number): void {
@@ -109,7 +134,7 @@ export class LoadView extends LmdbView {
       totals.change(label.id, { dimension: vector.length });
     }
     const width = vectorTypes[label.name]?.store ?? 'f64';
-    assert(env.vectors.append(id, encodeVector(vector, width)), 'new ids are above all others');
+    assert(appendVector(env.vectors, id, vector, width), 'new ids are above all others');
     const stored = storedVector(vector, width);
     const change: VectorChange = { kind: 'put', label: label.id, id, vector: stored };
     logChange(log, env.vlog, totals.state.nextSeq++, change);
@@ -126,13 +151,23 @@ export class LoadView extends LmdbView {
 
   /** Writes what was collected. */
   finish(): void {
-    const { env, totals } = this.context;
+    const { env, hints, totals } = this.context;
+    this.#records.flush();
+    if (this.#last) {
+      const { bytes, start } = this.#last;
+      totals.state.lastUuid = bytes.slice(start, start + 16);
+    }
     for (const [label, ids] of this.#lists) {
       addAllToList(env.labels, label, ids);
       totals.change(label, { count: totals.of(label).count + ids.length });
     }
-    for (const [label, edges] of this.#out) edges.write(env.out, label);
-    for (const [label, edges] of this.#in) edges.write(env.in, label);
+    const last = this.nextId - 1;
+    for (const [label, edges] of this.#out) {
+      edges.write(env.out, label, hints.bitsFor('out', label, last));
+    }
+    for (const [label, edges] of this.#in) {
+      edges.write(env.in, label, hints.bitsFor('in', label, last));
+    }
   }
 }
 

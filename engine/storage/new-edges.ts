@@ -3,7 +3,8 @@
 // edge against 2.
 import { doubled } from '../base/words.js';
 import type { AdjacencyKey } from './keys.js';
-import { appendEdges } from './adjacency.js';
+import { appendEdges, insertEdges } from './adjacency.js';
+import type { HintBits } from './edge-hints.js';
 import type { Table } from './env.js';
 
 const digitBits = 11;
@@ -42,11 +43,12 @@ export class NewEdges {
   }
 
   /** Writes all of them behind what the elements have, by ascending element. */
-  write(table: Table<AdjacencyKey>, label: number): void {
+  write(table: Table<AdjacencyKey>, label: number, hints: HintBits): void {
     const order = this.#order();
     const of: Uint32Array = this.#ids;
     const pairs = this.#pairs;
     let own = new Uint32Array(1024);
+    const key = { id: 0, label };
     for (let at = 0; at < order.length; ) {
       const id = of[order[at]!]!;
       let size = 0;
@@ -56,7 +58,10 @@ export class NewEdges {
         own[size++] = pairs[pair]!;
         own[size++] = pairs[pair + 1]!;
       }
-      appendEdges(table, { id, label }, own, size);
+      key.id = id;
+      if (!hints.take(id) || !insertEdges(table, key, own, size)) {
+        appendEdges(table, key, own, size);
+      }
     }
   }
 

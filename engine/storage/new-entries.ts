@@ -8,14 +8,20 @@ import { getWord, putWord } from './word.js';
 const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
 
-/** Adds an id above all others, with nothing noted for undoing: what `addEntry` would leave. */
-export function addNewEntry(table: Table<Uint8Array>, prefix: Uint8Array, id: number): void {
-  const key = indexKey(prefix, 0);
+/** What the value of a list's key begins with. */
+const prefixIn = (key: Uint8Array): Uint8Array => key.subarray(0, -4);
+
+/**
+ * Adds an id above all others to the list under `key`, with nothing noted for undoing: what
+ * `addEntry` would leave.
+ */
+export function addNewEntry(table: Table<Uint8Array>, key: Uint8Array, id: number): void {
   const list = table.peek(key);
   const size = list === undefined ? 0 : list.length;
-  if (list !== undefined && isSpread(list)) table.put(indexKey(prefix, id), empty);
+  if (list !== undefined && isSpread(list)) table.put(indexKey(prefixIn(key), id), empty);
   else if (list !== undefined && size === listIds * 4) {
     const ids = list.slice();
+    const prefix = prefixIn(key);
     for (let at = 0; at < size; at += 4) table.put(indexKey(prefix, getWord(ids, at)), empty);
     table.put(indexKey(prefix, id), empty);
     table.put(key, spread);
@@ -27,23 +33,20 @@ export function addNewEntry(table: Table<Uint8Array>, prefix: Uint8Array, id: nu
   }
 }
 
-const single = new Uint8Array(4);
-
 /**
- * Adds the id of an element that is to have the value alone; false, and nothing is added, when it is
- * taken. A value that was never seen costs a single put.
+ * Adds the id of an element that is to have the value alone, whose list is under `key`; false, and
+ * nothing is added, when it is taken. A value that was never seen costs a single put.
  */
-export function claimValue(table: Table<Uint8Array>, prefix: Uint8Array, id: number): boolean {
-  putWord(single, 0, id);
-  if (table.insert(indexKey(prefix, 0), single)) return true;
+export function claimValue(table: Table<Uint8Array>, key: Uint8Array, id: number): boolean {
+  if (table.insertWord(key, id)) return true;
+  const prefix = prefixIn(key);
   if (isTaken(table, prefix)) return false;
   table.put(indexKey(prefix, id), empty);
   return true;
 }
 
 /** Takes back what `claimValue` added. */
-export function disclaimValue(table: Table<Uint8Array>, prefix: Uint8Array, id: number): void {
-  const key = indexKey(prefix, 0);
+export function disclaimValue(table: Table<Uint8Array>, key: Uint8Array, id: number): void {
   const list = table.peek(key);
-  table.remove(list !== undefined && isSpread(list) ? indexKey(prefix, id) : key);
+  table.remove(list !== undefined && isSpread(list) ? indexKey(prefixIn(key), id) : key);
 }

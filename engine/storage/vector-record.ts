@@ -22,6 +22,30 @@ export function encodeVector(vector: Float64Array, width: VectorWidth): Uint8Arr
   return value;
 }
 
+/** Where embeddings of loads are put together; the table copies what it is given. */
+let joined = new Uint8Array(4096);
+
+/** Bytes behind a value that a checksum takes. */
+const checksumRoom = 4;
+
+/**
+ * Puts an embedding behind all others as `encodeVector` writes it; false, and nothing is put, when
+ * its id is not above all others.
+ */
+export function appendVector(
+  table: Table<number>,
+  id: number,
+  vector: Float64Array,
+  width: VectorWidth,
+): boolean {
+  const numbers = width === 'f64' ? vector : Float32Array.from(vector);
+  const size = numbers.byteLength + 1;
+  if (size + checksumRoom > joined.length) joined = new Uint8Array(2 * size + checksumRoom);
+  joined.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
+  joined[size - 1] = numbers.BYTES_PER_ELEMENT;
+  return table.appendPart(id, joined, 0, size);
+}
+
 /** A private copy of the embedding of an element, undefined when it has none. */
 export function readVector(table: Table<number>, id: number): Float64Array | undefined {
   const value = table.peek(id);

@@ -12,6 +12,7 @@ import type { Scalar, ScalarList } from '../base/value.js';
 import { appendEdge, readAdjacency, readDegree, removeEdge } from './adjacency.js';
 import type { FullCatalog } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
+import type { EdgeHints } from './edge-hints.js';
 import type { Env } from './env.js';
 import type { GroupWork, Postponed } from './group-work.js';
 import { addToList, removeFromList } from './label-list.js';
@@ -39,6 +40,7 @@ export interface WriteContext {
   log: ChangeLog;
   totals: Totals;
   uuids: UuidGenerator;
+  hints: EdgeHints;
   limits: Limits;
   vectorTypes: Readonly<Record<string, VectorTypeOptions>>;
 }

@@ -9,6 +9,7 @@ import { UuidGenerator } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
 import type { FullCatalog } from './catalog.js';
 import { ChangeLog } from './change-log.js';
+import { EdgeHints } from './edge-hints.js';
 import type { Env } from './env.js';
 import { GroupWork } from './group-work.js';
 import { LoadView } from './load-view.js';
@@ -36,7 +37,15 @@ export class Writer {
     const totals = new Totals(env.meta);
     const { lastUuid } = totals.state;
     const uuids = new UuidGenerator(lastUuid.some((byte) => byte !== 0) ? lastUuid : undefined);
-    this.context = { env, log: new ChangeLog(limits), totals, uuids, limits, vectorTypes };
+    this.context = {
+      env,
+      log: new ChangeLog(limits),
+      totals,
+      uuids,
+      hints: new EdgeHints(totals.state.nextId),
+      limits,
+      vectorTypes,
+    };
   }
 
   /** Runs `work` in one transaction; returns the vector changes it committed, in sequence order. */

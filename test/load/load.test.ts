@@ -179,7 +179,7 @@ describe('bulk load', () => {
     });
     const data = join(folder, 'data');
     const argv = ['import', folder, join(folder, 'rows.ndjson'), '--data', data];
-    const env = { TRELLIS_FAILPOINT: 'loadPiece@2' };
+    const env = { TRELLIS_FAILPOINT: 'loadPiece@5' };
     const killed = await runCli(argv, { cwd: folder, timeoutMs: 60_000, env });
     expect(killed.signal).toBe('SIGKILL');
     const done = await runCli(argv, { cwd: folder, timeoutMs: 60_000 });

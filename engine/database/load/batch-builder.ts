@@ -1,6 +1,7 @@
 // Collects the rows of one batch (row-batch.ts). A row is written behind the others and counts from
 // `closeRow` on; `abandonRow` takes an unfinished one back.
 import { ByteWriter } from '../../base/bytes.js';
+import { appendListKey } from '../../storage/index-key.js';
 import type { Reject, RowBatch, RowText } from './row-batch.js';
 import { TermCollector } from './term-collector.js';
 
@@ -13,6 +14,9 @@ interface Mark {
   ends: number;
   own: number;
 }
+
+/** The store puts checksums of this size behind records. */
+const checksumRoom = 4;
 
 export class BatchBuilder {
   readonly writer = new ByteWriter(1 << 20);
@@ -79,7 +83,7 @@ export class BatchBuilder {
     this.#ownRows.length = this.#ownIds.length = mark.own;
   }
 
-  /** Ends the record; index prefixes that were written behind it start at `recordEnd`. */
+  /** The row counts. */
   closeRow(name: number): void {
     const { label, line, from, to, start } = this.#row;
     this.#heads.push(label, name, from, to, start, this.#recordEnd, line);
@@ -89,9 +93,11 @@ export class BatchBuilder {
 
   #recordEnd = 0;
 
-  /** The record is complete; what follows are index prefixes. */
+  /** The record is complete; what follows, behind room for its checksum, are index keys. */
   endRecord(): void {
     this.#recordEnd = this.writer.length;
+    this.writer.reserve(checksumRoom);
+    this.writer.length += checksumRoom;
   }
 
   /** Where the record of the open row starts. */
@@ -114,10 +120,10 @@ export class BatchBuilder {
     this.#ownIds.push(uuid);
   }
 
-  /** An index entry; its prefix is appended to the bytes. */
+  /** An index entry; the key of its value's list is appended to the bytes. */
   entry(place: number, prefix: Uint8Array): void {
     const start = this.writer.length;
-    this.writer.append(prefix);
+    appendListKey(this.writer, prefix);
     this.#entries.push(this.#count, place, start, this.writer.length);
   }
 

@@ -5,8 +5,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { TrellisError } from '../../base/errors.js';
 import type { LoadOrder } from './load-writer.js';
 import type { LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
-import type { FromLoader, ToLoader } from './loader.js';
-import type { BatchResult, Reject, RowBatch, RowText } from './row-batch.js';
+import type { FromLoader, ReadPiece, ToLoader } from './loader.js';
+import type { BatchResult, Reject, RowText } from './row-batch.js';
 
 /** What has become of one piece. */
 export interface PieceResult {
@@ -14,6 +14,8 @@ export interface PieceResult {
   edges: number;
   vectors: number;
   rejects: Reject[];
+  /** The rows, back from the thread that read them. */
+  bytes: Uint8Array;
 }
 
 export interface BulkLoad {
@@ -21,9 +23,10 @@ export interface BulkLoad {
   readonly progress: LoadProgress;
   /** Committed pieces: before anything else is loaded, `replay` reads the rows of each again. */
   readonly pieces: readonly LoadedPiece[];
-  replay(bytes: Uint8Array, piece: LoadedPiece): Promise<void>;
+  /** Takes the whole buffer of the bytes away, as `rows` does. */
+  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void>;
   /** Loads whole lines, the first of which is number `line`; they end at `to`. */
-  rows(bytes: Uint8Array, line: number, to: LoadPosition): Promise<PieceResult>;
+  rows(bytes: Uint8Array<ArrayBuffer>, line: number, to: LoadPosition): Promise<PieceResult>;
   /** Everything is loaded: forgets names and progress. */
   finish(): Promise<void>;
   /** Ends the load where it stands; it may go on under the same name. */
@@ -61,17 +64,17 @@ export class LoadRun implements BulkLoad {
     });
   }
 
-  async replay(bytes: Uint8Array, piece: LoadedPiece): Promise<void> {
+  async replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void> {
     const schema = await this.hooks.admit();
     try {
-      const batch = await this.#read(bytes, piece.from.line, schema);
+      const { batch } = await this.#read(bytes, piece.from.line, schema);
       await this.hooks.order({ step: 'replay', name: this.name, batch, piece });
     } finally {
       this.hooks.leave();
     }
   }
 
-  async rows(bytes: Uint8Array, line: number, to: LoadPosition): Promise<PieceResult> {
+  async rows(bytes: Uint8Array<ArrayBuffer>, line: number, to: LoadPosition): Promise<PieceResult> {
     const schema = await this.hooks.admit();
     const former = this.#writing;
     const writing = this.#write(this.#read(bytes, line, schema), former, to);
@@ -80,32 +83,32 @@ export class LoadRun implements BulkLoad {
   }
 
   async #write(
-    reading: Promise<RowBatch>,
+    reading: Promise<ReadPiece>,
     former: Promise<unknown>,
     to: LoadPosition,
   ): Promise<PieceResult> {
-    const batch = await reading;
+    const { batch, bytes } = await reading;
     if (batch.texts.length > 0) batch.embedded = await this.hooks.embed(batch.texts);
     await former;
     this.hooks.checkRoom();
     const order = { step: 'rows' as const, name: this.name, batch, to };
     const { nodes, edges, vectors, rejects } = (await this.hooks.order(order)) as BatchResult;
     const all = [...batch.rejects, ...rejects].sort((a, b) => a.line - b.line);
-    return { nodes, edges, vectors, rejects: all };
+    return { nodes, edges, vectors, rejects: all, bytes };
   }
 
-  #read(bytes: Uint8Array, line: number, schema: number): Promise<RowBatch> {
+  #read(bytes: Uint8Array<ArrayBuffer>, line: number, schema: number): Promise<ReadPiece> {
     const id = ++this.#lastId;
     const message: ToLoader = { kind: 'rows', id, bytes, line, refresh: schema !== this.#schema };
     this.#schema = schema;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, ({ batch, error, stack }) => {
-        if (batch) return resolve(batch);
+      this.#waiting.set(id, ({ read, error, stack }) => {
+        if (read) return resolve(read);
         const failed = new TrellisError(error!);
         if (stack !== undefined) failed.stack = stack;
         reject(failed);
       });
-      this.hooks.port.postMessage(message);
+      this.hooks.port.postMessage(message, [bytes.buffer]);
     });
   }
 

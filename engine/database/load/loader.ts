@@ -8,6 +8,7 @@ import type { Limits } from '../../base/limits.js';
 import { openStorage } from '../../storage/open.js';
 import { errorDataOf } from '../runner.js';
 import type { RowBatch } from './row-batch.js';
+import { buffersOf } from './batch-buffers.js';
 import { RowReader } from './row-reader.js';
 
 export interface LoaderSetup {
@@ -20,12 +21,18 @@ export interface LoaderSetup {
 
 export type ToLoader =
   /** `refresh`: the schema has changed since the last piece. */
-  | { kind: 'rows'; id: number; bytes: Uint8Array; line: number; refresh: boolean }
+  | { kind: 'rows'; id: number; bytes: Uint8Array<ArrayBuffer>; line: number; refresh: boolean }
   | { kind: 'close' };
+
+/** A piece that was read, and its bytes. */
+export interface ReadPiece {
+  batch: RowBatch;
+  bytes: Uint8Array<ArrayBuffer>;
+}
 
 export interface FromLoader {
   id: number;
-  batch?: RowBatch;
+  read?: ReadPiece;
   error?: ErrorData;
   stack?: string;
 }
@@ -50,11 +57,10 @@ export function serveLoad(setup: LoaderSetup): Promise<void> {
           reader.adopt(storage.catalog);
         }
         const nowMicros = (performance.timeOrigin + performance.now()) * 1000;
-        const batch = reader.read(message.bytes, message.line, instantFromMicros(nowMicros));
-        const { heads, bytes, entries, vectors, terms } = batch;
-        const reply: FromLoader = { id, batch };
-        const moved = [heads, bytes, entries, vectors, terms.heads, terms.names, terms.postings];
-        port.postMessage(reply, [...moved.map((array) => array.buffer)]);
+        const { bytes } = message;
+        const batch = reader.read(bytes, message.line, instantFromMicros(nowMicros));
+        const reply: FromLoader = { id, read: { batch, bytes } };
+        port.postMessage(reply, [bytes.buffer, ...buffersOf(batch)]);
       } catch (error) {
         port.postMessage({ id, ...errorDataOf(error) } satisfies FromLoader);
       }

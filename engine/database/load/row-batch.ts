@@ -5,8 +5,9 @@
 //   heads     7 numbers per row: label · name · from · to · record start · record end · line
 //   name      ordinal of the row's temporary name, 0 without one
 //   from, to  of edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`
-//   bytes     records (record.ts) with blank uuids and ends, index prefixes between them
-//   entries   4 numbers per index entry: row · place of its property · prefix start · prefix end
+//   bytes     records (record.ts) with blank uuids and ends and with room for a checksum behind them,
+//             keys of index entries (index-key.ts) between them
+//   entries   4 numbers per index entry: row · place of its property · key start · key end
 //
 // Invariant: entries, vectors, ids and documents are in the order of rows.
 import type { ErrorData } from '../../base/errors.js';
@@ -57,11 +58,11 @@ export interface RowBatch {
   /** Elements that ends name by their own id, 16 bytes each. */
   ends: Uint8Array;
   /** Rows that bring their own id, and the ids, 16 bytes each. */
-  ownRows: Uint32Array;
+  ownRows: Uint32Array<ArrayBuffer>;
   ownIds: Uint8Array;
   terms: TermBatch;
   /** [row, terms in its document] of rows with a keyword document. */
-  documents: Uint32Array;
+  documents: Uint32Array<ArrayBuffer>;
   rejects: Reject[];
 }
 

@@ -4,7 +4,7 @@
 // Invariant: accepted rows of a batch get ids without gaps, in their order.
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
-import { fillEnd } from '../../storage/blank-record.js';
+import { type Place, fillEnd } from '../../storage/blank-record.js';
 import type { LoadView } from '../../storage/load-view.js';
 import { labelOf, uuidAt } from '../../storage/record.js';
 import type { Label } from '../../storage/store.js';
@@ -24,12 +24,18 @@ export class RowWriter {
   /** Ids by row; 0 for refused ones. */
   #ids = new Uint32Array(0);
   readonly #places: Places = { entry: 0, vector: 0, own: 0 };
+  /** The record of the row at hand, and the uuid of an end of it. */
+  readonly #record: Place;
+  readonly #uuid: Place;
 
   constructor(
     private readonly view: LoadView,
     private readonly batch: RowBatch,
     private readonly names: NameIds,
-  ) {}
+  ) {
+    this.#record = { bytes: batch.bytes, start: 0 };
+    this.#uuid = { bytes: batch.bytes, start: 0 };
+  }
 
   write(): BatchResult {
     const { batch, view, names } = this;
@@ -68,13 +74,13 @@ export class RowWriter {
   #row(row: number, head: number, label: Label): number {
     const { batch, view } = this;
     const { heads } = batch;
-    const record = batch.bytes.subarray(heads[head + 4]!, heads[head + 5]!);
+    this.#record.start = heads[head + 4]! >>> 0;
     const own = batch.ownRows[this.#places.own] === row ? this.#ownId() : undefined;
     let from = 0;
     let to = 0;
     if (label.kind === 'edge') {
-      from = this.#end(record, 'from', heads[head + 2]!, label);
-      to = this.#end(record, 'to', heads[head + 3]!, label);
+      from = this.#end('from', heads[head + 2]!, label);
+      to = this.#end('to', heads[head + 3]!, label);
       if (label.type.kind === 'edge' && label.type.unique && view.hasPair(label.id, from, to)) {
         fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
       }
@@ -82,7 +88,7 @@ export class RowWriter {
     const vector = label.kind === 'vector' ? this.#vector() : undefined;
     if (vector) view.checkDimension(label, vector.length);
     this.#claimValues(row, label);
-    const id = view.create(label, record, own);
+    const id = view.create(label, this.#record, heads[head + 5]! >>> 0, own);
     const { entries, bytes } = batch;
     for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
       if (label.properties[entries[at + 1]!]!.index === 'unique') continue;
@@ -103,13 +109,16 @@ export class RowWriter {
   }
 
   /** Dense id of an end; fills in what the record says of it. */
-  #end(record: Uint8Array, end: 'from' | 'to', name: number, edge: Label): number {
+  #end(end: 'from' | 'to', name: number, edge: Label): number {
     const { view, batch, names } = this;
+    const uuid = this.#uuid;
     if (name > 0 && names.isTrusted) {
       const id = names.get(name);
       if (id === 0) fail('NO_VALUE_FOUND', { what: `${end}: the row it names was refused` });
       if (names.label(name) !== edge[end]) this.#wrongEnd(edge, names.label(name));
-      fillEnd(record, end, id, names.uuids, name * 16);
+      uuid.bytes = names.bytes;
+      uuid.start = names.uuidAt(name);
+      fillEnd(this.#record, end, id, uuid);
       return id;
     }
     const at = ~name * 16;
@@ -120,7 +129,9 @@ export class RowWriter {
       fail('NO_VALUE_FOUND', { what: `${end}: ${what}` });
     }
     if (labelOf(found) !== edge[end]) this.#wrongEnd(edge, labelOf(found));
-    fillEnd(record, end, id, found, uuidAt.own);
+    uuid.bytes = found;
+    uuid.start = uuidAt.own;
+    fillEnd(this.#record, end, id, uuid);
     return id;
   }
 
@@ -133,13 +144,13 @@ export class RowWriter {
   /** Adds the unique values of the row's element; nothing stays of them on UNIQUE_VIOLATION. */
   #claimValues(row: number, label: Label): void {
     const { entries, bytes } = this.batch;
-    const prefix = (at: number): Uint8Array => bytes.subarray(entries[at + 2]!, entries[at + 3]!);
+    const key = (at: number): Uint8Array => bytes.subarray(entries[at + 2]!, entries[at + 3]!);
     const isUnique = (at: number): boolean =>
       label.properties[entries[at + 1]!]!.index === 'unique';
     for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
-      if (!isUnique(at) || this.view.claim(prefix(at))) continue;
+      if (!isUnique(at) || this.view.claim(key(at))) continue;
       for (let done = this.#places.entry; done < at; done += entryWords) {
-        if (isUnique(done)) this.view.disclaim(prefix(done));
+        if (isUnique(done)) this.view.disclaim(key(done));
       }
       const property = label.properties[entries[at + 1]!]!;
       fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
@@ -150,7 +161,7 @@ export class RowWriter {
     const { vectorHeads, vectors, embedded } = this.batch;
     const at = this.#places.vector;
     const start = vectorHeads[at + 1]!;
-    return start < 0 ? embedded[~start]! : vectors.slice(start, start + vectorHeads[at + 2]!);
+    return start < 0 ? embedded[~start]! : vectors.subarray(start, start + vectorHeads[at + 2]!);
   }
 
   /** Moves on to what belongs to the next row. */
