@@ -194,7 +194,9 @@ test('sessions live on; items whose type is gone are skipped', async () => {
   expect(await call('n_from_type', { data: { node_type: 'Doc' } })).toMatchObject({ no: 1 });
 });
 
-test('calls under way get the query they asked for', { timeout: long ? 1_800_000 : 60_000 }, async () => {
+test('calls under way get the query they asked for', {
+  timeout: long ? 1_800_000 : 60_000,
+}, async () => {
   const queries = (turn: number) => {
     const list = Array.from({ length: 12 }, (_, i) => [
       `QUERY read${i}() => d <- N<Doc>::WHERE(_::{no}::GTE(0))::COUNT RETURN d, "read${i}"\n`,
