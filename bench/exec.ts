@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, open } from '../engine/index.js';
+import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
 const source = `
@@ -34,6 +35,7 @@ QUERY range(low: U8) => p <- N<Person>::WHERE(_::{age}::GTE(low)) RETURN p::COUN
 QUERY oldest() => p <- N<Person>::ORDER<Desc>(_::{age})::RANGE(0, 10) RETURN p::{name}
 QUERY page() => p <- N<Person>::RANGE(0, 20) RETURN p
 QUERY total() => RETURN N<Person>::COUNT
+QUERY numbers(vec: [F64]) => RETURN "ok"
 `;
 
 interface Options {
@@ -91,6 +93,9 @@ function callsOf({ people, hubs }: World): Calls {
   const ids = (list: string[]) => list.map((id) => ({ id }));
   const readers = ids(people.slice(0, Math.min(linked, people.length)));
   const wide = ids(hubs);
+  const random = randomOf(3);
+  const number = () => Number((random() - 0.5).toPrecision(7));
+  const bodies = Array.from({ length: 50 }, () => ({ vec: Array.from({ length: 768 }, number) }));
   return [
     ['point read', 'point', readers],
     ['by unique index', 'named', readers.map((_, i) => ({ name: `person ${i}` }))],
@@ -106,6 +111,7 @@ function callsOf({ people, hubs }: World): Calls {
     ['top 10 by an index', 'oldest', [{}]],
     ['first 20 of a type', 'page', [{}]],
     ['count of a type', 'total', [{}]],
+    ['768 numbers in, a word out', 'numbers', bodies],
   ];
 }
 

@@ -118,9 +118,17 @@ function decodeObject(
 
 const float: ParameterType = { kind: 'scalar', name: 'F64' };
 
+/** `every` calls a function per number: a tenth of what decoding takes. */
+function areFinite(values: Float64Array): boolean {
+  let sum = 0;
+  // Infinity times 0 is NaN.
+  for (let i = 0; i < values.length; i++) sum += values[i]! * 0;
+  return sum === 0;
+}
+
 function decodeFloats(view: JsonView, decoding: Decoding): Float64Array {
   const values = new Float64Array(view.length);
-  if (view.floats(values) < 0 && values.every(Number.isFinite)) return values;
+  if (view.floats(values) < 0 && areFinite(values)) return values;
   // Something is wrong: go through it again, one by one, to name every place.
   decodeList(view, float, decoding);
   return values;
