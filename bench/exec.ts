@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, open } from '../engine/index.js';
+import { listOption, numberOption } from './bench-option.js';
 import { randomOf } from './seeded-random.js';
 import { type Cell, printTable } from './table.js';
 
@@ -41,18 +42,15 @@ QUERY numbers(vec: [F64]) => RETURN "ok"
 interface Options {
   people: number;
   milliseconds: number;
-  only: string | undefined;
+  /** Queries; all when there are none. */
+  only: readonly string[];
 }
 
 function readOptions(args: string[]): Options {
-  const value = (name: string): string | undefined => {
-    const at = args.indexOf(`--${name}`);
-    return at < 0 ? undefined : args[at + 1];
-  };
   return {
-    people: Number(value('people') ?? 10_000),
-    milliseconds: Number(value('ms') ?? 400),
-    only: value('only'),
+    people: numberOption(args, 'people', 10_000),
+    milliseconds: numberOption(args, 'ms', 400),
+    only: listOption(args, 'only', []),
   };
 }
 
@@ -139,7 +137,7 @@ export async function run(args: string[]): Promise<void> {
     const world = await sow(db, options.people);
     const rows: Cell[][] = [];
     for (const [name, query, calls] of callsOf(world)) {
-      if (options.only !== undefined && query !== options.only) continue;
+      if (options.only.length > 0 && !options.only.includes(query)) continue;
       const times = measure(db, query, calls, options.milliseconds);
       const at = (part: number) => times[Math.floor(times.length * part)]!.toFixed(1);
       const mean = times.reduce((sum, time) => sum + time, 0) / times.length;

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { type BenchServer, type Load, type Measured, measure, startBenchServer } from './load.js';
 import { listOption, numberOption } from './bench-option.js';
 import { randomOf } from './seeded-random.js';
+import { decimals, sowVectors } from './served-vectors.js';
 import { type Cell, printTable } from './table.js';
 import { type VectorSet, generateSet } from './vector-data.js';
 
@@ -52,10 +53,6 @@ function readOptions(args: string[]): Options {
 const dimensions = 768;
 const terms = Array.from({ length: 2_000 }, (_, i) => `term${i.toString(36)}x`);
 
-/** As programs send them: seven digits. */
-const decimals = (vector: Float32Array): number[] =>
-  Array.from(vector, (x) => Number(x.toPrecision(7)));
-
 /** Zipf-like: few words are common, most are rare. */
 const wordOf = (random: () => number): string => terms[Math.floor(terms.length * random() ** 3)]!;
 
@@ -81,20 +78,6 @@ async function sowPeople(server: BenchServer, count: number): Promise<string[]> 
 /** The same vectors twice: `near` searches with the standard `ef_search`, `nearNarrow` with this one. */
 const narrowWidth = 32;
 const settings = `[vectors.Narrow]\nef_search = ${narrowWidth}\n`;
-
-/** Stores the set through a query; ids by row. */
-async function sowVectors(
-  server: BenchServer,
-  path: string,
-  { base }: VectorSet,
-): Promise<string[]> {
-  const ids: string[] = [];
-  for (let at = 0; at < base.length; at += 500) {
-    const vecs = base.slice(at, at + 500).map(decimals);
-    ids.push(...((await server.post(path, { vecs })) as { v: string[] }).v);
-  }
-  return ids;
-}
 
 /** The part of the true ten nearest that a query of the server finds. */
 async function recallOf(
@@ -202,8 +185,8 @@ export async function run(args: string[]): Promise<void> {
   try {
     const started = Date.now();
     const people = await sowPeople(server, options.people);
-    const passages = await sowVectors(server, 'passages', set);
-    const narrows = await sowVectors(server, 'narrows', set);
+    const passages = await sowVectors(server, 'passages', set.base);
+    const narrows = await sowVectors(server, 'narrows', set.base);
     const seconds = (Date.now() - started) / 1000;
     const recall = await recallOf(server, 'near', set, passages);
     const narrow = await recallOf(server, 'nearNarrow', set, narrows);

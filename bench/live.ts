@@ -3,7 +3,8 @@
 // stall a search. Latencies count from when a search was due.
 import { numberOption } from './bench-option.js';
 import { type HttpTiming, requestBytes, sendHttp } from './http-client.js';
-import { type BenchServer, startBenchServer } from './load.js';
+import { startBenchServer } from './load.js';
+import { decimals, sowVectors } from './served-vectors.js';
 import { type Cell, printTable } from './table.js';
 import { generateSet } from './vector-data.js';
 
@@ -26,19 +27,8 @@ interface Work {
 
 const bulkSize = 200;
 
-const decimals = (vector: Float32Array): number[] =>
-  Array.from(vector, (x) => Number(x.toPrecision(7)));
 const addOf = (vector: Float32Array): Buffer =>
   requestBytes('add', JSON.stringify({ vec: decimals(vector) }));
-
-async function sow(server: BenchServer, base: readonly Float32Array[]): Promise<string[]> {
-  const ids: string[] = [];
-  for (let at = 0; at < base.length; at += bulkSize) {
-    const vecs = base.slice(at, at + bulkSize).map(decimals);
-    ids.push(...((await server.post('addMany', { vecs })) as { v: string[] }).v);
-  }
-  return ids;
-}
 
 function works(spare: readonly Float32Array[], ids: readonly string[]): Work[] {
   const bulks: Buffer[] = [];
@@ -93,7 +83,7 @@ export async function run(args: string[]): Promise<void> {
   const set = generateSet(count + 20_000, dimension);
   const server = await startBenchServer(source);
   try {
-    const ids = await sow(server, set.base.slice(0, count));
+    const ids = await sowVectors(server, 'addMany', set.base.slice(0, count));
     const queries = set.queries.map((vec) =>
       requestBytes('near', JSON.stringify({ vec: decimals(vec) })),
     );

@@ -19,7 +19,7 @@ import { walk } from './walk';
 
 /** Hard edges at which a node's choice is made again, and how many it keeps then. */
 const CROWDED = 30;
-const TARGET = 26;
+export const TARGET = 26;
 /** Results of the beam that the choice may draw from. */
 const DRAWN = 192;
 /** Part of P squared steps below which a distance is mostly the codes' noise. */

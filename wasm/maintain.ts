@@ -10,7 +10,7 @@ import {
   H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED,
   NODE_TWIN, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH,
 } from './layout';
-import { linkBack } from './link';
+import { TARGET, linkBack } from './link';
 import { mark } from './mark';
 import { lockNode, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
@@ -32,8 +32,6 @@ const DELETED_SHARE = 32;
 const UNREPAIRED_MIN: u32 = 256;
 /** Candidates for the places of cut edges. */
 const CANDIDATES = 256;
-/** Hard edges that a rewired node has at most. */
-const HARD_MAX = 26;
 
 /** Works on about `budget` slots; true when more is to do. Writer only. */
 export function maintain(lane: usize, budget: u32): bool {
@@ -50,11 +48,12 @@ export function maintain(lane: usize, budget: u32): bool {
   const slots = load<u32>(0, H_SLOTS);
   let slot = load<u32>(0, H_CURSOR);
   const end = min<u32>(slots, slot + budget);
+  // From here on nodes are counted as new again, whatever led here.
+  if (phase == RESET && slot == 0) store<u32>(0, 0, H_UNREPAIRED);
   for (; slot < end; slot++) visit(lane, phase, slot);
   if (slot >= slots) {
     if (phase == REWIRE) replaceEntries(lane);
     phase = phase == REPAIR ? IDLE : phase + 1;
-    if (phase == RESET) store<u32>(0, 0, H_UNREPAIRED);
     slot = 0;
   }
   store<u32>(0, phase, H_PHASE);
@@ -66,9 +65,7 @@ function choosePhase(): u32 {
   const slots = load<u32>(0, H_SLOTS);
   if (load<u32>(0, H_DELETED) * DELETED_SHARE > slots) return MARK;
   const fresh = load<u32>(0, H_UNREPAIRED);
-  if (fresh < UNREPAIRED_MIN || fresh < slots >> 3) return IDLE;
-  store<u32>(0, 0, H_UNREPAIRED);
-  return RESET;
+  return fresh < UNREPAIRED_MIN || fresh < slots >> 3 ? IDLE : RESET;
 }
 
 function visit(lane: usize, phase: u32, slot: u32): void {
@@ -135,7 +132,7 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   let left = results;
   for (let at = results; at < end && doomed != 0; at += 8) {
     const key = load<u64>(at);
-    if (keptCount < HARD_MAX && addKept(kept, keptCount, key)) {
+    if (keptCount < TARGET && addKept(kept, keptCount, key)) {
       keptCount++;
       doomed = replaceEdge(node, doomed, key, true);
     } else {

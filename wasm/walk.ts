@@ -4,10 +4,10 @@
 import { codeDistance } from './code';
 import {
   EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
-  H_ENTRY_BYTES, H_EXACT, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS,
-  L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_RESULT, L_RESULT_COUNT,
-  L_REJECTED, L_RESULT_LIMIT, L_SEEN, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SQUARE, N_FLAGS, N_ID,
-  N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX,
+  H_ENTRY_BYTES, H_EXACT, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES,
+  L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT,
+  L_SEEN, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SQUARE, N_FLAGS,
+  N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX,
 } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
@@ -109,7 +109,8 @@ const ENTRY_LEAST: u32 = 4;
 /** Fills the pool with the best `starts` of the sampled entry nodes. */
 function pickStarts(lane: usize, starts: i32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
-  const blocks = min<u32>(max<u32>(load<u32>(0, H_SLOTS) >> ENTRY_SHIFT, ENTRY_LEAST), ENTRY_BLOCKS);
+  const enough = max<u32>(load<u32>(0, H_SLOTS) >> ENTRY_SHIFT, ENTRY_LEAST);
+  const blocks = min<u32>(enough, ENTRY_BLOCKS);
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
   const neighbours = <usize>load<u32>(0, H_EDGE_CODE_BYTES) + 256;
   const estimates = <usize>load<u32>(lane, L_ESTIMATES);

@@ -11,6 +11,7 @@
 // is at least its `lowest` and below the `lowest` of the next.
 import { assert } from '../base/assert.js';
 import type { ChangeLog } from './change-log.js';
+import { checksumSize } from './checksum.js';
 import type { Table } from './env.js';
 import type { AdjacencyKey } from './keys.js';
 import { copyWords, getWord, putWord } from './word.js';
@@ -88,11 +89,8 @@ export function appendEdge(
 /** Where lists are put together; the table copies what it is given. */
 let joined = new Uint8Array(4096);
 
-/** Bytes behind a list that a checksum takes. */
-const checksumRoom = 4;
-
 function makeRoom(bytes: number): void {
-  if (bytes + checksumRoom > joined.length) joined = new Uint8Array(2 * (bytes + checksumRoom));
+  if (bytes + checksumSize > joined.length) joined = new Uint8Array(2 * (bytes + checksumSize));
 }
 
 /**

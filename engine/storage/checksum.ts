@@ -18,6 +18,9 @@ for (let at = 256; at < tables.length; at++) {
   tables[at] = (before >>> 8) ^ tables[before & 255]!;
 }
 
+/** Bytes of a checksum, which stands behind every value. */
+export const checksumSize = 4;
+
 /** CRC32 of the first `size` bytes, as zlib's. */
 export function checksum(bytes: Uint8Array, size: number): number {
   return checksumOf(bytes, 0, size);

@@ -6,7 +6,7 @@
 import { ABORT, type Binary, type Database, type RootDatabase, asBinary, open } from 'lmdb';
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
-import { checksum, checksumOf } from './checksum.js';
+import { checksum, checksumOf, checksumSize } from './checksum.js';
 import {
   type AdjacencyKey,
   type BlockKey,
@@ -20,7 +20,6 @@ import {
 import { getWord, putWord } from './word.js';
 
 const tableCount = 10;
-const checksumSize = 4;
 
 /** What lmdb's declarations leave out or say more narrowly than it is. */
 interface RawDatabase {
@@ -58,61 +57,51 @@ interface Parcel {
   buffer: ArrayBufferLike;
 }
 
-const parcelOf = (bytes: Uint8Array): Parcel => ({
-  start: 0,
-  end: 0,
-  address: 0,
-  buffer: bytes.buffer,
-});
+/** Bytes, and what lmdb takes a part of them from. */
+interface Source {
+  bytes: Uint8Array;
+  parcel: Parcel;
+  value: Binary;
+}
 
-/** What lmdb takes a parcel from. */
-const wrap = (parcel: Parcel): Binary => asBinary(parcel as unknown as Uint8Array);
+function sourceOf(bytes: Uint8Array): Source {
+  const parcel = { start: 0, end: 0, address: 0, buffer: bytes.buffer };
+  return { bytes, parcel, value: asBinary(parcel as unknown as Uint8Array) };
+}
 
-let scratch = new Uint8Array(4096);
-let scratchParcel = parcelOf(scratch);
-let scratchValue = wrap(scratchParcel);
+let scratch = sourceOf(new Uint8Array(4096));
 
 /** The bytes of which a part was put last; they are let go at the end of the transaction. */
-const noBytes: Uint8Array = new Uint8Array(0);
-let shared = noBytes;
-let sharedParcel = parcelOf(shared);
-let sharedValue = wrap(sharedParcel);
-
-function share(bytes: Uint8Array): void {
-  shared = bytes;
-  sharedParcel = parcelOf(bytes);
-  sharedValue = wrap(sharedParcel);
-}
+const nothing = sourceOf(new Uint8Array(0));
+let shared = nothing;
 
 /** The value with its checksum. */
 function sealed(value: Uint8Array): Binary {
   const size = value.length;
-  if (size + checksumSize > scratch.length) {
-    scratch = new Uint8Array((size + checksumSize) * 2);
-    scratchParcel = parcelOf(scratch);
-    scratchValue = wrap(scratchParcel);
+  if (size + checksumSize > scratch.bytes.length) {
+    scratch = sourceOf(new Uint8Array((size + checksumSize) * 2));
   }
-  scratch.set(value);
-  putWord(scratch, size, checksum(value, size));
-  scratchParcel.end = size + checksumSize;
-  return scratchValue;
+  scratch.bytes.set(value);
+  putWord(scratch.bytes, size, checksum(value, size));
+  scratch.parcel.end = size + checksumSize;
+  return scratch.value;
 }
 
 function sealedWord(word: number): Binary {
-  putWord(scratch, 0, word);
-  putWord(scratch, 4, checksum(scratch, 4));
-  scratchParcel.end = 4 + checksumSize;
-  return scratchValue;
+  putWord(scratch.bytes, 0, word);
+  putWord(scratch.bytes, 4, checksum(scratch.bytes, 4));
+  scratch.parcel.end = 4 + checksumSize;
+  return scratch.value;
 }
 
 /** A part of bytes with its checksum, for which there is room behind it. */
 function sealedPart(bytes: Uint8Array, start: number, end: number): Binary {
   assert(end + checksumSize <= bytes.length, 'there is room for a checksum');
-  if (bytes !== shared) share(bytes);
+  if (bytes !== shared.bytes) shared = sourceOf(bytes);
   putWord(bytes, end, checksumOf(bytes, start, end));
-  sharedParcel.start = bytes.byteOffset + start;
-  sharedParcel.end = bytes.byteOffset + end + checksumSize;
-  return sharedValue;
+  shared.parcel.start = bytes.byteOffset + start;
+  shared.parcel.end = bytes.byteOffset + end + checksumSize;
+  return shared.value;
 }
 
 export interface Span<K> {
@@ -368,7 +357,7 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
       try {
         root.transactionSync(() => (work() ? undefined : ABORT));
       } finally {
-        share(noBytes);
+        shared = nothing;
       }
     },
     refresh: () => root.resetReadTxn(),

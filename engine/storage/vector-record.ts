@@ -5,6 +5,7 @@
 // Little-endian. Invariant: what is read equals what was written; F32 storage rounds once, before
 // anything sees the vector.
 import { IdSet } from '../base/id-set.js';
+import { checksumSize } from './checksum.js';
 import type { Table } from './env.js';
 
 export type VectorWidth = 'f64' | 'f32';
@@ -15,18 +16,26 @@ export function storedVector(vector: Float64Array, width: VectorWidth): Float64A
 }
 
 export function encodeVector(vector: Float64Array, width: VectorWidth): Uint8Array {
-  const numbers = width === 'f64' ? vector : Float32Array.from(vector);
+  const numbers = numbersOf(vector, width);
   const value = new Uint8Array(numbers.byteLength + 1);
+  writeNumbers(value, numbers);
+  return value;
+}
+
+type Numbers = Float64Array | Float32Array;
+
+function numbersOf(vector: Float64Array, width: VectorWidth): Numbers {
+  return width === 'f64' ? vector : Float32Array.from(vector);
+}
+
+/** Writes an embedding to the beginning of `value`. */
+function writeNumbers(value: Uint8Array, numbers: Numbers): void {
   value.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
   value[numbers.byteLength] = numbers.BYTES_PER_ELEMENT;
-  return value;
 }
 
 /** Where embeddings of loads are put together; the table copies what it is given. */
 let joined = new Uint8Array(4096);
-
-/** Bytes behind a value that a checksum takes. */
-const checksumRoom = 4;
 
 /**
  * Puts an embedding behind all others as `encodeVector` writes it; false, and nothing is put, when
@@ -38,11 +47,10 @@ export function appendVector(
   vector: Float64Array,
   width: VectorWidth,
 ): boolean {
-  const numbers = width === 'f64' ? vector : Float32Array.from(vector);
+  const numbers = numbersOf(vector, width);
   const size = numbers.byteLength + 1;
-  if (size + checksumRoom > joined.length) joined = new Uint8Array(2 * size + checksumRoom);
-  joined.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
-  joined[size - 1] = numbers.BYTES_PER_ELEMENT;
+  if (size + checksumSize > joined.length) joined = new Uint8Array(2 * size + checksumSize);
+  writeNumbers(joined, numbers);
   return table.appendPart(id, joined, 0, size);
 }
 

@@ -1,6 +1,7 @@
 // Collects the rows of one batch (row-batch.ts). A row is written behind the others and counts from
 // `closeRow` on; `abandonRow` takes an unfinished one back.
 import { ByteWriter } from '../../base/bytes.js';
+import { checksumSize } from '../../storage/checksum.js';
 import { appendListKey } from '../../storage/index-key.js';
 import type { Reject, RowBatch, RowText } from './row-batch.js';
 import { TermCollector } from './term-collector.js';
@@ -14,9 +15,6 @@ interface Mark {
   ends: number;
   own: number;
 }
-
-/** The store puts checksums of this size behind records. */
-const checksumRoom = 4;
 
 export class BatchBuilder {
   readonly writer = new ByteWriter(1 << 20);
@@ -96,8 +94,8 @@ export class BatchBuilder {
   /** The record is complete; what follows, behind room for its checksum, are index keys. */
   endRecord(): void {
     this.#recordEnd = this.writer.length;
-    this.writer.reserve(checksumRoom);
-    this.writer.length += checksumRoom;
+    this.writer.reserve(checksumSize);
+    this.writer.length += checksumSize;
   }
 
   /** Where the record of the open row starts. */
