@@ -1,6 +1,7 @@
 // Spreads read calls over the reader lanes: a central queue, and per lane a bounded amount of work
 // in flight, so that a heavy query delays few others. Owns the lanes' lives: a reader that dies is
 // replaced, its calls fail.
+import { setTimeout } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { TrellisError, fail } from '../base/errors.js';
 import { type Call, CallQueue } from './call.js';
@@ -9,8 +10,18 @@ import { Lane } from './lane.js';
 import type { Equip } from './message.js';
 import type { Cost } from './tally.js';
 
-/** Cost units a lane may have in flight: many cheap calls, or two heavy ones. */
-const loadMax = 64;
+/**
+ * Cost units a lane may have in flight: many cheap calls, or two heavy ones. A call takes one at
+ * least: it bounds the calls in flight, too.
+ */
+export const loadMax = 64;
+
+/** Opening gives up when a thread has ended so often before it could take calls. */
+const failuresMax = 4;
+
+/** Between two such ends; it doubles. */
+const pauseMs = 25;
+const pauseMsMax = 5_000;
 
 export interface DispatcherOptions {
   count: number;
@@ -26,6 +37,7 @@ export class Dispatcher {
   readonly #lanes: Lane[] = [];
   readonly #queue = new CallQueue();
   #closing = false;
+  #isStarted = false;
   restarts = 0;
 
   constructor(
@@ -48,14 +60,19 @@ export class Dispatcher {
     return Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0;
   }
 
-  /** Resolves when every lane can take calls. */
+  /** Resolves when every lane can take calls; fails when a thread cannot be had. */
   async start(): Promise<void> {
-    await Promise.all(Array.from({ length: this.options.count }, () => this.#startLane()));
+    await Promise.all(Array.from({ length: this.options.count }, () => this.#startLane(0)));
+    this.#isStarted = true;
   }
 
-  #startLane(): Promise<void> {
-    return new Promise((resolve) => {
-      const port = this.options.start((error) => this.#ended(lane, error));
+  /** `failures`: how often in a row a thread has ended before it could take calls. */
+  #startLane(failures: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isReady = false;
+      const port = this.options.start((error) => {
+        this.#ended(lane, isReady ? 0 : failures + 1, error).then(resolve, reject);
+      });
       const lane: Lane = new Lane(port, this.gate, this.slots, {
         onSettled: (call, cost) => {
           this.options.onSettled(call, cost);
@@ -63,6 +80,7 @@ export class Dispatcher {
         },
         onMessage: (message) => {
           if (message.kind !== 'ready') return;
+          isReady = true;
           if (!this.#lanes.includes(lane)) this.#lanes.push(lane);
           resolve();
           this.#feed();
@@ -72,7 +90,8 @@ export class Dispatcher {
     });
   }
 
-  #ended(lane: Lane, error?: Error): void {
+  /** Fails the calls of a lane whose thread has ended, and starts another one. */
+  async #ended(lane: Lane, failures: number, error?: Error): Promise<void> {
     const at = this.#lanes.indexOf(lane);
     if (at >= 0) this.#lanes.splice(at, 1);
     if (this.#closing) return;
@@ -85,7 +104,11 @@ export class Dispatcher {
     );
     this.restarts++;
     this.options.onRestart(error?.message ?? 'ended');
-    void this.#startLane();
+    if (failures >= failuresMax && !this.#isStarted) {
+      throw error ?? new TrellisError({ code: 'INTERNAL', args: {} });
+    }
+    if (failures > 0) await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax));
+    if (!this.#closing) await this.#startLane(failures);
   }
 
   submit(call: Call): void {
@@ -110,10 +133,8 @@ export class Dispatcher {
       if (!lane) return;
       const call = this.#queue.shift()!;
       if (call.settled) continue;
-      if (performance.now() > call.deadline) {
-        call.settled = true;
-        call.reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: call.budgetMs } }));
-      } else lane.submit(call);
+      if (performance.now() > call.deadline) timeOut(call);
+      else lane.submit(call);
     }
   }
 
@@ -121,8 +142,10 @@ export class Dispatcher {
     for (const lane of this.#lanes) lane.post(message);
   }
 
+  /** Stops a call: one that waits here is answered at once. */
   cancel(call: Call): void {
     if (call.slot >= 0) this.gate.cancel(call.slot);
+    else if (!call.settled) timeOut(call);
   }
 
   close(): void {
@@ -131,4 +154,9 @@ export class Dispatcher {
     for (const call of this.#queue.drain()) call.reject(error);
     this.broadcast({ kind: 'close', id: 0, snapshot: false });
   }
+}
+
+function timeOut(call: Call): void {
+  call.settled = true;
+  call.reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: call.budgetMs } }));
 }

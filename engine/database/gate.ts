@@ -6,12 +6,16 @@
 //
 // A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
 // to 100 % of reads in worker threads miss writes that were acknowledged already.
+//
+// Invariant: there is a slot for every call that lanes accept, so that none is turned away between
+// its queue and its lane, where nobody would answer it.
+import { assert } from '../base/assert.js';
 
-const slotCount = 8192;
 const slotBase = 2;
 
-export function createGateBuffer(): SharedArrayBuffer {
-  return new SharedArrayBuffer((slotBase + slotCount) * 4);
+/** Words for so many calls in flight: as many as all lanes together take at a time. */
+export function createGateBuffer(slots: number): SharedArrayBuffer {
+  return new SharedArrayBuffer((slotBase + slots) * 4);
 }
 
 /** A view of the shared words; every thread makes its own over the same buffer. */
@@ -44,6 +48,10 @@ export class Gate {
     Atomics.store(this.#words, slotBase + slot, 1);
   }
 
+  get slots(): number {
+    return this.#words.length - slotBase;
+  }
+
   /** Makes a slot ready for its next call. */
   clear(slot: number): void {
     Atomics.store(this.#words, slotBase + slot, 0);
@@ -55,17 +63,18 @@ export class SlotPool {
   readonly #free: number[] = [];
 
   constructor(private readonly gate: Gate) {
-    for (let slot = slotCount - 1; slot >= 0; slot--) this.#free.push(slot);
+    for (let slot = gate.slots - 1; slot >= 0; slot--) this.#free.push(slot);
   }
 
-  /** A cleared slot, or -1 when all are in use. */
+  /** A cleared slot. */
   take(): number {
-    const slot = this.#free.pop() ?? -1;
-    if (slot >= 0) this.gate.clear(slot);
+    const slot = this.#free.pop();
+    assert(slot !== undefined, 'there is a slot for every call that lanes accept');
+    this.gate.clear(slot);
     return slot;
   }
 
   give(slot: number): void {
-    if (slot >= 0) this.#free.push(slot);
+    this.#free.push(slot);
   }
 }

@@ -2,7 +2,7 @@
 // keeps those in flight by slot, and settles them when replies come back. Knows nothing of what a
 // call does.
 import type { MessagePort } from 'node:worker_threads';
-import { TrellisError, fail } from '../base/errors.js';
+import { TrellisError } from '../base/errors.js';
 import type { ErrorData } from '../base/errors.js';
 import { assert } from '../base/assert.js';
 import type { Call } from './call.js';
@@ -51,11 +51,6 @@ export class Lane {
     return this.#flying.size;
   }
 
-  /** Whether calls wait for the end of this event-loop turn. */
-  get isCollecting(): boolean {
-    return this.#pending.length > 0;
-  }
-
   /** When the oldest call in flight came in, on the clock of performance.now(). */
   get oldest(): number {
     let oldest = Number.POSITIVE_INFINITY;
@@ -65,15 +60,18 @@ export class Lane {
     return oldest;
   }
 
-  /** `moved` goes to the lane with the message, and is gone here. */
+  /**
+   * Sends a message behind every call that was submitted before it. `moved` goes to the lane with
+   * it, and is gone here.
+   */
   post(message: ToLane, moved: readonly ArrayBuffer[] = []): void {
+    this.#flush();
     this.port.postMessage(message, moved);
   }
 
   /** Takes a call; it leaves with everything else of this event-loop turn. */
   submit(call: Call): void {
     const slot = this.slots.take();
-    if (slot < 0) fail('OVERLOADED', { queue: 'The table of running calls' });
     call.slot = slot;
     this.#flying.set(slot, call);
     this.load += costUnits[call.cost];
@@ -82,6 +80,7 @@ export class Lane {
 
   #flush(): void {
     const calls = this.#pending;
+    if (calls.length === 0) return;
     this.#pending = [];
     const heads = new Float64Array(calls.length * requestWords);
     const extras: RequestExtra[] = [];

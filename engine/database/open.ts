@@ -17,7 +17,7 @@ import { AttachedIndexes } from './attached-index.js';
 import { backUp } from './backup.js';
 import type { Call } from './call.js';
 import type { CallOptions, Database, DatabaseOptions, DatabaseStatus } from './database.js';
-import { Dispatcher } from './dispatcher.js';
+import { Dispatcher, loadMax } from './dispatcher.js';
 import type { IndexInfo } from './index-list.js';
 import { InlineReads, type Load } from './inline.js';
 import type { Recall, RecallRequest } from './recall.js';
@@ -36,7 +36,7 @@ import { type Equipment, decodeCall } from './runner.js';
 import { type ModelChoice, embedRows, embedTexts, modelOf } from './text-embedding.js';
 import { VectorWatch } from './vector-watch.js';
 import { DiskWatch } from './watch.js';
-import { WriterLink } from './writer-link.js';
+import { WriterLink, flightMax } from './writer-link.js';
 
 /** Opens everything; resolves when calls may be made. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
@@ -69,7 +69,7 @@ class OpenedDatabase implements Database {
   #readers: Promise<void> | undefined;
   #view: RefreshableView;
   readonly #handles = new Map<number, IndexHandle>();
-  readonly #gate = new Gate(createGateBuffer());
+  readonly #gate: Gate;
   readonly #storage: Storage;
   readonly #indexes = new AttachedIndexes();
   readonly #vectors = new VectorWatch(this.#indexes.byLabel, (look) => this.view(look));
@@ -89,6 +89,7 @@ class OpenedDatabase implements Database {
     private readonly directory: DataDirectory,
   ) {
     const { limits } = options;
+    this.#gate = new Gate(createGateBuffer(flightMax + options.workers * loadMax));
     const slots = new SlotPool(this.#gate);
     this.program = options.program;
     this.#packed = pack(options.program);

@@ -88,6 +88,8 @@ class WriterLane {
   readonly #loads: LoadWriter;
   readonly #replies: ReplyBatch;
   #waiting: Waiting[] = [];
+  /** An order that came while a group was drained, and what came after it. */
+  #held: ToLane[] = [];
   #scheduled = false;
   #readOnly: string | undefined;
   #keeping: NodeJS.Timeout | undefined;
@@ -152,6 +154,11 @@ class WriterLane {
   }
 
   #receive(message: ToLane): void {
+    if (this.#held.length > 0) this.#held.push(message);
+    else this.#obey(message);
+  }
+
+  #obey(message: ToLane): void {
     if (isBatch(message)) {
       this.#accept(message);
       return this.#schedule();
@@ -199,17 +206,22 @@ class WriterLane {
 
   /** What arrived while the last commit ran joins the next group. */
   #drainPort(): void {
-    for (;;) {
+    while (this.#held.length === 0) {
       const received = receiveMessageOnPort(this.#port) as { message: ToLane } | undefined;
       if (!received) return;
       if (isBatch(received.message)) this.#accept(received.message);
       else {
-        // Reload, snapshot and close wait for the writes that came before them.
-        const { message } = received;
-        setImmediate(() => this.#receive(message));
-        return;
+        // An order waits for the writes that came before it, and what follows waits for it.
+        this.#held.push(received.message);
+        setImmediate(() => this.#obeyHeld());
       }
     }
+  }
+
+  #obeyHeld(): void {
+    const held = this.#held;
+    this.#held = [];
+    for (const message of held) this.#obey(message);
   }
 
   #nextGroup(): Waiting[] {

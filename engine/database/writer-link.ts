@@ -18,7 +18,7 @@ import type { Cost } from './tally.js';
 import type { WriterSetup } from './writer-lane.js';
 
 /** Calls in flight at the writer; more wait here, so that a slow commit shows as a full queue. */
-const flightMax = 4096;
+export const flightMax = 4096;
 
 export interface WriterEvents {
   onIndexes: (list: readonly { label: number; handle: IndexHandle }[]) => void;
@@ -39,6 +39,14 @@ type Order =
   | { kind: 'load'; order: LoadOrder }
   | { kind: 'close'; snapshot: boolean };
 
+interface Given {
+  order: Order;
+  /** How many calls leave before it. */
+  after: number;
+  resolve: (result?: unknown) => void;
+  reject: (error: TrellisError) => void;
+}
+
 export class WriterLink {
   /** Why writes are off, or undefined. */
   readOnlyReason: string | undefined;
@@ -48,10 +56,13 @@ export class WriterLink {
   #closing = false;
   #lastId = 0;
   readonly #queue = new CallQueue();
-  readonly #orders = new Map<
-    number,
-    { resolve: (result?: unknown) => void; reject: (error: TrellisError) => void }
-  >();
+  /** Calls that have come in, and that have left the queue. */
+  #taken = 0;
+  #left = 0;
+  /** Orders that wait for the calls before them. */
+  #due: Given[] = [];
+  /** Orders that the writer has. */
+  readonly #orders = new Map<number, Given>();
 
   constructor(
     private readonly gate: Gate,
@@ -119,19 +130,29 @@ export class WriterLink {
   }
 
   #fulfil(id: number, error: TrellisError | undefined, result?: unknown): void {
-    const order = this.#orders.get(id);
+    const given = this.#orders.get(id);
     this.#orders.delete(id);
-    if (error) order?.reject(error);
-    else order?.resolve(result);
+    if (error) given?.reject(error);
+    else given?.resolve(result);
+    if (given?.order.kind !== 'close') return;
+    const gone = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
+    for (const { reject } of this.#orders.values()) reject(gone);
+    this.#orders.clear();
   }
 
+  /** Nothing that came in stays without an answer. */
   #onEnd(error?: Error): void {
     this.#ended = true;
-    if (this.#closing) return;
+    if (this.#closing && !error) return;
     this.readOnlyReason ??= 'the writer has ended';
     if (error) this.events.log('error', 'the writer has ended', { reason: error.message });
     const gone = { code: 'READ_ONLY' as const, args: { reason: this.readOnlyReason } };
     this.#lane?.abandon(gone);
+    for (const call of this.#queue.drain()) {
+      call.settled = true;
+      call.reject(new TrellisError(gone));
+    }
+    for (const { reject } of this.#due.splice(0)) reject(new TrellisError(gone));
     for (const id of this.#orders.keys()) this.#fulfil(id, new TrellisError(gone));
   }
 
@@ -143,31 +164,43 @@ export class WriterLink {
       fail('OVERLOADED', { queue: 'The write queue' });
     }
     this.accepted++;
+    this.#taken++;
     this.#queue.push(call);
     this.#feed();
   }
 
+  /** Sends what may go, in the order in which it came. */
   #feed(): void {
     const lane = this.#lane!;
-    while (this.#queue.length > 0 && lane.inFlight < flightMax) {
+    for (;;) {
+      if (this.#due[0]?.after === this.#left) {
+        this.#send(this.#due.shift()!);
+        continue;
+      }
+      if (this.#queue.length === 0 || lane.inFlight >= flightMax) return;
+      this.#left++;
       const call = this.#queue.shift()!;
       if (!call.settled) lane.submit(call);
     }
   }
 
+  #send(given: Given): void {
+    const { order } = given;
+    const id = ++this.#lastId;
+    this.#orders.set(id, given);
+    const batch = order.kind === 'load' && 'batch' in order.order ? order.order.batch : undefined;
+    this.#lane!.post({ ...order, id }, batch && buffersOf(batch));
+  }
+
   /** Gives an order and waits until it is done; gives its result, if it has one. */
   async order(order: Order): Promise<unknown> {
-    if (this.#ended) return undefined;
-    for (const call of this.#queue.drain()) this.#lane!.submit(call);
-    // The batch of this turn must leave before the order. Without one the order leaves at once: a
-    // bulk load goes on to read while its piece is written.
-    if (this.#lane!.isCollecting) await new Promise((resolve) => setImmediate(resolve));
+    if (this.#ended && order.kind === 'close') return undefined;
+    if (this.#ended) fail('READ_ONLY', { reason: this.readOnlyReason ?? 'the writer has ended' });
+    if (this.#closing) fail('SHUTTING_DOWN');
     if (order.kind === 'close') this.#closing = true;
-    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#orders.set(id, { resolve, reject });
-      const batch = order.kind === 'load' && 'batch' in order.order ? order.order.batch : undefined;
-      this.#lane!.post({ ...order, id }, batch && buffersOf(batch));
+      this.#due.push({ order, after: this.#taken, resolve, reject });
+      this.#feed();
     });
   }
 }

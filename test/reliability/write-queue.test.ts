@@ -1,0 +1,168 @@
+// The queue before the writer: at any depth, with orders (reload, snapshot, load) among the writes,
+// every call is answered exactly once and every order arrives behind the writes that came before it.
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { describe, expect, it } from 'vitest';
+import type { ErrorData } from '../../engine/base/errors.js';
+import { defaultLimits } from '../../engine/base/limits.js';
+import { type Batch, openBatch, packBatch, requestWords } from '../../engine/database/batch.js';
+import type { Call } from '../../engine/database/call.js';
+import { Gate, SlotPool, createGateBuffer } from '../../engine/database/gate.js';
+import type { ToLane } from '../../engine/database/message.js';
+import type { ThreadPair } from '../../engine/database/pool.js';
+import { type WriterEvents, WriterLink, flightMax } from '../../engine/database/writer-link.js';
+import { openEmbedded } from '../support/embedded-server.js';
+import { Random } from '../support/random.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+
+/** What a writer has seen: numbers of calls, and orders with how many calls came before them. */
+interface Seen {
+  calls: number[];
+  orders: { id: number; after: number }[];
+}
+
+/** The thread's side of the lane, on this thread; answers in random portions. */
+function serve(port: MessagePort, random: Random, seen: Seen): void {
+  const held: number[] = [];
+  const answer = (): void => {
+    const portion = held.splice(0, 1 + random.below(held.length));
+    const heads = portion.flatMap((slot) => [slot, 0, 0, 0, 1, 0, 0]);
+    port.postMessage(packBatch(0, heads));
+    if (held.length > 0) setImmediate(answer);
+  };
+  port.on('message', (message: ToLane) => {
+    if (message instanceof ArrayBuffer) {
+      const { heads } = openBatch(message as Batch<{ slot: number }>);
+      if (held.length === 0) setImmediate(answer);
+      for (let at = 0; at < heads.length; at += requestWords) {
+        held.push(heads[at]!);
+        seen.calls.push(heads[at + 1]!);
+      }
+    } else if ('id' in message) {
+      seen.orders.push({ id: message.id, after: seen.calls.length });
+      port.postMessage({ kind: 'done', id: message.id });
+    }
+  });
+  port.postMessage({ kind: 'ready', indexes: [] });
+}
+
+const silent = new Proxy({}, { get: () => () => undefined }) as WriterEvents;
+
+async function linkTo(random: Random, seen: Seen) {
+  const { port1, port2 } = new MessageChannel();
+  let end!: (error?: Error) => void;
+  const threads = {
+    startWriter: (_: unknown, onEnd: typeof end) => {
+      end = onEnd;
+      serve(port2, random, seen);
+      return port1;
+    },
+  } as unknown as ThreadPair;
+  const gate = new Gate(createGateBuffer(flightMax));
+  const limits = { ...defaultLimits, write_queue: 1e6 };
+  const link = new WriterLink(gate, new SlotPool(gate), limits, silent);
+  await link.start(threads, {} as never);
+  return { link, end, close: () => port2.close() };
+}
+
+/** Submits calls and orders as `random` has it; resolves with how often each call was answered. */
+async function play(link: WriterLink, random: Random, count: number, onStep?: () => void) {
+  const answers = new Uint8Array(count);
+  const failures: ErrorData[] = [];
+  const expected: number[] = [];
+  const all: Promise<unknown>[] = [];
+  for (let number = 0; number < count; number++) {
+    all.push(
+      new Promise<void>((resolve) => {
+        const settled = (): void => {
+          answers[number]!++;
+          resolve();
+        };
+        const call = {
+          query: number,
+          body: new Uint8Array(random.below(4)),
+          cost: 'W',
+          deadline: performance.now() + 60_000,
+          budgetMs: 60_000,
+          slot: -1,
+          settled: false,
+          resolve: settled,
+          reject: (error) => {
+            failures.push(error.data);
+            settled();
+          },
+        } as Call;
+        link.submit(call);
+      }),
+    );
+    if (random.chance(5 / count)) {
+      expected.push(number + 1);
+      all.push(link.order({ kind: 'snapshot' }).catch((error) => failures.push(error.data)));
+    }
+    if (random.chance(3 / count)) await new Promise((resolve) => setImmediate(resolve));
+    onStep?.();
+  }
+  await Promise.all(all);
+  return { answers, failures, expected };
+}
+
+describe('T14 the write queue', () => {
+  it('answers every call once, with orders among them, at any depth', async () => {
+    for (let seed = 1; seed <= (long ? 300 : 12); seed++) {
+      const random = new Random(seed);
+      const seen: Seen = { calls: [], orders: [] };
+      const { link, close } = await linkTo(random, seen);
+      const count = 1 + random.below(random.pick([10, 5_000, 20_000]));
+      const { answers, failures, expected } = await play(link, random, count);
+      expect(
+        answers.every((times) => times === 1),
+        `seed ${seed}`,
+      ).toBe(true);
+      expect(failures).toEqual([]);
+      expect(seen.calls).toEqual(Array.from({ length: count }, (_, i) => i));
+      expect(seen.orders.map(({ after }) => after)).toEqual(expected);
+      close();
+    }
+  });
+
+  it('answers every call once when the writer ends', async () => {
+    const random = new Random(7);
+    const { link, end } = await linkTo(random, { calls: [], orders: [] });
+    const count = 12_000;
+    let step = 0;
+    const over = play(link, random, count - 1, () => {
+      if (++step === count - 1) end(new Error('killed'));
+    });
+    const { answers, failures } = await over;
+    expect(answers.every((times) => times === 1)).toBe(true);
+    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['READ_ONLY']));
+  });
+
+  it('keeps every write of a deep queue beside snapshots, reloads and loads', async () => {
+    const text =
+      'N::Thing { name: String }\nQUERY add(name: String) =>\n t <- AddN<Thing>({name})\n RETURN NONE\nQUERY count() =>\n n <- N<Thing>::COUNT\n RETURN n\n';
+    const { db, dispose } = await openEmbedded({
+      sources: { 'main.hx': text },
+      config: { 'limits.write_queue': 100_000 },
+    });
+    try {
+      const count = long ? 60_000 : 9_000;
+      const all: Promise<unknown>[] = [];
+      for (let i = 0; i < count; i++) {
+        all.push(Promise.resolve(db.callBytes('add', { name: `n${i}` })));
+        if (i === count - 10) all.push(db.database.snapshot());
+        if (i === count - 5) all.push(db.database.reload(db.database.program));
+      }
+      const load = db.database.load('deep');
+      const row = Buffer.from('{"node":"Thing","properties":{"name":"row"}}\n');
+      const bytes = new Uint8Array(new ArrayBuffer(row.length));
+      bytes.set(row);
+      all.push(load.rows(bytes, 1, { offset: row.length, line: 2 }).then(() => load.finish()));
+      const results = await Promise.allSettled(all);
+      expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+      expect(await db.call('count')).toEqual({ n: count + 1 });
+    } finally {
+      await dispose();
+    }
+  });
+});
