@@ -86,7 +86,9 @@ function addObservation(options: AdminOptions, add: Add): void {
     format: { major: 1, minor: 0 },
   });
   add('/version', 'any', () => version);
-  add('/introspect', 'any', () => Buffer.from(introspection(options.database().program)));
+  add('/introspect', 'any', (_exchange, _body, caller) =>
+    Buffer.from(introspection(options.database().program, caller?.queries)),
+  );
   add('/slowlog', 'admin', () => jsonText(options.slowLog.list()));
   add('/_admin/indexes', 'admin', () => jsonText(indexesBody(options.database())));
   add('/metrics', 'metrics', () => ({

@@ -109,7 +109,7 @@ export class App {
     const { limits } = this.options.config;
     // Plans and counts are the operator's to see.
     const guard: GuardPlans = (exchange, caller, query) =>
-      this.#security.checkAccess(exchange, caller, 'admin', query);
+      this.#security.checkAccess(exchange, caller, { access: 'admin', query });
     this.#routes.replaceQueries(queryEndpoints(this.#opened(), limits, this.metrics, guard));
   }
 
@@ -233,6 +233,9 @@ export class App {
   /** What deserves a warning at start (http.md 8). */
   warnings(): string[] {
     const { config } = this.options;
+    if (this.keys.closed) {
+      return [`nobody is answered: ${config.keysFile} holds no key; add one, or remove the file`];
+    }
     if (isLoopback(config.server.host)) return [];
     if (!this.keys.active) {
       if (config.server.insecure_no_auth) return ['everyone may do everything: there are no keys'];

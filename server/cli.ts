@@ -52,14 +52,18 @@ const development = new Map([
   ['log.format', 'text'],
 ]);
 
-/** A command about the data of a project: which one, `--project` and `--data` say. */
+/**
+ * A command about the data of a project: which one, `--project` and `--data` say. `asks`: where a
+ * server has the data open it is asked, with `--key` where it wants one.
+ */
 function dataCommand(
   usage: string,
   run: (line: CommandLine, config: (line: CommandLine) => Config) => Promise<number>,
+  { asks = false } = {},
 ): Command {
   return {
-    flags: { values: ['data', 'project', 'instance'], switches: [] },
-    usage: `${usage} [--project DIR] [--data DIR]`,
+    flags: { values: ['data', 'project', 'instance', ...(asks ? ['key'] : [])], switches: [] },
+    usage: `${usage} [--project DIR] [--data DIR]${asks ? ' [--key KEY]' : ''}`,
     run: (line) => run(line, (given) => configOf(given, given.flags.get('project'))),
   };
 }
@@ -127,8 +131,8 @@ const commands = new Map<string, Command>([
   [
     'recall',
     {
-      flags: { values: ['data', 'instance', 'samples', 'k', 'project'], switches: [] },
-      usage: 'recall [TYPE] [--samples N] [--k N] [--project DIR] [--data DIR]',
+      flags: { values: ['data', 'instance', 'samples', 'k', 'project', 'key'], switches: [] },
+      usage: 'recall [TYPE] [--samples N] [--k N] [--project DIR] [--data DIR] [--key KEY]',
       run: (line) => recallCommand(line, configOf(line, line.flags.get('project')), openDatabase),
     },
   ],
@@ -145,9 +149,9 @@ const commands = new Map<string, Command>([
       run: (line) => importCommand(line, (project) => configOf(line, project)),
     },
   ],
-  ['backup', dataCommand('backup [NAME]', backupCommand)],
+  ['backup', dataCommand('backup [NAME]', backupCommand, { asks: true })],
   ['restore', dataCommand('restore BACKUP', restoreCommand)],
-  ['dump', dataCommand('dump FILE', dumpCommand)],
+  ['dump', dataCommand('dump FILE', dumpCommand, { asks: true })],
   ['load', dataCommand('load FILE', loadCommand)],
   ['compact', dataCommand('compact', compactCommand)],
   ['help', { flags: noFlags, usage: 'help', run: () => printUsage() }],
@@ -167,6 +171,8 @@ const commands = new Map<string, Command>([
 const flagKeys: Record<string, string> = {
   host: 'server.host',
   port: 'server.port',
+  // The key a command shows to a server is the one that the project would ask for.
+  key: 'auth.api_key',
   workers: 'server.workers',
 };
 

@@ -3,6 +3,7 @@
 // for everyone else.
 import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { type Limits, fail, nearestName } from '../engine/index.js';
 import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
 import { readValue } from './config-value.js';
@@ -114,17 +115,12 @@ function fileLayer(name: string, table: Record<string, unknown>): Layer {
   return { source: () => name, values: flatten(table) };
 }
 
-/** `NAME=value` lines; comments and `export` are allowed, quotes are taken off. */
-function readDotEnv(projectDir: string): Record<string, string> {
+/** As Node reads such a file: comments, `export`, quotes, values of several lines. */
+function readDotEnv(projectDir: string): Environment {
   const text = readOptional(join(projectDir, '.env'), '.env') ?? '';
-  const variables: Record<string, string> = Object.create(null);
-  for (const line of text.split(/\r?\n/)) {
-    const match = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$/.exec(line);
-    if (!match) continue;
-    const quoted = /^(["'])(.*)\1$/.exec(match[2]!);
-    variables[match[1]!] = quoted ? quoted[2]! : match[2]!;
-  }
-  return variables;
+  // A byte-order mark is no part of the first name, and a tab before a comment none of the value.
+  const variables = Object.entries(parseEnv(text.replace(/^\uFEFF/, '')));
+  return Object.fromEntries(variables.map(([name, value]) => [name, value!.trim()]));
 }
 
 /** Configuration key of each variable of HelixDB. */

@@ -26,6 +26,8 @@ export abstract class Exchange {
   timeoutHeader = '';
   traceparent = '';
   forwardedFor = '';
+  /** Another header says that a proxy passed this on. */
+  forwarded = false;
 
   requestId = '';
   /** Milliseconds of performance.now(). */
@@ -109,6 +111,11 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
     case 'x-forwarded-for':
       // The last proxy appends, so the last value is the one it saw.
       exchange.forwardedFor = value;
+      return;
+    case 'forwarded':
+    case 'x-real-ip':
+    case 'via':
+      exchange.forwarded = true;
       return;
     case 'access-control-request-method':
       exchange.preflightMethod ||= value;

@@ -1,6 +1,7 @@
 // `GET /introspect`: schema and queries in the form HelixDB's dashboard reads (http.md 9).
 // Everything in source order.
-import type { ParameterType, Program, Property } from '../engine/index.js';
+import { type ParameterType, type Program, type Property, emptySchema } from '../engine/index.js';
+import { scopeNames } from './keys.js';
 
 /** HelixDB's spelling of a type: `Array(F64)`, `{name: String}`. */
 function printHelixType(type: ParameterType): string {
@@ -23,7 +24,10 @@ function properties(implicit: Record<string, string>, declared: readonly Propert
 const nodeImplicit = { id: 'ID', label: 'String' };
 const vectorImplicit = { ...nodeImplicit, data: 'Array(F64)', score: 'F64' };
 
-export function introspection({ schema, queries }: Program): string {
+/** `scope`: a key limited to these queries sees them, and nothing of the data behind them. */
+export function introspection(program: Program, scope?: readonly string[]): string {
+  const schema = scope === undefined ? program.schema : emptySchema;
+  const queries = program.queries.filter(({ name }) => !scope || scopeNames(scope, name));
   const description = {
     schema: {
       nodes: schema.nodes.map((type) => ({

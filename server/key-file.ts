@@ -3,13 +3,14 @@
 // or checked.
 import { createHash, randomInt } from 'node:crypto';
 import {
-  chmodSync,
   closeSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -83,19 +84,62 @@ export function readKeyFile(path: string): KeyRecord[] {
   return (content as { keys: KeyRecord[] }).keys;
 }
 
-/** Replaces the file so that a power cut leaves the old or the new one (operations.md N14). */
-export function writeKeyFile(path: string, keys: readonly KeyRecord[]): void {
+/** How long a change may take; a draft that is older was left behind by a process that died. */
+const staleMs = 10_000;
+const retryMs = 10;
+
+/**
+ * Replaces the keys by what `change` makes of them. The draft is the lock: it is there from before
+ * the file is read until it takes its place, so that two changes at once are both kept, and a power
+ * cut leaves the old file or the new one (operations.md N14).
+ */
+export function changeKeyFile(path: string, change: (keys: KeyRecord[]) => KeyRecord[]): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.tmp`;
-  const file = openSync(draft, 'w', 0o600);
-  writeSync(file, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
-  fsyncSync(file);
-  closeSync(file);
-  chmodSync(draft, 0o600);
-  renameSync(draft, path);
+  const file = openDraft(draft);
+  try {
+    const keys = change(readKeyFile(path));
+    writeSync(file, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+    fsyncSync(file);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
   const folder = openSync(dirname(path), 'r');
   fsyncSync(folder);
   closeSync(folder);
+}
+
+export function writeKeyFile(path: string, keys: readonly KeyRecord[]): void {
+  changeKeyFile(path, () => [...keys]);
+}
+
+/** Creates the draft, waiting while another process has one. */
+function openDraft(draft: string): number {
+  for (const latest = Date.now() + 2 * staleMs; ; sleep(retryMs)) {
+    try {
+      return openSync(draft, 'wx', 0o600);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EEXIST')
+        fail('CONFIG_INVALID', { what: `${draft} cannot be written: ${code}.` });
+      if (Date.now() > latest) fail('CONFIG_INVALID', { what: `${draft} is in the way.` });
+      removeStale(draft);
+    }
+  }
+}
+
+function removeStale(draft: string): void {
+  const found = statSync(draft, { throwIfNoEntry: false });
+  if (found && Date.now() - found.mtimeMs > staleMs) rmSync(draft, { force: true });
+}
+
+/** Commands wait in place: nothing else of theirs could go on. */
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

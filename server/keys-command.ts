@@ -7,10 +7,10 @@ import { exitCodes } from './exit-code.js';
 import {
   type KeyRecord,
   type Role,
+  changeKeyFile,
   makeKey,
   readKeyFile,
   roles,
-  writeKeyFile,
 } from './key-file.js';
 import { printErrorLine, printLine } from './log.js';
 
@@ -51,9 +51,8 @@ function add(name: string | undefined, flags: ReadonlyMap<string, string>, path:
     fail('CONFIG_INVALID', { what: `--expires must be a date, got ${excerpt(expires)}.` });
   }
   const options = { name: name!, role: role as Role, ...(queries && { queries }) };
-  const keys = readKeyFile(path);
   const { record, text } = makeKey(expires ? { ...options, expires } : options, new Date());
-  writeKeyFile(path, [...keys, record]);
+  changeKeyFile(path, (keys) => [...keys, record]);
   printErrorLine(`Key ${record.id} (${record.role}) was added. It is shown only now:`);
   printLine(text);
   return exitCodes.ok;
@@ -71,13 +70,21 @@ function list(path: string): number {
 }
 
 function revoke(wanted: string | undefined, path: string): number {
-  const keys = readKeyFile(path);
-  const left = keys.filter(({ id, name }) => id !== wanted && name !== wanted);
-  if (!wanted || left.length === keys.length) {
-    const what = `trellis keys revoke: there is no key ${excerpt(wanted ?? '')}.`;
-    fail('CONFIG_INVALID', { what }, { hint: 'See `trellis keys list`.' });
+  let left = 0;
+  let revoked = 0;
+  changeKeyFile(path, (keys) => {
+    const kept = keys.filter(({ id, name }) => id !== wanted && name !== wanted);
+    left = kept.length;
+    revoked = keys.length - left;
+    if (!wanted || revoked === 0) {
+      const what = `trellis keys revoke: there is no key ${excerpt(wanted ?? '')}.`;
+      fail('CONFIG_INVALID', { what }, { hint: 'See `trellis keys list`.' });
+    }
+    return kept;
+  });
+  printErrorLine(`Revoked: ${revoked}.`);
+  if (left === 0) {
+    printErrorLine(`${path} holds no key now, and still asks for one. Remove it to need none.`);
   }
-  writeKeyFile(path, left);
-  printErrorLine(`Revoked: ${keys.length - left.length}.`);
   return exitCodes.ok;
 }

@@ -21,6 +21,8 @@ interface KnownKey {
 export class Keyring {
   #keys: KnownKey[] = [];
   #stamp: string | undefined;
+  /** A key file that exists asks for keys, also when it holds none any more. */
+  #needed = false;
   readonly #environmentKeys: KnownKey[] = [];
   /** Ids in force when `lapsed` was last asked. */
   #inForce = new Set<string>();
@@ -39,9 +41,14 @@ export class Keyring {
     this.refresh();
   }
 
-  /** Whether requests need a key. */
+  /** Whether requests need a key: revoking the last one closes the server, it opens nothing. */
   get active(): boolean {
-    return this.#keys.length > 0;
+    return this.#needed;
+  }
+
+  /** Whether no key at all is in force though one is needed. */
+  get closed(): boolean {
+    return this.#needed && this.#keys.length === 0;
   }
 
   /**
@@ -53,6 +60,7 @@ export class Keyring {
     if (stamp === this.#stamp || (stamp === '' && this.#stamp !== undefined)) return false;
     this.#keys = [...this.#environmentKeys, ...readKeyFile(this.path).map(knownKey)];
     this.#stamp = stamp;
+    this.#needed ||= stamp !== '' || this.#keys.length > 0;
     return true;
   }
 

@@ -82,22 +82,13 @@ export class Reception implements Receiver {
     const { security, routes } = this.options;
     this.#giveId(exchange);
     const route = routes.find(exchange.path);
-    const always = route?.get?.always === true;
-    security.checkHost(exchange);
-    security.checkOrigin(exchange);
-    if (!always) security.checkProtectedMode(exchange);
-    if (security.isPreflight(exchange)) {
-      exchange.send(noContentStatus, jsonType, '', false);
-      return false;
-    }
-    const open = always || route?.get?.access === 'open';
-    const caller = open ? undefined : security.authenticate(exchange);
-    // Before the route is judged: while the server starts, it does not know its queries yet.
-    if (!always) this.#checkState();
-    if (route === undefined) return routes.failUnknown(exchange.path);
-    const endpoint = routes.choose(route, exchange);
+    const endpoint = route && routes.endpointFor(route, exchange.method);
+    const caller = this.#admit(exchange, endpoint);
+    if (exchange.settled) return false;
+    if (route === undefined) return routes.failUnknown(exchange.path, caller);
+    if (endpoint === undefined) return routes.failMethod(route, exchange);
     exchange.memo = { endpoint, caller } satisfies Visit;
-    security.checkAccess(exchange, caller, endpoint.access, endpoint.query);
+    security.checkAccess(exchange, caller, endpoint);
     if (exchange.method !== 'POST') {
       this.#run(exchange, endpoint, noBody, caller);
       return false;
@@ -116,6 +107,27 @@ export class Reception implements Receiver {
       checkMediaType(exchange, body.length, visit.endpoint);
     }
     this.#run(exchange, visit.endpoint, body, visit.caller);
+  }
+
+  /**
+   * Whether the client may come to this endpoint at all, and who it is. The endpoint decides, not
+   * the path: a query may stand at the path of an open page. Where none is found a key is needed
+   * before it is told.
+   */
+  #admit(exchange: Exchange, endpoint: Endpoint | undefined): Caller | undefined {
+    const { security } = this.options;
+    const always = endpoint?.always === true;
+    security.checkHost(exchange);
+    security.checkOrigin(exchange);
+    if (!always) security.checkProtectedMode(exchange);
+    if (security.isPreflight(exchange)) {
+      exchange.send(noContentStatus, jsonType, '', false);
+      return undefined;
+    }
+    const caller = endpoint?.access === 'open' ? undefined : security.authenticate(exchange);
+    // Before the route is judged: while the server starts, it does not know its queries yet.
+    if (!always) this.#checkState();
+    return caller;
   }
 
   #giveId(exchange: Exchange): void {

@@ -3,7 +3,7 @@
 // name of a prototype is a route.
 import { excerpt, fail, nearestName } from '../engine/index.js';
 import type { Exchange } from './exchange.js';
-import type { Caller } from './keys.js';
+import { type Caller, scopeNames } from './keys.js';
 import type { RouteMetrics } from './metrics.js';
 import type { Access } from './security.js';
 
@@ -87,25 +87,34 @@ export class Routes {
     return this.#table.get(path);
   }
 
-  /** The endpoint for a method; fails 405 naming the methods there are. */
-  choose(route: Route, exchange: Exchange): Endpoint {
-    const { method } = exchange;
-    if (method === 'POST' && route.post) return route.post;
-    if ((method === 'GET' || method === 'HEAD') && route.get) return route.get;
+  /** The endpoint of a route for a method, or undefined. */
+  endpointFor(route: Route, method: string): Endpoint | undefined {
+    if (method === 'POST') return route.post;
+    return method === 'GET' || method === 'HEAD' ? route.get : undefined;
+  }
+
+  /** The 405 of a route, naming the methods there are. */
+  failMethod(route: Route, { method, path }: Exchange): never {
     const allow = [...(route.get ? ['GET', 'HEAD'] : []), ...(route.post ? ['POST'] : [])];
     return fail('METHOD_NOT_ALLOWED', {
       method: excerpt(method),
-      path: excerpt(normalPath(exchange.path)),
+      path: excerpt(normalPath(path)),
       allow: allow.join(', '),
     });
   }
 
-  /** The 404 of a path without a route. */
-  failUnknown(rawPath: string): never {
+  /** The 404 of a path without a route. A key limited to some queries hears of no other. */
+  failUnknown(rawPath: string, caller: Caller | undefined): never {
     const path = normalPath(rawPath);
-    if (path.startsWith('/mcp/')) this.tools.failUnknown(path.slice(5));
+    const scope = caller?.queries;
+    if (path.startsWith('/mcp/')) {
+      const tool = path.slice(5);
+      if (scope === undefined) this.tools.failUnknown(tool);
+      return fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' });
+    }
     const name = path.slice(1);
-    const near = nearestName(name, this.#queries);
+    const known = scope ? this.#queries.filter((query) => scopeNames(scope, query)) : this.#queries;
+    const near = nearestName(name, known);
     const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
     return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
   }

@@ -25,13 +25,25 @@ function addressOf(config: Config): string {
   return `${scheme}://127.0.0.1:${port}`;
 }
 
+/** What the refusals of a key are about, for somebody at a command line. */
+const keyHint = 'Give the key of an administrator with --key.';
+const keyCodes: ReadonlySet<string> = new Set(['API_KEY_REQUIRED', 'INVALID_API_KEY', 'FORBIDDEN']);
+
 /** Asks the running server for an operator's action. Fails with its error. */
 export async function askServer(config: Config, action: string, body: object): Promise<unknown> {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' };
   if (config.auth.api_key !== '') headers['x-api-key'] = config.auth.api_key;
   const url = `${addressOf(config)}/_admin/${action}`;
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  let response: Response;
+  try {
+    response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  } catch (error) {
+    const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
+    const what = `the server at ${addressOf(config)} does not answer (${cause?.code ?? error})`;
+    return fail('DATA_LOCKED', { what });
+  }
   const reply = (await response.json()) as ErrorData;
-  if (!response.ok) throw new TrellisError({ code: reply.code, args: reply.args ?? {} });
-  return reply;
+  if (response.ok) return reply;
+  const { code, args = {} } = reply;
+  throw new TrellisError({ code, args, ...(keyCodes.has(code) && { hint: keyHint }) });
 }

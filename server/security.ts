@@ -1,5 +1,6 @@
 // Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates.
 // Each check throws the error it stands for; the order in which they run is that of reception.ts.
+import { isIP } from 'node:net';
 import { excerpt, fail } from '../engine/index.js';
 import { isLoopback } from './address.js';
 import type { Exchange } from './exchange.js';
@@ -114,7 +115,7 @@ export class Security {
   checkProtectedMode(exchange: Exchange): void {
     const { keys, insecureNoAuth } = this.options;
     if (!this.#remoteBind || keys.active || insecureNoAuth) return;
-    if (!isLoopback(exchange.peer())) fail('PROTECTED_MODE');
+    if (!isLocal(exchange)) fail('PROTECTED_MODE');
   }
 
   /**
@@ -150,19 +151,20 @@ export class Security {
   /** The client's address; behind a trusted proxy the one that proxy saw. */
   peer(exchange: Exchange): string {
     if (!this.options.trustProxy || exchange.forwardedFor === '') return exchange.peer();
-    return exchange.forwardedFor.split(',').at(-1)!.trim();
+    const seen = exchange.forwardedFor.split(',').at(-1)!.trim();
+    // Anything else is no address: it names nobody, and is not repeated in the log.
+    return isIP(seen) === 0 ? exchange.peer() : seen;
   }
 
-  /** Role and scope. `query`: the route is this query; other routes are closed to scoped keys. */
+  /** Role and scope. An endpoint without a query is closed to keys that are limited to some. */
   checkAccess(
     exchange: Exchange,
     caller: Caller | undefined,
-    access: Access,
-    query?: string,
+    { access, query }: { access: Access; query?: string },
   ): void {
     if (access === 'open') return;
     if (caller === undefined) {
-      if (access === 'admin' && !isLoopback(exchange.peer())) {
+      if (access === 'admin' && !isLocal(exchange)) {
         fail('FORBIDDEN', { action: 'administer from another machine' });
       }
       return;
@@ -175,6 +177,16 @@ export class Security {
     if (query === undefined) fail('FORBIDDEN', { action: 'go beyond its queries' });
     else if (!scopeNames(caller.queries, query)) fail('FORBIDDEN', { action: `call ${query}` });
   }
+}
+
+/**
+ * Whether a request comes from this machine itself. What a proxy on this machine passes on does
+ * not, whether the proxy is trusted or not: every address it names must be of this machine too.
+ */
+function isLocal(exchange: Exchange): boolean {
+  if (!isLoopback(exchange.peer()) || exchange.forwarded) return false;
+  const { forwardedFor } = exchange;
+  return forwardedFor === '' || forwardedFor.split(',').every((one) => isLoopback(one.trim()));
 }
 
 const actions = { read: 'read', write: 'write', admin: 'administer' } as const;

@@ -10,6 +10,7 @@ import { databaseOptions } from './database-options.js';
 import { exitCodes } from './exit-code.js';
 import { createLog, printLine } from './log.js';
 import { loadProgram, programOptions } from './program.js';
+import { askServer } from './running-server.js';
 
 const samplesStandard = 100;
 const samplesMax = 10_000;
@@ -62,9 +63,9 @@ export async function recallCommand(
     const text = flags.get(name);
     if (text !== undefined) asked.set(name, text);
   }
-  const port = runningPort(config.dataDir);
-  const body =
-    port === undefined ? await here(config, asked, openDatabase) : await ask(port, config, asked);
+  const body = isServed(config.dataDir)
+    ? ((await askServer(config, `recall?${asked}`, {})) as RecallBody)
+    : await here(config, asked, openDatabase);
   for (const { type, vectors, samples, k, recall, search_micros: micros } of body.recall) {
     const share = (recall * 100).toFixed(2);
     printLine(
@@ -80,30 +81,18 @@ interface RecallBody {
   recall: (Omit<Recall, 'searchMicros'> & { search_micros: number })[];
 }
 
-/** The port of the server that holds the directory, undefined when none does. */
-function runningPort(dataDir: string): number | undefined {
+/** Whether a server holds the directory and serves a port. */
+function isServed(dataDir: string): boolean {
   try {
     const { pid, port } = JSON.parse(readFileSync(join(dataDir, 'LOCK'), 'utf8')) as {
       pid: number;
       port?: number;
     };
     process.kill(pid, 0);
-    return port;
+    return port !== undefined;
   } catch {
-    return undefined;
+    return false;
   }
-}
-
-async function ask(port: number, config: Config, asked: URLSearchParams): Promise<RecallBody> {
-  const scheme = config.tls.cert === '' ? 'http' : 'https';
-  const key = config.auth.api_key;
-  const reply = await fetch(`${scheme}://127.0.0.1:${port}/_admin/recall?${asked}`, {
-    method: 'POST',
-    headers: key === '' ? {} : { 'x-api-key': key },
-  });
-  const body = (await reply.json()) as RecallBody & { error?: string };
-  if (reply.ok) return body;
-  return fail('CONFIG_INVALID', { what: `The server refuses: ${body.error ?? reply.status}` });
 }
 
 async function here(

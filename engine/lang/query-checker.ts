@@ -80,8 +80,10 @@ function planQuery(
   };
   const scope = outermostScope();
   const macros = checkMacros(query.macros, report);
-  if (query.name.text === 'mcp') {
-    report('E705', query.name.span, '`mcp` is reserved for sessions.', 'Rename the query.');
+  const owner = reservedNames.get(query.name.text);
+  if (owner !== undefined) {
+    const message = `\`${query.name.text}\` is reserved for ${owner}.`;
+    report('E705', query.name.span, message, 'Rename the query.');
   }
   declareParameters(context, query.parameters, scope);
   const statements = checkStatements(context, query.statements, scope);
@@ -110,6 +112,17 @@ function planQuery(
   }
   return { name: name.text, plan, returns, mcp: macros.mcp !== undefined, elements };
 }
+
+/**
+ * Paths that are no query's. Those of health are asked by machines that have no key and must not
+ * be answered by something else.
+ */
+const reservedNames = new Map([
+  ['mcp', 'sessions'],
+  ['livez', 'health'],
+  ['readyz', 'health'],
+  ['healthz', 'health'],
+]);
 
 function returnsOne({ returns }: QueryDeclaration): boolean {
   return returns?.length === 1 && !isNone(returns[0]!);

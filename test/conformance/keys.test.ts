@@ -1,9 +1,13 @@
 // API keys that end while a server runs: revoked or expired, their sessions end (sessions.md 2).
+import { once } from 'node:events';
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { makeKey, writeKeyFile } from '../../server/key-file.js';
+import { changeKeyFile, makeKey, readKeyFile, writeKeyFile } from '../../server/key-file.js';
 import { Keyring } from '../../server/keys.js';
-import { makeFolder, removeFolder } from '../support/project.js';
+import { makeFolder, removeFolder, root } from '../support/project.js';
 import { type Server, runCli, startServer } from '../support/server.js';
 
 const sources = { 'main.hx': 'N::P { name: String }\nQUERY ping() => RETURN "pong"\n' };
@@ -39,6 +43,93 @@ test('a key lapses once, when it expires', () => {
   expect(keys.lapsed(5_000)).toEqual([record.id]);
   expect(keys.lapsed(6_000)).toEqual([]);
   removeFolder(folder);
+});
+
+test('changes of the key file at once are all kept', async () => {
+  const folder = makeFolder();
+  const path = join(folder, 'keys.json');
+  const program = `
+    const { workerData: [url, path, who] } = require('node:worker_threads');
+    import(url).then(({ changeKeyFile, makeKey }) => {
+      for (let i = 0; i < 15; i++) {
+        const { record } = makeKey({ name: who + i, role: 'read' }, new Date());
+        changeKeyFile(path, (keys) => [...keys, record]);
+      }
+    });`;
+  const url = pathToFileURL(join(root, 'dist/server/key-file.js')).href;
+  const workers = ['a', 'b', 'c'].map(
+    (who) => new Worker(program, { eval: true, workerData: [url, path, who] }),
+  );
+  await Promise.all(workers.map((worker) => once(worker, 'exit')));
+  expect(readKeyFile(path).length).toBe(45);
+  expect(readdirSync(folder)).toEqual(['keys.json']);
+  // What a process left behind that died in the middle is no lock for ever.
+  writeFileSync(`${path}.tmp`, '{');
+  utimesSync(`${path}.tmp`, 0, 0);
+  changeKeyFile(path, () => []);
+  expect(readKeyFile(path)).toEqual([]);
+  removeFolder(folder);
+});
+
+/** Names a client may send that no file system, or no rule of ours, takes. */
+const badNames = [
+  'a\u0000b',
+  'a\nb',
+  '\u007f',
+  '',
+  '.',
+  '..',
+  '../x',
+  '/etc/x',
+  'x'.repeat(201),
+  'x'.repeat(300),
+  `${'é'.repeat(150)}`,
+  'a/'.repeat(2_000),
+  'file/x',
+  'first/x',
+  'first/graph',
+];
+
+test('commands show a key, and names of every kind are answered for what they are', async () => {
+  const server = await startServer({ sources, env: { TRELLIS_API_KEY: 'root' } });
+  const run = (...argv: string[]) =>
+    runCli([...argv, '--project', server.project, '--data', server.data]);
+  try {
+    for (const argv of [['backup', 'first'], ['dump', join(server.folder, 'd')], ['recall']]) {
+      const refused = await run(...argv);
+      expect([argv[0], refused.code]).not.toEqual([argv[0], 0]);
+      expect(refused.stderr).toMatch(/^API_KEY_REQUIRED: .*--key/m);
+      expect([argv[0], (await run(...argv, '--key', 'root')).code]).toEqual([argv[0], 0]);
+    }
+    writeFileSync(join(server.data, 'backups', 'file'), '');
+    const post = (path: string, body: object | string = {}) =>
+      server.client.request({
+        path,
+        headers: admin,
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      });
+    for (const name of badNames) {
+      const { status, text } = await post('/_admin/backup', { name });
+      expect([name, status, JSON.parse(text).code]).toEqual([name, 400, 'PARAM_VALUE']);
+      const escaped = encodeURIComponent(name);
+      for (const path of [
+        `/_admin/import?name=${escaped}`,
+        `/_admin/recall?type=${escaped}`,
+        `/_admin/recall?k=${escaped}&samples=${escaped}`,
+      ]) {
+        const reply = await post(path, '');
+        expect([path, reply.status < 500, reply.text.includes('INTERNAL')]).toEqual([
+          path,
+          true,
+          false,
+        ]);
+      }
+    }
+    expect((await post('/_admin/backup', { name: 'second one/ünï' })).status).toBe(200);
+    expect((await post('/_admin/backup', { name: 'x'.repeat(200) })).status).toBe(200);
+  } finally {
+    await server.dispose();
+  }
 });
 
 test('sessions end with their key', async () => {

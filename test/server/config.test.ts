@@ -163,6 +163,26 @@ describe('values', () => {
   });
 });
 
+describe('.env', () => {
+  const rows: [string, string][] = [
+    ['TRELLIS_HOST=localhost # here', 'localhost'],
+    ['TRELLIS_HOST=localhost\t# here', 'localhost'],
+    ['TRELLIS_HOST="localhost" # here', 'localhost'],
+    ["TRELLIS_HOST='localhost'#here", 'localhost'],
+    ['# TRELLIS_HOST=other\nTRELLIS_HOST=localhost', 'localhost'],
+    ['  export TRELLIS_HOST = localhost  \r\nX=1', 'localhost'],
+    ['\uFEFFTRELLIS_HOST=localhost', 'localhost'],
+    ['TRELLIS_HOST="a#b"', 'a#b'],
+    ['NOTE="two\nTRELLIS_HOST=other\n"\nTRELLIS_HOST=localhost', 'localhost'],
+    ['TRELLIS_HOST=', '127.0.0.1'],
+    ['TRELLIS_HOST= # none', '127.0.0.1'],
+    ['__proto__=1\nTRELLIS_HOST=localhost', 'localhost'],
+  ];
+  it.each(rows)('%j', (text, host) => {
+    expect(load({ files: { '.env': text } }).server.host).toBe(host);
+  });
+});
+
 describe('what is refused', () => {
   const toml = (text: string): Input => ({ files: { 'trellis.toml': text } });
   const rows: [string, Input, RegExp][] = [

@@ -106,6 +106,13 @@ export class FakeDatabase implements Database {
     };
   }
 
+  /** Adds writes of these names: nothing but the door keeps them from a caller. */
+  addWrites(...names: string[]): void {
+    for (const name of names) this.#behaviours.set(name, (body) => this.#put(body));
+    const queries = [...this.program.queries, ...names.map((name) => query(name, true))];
+    this.program = { ...this.program, queries };
+  }
+
   async #put(body: Uint8Array): Promise<Uint8Array> {
     const text = Buffer.from(body).toString();
     await later(1);

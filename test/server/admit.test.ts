@@ -1,0 +1,231 @@
+// Who comes through which door: every route, method and spelling of a path against every kind of
+// key, on both transports. What is expected is worked out from the tables of http.md 2 and 8.1,
+// not from the server's own.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changeKeyFile, makeKey, type Role } from '../../server/key-file.js';
+import { Client, type Reply } from '../support/http.js';
+import { type RunningApp, startApp, transports } from './running-app.js';
+
+type Need = 'open' | 'any' | 'read' | 'write' | 'admin' | 'metrics';
+interface Door {
+  get?: Need;
+  post?: Need;
+  /** The query behind POST. */
+  query?: string;
+}
+
+/** Paths whose GET is the server's own, and which a query may stand behind all the same. */
+const shared: Record<string, Need> = {
+  '/livez': 'open',
+  '/readyz': 'open',
+  '/healthz': 'open',
+  '/version': 'any',
+  '/introspect': 'any',
+  '/slowlog': 'admin',
+};
+const names = Object.keys(shared).map((path) => path.slice(1));
+
+const doors: Record<string, Door> = {
+  '/': { get: 'open' },
+  ...Object.fromEntries(
+    Object.entries(shared).map(([path, get]) => [
+      path,
+      { get, post: 'write', query: path.slice(1) } satisfies Door,
+    ]),
+  ),
+  '/metrics': { get: 'metrics', post: 'read', query: 'metrics' },
+  '/nodes-edges': { get: 'read' },
+  '/nodes-by-label?label=X': { get: 'read' },
+  '/_admin/indexes': { get: 'admin' },
+  '/_admin/nothing': { post: 'admin' },
+  '/ping': { post: 'read', query: 'ping' },
+  '/put': { post: 'write', query: 'put' },
+  '/mcp/init': { post: 'read' },
+  '/Healthz': {},
+  '/healthzz': {},
+  '/mcp': {},
+  '/mcp/nothing': {},
+  '/favicon.ico': {},
+  '/healthz/x': {},
+};
+
+interface Key {
+  name: string;
+  role?: Role;
+  queries?: string[];
+  expires?: string;
+}
+const keys: Key[] = [
+  { name: 'none' },
+  { name: 'wrong' },
+  { name: 'expired', role: 'admin', expires: '2020-01-01T00:00:00Z' },
+  { name: 'revoked', role: 'admin' },
+  { name: 'read', role: 'read' },
+  { name: 'write', role: 'write' },
+  { name: 'admin', role: 'admin' },
+  { name: 'metrics', role: 'metrics' },
+  { name: 'one query', role: 'read', queries: ['pi*'] },
+  { name: 'one path', role: 'admin', queries: ['healthz'] },
+];
+const refused = new Set(['wrong', 'expired', 'revoked']);
+
+const rights: Record<Role, Need[]> = {
+  read: ['any', 'read'],
+  write: ['any', 'read', 'write'],
+  admin: ['any', 'read', 'write', 'admin', 'metrics'],
+  metrics: ['metrics'],
+};
+
+const inScope = ({ queries }: Key, query = ''): boolean =>
+  queries === undefined ||
+  queries.some((one) => (one.endsWith('*') ? query.startsWith(one.slice(0, -1)) : one === query));
+
+function expected(door: Door, method: string, key: Key): string {
+  const need = method === 'POST' ? door.post : /^(GET|HEAD)$/.test(method) ? door.get : undefined;
+  if (need === 'open') return 'ok';
+  if (key.name === 'none') return 'API_KEY_REQUIRED';
+  if (refused.has(key.name)) return 'INVALID_API_KEY';
+  if (door.get === undefined && door.post === undefined) return 'NOT_FOUND';
+  if (need === undefined) return 'METHOD_NOT_ALLOWED';
+  if (!rights[key.role!].includes(need)) return 'FORBIDDEN';
+  const query = method === 'POST' ? door.query : undefined;
+  return need === 'any' || inScope(key, query) ? 'ok' : 'FORBIDDEN';
+}
+
+const statusOf: Record<string, number> = {
+  ok: 200,
+  API_KEY_REQUIRED: 401,
+  INVALID_API_KEY: 403,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+};
+
+describe.each(transports)('doors on %s', (transport) => {
+  let server: RunningApp;
+  let client: Client;
+  const texts = new Map<string, string>([['wrong', 'tk_wrong']]);
+  const keyFile = (): string => `${server.folder}/.trellis/data/keys.json`;
+
+  beforeAll(async () => {
+    server = await startApp(transport, { 'limits.auth_failures': '1000000' });
+    client = new Client(server.port);
+    server.database.addWrites(...names);
+    server.app.adoptProgram();
+    for (const { name, role, queries, expires } of keys) {
+      if (role === undefined) continue;
+      const made = makeKey(
+        { name, role, ...(queries && { queries }), ...(expires && { expires }) },
+        new Date(),
+      );
+      texts.set(name, made.text);
+      changeKeyFile(keyFile(), (kept) => [...kept, made.record]);
+    }
+    server.app.keys.refresh();
+    changeKeyFile(keyFile(), (kept) => kept.filter(({ name }) => name !== 'revoked'));
+    server.app.keys.refresh();
+  });
+  afterAll(() => {
+    client.close();
+    server.close();
+  });
+
+  const ask = (method: string, path: string, key: string): Promise<Reply> => {
+    const text = texts.get(key);
+    const headers = text === undefined ? {} : { 'x-api-key': text };
+    return client.request({ method, path, headers, ...(method === 'POST' && { body: '{}' }) });
+  };
+
+  it.each(['GET', 'HEAD', 'POST', 'PUT', 'OPTIONS'])('%s', async (method) => {
+    for (const [path, door] of Object.entries(doors)) {
+      for (const key of keys) {
+        const before = server.database.written.length;
+        const wanted = expected(door, method, key);
+        // Spellings that reach the same route must meet the same door.
+        const plain = path === '/' || path.includes('?') || method !== 'POST';
+        for (const spelling of plain ? [path] : [path, `/${path}`, `${path}/`]) {
+          const reply = await ask(method, spelling, key.name);
+          const place = `${method} ${spelling} with ${key.name}`;
+          expect([place, reply.status]).toEqual([place, statusOf[wanted]]);
+          if (wanted === 'ok' || method === 'HEAD') continue;
+          expect([place, JSON.parse(reply.text).code]).toEqual([place, wanted]);
+        }
+        const wrote = server.database.written.length > before;
+        expect(wrote).toBe(method === 'POST' && door.post === 'write' && wanted === 'ok');
+      }
+    }
+  });
+
+  it('shows a key limited to queries those, and nothing else', async () => {
+    const whole = JSON.parse((await ask('GET', '/introspect', 'read')).text);
+    expect(whole.queries.length).toBeGreaterThan(10);
+    const part = JSON.parse((await ask('GET', '/introspect', 'one query')).text);
+    expect(part).toEqual({
+      schema: { nodes: [], vectors: [], edges: [] },
+      queries: whole.queries.filter(({ name }: { name: string }) => name === 'ping'),
+    });
+    // The nearest name is told to those who may know it.
+    const hint = async (path: string, key: string) =>
+      JSON.parse((await ask('POST', path, key)).text).hint;
+    expect(await hint('/healthy', 'read')).toContain('healthz');
+    expect(await hint('/healthy', 'one query')).toBeUndefined();
+    expect(await hint('/pong', 'one query')).toContain('ping');
+  });
+
+  it('stays shut when the last key is revoked', async () => {
+    changeKeyFile(keyFile(), () => []);
+    server.app.keys.refresh();
+    const wanted = server.database.written.length;
+    for (const key of ['none', 'admin']) {
+      for (const [method, path] of [
+        ['POST', '/put'],
+        ['GET', '/introspect'],
+        ['GET', '/slowlog'],
+      ]) {
+        const { status } = await ask(method!, path!, key);
+        expect(status).toBe(key === 'none' ? 401 : 403);
+      }
+    }
+    expect(server.database.written.length).toBe(wanted);
+    expect(server.app.warnings().join()).toContain('holds no key');
+    expect((await ask('GET', '/healthz', 'none')).status).toBe(200);
+  });
+});
+
+/** Header sets a proxy on this machine may add, and whether the client is on this machine. */
+const passedOn: [Record<string, string>, boolean][] = [
+  [{}, true],
+  [{ 'X-Forwarded-For': '203.0.113.7' }, false],
+  [{ 'X-Forwarded-For': '203.0.113.7, 127.0.0.1' }, false],
+  [{ 'X-Forwarded-For': '127.0.0.1, 203.0.113.7' }, false],
+  [{ 'X-Forwarded-For': 'unknown' }, false],
+  [{ 'X-Forwarded-For': '127.0.0.1' }, true],
+  [{ 'X-Forwarded-For': '::1' }, true],
+  [{ Forwarded: 'for=203.0.113.7' }, false],
+  [{ 'X-Real-IP': '203.0.113.7' }, false],
+  [{ Via: '1.1 proxy' }, false],
+];
+
+describe.each(transports)('behind a proxy on %s', (transport) => {
+  it.each(['true', 'false'])('no stranger administers, trust_proxy %s', async (trust) => {
+    const server = await startApp(transport, {
+      'server.host': '0.0.0.0',
+      'server.trust_proxy': trust,
+    });
+    for (const [headers, local] of passedOn) {
+      for (const path of ['/_admin/nothing', '/ping']) {
+        const reply = await server.request({ path, headers });
+        const place = `${path} ${JSON.stringify(headers)}`;
+        expect([place, reply.status]).toEqual([place, local ? 200 : 403]);
+      }
+    }
+    server.close();
+    const inside = await startApp(transport, { 'server.trust_proxy': trust });
+    for (const [headers, local] of passedOn) {
+      const reply = await inside.request({ path: '/_admin/nothing', headers });
+      expect([headers, reply.status]).toEqual([headers, local ? 200 : 403]);
+      expect((await inside.request({ path: '/ping', headers })).status).toBe(200);
+    }
+    inside.close();
+  });
+});
