@@ -132,7 +132,7 @@ describe.each(transports)('doors on %s', (transport) => {
 
   const ask = (method: string, path: string, key: string): Promise<Reply> => {
     const text = texts.get(key);
-    const headers = text === undefined ? {} : { 'x-api-key': text };
+    const headers: Record<string, string> = text === undefined ? {} : { 'x-api-key': text };
     return client.request({ method, path, headers, ...(method === 'POST' && { body: '{}' }) });
   };
 
