@@ -8,7 +8,7 @@ const long = process.env.TRELLIS_TEST_LONG === '1';
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number =>
-      /\/(conformance|crash|load|server)\//.test(moduleId) ? 0 : 1;
+      /\/(conformance|crash|load|reliability|server)\//.test(moduleId) ? 0 : 1;
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
@@ -17,6 +17,7 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/summary.ts'],
     pool: 'forks',
     // One more than there are processors to count on: many tests wait for servers and clocks.
     poolOptions: { forks: { maxForks: 3, minForks: 1 } },

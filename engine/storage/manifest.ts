@@ -15,7 +15,7 @@ import {
   statfsSync,
   writeSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
 import { checkDataFile, dataFormat } from './data-file.js';
@@ -98,7 +98,8 @@ export function openDataDirectory(
 
 function prepareFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (first !== undefined) syncAbove(resolve(path), resolve(first));
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
@@ -138,6 +139,7 @@ function createData(path: string, manifest: Manifest): void {
     return true;
   });
   env.close();
+  syncFolder(graph);
   manifest.lmdb = dataFormat;
   writeManifest(path, manifest);
 }
@@ -197,7 +199,19 @@ export function replaceFile(path: string, content: string): void {
     closeSync(file);
   }
   renameSync(unfinished, path);
-  const folder = openSync(dirname(path), 'r');
+  syncFolder(dirname(path));
+}
+
+/** A new folder is found after a power cut when the one that names it is on the disk. */
+function syncAbove(path: string, first: string): void {
+  for (let made = path; made.length >= first.length; made = dirname(made)) {
+    syncFolder(dirname(made));
+  }
+}
+
+/** What the folder names is there after a power cut. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
   try {
     fsyncSync(folder);
   } finally {

@@ -57,15 +57,49 @@ function vectorOf(key: string): number[] {
 
 const wordOf = (key: string): string => `zq${key.replaceAll('-', 'x')}zq`;
 
+/** One write that was sent, and what its key has after it. */
+interface Attempt {
+  key: string;
+  n: number | undefined;
+  /** By the oracle's clock: when it was sent, and when the answer was there. */
+  sent: number;
+  acknowledged: number;
+}
+
+/** What is asked about data: a server, or whatever answers its queries. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers of many shapes.
+export type Answering = { client: { post(name: string, args?: unknown): Promise<any> } };
+
 export class Oracle {
   readonly beliefs = new Map<string, Belief>();
+  readonly #history: Attempt[] = [];
   acknowledged = 0;
   refused: string[] = [];
   private next = 0;
   private readonly chance: () => number;
 
-  constructor(seed: number) {
+  /** `clock`: of the history, by which `at` asks. */
+  constructor(
+    private readonly seed: number,
+    private readonly clock: () => number = () => 0,
+  ) {
     this.chance = random(seed);
+  }
+
+  /** What was believed at a time: everything acknowledged by then, and maybe what was sent. */
+  at(time: number): Oracle {
+    const past = new Oracle(this.seed);
+    for (const { key, n, sent, acknowledged } of this.#history) {
+      if (sent > time) continue;
+      const belief: Belief = past.beliefs.get(key) ?? { n: undefined };
+      past.beliefs.set(key, belief);
+      delete belief.maybe;
+      if (acknowledged <= time) {
+        belief.n = n;
+        past.acknowledged++;
+      } else belief.maybe = { n };
+    }
+    return past;
   }
 
   /** One client's endless loop of writes; ends when the server is gone or `stop` says so. */
@@ -94,13 +128,18 @@ export class Oracle {
     const belief: Belief = this.beliefs.get(key) ?? { n: undefined };
     this.beliefs.set(key, belief);
     belief.maybe = { n };
+    const attempt = { key, n, sent: this.clock(), acknowledged: Number.POSITIVE_INFINITY };
+    this.#history.push(attempt);
     const reply = await client.request({ path, body: JSON.stringify(body) });
     delete belief.maybe;
     if (reply.status === 200) {
+      attempt.acknowledged = this.clock();
       belief.n = n;
       this.acknowledged++;
-    } else if (reply.status >= 500 || reply.status === 400) {
-      this.refused.push(`${path} ${key}: ${reply.status} ${reply.text}`);
+    } else {
+      this.#history.splice(this.#history.indexOf(attempt), 1);
+      if (reply.status >= 500 || reply.status === 400)
+        this.refused.push(`${path} ${key}: ${reply.status} ${reply.text}`);
     }
   }
 
@@ -123,7 +162,7 @@ export class Oracle {
   }
 
   /** Compares the restarted server with what is believed, then believes what it saw. */
-  async check(server: Server, samples = 40): Promise<string[]> {
+  async check(server: Answering, samples = 40): Promise<string[]> {
     const faults: string[] = [];
     const { client } = server;
     type Item = { key: string; n: number; embs: string[] };
@@ -135,6 +174,10 @@ export class Oracle {
       const got = found.get(key)?.n;
       const allowed = [belief.n, ...(belief.maybe ? [belief.maybe.n] : [])];
       if (!allowed.includes(got)) faults.push(`${key}: n is ${got}, believed ${allowed}`);
+      if (belief.maybe !== undefined) {
+        const now = this.clock();
+        this.#history.push({ key, n: got, sent: now, acknowledged: now });
+      }
       belief.n = got;
       delete belief.maybe;
     }
@@ -149,7 +192,7 @@ export class Oracle {
     return [...faults, ...(await this.checkSearch(server, samples))];
   }
 
-  private async checkSearch(server: Server, samples: number): Promise<string[]> {
+  private async checkSearch(server: Answering, samples: number): Promise<string[]> {
     const faults: string[] = [];
     const keys = [...this.beliefs.keys()];
     for (let i = 0; i < samples && keys.length > 0; i++) {
