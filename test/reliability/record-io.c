@@ -58,6 +58,7 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static int log_file = -1;
 static char root[PATH_MAX];
 static size_t root_length;
+static dev_t device;
 static int no_sync;
 static long fail_at, calls;
 static int fail_code, fail_short, fail_always;
@@ -83,6 +84,9 @@ __attribute__((constructor)) static void start(void) {
   // Out of the way of programs that count on low numbers.
   log_file = fcntl(file, F_DUPFD_CLOEXEC, 900);
   syscall(SYS_close, file);
+  struct stat found;
+  if (stat(root, &found) != 0) return;
+  device = found.st_dev;
   root_length = strlen(root);
 }
 
@@ -109,7 +113,13 @@ static int is_inside(const char *path, char *full) {
   return strcmp(name, "/lock.mdb") != 0;
 }
 
-static uint64_t inode_of(int fd) { return fd >= 0 && fd < FDS ? inodes[fd] : 0; }
+// Descriptors are also closed by bare system calls, and then given to sockets.
+static uint64_t inode_of(int fd) {
+  struct stat found;
+  if (fd < 0 || fd >= FDS || inodes[fd] == 0) return 0;
+  if (fstat(fd, &found) != 0 || found.st_ino != inodes[fd] || found.st_dev != device) inodes[fd] = 0;
+  return inodes[fd];
+}
 
 // Whether this call is to fail; counts it. Called with the lock held.
 static int is_to_fail(enum kind kind, uint64_t file) {

@@ -52,6 +52,8 @@ export interface IoRecord {
   thread: number;
   /** The write was on the disk when the call returned. */
   through: boolean;
+  /** Of a fault: the kind of the call that failed. */
+  failed: RecordKind | undefined;
   /** Inode. */
   file: number;
   /** Place of a write, new size of a file, number of a call that failed. */
@@ -112,6 +114,7 @@ export class Recorder {
         kind: kindOf.get(log.readUInt32LE(position + 4))!,
         thread: log.readUInt32LE(position + 8),
         through: log.readUInt32LE(position + 12) === 1,
+        failed: kindOf.get(log.readUInt32LE(position + 12)),
         file: Number(log.readBigUInt64LE(position + 16)),
         at: Number(log.readBigUInt64LE(position + 24)),
         bytes: log.subarray(begin, begin + size1),
