@@ -152,8 +152,8 @@ const table = {
     retryable: true,
   },
   DATA_CORRUPT: {
-    message: 'Stored data fails its checksum: {what}.',
-    hint: 'Run `trellis verify`.',
+    message: 'Stored data is damaged: {what}.',
+    hint: 'Run `trellis verify --deep`, or restore a backup.',
   },
   INTERNAL: { message: 'Internal error; see the log for request {request_id}.' },
   // Start-up only: these end the process with an exit code instead of answering a request.

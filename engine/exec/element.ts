@@ -26,6 +26,12 @@ export function uuidOf(frame: Frame, element: Element): Uuid {
  * a score.
  */
 export function storedLabel(frame: Frame, id: number): number {
+  const record = frame.expected(frame.view.recordShared(id), id);
+  return record === undefined ? 0 : labelOf(record);
+}
+
+/** As `storedLabel` of what an index proposes, which may be ahead of this view or behind it. */
+export function proposedLabel(frame: Frame, id: number): number {
   const record = frame.view.recordShared(id);
   return record === undefined ? 0 : labelOf(record);
 }

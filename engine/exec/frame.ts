@@ -25,6 +25,8 @@ export class Frame {
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
   #kept: KeptRecords | undefined;
+  /** Elements were dropped: ids of before may lead nowhere. */
+  hasDropped = false;
   /** What bindings have computed for their items, by key. */
   readonly #images = new WeakMap<object, Map<number, Value>>();
   #reads = 0;
@@ -48,10 +50,21 @@ export class Frame {
    * the first few on, they come out of the view's cache.
    */
   readRecord(id: number): Uint8Array | undefined {
-    if (this.#kept !== undefined) return this.#kept.get(id);
+    if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
     if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
-    const shared = this.view.recordShared(id);
+    const shared = this.expected(this.view.recordShared(id), id);
     return shared && records.copy(shared);
+  }
+
+  /**
+   * What this state of the data has led to must be there: only items of a session, which an earlier
+   * state named, and what this very request has dropped may be gone.
+   */
+  expected<T>(found: T | undefined, id: number): T | undefined {
+    if (found === undefined && !this.hasDropped && this.context.items === undefined) {
+      fail('DATA_CORRUPT', { what: `element ${id} is missing` });
+    }
+    return found;
   }
 
   /** The cache of the view, for whoever is going to read many records; undefined while writing. */
@@ -61,9 +74,9 @@ export class Frame {
 
   /** As `readRecord`, for a look: the bytes are only valid until the next read. */
   peekRecord(id: number): Uint8Array | undefined {
-    if (this.#kept !== undefined) return this.#kept.get(id);
+    if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
     if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
-    return this.view.recordShared(id);
+    return this.expected(this.view.recordShared(id), id);
   }
 
   /** Remembers what was computed for an item of a binding. */

@@ -217,6 +217,7 @@ export function dropElements(frame: Frame, ids: Iterable<number>): void {
     const record = write.record(id);
     if (record === undefined) continue;
     frame.countWrite();
+    frame.hasDropped = true;
     if (kindOf(record) !== 'edge') {
       for (const edge of write.incident(id)) {
         frame.countWrite();

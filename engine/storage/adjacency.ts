@@ -9,7 +9,8 @@
 // All little-endian. When the head is full it is sealed under the next number and a new head
 // begins. Invariant: the head exists exactly while the degree is above 0; every edge id of a chunk
 // is at least its `lowest` and below the `lowest` of the next.
-import { assert } from '../base/assert.js';
+import { fail } from '../base/errors.js';
+import { intact } from '../base/intact.js';
 import type { ChangeLog } from './change-log.js';
 import { checksumSize } from './checksum.js';
 import type { Table } from './env.js';
@@ -38,6 +39,11 @@ function peekChunk(
   return table.peek(probe);
 }
 
+/** A list is not what its head says. */
+function missing(id: number): never {
+  fail('DATA_CORRUPT', { what: `edges of element ${id} are missing` });
+}
+
 export function readDegree(table: Table<AdjacencyKey>, id: number, label: number): number {
   const head = peekChunk(table, id, label, 0);
   return head === undefined ? 0 : getWord(head, 4);
@@ -53,10 +59,13 @@ export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: num
   let at = 0;
   for (let chunk = 1; chunk <= sealed; chunk++) {
     const bytes = peekChunk(table, id, label, chunk);
-    assert(bytes, 'a sealed chunk exists');
+    const end = at + ((bytes?.length ?? 0) - sealedBytes) / 4;
+    if (bytes === undefined || end > words.length) missing(id);
     copyWords(bytes, sealedBytes, words, at);
-    at += (bytes.length - sealedBytes) >>> 2;
+    at = end;
   }
+  const newest = (head.length - headBytes) / 4;
+  if (at + newest !== words.length) missing(id);
   copyWords(head, headBytes, words, at);
   return words;
 }
@@ -164,7 +173,7 @@ export function removeEdge(
   edge: number,
 ): void {
   const head = table.get({ id, label, chunk: 0 });
-  assert(head, 'an edge is in the adjacency of its ends');
+  if (head === undefined) missing(id);
   const sealed = getWord(head, 0);
   const degree = getWord(head, 4) - 1;
   if (degree === 0 || degree * 4 < sealed * chunkEntries) {
@@ -179,7 +188,7 @@ export function removeEdge(
   if (inHead) return;
   const chunk = chunkHolding(table, { id, label }, sealed, edge);
   const bytes = table.get({ id, label, chunk });
-  assert(bytes, 'a sealed chunk exists');
+  if (bytes === undefined) missing(id);
   log.replace(table, { id, label, chunk }, bytes, cutEntry(bytes, sealedBytes, edge));
 }
 
@@ -195,7 +204,7 @@ function chunkHolding(
   while (low < high) {
     const middle = (low + high + 1) >>> 1;
     const bytes = peekChunk(table, id, label, middle);
-    assert(bytes, 'a sealed chunk exists');
+    if (bytes === undefined) missing(id);
     if (getWord(bytes, 0) <= edge) low = middle;
     else high = middle - 1;
   }
@@ -210,7 +219,7 @@ function cutEntry(bytes: Uint8Array, first: number, edge: number): Uint8Array {
     cut.set(bytes.subarray(at + entryBytes), at);
     return cut;
   }
-  assert(false, 'an edge is in the adjacency of its ends');
+  fail('DATA_CORRUPT', { what: `edge ${edge} is missing at one of its ends` });
 }
 
 function withoutEdge(pairs: Uint32Array, edge: number): Uint32Array {
@@ -218,7 +227,7 @@ function withoutEdge(pairs: Uint32Array, edge: number): Uint32Array {
   let count = 0;
   for (let i = 0; i < pairs.length; i += 2) {
     if (pairs[i] === edge) continue;
-    assert(count < left.length, 'an edge is in the adjacency of its ends');
+    intact(count < left.length, 'an edge is missing at one of its ends');
     left[count++] = pairs[i]!;
     left[count++] = pairs[i + 1]!;
   }

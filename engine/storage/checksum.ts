@@ -1,6 +1,7 @@
-// The CRC32 behind every stored value. Most values are short, and for those a table beats calling
-// out of the engine: 0.12 us against 0.29 for 116 bytes, 0.01 against 0.09 for 4. Longer ones go to
-// zlib, which is quicker from some 256 bytes on.
+// The CRC32 behind every stored value. It begins with the sum of what names the value (`seed`), so
+// that a value that turns up under another key, or in another table, fails. Most values are short, and
+// for those a table beats calling out of the engine: 0.12 us against 0.29 for 116 bytes, 0.01 against
+// 0.09 for 4. Longer ones go to zlib, which is quicker from some 256 bytes on.
 import { crc32 } from 'node:zlib';
 
 const shortBytes = 256;
@@ -21,18 +22,15 @@ for (let at = 256; at < tables.length; at++) {
 /** Bytes of a checksum, which stands behind every value. */
 export const checksumSize = 4;
 
-/** CRC32 of the first `size` bytes, as zlib's. */
-export function checksum(bytes: Uint8Array, size: number): number {
-  return checksumOf(bytes, 0, size);
+/** CRC32, as zlib's, of the bytes from `start` to `end` behind those whose sum is `seed`. */
+export function checksum(bytes: Uint8Array, start: number, end: number, seed: number): number {
+  return end - start < shortBytes
+    ? shortSum(bytes, start, end, seed)
+    : crc32(bytes.subarray(start, end), seed);
 }
 
-/** CRC32 of the bytes from `start` to `end`. */
-export function checksumOf(bytes: Uint8Array, start: number, end: number): number {
-  return end - start < shortBytes ? shortSum(bytes, start, end) : crc32(bytes.subarray(start, end));
-}
-
-function shortSum(bytes: Uint8Array, start: number, end: number): number {
-  let sum = -1;
+function shortSum(bytes: Uint8Array, start: number, end: number, seed: number): number {
+  let sum = ~seed;
   let at = start;
   for (; at + 8 <= end; at += 8) {
     sum ^= bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
@@ -49,3 +47,6 @@ function shortSum(bytes: Uint8Array, start: number, end: number): number {
   for (; at < end; at++) sum = (sum >>> 8) ^ tables[(sum ^ bytes[at]!) & 255]!;
   return ~sum >>> 0;
 }
+
+/** What the checksums of all values of a table begin with. */
+export const sumOfName = (table: string): number => crc32(table);

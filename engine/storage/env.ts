@@ -1,12 +1,14 @@
 // The LMDB environment: the only file that imports lmdb. Opens every table with the options that
-// were measured to be safe (operations.md 11.1) and puts a CRC32 behind every value.
+// were measured to be safe (operations.md 11.1) and puts a CRC32 behind every value, over the name of
+// the table, the key and the value: what a damaged page shows under another key fails.
 //
 // Invariant: a value is returned only after its CRC was checked, by this read or by an earlier one;
-// what `peek` returns is valid until the next read of any table.
+// what `peek` returns is valid until the next read of any table. Errors by which LMDB says that the
+// file is damaged leave as DATA_CORRUPT.
 import { ABORT, type Binary, type Database, type RootDatabase, asBinary, open } from 'lmdb';
 import { assert } from '../base/assert.js';
-import { fail } from '../base/errors.js';
-import { checksum, checksumOf, checksumSize } from './checksum.js';
+import { TrellisError, fail } from '../base/errors.js';
+import { checksum, checksumSize, sumOfName } from './checksum.js';
 import {
   type AdjacencyKey,
   type BlockKey,
@@ -20,6 +22,22 @@ import {
 import { getWord, putWord } from './word.js';
 
 const tableCount = 10;
+
+/**
+ * Codes by which LMDB says that a page is not what it must be, or that it has given up after such a
+ * page: PAGE_NOTFOUND, CORRUPTED, PANIC, VERSION_MISMATCH, INVALID, CURSOR_FULL, PAGE_FULL,
+ * INCOMPATIBLE, BAD_TXN, BAD_VALSIZE, PROBLEM.
+ */
+const damageCodes: ReadonlySet<unknown> = new Set([
+  -30797, -30796, -30795, -30794, -30793, -30787, -30786, -30784, -30782, -30781, -30779,
+]);
+
+/** An error as it leaves this file. */
+function asDamage(error: unknown, place: string): unknown {
+  const { code, message } = error as { code?: unknown; message?: string };
+  if (!damageCodes.has(code)) return error;
+  return new TrellisError({ code: 'DATA_CORRUPT', args: { what: `${place}: ${message}` } });
+}
 
 /** What lmdb's declarations leave out or say more narrowly than it is. */
 interface RawDatabase {
@@ -75,30 +93,30 @@ let scratch = sourceOf(new Uint8Array(4096));
 const nothing = sourceOf(new Uint8Array(0));
 let shared = nothing;
 
-/** The value with its checksum. */
-function sealed(value: Uint8Array): Binary {
+/** The value with its checksum; `seed` is the sum of what names it. */
+function sealed(value: Uint8Array, seed: number): Binary {
   const size = value.length;
   if (size + checksumSize > scratch.bytes.length) {
     scratch = sourceOf(new Uint8Array((size + checksumSize) * 2));
   }
   scratch.bytes.set(value);
-  putWord(scratch.bytes, size, checksum(value, size));
+  putWord(scratch.bytes, size, checksum(value, 0, size, seed));
   scratch.parcel.end = size + checksumSize;
   return scratch.value;
 }
 
-function sealedWord(word: number): Binary {
+function sealedWord(word: number, seed: number): Binary {
   putWord(scratch.bytes, 0, word);
-  putWord(scratch.bytes, 4, checksum(scratch.bytes, 4));
+  putWord(scratch.bytes, 4, checksum(scratch.bytes, 0, 4, seed));
   scratch.parcel.end = 4 + checksumSize;
   return scratch.value;
 }
 
 /** A part of bytes with its checksum, for which there is room behind it. */
-function sealedPart(bytes: Uint8Array, start: number, end: number): Binary {
+function sealedPart(bytes: Uint8Array, start: number, end: number, seed: number): Binary {
   assert(end + checksumSize <= bytes.length, 'there is room for a checksum');
   if (bytes !== shared.bytes) shared = sourceOf(bytes);
-  putWord(bytes, end, checksumOf(bytes, start, end));
+  putWord(bytes, end, checksum(bytes, start, end, seed));
   shared.parcel.start = bytes.byteOffset + start;
   shared.parcel.end = bytes.byteOffset + end + checksumSize;
   return shared.value;
@@ -113,9 +131,13 @@ export interface Span<K> {
   reverse?: boolean;
 }
 
+/** Where keys are written to be summed; longer than any that LMDB takes. */
+const keyBytes = new Uint8Array(4096);
+
 /** One LMDB database. Writing is allowed inside `Env.transact` only. */
 export class Table<K> {
   readonly #raw: RawDatabase;
+  readonly #nameSum: number;
 
   constructor(
     readonly name: string,
@@ -123,6 +145,12 @@ export class Table<K> {
     private readonly codec: KeyCodec<K>,
   ) {
     this.#raw = database as RawDatabase;
+    this.#nameSum = sumOfName(name);
+  }
+
+  /** What the checksum of the value under a key begins with. */
+  #seed(key: K): number {
+    return checksum(keyBytes, 0, this.codec.writeKey(key, keyBytes, 0), this.#nameSum);
   }
 
   /**
@@ -131,13 +159,23 @@ export class Table<K> {
    */
   peek(key: K, checked = false): Uint8Array | undefined {
     const raw = this.#raw;
-    const bytes = raw.getBinaryFast(key);
+    const bytes = this.#find(key);
     if (bytes === undefined) return undefined;
     // lmdb's buffer carries a faked length; a view of the true length is taken at once.
     const size = raw.lastSize - checksumSize;
     if (size < 0) this.#corrupt(key);
-    if (!checked && checksum(bytes, size) !== getWord(bytes, size)) this.#corrupt(key);
+    if (!checked && checksum(bytes, 0, size, this.#seed(key)) !== getWord(bytes, size)) {
+      this.#corrupt(key);
+    }
     return new Uint8Array(bytes.buffer, bytes.byteOffset, size);
+  }
+
+  #find(key: K): Uint8Array | undefined {
+    try {
+      return this.#raw.getBinaryFast(key);
+    } catch (error) {
+      throw asDamage(error, this.name);
+    }
   }
 
   /** A private copy of the value. */
@@ -146,16 +184,24 @@ export class Table<K> {
   }
 
   has(key: K): boolean {
-    return this.#raw.getBinaryFast(key) !== undefined;
+    return this.peek(key) !== undefined;
   }
 
   put(key: K, value: Uint8Array): void {
-    this.#raw.putSync(key, sealed(value));
+    this.#put(key, sealed(value, this.#seed(key)));
+  }
+
+  #put(key: K, value: Binary, options?: object): boolean {
+    try {
+      return this.#raw.putSync(key, value, options);
+    } catch (error) {
+      throw asDamage(error, this.name);
+    }
   }
 
   /** Puts what has no value yet; false, and nothing is put, when there is one. */
   insert(key: K, value: Uint8Array): boolean {
-    return this.#raw.putSync(key, sealed(value), onlyNew);
+    return this.#put(key, sealed(value, this.#seed(key)), onlyNew);
   }
 
   /**
@@ -163,40 +209,44 @@ export class Table<K> {
    * is put, when the key is not above all others.
    */
   append(key: K, value: Uint8Array): boolean {
-    return this.#raw.putSync(key, sealed(value), onlyLast);
+    return this.#put(key, sealed(value, this.#seed(key)), onlyLast);
   }
 
   /** `put` of a part of `bytes`, which has room for a checksum behind it. */
   putPart(key: K, bytes: Uint8Array, start: number, end: number): void {
-    this.#raw.putSync(key, sealedPart(bytes, start, end));
+    this.#put(key, sealedPart(bytes, start, end, this.#seed(key)));
   }
 
   /** `insert` of a part of `bytes`, which has room for a checksum behind it. */
   insertPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
-    return this.#raw.putSync(key, sealedPart(bytes, start, end), onlyNew);
+    return this.#put(key, sealedPart(bytes, start, end, this.#seed(key)), onlyNew);
   }
 
   /** `append` of a part of `bytes`, which has room for a checksum behind it. */
   appendPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
-    return this.#raw.putSync(key, sealedPart(bytes, start, end), onlyLast);
+    return this.#put(key, sealedPart(bytes, start, end, this.#seed(key)), onlyLast);
   }
 
   putWord(key: K, word: number): void {
-    this.#raw.putSync(key, sealedWord(word));
+    this.#put(key, sealedWord(word, this.#seed(key)));
   }
 
   /** `append` of one word. */
   appendWord(key: K, word: number): boolean {
-    return this.#raw.putSync(key, sealedWord(word), onlyLast);
+    return this.#put(key, sealedWord(word, this.#seed(key)), onlyLast);
   }
 
   /** `insert` of one word. */
   insertWord(key: K, word: number): boolean {
-    return this.#raw.putSync(key, sealedWord(word), onlyNew);
+    return this.#put(key, sealedWord(word, this.#seed(key)), onlyNew);
   }
 
   remove(key: K): boolean {
-    return this.#raw.removeSync(key);
+    try {
+      return this.#raw.removeSync(key);
+    } catch (error) {
+      throw asDamage(error, this.name);
+    }
   }
 
   /** Pages that its tree takes. */
@@ -204,16 +254,24 @@ export class Table<K> {
     return pagesOf(this.#raw.getStats() as TreeStats);
   }
 
-  /** Keys of a span in order. The cursor is closed before this returns. */
+  /** Keys of a span in order, whose values are not looked at. The cursor is closed on return. */
   keys(span: Span<K>): K[] {
-    return Array.from(this.#raw.getKeys({ ...span })) as K[];
+    try {
+      return Array.from(this.#raw.getKeys({ ...span })) as K[];
+    } catch (error) {
+      throw asDamage(error, this.name);
+    }
   }
 
   /** Entries of a span in order, with private values. The cursor is closed before this returns. */
   entries(span: Span<K>): { key: K; value: Uint8Array }[] {
     const found: { key: K; value: Uint8Array }[] = [];
-    for (const { key, value } of this.#raw.getRange({ ...span })) {
-      found.push({ key: key as K, value: this.#opened(key as K, value) });
+    try {
+      for (const { key, value } of this.#raw.getRange({ ...span })) {
+        found.push({ key: key as K, value: this.#opened(key as K, value) });
+      }
+    } catch (error) {
+      throw asDamage(error, this.name);
     }
     return found;
   }
@@ -221,15 +279,14 @@ export class Table<K> {
   #opened(key: K, value: Uint8Array): Uint8Array {
     const size = value.length - checksumSize;
     if (size < 0) this.#corrupt(key);
-    const content = new Uint8Array(value.buffer, value.byteOffset, size);
-    if (checksum(content, size) !== getWord(value, size)) this.#corrupt(key);
-    return content;
+    if (checksum(value, 0, size, this.#seed(key)) !== getWord(value, size)) this.#corrupt(key);
+    return new Uint8Array(value.buffer, value.byteOffset, size);
   }
 
   #corrupt(key: K): never {
-    const target = Buffer.alloc(4096);
-    const end = this.codec.writeKey(key, target, 0);
-    fail('DATA_CORRUPT', { what: `${this.name} ${target.toString('hex', 0, Math.min(end, 32))}` });
+    const end = this.codec.writeKey(key, keyBytes, 0);
+    const text = Buffer.from(keyBytes.buffer, 0, Math.min(end, 32)).toString('hex');
+    fail('DATA_CORRUPT', { what: `${this.name} ${text}` });
   }
 }
 
@@ -333,7 +390,14 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
     compression: false,
     encoding: 'binary' as const,
   };
-  const root = open(options);
+  try {
+    return envOf(open(options), readOnly);
+  } catch (error) {
+    throw asDamage(error, 'data.mdb');
+  }
+}
+
+function envOf(root: RootDatabase, readOnly: boolean): Env {
   const table = <K>(name: string, codec: KeyCodec<K>): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     return new Table(name, root.openDB(own) as Database, codec);
@@ -356,6 +420,8 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
       assert(!readOnly, 'a thread that reads does not write');
       try {
         root.transactionSync(() => (work() ? undefined : ABORT));
+      } catch (error) {
+        throw asDamage(error, 'data.mdb');
       } finally {
         shared = nothing;
       }

@@ -1,7 +1,7 @@
 // Every key layout of the store in one table, and the codecs that write keys straight into lmdb's
 // key buffer. Invariant: all integers in keys are big-endian, so that byte order is numeric order.
 //
-//   table     key                                     value, each followed by its CRC32 (env.ts)
+//   table     key                                     value, each followed by its CRC32 (checksum.ts)
 //   meta      tag u8 [· label u16]                    catalog, state, totals (meta.ts)
 //   uuid      uuid 16                                 id u32
 //   records   id u32                                  record.ts

@@ -4,7 +4,7 @@
 //   key (label, id >>> 11)   bit (id & 7) of byte ((id & 2047) >>> 3)
 //
 // Invariant: a block with no bit set is not stored.
-import { assert } from '../base/assert.js';
+import { intact } from '../base/intact.js';
 import type { ChangeLog } from './change-log.js';
 import type { Table } from './env.js';
 import type { BlockKey } from './keys.js';
@@ -53,7 +53,8 @@ export function removeFromList(
   const former = table.get(key);
   const inBlock = id & (blockIds - 1);
   const mask = 1 << (inBlock & 7);
-  assert(former && (former[inBlock >>> 3]! & mask) !== 0, 'a removed element is in its label list');
+  const isListed = former !== undefined && (former[inBlock >>> 3]! & mask) !== 0;
+  intact(isListed, 'an element is missing in the list of its label');
   const bits = former.slice();
   bits[inBlock >>> 3]! &= ~mask;
   if (bits.every((byte) => byte === 0)) log.remove(table, key);
@@ -62,18 +63,25 @@ export function removeFromList(
 
 /**
  * All ids of a label, ascending. No cursor is open while the caller works, so that it may write
- * meanwhile.
+ * meanwhile. `expected`: how many there must be, where nobody writes; a page that is lost shows as
+ * fewer.
  */
-export function* scanList(table: Table<BlockKey>, label: number): Generator<Uint32Array> {
+export function* scanList(
+  table: Table<BlockKey>,
+  label: number,
+  expected?: number,
+): Generator<Uint32Array> {
   const end = { label, block: 0xffffffff };
   let ids = new Uint32Array(batchIds + blockIds);
   let count = 0;
+  let given = 0;
   let limit = firstBlocks;
   for (let start = { label, block: 0 }; ; ) {
     const entries = table.entries({ start, end, limit });
     for (const { key, value } of entries) {
       count = unpack(value, key.block * blockIds, ids, count);
       if (count < batchIds) continue;
+      given += count;
       yield ids.subarray(0, count);
       ids = new Uint32Array(batchIds + blockIds);
       count = 0;
@@ -82,6 +90,8 @@ export function* scanList(table: Table<BlockKey>, label: number): Generator<Uint
     limit = Math.min(limit * 4, lastBlocks);
     start = { label, block: entries[entries.length - 1]!.key.block + 1 };
   }
+  given += count;
+  intact(expected === undefined || given === expected, 'the list of a type has lost elements');
   if (count > 0) yield ids.subarray(0, count);
 }
 

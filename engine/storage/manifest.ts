@@ -46,8 +46,11 @@ interface Manifest {
   data_bytes?: number;
 }
 
-/** Newer minor formats are read, newer major ones are not. */
-const format = { major: 1, minor: 0 };
+/**
+ * Newer minor formats are read, other major ones are not. 2: checksums cover the key of a value, and
+ * the name of its table.
+ */
+const format = { major: 2, minor: 0 };
 
 /** File systems over a network: locks and memory maps do not hold there (statfs types of Linux). */
 const remoteTypes = new Map([
@@ -174,11 +177,27 @@ function readManifest(path: string): Manifest | undefined {
       const known = `${format.major}.${format.minor}`;
       fail('FORMAT_TOO_NEW', { found: `${major}.${minor}`, known });
     }
-    if (stored === checksumOf(manifest)) return manifest;
+    if (stored === checksumOf(manifest)) {
+      if (major < format.major) refuseOlder(`${major}.${minor}`);
+      return manifest;
+    }
   } catch (error) {
     if (error instanceof TrellisError) throw error;
   }
   fail('DATA_DIR_BAD', { what: 'MANIFEST.json is damaged' });
+}
+
+function refuseOlder(found: string): never {
+  const known = `${format.major}.${format.minor}`;
+  fail(
+    'DATA_DIR_BAD',
+    { what: `the data has format ${found}, this version reads ${known}` },
+    {
+      hint:
+        'Write them to a file with `trellis dump` of the version that made them, and read that ' +
+        'file into an empty directory with `trellis load` of this one.',
+    },
+  );
 }
 
 function writeManifest(path: string, manifest: Manifest): void {

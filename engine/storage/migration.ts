@@ -1,11 +1,11 @@
 // Rewrites the elements of mapped types (helixql.md 2.6), inside the caller's transaction.
 // Invariant: every element of a mapped type has exactly the values its mapping gives it; adjacency,
 // label lists, totals, embeddings and keyword documents follow when elements move to another label.
-import { assert } from '../base/assert.js';
 import { instantFromMicros } from '../base/date.js';
 import { TrellisError, errorMessage } from '../base/errors.js';
 import { printType } from '../base/schema.js';
 import type { Scalar, ScalarList } from '../base/value.js';
+import { intact } from '../base/intact.js';
 import { readAdjacency, writeAdjacency } from './adjacency.js';
 import { convertScalar } from './convert.js';
 import { type DocumentIndex, textsOf } from './document.js';
@@ -50,7 +50,7 @@ function rewriteElement(rewrite: Rewrite, move: Move, id: number, faults: Faults
   const { context, view, before, after, text } = rewrite;
   const { env, log, limits } = context;
   const former = env.records.get(id);
-  assert(former, 'a listed element has a record');
+  intact(former, 'a listed element is missing');
   const source = before.label(move.from);
   const target = after.label(move.to);
   const values = new Map<string, Scalar | ScalarList>();
@@ -134,7 +134,7 @@ function moveAdjacency(
   for (const ids of listed) {
     for (const edge of ids) {
       const record = env.records.peek(edge);
-      assert(record, 'a listed element has a record');
+      intact(record, 'a listed element is missing');
       ends.out.add(fromOf(record));
       ends.in.add(toOf(record));
     }

@@ -110,11 +110,12 @@ export function* spreadBatches(
 ): Generator<Uint32Array> {
   const end = above(prefix);
   for (let next = 1; ; ) {
-    const keys = table.keys({ start: indexKey(prefix, next), end, limit: keysPerRead });
-    if (keys.length === 0) return;
-    const ids = Uint32Array.from(keys, idOfKey);
+    // The values are empty; reading them compares the checksums of the keys.
+    const entries = table.entries({ start: indexKey(prefix, next), end, limit: keysPerRead });
+    if (entries.length === 0) return;
+    const ids = Uint32Array.from(entries, ({ key }) => idOfKey(key));
     yield ids;
-    if (keys.length < keysPerRead) return;
+    if (entries.length < keysPerRead) return;
     next = ids[ids.length - 1]! + 1;
   }
 }

@@ -55,7 +55,8 @@ export class LmdbView implements RefreshableView {
   }
 
   scan(label: number): Iterable<Uint32Array> {
-    return scanList(this.env.labels, label);
+    const isStill = this.commits() !== undefined;
+    return scanList(this.env.labels, label, isStill ? this.count(label) : undefined);
   }
 
   count(label: number): number {

@@ -4,6 +4,7 @@
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import { printUuid } from '../base/id.js';
+import { intact } from '../base/intact.js';
 import { readAdjacency } from './adjacency.js';
 import { catalogOf } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
@@ -48,7 +49,7 @@ function exists(env: Env, conflict: Conflict): boolean {
 
 function recordOf(env: Env, id: number): Uint8Array {
   const record = env.records.peek(id);
-  assert(record, 'a listed element has a record');
+  intact(record, 'a listed element is missing');
   return record;
 }
 

@@ -1,9 +1,9 @@
 // Applies the declarations of a compiled program to the store: migrations first, then everything
 // additive, in one durable transaction. Invariant: afterwards the stored catalog is that of the
 // schema, or this has thrown and nothing changed.
-import { assert } from '../base/assert.js';
 import { TrellisError, errorHint, errorMessage, fail } from '../base/errors.js';
 import type { Schema } from '../base/schema.js';
+import { intact } from '../base/intact.js';
 import { type FullCatalog, catalogOf } from './catalog.js';
 import { type StoredCatalog, fingerprint, readCatalog, writeCatalog } from './catalog-record.js';
 import { type DocumentIndex, textsOf } from './document.js';
@@ -191,7 +191,7 @@ function apply(
     for (const ids of scanList(env.labels, label)) {
       for (const id of ids) {
         const record = env.records.get(id);
-        assert(record, 'a listed element has a record');
+        intact(record, 'a listed element is missing');
         const [old, next] = [
           textsOf(before.label(label), record),
           textsOf(after.label(label), record),

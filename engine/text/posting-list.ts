@@ -4,9 +4,9 @@
 // out of its block at once: 0.7 ms of CPU for a document of 20 terms. (Tombstones that a merge clears
 // later would spare the rewriting of blocks and directories, but every search would have to look at
 // them and every count subtract them, and the merge would write the blocks after all.)
-import { assert } from '../base/assert.js';
 import { ByteWriter } from '../base/bytes.js';
 import { doubled } from '../base/words.js';
+import { intact } from '../base/intact.js';
 import type { DerivedStore } from '../storage/group-work.js';
 import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
@@ -111,7 +111,7 @@ export class NewPostings {
 export function removePosting(list: List, id: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
-  assert(bytes !== undefined, 'a removed document has postings');
+  intact(bytes !== undefined, 'a removed document has no postings');
   decodeRecord(bytes, record);
   const place = findOlder(list, id);
   if (place === undefined) {
@@ -129,12 +129,12 @@ export function removePosting(list: List, id: number): void {
 export function replacePosting(list: List, id: number, frequency: number, length: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
-  assert(bytes !== undefined, 'a changed document has postings');
+  intact(bytes !== undefined, 'a changed document has no postings');
   decodeRecord(bytes, record);
   const place = findOlder(list, id);
   const block = place === undefined ? record.tail : older;
   const at = placeOf(block, id);
-  assert(at < block.count && block.ids[at] === id, 'a changed document has postings');
+  intact(at < block.count && block.ids[at] === id, 'a changed document has no postings');
   block.frequencies[at] = frequency;
   block.lengths[at] = length;
   if (place === undefined) putRecord(list, key, bytes);
@@ -152,11 +152,11 @@ function findOlder(list: List, id: number): OlderPlace | undefined {
   if (tail.count === df || (tail.count > 0 && id >= tail.ids[0]!)) return undefined;
   const { view, label, term } = list;
   const directory = view.getDerived(directoryKey(label, term));
-  assert(directory !== undefined, 'a term with older postings has a directory');
+  intact(directory !== undefined, 'the directory of a term is missing');
   const place = findEntry(directory, id);
   if (place === undefined) return undefined;
   const bytes = view.getDerived(blockKey(label, term, place.upper));
-  assert(bytes !== undefined, 'a listed block is there');
+  intact(bytes !== undefined, 'a block of postings is missing');
   decodeBlock(bytes, older);
   return { ...place, directory };
 }
@@ -220,7 +220,7 @@ function putRecord({ view }: List, key: Uint8Array, former?: Uint8Array): void {
 
 function insert(block: Block, id: number, frequency: number, length: number): void {
   const at = placeOf(block, id);
-  assert(at === block.count || block.ids[at] !== id, 'a document is indexed once');
+  intact(at === block.count || block.ids[at] !== id, 'a new document has postings');
   move(block, at, at + 1);
   block.ids[at] = id;
   block.frequencies[at] = frequency;
@@ -230,7 +230,7 @@ function insert(block: Block, id: number, frequency: number, length: number): vo
 
 function extract(block: Block, id: number): void {
   const at = placeOf(block, id);
-  assert(at < block.count && block.ids[at] === id, 'a removed document has postings');
+  intact(at < block.count && block.ids[at] === id, 'a removed document has no postings');
   move(block, at + 1, at);
   block.count--;
 }

@@ -4,7 +4,7 @@
 // terms: 122 us of CPU for a call, 740 without. Any commit ends it all.
 //
 // Invariant: all terms of a cache belong to one count of commits of one view.
-import { assert } from '../base/assert.js';
+import { intact } from '../base/intact.js';
 import type { ReadView } from '../storage/store.js';
 import { type Totals, idf, termScore } from './bm25.js';
 import { type BlockBounds, boundBlocks } from './directory.js';
@@ -92,7 +92,7 @@ export class ScoredTerm {
 
   #readDirectory(view: ReadView): BlockBounds {
     const bytes = view.getDerived(directoryKey(this.label, this.term));
-    assert(bytes !== undefined, 'a term with older postings has a directory');
+    intact(bytes !== undefined, 'the directory of a term is missing');
     return boundBlocks(bytes, this.#score);
   }
 
@@ -104,7 +104,7 @@ export class ScoredTerm {
   #read(view: ReadView, number: number): ScoredBlock {
     const key = blockKey(this.label, this.term, this.older.uppers[number]!);
     const bytes = view.getDerived(key);
-    assert(bytes !== undefined, 'a listed block is there');
+    intact(bytes !== undefined, 'a block of postings is missing');
     decodeBlock(bytes, decoded);
     return this.slab.take(decoded, this.#score);
   }

@@ -120,7 +120,7 @@ describe('a data directory', () => {
       'FORMAT_TOO_NEW',
       (path: string) => {
         const file = join(path, 'MANIFEST.json');
-        writeFileSync(file, readFileSync(file, 'utf8').replace('"major": 1', '"major": 2'));
+        writeFileSync(file, readFileSync(file, 'utf8').replace('"major": 2', '"major": 3'));
       },
     ],
     ['no data file', 'DATA_CORRUPT', (path: string) => rmSync(dataFile(path))],
@@ -174,12 +174,12 @@ describe('a data directory', () => {
     mkdirSync(join(path, 'vec'));
     const file = join(path, 'MANIFEST.json');
     const { crc32: _, ...manifest } = JSON.parse(readFileSync(file, 'utf8'));
-    Object.assign(manifest, { format: { major: 1, minor: 9 }, later: true });
+    Object.assign(manifest, { format: { major: 2, minor: 9 }, later: true });
     const sum = crc32(JSON.stringify(manifest)).toString(16).padStart(8, '0');
     writeFileSync(file, JSON.stringify({ ...manifest, crc32: sum }));
     openDataDirectory(path).close({ clean: true });
     const kept = JSON.parse(readFileSync(file, 'utf8'));
-    expect(kept).toMatchObject({ format: { major: 1, minor: 9 }, later: true });
+    expect(kept).toMatchObject({ format: { major: 2, minor: 9 }, later: true });
   });
 });
 
@@ -281,6 +281,27 @@ describe('the reading child', () => {
 });
 
 describe('damage inside values', () => {
+  it('shows where a whole value, checksum and all, turns up under another key', () => {
+    const path = filled();
+    const graph = join(path, 'graph');
+    const before = openGarden(graph);
+    const plant = labelNamed(before, 'Plant').id;
+    const [a, b] = [...before.reader().scan(plant)][0]!.subarray(1100, 1102);
+    const [one, other] = [a, b].map((id) => before.reader().record(id!)!);
+    before.close();
+    expect(one!.length).toBe(other!.length);
+    const bytes = readFileSync(dataFile(path));
+    const places = [one, other].map((record) => bytes.indexOf(record!));
+    const whole = places.map((at) => bytes.slice(at, at + one!.length + 4));
+    damage(dataFile(path), places[0]!, whole[1]!);
+    damage(dataFile(path), places[1]!, whole[0]!);
+    const storage = openGarden(graph);
+    for (const id of [a, b]) {
+      expect(() => storage.reader().record(id!)).toThrowError(withCode('DATA_CORRUPT'));
+    }
+    storage.close();
+  });
+
   it('is found by its checksum when the value is read, and by check', () => {
     const path = filled();
     const bytes = readFileSync(dataFile(path));

@@ -131,7 +131,7 @@ function* idsWhere(
   for (const ids of frame.view.scan(label.id)) {
     frame.tick(ids.length);
     yield ids.filter((id) => {
-      const record = frame.view.recordShared(id);
+      const record = frame.expected(frame.view.recordShared(id), id);
       if (record === undefined) return false;
       const stored = decodeProperty(record, property);
       return stored !== null && equal(frame, cut(stored), wanted);

@@ -5,7 +5,7 @@ import { fail } from '../../base/errors.js';
 import type { Label, WriteView } from '../../storage/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
 import { readK, readNumber, readVector } from '../argument.js';
-import { storedLabel } from '../element.js';
+import { proposedLabel, storedLabel } from '../element.js';
 import { asRows, type Flow, type RowFlow } from '../flow.js';
 import type { Frame } from '../frame.js';
 import { IdBuffer } from '../id-buffer.js';
@@ -90,11 +90,15 @@ function pendingOf(frame: Frame, label: number): Set<number> {
   return ids;
 }
 
+/** The embedding of an element of this state of the data. */
+const vectorOf = (frame: Frame, id: number): Float64Array | undefined =>
+  frame.expected(frame.view.vectorShared(id), id);
+
 function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint32Array>): void {
   const metric = metricOf(frame, label.id);
   for (const batch of ids) {
     for (let i = 0; i < batch.length; i++)
-      hits.offer(batch[i]!, metric, frame.view.vectorShared(batch[i]!));
+      hits.offer(batch[i]!, metric, vectorOf(frame, batch[i]!));
   }
 }
 
@@ -117,8 +121,8 @@ function searchIndex(
   const { metric } = index.options;
   const pending = pendingOf(frame, label.id);
   for (const id of pending) {
-    if ((allow === undefined || isAllowed(allow, id)) && storedLabel(frame, id) === label.id)
-      hits.offer(id, metric, frame.view.vectorShared(id));
+    if ((allow === undefined || isAllowed(allow, id)) && proposedLabel(frame, id) === label.id)
+      hits.offer(id, metric, vectorOf(frame, id));
   }
   if (index.dimension !== query.vector.length) return;
   let seen = 0;
@@ -130,9 +134,9 @@ function searchIndex(
       const id = found.ids[i]!;
       if (known.has(id)) continue;
       known.add(id);
-      if (pending.has(id) || storedLabel(frame, id) !== label.id) continue;
+      if (pending.has(id) || proposedLabel(frame, id) !== label.id) continue;
       live++;
-      hits.offer(id, metric, frame.view.vectorShared(id));
+      hits.offer(id, metric, vectorOf(frame, id));
     }
     // The index has given all it has when it answers less than it was asked for.
     if (live >= query.k || found.count < want || found.count === seen) return;
@@ -233,7 +237,7 @@ export function searchWithin(
         const label = labels.find((each) => each.id === labelIdOf(frame, row));
         if (label === undefined) continue;
         const element = row as Element;
-        const vector = element.vector ?? frame.view.vectorShared(element.id);
+        const vector = element.vector ?? vectorOf(frame, element.id);
         if (vector?.length === query.vector.length) fitting = true;
         else if (vector !== undefined) other = label;
         hits.offer(element.id, metricOf(frame, label.id), vector, element);
