@@ -1,16 +1,17 @@
 // From results to the answer: equal vectors join, distances are taken again on full vectors, the
 // best k are kept. Also the exact scan that small segments, flat layouts and the last resort of
 // filtered searches use.
-import { codeDistance } from './code';
+import { codeNoise } from './code';
 import { exactDistance, vectorDistance } from './distance';
+import { fineDistance, judge } from './fine';
 import {
   H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS,
-  L_DISTANCES, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT,
-  L_TOUCH, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, N_FLAGS, N_ID, N_NEXT,
-  STATE_SCAN,
+  L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT,
+  L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE,
+  N_FLAGS, N_ID, N_NEXT, STATE_SCAN,
 } from './layout';
 import { idWord, nodeAt, slotOf } from './memory';
-import { distanceOf, insertKey, signedDistanceOf, signedKeyOf } from './pool';
+import { distanceOf, insertKey, keyOf } from './pool';
 import { isAllowed, isAnswer, offerResult } from './walk';
 
 /** Steps along a chain of equal vectors when a filter refuses them one after another. */
@@ -32,7 +33,7 @@ function isCurrent(slot: u32): bool {
 function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
   const answers = <usize>load<u32>(lane, L_POOL);
   const count = load<i32>(lane, L_ANSWERS);
-  const key = signedKeyOf(distance, load<u32>(nodeAt(slot), N_ID));
+  const key = keyOf(distance, load<u32>(nodeAt(slot), N_ID));
   if (count == k && key >= load<u64>(answers + ((<usize>(k - 1)) << 3))) return;
   if (!isCurrent(slot)) return;
   insertKey(answers, count, k, key);
@@ -43,7 +44,7 @@ function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
 function isFull(lane: usize, distance: f32, k: i32): bool {
   if (load<i32>(lane, L_ANSWERS) < k) return false;
   const last = <usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3);
-  return signedDistanceOf(load<u64>(last)) < distance;
+  return distanceOf(load<u64>(last)) < distance;
 }
 
 function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
@@ -55,25 +56,45 @@ function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
   }
 }
 
+/** Deviations of a code distance that a true one is taken to lie below it at most. */
+const DEVIATIONS: f32 = 3;
+
 /**
  * Makes the answer of k from the results of a walk (which `chains` extend) or a list (which names
- * everything itself).
+ * everything itself): each is judged again but for those that are too far by their codes already.
+ * False when codes that were left out of the results may be as near: they are too coarse.
  */
-export function answerResults(lane: usize, k: i32, chains: bool): i32 {
+export function answerResults(lane: usize, k: i32, chains: bool): bool {
   store<i32>(lane, 0, L_ANSWERS);
   const results = <usize>load<u32>(lane, L_RESULT);
   const count = load<i32>(lane, L_RESULT_COUNT);
-  const exact = load<u32>(0, H_VECTOR) != 0;
+  const isFine = load<u32>(lane, L_FINE) != 0;
+  let sure = isFine || count < load<i32>(lane, L_RESULT_LIMIT);
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
     const node = nodeAt(<u32>key);
-    const distance = exact ? exactDistance(lane, node) : distanceOf(key);
+    let distance = distanceOf(key);
+    if (!isFine) {
+      if (isFull(lane, distance - DEVIATIONS * codeNoise(lane, node, distance), k)) {
+        if (i == count - 1) sure = true;
+        continue;
+      }
+      distance = fineDistance(lane, node);
+    }
     if (isAnswer(lane, node)) offerAnswer(lane, <u32>key, distance, k);
     const next = load<u32>(node, N_NEXT);
     if (chains && next != 0) offerChain(lane, next, distance, k);
   }
-  if (load<u32>(0, H_METRIC) == METRIC_COSINE) offerChain(lane, load<u32>(0, H_ZEROS), 2, k);
-  return writeAnswer(lane);
+  const metric = load<u32>(0, H_METRIC);
+  if (metric != METRIC_L2) offerChain(lane, load<u32>(0, H_ZEROS), zeroDistance(metric), k);
+  return sure;
+}
+
+/** Distance of whatever and a zero vector. */
+// @ts-ignore: decorator
+@inline
+function zeroDistance(metric: u32): f32 {
+  return metric == METRIC_COSINE ? 2 : 0;
 }
 
 /** Ids and distances of the answer, nearest first. */
@@ -86,7 +107,7 @@ export function writeAnswer(lane: usize): i32 {
     const at = (<usize>i) << 2;
     const key = load<u64>(answers + (at << 1));
     store<u32>(ids + at, <u32>key);
-    store<f32>(distances + at, signedDistanceOf(key));
+    store<f32>(distances + at, distanceOf(key));
   }
   return count;
 }
@@ -98,10 +119,10 @@ export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
   if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
   if (load<u32>(0, H_STATE) == STATE_SCAN) {
     const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
-    return vectorDistance(lane, <usize>load<u32>(0, H_STAGED) + <usize>slot * bytes);
+    return vectorDistance(lane, node, <usize>load<u32>(0, H_STAGED) + <usize>slot * bytes);
   }
-  if (load<u32>(node, N_FLAGS) & NODE_ZERO) return 2;
-  return codeDistance(lane, node);
+  if (load<u32>(node, N_FLAGS) & NODE_ZERO) return zeroDistance(load<u32>(0, H_METRIC));
+  return fineDistance(lane, node);
 }
 
 /** Offers the slots [from, to) to the answer of k; L_ANSWERS is 0 before the first part. */
@@ -137,10 +158,11 @@ export function listSlots(lane: usize, from: u32, to: u32): i32 {
 const BATCH: usize = 32 << 2;
 
 /**
- * Judges every allowed id by its code (by its vector in a segment without codes); the best `want`
- * become results.
+ * Judges every allowed id by its code, or as well as it can be (`fine`); the best `want` become
+ * results.
  */
-export function scanAllowed(lane: usize, want: i32): void {
+export function scanAllowed(lane: usize, want: i32, fine: bool): void {
+  store<u32>(lane, fine ? 1 : 0, L_FINE);
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);
   store<u32>(lane, 1, L_KEEP_ALL);
@@ -180,6 +202,6 @@ function judgeBatch(lane: usize, batch: usize, end: usize): void {
     const slot = load<u32>(at);
     const node = nodeAt(slot);
     if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
-    offerResult(lane, node, slot, codeDistance(lane, node));
+    offerResult(lane, node, slot, judge(lane, node));
   }
 }

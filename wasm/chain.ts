@@ -1,13 +1,13 @@
 // Vectors that stand beside the graph: equal ones hang on the first of their kind, zero vectors
-// (cosine) on the header. However many there are, the graph sees one. Chains are doubly linked by
+// (cosine, dot) on the header. However many there are, the graph sees one. Chains are doubly linked by
 // N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
 import {
-  H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, NODE_DOOMED,
-  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_FLAGS, N_LIFT, N_NEXT, N_PREVIOUS,
+  H_FINE, H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, NODE_DOOMED,
+  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_CODE_SUM, N_FLAGS, N_NEXT, N_PREVIOUS,
+  N_STEP,
 } from './layout';
 import { mark } from './mark';
 import { lock, lockNode, nodeAt, unlock, unlockNode } from './memory';
-import { distanceOf } from './pool';
 
 /** Hangs a zero vector on the header's chain. */
 export function linkZero(node: usize, slot: u32): void {
@@ -22,13 +22,15 @@ export function linkZero(node: usize, slot: u32): void {
   unlock(H_ZERO_LOCK);
 }
 
-/** When a result of the walk equals the node, hangs the node on it. */
+/**
+ * When a result of the walk equals the node, hangs the node on it. By inner products an equal one
+ * need not be among the nearest.
+ */
 export function linkTwin(lane: usize, node: usize, slot: u32): bool {
   const results = <usize>load<u32>(lane, L_RESULT);
-  const count = min(load<i32>(lane, L_RESULT_COUNT), 16);
+  const count = load<i32>(lane, L_RESULT_COUNT);
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
-    if (distanceOf(key) > 0) return false;
     const first = nodeAt(<u32>key);
     // A doomed node is about to be cut out, with whatever hangs on it.
     if ((load<u32>(first, N_FLAGS) & NODE_DOOMED) != 0) continue;
@@ -48,13 +50,19 @@ export function linkTwin(lane: usize, node: usize, slot: u32): bool {
   return false;
 }
 
+/** Whether two nodes have the same vector or, where none is kept, the same code. */
 function equal(a: usize, b: usize): bool {
-  if (load<f32>(a, N_LIFT) != load<f32>(b, N_LIFT)) return false;
+  if (load<i32>(a, N_CODE_SUM) != load<i32>(b, N_CODE_SUM)) return false;
+  if (load<f32>(a, N_STEP) != load<f32>(b, N_STEP)) return false;
   const vector = <usize>load<u32>(0, H_VECTOR);
   const padded = <usize>load<u32>(0, H_PADDED);
-  const offset = vector != 0 ? vector : <usize>N_CODE;
-  const end = offset + (vector != 0 ? padded << 2 : padded);
-  for (let at = offset; at < end; at += 16) {
+  if (vector != 0) return isSame(a + vector, b + vector, padded << 2);
+  const fine = <usize>load<u32>(0, H_FINE);
+  return isSame(a + N_CODE, b + N_CODE, padded) && isSame(a + fine, b + fine, padded);
+}
+
+function isSame(a: usize, b: usize, bytes: usize): bool {
+  for (let at: usize = 0; at < bytes; at += 16) {
     if (v128.any_true(v128.xor(v128.load(a + at), v128.load(b + at)))) return false;
   }
   return true;

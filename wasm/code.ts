@@ -1,146 +1,148 @@
-// u7 codes: c = clamp(round((v - low) * inverse), 0, 127) of the centred, rotated, lifted vector.
-// The squared distance of two codes, aa + bb - 2ab, is exact in i32; times the squared step it is
-// a squared L2 distance.
-import { squareFloats } from './distance';
+// Codes: 8 bits per dimension of what a vector is about the mean, each vector with a step of its
+// own, so that no vector is outside a range and none is too small to be told apart. Byte 128 is 0.
+// A query is coded in 11 bits. Inner products of codes are exact in i32.
+//   l2, cosine   d = |q|^2 + |x|^2 - 2 <q, x>, q and x about the mean, less what coding adds to it
+//   dot          d = -<q, m> - <q, x - m>, q as it is
 import {
-  H_CLIPPED, H_ENCODED, H_EXACT, H_LIFT, H_MEAN, H_METRIC, H_PADDED, H_RANGE, H_RANGES, H_RECODED,
-  H_VECTOR, L_BYTES, L_CENTRED, L_CODE0, L_LENGTH, L_LIFT, L_ROTATED, L_SQUARE0, METRIC_DOT,
-  NODE_RANGE, N_CODE, N_CODE_SQUARE, N_FLAGS, N_LIFT, RANGE_BYTES, RANGE_INVERSE, RANGE_LOW,
-  RANGE_STEP_SQUARE,
+  H_FINE, H_MEAN, H_MEAN_SQUARE, H_METRIC, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE,
+  L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, METRIC_DOT, N_CODE, N_CODE_SUM, N_MEAN, N_NORM,
+  N_SQUARE, N_STEP,
 } from './layout';
+import { dotFloats } from './distance';
+import { decodeFine, fineNodes } from './fine';
 import { mark } from './mark';
 import { sumFloats, sumIntegers } from './sum';
 
-/**
- * target = scale x rotated - mean + lift x direction, over P floats (scale and lift: dot only);
- * returns its squared length.
- */
-export function centre(rotated: usize, scale: f32, lift: f32, target: usize): f32 {
-  const end = rotated + ((<usize>load<u32>(0, H_PADDED)) << 2);
+/** Greatest code of a coordinate, and of a query's. */
+const TOP: f32 = 127;
+const QUERY_TOP: f32 = 1023;
+/** What byte 128 adds to the inner product of two nodes' codes, per dimension. */
+const ZERO: i32 = 128;
+
+// @ts-ignore: decorator
+@inline
+function isDot(): bool {
+  return load<u32>(0, H_METRIC) == METRIC_DOT;
+}
+
+/** target = vector - mean, over P floats. */
+export function centre(vector: usize, target: usize): void {
+  const end = vector + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let mean = <usize>load<u32>(0, H_MEAN);
-  let squares = f32x4.splat(0);
-  if (load<u32>(0, H_METRIC) == METRIC_DOT) {
-    let direction = <usize>load<u32>(0, H_LIFT);
-    const length = f32x4.splat(lift);
-    const factor = f32x4.splat(scale);
-    while (rotated < end) {
-      const up = f32x4.mul(length, v128.load(direction));
-      const lifted = f32x4.add(f32x4.mul(factor, v128.load(rotated)), up);
-      const v = f32x4.sub(lifted, v128.load(mean));
-      v128.store(target, v);
-      squares = f32x4.add(squares, f32x4.mul(v, v));
-      rotated += 16; mean += 16; target += 16; direction += 16;
-    }
-    return sumFloats(squares);
+  while (vector < end) {
+    v128.store(target, f32x4.sub(v128.load(vector), v128.load(mean)));
+    vector += 16; mean += 16; target += 16;
   }
-  while (rotated < end) {
-    const v = f32x4.sub(v128.load(rotated), v128.load(mean));
-    v128.store(target, v);
-    squares = f32x4.add(squares, f32x4.mul(v, v));
-    rotated += 16; mean += 16; target += 16;
-  }
-  return sumFloats(squares);
 }
 
-/** Codes the P floats at `source` into bytes; returns how many were clipped. */
-function quantise(source: usize, bytes: usize, range: usize): u32 {
-  const end = bytes + <usize>load<u32>(0, H_PADDED);
-  const low = f32x4.splat(load<f32>(range, RANGE_LOW));
-  const inverse = f32x4.splat(load<f32>(range, RANGE_INVERSE));
-  const top = i8x16.splat(127);
-  let clipped: u32 = 0;
-  while (bytes < end) {
-    const a = scaled(v128.load(source), low, inverse);
-    const b = scaled(v128.load(source, 16), low, inverse);
-    const c = scaled(v128.load(source, 32), low, inverse);
-    const d = scaled(v128.load(source, 48), low, inverse);
-    const ab = i16x8.narrow_i32x4_s(a, b);
-    const cd = i16x8.narrow_i32x4_s(c, d);
-    const wide = i8x16.narrow_i16x8_s(ab, cd);
-    const code = i8x16.min_u(i8x16.narrow_i16x8_u(ab, cd), top);
-    clipped += popcnt(i8x16.bitmask(i8x16.ne(wide, code)));
-    v128.store(bytes, code);
-    source += 64; bytes += 16;
-  }
-  return clipped;
-}
-
-/** Address of a code range's numbers. */
-// @ts-ignore: decorator
-@inline
-export function rangeAt(range: u32): usize {
-  return <usize>H_RANGES + <usize>(range * RANGE_BYTES);
+/** The greatest size of P floats. */
+function widest(at: usize): f32 {
+  const end = at + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let most = f32x4.splat(0);
+  for (; at < end; at += 16) most = f32x4.max(most, f32x4.abs(v128.load(at)));
+  return max(
+    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
+    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+  );
 }
 
 // @ts-ignore: decorator
 @inline
-function scaled(v: v128, low: v128, inverse: v128): v128 {
-  return i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(f32x4.sub(v, low), inverse)));
+function scaled(at: usize, factor: v128): v128 {
+  return i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(at), factor)));
 }
 
-/** Splits coded bytes into even and odd i16; returns the sum of squares. */
-function spread(bytes: usize, code: usize): i32 {
-  const end = bytes + <usize>load<u32>(0, H_PADDED);
-  const mask = i16x8.splat(255);
-  let squares = i32x4.splat(0);
-  while (bytes < end) {
-    const v = v128.load(bytes);
-    const even = v128.and(v, mask);
-    const odd = i16x8.shr_u(v, 8);
-    v128.store(code, even);
-    v128.store(code, odd, 16);
-    squares = i32x4.add(squares, i32x4.dot_i16x8_s(even, even));
-    squares = i32x4.add(squares, i32x4.dot_i16x8_s(odd, odd));
-    bytes += 16; code += 32;
-  }
-  return sumIntegers(squares);
+/** Squared error of four coordinates for which `codes` stand. */
+// @ts-ignore: decorator
+@inline
+function missed(at: usize, codes: v128, step: v128): v128 {
+  const error = f32x4.sub(v128.load(at), f32x4.mul(step, f32x4.convert_i32x4_s(codes)));
+  return f32x4.mul(error, error);
 }
 
-/** Codes the lane's centred vector in one range, as bytes and as i16. */
-export function encodeRange(lane: usize, range: u32): u32 {
-  const clipped = quantise(load<u32>(lane, L_CENTRED), load<u32>(lane, L_BYTES), rangeAt(range));
-  const at = lane + ((<usize>range) << 2);
-  store<i32>(at, spread(load<u32>(lane, L_BYTES), load<u32>(at, L_CODE0)), L_SQUARE0);
-  return clipped;
-}
-
-/**
- * Codes the lane's centred vector in every range in use, the current one last. Returns how many
- * were clipped in that.
- */
-export function encodeRanges(lane: usize): u32 {
-  const range = load<u32>(0, H_RANGE);
-  if (load<u32>(0, H_RECODED) != 0) encodeRange(lane, 1 - range);
-  return encodeRange(lane, range);
-}
-
-/**
- * Writes the code of `node`, whose vector is at `vector`; the lane is left ready to search for it.
- */
-export function encodeNode(lane: usize, node: usize, vector: usize): void {
-  const lift = load<f32>(node, N_LIFT);
-  const range = load<u32>(0, H_RANGE);
-  store<f32>(lane, lift, L_LIFT);
-  store<f32>(lane, centre(vector, 1, lift, load<u32>(lane, L_CENTRED)), L_LENGTH);
-  atomic.add<u32>(H_CLIPPED, encodeRanges(lane));
-  atomic.add<u32>(H_ENCODED, 1);
-  storeCode(lane, node, range);
-}
-
-/** Writes the lane's code in `range` to `node`. */
-export function storeCode(lane: usize, node: usize, range: u32): void {
+/** Writes the code of `node`, which is `centred` about the mean. */
+export function encodeNode(node: usize, centred: usize): void {
   const padded = <usize>load<u32>(0, H_PADDED);
-  const bytes = <usize>load<u32>(lane, L_BYTES);
-  for (let at: usize = 0; at < padded; at += 16) {
-    v128.store(node + at, v128.load(bytes + at), N_CODE);
+  const most = widest(centred);
+  const step = most / TOP;
+  // Steps that have no inverse belong to what is as good as the mean.
+  const inverse: f32 = step > 1e-35 ? 1 / step : 0;
+  const factor = f32x4.splat(inverse * 256);
+  const steps = f32x4.splat(step);
+  const half = i32x4.splat(128);
+  const fine = <usize>load<u32>(0, H_FINE);
+  let square = i32x4.splat(0);
+  let sum = i32x4.splat(0);
+  let error = f32x4.splat(0);
+  const end = node + padded;
+  let source = centred;
+  for (let at = node; at < end; at += 8, source += 32) {
+    const k = scaled(source, factor);
+    const l = scaled(source + 16, factor);
+    const c = i32x4.shr_s(i32x4.add(k, half), 8);
+    const d = i32x4.shr_s(i32x4.add(l, half), 8);
+    error = f32x4.add(error, f32x4.add(missed(source, c, steps), missed(source + 16, d, steps)));
+    const codes = i16x8.narrow_i32x4_s(c, d);
+    square = i32x4.add(square, i32x4.dot_i16x8_s(codes, codes));
+    const bytes = i16x8.add(codes, i16x8.splat(<i16>ZERO));
+    sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(bytes));
+    v128.store64_lane(at, i8x16.narrow_i16x8_u(bytes, bytes), 0, N_CODE);
+    if (fine == 0) continue;
+    const rest = i16x8.narrow_i32x4_s(i32x4.sub(k, i32x4.shl(c, 8)), i32x4.sub(l, i32x4.shl(d, 8)));
+    v128.store64_lane(at + fine, i8x16.narrow_i16x8_s(rest, rest), 0);
   }
-  store<i32>(node, load<i32>(lane + ((<usize>range) << 2), L_SQUARE0), N_CODE_SQUARE);
-  if (range != 0) atomic.or<u32>(node + N_FLAGS, NODE_RANGE);
-  else atomic.and<u32>(node + N_FLAGS, ~NODE_RANGE);
+  const length = step * step * <f32>sumIntegers(square);
+  store<i32>(node, sumIntegers(sum), N_CODE_SUM);
+  store<f32>(node, step, N_STEP);
+  store<f32>(node, isDot() ? 0 : length - sumFloats(error), N_SQUARE);
+  store<f32>(node, isDot() ? dotFloats(centred, load<u32>(0, H_MEAN)) : 0, N_MEAN);
   mark(node, <usize>N_CODE + padded);
+  if (fine != 0) mark(node + fine, padded);
 }
 
-/** Inner product of a spread code and a node's code. */
+/**
+ * Codes the rotated vector of the lane as a query: what is coded of it comes to L_CENTRED.
+ */
+export function encodeQuery(lane: usize): void {
+  const rotated = <usize>load<u32>(lane, L_ROTATED);
+  const source = <usize>load<u32>(lane, L_CENTRED);
+  const mean = <usize>load<u32>(0, H_MEAN);
+  const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+  if (isDot()) {
+    for (let at: usize = 0; at < bytes; at += 16) v128.store(source + at, v128.load(rotated + at));
+  } else centre(rotated, source);
+  const step = widest(source) / QUERY_TOP;
+  const factor = f32x4.splat(step > 1e-35 ? 1 / step : 0);
+  let code = <usize>load<u32>(lane, L_CODE);
+  let sum = i32x4.splat(0);
+  let square = i32x4.splat(0);
+  for (let at = source; at < source + bytes; at += 64, code += 32) {
+    const a = i16x8.narrow_i32x4_s(scaled(at, factor), scaled(at + 16, factor));
+    const b = i16x8.narrow_i32x4_s(scaled(at + 32, factor), scaled(at + 48, factor));
+    v128.store(code, v128.shuffle<i16>(a, b, 0, 2, 4, 6, 8, 10, 12, 14));
+    v128.store(code, v128.shuffle<i16>(a, b, 1, 3, 5, 7, 9, 11, 13, 15), 16);
+    sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(i16x8.add(a, b)));
+    square = i32x4.add(square, i32x4.dot_i16x8_s(a, a));
+    square = i32x4.add(square, i32x4.dot_i16x8_s(b, b));
+  }
+  store<i32>(lane, ZERO * sumIntegers(sum), L_OFFSET);
+  const squares = dotFloats(source, source);
+  store<f32>(lane, <f32>Math.sqrt(<f64>squares), L_LENGTH);
+  if (isDot()) {
+    const origin = -dotFloats(source, mean);
+    store<f32>(lane, step, L_STEP);
+    store<f32>(lane, origin, L_BASE);
+    store<f32>(lane, origin, L_ORIGIN);
+    return;
+  }
+  // Rounding adds a twelfth of a step to each squared coordinate.
+  const rounded = sumFloats(f32x4.convert_i32x4_u(square)) - <f32>load<u32>(0, H_PADDED) / 12;
+  store<f32>(lane, 2 * step, L_STEP);
+  store<f32>(lane, step * step * rounded, L_BASE);
+  store<f32>(lane, squares, L_ORIGIN);
+}
+
+/** Inner product of a query's code and a node's bytes. */
 // @ts-ignore: decorator
 @inline
 function dotSpread(code: usize, bytes: usize): i32 {
@@ -163,30 +165,51 @@ function dotSpread(code: usize, bytes: usize): i32 {
   return sumIntegers(a);
 }
 
-/** Squared L2 distance of the lane's vector and a node, by codes. */
+/** Distance, by the metric, of the lane's query and a node, by codes. */
 export function codeDistance(lane: usize, node: usize): f32 {
-  if (load<u32>(0, H_EXACT)) {
-    return squareFloats(load<u32>(lane, L_ROTATED), node + <usize>load<u32>(0, H_VECTOR));
-  }
-  const range: usize = load<u32>(node, N_FLAGS) & NODE_RANGE ? 1 : 0;
-  const at = lane + (range << 2);
-  const dot = dotSpread(load<u32>(at, L_CODE0), node + N_CODE);
-  const integer = load<i32>(at, L_SQUARE0) + load<i32>(node, N_CODE_SQUARE) - 2 * dot;
-  return <f32>integer * load<f32>(rangeAt(<u32>range), RANGE_STEP_SQUARE);
+  const inner = dotSpread(load<u32>(lane, L_CODE), node + N_CODE) - load<i32>(lane, L_OFFSET);
+  const step = load<f32>(lane, L_STEP) * load<f32>(node, N_STEP);
+  return load<f32>(lane, L_BASE) + load<f32>(node, N_SQUARE) - step * <f32>inner;
 }
 
-/**
- * Squared L2 distance of two nodes by codes; by vectors while they are in different code ranges.
- */
+/** Deviation of a code's rounding, in steps: sqrt(1/12). */
+const ROUNDING: f32 = 0.2887;
+
+/** Deviation of the code distance `distance` of the lane's query and `node`. */
+export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
+  const step = ROUNDING * load<f32>(node, N_STEP);
+  if (isDot()) return step * load<f32>(lane, L_LENGTH);
+  // The rounding itself is left where the distance is nothing.
+  const padded = <f32>load<u32>(0, H_PADDED);
+  return 2 * step * sqrt(max<f32>(distance, 0) + padded * step * step);
+}
+
+/** Part of P squared steps below which codes hardly tell two vectors apart. */
+const BLUR: f32 = 4;
+
+/** Distance, by the metric, of two nodes: by codes unless these are too near for that. */
 export function nodeDistance(a: usize, b: usize): f32 {
-  if (load<u32>(0, H_EXACT)) {
-    const vector = <usize>load<u32>(0, H_VECTOR);
-    return squareFloats(a + vector, b + vector);
+  const padded = load<u32>(0, H_PADDED);
+  const first = load<f32>(a, N_STEP);
+  const second = load<f32>(b, N_STEP);
+  const zeros = ZERO * (<i32>padded * ZERO - load<i32>(a, N_CODE_SUM) - load<i32>(b, N_CODE_SUM));
+  const inner = first * second * <f32>(dotBytes(a + N_CODE, b + N_CODE) + zeros);
+  const blur = BLUR * <f32>padded * (first * first + second * second);
+  if (isDot()) {
+    const means = load<f32>(a, N_MEAN) + load<f32>(b, N_MEAN) + load<f32>(0, H_MEAN_SQUARE);
+    const whole = inner + means;
+    const x = load<f32>(a, N_NORM);
+    const y = load<f32>(b, N_NORM);
+    return x * x + y * y - 2 * whole < blur ? fineNodes(a, b) : -whole;
   }
-  const range = load<u32>(a, N_FLAGS) & NODE_RANGE;
-  if ((load<u32>(b, N_FLAGS) & NODE_RANGE) != range) return crossDistance(a, b);
-  let x = a + N_CODE;
-  let y = b + N_CODE;
+  const distance = load<f32>(a, N_SQUARE) + load<f32>(b, N_SQUARE) - 2 * inner;
+  return distance < blur ? fineNodes(a, b) : distance;
+}
+
+/** Inner product of the bytes of two codes. */
+// @ts-ignore: decorator
+@inline
+function dotBytes(x: usize, y: usize): i32 {
   const end = x + <usize>load<u32>(0, H_PADDED);
   const mask = i16x8.splat(255);
   let even = i32x4.splat(0);
@@ -198,41 +221,15 @@ export function nodeDistance(a: usize, b: usize): f32 {
     odd = i32x4.add(odd, i32x4.dot_i16x8_s(i16x8.shr_u(v, 8), i16x8.shr_u(w, 8)));
     x += 16; y += 16;
   } while (x < end);
-  const dot = sumIntegers(i32x4.add(even, odd));
-  const integer = load<i32>(a, N_CODE_SQUARE) + load<i32>(b, N_CODE_SQUARE) - 2 * dot;
-  return <f32>integer * load<f32>(rangeAt(range ? 1 : 0), RANGE_STEP_SQUARE);
+  return sumIntegers(i32x4.add(even, odd));
 }
 
-/** The coordinate that code byte `at` of `node` stands for. */
-function decoded(node: usize, at: usize): f32 {
-  const range = rangeAt(load<u32>(node, N_FLAGS) & NODE_RANGE ? 1 : 0);
-  const steps = <f32>load<u8>(node + at, N_CODE);
-  return load<f32>(range, RANGE_LOW) + steps / load<f32>(range, RANGE_INVERSE);
-}
-
-function crossDistance(a: usize, b: usize): f32 {
-  const padded = <usize>load<u32>(0, H_PADDED);
-  let sum: f32 = 0;
-  for (let at: usize = 0; at < padded; at++) {
-    const difference = decoded(a, at) - decoded(b, at);
-    sum += difference * difference;
-  }
-  return sum;
-}
-
-/**
- * Fills P floats with the centred vector of `node`, or what its code stands for where vectors are
- * not kept; returns its squared length.
- */
-export function centredOf(node: usize, target: usize): f32 {
+/** Fills P floats with `node` about the mean, as well as it is known. */
+export function centredOf(node: usize, target: usize): void {
   const vector = <usize>load<u32>(0, H_VECTOR);
-  if (vector != 0) return centre(node + vector, 1, load<f32>(node, N_LIFT), target);
-  const padded = <usize>load<u32>(0, H_PADDED);
-  let squares: f32 = 0;
-  for (let at: usize = 0; at < padded; at++) {
-    const value = decoded(node, at);
-    store<f32>(target + (at << 2), value);
-    squares += value * value;
+  if (vector != 0) {
+    centre(node + vector, target);
+    return;
   }
-  return squares;
+  decodeFine(node, target);
 }

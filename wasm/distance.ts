@@ -1,7 +1,9 @@
 // Distances on stored (rotated, full) vectors: the exact step of every search. What is returned
 // orders by the metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN,
 // never infinite.
-import { H_METRIC, H_PADDED, H_VECTOR, L_ROTATED, METRIC_COSINE, METRIC_L2 } from './layout';
+import {
+  H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, METRIC_COSINE, METRIC_DOT, N_NORM,
+} from './layout';
 import { sumFloats } from './sum';
 
 const LARGEST: f32 = 3.4e38;
@@ -51,16 +53,26 @@ function finite(value: f32): f32 {
   return abs(value) < LARGEST ? value : value < 0 ? -LARGEST : LARGEST;
 }
 
-/** Distance, by the metric, of the lane's rotated query and the vector at `vector`. */
-export function vectorDistance(lane: usize, vector: usize): f32 {
+/**
+ * Distance, by the metric, of the lane's rotated query and the vector of `node`, which is at
+ * `vector`. Cosines are taken as differences, too: 2 - 2 cos would cancel between near ones.
+ */
+export function vectorDistance(lane: usize, node: usize, vector: usize): f32 {
   const query = <usize>load<u32>(lane, L_ROTATED);
   const metric = load<u32>(0, H_METRIC);
-  if (metric == METRIC_L2) return finite(squareFloats(query, vector));
-  const dot = dotFloats(query, vector);
-  return metric == METRIC_COSINE ? finite(max<f32>(2 - 2 * dot, 0)) : finite(-dot);
+  if (metric == METRIC_DOT) return finite(-dotFloats(query, vector));
+  if (metric == METRIC_COSINE && isAnyZero(lane, node)) return 2;
+  return finite(squareFloats(query, vector));
+}
+
+/** A zero vector is at a right angle to all. */
+// @ts-ignore: decorator
+@inline
+function isAnyZero(lane: usize, node: usize): bool {
+  return load<f32>(lane, L_NORM) == 0 || load<f32>(node, N_NORM) == 0;
 }
 
 /** The same for a node that keeps its vector. */
 export function exactDistance(lane: usize, node: usize): f32 {
-  return vectorDistance(lane, node + <usize>load<u32>(0, H_VECTOR));
+  return vectorDistance(lane, node, node + <usize>load<u32>(0, H_VECTOR));
 }

@@ -2,50 +2,37 @@
 // the owner.
 //   r = x - p;  bit_d = r_d >= 0;  nn = |r|^2, L1 = sum |r_d|, B = sum sign_d p_d;  scale = 2 nn
 // / L1;  add = nn + scale B
+// By inner products (dot) all codes are about the mean, whoever owns the edge: a short vector says
+// nothing of a long one.  p = mean;  scale = nn / L1;  add = 0
 // A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees
 // a wrong estimate at worst.
 import {
   EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
-  H_ENTRY_BYTES, H_ENTRY_SEEN, H_LIFT, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES,
-  H_VECTOR, L_CENTRED, METRIC_DOT, N_HARD, N_LIFT, N_USED, S_LOCK, S_PARTS,
+  H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR,
+  METRIC_DOT, N_HARD, N_USED, S_LOCK, S_PARTS,
 } from './layout';
 import { mark } from './mark';
 import { lock, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './sum';
 
-/**
- * Writes the code bits and terms of edge `e` of the block at `codes`; `difference` is lift(x) -
- * lift(p).
- */
-function writeCode(
-  codes: usize, e: u32, owner: usize, ownerLift: f32, vector: usize, difference: f32,
-): void {
+/** Writes the code bits and terms of edge `e`, from `owner` to `vector`, of the block at `codes`. */
+function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
   const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);
   const shift: u32 = e < 16 ? 0 : 4;
   const keep: u32 = e < 16 ? 0xf0 : 0x0f;
   const sign = i32x4.splat(0x80000000);
   const zero = f32x4.splat(0);
-  const lifted = load<u32>(0, H_METRIC) == METRIC_DOT;
-  const dr = f32x4.splat(difference);
-  const dp = f32x4.splat(ownerLift);
   let squares = zero;
   let sizes = zero;
   let inner = zero;
   let mean = <usize>load<u32>(0, H_MEAN);
-  let direction = <usize>load<u32>(0, H_LIFT);
   const end = owner + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let byte = codes + <usize>(e & 15);
   while (owner < end) {
     const p = v128.load(owner);
-    let r = f32x4.sub(v128.load(vector), p);
-    let c = f32x4.sub(p, v128.load(mean));
-    if (lifted) {
-      const u = v128.load(direction);
-      r = f32x4.add(r, f32x4.mul(dr, u));
-      c = f32x4.add(c, f32x4.mul(dp, u));
-      direction += 16;
-    }
+    const r = f32x4.sub(v128.load(vector), p);
+    const c = f32x4.sub(p, v128.load(mean));
     squares = f32x4.add(squares, f32x4.mul(r, r));
     sizes = f32x4.add(sizes, f32x4.abs(r));
     const positive = f32x4.ge(r, zero);
@@ -53,11 +40,15 @@ function writeCode(
     store<u8>(byte, (load<u8>(byte) & keep) | (i32x4.bitmask(positive) << shift));
     owner += 16; vector += 16; mean += 16; byte += 16;
   }
-  const length = sumFloats(squares);
-  const size = sumFloats(sizes);
-  const scale: f32 = size > 0 ? 2 * length / size : 0;
+  storeTerms(terms, sumFloats(squares), sumFloats(sizes), sumFloats(inner));
+}
+
+/** Publishes a code: nn, L1 and B as above. */
+function storeTerms(terms: usize, length: f32, size: f32, inner: f32): void {
+  const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
+  const scale: f32 = size > 0 ? (isDot ? length : 2 * length) / size : 0;
   store<f32>(terms, scale, 128);
-  atomic.store<u32>(terms, reinterpret<u32>(length + scale * sumFloats(inner)));
+  atomic.store<u32>(terms, isDot ? 0 : reinterpret<u32>(length + scale * inner));
 }
 
 /** Points edge `e` of `node` at `slot`. The node's lock is held, or nobody knows the node yet. */
@@ -67,11 +58,10 @@ export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: b
   atomic.store<u32>(at + <usize>load<u32>(0, H_NEIGHBOUR), slot);
   store<f32>(at + <usize>load<u32>(0, H_EDGE_DISTANCE), distance);
   if (codes != 0) {
-    const target = nodeAt(slot);
     const vector = <usize>load<u32>(0, H_VECTOR);
-    const lift = load<f32>(node, N_LIFT);
-    const difference = load<f32>(target, N_LIFT) - lift;
-    writeCode(node + codes, e, node + vector, lift, target + vector, difference);
+    const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
+    const owner = isDot ? <usize>load<u32>(0, H_MEAN) : node + vector;
+    writeCode(node + codes, e, owner, nodeAt(slot) + vector);
   }
   const bit: u32 = 1 << e;
   const mask = load<u32>(node, N_HARD);
@@ -145,13 +135,5 @@ function writeEntryCode(codes: usize, e: u32, centred: usize): void {
     store<u8>(byte, (load<u8>(byte) & keep) | (i32x4.bitmask(f32x4.ge(r, zero)) << shift));
     centred += 16; byte += 16;
   }
-  const length = sumFloats(squares);
-  const size = sumFloats(sizes);
-  store<f32>(terms, size > 0 ? 2 * length / size : 0, 128);
-  atomic.store<u32>(terms, reinterpret<u32>(length));
-}
-
-/** Offers the lane's vector, just linked as `slot`. */
-export function offerLane(lane: usize, slot: u32): void {
-  offerEntry(load<u32>(lane, L_CENTRED), slot);
+  storeTerms(terms, sumFloats(squares), sumFloats(sizes), 0);
 }

@@ -4,9 +4,9 @@
 import { allocate, lock, unlock } from './memory';
 import {
   HAS_GRAPH, H_CAPACITY, H_LANE_LOCK, H_LANE_TABLE, H_LAYOUT, H_PADDED, LANES_MAX, LANE_HEADER,
-  L_ALLOW, L_ALLOW_ROOM, L_ALLOW_WORDS, L_BYTES, L_CENTRED, L_CODE0, L_CODE1, L_DISTANCES,
-  L_ESTIMATES, L_IDS, L_KEPT, L_POOL, L_QUERY, L_REJECTED, L_RESULT, L_ROTATED, L_SEEN, L_TABLE,
-  L_TOUCHED, L_TOUCHED_COUNT, POOL_MAX, RESULT_MAX, TOUCHED_MAX,
+  L_ALLOW, L_ALLOW_ROOM, L_ALLOW_WORDS, L_CENTRED, L_CODE, L_DISTANCES, L_ESTIMATES, L_IDS, L_KEPT,
+  L_POOL, L_QUERY, L_REJECTED, L_RESULT, L_ROTATED, L_SEEN, L_TABLE, L_TOUCHED, L_TOUCHED_COUNT,
+  POOL_MAX, RESULT_MAX, TOUCHED_MAX,
 } from './layout';
 import { mark } from './mark';
 
@@ -59,7 +59,7 @@ function createLane(): usize {
   const graph = (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0;
   const seen = seenBytes();
   let total = LANE_HEADER + padded * 8 + <u64>(POOL_MAX + 1) * 8 + 64 + <u64>RESULT_MAX * 16 + 64;
-  if (graph) total += padded * (4 + 1 + 4 + 4) + seen + (TOUCHED_MAX + 1) * 4 + 2048;
+  if (graph) total += padded * (4 + 2 + 4) + seen + (TOUCHED_MAX + 1) * 4 + 2048;
   const lane = allocate(total);
   if (lane == 0) return 0;
   let at = lane + LANE_HEADER;
@@ -74,9 +74,7 @@ function createLane(): usize {
     return lane;
   }
   at = part(lane, L_CENTRED, at, padded * 4);
-  at = part(lane, L_BYTES, at, padded);
-  at = part(lane, L_CODE0, at, padded * 2);
-  at = part(lane, L_CODE1, at, padded * 2);
+  at = part(lane, L_CODE, at, padded * 2);
   at = part(lane, L_TABLE, at, padded * 4);
   at = part(lane, L_ESTIMATES, at, 128);
   at = part(lane, L_KEPT, at, 512);

@@ -7,14 +7,15 @@
 //
 // Node record (stride a multiple of 64; the fields N_* are its first 64 bytes):
 //
-//   64 B      lock, used mask, hard mask, flags, id, code square, norm, lift, chain
-//   P B       u7 code (P = dimension, with the lift's, padded to 32)
+//   64 B      lock, used mask, hard mask, flags, id, code sum, norm, mean, chain, step, square
+//   P B       8-bit code (P = dimension padded to 32)
 //   P/4 x 16  edge codes             \
 //   128 B     add, f32 x 32           | only with HAS_EDGE_CODES
 //   128 B     scale, f32 x 32        /
 //   128 B     neighbour slot, u32 x 32
 //   128 B     edge distance, f32 x 32
 //   4P B      rotated vector, f32 x P; only with KEEP_VECTORS
+//   P B       8 further bits of the code; only without KEEP_VECTORS
 //
 // Sketches (only with HAS_GRAPH) lie apart from the records, for one stream through them: pages of
 // SKETCH_BLOCKS blocks, a block per 32 slots:
@@ -26,7 +27,7 @@
 // Edge codes: the nibble of dims 4j..4j+3 of edge e is in byte j*16+(e&15), low nibble for e<16,
 // high for e>=16. Without HAS_GRAPH a record is the first 64 bytes and the vector.
 
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 export const MAGIC = 0x564c5254;
 export const HEADER_BYTES = 4096;
 /** What snapshots compare, copy and check at a time. */
@@ -60,13 +61,11 @@ export const HAS_EDGE_CODES = 4;
 export const NODE_DELETED = 1;
 /** Linked into the graph, or into a chain. */
 export const NODE_LINKED = 2;
-/** A zero vector under cosine: kept beside the graph, in the zero chain. */
+/** A zero vector under cosine or dot: kept beside the graph, in the zero chain. */
 export const NODE_ZERO = 4;
 /** Equal to another node: kept beside the graph, in that node's chain. */
 export const NODE_TWIN = 8;
 export const NODE_FREE = 16;
-/** Which of the two code ranges the u7 code is in. */
-export const NODE_RANGE = 32;
 /** Deleted and being cut out by the pass under way: nothing links to it any more. */
 export const NODE_DOOMED = 64;
 
@@ -117,8 +116,8 @@ export const H_IDS = 92;
 export const H_SIGNS = 96;
 /** Rotated mean, f32 x P. */
 export const H_MEAN = 100;
-/** Rotated lift direction (dot only), f32 x P. */
-export const H_LIFT = 104;
+/** Squared length of the mean, f32. */
+export const H_MEAN_SQUARE = 104;
 /** Entry table: ENTRY_BLOCKS blocks. */
 export const H_ENTRY = 108;
 export const H_ENTRY_BYTES = 112;
@@ -130,27 +129,10 @@ export const H_BEAM = 124;
 /** Heads of the chain of zero vectors and of free slots, slot + 1. */
 export const H_ZEROS = 136;
 export const H_FREE = 140;
-/** Greatest squared norm known when the graph was begun (dot). */
-export const H_LIFT_SQUARE = 148;
-/** Which code range new codes use, 0 or 1. */
-export const H_RANGE = 152;
+/** Bytes from a node's beginning to the further bits of its code; 0 where vectors are kept. */
+export const H_FINE = 148;
 /** Number of slots that begins a graph. */
 export const H_GRAPH_FROM = 156;
-/** Code range of index 0 and 1: low f32, inverse step f32, squared step f32, unused. */
-export const H_RANGES = 160;
-export const RANGE_LOW = 0;
-export const RANGE_INVERSE = 4;
-export const RANGE_STEP_SQUARE = 8;
-export const RANGE_BYTES = 16;
-/** Coordinates clipped and nodes encoded since the last look at the range. */
-export const H_CLIPPED = 192;
-export const H_ENCODED = 196;
-/** Nodes already recoded after a change of range, + 1; 0 when all codes are in one range. */
-export const H_RECODED = 128;
-/** 1 when codes are too coarse for the data and walks judge by full vectors instead. */
-export const H_EXACT = 132;
-/** Nodes linked since the last look whose nearest neighbour was within the noise of the codes. */
-export const H_BLURRED = 144;
 /**
  * Bulk build: numbers of the next row, the end, and the rows done, all only growing; row n is place
  * n mod BULK_ROWS of the ring at H_BULK_ROWS (64 B: slot and id u32; then P floats each).
@@ -185,17 +167,21 @@ export const N_USED = 4;
 export const N_HARD = 8;
 export const N_FLAGS = 12;
 export const N_ID = 16;
-/** Sum of squares of the u7 code, i32. */
-export const N_CODE_SQUARE = 20;
-/** Squared norm of the stored vector, f32. */
+/** Sum of the bytes of the code, i32. */
+export const N_CODE_SUM = 20;
+/** Length of the stored vector, f32. */
 export const N_NORM = 24;
-/** Length of the lift (dot), f32. */
-export const N_LIFT = 28;
+/** Inner product of what is coded of the vector and the mean (dot), f32. */
+export const N_MEAN = 28;
 /** Chain of equal vectors (or of zeros, or of free slots): next and previous, slot + 1. */
 export const N_NEXT = 32;
 export const N_PREVIOUS = 36;
 /** Marks of the maintenance passes. */
 export const N_DEGREE = 40;
+/** What one unit of the code stands for, f32. */
+export const N_STEP = 44;
+/** Squared length of the vector that the code stands for, less the code's squared error, f32. */
+export const N_SQUARE = 48;
 export const N_CODE = 64;
 
 /** Block of the entry table: a lock in the first word, then the same parts as a node. */
@@ -207,19 +193,20 @@ export const S_LOCK = 0;
 export const S_PARTS = 64;
 
 export const L_QUERY = 0;
-/** Rotated query, f32 x P; the same, centred and lifted. */
+/** Rotated query, f32 x P; what is coded of it: less the mean, or (dot) as it is. */
 export const L_ROTATED = 4;
 export const L_CENTRED = 8;
-/** Query code as i16: 32 B per 16 dims, the even ones and the odd ones; one per code range. */
-export const L_CODE0 = 12;
-export const L_CODE1 = 16;
-export const L_SQUARE0 = 20;
-export const L_SQUARE1 = 24;
+/** Query code as i16: 32 B per 16 dims, the even ones and the odd ones. */
+export const L_CODE = 12;
+/** distance by codes = base + square of the node - step x step of the node x (dot - offset). */
+export const L_BASE = 16;
+export const L_STEP = 20;
+export const L_OFFSET = 24;
 export const L_TABLE = 28;
 /** estimate = d + add - scale * (a + b * sum); a and b of the look-up table, f32. */
 export const L_TABLE_BASE = 32;
 export const L_TABLE_STEP = 36;
-/** Squared length of the centred query, f32. */
+/** Length of what is coded of the query, f32. */
 export const L_LENGTH = 40;
 /** Sorted u64 pool: f32 bits | slot << 1 | expanded. */
 export const L_POOL = 44;
@@ -243,15 +230,14 @@ export const L_ALLOW_ROOM = 124;
 export const L_ESTIMATES = 88;
 /** Nodes expanded by the last search. */
 export const L_VISITED = 104;
-/** Code of the query as bytes, P. */
-export const L_BYTES = 108;
-/** Squared norm of the vector at hand, f32. */
+/** What stands for the owner in estimates from codes about the mean, f32. */
+export const L_ORIGIN = 108;
+/** Length of the vector at hand, f32. */
 export const L_NORM = 112;
 /** Whether the walk keeps every node (an insertion) or only live, allowed ones. */
 export const L_KEEP_ALL = 116;
-export const L_LIFT = 120;
-/** Factor of the query before it is coded (dot), f32. */
-export const L_FACTOR = 128;
+/** 1 when distances are taken on what is known best of a vector instead of its code. */
+export const L_FINE = 120;
 /** Scratch of a selection: keys of kept, then of rejected candidates. */
 export const L_KEPT = 132;
 export const L_REJECTED = 136;

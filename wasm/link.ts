@@ -1,89 +1,76 @@
 // Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice
 // of hard edges, the rest filled with soft ones, reverse links under the neighbour's lock.
 // Several threads may link different nodes at once.
-import { centredOf, encodeNode, encodeRanges, rangeAt } from './code';
-import { closeSketch, offerLane, writeEdge, writeEntry, writeSketch } from './edge';
+import { centre, centredOf, codeNoise, encodeNode, encodeQuery } from './code';
+import { closeSketch, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
 import {
-  EDGES, ENTRY_BLOCKS, H_BEAM, H_BLURRED, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC,
-  H_NEIGHBOUR, H_PADDED, H_RANGE, H_UNREPAIRED, H_VECTOR, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL,
-  L_KEPT, L_LENGTH, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_ROTATED, METRIC_COSINE, NODE_DOOMED,
-  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED, RANGE_STEP_SQUARE,
+  EDGES, H_BEAM, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED,
+  H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL, L_KEPT, L_REJECTED, L_RESULT,
+  L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO,
+  N_FLAGS, N_HARD, N_NORM, N_USED,
 } from './layout';
 import { linkTwin, linkZero } from './chain';
 import { mark } from './mark';
-import { lockNode, nodeAt, unlockNode } from './memory';
+import { copyVector, lockNode, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
 import { buildTable } from './scan';
 import { addKept } from './select';
-import { walk } from './walk';
+import { walk, walkFine } from './walk';
 
 /** Hard edges at which a node's choice is made again, and how many it keeps then. */
 const CROWDED = 30;
 export const TARGET = 26;
 /** Results of the beam that the choice may draw from. */
 const DRAWN = 192;
-/** Part of P squared steps below which a distance is mostly the codes' noise. */
-const BLUR: f32 = 0.05;
+/** Deviations of codes that must lie between the last result and those that edges go to. */
+const APART: f32 = 3;
 
 /** Encodes and links `slot`, whose vector is at `vector`. */
 export function link(lane: usize, slot: u32, vector: usize): void {
   const node = nodeAt(slot);
-  if (load<u32>(0, H_METRIC) == METRIC_COSINE && load<f32>(node, N_NORM) == 0) {
+  if (load<u32>(0, H_METRIC) != METRIC_L2 && load<f32>(node, N_NORM) == 0) {
     closeSketch(slot);
     linkZero(node, slot);
     return;
   }
-  encodeNode(lane, node, vector);
-  writeSketch(slot, load<u32>(lane, L_CENTRED));
-  buildTable(lane);
-  store<u32>(lane, 0, L_ALLOW_WORDS);
-  store<u32>(lane, 1, L_KEEP_ALL);
-  walk(lane, load<i32>(0, H_BEAM), DRAWN, false);
+  const centred = <usize>load<u32>(lane, L_CENTRED);
+  centre(vector, centred);
+  encodeNode(node, centred);
+  writeSketch(slot, centred);
+  findNearest(lane, vector);
   if (linkTwin(lane, node, slot)) return;
-  if (isBlurred(lane)) atomic.add<u32>(H_BLURRED, 1);
   const kept = writeOwn(lane, slot);
   atomic.or<u32>(node + N_FLAGS, NODE_LINKED);
   linkReverse(lane, slot, kept);
   atomic.add<u32>(H_UNREPAIRED, 1);
+  centredOf(node, centred);
   // Nothing to link to: the entry table is the only way there.
-  if (kept == 0) writeEntry(slot % EDGES, load<u32>(lane, L_CENTRED), slot);
-  else offerLane(lane, slot);
+  if (kept == 0) writeEntry(slot % EDGES, centred, slot);
+  else offerEntry(centred, slot);
 }
 
-/** Whether the nearest node found is so near that the noise of the codes decides the order. */
-function isBlurred(lane: usize): bool {
-  if (load<i32>(lane, L_RESULT_COUNT) == 0) return false;
-  const step = load<f32>(rangeAt(load<u32>(0, H_RANGE)), RANGE_STEP_SQUARE);
-  return distanceOf(load<u64>(load<u32>(lane, L_RESULT))) < BLUR * <f32>load<u32>(0, H_PADDED) * step;
-}
-
-/** Chooses the edges of a linked node again. Writer only. */
-export function relink(lane: usize, slot: u32): void {
-  const node = nodeAt(slot);
-  const flags = load<u32>(node, N_FLAGS);
-  // A doomed node would be linked back to by neighbours that have just been rewired.
-  const unfit = NODE_FREE | NODE_TWIN | NODE_ZERO | NODE_DOOMED;
-  if ((flags & NODE_LINKED) == 0 || (flags & unfit) != 0) return;
+/** Makes the nearest of the vector at `vector` the lane's results. */
+function findNearest(lane: usize, vector: usize): void {
   const rotated = <usize>load<u32>(lane, L_ROTATED);
-  const vector = <usize>load<u32>(0, H_VECTOR);
-  if (vector != 0) {
-    const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
-    for (let at: usize = 0; at < bytes; at += 16) {
-      v128.store(rotated + at, v128.load(node + vector + at));
-    }
-  }
-  store<f32>(lane, centredOf(node, load<u32>(lane, L_CENTRED)), L_LENGTH);
-  encodeRanges(lane);
+  if (vector != rotated) copyVector(vector, rotated);
+  encodeQuery(lane);
   buildTable(lane);
   store<u32>(lane, 0, L_ALLOW_WORDS);
   store<u32>(lane, 1, L_KEEP_ALL);
-  walk(lane, load<i32>(0, H_BEAM), DRAWN, false);
-  lockNode(node);
-  store<u32>(node, 0, N_HARD);
-  store<u32>(node, 0, N_USED);
-  const kept = writeOwn(lane, slot);
-  unlockNode(node);
-  linkReverse(lane, slot, kept);
+  const beam = load<i32>(0, H_BEAM);
+  walk(lane, beam, DRAWN, false);
+  if (isBlurred(lane)) walkFine(lane, beam, DRAWN);
+}
+
+/** Whether codes cannot tell the last results from those that would get edges. */
+function isBlurred(lane: usize): bool {
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  if (count <= EDGES || count < load<i32>(lane, L_RESULT_LIMIT)) return false;
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const last = load<u64>(results + ((<usize>(count - 1)) << 3));
+  const near = distanceOf(load<u64>(results + ((EDGES - 1) << 3)));
+  const far = distanceOf(last);
+  return far - near < APART * codeNoise(lane, nodeAt(<u32>last), far);
 }
 
 /**
@@ -102,7 +89,7 @@ function writeOwn(lane: usize, self: u32): i32 {
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
     if (<u32>key == self || (load<u32>(nodeAt(<u32>key), N_FLAGS) & NODE_DOOMED) != 0) continue;
-    if (keptCount < hard && addKept(kept, keptCount, key)) keptCount++;
+    if (keptCount < hard && addKept(node, kept, keptCount, key)) keptCount++;
     else if (softCount < EDGES) {
       store<u64>(rejected + ((<usize>softCount) << 3), key);
       softCount++;
@@ -183,7 +170,7 @@ function freeEdge(node: usize, force: bool): i32 {
 function farthest(node: usize, mask: u32): i32 {
   const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
   let best = -1;
-  let longest: f32 = -1;
+  let longest: f32 = -Infinity;
   while (mask != 0) {
     const e = ctz(mask);
     mask &= mask - 1;
@@ -218,7 +205,7 @@ function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
   count++;
   let keptCount = 0;
   for (let i = 0; i < count && keptCount < TARGET; i++) {
-    if (addKept(kept, keptCount, load<u64>(sorted + ((<usize>i) << 3)))) keptCount++;
+    if (addKept(node, kept, keptCount, load<u64>(sorted + ((<usize>i) << 3)))) keptCount++;
   }
   let hard: u32 = 0;
   let won = false;

@@ -14,7 +14,6 @@ import { TARGET, linkBack } from './link';
 import { mark } from './mark';
 import { lockNode, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
-import { keepRange } from './range';
 import { linkStaged } from './segment';
 import { addKept } from './select';
 
@@ -38,7 +37,6 @@ export function maintain(lane: usize, budget: u32): bool {
   if (load<u32>(0, H_STATE) != STATE_GRAPH) {
     return load<u32>(0, H_LINKED) != 0 && linkStaged(lane, 1);
   }
-  if (keepRange(lane, budget)) return true;
   let phase = load<u32>(0, H_PHASE);
   if (phase == IDLE) {
     phase = choosePhase();
@@ -132,7 +130,7 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   let left = results;
   for (let at = results; at < end && doomed != 0; at += 8) {
     const key = load<u64>(at);
-    if (keptCount < TARGET && addKept(kept, keptCount, key)) {
+    if (keptCount < TARGET && addKept(node, kept, keptCount, key)) {
       keptCount++;
       doomed = replaceEdge(node, doomed, key, true);
     } else {

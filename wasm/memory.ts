@@ -2,8 +2,8 @@
 // so header fields are loads from constant addresses. Memory is only ever handed out, never taken
 // back; growth is shared by all threads.
 import {
-  EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_SKETCHES,
-  H_SKETCH_BYTES, H_STRIDE, IDS_PAGE, N_LOCK, SKETCH_BLOCKS,
+  EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_PADDED,
+  H_SKETCHES, H_SKETCH_BYTES, H_STRIDE, IDS_PAGE, N_LOCK, SKETCH_BLOCKS,
 } from './layout';
 import { mark } from './mark';
 
@@ -45,6 +45,12 @@ export function allocate(bytes: u64): usize {
   }
   unlock(H_ALLOCATOR);
   return result;
+}
+
+/** Copies P floats. */
+export function copyVector(from: usize, to: usize): void {
+  const end = from + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
 }
 
 /** Address of a slot's record. */

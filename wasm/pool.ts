@@ -1,18 +1,10 @@
-// Sorted arrays of u64 keys [distance as f32 bits | 32 bits], nearest first: the pool of a walk,
-// its results, its answer. Distances are made non-negative or mapped, so that unsigned order is
-// distance order.
+// Sorted arrays of u64 keys [distance as mapped f32 bits | 32 bits], nearest first: the pool of a walk,
+// its results, its answer. Distances are mapped so that unsigned order is distance order, below 0,
+// too.
 
-/** Key of a distance >= 0. */
 // @ts-ignore: decorator
 @inline
 export function keyOf(distance: f32, low: u32): u64 {
-  return ((<u64>reinterpret<u32>(max<f32>(distance, 0))) << 32) | <u64>low;
-}
-
-/** Key of any finite distance. */
-// @ts-ignore: decorator
-@inline
-export function signedKeyOf(distance: f32, low: u32): u64 {
   const bits = reinterpret<i32>(distance);
   return ((<u64>(<u32>(bits ^ ((bits >> 31) | 0x80000000)))) << 32) | <u64>low;
 }
@@ -20,12 +12,6 @@ export function signedKeyOf(distance: f32, low: u32): u64 {
 // @ts-ignore: decorator
 @inline
 export function distanceOf(key: u64): f32 {
-  return reinterpret<f32>(<u32>(key >> 32));
-}
-
-// @ts-ignore: decorator
-@inline
-export function signedDistanceOf(key: u64): f32 {
   const bits = <u32>(key >> 32);
   return reinterpret<f32>(bits ^ (bits & 0x80000000 ? 0x80000000 : 0xffffffff));
 }

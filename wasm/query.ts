@@ -1,34 +1,25 @@
 // A search: bring the query into the segment's space, walk or scan, answer.
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
-import { centre, encodeRanges } from './code';
+import { encodeQuery } from './code';
 import {
-  H_LIFT_SQUARE, H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_KEEP_ALL, L_LENGTH, L_NORM,
-  L_ROTATED, METRIC_DOT, POOL_MAX, RESULT_MAX, STATE_SCAN,
+  H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_KEEP_ALL, METRIC_L2, POOL_MAX,
+  RESULT_MAX, STATE_SCAN,
 } from './layout';
 import { buildTable } from './scan';
 import { prepare } from './segment';
 import { buildBounds, scanSketches } from './sketch';
-import { walk } from './walk';
+import { walk, walkFine } from './walk';
 
 /** Prepares the query at L_QUERY for everything below. */
 export function beginQuery(lane: usize): void {
-  prepare(lane);
-  if (load<u32>(0, H_STATE) == STATE_SCAN) return;
-  let factor: f32 = 1;
-  if (load<u32>(0, H_METRIC) == METRIC_DOT) {
-    // The order by inner product does not depend on the query's length; that of the data suits
-    // the codes best.
-    const norm = <f64>load<f32>(lane, L_NORM);
-    factor = norm > 0 ? <f32>Math.sqrt(<f64>load<f32>(0, H_LIFT_SQUARE) / norm) : 0;
-  }
-  const centred = <usize>load<u32>(lane, L_CENTRED);
-  store<f32>(lane, centre(load<u32>(lane, L_ROTATED), factor, 0, centred), L_LENGTH);
-  encodeRanges(lane);
+  // The order by inner product does not depend on the query's length.
+  prepare(lane, load<u32>(0, H_METRIC) != METRIC_L2);
+  if (load<u32>(0, H_STATE) != STATE_SCAN) encodeQuery(lane);
 }
 
-/** Results kept per answer wanted: re-scoring picks the best of them. */
+/** Results kept per answer wanted: the best of them are found by judging them again. */
 function wanted(k: i32): i32 {
-  return min(max(20, 2 * k), RESULT_MAX);
+  return min(max(32, 3 * k), RESULT_MAX);
 }
 
 /**
@@ -38,14 +29,24 @@ function wanted(k: i32): i32 {
 export function searchGraph(lane: usize, k: i32, ef: i32, follow: bool): i32 {
   buildTable(lane);
   store<u32>(lane, 0, L_KEEP_ALL);
-  walk(lane, ef, wanted(k), follow);
-  return answerResults(lane, k, true);
+  const want = wanted(k);
+  walk(lane, ef, want, follow);
+  if (!answerResults(lane, k, true)) {
+    walkFine(lane, ef, want);
+    answerResults(lane, k, true);
+  }
+  return writeAnswer(lane);
 }
 
 /** The k best of the allowed ids, each judged by its code. */
 export function searchList(lane: usize, k: i32): i32 {
-  scanAllowed(lane, wanted(k));
-  return answerResults(lane, k, false);
+  const want = wanted(k);
+  scanAllowed(lane, want, false);
+  if (!answerResults(lane, k, false)) {
+    scanAllowed(lane, want, true);
+    answerResults(lane, k, false);
+  }
+  return writeAnswer(lane);
 }
 
 /** The k best of the allowed ids: sketches rule most of them out, the rest is judged by codes. */
@@ -54,7 +55,7 @@ export function searchFlat(lane: usize, k: i32): i32 {
   const want = min(wanted(k), POOL_MAX);
   let pool = min(max(256, 12 * k), POOL_MAX);
   while (!scanSketches(lane, pool, want) && pool < POOL_MAX) pool = min(pool * 4, POOL_MAX);
-  return answerResults(lane, k, false);
+  return answerResults(lane, k, false) ? writeAnswer(lane) : searchList(lane, k);
 }
 
 /** The k best of all live, allowed slots, each judged exactly. */

@@ -1,10 +1,11 @@
 // Fastscan (Andre et al., VLDB 2015) of 1-bit edge codes (RaBitQ, SIGMOD 2024; SymphonyQG, SIGMOD
 // 2025): the query becomes a table of 16 bytes per 4 dimensions, and 32 neighbours are looked up
 // together.
-//   |q - x|^2 ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of
-// table bytes)
+//   d(q,x) ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of table
+// bytes)
 import {
-  H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_TABLE, L_TABLE_BASE, L_TABLE_STEP,
+  H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE, L_TABLE_BASE,
+  L_TABLE_STEP,
 } from './layout';
 
 /**
@@ -40,6 +41,18 @@ export function buildTable(lane: usize): void {
     v128.store(table, tableGroup(v128.load(at), scale));
     table += 16;
   }
+}
+
+/**
+ * The part of <q, sign> that a code about the mean does not tell is, in a random rotation, about
+ * normal with deviation |q| sqrt(1 - 2/pi).
+ */
+const DEVIATION: f32 = 0.603;
+
+/** Makes estimates from codes about the mean smaller, by so many of their deviations. */
+export function lowerEstimates(lane: usize, deviations: f32): void {
+  const margin = deviations * DEVIATION * load<f32>(lane, L_LENGTH);
+  store<f32>(lane, load<f32>(lane, L_TABLE_BASE) + margin, L_TABLE_BASE);
 }
 
 /** The 16 scaled sums over subsets of 4 coordinates, as bytes, the least being 0. */

@@ -6,23 +6,21 @@ import {
   BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES,
   H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX,
   H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES,
-  H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS,
-  H_INPUT_SCALE, H_LAYOUT, H_LIFT, H_LIFT_SQUARE, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC,
-  H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE,
-  H_STRIDE, H_VECTOR, H_VERSION, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC,
-  METRIC_COSINE, METRIC_DOT, NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS,
-  N_ID, N_LIFT, N_NORM, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH, STATE_SCAN, S_PARTS,
+  H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD,
+  H_IDS, H_INPUT_SCALE, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR,
+  H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE,
+  H_VECTOR, H_VERSION, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE,
+  NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_NORM, SKETCH_BLOCKS,
+  STAGED_MORE, STATE_GRAPH, STATE_SCAN, S_PARTS,
 } from './layout';
-import { allocate, ensureChunk, idWord, nodeAt, slotOf } from './memory';
-import { beginGraph, keepRange } from './range';
+import { allocate, copyVector, ensureChunk, idWord, nodeAt, slotOf } from './memory';
+import { beginGraph } from './begin';
 import { link } from './link';
 import { mark } from './mark';
 import { ROUNDS, fillSigns, rotate } from './rotate';
 
 /** Staged nodes a single insertion links: more than the one it adds, so that it comes to an end. */
 const LINKED_PER_PUT = 2;
-/** Nodes a single insertion recodes after a change of range: a fraction of its own cost. */
-const RECODED_PER_PUT = 16;
 
 function align(value: u32): u32 {
   return (value + 63) & ~63;
@@ -33,7 +31,7 @@ export function format(
   metric: u32, layout: u32, dimension: u32, bytesMax: u32,
   hard: u32, beam: u32, graphFrom: u32, scale: f64,
 ): bool {
-  const padded = (dimension + (metric == METRIC_DOT ? 1 : 0) + 31) & ~31;
+  const padded = (dimension + 31) & ~31;
   store<u32>(0, MAGIC, H_MAGIC);
   store<u32>(0, FORMAT_VERSION, H_VERSION);
   store<u32>(0, metric, H_METRIC);
@@ -70,6 +68,9 @@ function layOutNode(layout: u32, padded: u32): void {
   if (layout & KEEP_VECTORS) {
     store<u32>(0, at, H_VECTOR);
     at += padded * 4;
+  } else {
+    store<u32>(0, at, H_FINE);
+    at += padded;
   }
   store<u32>(0, align(at), H_STRIDE);
 }
@@ -94,20 +95,14 @@ function layOutTables(layout: u32, padded: u32, bytesMax: u32, graphFrom: u32): 
   store<u32>(0, <u32>sketches, H_SKETCHES);
   store<u32>(0, align(S_PARTS + padded * 4 + EDGES * 8), H_SKETCH_BYTES);
   const mean = allocate(<u64>padded * 4);
-  const lift = allocate(<u64>padded * 4);
   const block = align(E_PARTS + padded * 4 + EDGES * 12);
   const entry = allocate(<u64>block * ENTRY_BLOCKS);
   if (entry == 0) return false;
   store<u32>(0, <u32>mean, H_MEAN);
-  store<u32>(0, <u32>lift, H_LIFT);
   store<u32>(0, <u32>entry, H_ENTRY);
   store<u32>(0, block, H_ENTRY_BYTES);
   for (let i: u32 = 0; i < <u32>ENTRY_BLOCKS; i++) {
     fillInfinite(entry + <usize>(i * block + E_PARTS + padded * 4));
-  }
-  if (load<u32>(0, H_METRIC) == METRIC_DOT) {
-    store<f32>(lift + ((<usize>load<u32>(0, H_DIMENSION)) << 2), 1);
-    rotate(lift);
   }
   if (layout & KEEP_VECTORS) return true;
   const staged = allocate((<u64>graphFrom * 2 + STAGED_MORE) * padded * 4);
@@ -120,10 +115,9 @@ function fillInfinite(terms: usize): void {
 }
 
 /**
- * Brings the lane's input, D floats at L_QUERY, into the metric's space and rotates it to
- * L_ROTATED.
+ * Brings the lane's input, D floats at L_QUERY, to length 1 if `unit`, and rotates it to L_ROTATED.
  */
-export function prepare(lane: usize): void {
+export function prepare(lane: usize, unit: bool): void {
   const input = <usize>load<u32>(lane, L_QUERY);
   const rotated = <usize>load<u32>(lane, L_ROTATED);
   const dimension = load<u32>(0, H_DIMENSION);
@@ -147,7 +141,7 @@ export function prepare(lane: usize): void {
     squares += x * x;
   }
   let factor: f64 = load<f64>(0, H_INPUT_SCALE);
-  if (load<u32>(0, H_METRIC) == METRIC_COSINE) factor = squares > 0 ? 1 / sqrt(squares) : 0;
+  if (unit) factor = squares > 0 ? 1 / sqrt(squares) : 0;
   if (factor > 1e30 || factor < 1e-30) {
     for (let at: usize = 0; at < bytes; at += 4) {
       store<f32>(rotated + at, <f32>(factor * <f64>load<f32>(input + at)));
@@ -159,8 +153,13 @@ export function prepare(lane: usize): void {
     }
   }
   for (let at = bytes; at < end; at += 4) store<f32>(rotated + at, 0);
-  store<f32>(lane, <f32>min(squares * factor * factor, 3e38), L_NORM);
+  store<f32>(lane, <f32>min(sqrt(squares) * factor, 3e38), L_NORM);
   rotate(rotated);
+}
+
+/** The same for a vector to be taken in: only cosines do without its length. */
+function prepareStored(lane: usize): void {
+  prepare(lane, load<u32>(0, H_METRIC) == METRIC_COSINE);
 }
 
 /**
@@ -190,12 +189,6 @@ export function clearNode(node: usize, id: u32): void {
   if (add != 0) fillInfinite(node + add);
 }
 
-/** The lift of a vector of squared norm `square` (dot). */
-export function liftOf(square: f32): f32 {
-  if (load<u32>(0, H_METRIC) != METRIC_DOT) return 0;
-  return <f32>Math.sqrt(max<f64>(<f64>load<f32>(0, H_LIFT_SQUARE) - <f64>square, 0));
-}
-
 /**
  * Where the vector of `slot` is or was staged. Layouts without vectors: only before the graph
  * begins.
@@ -206,11 +199,6 @@ export function vectorAt(node: usize, slot: u32): usize {
   return <usize>load<u32>(0, H_STAGED) + <usize>slot * ((<usize>load<u32>(0, H_PADDED)) << 2);
 }
 
-function copyVector(from: usize, to: usize): void {
-  const end = from + ((<usize>load<u32>(0, H_PADDED)) << 2);
-  for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
-}
-
 /**
  * Takes in the lane's input as `id`, in place of what had it. False when the segment is full.
  * Writer only.
@@ -219,15 +207,13 @@ export function put(lane: usize, id: u32): bool {
   if (!reserveId(id)) return false;
   const slot = takeSlot();
   if (slot == 0xffffffff) return false;
-  prepare(lane);
+  prepareStored(lane);
   takeIn(lane, slot, id);
   setId(id, slot);
-  if (load<u32>(0, H_STATE) == STATE_GRAPH) {
-    keepRange(lane, RECODED_PER_PUT);
-  } else if (load<u32>(0, H_LINKED) != 0) {
-    linkStaged(lane, LINKED_PER_PUT);
-  } else if (load<u32>(0, H_LAYOUT) & HAS_GRAPH) {
-    if (load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) startGraph(lane);
+  if (load<u32>(0, H_STATE) == STATE_GRAPH) return true;
+  if (load<u32>(0, H_LINKED) != 0) linkStaged(lane, LINKED_PER_PUT);
+  else if ((load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0) {
+    if (load<u32>(0, H_LIVE) >= load<u32>(0, H_GRAPH_FROM)) startGraph();
   }
   return true;
 }
@@ -239,7 +225,6 @@ function takeIn(lane: usize, slot: u32, id: u32): void {
   const scanning = load<u32>(0, H_STATE) == STATE_SCAN;
   clearNode(node, id);
   store<f32>(node, load<f32>(lane, L_NORM), N_NORM);
-  store<f32>(node, liftOf(load<f32>(lane, L_NORM)), N_LIFT);
   let vector = rotated;
   if (scanning || load<u32>(0, H_VECTOR) != 0) {
     vector = vectorAt(node, slot);
@@ -252,9 +237,9 @@ function takeIn(lane: usize, slot: u32, id: u32): void {
   mark(node, <usize>load<u32>(0, H_EDGES_END));
 }
 
-/** Freezes mean and range; what was staged is linked from now on, a few at a time. Writer only. */
-function startGraph(lane: usize): void {
-  beginGraph(lane);
+/** Freezes the mean; what was staged is linked from now on, a few at a time. Writer only. */
+function startGraph(): void {
+  beginGraph();
   store<u32>(0, 1, H_LINKED);
 }
 
@@ -268,10 +253,8 @@ export function linkStaged(lane: usize, budget: u32): bool {
   for (; slot < slots && budget != 0; slot++) {
     const node = nodeAt(slot);
     if (load<u32>(node, N_FLAGS) & NODE_FREE) continue;
-    store<f32>(node, liftOf(load<f32>(node, N_NORM)), N_LIFT);
     link(lane, slot, vectorAt(node, slot));
     mark(node, <usize>load<u32>(0, H_EDGES_END));
-    keepRange(lane, RECODED_PER_PUT);
     budget--;
   }
   store<u32>(0, slot < slots ? slot + 1 : 0, H_LINKED);
@@ -330,7 +313,7 @@ export function bulkStep(lane: usize): bool {
     if (atomic.cmpxchg<u32>(H_BULK_NEXT, next, next + 1) != next) continue;
     const at = rows + <usize>(next & (BULK_ROWS - 1)) * row;
     copyVector(at + 64, load<u32>(lane, L_QUERY));
-    prepare(lane);
+    prepareStored(lane);
     takeIn(lane, load<u32>(at), load<u32>(at, 4));
     atomic.add<u32>(H_BULK_DONE, 1);
     return true;

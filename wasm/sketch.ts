@@ -1,29 +1,23 @@
 // The scan of sketches: of all allowed slots, 32 at a time, a lower bound of the distance, from 1 bit
 // per dimension; what it does not rule out is judged by its code. One stream through a fortieth of
 // the memory that the records take, for filters that let many through.
-import { codeDistance } from './code';
+import { judge } from './fine';
 import {
-  EDGES, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_KEEP_ALL, L_LENGTH, L_POOL, L_RESULT,
-  L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TABLE_BASE, L_VISITED, S_PARTS,
+  EDGES, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL,
+  L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_VISITED, S_PARTS,
 } from './layout';
 import { idWord, nodeAt, sketchesAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
-import { buildTable, scanEdges } from './scan';
+import { buildTable, lowerEstimates, scanEdges } from './scan';
 import { offerResult } from './walk';
 
-/**
- * Deviations of an estimate that a bound lies below it. The part of <q, sign> that a sketch does not
- * tell is, in a random rotation, about normal with deviation |q| sqrt(1 - 2/pi).
- */
+/** Deviations of an estimate that a bound lies below it. */
 const DEVIATIONS: f32 = 2.5;
-const DEVIATION: f32 = 0.603;
 
 /** Builds the lane's table so that scans of sketches give lower bounds. */
 export function buildBounds(lane: usize): void {
   buildTable(lane);
-  // estimate = d + add - scale x S: a greater S is a lower bound.
-  const margin: f32 = DEVIATIONS * DEVIATION * <f32>Math.sqrt(load<f32>(lane, L_LENGTH));
-  store<f32>(lane, load<f32>(lane, L_TABLE_BASE) + margin, L_TABLE_BASE);
+  lowerEstimates(lane, DEVIATIONS);
 }
 
 /**
@@ -35,6 +29,7 @@ export function scanSketches(lane: usize, pool: i32, want: i32): bool {
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);
   store<u32>(lane, 1, L_KEEP_ALL);
+  store<u32>(lane, 0, L_FINE);
   const bounds = <usize>load<u32>(lane, L_POOL);
   const count = collectBounds(lane, bounds, pool);
   const last = <usize>load<u32>(lane, L_RESULT) + ((<usize>(want - 1)) << 3);
@@ -44,7 +39,7 @@ export function scanSketches(lane: usize, pool: i32, want: i32): bool {
     const full = load<i32>(lane, L_RESULT_COUNT) == want;
     if (full && distanceOf(key) >= distanceOf(load<u64>(last))) break;
     const node = nodeAt(<u32>key);
-    offerResult(lane, node, <u32>key, codeDistance(lane, node));
+    offerResult(lane, node, <u32>key, judge(lane, node));
   }
   store<i32>(lane, i, L_VISITED);
   return i < count || count < pool;
@@ -55,7 +50,7 @@ function collectBounds(lane: usize, bounds: usize, limit: i32): i32 {
   const words = markAllowed(lane);
   const marks = <usize>load<u32>(lane, L_SEEN);
   const estimates = <usize>load<u32>(lane, L_ESTIMATES);
-  const length = load<f32>(lane, L_LENGTH);
+  const origin = load<f32>(lane, L_ORIGIN);
   const last = bounds + ((<usize>(limit - 1)) << 3);
   let worst: f32 = Infinity;
   let count = 0;
@@ -64,7 +59,7 @@ function collectBounds(lane: usize, bounds: usize, limit: i32): i32 {
     const allowed = load<u32>(at);
     if (allowed == 0) continue;
     store<u32>(at, 0);
-    let mask = allowed & scanEdges(lane, sketchesAt(i * EDGES) + S_PARTS, length, worst);
+    let mask = allowed & scanEdges(lane, sketchesAt(i * EDGES) + S_PARTS, origin, worst);
     while (mask != 0) {
       const e = ctz(mask);
       mask &= mask - 1;

@@ -2,16 +2,17 @@
 // expanded, so it may stand in the pool more than once, with different estimates; expanded nodes
 // are offered to the results with their code distance.
 import { codeDistance } from './code';
+import { judge } from './fine';
 import {
   EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
-  H_ENTRY_BYTES, H_EXACT, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES,
-  L_KEEP_ALL, L_LENGTH, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT,
-  L_SEEN, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SQUARE, N_FLAGS,
-  N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX,
+  H_ENTRY_BYTES, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES,
+  L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT,
+  L_RESULT_LIMIT, L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, METRIC_DOT,
+  NODE_DELETED, N_CODE_SUM, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX,
 } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './pool';
-import { scanEdges } from './scan';
+import { lowerEstimates, scanEdges } from './scan';
 
 /** Marks `slot` as seen by this walk; false when it was already. */
 // @ts-ignore: decorator
@@ -89,16 +90,36 @@ export function offerResult(lane: usize, node: usize, slot: u32, distance: f32):
  */
 export function walk(lane: usize, ef: i32, want: i32, follow: bool): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
-  store<i32>(lane, want, L_RESULT_LIMIT);
   if (ef < STARTS) ef = STARTS;
+  store<i32>(lane, min(want, ef), L_RESULT_LIMIT);
+  store<u32>(lane, 0, L_FINE);
   // A wide search begins in several clusters: between them there may be hardly an edge, once the
   // first nodes, whose edges are long, were deleted.
   pickStarts(lane, max(STARTS, min(ef >> 2, STARTS_MAX)));
-  // Estimates are as blurred as codes where the data asks for exact walks.
-  const estimated = load<u32>(0, H_EDGE_CODES) != 0 && load<u32>(0, H_EXACT) == 0;
-  const padded = load<u32>(0, H_PADDED);
-  if (estimated && follow) walkCodes(lane, ef);
-  else walkNodes(lane, ef, estimated ? 1 + SLACK / <f32>Math.sqrt(<f64>padded) : 0);
+  if (load<u32>(0, H_EDGE_CODES) == 0) walkNodes(lane, ef, 0);
+  else if (follow) walkCodes(lane, ef);
+  else walkNodes(lane, ef, sieveOf(lane));
+  clearSeen(lane);
+}
+
+/**
+ * Walks on from the results of a walk whose codes could not tell what is near, and judges by what is
+ * known best of each vector.
+ */
+export function walkFine(lane: usize, ef: i32, want: i32): void {
+  const pool = <usize>load<u32>(lane, L_POOL);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  if (ef < STARTS) ef = STARTS;
+  const count = min(load<i32>(lane, L_RESULT_COUNT), ef);
+  for (let i: usize = 0; i < <usize>count; i++) {
+    store<u64>(pool + (i << 3), (<u64>load<u32>(results + (i << 3))) << 1);
+  }
+  store<i32>(lane, count, L_POOL_COUNT);
+  store<i32>(lane, 0, L_RESULT_COUNT);
+  store<i32>(lane, min(want, ef), L_RESULT_LIMIT);
+  store<u32>(lane, 1, L_FINE);
+  // Estimates are as coarse as codes.
+  walkNodes(lane, ef, 0);
   clearSeen(lane);
 }
 
@@ -118,7 +139,7 @@ function pickStarts(lane: usize, starts: i32): void {
   let count = 0;
   let worst: f32 = Infinity;
   for (let i: u32 = 0; i < blocks; i++) {
-    let mask = scanEdges(lane, block + E_PARTS, load<f32>(lane, L_LENGTH), worst);
+    let mask = scanEdges(lane, block + E_PARTS, load<f32>(lane, L_ORIGIN), worst);
     while (mask != 0) {
       const e = <usize>ctz(mask) << 2;
       mask &= mask - 1;
@@ -179,6 +200,29 @@ function walkCodes(lane: usize, ef: i32): void {
  * one deviation of the estimate.
  */
 const SLACK: f32 = 1.2;
+/** By inner products estimates are made less by so many deviations instead. */
+const LOWER: f32 = 1;
+
+function sieveOf(lane: usize): f32 {
+  if (load<u32>(0, H_METRIC) != METRIC_DOT) {
+    return 1 + SLACK / <f32>Math.sqrt(<f64>load<u32>(0, H_PADDED));
+  }
+  lowerEstimates(lane, LOWER);
+  return 1;
+}
+
+/**
+ * Distance of an owner of edges below which estimates are not worth having: the rounding of the
+ * table is as much as what they tell.
+ */
+function roughBelow(lane: usize): f32 {
+  if (load<u32>(0, H_METRIC) == METRIC_DOT) return -Infinity;
+  const step = load<f32>(lane, L_TABLE_STEP);
+  return ROUGH * <f32>load<u32>(0, H_PADDED) * step * step;
+}
+
+/** (.29 / 2 / .603)^2: deviations of a rounding, of P / 4 of them, of <q, sign>. */
+const ROUGH: f32 = 0.058;
 
 /**
  * Per cent of an insertion's pool that are expanded. What the farthest places lead to is hardly ever
@@ -202,6 +246,7 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
   let visited = 0;
   let worst: f32 = Infinity;
   if (count >= ef) worst = distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
+  const rough = roughBelow(lane);
   let cursor = 0;
   while (cursor < min(count, expanded)) {
     const at = pool + ((<usize>cursor) << 3);
@@ -211,14 +256,14 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
     store<u64>(at, key | 1);
     visited++;
     const owner = nodeAt((<u32>key) >> 1);
-    const mask = sieve > 0
+    const mask = sieve > 0 && distanceOf(key) > rough
       ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
       : load<u32>(owner, N_USED);
     const end = gatherFresh(lane, owner + neighbours, mask, fresh);
     for (let at = fresh; at < end; at += 4) {
       const slot = load<u32>(at);
       const node = nodeAt(slot);
-      const distance = codeDistance(lane, node);
+      const distance = judge(lane, node);
       if (!plain) offerResult(lane, node, slot, distance);
       if (distance >= worst) continue;
       const place = insertKey(pool, count, ef, keyOf(distance, slot << 1));
@@ -246,7 +291,7 @@ function gatherFresh(lane: usize, neighbours: usize, mask: u32, fresh: usize): u
     if (!markSeen(lane, slot)) continue;
     store<u32>(fresh, slot);
     fresh += 4;
-    touched |= load<i32>(nodeAt(slot), N_CODE_SQUARE);
+    touched |= load<i32>(nodeAt(slot), N_CODE_SUM);
   }
   store<i32>(lane, touched, L_TOUCH);
   return fresh;
@@ -268,7 +313,7 @@ function judgeStarts(lane: usize, plain: bool): i32 {
     const slot = (<u32>load<u64>(pool + ((<usize>i) << 3))) >> 1;
     if (!markSeen(lane, slot)) continue;
     const node = nodeAt(slot);
-    const distance = codeDistance(lane, node);
+    const distance = judge(lane, node);
     if (!plain) offerResult(lane, node, slot, distance);
     insertKey(pool, count, count + 1, keyOf(distance, slot << 1));
     count++;

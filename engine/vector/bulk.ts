@@ -56,9 +56,6 @@ export function linkRows(
     // This thread's share.
   }
   awaitDone(header, base + slots.length);
-  while (kernel.keepRange(address, 4096)) {
-    // Recoding a few thousand nodes takes milliseconds; nothing else is built meanwhile.
-  }
   for (let i = 0; i < slots.length; i++) kernel.setId(taken[i]!, slots[i]!);
   return { next, isFull };
 }

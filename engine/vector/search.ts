@@ -95,7 +95,7 @@ function filterCosts(
   const isCached = count * (padded + 64) <= cachedBytes;
   const list = count * (isCached ? 0.025 + padded * 0.00009 : 0.075 + padded * 0.00025);
   const graph = pool * (0.6 + padded * 0.0035);
-  if (k > flatMax || segment.walksExactly) return { list, flat: Number.POSITIVE_INFINITY, graph };
+  if (k > flatMax) return { list, flat: Number.POSITIVE_INFINITY, graph };
   const blocks = (segment.slots / 32) * (1 - (1 - count / live) ** 32);
   const flat = 45 + padded * 0.035 + count * 0.002 + blocks * (0.02 + padded * 0.0005);
   return { list, flat, graph };

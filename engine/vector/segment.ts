@@ -14,7 +14,6 @@ import {
   H_CURSOR,
   H_DELETED,
   H_DIMENSION,
-  H_EXACT,
   H_HARD,
   H_LANE_LOCK,
   H_LANE_TABLE,
@@ -112,10 +111,6 @@ export class Segment {
   }
   get hasEdgeCodes(): boolean {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0;
-  }
-  /** Whether the codes are too coarse for the data. */
-  get walksExactly(): boolean {
-    return this.field(H_EXACT) !== 0;
   }
   get wantsGraph(): boolean {
     return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;

@@ -21,7 +21,7 @@ export interface Kernel {
   closeLane(lane: number): void;
   freeLanes(): void;
   openAllow(lane: number, words: number): number;
-  prepare(lane: number): void;
+  prepare(lane: number, unit: boolean): void;
   put(lane: number, id: number): number;
   remove(id: number): number;
   takeSlot(): number;
@@ -35,7 +35,6 @@ export interface Kernel {
   searchList(lane: number, k: number): number;
   searchExact(lane: number, k: number): number;
   listSlots(lane: number, from: number, to: number): number;
-  keepRange(lane: number, budget: number): number;
   maintain(lane: number, budget: number): number;
   pageSum(at: number): number;
   parseFloats(length: number, room: number, head: number, fraction: number, origin: number): number;

@@ -28,7 +28,10 @@ export function naiveDistance(metric: Metric, a: Float64Array, b: Float64Array):
   }
   if (metric === 'l2') return squares;
   if (metric === 'dot') return -dot;
-  return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb);
+  if (aa === 0 || bb === 0) return 1;
+  const [p, q] = [Math.sqrt(aa), Math.sqrt(bb)];
+  // Half the squared difference of unit vectors: 1 - cos, but for its cancellation between near ones.
+  return a.reduce((sum, x, i) => sum + (x / p - b[i]! / q) ** 2, 0) / 2;
 }
 
 /** Ids of the k nearest of a map, nearest first. */
@@ -65,7 +68,8 @@ export function recallOf(
   let sum = 0;
   for (const query of queries) {
     const truth = naiveSearch(metric, vectors, query, k);
-    const limit = truth.at(-1)!.distance * (1 + 1e-6 * Math.sign(truth.at(-1)!.distance)) + 1e-9;
+    const last = truth.at(-1)!.distance;
+    const limit = last + 1e-6 * Math.abs(last);
     const found = index.search(query, k, { ef });
     let hits = 0;
     for (let i = 0; i < found.count; i++) {

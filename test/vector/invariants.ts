@@ -102,9 +102,9 @@ function bytesOf(reader: Reader, node: number): Uint8Array {
 }
 
 function checkCode(reader: Reader, slot: number, node: number, say: Say): void {
-  let squares = 0;
-  for (let d = 0; d < reader.padded; d++) squares += reader.bytes[node + at.N_CODE + d]! ** 2;
-  if (squares !== reader.word(node + at.N_CODE_SQUARE)) say('its code has another square');
+  let sum = 0;
+  for (let d = 0; d < reader.padded; d++) sum += reader.bytes[node + at.N_CODE + d]!;
+  if (sum !== reader.word(node + at.N_CODE_SUM)) say('its code has another sum');
   const block = slot >>> 5;
   const page = reader.word(reader.word(at.H_SKETCHES) + Math.floor(block / at.SKETCH_BLOCKS) * 4);
   const sketch = page + (block % at.SKETCH_BLOCKS) * reader.word(at.H_SKETCH_BYTES) + at.S_PARTS;
@@ -156,8 +156,8 @@ function checkEdge(reader: Reader, node: number, e: number, target: number, say:
   if (!near(add, squares + scale * inner, size)) say(`edge ${e} has another sum`);
   const distance = reader.float(node + reader.word(at.H_EDGE_DISTANCE) + e * 4);
   const byCodes = reader.nodeDistance(node, target);
-  // Taken by the codes of the time: their range may have become wider since.
-  if (Math.abs(distance - byCodes) > 0.25 * byCodes + 0.5)
+  // One is of a query's code, the other of two nodes'.
+  if (Math.abs(distance - byCodes) > 0.05 * byCodes)
     say(`edge ${e} has distance ${distance}, not ${byCodes}`);
 }
 

@@ -16,20 +16,27 @@ export function gaussianFrom(seed: number): () => number {
   return () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-/** `count` vectors around `clusters` centres; spread 0 makes all vectors of a cluster equal. */
-export function clustered(
-  count: number,
-  dimension: number,
-  options: { seed: number; clusters?: number; spread?: number },
-): Float64Array[] {
+interface Clustered {
+  seed: number;
+  clusters?: number;
+  /** Distances within a cluster over those between clusters; 0 makes all of a cluster equal. */
+  spread?: number;
+  /** What vector i is multiplied by, given a normally distributed number. */
+  length?: (i: number, normal: number) => number;
+}
+
+/** `count` vectors around `clusters` centres. */
+export function clustered(count: number, dimension: number, options: Clustered): Float64Array[] {
   const gaussian = gaussianFrom(options.seed);
   const random = randomFrom(options.seed + 1);
-  const { clusters = 20, spread = 0.5 } = options;
+  const { clusters = 20, spread = 0.5, length } = options;
   const centres = Array.from({ length: clusters }, () =>
     Float64Array.from({ length: dimension }, gaussian),
   );
-  return Array.from({ length: count }, () => {
+  return Array.from({ length: count }, (_, i) => {
     const centre = centres[Math.floor(random() * clusters)]!;
-    return centre.map((x) => x + spread * gaussian());
+    const vector = centre.map((x) => x + spread * gaussian());
+    const factor = length?.(i, gaussian()) ?? 1;
+    return factor === 1 ? vector : vector.map((x) => x * factor);
   });
 }

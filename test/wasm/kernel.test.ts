@@ -44,11 +44,11 @@ describe('kernels', () => {
     const query = floats(word(lane + at.L_QUERY), padded);
     const target = floats(word(lane + at.L_ROTATED), padded);
     query.set(b);
-    kernel.prepare!(lane);
+    kernel.prepare!(lane, 0);
     const rotatedB = Array.from(target);
     query.fill(0);
     query.set(a);
-    kernel.prepare!(lane);
+    kernel.prepare!(lane, 0);
     const rotatedA = Array.from(target);
     const size = Math.sqrt(dot(a, a) * dot(b, b));
     expect(Math.abs(dot(rotatedA, rotatedB) - dot(a, b))).toBeLessThan(1e-4 * size);
@@ -71,28 +71,49 @@ describe('kernels', () => {
       const centred = nodes.map((node) =>
         Array.from(s.floats(node + s.word(at.H_VECTOR), s.padded)).map((v, d) => v - mean[d]!),
       );
-      const low = s.float(at.H_RANGES + at.RANGE_LOW);
-      const inverse = s.float(at.H_RANGES + at.RANGE_INVERSE);
-      const step = s.float(at.H_RANGES + at.RANGE_STEP_SQUARE);
-      const codes = nodes.map((node) =>
-        Array.from(new Uint8Array(s.memory.buffer, node + at.N_CODE, s.padded)),
-      );
-      let deviation = 0;
-      for (const [i, code] of codes.entries()) {
-        for (let d = 0; d < code.length; d++) {
-          const naive = Math.max(0, Math.min(127, (centred[i]![d]! - low) * inverse));
-          deviation = Math.max(deviation, Math.abs(code[d]! - naive));
-        }
-      }
-      expect(deviation).toBeLessThan(0.502);
+      const decoded = nodes.map((node, i) => decode(s, node, centred[i]!));
       for (let i = 1; i < 20; i++) {
-        const naive = codes[0]!.reduce((sum, c, d) => sum + (c - codes[i]![d]!) ** 2, 0) * step;
+        const naive = squareOf(decoded[0]!, decoded[i]!) - errorOf(decoded, centred, 0, i);
         expect(s.kernel.nodeDistance!(nodes[0]!, nodes[i]!) / naive).toBeCloseTo(1, 4);
       }
+      checkQuery(s, nodes, centred);
       checkScan(s, nodes[5]!, centred, dimension);
     },
   );
 });
+
+const squareOf = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
+  Array.from(a).reduce((sum, x, d) => sum + (x - b[d]!) ** 2, 0);
+
+/** What coding adds to the squared distance of two vectors. */
+const errorOf = (decoded: number[][], centred: number[][], a: number, b: number): number =>
+  squareOf(decoded[a]!, centred[a]!) + squareOf(decoded[b]!, centred[b]!);
+
+/** What the code of a node stands for: nowhere more than half a step off. */
+function decode(s: ReturnType<typeof segment>, node: number, centred: number[]): number[] {
+  const step = s.float(node + at.N_STEP);
+  const bytes = new Uint8Array(s.memory.buffer, node + at.N_CODE, s.padded);
+  const values = Array.from(bytes, (byte) => (byte - 128) * step);
+  const off = values.map((value, d) => Math.abs(value - centred[d]!) / step);
+  expect(Math.max(...off)).toBeLessThan(0.502);
+  expect(s.word(node + at.N_CODE_SUM)).toBe(bytes.reduce((sum, byte) => sum + byte, 0));
+  return values;
+}
+
+/** Distances of a query by codes are as near to the true ones as they are said to be. */
+function checkQuery(s: ReturnType<typeof segment>, nodes: number[], centred: number[][]): void {
+  const query = draw(s.word(at.H_DIMENSION), 998);
+  s.floats(s.word(s.lane + at.L_QUERY), s.padded).fill(0);
+  s.floats(s.word(s.lane + at.L_QUERY), query.length).set(query);
+  s.kernel.beginQuery!(s.lane);
+  const q = Array.from(s.floats(s.word(s.lane + at.L_CENTRED), s.padded));
+  for (const [i, node] of nodes.entries()) {
+    const naive = squareOf(q, centred[i]!);
+    const noise = s.kernel.codeNoise!(s.lane, node, naive);
+    expect(Math.abs(s.kernel.codeDistance!(s.lane, node) - naive)).toBeLessThan(6 * noise);
+    expect(s.kernel.fineDistance!(s.lane, node) / naive).toBeCloseTo(1, 3);
+  }
+}
 
 /** The estimates of one block against the formula, evaluated plainly. */
 function checkScan(

@@ -1,0 +1,41 @@
+// What is frozen when a graph begins: the mean, from the vectors staged so far. Any origin will do,
+// the nearer to most vectors the better: codes resolve what lies about it.
+import { dotFloats } from './distance';
+import { H_MEAN, H_MEAN_SQUARE, H_PADDED, H_SLOTS, NODE_FREE, N_FLAGS, N_NORM } from './layout';
+import { mark } from './mark';
+import { nodeAt } from './memory';
+import { vectorAt } from './segment';
+
+/**
+ * Sets the mean from all staged vectors, each divided by its length (a step towards their geometric
+ * median): a few that are far longer than the others would drag it to where nobody is.
+ */
+export function beginGraph(): void {
+  const slots = load<u32>(0, H_SLOTS);
+  const mean = <usize>load<u32>(0, H_MEAN);
+  const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+  for (let at: usize = 0; at < bytes; at += 4) store<f32>(mean + at, 0);
+  let weights: f64 = 0;
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const norm = lengthOf(slot);
+    if (norm > 0) weights += 1 / <f64>norm;
+  }
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const norm = lengthOf(slot);
+    if (norm == 0) continue;
+    const share = f32x4.splat(<f32>(1 / (<f64>norm * weights)));
+    const vector = vectorAt(nodeAt(slot), slot);
+    for (let at: usize = 0; at < bytes; at += 16) {
+      const part = f32x4.mul(share, v128.load(vector + at));
+      v128.store(mean + at, f32x4.add(v128.load(mean + at), part));
+    }
+  }
+  store<f32>(0, dotFloats(mean, mean), H_MEAN_SQUARE);
+  mark(mean, bytes);
+}
+
+/** Length of a staged vector; 0 for a free slot. */
+function lengthOf(slot: u32): f32 {
+  const node = nodeAt(slot);
+  return load<u32>(node, N_FLAGS) & NODE_FREE ? 0 : load<f32>(node, N_NORM);
+}

@@ -1,0 +1,111 @@
+// The best that is known of a vector: itself where it is kept, else all 16 bits of its code. Searches
+// end with it, and fall back on it where codes are too coarse to tell neighbours apart.
+import { codeDistance } from './code';
+import { dotFloats, exactDistance, squareFloats } from './distance';
+import {
+  H_FINE, H_MEAN_SQUARE, H_METRIC, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_FINE, METRIC_DOT,
+  N_CODE, N_MEAN, N_STEP,
+} from './layout';
+import { sumFloats } from './sum';
+
+/** Eight whole codes: the byte at `code` is the greater part, that at `rest` the lesser. */
+// @ts-ignore: decorator
+@inline
+function whole(code: usize, rest: usize): v128 {
+  const high = i16x8.sub(v128.load_ext<u8>(code), i16x8.splat(128));
+  return i16x8.add(i16x8.shl(high, 8), v128.load_ext<i8>(rest));
+}
+
+// @ts-ignore: decorator
+@inline
+function low(codes: v128, unit: v128): v128 {
+  return f32x4.mul(unit, f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(codes)));
+}
+
+// @ts-ignore: decorator
+@inline
+function high(codes: v128, unit: v128): v128 {
+  return f32x4.mul(unit, f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(codes)));
+}
+
+// @ts-ignore: decorator
+@inline
+function unitOf(node: usize): v128 {
+  return f32x4.splat(load<f32>(node, N_STEP) / 256);
+}
+
+/** Fills P floats with what the whole code of `node` stands for. */
+export function decodeFine(node: usize, target: usize): void {
+  const unit = unitOf(node);
+  const end = target + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let code = node + N_CODE;
+  let rest = node + <usize>load<u32>(0, H_FINE);
+  for (; target < end; target += 32, code += 8, rest += 8) {
+    const codes = whole(code, rest);
+    v128.store(target, low(codes, unit));
+    v128.store(target, high(codes, unit), 16);
+  }
+}
+
+/** Distance, by the metric, of the lane's query and a node, as well as it can be known. */
+export function fineDistance(lane: usize, node: usize): f32 {
+  if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
+  const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
+  const unit = unitOf(node);
+  let query = <usize>load<u32>(lane, L_CENTRED);
+  const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let code = node + N_CODE;
+  let rest = node + <usize>load<u32>(0, H_FINE);
+  let a = f32x4.splat(0);
+  let b = f32x4.splat(0);
+  for (; query < end; query += 32, code += 8, rest += 8) {
+    const codes = whole(code, rest);
+    let x = low(codes, unit);
+    let y = high(codes, unit);
+    const p = v128.load(query);
+    const q = v128.load(query, 16);
+    if (!isDot) {
+      x = f32x4.sub(p, x);
+      y = f32x4.sub(q, y);
+    }
+    a = f32x4.add(a, f32x4.mul(x, isDot ? p : x));
+    b = f32x4.add(b, f32x4.mul(y, isDot ? q : y));
+  }
+  const sum = sumFloats(f32x4.add(a, b));
+  return isDot ? load<f32>(lane, L_BASE) - sum : sum;
+}
+
+/** What a search goes by: codes, or, once these were found too coarse, what is known best. */
+// @ts-ignore: decorator
+@inline
+export function judge(lane: usize, node: usize): f32 {
+  return load<u32>(lane, L_FINE) ? fineDistance(lane, node) : codeDistance(lane, node);
+}
+
+/** Distance of two nodes as well as it can be known. */
+export function fineNodes(a: usize, b: usize): f32 {
+  const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
+  const vector = <usize>load<u32>(0, H_VECTOR);
+  if (vector != 0) {
+    return isDot ? -dotFloats(a + vector, b + vector) : squareFloats(a + vector, b + vector);
+  }
+  const first = unitOf(a);
+  const second = unitOf(b);
+  const fine = <usize>load<u32>(0, H_FINE);
+  const means = load<f32>(a, N_MEAN) + load<f32>(b, N_MEAN) + load<f32>(0, H_MEAN_SQUARE);
+  const end = a + <usize>load<u32>(0, H_PADDED);
+  let sum = f32x4.splat(0);
+  for (; a < end; a += 8, b += 8) {
+    const x = whole(a + N_CODE, a + fine);
+    const y = whole(b + N_CODE, b + fine);
+    if (isDot) {
+      sum = f32x4.add(sum, f32x4.mul(low(x, first), low(y, second)));
+      sum = f32x4.add(sum, f32x4.mul(high(x, first), high(y, second)));
+    } else {
+      const p = f32x4.sub(low(x, first), low(y, second));
+      const q = f32x4.sub(high(x, first), high(y, second));
+      sum = f32x4.add(sum, f32x4.add(f32x4.mul(p, p), f32x4.mul(q, q)));
+    }
+  }
+  return isDot ? -means - sumFloats(sum) : sumFloats(sum);
+}
