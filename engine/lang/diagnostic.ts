@@ -1,7 +1,7 @@
 // Diagnostics: what the compiler reports about sources, how reports are collected, and how one is
 // printed. The catalogue of codes is helixql.md section 5; the first letter of a code is its
 // severity.
-import { positionOf, type SourceFile, type Span } from './source.js';
+import { lineOf, positionOf, type SourceFile, type Span } from './source.js';
 
 export interface Diagnostic {
   code: string;
@@ -73,8 +73,7 @@ const pictureWidth = 120;
 export function printDiagnostic(diagnostic: Diagnostic, sourceText: string): string {
   const { file, line, column, code, message } = diagnostic;
   const text = sourceText.startsWith('\uFEFF') ? sourceText.slice(1) : sourceText;
-  const whole = text.split('\n', line)[line - 1] ?? '';
-  const source = whole.replace(/\r$/, '').replace(/\t/g, ' ');
+  const source = lineOf(text, line).replace(/\t/g, ' ');
   const from = Math.max(0, Math.min(column - 20, source.length - pictureWidth));
   const cut = source.slice(from, from + pictureWidth);
   const end = diagnostic.endLine === line ? diagnostic.endColumn : source.length + 1;

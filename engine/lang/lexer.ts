@@ -2,7 +2,7 @@
 // over, so that the parser always receives a complete list that ends with an `end` token.
 import { compactInteger } from '../base/integer.js';
 import type { Report } from './diagnostic.js';
-import type { SourceFile } from './source.js';
+import { lineEnd, type SourceFile } from './source.js';
 
 /** `faulty` stands where a malformed literal was. */
 export type TokenKind = 'name' | 'string' | 'integer' | 'float' | 'symbol' | 'faulty' | 'end';
@@ -72,8 +72,7 @@ function skipBlank(text: string, at: number): number {
     const from = at;
     at = matchEnd(space, text, at);
     if (text.startsWith('//', at)) {
-      const line = text.indexOf('\n', at);
-      at = line < 0 ? text.length : line;
+      at = lineEnd(text, at);
     } else if (text.startsWith('/*', at)) {
       const close = text.indexOf('*/', at + 2);
       if (close >= 0) at = close + 2;
@@ -169,8 +168,7 @@ function readString(text: string, start: number, report: Report): Token {
 
 /** The rest of the line is taken for the string, so that the lines below are still read. */
 function unterminated(text: string, start: number, report: Report): Token {
-  const line = text.indexOf('\n', start);
-  const end = line < 0 ? text.length : line;
+  const end = lineEnd(text, start);
   report('E002', { start, end }, 'This string is never closed.', 'Add `"`.');
   return { kind: 'faulty', text: '', start, end };
 }

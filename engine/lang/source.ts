@@ -61,10 +61,25 @@ function validPrefix(bytes: Uint8Array): string {
   return decode(low) ?? '';
 }
 
+/** Lines end with LF, CR LF or, as on old Macs, CR alone. */
+const lineBreak = /\r\n?|\n/g;
+
 function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  return starts;
+  return [0, ...Array.from(text.matchAll(lineBreak), ({ 0: end, index }) => index + end.length)];
+}
+
+/** The text of a line, counted from 1, without its end. */
+export function lineOf(text: string, line: number): string {
+  return text.split(lineBreak, line)[line - 1] ?? '';
+}
+
+const restOfLine = /[^\r\n]*/y;
+
+/** Where the line of an offset ends: before its line break. */
+export function lineEnd(text: string, offset: number): number {
+  restOfLine.lastIndex = offset;
+  restOfLine.test(text);
+  return restOfLine.lastIndex;
 }
 
 /** Line and column of an offset, both counted from 1. */

@@ -263,6 +263,29 @@ test('a diagnostic is printed with its line, its place and its hint', () => {
   );
 });
 
+test('lines end with LF, CR LF or CR alone', () => {
+  const lines = [
+    '// a comment ends with its line',
+    'N::P { hight: F64 }',
+    '/* two',
+    'lines */ QUERY a() => RETURN N<P>::{height}',
+    'QUERY b() => RETURN "open',
+    'QUERY c() => RETURN zz',
+  ];
+  const pictures = ['\n', '\r\n', '\r'].map((end) => {
+    const text = lines.join(end) + end;
+    const { diagnostics } = compile([{ path: 'q.hx', text }], { compat: false });
+    return diagnostics.map((each) => printDiagnostic(each, text));
+  });
+  expect(pictures[0]!.map((picture) => picture.split(' ')[0])).toEqual([
+    'q.hx:4:37',
+    'q.hx:5:21',
+    'q.hx:6:21',
+  ]);
+  expect(pictures[1]).toEqual(pictures[0]);
+  expect(pictures[2]).toEqual(pictures[0]);
+});
+
 test('a diagnostic names the query it lies in, also where the lexer gave up', () => {
   const text = [
     'N::X { é: I64 }',

@@ -127,7 +127,7 @@ export function judge(sources: readonly Source[], compat: boolean): Verdict {
   const start = cpuMs();
   const { program, diagnostics } = compile(sources, { compat });
   const spent = cpuMs() - start;
-  const texts = new Map(sources.map(({ path, text }) => [path, String(text).split('\n')]));
+  const texts = new Map(sources.map(({ path, text }) => [path, String(text).split(/\r\n?|\n/)]));
   const isRefused = diagnostics.some(({ severity }) => severity === 'error');
   let fault: string | undefined;
   if (spent > 1000) fault = `it took ${spent} ms`;
