@@ -82,6 +82,7 @@ export const limitTable = {
   source_queries: count(10_000),
   source_statements: count(1_000),
   source_depth: count(64),
+  source_steps: count(256, 512),
   source_name: count(128),
 } satisfies Record<string, Limit>;
 

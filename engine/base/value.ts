@@ -66,11 +66,16 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
+/** Whoever counts the steps of a comparison: lists may hold the same list over and over. */
+interface Steps {
+  tick(count: number): void;
+}
+
 /**
  * Total order over non-null scalars and lists: by value within a kind, by `kindRank` across kinds.
  * Numbers compare exactly, integers and floats mixed.
  */
-export function compareValues(a: unknown, b: unknown): number {
+export function compareValues(a: unknown, b: unknown, steps?: Steps): number {
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0;
   const rank = kindRank(a);
   const other = kindRank(b);
@@ -90,14 +95,15 @@ export function compareValues(a: unknown, b: unknown): number {
     case 4:
       return compareText((a as Uuid).text, (b as Uuid).text);
     case 5:
-      return compareLists(a as ScalarList, b as ScalarList);
+      return compareLists(a as ScalarList, b as ScalarList, steps);
     default:
       return 0;
   }
 }
 
-function compareLists(a: ScalarList, b: ScalarList): number {
+function compareLists(a: ScalarList, b: ScalarList, steps?: Steps): number {
   const length = Math.min(a.length, b.length);
+  steps?.tick(length);
   for (let i = 0; i < length; i++) {
     const x = a[i];
     const y = b[i];
@@ -105,7 +111,7 @@ function compareLists(a: ScalarList, b: ScalarList): number {
       if (x !== y) return x === null ? 1 : -1;
       continue;
     }
-    const order = compareValues(x, y);
+    const order = compareValues(x, y, steps);
     if (order !== 0) return order;
   }
   return a.length - b.length;

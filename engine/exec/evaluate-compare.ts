@@ -25,12 +25,13 @@ function equalObjects(frame: Frame, a: Value, b: Value): boolean {
   if (b instanceof Element) return equalObjects(frame, b, a);
   if (isListValue(a) && isListValue(b)) {
     if (a.length !== b.length) return false;
+    frame.tick(a.length);
     for (let i = 0; i < a.length; i++) if (!equal(frame, a[i]!, b[i]!)) return false;
     return true;
   }
   const rank = kindRank(a);
   if (rank !== kindRank(b)) return false;
-  return rank < 6 ? compareValues(a, b) === 0 : keyOf(frame, a) === keyOf(frame, b);
+  return rank < 6 ? compareValues(a, b, frame) === 0 : keyOf(frame, a) === keyOf(frame, b);
 }
 
 /** Negative, zero, positive; NaN when the two have no order. */
@@ -40,7 +41,7 @@ function order(frame: Frame, a: Value, b: Value): number {
   const x = a instanceof Element ? uuidOf(frame, a) : a;
   const y = b instanceof Element ? uuidOf(frame, b) : b;
   const rank = kindRank(x);
-  return rank === kindRank(y) && rank < 6 ? compareValues(x, y) : Number.NaN;
+  return rank === kindRank(y) && rank < 6 ? compareValues(x, y, frame) : Number.NaN;
 }
 
 function contains(frame: Frame, a: Value, b: Value): boolean {
@@ -82,10 +83,12 @@ const compares: Record<CompareOperator, Compare> = {
 };
 
 /** Numbers, also inside lists, as the 32-bit float they round to. */
-export function roundF32(value: Value): Value {
+export function roundF32(frame: Frame, value: Value): Value {
   if (typeof value === 'number') return Math.fround(value);
   if (typeof value === 'bigint') return Math.fround(Number(value));
-  return isListValue(value) ? Array.from(value as readonly Value[], roundF32) : value;
+  if (!isListValue(value)) return value;
+  frame.tick(value.length);
+  return Array.from(value as readonly Value[], (item) => roundF32(frame, item));
 }
 
 /** How to walk the items that an expression yields, without materialising a stream. */
@@ -122,8 +125,8 @@ export function buildCompare(
   const { operator, any, f32 } = expression;
   const right = builder.value(expression.right);
   const plain = compares[operator];
-  const compare: Compare = f32 ? (frame, a, b) => plain(frame, roundF32(a), b) : plain;
-  const operand: Evaluate = f32 ? (frame) => roundF32(right(frame)) : right;
+  const compare: Compare = f32 ? (frame, a, b) => plain(frame, roundF32(frame, a), b) : plain;
+  const operand: Evaluate = f32 ? (frame) => roundF32(frame, right(frame)) : right;
   if (any) {
     const items = someOf(builder, expression.left);
     return (frame) => {

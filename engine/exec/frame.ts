@@ -1,6 +1,8 @@
 // One execution of a built plan: its slots, its arguments, what it may touch, and what it has used
-// up so far. Invariant: every loop of the executor passes through `tick`, every materialised row
-// through `charge`, every printed item through `countItem`, so that no plan outruns its limits.
+// up so far. Invariant: every loop of the executor and every walk of a value passes through `tick`, every
+// materialised row through `charge`, every printed item through `countItem` and every printed member
+// through `countMember`, so that no plan outruns its limits: what a value holds twice, in two members
+// of each of forty records, is printed 2^40 times.
 import type { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';
 import type { KeptRecords, WriteView } from '../storage/store.js';
@@ -10,6 +12,12 @@ import type { Value } from './value.js';
 
 /** Steps between two looks at the cancel word. */
 const pollInterval = 1024;
+
+/** Printed bytes that count as one step: a megabyte is copied between two looks, at most. */
+const bytesPerStep = 1024;
+
+/** The longest key there may be; a string holds a little more. */
+const keyLengthMax = 2 ** 28;
 
 /** Rough bytes of a materialised row without its record. */
 export const rowBytes = 64;
@@ -35,6 +43,8 @@ export class Frame {
   #visited = 0;
   #memory = 0;
   #items = 0;
+  /** Length of the reply when it was last looked at. */
+  #printed = 0;
   #writes = 0;
 
   constructor(slotCount: number, args: readonly Argument[], context: ExecutionContext) {
@@ -148,9 +158,23 @@ export class Frame {
     const { limits } = this.context;
     if (++this.#items > limits.result_items)
       fail('RESULT_TOO_LARGE', { max: limits.result_items, unit: 'items' });
-    if (out.length > limits.result_bytes)
-      fail('RESULT_TOO_LARGE', { max: limits.result_bytes, unit: 'bytes' });
-    this.tick(1);
+    this.countMember(out);
+  }
+
+  /** Looks at the size of the reply so far and counts what was printed since. */
+  countMember(out: ByteWriter): void {
+    const { length } = out;
+    const most = this.context.limits.result_bytes;
+    if (length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
+    this.tick(1 + Math.max(0, Math.trunc((length - this.#printed) / bytesPerStep)));
+    this.#printed = length;
+  }
+
+  /** Counts the making of a key of several values. */
+  countKey(values: number, length: number): void {
+    const most = this.context.limits.query_memory;
+    if (2 * length > most || length > keyLengthMax) fail('QUERY_MEMORY', { max: most });
+    this.tick(values + Math.trunc(length / bytesPerStep));
   }
 
   /** Counts created, changed and deleted elements. */

@@ -48,6 +48,7 @@ export function keyOfAll(frame: Frame, values: ArrayLike<Value>): string {
   for (let i = 0; i < values.length; i++) {
     const key = keyOf(frame, values[i]!);
     text += `${key.length}:${key}`;
+    frame.countKey(1, text.length);
   }
   return text;
 }

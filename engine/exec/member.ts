@@ -71,7 +71,10 @@ export function memberReader(catalog: Catalog, name: string, compat: boolean): M
     if (value === null) return null;
     if (value instanceof RecordValue) return value.member(name) ?? null;
     if (value instanceof Map) return value.get(name) ?? null;
-    if (Array.isArray(value)) return (value as readonly Value[]).map((item) => read(frame, item));
+    if (Array.isArray(value)) {
+      frame.tick(value.length);
+      return (value as readonly Value[]).map((item) => read(frame, item));
+    }
     return null;
   };
 }

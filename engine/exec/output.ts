@@ -48,6 +48,7 @@ function buildObject(
     out.byte(123);
     for (let i = 0; i < parts.length; i++) {
       if (i > 0) out.byte(44);
+      frame.countMember(out);
       out.append(parts[i]!.name);
       parts[i]!.print(frame, out);
     }

@@ -141,6 +141,7 @@ function printRecord(
     out.byte(123);
     for (let i = 0; i < parts.length; i++) {
       if (i > 0) out.byte(44);
+      frame.countMember(out);
       out.append(parts[i]!.name);
       parts[i]!.print(frame, out);
     }

@@ -71,6 +71,7 @@ function printMembers(
   out.byte(123);
   for (let i = 0; i < names.length; i++) {
     if (i > 0) out.byte(44);
+    frame.countMember(out);
     out.utf8(`${JSON.stringify(names[i])}:`);
     printValue(frame, out, values[i]!, style);
   }

@@ -56,6 +56,7 @@ export function buildShape(builder: Builder, slot: number, members: readonly Mem
   const fixedNames = parts.map((part) => part.name);
   return (frame: Frame, item: Value): Value => {
     if (item === null) return null;
+    frame.tick(1);
     frame.slots[slot] = item;
     if (isFixed)
       return new RecordValue(
@@ -102,6 +103,7 @@ function buildPrintSpread(builder: Builder, except: ReadonlySet<string>): PrintS
     const entries = entriesOf(item).filter(([name]) => !except.has(name));
     for (let i = 0; i < entries.length; i++) {
       if (i > 0) out.byte(44);
+      frame.countMember(out);
       out.append(nameBytes(entries[i]![0]));
       printValue(frame, out, entries[i]![1], style);
     }
@@ -138,6 +140,7 @@ export function buildPrintShape(
     let count = 0;
     for (const part of parts) {
       frame.slots[slot] = item;
+      frame.countMember(out);
       const comma = out.length;
       if (count > 0) out.byte(44);
       if (part.spread === undefined) {

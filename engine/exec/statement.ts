@@ -113,7 +113,7 @@ function buildStatement(
 /** Reads what there is of all elements of a value, so that it stays as it is now (6.3). */
 function captured(frame: Frame, value: Value, capture: Capture): Value {
   if (capture === 'nothing') return value;
-  eachElement(value, (element) => {
+  eachElement(frame, value, (element) => {
     if (element.record === undefined) {
       element.kept = true;
       recordOf(frame, element);

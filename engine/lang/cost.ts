@@ -4,9 +4,12 @@ import { type AccessPath, stepsLeft } from '../plan/access.js';
 import type { Pipeline } from '../plan/expression.js';
 import type { CostClass, Plan } from '../plan/plan.js';
 import type { Source } from '../plan/step.js';
+import { printedSize } from './printed-size.js';
 import type { SchemaIndex } from './schema-index.js';
 
 const searchMany = 1_000;
+/** Values that a reply may hold by the query's form alone: some milliseconds of printing. */
+const printedMax = 10_000;
 
 interface Survey {
   /** Steps to neighbours or edges in the whole plan. */
@@ -32,6 +35,7 @@ export function costOf(plan: Plan, schema: SchemaIndex): CostClass {
     if (statement.kind === 'bind' && single) singles.add(statement.slot);
   }
   look([plan.statements, plan.output], survey, schema, singles);
+  if (printedSize(plan) > printedMax) survey.wide = true;
   if (survey.wide || (survey.scans > 0 && survey.hops > 0)) return 'C';
   return survey.batch || survey.hops > 1 ? 'B' : 'A';
 }

@@ -16,6 +16,11 @@ export interface Cursor {
   /** Brackets consumed and not yet closed. */
   open: number;
   depth: number;
+  /** Steps on the longest way into the expressions parsed so far (reach.ts). */
+  steps: number;
+  /** Levels of objects and lists in the values parsed so far, and in the query's variables. */
+  levels: number;
+  levelsOf: Map<string, number>;
 }
 
 export function peek(cursor: Cursor, ahead = 0): Token {

@@ -14,6 +14,7 @@ import type { Name } from './ast-literal.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
 import { expect, expectName, unexpected } from './expectation.js';
 import { literalOf } from './parser-literal.js';
+import { bindVariables, chainReach, oneLevel, readVariable } from './reach.js';
 import { listUntil, nested } from './recovery.js';
 
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
@@ -26,10 +27,7 @@ export function parseExpression(cursor: Cursor): Expr {
       return { kind: 'not', of, span: spanFrom(cursor, token.start) };
     }
     if (isSymbol(cursor, '{')) return parseObject(cursor);
-    if (accept(cursor, '[')) {
-      const items = listUntil(cursor, ']', () => parseExpression(cursor));
-      return { kind: 'array', items, span: spanFrom(cursor, token.start) };
-    }
+    if (isSymbol(cursor, '[')) return parseArray(cursor);
     // `NOW` may be a name; what is not one is found out by the checker.
     const literal = isName(cursor, 'NOW') ? undefined : literalOf(token);
     if (literal !== undefined) {
@@ -40,14 +38,26 @@ export function parseExpression(cursor: Cursor): Expr {
   });
 }
 
-function parseObject(cursor: Cursor): ObjectLiteral {
-  const { start } = expect(cursor, '{');
-  const members = listUntil(cursor, '}', () => {
-    const name = expectName(cursor, 'A member name');
-    const value: Expr = accept(cursor, ':') ? parseExpression(cursor) : pathChain([name]);
-    return { name, value };
+function parseArray(cursor: Cursor): Expr {
+  const { start } = peek(cursor);
+  return oneLevel(cursor, () => {
+    expect(cursor, '[');
+    const items = listUntil(cursor, ']', () => parseExpression(cursor));
+    return { kind: 'array', items, span: spanFrom(cursor, start) };
   });
-  return { kind: 'object', members, span: spanFrom(cursor, start) };
+}
+
+function parseObject(cursor: Cursor): ObjectLiteral {
+  return oneLevel(cursor, () => {
+    const { start } = expect(cursor, '{');
+    const members = listUntil(cursor, '}', () => {
+      const name = expectName(cursor, 'A member name');
+      if (accept(cursor, ':')) return { name, value: parseExpression(cursor) };
+      readVariable(cursor, name.text);
+      return { name, value: pathChain([name]) };
+    });
+    return { kind: 'object', members, span: spanFrom(cursor, start) };
+  });
 }
 
 function pathChain(names: Path['names']): Chain {
@@ -57,18 +67,21 @@ function pathChain(names: Path['names']): Chain {
 
 function parseChain(cursor: Cursor): Chain {
   const { start } = peek(cursor);
-  const head = parseHead(cursor);
-  const steps: Step[] = [];
-  while (accept(cursor, '::')) steps.push(parseStep(cursor));
+  const nextStep = () => (accept(cursor, '::') ? parseStep(cursor) : undefined);
+  const { head, steps } = chainReach(cursor, () => parseHead(cursor), nextStep);
   return { kind: 'chain', head, steps, span: spanFrom(cursor, start) };
 }
 
 function parseHead(cursor: Cursor): Chain['head'] {
   const { start } = peek(cursor);
-  if (accept(cursor, '_')) return { kind: 'item', span: spanFrom(cursor, start) };
+  if (accept(cursor, '_')) {
+    readVariable(cursor, '_');
+    return { kind: 'item', span: spanFrom(cursor, start) };
+  }
   if (!isName(cursor) || isOther(cursor)) unexpected(cursor, 'An expression');
   if (isSymbol(cursor, '<', 1) || isSymbol(cursor, '(', 1)) return parseCall(cursor);
   const names: Path['names'] = [nameOf(next(cursor))];
+  readVariable(cursor, names[0].text);
   while (accept(cursor, '.')) names.push(expectName(cursor, 'A member name'));
   return { kind: 'path', names, span: spanFrom(cursor, start) };
 }
@@ -119,6 +132,9 @@ function parseStep(cursor: Cursor): Step {
     const closure = expectName(cursor, 'A name for the item');
     expect(cursor, '|');
     if (!isSymbol(cursor, '{')) unexpected(cursor, '`{`');
+    readVariable(cursor, '_');
+    bindVariables(cursor, [closure.text]);
+    cursor.levels = 0;
     const items = parseItems(cursor);
     return { kind: 'projection', items, closure, span: spanFrom(cursor, start) };
   }
@@ -126,7 +142,7 @@ function parseStep(cursor: Cursor): Step {
 }
 
 function parseItems(cursor: Cursor): ProjectionItem[] {
-  return nested(cursor, () => {
+  const parse = (): ProjectionItem[] => {
     const { start } = expect(cursor, '{');
     const items = listUntil(cursor, '}', () => parseItem(cursor));
     if (items.length === 0) {
@@ -134,7 +150,8 @@ function parseItems(cursor: Cursor): ProjectionItem[] {
       cursor.report('E645', spanFrom(cursor, start), 'This projection is empty.', hint);
     }
     return items;
-  });
+  };
+  return nested(cursor, () => oneLevel(cursor, parse));
 }
 
 function parseItem(cursor: Cursor): ProjectionItem {

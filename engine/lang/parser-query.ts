@@ -7,6 +7,7 @@ import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } f
 import { expect, expectName, expectWord, unexpected } from './expectation.js';
 import { parseExpression } from './parser-expression.js';
 import { parseTyped } from './parser-schema.js';
+import { beginReach, bindVariables } from './reach.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
 /** `#[mcp]`, `#[model("…")]`. */
@@ -33,6 +34,7 @@ export function parseQuery(
   expectWord(cursor, 'QUERY');
   const name = expectName(cursor, 'A query name');
   named(name.text);
+  cursor.levelsOf.clear();
   expect(cursor, '(');
   const parameters = listUntil(cursor, ')', () => parseParameter(cursor));
   guarded(cursor, () => expect(cursor, '=>'));
@@ -86,11 +88,15 @@ function parseStatements(cursor: Cursor, budget: { left: number }): Statement[] 
 function parseStatement(cursor: Cursor, budget: { left: number }): Statement | undefined {
   const { open } = cursor;
   const recover = () => skipStatement(cursor, open);
+  beginReach(cursor);
   if (isBinding(cursor)) {
     const name = nameOf(next(cursor));
     const { start } = next(cursor);
     // A faulty value still binds its name, so that its uses are not reported as unknown.
     const value = guarded(cursor, () => parseExpression(cursor), recover);
+    // What is refused is not held against those who read it.
+    if (value === undefined) beginReach(cursor);
+    bindVariables(cursor, [name.text]);
     return {
       kind: 'bind',
       name,
@@ -127,6 +133,10 @@ function parseFor(cursor: Cursor, budget: { left: number }): Statement {
     }
     expectWord(cursor, 'IN');
     const list = parseExpression(cursor);
+    bindVariables(
+      cursor,
+      names.map(({ text }) => text),
+    );
     expect(cursor, '{');
     const body = parseStatements(cursor, budget);
     // Where the brace is missing, what stands before is still a body.
@@ -154,6 +164,7 @@ function parseReturn(cursor: Cursor): Expr[] {
     if (items.length > 0 && startsItem(cursor)) break;
     const { open } = cursor;
     const recover = () => skipReturn(cursor, open);
+    beginReach(cursor);
     const item = guarded(cursor, () => parseExpression(cursor), recover);
     items.push(item ?? { kind: 'faulty', span: peek(cursor) });
   } while (accept(cursor, ','));

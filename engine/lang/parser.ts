@@ -26,7 +26,17 @@ export function parseFile(file: SourceFile, limits: Limits, collector: Collector
   }
   const lexical: Parameters<Report>[] = [];
   const tokens = tokenise(file, limits.source_name, (...fault) => lexical.push(fault));
-  const cursor: Cursor = { tokens, limits, report, index: 0, open: 0, depth: 0 };
+  const cursor: Cursor = {
+    tokens,
+    limits,
+    report,
+    index: 0,
+    open: 0,
+    depth: 0,
+    steps: 0,
+    levels: 0,
+    levelsOf: new Map(),
+  };
   const recover = () => {
     while (!startsItem(cursor)) next(cursor);
   };

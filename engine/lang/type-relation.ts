@@ -64,7 +64,9 @@ function joinTypes(first: ItemType, rest: readonly ItemType[]): ItemType {
     return of === undefined ? unknownType : { kind: 'list', of };
   }
   if (first.kind === 'element' && rest.every((type) => type.kind === 'element')) {
-    const types = [...first.types, ...rest.flatMap((type) => type.types)];
+    // Each once: a list of lists that are the same twice over would name a type 2^n times.
+    const all = [...first.types, ...rest.flatMap((type) => type.types)];
+    const types = [...new Map(all.map((type) => [`${type.kind} ${type.name}`, type])).values()];
     return { kind: 'element', types, hit: first.hit };
   }
   return unknownType;

@@ -13,15 +13,21 @@ type Bind = Extract<Statement, { kind: 'bind' }>;
 /** Plans with more parts than this are left as they are. */
 const partsMax = 50_000;
 
+/** Steps that may move into others: each stands on the stack of whoever pulls its chain. */
+const stepsMax = 256;
+
 export function inlineBindings(plan: Plan): Plan {
   if (plan.writes || plan.statements.length === 0) return plan;
   const uses = usesOf(plan);
   if (uses === undefined) return plan;
   let { statements, output } = plan;
+  let room = stepsMax;
   for (let at = 0; at < statements.length; ) {
     const joined = joinedAt(statements, output, at, uses, plan.parameters);
-    if (joined === undefined) at++;
+    const steps = joined === undefined ? 0 : longestWay((statements[at] as Bind).value);
+    if (joined === undefined || steps > room) at++;
     else {
+      room -= steps;
       ({ statements, output } = joined);
       // What stood behind the one that is gone may now be next to its reader.
       at = 0;
@@ -45,6 +51,17 @@ function usesOf({ statements, output, embeds }: Plan): Map<number, number> | und
     throw error;
   }
   return uses;
+}
+
+/** The most steps that stand on each other in an expression. */
+function longestWay(part: unknown): number {
+  if (typeof part !== 'object' || part === null) return 0;
+  const inner = Object.values(part).reduce<number>(
+    (most, value) => Math.max(most, longestWay(value)),
+    0,
+  );
+  const { kind, steps } = part as Partial<Pipeline>;
+  return inner + (kind === 'pipeline' ? 1 + steps!.length : 0);
 }
 
 interface Joined {

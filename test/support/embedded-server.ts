@@ -9,7 +9,8 @@ import { makeFolder, type Project, removeFolder, root, writeProject } from './pr
 import type { Server } from './server.js';
 
 /** Built, as an embedding program gets it: lanes are threads and need JavaScript. */
-const built = <T>(path: string): Promise<T> => import(pathToFileURL(join(root, 'dist', path)).href);
+export const built = <T>(path: string): Promise<T> =>
+  import(pathToFileURL(join(root, 'dist', path)).href);
 const { TrellisError, compile, open } =
   await built<typeof import('../../engine/index.js')>('engine/index.js');
 const { loadConfig } = await built<typeof import('../../server/config.js')>('server/config.js');

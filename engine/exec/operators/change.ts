@@ -82,16 +82,32 @@ export function drop(frame: Frame, flow: Flow): void {
   if (flow.kind === 'ids') for (const batch of flow.open(frame)) for (const id of batch) take(id);
   else {
     for (const batch of asRows(flow).open(frame))
-      for (const row of batch) eachElement(row, (element) => take(element.id));
+      for (const row of batch) eachElement(frame, row, (element) => take(element.id));
   }
   frame.charge(8 * ids.length);
   dropElements(frame, ids);
 }
 
 /** Elements of a value, inside lists, records and objects too. */
-export function eachElement(value: Value, visit: (element: Element) => void): void {
+export function eachElement(
+  frame: Frame,
+  value: Value,
+  visit: (element: Element) => void,
+  seen = new Set<object>(),
+): void {
   if (value instanceof Element) visit(value);
-  else if (Array.isArray(value)) for (const item of value) eachElement(item, visit);
-  else if (value instanceof RecordValue) for (const item of value.values) eachElement(item, visit);
-  else if (value instanceof Map) for (const item of value.values()) eachElement(item, visit);
+  else if (typeof value === 'object' && value !== null && !seen.has(value)) {
+    const items = partsOf(value);
+    if (items === undefined) return;
+    // What a value holds several times is looked at once.
+    seen.add(value);
+    frame.tick(1);
+    for (const item of items) eachElement(frame, item, visit, seen);
+  }
+}
+
+function partsOf(value: Value): Iterable<Value> | undefined {
+  if (value instanceof RecordValue) return value.values;
+  if (value instanceof Map) return value.values();
+  return Array.isArray(value) ? value : undefined;
 }

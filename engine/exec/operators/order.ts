@@ -25,10 +25,10 @@ function orderKey(frame: Frame, value: Value): Value {
   return item instanceof Element ? uuidOf(frame, item) : item;
 }
 
-function compareKeys(a: Value, b: Value, sign: number): number {
+function compareKeys(frame: Frame, a: Value, b: Value, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -sign : a > b ? sign : 0;
-  return (kindRank(a) - kindRank(b) || compareValues(a, b)) * sign;
+  return (kindRank(a) - kindRank(b) || compareValues(a, b, frame)) * sign;
 }
 
 /** `most`: how many of the ordered rows anybody will read. */
@@ -36,13 +36,16 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
   const { slot, keys, descending } = ordering;
   const { open } = asRows(input);
   const sign = descending ? -1 : 1;
-  const compare = (a: Keyed, b: Keyed): number => {
-    for (let i = 0; i < keys.length; i++) {
-      const result = compareKeys(a.keys[i]!, b.keys[i]!, sign);
-      if (result !== 0) return result;
-    }
-    return 0;
-  };
+  const comparison =
+    (frame: Frame) =>
+    (a: Keyed, b: Keyed): number => {
+      frame.tick(1);
+      for (let i = 0; i < keys.length; i++) {
+        const result = compareKeys(frame, a.keys[i]!, b.keys[i]!, sign);
+        if (result !== 0) return result;
+      }
+      return 0;
+    };
   const keyed = (frame: Frame, row: Value): Keyed => {
     frame.slots[slot] = row;
     return { row, keys: keys.map((key) => orderKey(frame, key(frame))) };
@@ -63,11 +66,11 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
       frame.charge(batch.length * (1 + keys.length) * rowBytes);
       for (const row of batch) rows.push(keyed(frame, keep(frame, row)));
     }
-    return rows.sort(compare);
+    return rows.sort(comparison(frame));
   }
 
   function best(frame: Frame, k: number): Keyed[] {
-    const top = new TopK<Keyed>(k, compare);
+    const top = new TopK<Keyed>(k, comparison(frame));
     for (const batch of open(frame)) {
       frame.tick(batch.length);
       for (const row of batch)

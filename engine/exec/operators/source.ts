@@ -126,7 +126,8 @@ function* idsWhere(
     if (key !== undefined) yield frame.view.lookup(property, key);
     return;
   }
-  const cut = isF32(property.type) ? roundF32 : (item: Value) => item;
+  const isRounded = isF32(property.type);
+  const cut = (item: Value): Value => (isRounded ? roundF32(frame, item) : item);
   const wanted = cut(value);
   for (const ids of frame.view.scan(label.id)) {
     frame.tick(ids.length);
