@@ -57,7 +57,7 @@ export { type Compilation, type Source, compile } from './lang/compile.js';
 export { openDatabase } from './database/open.js';
 export type { Violation } from './storage/check.js';
 export type { BulkLoad, PieceResult } from './database/load/load-run.js';
-export type { LoadProgress } from './database/load/load-progress.js';
+export type { LoadProgress, StreamPart } from './database/load/load-progress.js';
 export type { Reject } from './database/load/row-batch.js';
 export { LoadFeed, type FedRow } from './database/load/load-feed.js';
 export { type DumpOptions, dump } from './database/dump.js';

@@ -30,6 +30,8 @@ export interface ImportTarget {
   readonly vectors: number;
   readonly rejected: number;
   readonly resumed: number;
+  /** Everything was loaded by an earlier import: the counts are those of that time. */
+  readonly repeated: boolean;
 }
 
 const kinds = ['node', 'edge', 'vector'] as const;
@@ -159,9 +161,13 @@ class RejectFile {
 }
 
 function report(target: ImportTarget, rejects: RejectFile, seconds: number): void {
-  const { nodes, edges, vectors, rejected, resumed } = target;
+  const { nodes, edges, vectors, rejected, resumed, repeated } = target;
   const rate = Math.round((nodes + edges + vectors) / Math.max(seconds, 0.001));
   const parts = [`${nodes} nodes`, `${edges} edges`, `${vectors} vectors`];
+  if (repeated) {
+    printLine(`these files were imported before: ${parts.join(', ')}; nothing was loaded again`);
+    return;
+  }
   const before = resumed > 0 ? ` (after ${resumed} rows loaded before)` : '';
   printLine(`imported ${parts.join(', ')}${before} in ${seconds.toFixed(1)} s, ${rate} rows/s`);
   if (rejected > 0) printLine(`${rejected} rows were refused: see ${rejects.path}`);

@@ -1,107 +1,104 @@
 // `POST /_admin/import`: NDJSON rows into the database (README, "Bulk load"). A body is a whole
 // import, or with `?name=N&more=1` one part of a longer one, which the last part, without `more`,
-// ends. Invariant: what is answered is on disk.
-import {
-  type Database,
-  type FedRow,
-  LoadFeed,
-  errorMessage,
-  excerpt,
-  fail,
-} from '../engine/index.js';
-import type { BulkLoad } from '../engine/index.js';
+// ends. Invariant: what is counted in an answer is on disk; an import that fails or whose parts stop
+// coming holds nothing.
+import { type Database, TrellisError, excerpt, fail } from '../engine/index.js';
 import type { ImportReply } from './remote-import.js';
+import { type Part, RunningImport, placeOf } from './running-import.js';
 
 /** A load whose next part does not come ends here; the same name goes on with it later. */
 const idleMs = 600_000;
-const rejectsMax = 1_000;
 
-type Counts = Pick<LoadFeed, 'nodes' | 'edges' | 'vectors' | 'rejected'>;
-
-const nothing: Counts = { nodes: 0, edges: 0, vectors: 0, rejected: 0 };
-
-interface Running {
-  load: BulkLoad;
-  feed: LoadFeed;
-  rejects: FedRow[];
-  /** What replies have counted: pieces may end between two parts. */
-  told: Counts;
-  isBusy: boolean;
-  timer: NodeJS.Timeout | undefined;
-}
+/** Names of imports that have ended between two parts. */
+const goneMax = 1_000;
 
 export class ImportHandler {
-  readonly #running = new Map<string, Running>();
-  #unnamed = 0;
+  readonly #running = new Map<string, RunningImport>();
+  /** Why their next part is refused: it would be taken for the first one. */
+  readonly #gone = new Map<string, TrellisError>();
 
   constructor(private readonly database: () => Database | undefined) {}
 
-  async handle(query: URLSearchParams, body: Uint8Array): Promise<unknown> {
-    const given = query.get('name');
-    const isMore = query.get('more') === '1';
-    if (given === null && isMore) {
+  async handle(query: URLSearchParams, body: Uint8Array): Promise<ImportReply> {
+    const name = query.get('name');
+    const part = { at: placeOf(query.get('at')), body, isMore: query.get('more') === '1' };
+    if (name === null && (part.isMore || (part.at ?? 0) > 0)) {
       fail('PARAM_MISSING', { owner: 'import', param: 'name', type: 'String' });
     }
-    const name = given ?? `unnamed ${this.#unnamed++} ${performance.timeOrigin}`;
-    const running = this.#take(name);
+    if (name === null) return this.#load(new RunningImport(this.database()!.load()), part);
+    const running = await this.#take(name, part);
+    const answer = running.answerOf(part);
+    if (answer) {
+      if (running.load.progress.end) await this.#drop(name);
+      return answer;
+    }
+    clearTimeout(running.timer);
+    running.isBusy = true;
     try {
-      return await this.#part(name, running, body, isMore);
+      const reply = await this.#load(running, part);
+      if (part.isMore) running.timer = setTimeout(() => this.#giveUp(name), idleMs).unref();
+      else this.#running.delete(name);
+      return reply;
     } catch (error) {
       this.#running.delete(name);
+      if (running.hasParts) this.#noteGone(name);
+      throw error;
+    } finally {
+      running.isBusy = false;
+    }
+  }
+
+  async #load(running: RunningImport, part: Part): Promise<ImportReply> {
+    try {
+      return await running.take(part);
+    } catch (error) {
       await running.load.close();
       throw error;
     }
   }
 
-  #take(name: string): Running {
-    let running = this.#running.get(name);
-    if (running?.isBusy) fail('OVERLOADED', { queue: `The import ${excerpt(name)}` });
-    if (running === undefined) {
-      const load = this.database()!.load(name);
-      const rejects: FedRow[] = [];
-      const onRejects = (rows: readonly FedRow[]): void => {
-        rejects.push(...rows.slice(0, rejectsMax - rejects.length));
-      };
-      const feed = new LoadFeed(load, { onRejects });
-      running = { load, feed, rejects, told: nothing, isBusy: false, timer: undefined };
-      this.#running.set(name, running);
-    }
-    clearTimeout(running.timer);
-    running.isBusy = true;
+  /** The import of that name, begun or gone on with where there is none. */
+  async #take(name: string, part: Part): Promise<RunningImport> {
+    this.#sweep();
+    const known = this.#running.get(name);
+    if (known?.isBusy) fail('OVERLOADED', { queue: `The import ${excerpt(name)}` });
+    if (known && !known.isRestart(part)) return known;
+    if (known) await this.#drop(name);
+    const gone = this.#gone.get(name);
+    this.#gone.delete(name);
+    if (gone && part.at !== 0) throw gone;
+    const running = new RunningImport(this.database()!.load(name));
+    this.#running.set(name, running);
     return running;
   }
 
-  async #part(
-    name: string,
-    running: Running,
-    body: Uint8Array,
-    isMore: boolean,
-  ): Promise<ImportReply> {
-    const { load, feed, rejects, told } = running;
-    await feed.write(body);
-    if (!isMore) {
-      await feed.end();
-      await load.finish();
+  async #drop(name: string): Promise<void> {
+    const running = this.#running.get(name);
+    this.#running.delete(name);
+    clearTimeout(running?.timer);
+    await running?.load.close();
+  }
+
+  /** Forgets imports that have given their places to others. */
+  #sweep(): void {
+    for (const [name, { load, isBusy, timer }] of this.#running) {
+      if (!load.isOver || isBusy) continue;
+      clearTimeout(timer);
       this.#running.delete(name);
-    } else {
-      running.timer = setTimeout(() => this.#giveUp(name), idleMs).unref();
+      this.#noteGone(name);
     }
-    running.isBusy = false;
-    const { nodes, edges, vectors, rejected } = feed;
-    running.told = { nodes, edges, vectors, rejected };
-    return {
-      nodes: nodes - told.nodes,
-      edges: edges - told.edges,
-      vectors: vectors - told.vectors,
-      rejected: rejected - told.rejected,
-      resumed: feed.resumed,
-      rejects: rejects.splice(0).map((row) => ({ ...row, message: errorMessage(row.error) })),
-    };
+  }
+
+  #noteGone(name: string): void {
+    const hint = 'Send it again from its beginning: what was loaded is not loaded twice.';
+    const args = { kind: 'running import', name: excerpt(name) };
+    this.#gone.set(name, new TrellisError({ code: 'NOT_FOUND', args, hint }));
+    const [oldest] = this.#gone.keys();
+    if (this.#gone.size > goneMax) this.#gone.delete(oldest!);
   }
 
   #giveUp(name: string): void {
-    const running = this.#running.get(name);
-    this.#running.delete(name);
-    void running?.load.close();
+    this.#noteGone(name);
+    void this.#drop(name);
   }
 }

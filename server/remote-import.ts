@@ -11,8 +11,12 @@ export interface ImportReply {
   edges: number;
   vectors: number;
   rejected: number;
+  /** Bytes of the stream that have come: where its next part begins. */
+  at: number;
   /** Rows loaded by an earlier attempt under the same name. */
   resumed: number;
+  /** The import was over before: the counts are those of that time. */
+  repeated: boolean;
   rejects: FedRow[];
 }
 
@@ -22,8 +26,11 @@ export class RemoteImport implements ImportTarget {
   vectors = 0;
   rejected = 0;
   resumed = 0;
+  repeated = false;
   #parts: Uint8Array[] = [];
   #bytes = 0;
+  /** Bytes of the parts before. */
+  #at = 0;
 
   constructor(
     private readonly url: string,
@@ -46,7 +53,9 @@ export class RemoteImport implements ImportTarget {
     const body = Buffer.concat(this.#parts);
     this.#parts = [];
     this.#bytes = 0;
-    const query = new URLSearchParams({ name: this.name, ...(isMore && { more: '1' }) });
+    const at = String(this.#at);
+    this.#at += body.length;
+    const query = new URLSearchParams({ name: this.name, at, ...(isMore && { more: '1' }) });
     const headers: Record<string, string> = { 'Content-Type': 'application/x-ndjson' };
     if (this.key !== '') headers['x-api-key'] = this.key;
     const target = new URL(`/_admin/import?${query.toString()}`, this.url);
@@ -63,6 +72,7 @@ export class RemoteImport implements ImportTarget {
     this.vectors += reply.vectors;
     this.rejected += reply.rejected;
     this.resumed = reply.resumed;
+    this.repeated = reply.repeated;
     if (reply.rejects.length > 0) this.onRejects(reply.rejects);
   }
 }

@@ -70,6 +70,8 @@ export const limitTable = {
   session_items: count(5_000_000),
   session_memory: bytes(1 * GiB),
   session_queue: count(32),
+  /** An import from which nothing comes for this long gives its place to another that wants it. */
+  import_idle: time(10_000),
   connections: count(10_000),
   read_queue: count(2_048),
   write_queue: count(2_048),

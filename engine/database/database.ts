@@ -112,8 +112,11 @@ export interface Database {
    * Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE.
    */
   reload(program: Program): Promise<void>;
-  /** Begins a bulk load, or goes on with the one of that name that was cut short. */
-  load(name: string): BulkLoad;
+  /**
+   * Begins a bulk load, or goes on with the one of that name that was cut short. A name is that of
+   * one load: when it is finished, its rows are known and others are refused under it.
+   */
+  load(name?: string): BulkLoad;
   /** Copies the newest commit to the new folder `to`, a backup, while everything goes on. */
   backUp(to: string): Promise<{ bytes: number }>;
   /** Writes vector snapshots now. */

@@ -77,7 +77,7 @@ class OpenedDatabase implements Database {
   readonly #threads: ThreadPair;
   readonly #dispatcher: Dispatcher;
   readonly #writer: WriterLink;
-  readonly #loads = new LoadDesk();
+  readonly #loads: LoadDesk;
   readonly #inline: InlineReads;
   readonly #tally = new Tally();
   readonly #figures = new Figures(createFiguresBuffer());
@@ -89,6 +89,7 @@ class OpenedDatabase implements Database {
     private readonly directory: DataDirectory,
   ) {
     const { limits } = options;
+    this.#loads = new LoadDesk(limits.import_idle);
     this.#gate = new Gate(createGateBuffer(flightMax + options.workers * loadMax));
     const slots = new SlotPool(this.#gate);
     this.program = options.program;
@@ -370,12 +371,16 @@ class OpenedDatabase implements Database {
     return backUp(this.#storage.env, this.options.dataDir, to);
   }
 
-  load(name: string): BulkLoad {
+  load(name?: string): BulkLoad {
     this.#checkAlive();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
     return this.view((view) =>
       this.#loads.begin(name, view, {
-        port: this.#threads.startLoader(setup),
+        start: (onEnd) =>
+          this.#threads.startLoader(setup, (error) => {
+            if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
+            onEnd(error);
+          }),
         order: (order) => this.#writer.order({ kind: 'load', order }),
         embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
         checkRoom: () => {
@@ -449,6 +454,7 @@ class OpenedDatabase implements Database {
     if (this.#phase === 'stopping') return;
     const clean = !this.#disk.isLost && this.#writer.readOnlyReason === undefined;
     this.#disk.stop();
+    this.#loads.close();
     const closing = this.#writer.order({ kind: 'close', snapshot: options.snapshot ?? true });
     this.#phase = 'stopping';
     await closing;

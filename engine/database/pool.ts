@@ -65,9 +65,9 @@ export class ThreadPair {
   }
 
   /** A thread that reads rows for one bulk load; it ends when it is told to close. */
-  startLoader(setup: Omit<LoaderSetup, 'port'>): MessagePort {
+  startLoader(setup: Omit<LoaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
     this.#loaders ??= new Piscina({ ...poolOptions(undefined), minThreads: 0, maxThreads: 4 });
-    return this.#start(this.#loaders, setup, () => undefined);
+    return this.#start(this.#loaders, setup, onEnd);
   }
 
   #start(threads: Piscina, setup: object, onEnd: OnEnd): MessagePort {

@@ -16,6 +16,7 @@ interface Heard {
 /** A load that notes what it is given, and refuses the first row of every piece. */
 class NotedLoad implements BulkLoad {
   readonly progress = noProgress;
+  readonly isOver = false;
   readonly heard: Heard[] = [];
   readonly replayed: Heard[] = [];
   readonly committed: LoadedPiece[] = [];
@@ -30,7 +31,7 @@ class NotedLoad implements BulkLoad {
   rows(bytes: Uint8Array, line: number, to: LoadedPiece['to']) {
     this.heard.push({ bytes, line });
     const from = this.committed.at(-1)?.to ?? { offset: 0, line: 1 };
-    this.committed.push({ from, to, firstId: 1, refused: [] });
+    this.committed.push({ from, to, firstId: 1, refused: [], checksum: 0 });
     const error = { code: 'PARAM_TYPE' as const, args: {} };
     const counts = { nodes: 1, edges: 0, vectors: 0 };
     return Promise.resolve({ ...counts, rejects: [{ line, error }], bytes });

@@ -1,36 +1,68 @@
 // The bulk loads of an open database. A reload of the program waits for the pieces under way, and
 // holds back the next ones until it is over: rows are read and written under one schema.
+//
+// Invariant: a load has a place here exactly while it may go on: one that fails, ends or is closed
+// gives its place and its thread back, whoever held it.
 import { fail } from '../../base/errors.js';
 import type { ReadView } from '../../storage/store.js';
-import { type LoadHooks, LoadRun, type BulkLoad } from './load-run.js';
+import { type BulkLoad, type LoadHooks, LoadRun, goneError } from './load-run.js';
 import { readPieces, readProgress } from './load-progress.js';
 
 /** Loads at a time: each has a thread. */
 const loadsMax = 4;
 
 export class LoadDesk {
-  readonly #open = new Set<string>();
+  readonly #open = new Map<string, LoadRun>();
+  #unnamed = 0;
   #underway = 0;
   #schema = 0;
+  #isClosed = false;
+  #changes: Promise<void> = Promise.resolve();
   #barrier: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
 
-  /** Begins a load, or goes on with the one of that name. Fails OVERLOADED. */
-  begin(name: string, view: ReadView, hooks: Omit<LoadHooks, 'admit' | 'leave'>): BulkLoad {
-    if (this.#open.has(name) || this.#open.size >= loadsMax) {
-      fail('OVERLOADED', { queue: 'The table of running loads' });
-    }
-    this.#open.add(name);
-    const progress = readProgress(view, name);
-    return new LoadRun(name, progress, readPieces(view, name), {
-      ...hooks,
-      admit: () => this.#admit(),
-      leave: () => this.#leave(),
-      order: (order) => {
-        if (order.step === 'finish' || order.step === 'drop') this.#open.delete(name);
-        return hooks.order(order);
+  /** `idleMs`: a load that is idle for longer gives its place to another that wants one. */
+  constructor(private readonly idleMs: number) {}
+
+  /**
+   * Begins a load, or goes on with the one of that name; without a name nobody can. Fails
+   * OVERLOADED.
+   */
+  begin(
+    name: string | undefined,
+    view: ReadView,
+    hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
+  ): BulkLoad {
+    if (this.#isClosed) fail('SHUTTING_DOWN');
+    const key = name ?? `unnamed ${++this.#unnamed} ${performance.timeOrigin}`;
+    this.#makeRoom(key);
+    const run: LoadRun = new LoadRun(
+      { name: key, isKept: name !== undefined },
+      readProgress(view, key),
+      readPieces(view, key),
+      {
+        ...hooks,
+        admit: () => this.#admit(),
+        leave: () => this.#leave(),
+        over: () => {
+          if (this.#open.get(key) === run) this.#open.delete(key);
+        },
       },
-    });
+    );
+    this.#open.set(key, run);
+    return run;
+  }
+
+  /** Sees to a free place, and to that nobody else has the name. */
+  #makeRoom(name: string): void {
+    const namesake = this.#open.get(name);
+    const candidates = namesake
+      ? [namesake]
+      : [...this.#open.values()].sort((a, b) => b.idleMs - a.idleMs);
+    if (!namesake && candidates.length < loadsMax) return;
+    const [idlest] = candidates;
+    if (idlest!.idleMs < this.idleMs) fail('OVERLOADED', { queue: 'The table of running loads' });
+    idlest!.abandon(goneError(idlest!.name));
   }
 
   async #admit(): Promise<number> {
@@ -43,8 +75,14 @@ export class LoadDesk {
     if (--this.#underway === 0) this.#onIdle?.();
   }
 
-  /** Runs `change` while no piece is under way. */
-  async whileIdle(change: () => Promise<void>): Promise<void> {
+  /** Runs `change` while no piece is under way, and no other change. */
+  whileIdle(change: () => Promise<void>): Promise<void> {
+    const mine = this.#changes.then(() => this.#alone(change));
+    this.#changes = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #alone(change: () => Promise<void>): Promise<void> {
     let open!: () => void;
     this.#barrier = new Promise((resolve) => (open = resolve));
     try {
@@ -56,5 +94,11 @@ export class LoadDesk {
       this.#onIdle = undefined;
       open();
     }
+  }
+
+  /** Ends every load where it stands: they may go on when the database is opened again. */
+  close(): void {
+    this.#isClosed = true;
+    for (const run of [...this.#open.values()]) run.abandon({ code: 'SHUTTING_DOWN', args: {} });
   }
 }

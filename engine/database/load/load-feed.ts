@@ -1,6 +1,8 @@
 // A stream of NDJSON bytes into a bulk load: cuts it into pieces at line ends, keeps a few of them
 // under way, and passes over what an earlier attempt has committed. Memory is a few pieces, however
 // long the stream.
+import { fail } from '../../base/errors.js';
+import type { LoadEnd, StreamPart } from './load-progress.js';
 import type { BulkLoad } from './load-run.js';
 import type { Reject } from './row-batch.js';
 
@@ -30,6 +32,9 @@ const pieceBytes = 16 * 1024 * 1024;
 const firstBytes = 1024 * 1024;
 const growth = 1.5;
 
+/** No element is that long in JSON: such a row is a stream without line ends. */
+const rowBytesMax = 256 * 1024 * 1024;
+
 const underwayMax = 3;
 const textMax = 64 * 1024;
 
@@ -53,8 +58,18 @@ export class LoadFeed {
     private readonly load: BulkLoad,
     private readonly events: LoadFeedEvents = {},
   ) {
-    const { nodes, edges, vectors } = load.progress;
-    this.resumed = nodes + edges + vectors;
+    const { nodes, edges, vectors, end } = load.progress;
+    this.resumed = end ? 0 : nodes + edges + vectors;
+  }
+
+  /** Whether all of it was loaded before. */
+  get repeated(): boolean {
+    return this.load.progress.end !== undefined;
+  }
+
+  /** Bytes of the stream so far. */
+  get received(): number {
+    return this.#offset + this.#restBytes;
   }
 
   /** Takes the next bytes; resolves when there is room for more. Fails with the load. */
@@ -64,11 +79,24 @@ export class LoadFeed {
     for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
   }
 
-  /** The stream is over: resolves when all of it is on disk. `finish` is the load's. */
-  async end(): Promise<void> {
+  /**
+   * The stream is over, its last part was `part`: resolves when all of it is on disk. `finish` is the
+   * load's. Where it was finished before, the counts are then those of that time.
+   */
+  async end(part?: StreamPart): Promise<void> {
+    const { progress, pieces } = this.load;
     for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
-    if (this.#restBytes > 0) await this.#piece(this.#restBytes);
+    // A stream that ends within what was committed is another one: reading it again says so.
+    const isShort = this.#replayed < pieces.length;
+    if (this.#restBytes > 0 || isShort) await this.#piece(this.#restBytes, { part });
     await Promise.all(this.#underway.splice(0));
+    if (progress.end === undefined) return;
+    ({
+      nodes: this.nodes,
+      edges: this.edges,
+      vectors: this.vectors,
+      rejected: this.rejected,
+    } = progress);
   }
 
   /** Bytes of the next piece, 0 while there is none. */
@@ -79,7 +107,15 @@ export class LoadFeed {
       return size <= this.#restBytes ? size : 0;
     }
     if (this.#restBytes < this.#pieceBytes) return 0;
-    return lineEnd(this.#rest, this.#pieceBytes);
+    const end = lineEnd(this.#rest, this.#pieceBytes);
+    if (end === 0 && this.#restBytes > rowBytesMax) {
+      fail('VALUE_TOO_LARGE', {
+        param: `row ${this.#line}`,
+        size: this.#restBytes,
+        max: rowBytesMax,
+      });
+    }
+    return end;
   }
 
   /** A copy of the next bytes, which leave the rest. */
@@ -104,7 +140,7 @@ export class LoadFeed {
     return bytes;
   }
 
-  async #piece(size: number): Promise<void> {
+  async #piece(size: number, end?: LoadEnd): Promise<void> {
     const bytes = this.#take(size);
     const line = this.#line;
     this.#offset += size;
@@ -118,7 +154,7 @@ export class LoadFeed {
       return;
     }
     this.#pieceBytes = Math.min(pieceBytes, Math.ceil(this.#pieceBytes * growth));
-    const work = this.load.rows(bytes, line, to).then((result) => {
+    const work = this.load.rows(bytes, line, to, end).then((result) => {
       this.nodes += result.nodes;
       this.edges += result.edges;
       this.vectors += result.vectors;

@@ -1,10 +1,13 @@
 // One bulk load as its caller sees it: pieces of whole lines go in, counts and rejected rows come
 // out. Reads rows on a thread of its own, embeds texts, hands batches to the writer in order.
-// Invariant: a resolved piece is on disk, and so is the note that it is done.
+// Invariant: a resolved piece is on disk, and so is the note that it is done; a load that failed, was
+// abandoned or whose thread has ended has no thread any more, and nobody waits for it.
 import type { MessagePort } from 'node:worker_threads';
-import { TrellisError } from '../../base/errors.js';
+import { crc32 } from 'node:zlib';
+import { type ErrorData, TrellisError, excerpt, fail } from '../../base/errors.js';
+import { errorDataOf } from '../runner.js';
 import type { LoadOrder } from './load-writer.js';
-import type { LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
+import type { LoadEnd, LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
 import type { FromLoader, ReadPiece, ToLoader } from './loader.js';
 import type { BatchResult, Reject, RowText } from './row-batch.js';
 
@@ -19,80 +22,166 @@ export interface PieceResult {
 }
 
 export interface BulkLoad {
-  /** What was loaded under this name before; the next piece begins there. */
+  /** What was loaded under this name before; the next piece begins there, unless it has an end. */
   readonly progress: LoadProgress;
   /** Committed pieces: before anything else is loaded, `replay` reads the rows of each again. */
   readonly pieces: readonly LoadedPiece[];
-  /** Takes the whole buffer of the bytes away, as `rows` does. */
+  /** Whether the load is over: finished, failed, or ended for the sake of another. */
+  readonly isOver: boolean;
+  /** Takes the whole buffer of the bytes away, as `rows` does. Fails when they are others. */
   replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void>;
-  /** Loads whole lines, the first of which is number `line`; they end at `to`. */
-  rows(bytes: Uint8Array<ArrayBuffer>, line: number, to: LoadPosition): Promise<PieceResult>;
-  /** Everything is loaded: forgets names and progress. */
-  finish(): Promise<void>;
+  /**
+   * Loads whole lines, the first of which is number `line`; they end at `to`. With `end` they are
+   * the last ones, and the load is finished in their transaction.
+   */
+  rows(
+    bytes: Uint8Array<ArrayBuffer>,
+    line: number,
+    to: LoadPosition,
+    end?: LoadEnd,
+  ): Promise<PieceResult>;
+  /** Everything is loaded: notes that, unless the last rows did, and forgets names. */
+  finish(end?: LoadEnd): Promise<void>;
   /** Ends the load where it stands; it may go on under the same name. */
   close(): Promise<void>;
 }
 
 export interface LoadHooks {
-  port: MessagePort;
+  /** Starts the thread that reads rows; `onEnd` hears when it is gone. */
+  start: (onEnd: (error?: Error) => void) => MessagePort;
   order: (order: LoadOrder) => Promise<unknown>;
   embed: (texts: readonly RowText[]) => Promise<Float64Array[]>;
   /** Resolves when pieces may be read, with a number that changes with the schema. */
   admit: () => Promise<number>;
   /** An admitted piece is over. */
   leave: () => void;
+  /** The load is. */
+  over: () => void;
   /** Fails when nothing can be written. */
   checkRoom: () => void;
 }
 
+/** What is answered to whoever goes on with a load that is over. */
+export function goneError(name: string): ErrorData {
+  const hint = 'Send it again from its beginning: what was loaded is not loaded twice.';
+  return { code: 'NOT_FOUND', args: { kind: 'running import', name }, hint };
+}
+
+interface Waiting {
+  resolve: (read: ReadPiece) => void;
+  reject: (error: TrellisError) => void;
+}
+
 export class LoadRun implements BulkLoad {
+  readonly name: string;
+  #port: MessagePort | undefined;
   #lastId = 0;
   #schema = -1;
   /** The piece that is with the writer. */
   #writing: Promise<unknown> = Promise.resolve();
-  readonly #waiting = new Map<number, (reply: FromLoader) => void>();
+  readonly #waiting = new Map<number, Waiting>();
+  #underway = 0;
+  #lastAt = performance.now();
+  #isFinished = false;
+  /** Why nothing can be loaded any more. */
+  #over: ErrorData | undefined;
 
   constructor(
-    private readonly name: string,
+    private readonly known: { name: string; isKept: boolean },
     readonly progress: LoadProgress,
     readonly pieces: readonly LoadedPiece[],
     private readonly hooks: LoadHooks,
   ) {
-    hooks.port.on('message', (reply: FromLoader) => {
-      this.#waiting.get(reply.id)?.(reply);
-      this.#waiting.delete(reply.id);
+    this.name = excerpt(known.name);
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined;
+  }
+
+  /** For how long nothing has been asked of it. */
+  get idleMs(): number {
+    return this.#underway > 0 ? 0 : performance.now() - this.#lastAt;
+  }
+
+  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void> {
+    return this.#piece(async (schema) => {
+      const { end } = this.progress;
+      // Of a finished load nothing is needed but that these are its rows.
+      if (end) return this.#checkSame(crc32(bytes), piece);
+      const read = await this.#read(bytes, piece.from.line, schema);
+      this.#checkSame(read.checksum, piece);
+      const { batch } = read;
+      await this.hooks.order({ step: 'replay', name: this.known.name, batch, piece });
     });
   }
 
-  async replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void> {
-    const schema = await this.hooks.admit();
+  #checkSame(sum: number, piece: LoadedPiece): void {
+    if (sum !== piece.checksum) this.#failOther();
+  }
+
+  #failOther(): never {
+    const allowed = 'one that no import of other rows has had';
+    fail('PARAM_VALUE', { param: 'name', allowed, got: this.name });
+  }
+
+  rows(
+    bytes: Uint8Array<ArrayBuffer>,
+    line: number,
+    to: LoadPosition,
+    end?: LoadEnd,
+  ): Promise<PieceResult> {
+    return this.#piece((schema) => {
+      if (this.progress.end) this.#failOther();
+      const former = this.#writing;
+      const writing = this.#write(this.#read(bytes, line, schema), former, to, end);
+      this.#writing = writing;
+      return writing;
+    });
+  }
+
+  /** Does one piece of work under one schema; the load does not outlive its failure. */
+  async #piece<T>(work: (schema: number) => Promise<T>): Promise<T> {
+    this.#underway++;
     try {
-      const { batch } = await this.#read(bytes, piece.from.line, schema);
-      await this.hooks.order({ step: 'replay', name: this.name, batch, piece });
+      this.#checkOpen();
+      const schema = await this.hooks.admit();
+      try {
+        this.#checkOpen();
+        return await work(schema);
+      } finally {
+        this.hooks.leave();
+      }
+    } catch (error) {
+      const { error: data } = errorDataOf(error);
+      this.abandon(data);
+      throw error;
     } finally {
-      this.hooks.leave();
+      this.#underway--;
+      this.#lastAt = performance.now();
     }
   }
 
-  async rows(bytes: Uint8Array<ArrayBuffer>, line: number, to: LoadPosition): Promise<PieceResult> {
-    const schema = await this.hooks.admit();
-    const former = this.#writing;
-    const writing = this.#write(this.#read(bytes, line, schema), former, to);
-    this.#writing = writing;
-    return writing.finally(this.hooks.leave);
+  #checkOpen(): void {
+    if (this.#over) throw new TrellisError(this.#over);
   }
 
   async #write(
     reading: Promise<ReadPiece>,
     former: Promise<unknown>,
     to: LoadPosition,
+    end: LoadEnd | undefined,
   ): Promise<PieceResult> {
-    const { batch, bytes } = await reading;
+    const { batch, checksum, bytes } = await reading;
     if (batch.texts.length > 0) batch.embedded = await this.hooks.embed(batch.texts);
     await former;
+    this.#checkOpen();
     this.hooks.checkRoom();
-    const order = { step: 'rows' as const, name: this.name, batch, to };
+    const { name, isKept } = this.known;
+    const last = isKept && end ? { end } : {};
+    const order = { step: 'rows' as const, name, batch, checksum, to, ...last };
     const { nodes, edges, vectors, rejects } = (await this.hooks.order(order)) as BatchResult;
+    this.#isFinished ||= last.end !== undefined;
     const all = [...batch.rejects, ...rejects].sort((a, b) => a.line - b.line);
     return { nodes, edges, vectors, rejects: all, bytes };
   }
@@ -101,31 +190,54 @@ export class LoadRun implements BulkLoad {
     const id = ++this.#lastId;
     const message: ToLoader = { kind: 'rows', id, bytes, line, refresh: schema !== this.#schema };
     this.#schema = schema;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, ({ read, error, stack }) => {
-        if (read) return resolve(read);
-        const failed = new TrellisError(error!);
-        if (stack !== undefined) failed.stack = stack;
-        reject(failed);
-      });
-      this.hooks.port.postMessage(message, [bytes.buffer]);
-    });
+    this.#port ??= this.#start();
+    this.#port.postMessage(message, [bytes.buffer]);
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
-  async finish(): Promise<void> {
+  #start(): MessagePort {
+    const port = this.hooks.start((error) => {
+      this.abandon(error ? errorDataOf(error).error : { code: 'INTERNAL', args: {} });
+    });
+    port.on('message', ({ id, read, error, stack }: FromLoader) => {
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (read) return waiting?.resolve(read);
+      const failed = new TrellisError(error!);
+      if (stack !== undefined) failed.stack = stack;
+      waiting?.reject(failed);
+    });
+    return port;
+  }
+
+  async finish(end: LoadEnd = {}): Promise<void> {
     await this.#writing;
-    await this.hooks.order({ step: 'finish', name: this.name });
-    this.#end();
+    const { name, isKept } = this.known;
+    const isNoted = this.#isFinished || this.progress.end !== undefined;
+    if (!isNoted) {
+      await this.#piece(() =>
+        this.hooks.order(isKept ? { step: 'finish', name, end } : { step: 'forget', name }),
+      );
+    }
+    this.abandon(goneError(this.name));
   }
 
   async close(): Promise<void> {
     await this.#writing.catch(() => undefined);
-    await this.hooks.order({ step: 'drop', name: this.name }).catch(() => undefined);
-    this.#end();
+    this.abandon(goneError(this.name));
   }
 
-  #end(): void {
-    this.hooks.port.postMessage({ kind: 'close' } satisfies ToLoader);
-    this.hooks.port.unref();
+  /** Ends the load at once: what waits for its thread fails with this error. */
+  abandon(error: ErrorData): void {
+    if (this.#over) return;
+    this.#over = error;
+    this.hooks.over();
+    for (const { reject } of this.#waiting.values()) reject(new TrellisError(error));
+    this.#waiting.clear();
+    if (this.#port === undefined) return;
+    this.#port.postMessage({ kind: 'close' } satisfies ToLoader);
+    this.#port.unref();
+    // The writer lets go of the names; when it has ended there are none.
+    this.hooks.order({ step: 'drop', name: this.known.name }).catch(() => undefined);
   }
 }

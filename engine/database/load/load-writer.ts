@@ -3,17 +3,29 @@
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open.js';
 import type { VectorChange } from '../../storage/store.js';
-import { type LoadPosition, type LoadedPiece, forgetLoad, noteProgress } from './load-progress.js';
+import { forgetLoad, noteEnd, notePiece } from './load-note.js';
+import type { LoadEnd, LoadPosition, LoadedPiece } from './load-progress.js';
 import { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, rowWords } from './row-batch.js';
 import { RowWriter } from './row-writer.js';
 
 /** What a load asks of the writer. */
 export type LoadOrder =
-  | { step: 'rows'; name: string; batch: RowBatch; to: LoadPosition }
+  | {
+      step: 'rows';
+      name: string;
+      batch: RowBatch;
+      checksum: number;
+      to: LoadPosition;
+      /** These are the last rows. */
+      end?: LoadEnd;
+    }
   /** Rows committed before: only their names matter. */
   | { step: 'replay'; name: string; batch: RowBatch; piece: LoadedPiece }
-  | { step: 'finish'; name: string }
+  | { step: 'finish'; name: string; end: LoadEnd }
+  /** Nobody will go on with it. */
+  | { step: 'forget'; name: string }
+  /** It may go on later. */
   | { step: 'drop'; name: string };
 
 export class LoadWriter {
@@ -42,6 +54,10 @@ export class LoadWriter {
         return undefined;
       case 'finish':
         this.#names.delete(order.name);
+        this.storage.load(nowMs, (view) => noteEnd(view, order.name, order.end));
+        return undefined;
+      case 'forget':
+        this.#names.delete(order.name);
         this.storage.load(nowMs, (view) => forgetLoad(view, order.name));
         return undefined;
       case 'drop':
@@ -56,11 +72,13 @@ export class LoadWriter {
     return names;
   }
 
-  #write({ name, batch, to }: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
+  #write(order: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
+    const { name, batch, checksum, to, end } = order;
     const { result, changes } = this.storage.load(nowMs, (view) => {
       const written = new RowWriter(view, batch, this.#namesOf(name)).write();
       this.events.reserve(view.changes);
-      noteProgress(view, name, to, written, batch.rejects.length);
+      notePiece(view, name, to, written, { rejected: batch.rejects.length, checksum });
+      if (end) noteEnd(view, name, end);
       return written;
     });
     failpoint('loadPiece');

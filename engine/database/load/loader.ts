@@ -2,6 +2,7 @@
 // long as the load. Invariant: pieces are read in the order in which they came, since names are
 // numbered by it.
 import type { MessagePort } from 'node:worker_threads';
+import { crc32 } from 'node:zlib';
 import { instantFromMicros } from '../../base/date.js';
 import type { ErrorData } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -27,6 +28,7 @@ export type ToLoader =
 /** A piece that was read, and its bytes. */
 export interface ReadPiece {
   batch: RowBatch;
+  checksum: number;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
@@ -59,7 +61,10 @@ export function serveLoad(setup: LoaderSetup): Promise<void> {
         const nowMicros = (performance.timeOrigin + performance.now()) * 1000;
         const { bytes } = message;
         const batch = reader.read(bytes, message.line, instantFromMicros(nowMicros));
-        const reply: FromLoader = { id, read: { batch, bytes } };
+        const reply: FromLoader = {
+          id,
+          read: { batch, checksum: crc32(bytes), bytes },
+        };
         port.postMessage(reply, [bytes.buffer, ...buffersOf(batch)]);
       } catch (error) {
         port.postMessage({ id, ...errorDataOf(error) } satisfies FromLoader);

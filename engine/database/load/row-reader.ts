@@ -78,7 +78,8 @@ export class RowReader {
       } catch (error) {
         if (!(error instanceof TrellisError)) throw error;
         batch.abandonRow();
-        batch.rejects.push({ line, error: rowError(error.data) });
+        const hint = error.code === 'BAD_JSON' ? lineHint(searched, start, end) : {};
+        batch.rejects.push({ line, error: { ...rowError(error.data), ...hint } });
       }
       start = end + 1;
     }
@@ -279,6 +280,7 @@ const ownMembers: Record<ElementKind, readonly string[]> = {
 };
 
 const encoder = new TextEncoder();
+const carriage = 0x0d;
 
 /** The UTF-8 of a text: where it stands, or on its own when it is written with escapes. */
 function utf8Of(
@@ -301,9 +303,20 @@ function endOfLine(bytes: Buffer, start: number): number {
   return end < 0 ? bytes.length : end;
 }
 
+/** Whether a line holds nothing but JSON's white space; other control characters are a fault. */
 function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at]! > 32) return false;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte !== 0x20 && byte !== 0x09 && byte !== carriage) return false;
+  }
   return true;
+}
+
+/** Of a line that is no JSON, whether it is because its rows end in another way. */
+function lineHint(bytes: Buffer, start: number, end: number): { hint?: string } {
+  const at = bytes.indexOf(carriage, start);
+  if (at < 0 || at >= end - 1) return {};
+  return { hint: 'Rows end with a line feed; here a carriage return stands alone.' };
 }
 
 function textOf(view: JsonView, param: string): string {

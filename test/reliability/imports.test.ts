@@ -1,0 +1,251 @@
+// Every way in which an import can begin and not end: afterwards nothing is held, neither a place nor
+// a thread, and other imports, reloads and the end of the database go on. And parts and whole imports
+// that are sent again because their answer was lost: they load nothing twice.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { MessageChannel } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../engine/base/limits.js';
+import { LoadDesk } from '../../engine/database/load/load-desk.js';
+import type { ImportHandler } from '../../server/import-handler.js';
+import { type EmbeddedServer, openEmbedded } from '../support/embedded-server.js';
+import { root } from '../support/project.js';
+
+const source = `
+N::Thing { name: String }
+V::Note { text: String }
+QUERY count() => n <- N<Thing>::COUNT RETURN n
+`;
+const idleMs = 60;
+const project = {
+  sources: { 'main.hx': source },
+  config: { 'limits.import_idle': `${idleMs}ms` },
+};
+
+const built = join(root, 'dist/server/import-handler.js');
+const handlers = (await import(pathToFileURL(built).href)) as {
+  ImportHandler: typeof ImportHandler;
+};
+
+let opened: EmbeddedServer;
+let handler: ImportHandler;
+
+async function open(folder?: string): Promise<void> {
+  opened = await openEmbedded(project, folder);
+  handler = new handlers.ImportHandler(() => opened.db.database);
+}
+
+beforeAll(() => open());
+afterAll(() => opened.dispose());
+
+const send = (query: string, body: string | Uint8Array) =>
+  handler.handle(new URLSearchParams(query), Buffer.from(body as string));
+const rows = (count: number, from = 0): string =>
+  Array.from(
+    { length: count },
+    (_, i) => `${JSON.stringify({ node: 'Thing', properties: { name: `n${from + i}` } })}\n`,
+  ).join('');
+const count = async (): Promise<number> => (await opened.db.call<{ n: number }>('count')).n;
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: { code?: string }) => error.code ?? String(error),
+  );
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+let lastName = 0;
+const name = (): string => `import ${lastName++}`;
+
+/** Four imports at a time, a reload, and one more: what held a place or a thread would stop them. */
+async function expectAllFree(): Promise<void> {
+  await pause(idleMs + 10);
+  const before = await count();
+  const names = [name(), name(), name(), name()];
+  await Promise.all(names.map((one) => send(`name=${one}&more=1`, rows(2))));
+  await opened.db.database.reload(opened.db.database.program);
+  await Promise.all(names.map((one) => send(`name=${one}`, rows(1))));
+  expect(await count()).toBe(before + 12);
+}
+
+const embedRow = '{"vector":"Note","embed":"words","properties":{"text":"t"}}\n';
+
+const ways: Record<string, () => Promise<void>> = {
+  'refused, again and again': async () => {
+    const open = [name(), name(), name(), name()];
+    await Promise.all(open.map((one) => send(`name=${one}&more=1`, rows(1))));
+    const refused = await Promise.all(
+      Array.from({ length: 8 }, () => codeOf(send(`name=${name()}`, rows(1)))),
+    );
+    expect(new Set(refused)).toEqual(new Set(['OVERLOADED']));
+    for (const one of open) await send(`name=${one}`, '');
+  },
+  'abandoned between two parts': async () => {
+    for (let i = 0; i < 4; i++) await send(`name=${name()}&more=1`, rows(3));
+  },
+  'abandoned without a byte': async () => {
+    for (let i = 0; i < 4; i++) await send(`name=${name()}&more=1`, '');
+  },
+  'goes on after it gave its place away': async () => {
+    const late = name();
+    await send(`name=${late}&more=1`, rows(3));
+    await pause(idleMs + 10);
+    for (let i = 0; i < 4; i++) await send(`name=${name()}`, rows(1)).catch(() => undefined);
+    const others = [name(), name(), name(), name()];
+    await Promise.all(others.map((one) => send(`name=${one}&more=1`, rows(1))));
+    expect(await codeOf(send(`name=${late}`, rows(3)))).toBe('NOT_FOUND');
+    for (const one of others) await send(`name=${one}`, '');
+    expect((await send(`name=${late}&at=0`, rows(3))).nodes).toBe(3);
+  },
+  'bytes that are no rows': async () => {
+    for (const body of [
+      '\x00\x00\n',
+      Buffer.from([0xff, 0xfe, 10]),
+      '\ufeff{}\n',
+      '[[[[\n',
+      '{"a',
+    ]) {
+      expect([body, (await send('', body)).rejected]).toEqual([body, 1]);
+    }
+  },
+  'a text that cannot be embedded': async () => {
+    for (let i = 0; i < 5; i++) {
+      expect(await codeOf(send(`name=${name()}`, rows(2) + embedRow))).toMatch(/^EMBEDDING/);
+    }
+  },
+  'a part that begins at another place': async () => {
+    const one = name();
+    const { at } = await send(`name=${one}&more=1&at=0`, rows(2));
+    expect(await codeOf(send(`name=${one}&more=1&at=${at + 1}`, rows(2)))).toBe('PARAM_VALUE');
+    expect(await codeOf(send(`name=${one}`, rows(2)))).toBe('NOT_FOUND');
+    expect(await codeOf(send(`name=${one}&at=x`, rows(2)))).toBe('PARAM_TYPE');
+    expect(await codeOf(send('more=1', rows(2)))).toBe('PARAM_MISSING');
+  },
+  'other rows under the name of one that is over': async () => {
+    const one = name();
+    await send(`name=${one}`, rows(3));
+    for (let i = 0; i < 5; i++) {
+      for (const other of [rows(3, 1), rows(2), rows(4), '']) {
+        expect(await codeOf(send(`name=${one}`, other))).toBe('PARAM_VALUE');
+      }
+    }
+  },
+  'parts of it at the same time': async () => {
+    const one = name();
+    const codes = await Promise.all(
+      Array.from({ length: 4 }, () => codeOf(send(`name=${one}&more=1`, rows(1)))),
+    );
+    for (const code of codes) expect(['none', 'OVERLOADED']).toContain(code);
+  },
+  'reloads while it is open': async () => {
+    const { database } = opened.db;
+    const one = name();
+    const part = send(`name=${one}&more=1`, rows(20_000));
+    const { program } = database;
+    await Promise.all([part, ...Array.from({ length: 4 }, () => database.reload(program))]);
+  },
+};
+
+describe('an import that begins and does not end', () => {
+  it.each(Object.keys(ways))('%s', async (way) => {
+    await ways[way]!();
+    await expectAllFree();
+  });
+
+  it('is ended with the database, which closes at once and cleanly', async () => {
+    const { folder, db } = opened;
+    const before = await count();
+    const late = name();
+    await send(`name=${late}&more=1`, rows(2));
+    for (let i = 0; i < 2; i++) await send(`name=${name()}&more=1`, rows(3));
+    const part = codeOf(send(`name=${name()}`, rows(30_000)));
+    const began = performance.now();
+    await db.close();
+    expect(performance.now() - began).toBeLessThan(5_000);
+    const isWhole = (await part) === 'none';
+    await open(folder);
+    expect([before, before + 30_000]).toContain(await count());
+    expect((await count()) === before + 30_000 || !isWhole).toBe(true);
+    await expectAllFree();
+  });
+
+  it('fails when its thread is killed, and gives everything back', async () => {
+    const threads = new Piscina({
+      filename: join(root, 'dist/engine/database/worker.js'),
+      maxThreads: 1,
+    });
+    const desk = new LoadDesk(1e9);
+    const setup = {
+      role: 'loader',
+      graphPath: join(opened.folder, 'data/graph'),
+      limits: defaultLimits,
+      textEnabled: true,
+    };
+    const hooks = {
+      start: (onEnd: (error?: Error) => void) => {
+        const { port1, port2 } = new MessageChannel();
+        threads
+          .run({ ...setup, port: port2 }, { transferList: [port2] })
+          .then(() => onEnd(), onEnd);
+        return port1;
+      },
+      order: () => Promise.resolve({ nodes: 0, edges: 0, vectors: 0, rejects: [] }),
+      embed: () => Promise.resolve([]),
+      checkRoom: () => undefined,
+    };
+    const many = Buffer.from(rows(40_000));
+    for (let round = 0; round < 3; round++) {
+      const load = opened.db.database.view((view) => desk.begin('killed', view, hooks));
+      const piece = (): Promise<unknown> => {
+        const bytes = new Uint8Array(new ArrayBuffer(many.length));
+        bytes.set(many);
+        return load.rows(bytes, 1, { offset: 10, line: 2 });
+      };
+      await piece();
+      const late = Promise.allSettled([piece(), piece()]);
+      await threads.threads[0]!.terminate();
+      expect((await late).map(({ status }) => status)).toContain('rejected');
+      expect(load.isOver).toBe(true);
+      await expect(piece()).rejects.toThrow();
+      await desk.whileIdle(() => Promise.resolve());
+    }
+    await threads.destroy();
+  });
+});
+
+describe('an import that is sent again', () => {
+  it('is answered with its counts, whatever came between', async () => {
+    const before = await count();
+    const whole = name();
+    const parts = name();
+    const first = await send(`name=${whole}`, rows(5));
+    expect(first).toMatchObject({ nodes: 5, rejected: 0 });
+    const { at } = await send(`name=${parts}&more=1&at=0`, rows(4));
+    await send(`name=${parts}&more=1&at=0`, rows(4));
+    expect((await send(`name=${parts}&more=1&at=${at}`, rows(4, 4))).at).toBe(2 * at);
+    await send(`name=${parts}&more=1&at=${at}`, rows(4, 4));
+    expect(await send(`name=${parts}&at=${2 * at}`, rows(1))).toMatchObject({ nodes: 9 });
+    const check = async () => {
+      expect(await send(`name=${whole}`, rows(5))).toMatchObject({ nodes: 5, resumed: 0 });
+      expect(await send(`name=${parts}`, rows(1))).toMatchObject({ nodes: 9 });
+      expect(await send(`name=${parts}&at=${2 * at}`, rows(1))).toMatchObject({ nodes: 9 });
+      const all = rows(4) + rows(4, 4) + rows(1);
+      expect(await send(`name=${parts}&more=1&at=0`, all.slice(0, 50))).toMatchObject({ nodes: 0 });
+      expect(await send(`name=${parts}`, all.slice(50))).toMatchObject({ nodes: 9 });
+      expect(await count()).toBe(before + 14);
+    };
+    await check();
+    const { folder } = opened;
+    await opened.db.close();
+    await open(folder);
+    await check();
+    await expectAllFree();
+  });
+
+  it('is known for as long as 4,096 others', async () => {
+    const { database } = opened.db;
+    const load = database.load('first of many');
+    await load.finish({ part: { at: 0, bytes: 0, checksum: 0 } });
+    expect(database.load('first of many').progress.end).toBeDefined();
+  });
+});
