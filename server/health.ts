@@ -21,7 +21,9 @@ export const liveBody = Buffer.from('{"live":true}');
 /** Why ordinary requests are refused, or undefined when they are served. */
 export function refusalOf({ phase, status, opening }: Readiness): ErrorData | undefined {
   if (phase === 'stopping') return { code: 'SHUTTING_DOWN', args: {} };
-  if (status?.phase === 'lost') return { code: 'STORAGE_LOST', args: {} };
+  if (status?.phase === 'lost') {
+    return { code: 'STORAGE_LOST', args: { what: status.readOnlyReason ?? '' } };
+  }
   if (phase === 'serving') return undefined;
   const args = { phase: opening.step, progress: Math.floor(opening.progress) };
   return { code: 'NOT_READY', args };

@@ -11,14 +11,14 @@ export function isLocked(error: unknown): boolean {
 }
 
 function addressOf(config: Config): string {
-  let port: number | undefined;
+  let port: number | null | undefined;
   try {
     const text = readFileSync(join(config.dataDir, 'LOCK'), 'utf8');
-    port = (JSON.parse(text) as { port?: number }).port;
+    port = (JSON.parse(text) as { port?: number | null }).port;
   } catch {
     // A server that is just starting or stopping has not written it.
   }
-  if (port === undefined) {
+  if (port === undefined || port === null) {
     fail('DATA_LOCKED', { what: `${config.dataDir} belongs to a process that serves no port` });
   }
   const scheme = config.tls.cert === '' ? 'http' : 'https';

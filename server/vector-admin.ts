@@ -86,10 +86,10 @@ function isServed(dataDir: string): boolean {
   try {
     const { pid, port } = JSON.parse(readFileSync(join(dataDir, 'LOCK'), 'utf8')) as {
       pid: number;
-      port?: number;
+      port?: number | null;
     };
     process.kill(pid, 0);
-    return port !== undefined;
+    return typeof port === 'number';
   } catch {
     return false;
   }

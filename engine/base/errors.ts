@@ -129,7 +129,10 @@ const table = {
   NOT_READY: { message: 'The server is starting: {phase}, {progress} %.', retryable: true },
   SHUTTING_DOWN: { message: 'The server is stopping.', retryable: true },
   READ_ONLY: { message: 'Writes are switched off: {reason}.', retryable: true },
-  STORAGE_LOST: { message: 'The data file is gone.', hint: 'Restart from a backup.' },
+  STORAGE_LOST: {
+    message: 'The data cannot be used any more: {what}.',
+    hint: 'Restart; where the data file is gone, from a backup.',
+  },
   INSUFFICIENT_STORAGE: {
     message: '{free} bytes are free, {needed} needed.',
     hint: 'Free disk space.',

@@ -10,6 +10,7 @@ import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/manifest.js';
 import { nearestName } from '../session/nearest.js';
 import { type RefreshableView, type Storage, openStorage } from '../storage/open.js';
+import { takenReason } from '../storage/permit.js';
 import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import type { IndexHandle } from '../vector/index.js';
@@ -117,7 +118,11 @@ class OpenedDatabase implements Database {
       onBuild: (message) => this.#spreadBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
       onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
-      onCommitFailed: (errno) => this.#tally.failedCommit(errno),
+      onStopped: (reason, errno) => {
+        if (reason === takenReason) return this.#disk.lose(reason);
+        this.#disk.stopReserve();
+        this.#tally.failedCommit(errno);
+      },
       onProgress: (progress, phase) => {
         this.#progress = progress;
         options.onProgress?.(progress, phase);
@@ -125,8 +130,9 @@ class OpenedDatabase implements Database {
       log: options.log,
     });
     this.#disk = new DiskWatch(options, {
-      onLost: () => options.log('error', 'the data file is gone'),
+      onLost: (reason) => options.log('error', reason),
     });
+    directory.onLost(() => this.#disk.lose(takenReason));
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
   }
 
@@ -168,6 +174,8 @@ class OpenedDatabase implements Database {
       figures: this.#figures.buffer,
       ...this.#laneSetup(),
       program: this.#packed,
+      lock: this.directory.lock,
+      readOnlyReason: this.#writer.readOnlyReason,
       vectors: {
         folder: join(dataDir, 'vec'),
         dbUuid: this.directory.dbUuid,
@@ -344,8 +352,9 @@ class OpenedDatabase implements Database {
   }
 
   #checkAlive(): void {
-    if (this.#phase === 'serving' && !this.#disk.isLost) return;
-    if (this.#disk.isLost) fail('STORAGE_LOST');
+    const { lost } = this.#disk;
+    if (this.#phase === 'serving' && lost === undefined) return;
+    if (lost !== undefined) fail('STORAGE_LOST', { what: lost });
     if (this.#phase === 'stopping') fail('SHUTTING_DOWN');
     fail('NOT_READY', { phase: this.#phase, progress: Math.floor(this.#progress) });
   }
@@ -424,8 +433,9 @@ class OpenedDatabase implements Database {
   }
 
   status(): DatabaseStatus {
-    const phase = this.#disk.isLost ? 'lost' : this.#phase;
-    const readOnlyReason = this.#writer.readOnlyReason ?? this.#disk.shortage;
+    const { lost, shortage } = this.#disk;
+    const phase = lost === undefined ? this.#phase : 'lost';
+    const readOnlyReason = lost ?? this.#writer.readOnlyReason ?? shortage;
     const writes = readOnlyReason === undefined && phase === 'serving';
     const { heartbeatAge } = this.#figures;
     return { phase, progress: this.#progress, writes, readOnlyReason, heartbeatAge };
@@ -452,7 +462,7 @@ class OpenedDatabase implements Database {
 
   async close(options: { snapshot?: boolean } = {}): Promise<void> {
     if (this.#phase === 'stopping') return;
-    const clean = !this.#disk.isLost && this.#writer.readOnlyReason === undefined;
+    const clean = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
     this.#disk.stop();
     this.#loads.close();
     const closing = this.#writer.order({ kind: 'close', snapshot: options.snapshot ?? true });

@@ -2,7 +2,7 @@
 // ones in the background or (at the end) at once, and trimming of the vector log behind them (W13 to
 // W16 of operations.md 6.1). Invariant: the log still holds what follows the older of the files kept,
 // so that a damaged newest one costs a longer replay, not a rebuild.
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failpoint } from '../base/failpoint.js';
 import type { Storage } from '../storage/open.js';
@@ -73,6 +73,7 @@ export class Snapshots {
 
   /** Files of a label, newest first. */
   files(label: Label): { file: string; seq: number }[] {
+    if (!existsSync(this.rules.folder)) return [];
     const prefix = `${label.name}.`;
     return readdirSync(this.rules.folder)
       .filter((file) => file.startsWith(prefix) && file.endsWith('.snap'))
@@ -129,6 +130,7 @@ export class Snapshots {
   }
 
   async #runRound(): Promise<void> {
+    this.storage.permit.check();
     this.changes = 0;
     for (const { label, index } of this.#due()) {
       if (this.#closed) return;
@@ -208,6 +210,7 @@ export class Snapshots {
 
   /** The last round, at once: nothing else is written meanwhile. */
   finish(): void {
+    this.storage.permit.check();
     this.abandon();
     for (const { label, index } of this.#due()) {
       failpoint('W13');

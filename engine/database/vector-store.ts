@@ -63,13 +63,17 @@ export function openVectorStore(
   options: VectorStoreOptions,
   events: VectorStoreEvents,
 ): VectorStore {
-  mkdirSync(options.folder, { recursive: true, mode: 0o700 });
-  for (const file of readdirSync(options.folder)) {
-    if (file.endsWith('.tmp')) rmSync(join(options.folder, file));
-  }
+  if (storage.permit.denied === undefined) prepareFolder(options.folder);
   const store = new Store(storage, options, events);
   store.recover();
   return store;
+}
+
+function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const file of readdirSync(folder)) {
+    if (file.endsWith('.tmp')) rmSync(join(folder, file));
+  }
 }
 
 /** Changes that a replay hands on at a time. */
@@ -174,7 +178,7 @@ class Store implements VectorStore {
         }
         this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
       }
-      rmSync(path);
+      if (this.storage.permit.denied === undefined) rmSync(path);
     }
     return undefined;
   }

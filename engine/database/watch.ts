@@ -19,7 +19,8 @@ export interface DiskBounds {
 }
 
 export class DiskWatch {
-  isLost = false;
+  /** Why the data cannot be used any more, or undefined. */
+  lost: string | undefined;
   #freeBytes = Number.POSITIVE_INFINITY;
   #inode = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -29,7 +30,7 @@ export class DiskWatch {
 
   constructor(
     private readonly bounds: DiskBounds,
-    private readonly events: { onLost: () => void },
+    private readonly events: { onLost: (reason: string) => void },
   ) {
     this.#file = join(bounds.dataDir, 'graph', 'data.mdb');
   }
@@ -49,12 +50,21 @@ export class DiskWatch {
     this.#ballast?.stop();
   }
 
+  lose(reason: string): void {
+    if (this.lost !== undefined) return;
+    this.lost = reason;
+    this.#ballast?.stop();
+    this.events.onLost(reason);
+  }
+
+  /** Nothing is written any more: no reserve either. */
+  stopReserve(): void {
+    this.#ballast?.stop();
+  }
+
   async #look(): Promise<void> {
     const found = await stat(this.#file).catch(() => undefined);
-    if (!this.isLost && found?.ino !== this.#inode) {
-      this.isLost = true;
-      this.events.onLost();
-    }
+    if (found?.ino !== this.#inode) this.lose('the data file is gone');
     const space = await statfs(this.bounds.dataDir).catch(() => undefined);
     if (space) this.#freeBytes = space.bavail * space.bsize;
   }
@@ -85,7 +95,7 @@ export class DiskWatch {
     return [
       { name: 'disk_free_bytes', value: Number.isFinite(this.#freeBytes) ? this.#freeBytes : 0 },
       { name: 'file_bytes', value: this.#size() },
-      { name: 'inode_ok', value: this.isLost ? 0 : 1 },
+      { name: 'inode_ok', value: this.lost === undefined ? 1 : 0 },
     ];
   }
 }

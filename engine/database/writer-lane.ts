@@ -11,7 +11,9 @@ import { armFailpoint, failpoint } from '../base/failpoint.js';
 import type { Limits } from '../base/limits.js';
 import type { ExecutionResult } from '../exec/execute.js';
 import type { Program } from '../plan/program.js';
+import type { LockToken } from '../storage/lock-file.js';
 import { type Storage, openStorage } from '../storage/open.js';
+import { WritePermit } from '../storage/permit.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import type { TextIndex } from '../text/text-index.js';
 import { Figures } from './figures.js';
@@ -40,6 +42,10 @@ export interface WriterSetup {
   program: unknown;
   vectors: VectorStoreOptions;
   failpoint?: string;
+  /** Looked for before every commit. */
+  lock: LockToken;
+  /** Why nothing may be written from the start. */
+  readOnlyReason?: string | undefined;
 }
 
 /** A group closes at this many requests or bytes of bodies, so that one commit stays short. */
@@ -91,7 +97,7 @@ class WriterLane {
   /** An order that came while a group was drained, and what came after it. */
   #held: ToLane[] = [];
   #scheduled = false;
-  #readOnly: string | undefined;
+  readonly #permit: WritePermit;
   #keeping: NodeJS.Timeout | undefined;
   #lastSnapshotAt = performance.now();
 
@@ -103,11 +109,17 @@ class WriterLane {
     this.#gate = new Gate(setup.gate);
     this.#figures = new Figures(setup.figures);
     this.#replies = new ReplyBatch(setup.port);
+    this.#permit = new WritePermit(
+      setup.lock,
+      (reason, cause) => this.#stopWriting(reason, cause),
+      setup.readOnlyReason,
+    );
     const program = unpack<Program>(setup.program);
     this.#storage = openStorage(setup.graphPath, {
       limits: setup.limits,
       mode: 'attach',
       vectorTypes: setup.vectors.types,
+      permit: this.#permit,
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
     this.#openSchema(program, text);
@@ -142,6 +154,7 @@ class WriterLane {
 
   /** Brings the data to the program's schema, and the keyword index to its switch. */
   #openSchema(program: Program, text: TextIndex | undefined): void {
+    if (this.#permit.denied !== undefined) return this.#fitSchema(program, text);
     if (text === undefined) dropTexts(this.#storage);
     const kept = keepsTexts(this.#storage);
     const nowMs = performance.timeOrigin + performance.now();
@@ -151,6 +164,21 @@ class WriterLane {
     const ms = Math.round(performance.timeOrigin + performance.now() - nowMs);
     const message = 'made the keyword index';
     this.#port.postMessage({ kind: 'log', level: 'info', message, fields: { documents, ms } });
+  }
+
+  /** Read-only: the program and the data go together as they are, or not at all. */
+  #fitSchema(program: Program, text: TextIndex | undefined): void {
+    const hint = 'Start once without `storage.read_only`, or bring the former sources back.';
+    if (text !== undefined && !keepsTexts(this.#storage)) {
+      fail('SCHEMA_INCOMPATIBLE', { what: 'The keyword index is yet to be made.' }, { hint });
+    }
+    try {
+      this.#storage.applySchema(program, { text, nowMs: 0 });
+    } catch (error) {
+      if (!(error instanceof TrellisError) || error.code !== 'READ_ONLY') throw error;
+      const what = 'The data have another schema, and nothing may be written.';
+      fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
+    }
   }
 
   #receive(message: ToLane): void {
@@ -239,9 +267,9 @@ class WriterLane {
     const started = performance.now();
     let outcomes: Outcome[];
     try {
-      outcomes = this.#readOnly === undefined ? this.#execute(group) : this.#refuse(group);
+      outcomes = this.#permit.denied === undefined ? this.#execute(group) : this.#refuse(group);
     } catch (error) {
-      this.#storageFailed(error);
+      this.#permit.failed(error);
       outcomes = this.#refuse(group);
     }
     const micros = ((performance.now() - started) * 1000) / group.length;
@@ -315,16 +343,17 @@ class WriterLane {
   }
 
   #refuse(group: Waiting[]): Outcome[] {
-    const error = new TrellisError({ code: 'READ_ONLY', args: { reason: this.#readOnly ?? '' } });
+    const reason = this.#permit.denied ?? '';
+    const error = new TrellisError({ code: 'READ_ONLY', args: { reason } });
     return group.map(() => ({ ok: false, error }));
   }
 
-  /** The first storage error ends writing: a later fsync would claim what the disk has lost. */
-  #storageFailed(error: unknown): void {
-    this.#readOnly = `storage failed: ${error instanceof Error ? error.message : String(error)}`;
-    const { code } = error as { code?: unknown };
+  /** Of a commit that failed, or a directory that is another's: nothing is written any more. */
+  #stopWriting(reason: string, cause: unknown): void {
+    this.#vectors?.snapshots.abandon();
+    const { code } = (cause ?? {}) as { code?: unknown };
     const errno = typeof code === 'string' || typeof code === 'number' ? String(code) : 'unknown';
-    this.#port.postMessage({ kind: 'readOnly', reason: this.#readOnly, errno });
+    this.#port.postMessage({ kind: 'readOnly', reason, errno });
   }
 
   #answer(id: number, work: () => unknown): void {
@@ -361,14 +390,13 @@ class WriterLane {
   }
 
   #load(order: LoadOrder): unknown {
-    if (this.#readOnly !== undefined) fail('READ_ONLY', { reason: this.#readOnly });
     try {
       const result = this.#loads.obey(order, performance.timeOrigin + performance.now());
       this.#figures.set('applied_seq', this.#storage.committedSeq());
       this.#gate.advance();
       return result;
     } catch (error) {
-      if (!(error instanceof TrellisError)) this.#storageFailed(error);
+      if (!(error instanceof TrellisError)) this.#permit.failed(error);
       throw error;
     }
   }
@@ -397,7 +425,7 @@ class WriterLane {
 
   /** What waits for an idle moment: a due snapshot, and the upkeep of the indexes. */
   #maintain(): void {
-    if (this.#readOnly !== undefined || this.#scheduled) return;
+    if (this.#permit.denied !== undefined || this.#scheduled) return;
     this.#snapshotIfDue();
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
@@ -410,7 +438,7 @@ class WriterLane {
     try {
       this.#finishWrites();
       failpoint('inShutdown');
-      if (snapshot && this.#readOnly === undefined)
+      if (snapshot && this.#permit.denied === undefined)
         this.#figures.during(() => this.#vectors.snapshots.finish());
       else this.#vectors.snapshots.abandon();
       this.#storage.close();

@@ -28,7 +28,8 @@ export interface WriterEvents {
   onSnapshot: (info: SnapshotInfo) => void;
   /** A call came back. */
   onSettled: (call: Call, cost: Cost) => void;
-  onCommitFailed: (errno: string) => void;
+  /** Nothing is written any more. */
+  onStopped: (reason: string, errno: string) => void;
   onProgress: (progress: number, phase: string) => void;
   log: DatabaseOptions['log'];
 }
@@ -111,7 +112,7 @@ export class WriterLink {
         return this.events.onProgress(message.progress, message.phase);
       case 'readOnly':
         this.readOnlyReason = message.reason;
-        this.events.onCommitFailed(message.errno);
+        this.events.onStopped(message.reason, message.errno);
         return this.events.log('error', 'writing has stopped', { reason: message.reason });
       case 'log':
         return this.events.log(message.level, message.message, message.fields);

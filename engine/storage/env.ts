@@ -19,6 +19,7 @@ import {
   idKey,
   sequenceKey,
 } from './keys.js';
+import type { WritePermit } from './permit.js';
 import { getWord, putWord } from './word.js';
 
 const tableCount = 10;
@@ -304,7 +305,8 @@ export interface Env {
   /**
    * One durable transaction: when this returns, what `work` wrote is on disk. Nothing is written
    * when it throws or returns false. `work` is synchronous: a promise would leave the transaction
-   * open (L08).
+   * open (L08). Fails READ_ONLY when this thread may not write; said after the commit, it means
+   * that another process may have overwritten it.
    */
   transact(work: () => boolean): void;
   /**
@@ -370,7 +372,10 @@ const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
  * any time, once this process has opened it for writing; such a thread can never hold the write
  * lock (P02).
  */
-export function openEnv(path: string, { readOnly = false } = {}): Env {
+export function openEnv(
+  path: string,
+  { readOnly = false, permit }: { readOnly?: boolean; permit?: WritePermit } = {},
+): Env {
   assert(!bigEndian, 'values are little-endian, as this machine must be');
   const options = {
     path,
@@ -391,13 +396,13 @@ export function openEnv(path: string, { readOnly = false } = {}): Env {
     encoding: 'binary' as const,
   };
   try {
-    return envOf(open(options), readOnly);
+    return envOf(open(options), readOnly, permit);
   } catch (error) {
     throw asDamage(error, 'data.mdb');
   }
 }
 
-function envOf(root: RootDatabase, readOnly: boolean): Env {
+function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env {
   const table = <K>(name: string, codec: KeyCodec<K>): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     return new Table(name, root.openDB(own) as Database, codec);
@@ -418,13 +423,21 @@ function envOf(root: RootDatabase, readOnly: boolean): Env {
     ...tables,
     transact(work) {
       assert(!readOnly, 'a thread that reads does not write');
+      if (permit?.denied !== undefined) permit.check();
+      let kept = false;
       try {
-        root.transactionSync(() => (work() ? undefined : ABORT));
+        root.transactionSync(() => {
+          if (!work()) return ABORT;
+          permit?.check();
+          kept = true;
+        });
       } catch (error) {
+        if (kept) permit?.failed(error);
         throw asDamage(error, 'data.mdb');
       } finally {
         shared = nothing;
       }
+      if (kept) permit?.check();
     },
     refresh: () => root.resetReadTxn(),
     copy: (to, compact) => root.backup(to, compact),

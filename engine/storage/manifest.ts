@@ -20,6 +20,7 @@ import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
 import { checkDataFile, dataFormat } from './data-file.js';
 import { openEnv } from './env.js';
+import { type LockToken, isHeld } from './lock-file.js';
 import { takeLock } from './lock.js';
 import { metaKey } from './meta.js';
 
@@ -29,8 +30,12 @@ export interface DataDirectory {
   readonly restoreEpoch: string;
   /** Whether the last server stopped in order. */
   readonly wasClean: boolean;
+  /** What a thread that writes looks for before it commits (permit.ts). */
+  readonly lock: LockToken;
   /** Notes the port in the LOCK file. */
   setPort(port: number): void;
+  /** Calls back, once, when another process has taken the directory from this one. */
+  onLost(listener: () => void): void;
   /** Gives the lock back; `clean` when the data was closed in order. */
   close(options: { clean: boolean }): void;
 }
@@ -74,9 +79,9 @@ export function openDataDirectory(
   const dataFile = join(path, 'graph', 'data.mdb');
   const lock = takeLock(path);
   try {
-    const manifest = readManifest(path) ?? freshManifest(path);
+    const manifest = readManifest(path) ?? freshManifest(path, options);
     const wasClean = manifest.clean;
-    if (manifest.lmdb === null) createData(path, manifest);
+    if (manifest.lmdb === null) createData(path, manifest, options);
     else checkDataFile(dataFile, wasClean ? manifest.data_bytes : undefined);
     const mark = (clean: boolean): void => {
       if (options.readOnly) return;
@@ -87,9 +92,11 @@ export function openDataDirectory(
       dbUuid: manifest.db_uuid,
       restoreEpoch: manifest.restore_epoch,
       wasClean,
+      lock: lock.token,
       setPort: (port) => lock.setPort(port),
+      onLost: (listener) => lock.onLost(listener),
       close({ clean }) {
-        if (clean) mark(true);
+        if (clean && isHeld(lock.token)) mark(true);
         lock.release();
       },
     };
@@ -114,9 +121,14 @@ function prepareFolder(path: string): void {
     fail('DATA_DIR_BAD', { what: 'a restore did not finish' });
 }
 
-function freshManifest(path: string): Manifest {
+function refuseEmpty(path: string): never {
+  return fail('DATA_DIR_BAD', { what: `${path} holds no data, and nothing may be written` });
+}
+
+function freshManifest(path: string, { readOnly }: { readOnly?: boolean }): Manifest {
   const holdsData = existsSync(join(path, 'graph')) || existsSync(join(path, 'vec'));
   if (holdsData) fail('DATA_DIR_BAD', { what: 'there is data but no MANIFEST.json' });
+  if (readOnly) refuseEmpty(path);
   const manifest: Manifest = {
     format,
     created_by: 'trellisdb',
@@ -132,7 +144,8 @@ function freshManifest(path: string): Manifest {
 /**
  * Makes the environment. Whatever an interrupted start left of it was never promised to anybody.
  */
-function createData(path: string, manifest: Manifest): void {
+function createData(path: string, manifest: Manifest, options: { readOnly?: boolean }): void {
+  if (options.readOnly) refuseEmpty(path);
   const graph = join(path, 'graph');
   rmSync(graph, { recursive: true, force: true });
   mkdirSync(graph, { mode: 0o700 });

@@ -14,6 +14,7 @@ import {
   previewSchema,
 } from './schema-commit.js';
 import type { Catalog, VectorChange } from './store.js';
+import { WritePermit } from './permit.js';
 import { type LoggedChange, replayLog } from './vlog.js';
 import type { VectorTypeOptions } from './write-view.js';
 import { type Loaded, type WriteGroup, Writer } from './writer.js';
@@ -29,6 +30,8 @@ export interface StorageOptions {
   mode: 'create' | 'attach' | 'read';
   /** Of the writer: how embeddings are kept, per vector type. */
   vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
+  /** Of the writer: asked at every commit. */
+  permit?: WritePermit;
 }
 
 /** One per thread and folder. */
@@ -71,6 +74,8 @@ export interface Storage {
   trimLog(upToSeq: number): void;
   /** Puts and removals since this thread opened the store. */
   readonly puts: number;
+  /** Whether anything may be written, files beside the store included. */
+  readonly permit: WritePermit;
   /** Raw tables, for `check` and statistics. */
   readonly env: Env;
   close(): void;
@@ -78,7 +83,8 @@ export interface Storage {
 
 /** Opens the folder `path`, which holds data.mdb and lock.mdb. */
 export function openStorage(path: string, options: StorageOptions): Storage {
-  return new OpenStorage(openEnv(path, { readOnly: options.mode === 'read' }), options);
+  const { mode, permit = new WritePermit() } = options;
+  return new OpenStorage(openEnv(path, { readOnly: mode === 'read', permit }), permit, options);
 }
 
 class OpenStorage implements Storage {
@@ -88,6 +94,7 @@ class OpenStorage implements Storage {
 
   constructor(
     readonly env: Env,
+    readonly permit: WritePermit,
     private readonly options: StorageOptions,
   ) {
     this.catalog = catalogOf(readCatalog(env.meta));

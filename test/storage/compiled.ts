@@ -29,7 +29,6 @@ export async function compileStorage(): Promise<string> {
   const folder = join(cache, hash.slice(0, 16));
   if (existsSync(folder)) return folder;
   const { ModuleKind, ScriptTarget, transpile } = (await import('typescript')).default;
-  rmSync(cache, { recursive: true, force: true });
   const unfinished = `${folder}.${process.pid}`;
   for (const room of rooms) mkdirSync(join(unfinished, room), { recursive: true });
   writeFileSync(join(unfinished, 'package.json'), '{"type":"module"}');
@@ -42,6 +41,12 @@ export async function compileStorage(): Promise<string> {
   } catch {
     // Another test process was faster.
     rmSync(unfinished, { recursive: true });
+  }
+  // Of former states of the sources; what another process is making has a dot in its name.
+  for (const name of readdirSync(cache)) {
+    if (!name.includes('.') && !folder.endsWith(name)) {
+      rmSync(join(cache, name), { recursive: true, force: true });
+    }
   }
   return folder;
 }

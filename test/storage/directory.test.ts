@@ -208,26 +208,6 @@ describe('the lock', () => {
     directory.close({ clean: true });
     openDataDirectory(path).close({ clean: true });
   });
-
-  it('trusts the LOCK file where the kernel does not know the owner', () => {
-    const path = freshFolder();
-    openDataDirectory(path).close({ clean: true });
-    const parent = process.ppid;
-    const stat = readFileSync(`/proc/${parent}/stat`, 'latin1');
-    const start = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-    const owned = (owner: object) => writeFileSync(join(path, 'LOCK'), JSON.stringify(owner));
-    owned({ pid: parent, start, boot });
-    expect(() => openDataDirectory(path)).toThrowError(withCode('DATA_LOCKED'));
-    for (const stale of [
-      { pid: parent, start: '1', boot },
-      { pid: parent, start, boot: 'earlier' },
-      {},
-    ]) {
-      owned(stale);
-      openDataDirectory(path).close({ clean: true });
-    }
-  });
 });
 
 describe('the reading child', () => {

@@ -1,0 +1,169 @@
+// The file LOCK of a data directory: who holds it, in one line of JSON.
+//
+//   0     {"nonce":"<uuid>", who holds it and how ... blanks up to 512
+//   512   ,"port":······,"beat":············}
+//
+// Invariant: the holder changes nothing in front of byte 512 after it has taken the directory, and
+// what lies behind it has one place and size for all holders. So a holder that slept through a
+// takeover can never put its name back, whatever it was about to write.
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readlinkSync,
+  writeSync,
+} from 'node:fs';
+
+export interface Owner {
+  /** Of this hold, never used again. */
+  nonce: string;
+  pid: number;
+  /** In which `pid` counts; absent where the system has none. */
+  pid_namespace?: string | undefined;
+  /** Start of the process in clock ticks since boot; absent where the system does not tell. */
+  start?: string | undefined;
+  boot?: string | undefined;
+  /** Of the file: that of a copied directory is another. */
+  inode: number;
+  /** What the kernel holds for the process. */
+  held_by: 'flock' | 'name';
+}
+
+/** What a file says. */
+export interface Noted extends Owner {
+  port?: number | null;
+  beat: number;
+}
+
+/** What tells that a process still holds a directory. */
+export interface LockToken {
+  path: string;
+  nonce: string;
+}
+
+const headSize = 512;
+const opening = '{"nonce":"';
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+function namespaceOfPids(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fields of /proc/<pid>/stat behind the name in field 2, which may hold anything. */
+function statOf(pid: number): string[] | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** This process, on this machine. */
+export function describeSelf(): Pick<Owner, 'pid' | 'pid_namespace' | 'start' | 'boot'> {
+  return {
+    pid: process.pid,
+    pid_namespace: namespaceOfPids(),
+    start: statOf(process.pid)?.[19],
+    boot: readText('/proc/sys/kernel/random/boot_id')?.trim(),
+  };
+}
+
+/** Whether a process of this pid namespace still runs; one that waits to be reaped does not. */
+export function isRunning({ pid, start }: Owner): boolean {
+  if (start !== undefined) {
+    const stat = statOf(pid);
+    return stat?.[19] === start && !/[ZX]/.test(stat[0]!);
+  }
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** What a file says of its holder; undefined when it names none. */
+export function readOwner(path: string): Noted | undefined {
+  try {
+    const noted = JSON.parse(readText(path) ?? '') as Noted;
+    return typeof noted?.pid === 'number' ? noted : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const nonceBytes = Buffer.alloc(opening.length + 36);
+
+/** Whether the file that lies at the path now names this hold: one open and one read. */
+export function isHeld({ path, nonce }: LockToken): boolean {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch {
+    return false;
+  }
+  try {
+    const size = readSync(file, nonceBytes, 0, nonceBytes.length, 0);
+    return nonceBytes.toString('latin1', 0, size) === opening + nonce;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** An open LOCK file. */
+export class LockFile {
+  #port: number | null = null;
+  #beat = 0;
+
+  constructor(
+    readonly path: string,
+    readonly descriptor: number,
+  ) {}
+
+  get inode(): number {
+    return fstatSync(this.descriptor).ino;
+  }
+
+  /** Names a new holder. */
+  claim(owner: Owner): void {
+    const head = JSON.stringify(owner).slice(0, -1).padEnd(headSize);
+    ftruncateSync(this.descriptor, 0);
+    writeSync(this.descriptor, head + this.#tail(), 0, 'latin1');
+  }
+
+  setPort(port: number): void {
+    this.#port = port;
+    this.#writeTail();
+  }
+
+  /** The holder is alive: the count changes. */
+  beat(): void {
+    this.#beat++;
+    this.#writeTail();
+  }
+
+  #writeTail(): void {
+    writeSync(this.descriptor, this.#tail(), headSize, 'latin1');
+  }
+
+  #tail(): string {
+    const [port, beat] = [String(this.#port).padStart(6), String(this.#beat).padStart(12)];
+    return `,"port":${port},"beat":${beat}}\n`;
+  }
+
+  /** Names nobody. */
+  clear(): void {
+    ftruncateSync(this.descriptor, 0);
+  }
+}
