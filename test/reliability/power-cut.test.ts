@@ -12,7 +12,7 @@ import { makeFolder, removeFolder, writeProject } from '../support/project.js';
 import { noteProof } from '../support/proof.js';
 import { Random } from '../support/random.js';
 import { runCli, Server } from '../support/server.js';
-import { Disk, randomStyle } from './disk.js';
+import { Disk, randomStyle } from './disk-model.js';
 import { ImageEngine } from './image-engine.js';
 import { type IoRecord, Recorder, whyNoRecorder } from './recorder.js';
 
