@@ -1,6 +1,6 @@
 // The vector indexes a reading thread has attached to, by label. Invariant: an index is attached once;
-// a fresher handle only adds memories, since every attachment takes scratch space in shared memory.
-// The writer never replaces the index of a label after it has handed it out.
+// a fresher handle of it only adds memories, since every attachment takes scratch space in shared
+// memory, and what a change of the schema has replaced or taken away is let go of.
 import { assert } from '../base/assert.js';
 import type { IndexHandle } from '../vector/index.js';
 import { type SharedIndex, attachVectorIndex } from '../vector/open.js';
@@ -21,7 +21,19 @@ export class AttachedIndexes {
 
   take(label: number, handle: IndexHandle): void {
     const known = this.#attached.get(label);
-    if (known) known.addMemory(handle);
-    else this.#attached.set(label, attachVectorIndex(handle));
+    if (known?.number === handle.number) return known.addMemory(handle);
+    known?.close();
+    this.#attached.set(label, attachVectorIndex(handle));
+  }
+
+  /** Takes these, and lets go of all others. */
+  takeAll(list: readonly { label: number; handle: IndexHandle }[]): void {
+    const labels = new Set(list.map(({ label }) => label));
+    for (const [label, index] of this.#attached) {
+      if (labels.has(label)) continue;
+      index.close();
+      this.#attached.delete(label);
+    }
+    for (const { label, handle } of list) this.take(label, handle);
   }
 }

@@ -113,8 +113,11 @@ class OpenedDatabase implements Database {
     this.#threads = new ThreadPair(options.workers, options.workerHeapMb);
     this.#dispatcher = this.#makeDispatcher(slots);
     this.#writer = new WriterLink(this.#gate, slots, limits, {
-      onIndexes: (list) => this.#takeHandles(list),
-      onNewIndex: (message) => this.#dispatcher.broadcast(message),
+      onIndexes: (list) => this.#takeAllHandles(list),
+      onNewIndex: (message) => {
+        this.#takeHandles([message]);
+        this.#dispatcher.broadcast(message);
+      },
       onBuild: (message) => this.#spreadBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
       onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
@@ -227,6 +230,12 @@ class OpenedDatabase implements Database {
       this.#handles.set(label, handle);
       this.#indexes.take(label, handle);
     }
+  }
+
+  #takeAllHandles(list: readonly { label: number; handle: IndexHandle }[]): void {
+    this.#handles.clear();
+    for (const { label, handle } of list) this.#handles.set(label, handle);
+    this.#indexes.takeAll(list);
   }
 
   /** Makes a program the current one on this thread. */

@@ -90,7 +90,7 @@ class ReaderLane {
     this.#queries.add(message.generation, unpack<Program>(message.program).queries);
     this.#storage.reloadCatalog();
     this.#view = this.#storage.reader();
-    for (const index of message.indexes) this.#attach(index);
+    this.#indexes.takeAll(message.indexes);
     this.#port.postMessage({ kind: 'ready', indexes: [] });
   }
 

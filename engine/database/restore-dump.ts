@@ -10,6 +10,7 @@ import { dumpVersion } from './dump.js';
 import { NameIds } from './load/name-ids.js';
 import { RowReader } from './load/row-reader.js';
 import { RowWriter } from './load/row-writer.js';
+import { addMissingTexts } from './text-upkeep.js';
 
 const pieceBytes = 8 * 1024 * 1024;
 const newline = 10;
@@ -53,6 +54,8 @@ export class DumpReader {
     if (end === undefined || this.#rest.length > 0) this.#refuse('its last line is missing');
     if (end.count !== this.count) this.#refuse(`it has ${this.count} elements, not ${end.count}`);
     if (end.sha256 !== this.#hash.digest('hex')) this.#refuse('its checksum does not match');
+    this.storage.reloadCatalog();
+    addMissingTexts(this.storage, this.options);
   }
 
   #open(): void {
@@ -61,7 +64,8 @@ export class DumpReader {
     const head = this.#parse(this.#rest.subarray(0, size));
     if (head.trellis_dump !== dumpVersion) this.#refuse('its first line is not that of a dump');
     this.storage.adoptCatalog(head.catalog as StoredCatalog);
-    this.#reader = new RowReader(this.storage.catalog, this.options);
+    // The keyword index is made at the end: of what is declared, which here everything is.
+    this.#reader = new RowReader(this.storage.catalog, { ...this.options, textEnabled: false });
   }
 
   #parse(line: Uint8Array): Record<string, unknown> {

@@ -1,6 +1,7 @@
-// Makes the keyword index of a whole database, or takes it away: at a start whose `text.enabled` is
-// not that of the data, and for `verify --repair-derived`. Invariant: the mark `kept` stands beside
-// postings of every document, so that a database without it has none, or was written before it.
+// Makes the keyword index of a whole database, or takes it away: at a start whose configuration is not
+// that which the index was made with, and for `verify --repair-derived`. Invariant: the mark `kept`
+// stands beside postings of every document and says by which rules they were made; postings without
+// it are those of nobody.
 import type { Limits } from '../base/limits.js';
 import type { FullCatalog } from '../storage/catalog.js';
 import { textsOf } from '../storage/document.js';
@@ -22,29 +23,44 @@ export interface TextRules {
   textEnabled: boolean;
 }
 
-/** Whether the keyword index holds every document. */
-export function keepsTexts({ env }: Storage): boolean {
+/** What decides which postings a text has: with other rules they are made anew. */
+interface KeptRules {
+  /** Of the analyzer: a change of what it makes of a text counts it up. */
+  analyzer: number;
+  documentTerms: number;
+}
+
+const analyzer = 1;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** The rules of the keyword index that the data have; undefined without one. */
+export function keptRules({ env }: Storage): KeptRules | undefined {
   env.refresh();
-  if (env.derived.has(keptKey)) return true;
-  const [start, end] = textRange();
-  return env.derived.keys({ start, end, limit: 1 }).length > 0;
+  const mark = env.derived.get(keptKey);
+  return mark && (JSON.parse(decoder.decode(mark)) as KeptRules);
+}
+
+/** Whether the keyword index holds every document, by these rules. */
+export function keepsTexts(storage: Storage, { limits }: TextRules): boolean {
+  const kept = keptRules(storage);
+  return kept?.analyzer === analyzer && kept.documentTerms === limits.document_terms;
 }
 
 /** Takes the keyword index away that a database without keyword search would not keep up. */
 export function dropTexts(storage: Storage): void {
-  if (keepsTexts(storage)) storage.load(0, () => clear(storage.env.derived, ...textRange()));
+  const { env } = storage;
+  env.refresh();
+  const [start, end] = textRange();
+  if (env.derived.keys({ start, end, limit: 1 }).length === 0) return;
+  storage.load(0, () => clear(env.derived, start, end));
 }
 
-/** Makes the keyword index where it is missing; returns of how many documents. */
+/** Makes the keyword index where it is missing or of other rules; returns of how many documents. */
 export function addMissingTexts(storage: Storage, rules: TextRules): number {
-  if (storage.env.derived.has(keptKey)) return 0;
-  const isMissing = !keepsTexts(storage);
-  let documents = 0;
-  storage.load(0, (view) => {
-    if (isMissing) documents = makeTexts(storage, view, rules);
-    else storage.env.derived.put(keptKey, Uint8Array.of(1));
-  });
-  return documents;
+  if (!rules.textEnabled || keepsTexts(storage, rules)) return 0;
+  return storage.load(0, (view) => makeTexts(storage, view, rules)).result;
 }
 
 /** Writes the keyword index from scratch, or nothing when it is off; returns of how many documents. */
@@ -56,7 +72,8 @@ export function makeTexts(storage: Storage, view: LoadView, rules: TextRules): n
   for (const label of (storage.catalog as FullCatalog).allLabels()) {
     if (label.kind !== 'edge') documents += addTexts(view, label, rules.limits);
   }
-  derived.put(keptKey, Uint8Array.of(1));
+  const kept: KeptRules = { analyzer, documentTerms: rules.limits.document_terms };
+  derived.put(keptKey, encoder.encode(JSON.stringify(kept)));
   return documents;
 }
 

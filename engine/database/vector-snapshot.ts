@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { failpoint } from '../base/failpoint.js';
+import { readCatalog } from '../storage/catalog-record.js';
 import type { Storage } from '../storage/open.js';
 import type { Label } from '../storage/store.js';
 import type { SharedIndex } from '../vector/open.js';
@@ -93,6 +94,22 @@ export class Snapshots {
     this.#changedAt.set(label, this.storage.committedSeq());
   }
 
+  /** What was known of a type's snapshots is so no more: its index was renamed or made anew. */
+  forget(label: number): void {
+    this.#newest.delete(label);
+    this.#changedAt.set(label, this.storage.committedSeq());
+  }
+
+  /** Deletes files of names that no vector type has any more, hidden ones included. */
+  sweep(): void {
+    const { labels } = readCatalog(this.storage.env.meta);
+    const names = labels.flatMap(({ kind, name }) => (kind === 'vector' ? [name] : []));
+    for (const file of readdirSync(this.rules.folder)) {
+      const isOurs = names.some((name) => file.startsWith(`${name}.`));
+      if (file.endsWith('.snap') && !isOurs) rmSync(join(this.rules.folder, file));
+    }
+  }
+
   /** Runs a change of an index; waits while a snapshot compares. */
   change(work: () => void): void {
     const turn = this.#turn;
@@ -146,6 +163,10 @@ export class Snapshots {
     failpoint('W16');
   }
 
+  #indexOf(label: number): SharedIndex | undefined {
+    return this.labels().find((each) => each.label.id === label)?.index;
+  }
+
   #due(): { label: Label; index: SharedIndex }[] {
     return this.labels().filter(
       ({ label, index }) => index.count > 0 && (this.#isChanged(label) || !this.files(label)[0]),
@@ -160,7 +181,13 @@ export class Snapshots {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const started = performance.now();
       const report = await this.#inThread(label, index);
-      if (report) return this.#finished(label, report.file, report, started);
+      if (!report) continue;
+      // A reload may have renamed the type or replaced its index meanwhile.
+      if (this.#indexOf(label.id) === index) {
+        return this.#finished(label, report.file, report, started);
+      }
+      rmSync(join(this.rules.folder, report.file), { force: true });
+      return;
     }
     this.events.log('warn', 'vector snapshot given up: the index grows too fast', {
       type: label.name,
@@ -241,7 +268,9 @@ export class Snapshots {
     const seq = this.storage.committedSeq();
     const reaches: Reach[] = [];
     let needed = seq;
-    for (const { label } of this.labels()) {
+    for (const { label, index } of this.labels()) {
+      // Of nothing there is no snapshot, and none of what there was may hold the log back.
+      if (index.count === 0) this.#dropAll(label);
       const newest = this.#newest.get(label.id);
       if (newest === undefined) continue;
       // Nothing has changed since: its file is as good as one of now.
@@ -256,6 +285,11 @@ export class Snapshots {
     failpoint('W15');
     failpoint('beforeVlogTrim');
     return needed;
+  }
+
+  #dropAll(label: Label): void {
+    for (const { file } of this.files(label)) rmSync(join(this.rules.folder, file));
+    this.#newest.delete(label.id);
   }
 
   /** Deletes files beyond `keep`; returns the sequence of the oldest that stays. */

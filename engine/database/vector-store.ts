@@ -10,7 +10,12 @@ import type { Label, ReadView, VectorChange } from '../storage/store.js';
 import type { VectorTypeOptions } from '../storage/write-view.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../vector/index.js';
 import { bulkFrom } from '../vector/bulk.js';
-import { type IndexHooks, type SharedIndex, createVectorIndex } from '../vector/open.js';
+import {
+  type IndexHooks,
+  type SharedIndex,
+  createVectorIndex,
+  renamedIndex,
+} from '../vector/open.js';
 import { readSnapshot } from '../vector/snapshot.js';
 import type { RebuildReason } from './figures.js';
 import { readReach } from './snapshot-reach.js';
@@ -50,8 +55,8 @@ export interface VectorStore {
   publish(changes: readonly VectorChange[]): void;
   /** Repairs and reclaims for about `budgetMs`; whether more is to do. */
   maintain(budgetMs: number): boolean;
-  /** Makes indexes for vector types that a reload declared. */
-  addTypes(): void;
+  /** Brings the indexes to a schema that has changed, and to what the change logged after `seq`. */
+  follow(seq: number): void;
 }
 
 /**
@@ -112,7 +117,6 @@ class Store implements VectorStore {
 
   recover(): void {
     const labels = this.#labels();
-    for (const label of labels) this.#checkDimension(label);
     const from = new Map<number, number>();
     const missing = new Map<number, RebuildReason>();
     for (const label of labels) {
@@ -130,17 +134,8 @@ class Store implements VectorStore {
         from.set(label.id, this.storage.committedSeq());
       }
     }
-    this.#replay(from);
-  }
-
-  /** The embeddings that are stored cannot be given another length. */
-  #checkDimension(label: Label): void {
-    const stored = this.storage.reader().dimension(label.id);
-    const wanted = this.options.types[label.name]?.dimensions ?? stored;
-    if (stored === 0 || wanted === stored) return;
-    const what = `${label.name} holds vectors of ${stored} numbers, not ${wanted}.`;
-    const hint = `Set vectors.${label.name}.dimensions to ${stored}, or drop the vectors first.`;
-    fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
+    this.snapshots.sweep();
+    if (from.size > 0) this.#replay(from);
   }
 
   #create(label: Label): SharedIndex {
@@ -157,6 +152,8 @@ class Store implements VectorStore {
   }
 
   #load(label: Label): { index: SharedIndex; seq: number } | undefined {
+    // What a type without vectors was has gone; its next vector may be of another dimension.
+    if (this.storage.reader().count(label.id) === 0) return undefined;
     for (const { seq, file } of this.snapshots.files(label)) {
       const path = join(this.options.folder, file);
       if (seq <= this.storage.committedSeq()) {
@@ -184,6 +181,7 @@ class Store implements VectorStore {
   }
 
   #rebuild(label: Label, reason: RebuildReason): void {
+    this.snapshots.forget(label.id);
     const view = this.storage.reader();
     const total = view.count(label.id);
     if (total === 0) return;
@@ -292,12 +290,50 @@ class Store implements VectorStore {
     return isMore || !ran;
   }
 
-  addTypes(): void {
-    for (const label of this.#labels()) {
-      if (this.indexes.has(label.id)) continue;
+  follow(seq: number): void {
+    const labels = this.#labels();
+    const declared = new Set(labels.map(({ id }) => id));
+    for (const id of this.indexes.keys()) if (!declared.has(id)) this.#drop(id);
+    const from = new Map<number, number>();
+    for (const label of labels) {
+      const isKept = this.#keep(label);
+      from.set(label.id, isKept ? seq : this.storage.committedSeq());
+      if (isKept) continue;
+      this.indexes.get(label.id)?.close();
       this.indexes.set(label.id, this.#create(label));
       // A type that comes back finds its vectors where it left them.
       this.#rebuild(label, 'type_returned');
     }
+    this.snapshots.sweep();
+    if (from.size > 0) this.#replay(from);
   }
+
+  #drop(id: number): void {
+    this.indexes.get(id)!.close();
+    this.indexes.delete(id);
+    this.#unkempt.delete(id);
+    this.snapshots.forget(id);
+  }
+
+  /** Whether an index is as the options of its type's present name ask; else it is made anew. */
+  #keep(label: Label): boolean {
+    const index = this.indexes.get(label.id);
+    if (index === undefined) return false;
+    const { dimension } = index;
+    const stored = this.storage.reader().dimension(label.id);
+    if (dimension !== 0 && dimension !== stored) return false;
+    if (index.name === label.name) return true;
+    const options = this.#optionsOf(label);
+    if (!isSameBuild(index.options, options)) return false;
+    this.snapshots.forget(label.id);
+    const renamed = renamedIndex(index, label.name, options, this.#hooksOf(label));
+    this.indexes.set(label.id, renamed);
+    return true;
+  }
+}
+
+/** Whether an index built with one of them is one built with the other. */
+function isSameBuild(a: IndexOptions, b: IndexOptions): boolean {
+  const keys = ['metric', 'm', 'efConstruction', 'layout', 'exact'] as const;
+  return keys.every((key) => a[key] === b[key]);
 }

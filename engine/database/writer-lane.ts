@@ -24,7 +24,8 @@ import type { LaneFault, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from './query-table.js';
-import { addMissingTexts, dropTexts, keepsTexts } from './text-upkeep.js';
+import { changeSchema, openSchema } from './schema-swap.js';
+import { keepsTexts } from './text-upkeep.js';
 import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';
 import { type VectorStore, type VectorStoreOptions, openVectorStore } from './vector-store.js';
 
@@ -155,11 +156,8 @@ class WriterLane {
   /** Brings the data to the program's schema, and the keyword index to its switch. */
   #openSchema(program: Program, text: TextIndex | undefined): void {
     if (this.#permit.denied !== undefined) return this.#fitSchema(program, text);
-    if (text === undefined) dropTexts(this.#storage);
-    const kept = keepsTexts(this.#storage);
     const nowMs = performance.timeOrigin + performance.now();
-    this.#storage.applySchema(program, { text: kept ? text : undefined, nowMs });
-    const documents = text === undefined ? 0 : addMissingTexts(this.#storage, this.setup);
+    const documents = openSchema(this.#storage, program, text, this.setup, nowMs);
     if (documents === 0) return;
     const ms = Math.round(performance.timeOrigin + performance.now() - nowMs);
     const message = 'made the keyword index';
@@ -169,7 +167,7 @@ class WriterLane {
   /** Read-only: the program and the data go together as they are, or not at all. */
   #fitSchema(program: Program, text: TextIndex | undefined): void {
     const hint = 'Start once without `storage.read_only`, or bring the former sources back.';
-    if (text !== undefined && !keepsTexts(this.#storage)) {
+    if (text !== undefined && !keepsTexts(this.#storage, this.setup)) {
       fail('SCHEMA_INCOMPATIBLE', { what: 'The keyword index is yet to be made.' }, { hint });
     }
     try {
@@ -383,8 +381,7 @@ class WriterLane {
     const program = unpack<Program>(message.program);
     failpoint('midReload');
     const nowMs = performance.timeOrigin + performance.now();
-    this.#storage.applySchema(program, { text: this.#equipment.text, nowMs });
-    this.#vectors.addTypes();
+    changeSchema(this.#storage, this.#vectors, program, this.#equipment.text, nowMs);
     this.#queries.add(message.generation, program.queries);
     this.#gate.advance();
   }

@@ -21,6 +21,7 @@ import type { WriterSetup } from './writer-lane.js';
 export const flightMax = 4096;
 
 export interface WriterEvents {
+  /** Every index there is. */
   onIndexes: (list: readonly { label: number; handle: IndexHandle }[]) => void;
   /** A memory that the readers lack. */
   onNewIndex: (message: AddIndex) => void;
@@ -102,7 +103,6 @@ export class WriterLink {
       case 'ready':
         return this.events.onIndexes(message.indexes);
       case 'index':
-        this.events.onIndexes([message]);
         return this.events.onNewIndex(message);
       case 'build':
         return this.events.onBuild(message);

@@ -4,6 +4,7 @@
 import { fail } from '../base/errors.js';
 import type { Scalar, ScalarList } from '../base/value.js';
 import type { Assignment } from '../plan/expression.js';
+import { textProperties } from '../storage/document.js';
 import { decodeProperty, kindOf, labelOf } from '../storage/record.js';
 import type { Label, StoredProperty } from '../storage/store.js';
 import type { Builder } from './builder.js';
@@ -74,14 +75,12 @@ function valuesOf(record: Uint8Array, label: Label): Values {
   return values;
 }
 
-/** The texts of an element: its String and [String] values in declaration order. */
+/** The texts of an element, as `textProperties` orders them. */
 function textsOf(label: Label, values: Values): string[] {
   const texts: string[] = [];
-  if (label.kind === 'edge') return texts;
-  for (const { name, type } of label.properties) {
+  for (const { name } of textProperties(label)) {
     const value = values.get(name);
-    const scalar = type.kind === 'list' ? type.of : type;
-    if (value === undefined || scalar.kind !== 'scalar' || scalar.name !== 'String') continue;
+    if (value === undefined) continue;
     if (typeof value === 'string') texts.push(value);
     else for (const item of value as readonly string[]) texts.push(item);
   }

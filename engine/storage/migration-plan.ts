@@ -73,6 +73,12 @@ export function planMigration(
     if (mapped.has(label.id)) label.fields = label.fields.filter((field) => field.isDeclared);
   }
   change.texts = change.texts.filter((label) => !mapped.has(label));
+  // Edges that came from another type may lie beside one between the same ends.
+  for (const { from, to } of moves) {
+    const label = change.catalog.labels.find(({ id }) => id === to);
+    const isMerged = from !== to && label?.unique === true;
+    if (isMerged && !change.uniqueEdges.includes(to)) change.uniqueEdges.push(to);
+  }
   return { moves, change };
 }
 

@@ -114,11 +114,12 @@ function relabel({ env, log, totals }: WriteContext, move: Move, id: number, fau
   removeFromList(log, env.labels, move.from, id);
   addToList(log, env.labels, move.to, id);
   totals.change(move.from, { count: totals.of(move.from).count - 1 });
-  totals.change(move.to, { count: totals.of(move.to).count + 1 });
+  const { count, dimension } = totals.of(move.to);
+  totals.change(move.to, { count: count + 1 });
   const vector = move.mapping.kind === 'vector' ? readVector(env.vectors, id) : undefined;
   if (!vector) return;
-  const dimension = totals.of(move.to).dimension;
-  if (dimension === 0) totals.change(move.to, { dimension: vector.length });
+  // A type without vectors has let go of the dimension of those it had.
+  if (count === 0) totals.change(move.to, { dimension: vector.length });
   else if (dimension !== vector.length) faults.add('an embedding of another dimension', id);
   logChange(log, env.vlog, totals.state.nextSeq++, { kind: 'delete', label: move.from, id });
   logChange(log, env.vlog, totals.state.nextSeq++, { kind: 'put', label: move.to, id });

@@ -7,6 +7,7 @@ import { printUuid } from '../base/id.js';
 import { intact } from '../base/intact.js';
 import { readAdjacency } from './adjacency.js';
 import { catalogOf } from './catalog.js';
+import type { StoredCatalog } from './catalog-record.js';
 import type { ChangeLog } from './change-log.js';
 import type { Env } from './env.js';
 import { scanList } from './label-list.js';
@@ -16,6 +17,7 @@ import { addEntry, isTaken } from './property-index.js';
 import { decodeProperty, fragmentOf, fromOf, uuidAt } from './record.js';
 import type { Conflict, SchemaChange } from './schema-change.js';
 import type { Label, StoredProperty } from './store.js';
+import type { WriteContext } from './write-view.js';
 
 /** Ids named in a refusal. */
 const namedIds = 100;
@@ -51,6 +53,32 @@ function recordOf(env: Env, id: number): Uint8Array {
   const record = env.records.peek(id);
   intact(record, 'a listed element is missing');
   return record;
+}
+
+/**
+ * Vectors that are stored cannot be given the length that the configuration asks for; a type without
+ * any lets go of the length it had. Returns whether one does; with `keep: false` none does yet.
+ */
+export function settleDimensions(
+  { totals, vectorTypes }: Pick<WriteContext, 'totals' | 'vectorTypes'>,
+  { labels }: StoredCatalog,
+  { keep }: { keep: boolean },
+): boolean {
+  let isChanged = false;
+  for (const { id, name, kind, isDeclared } of labels) {
+    const { count, dimension } = totals.of(id);
+    const wanted = vectorTypes[name]?.dimensions;
+    if (kind !== 'vector' || !isDeclared || wanted === undefined) continue;
+    if (dimension === 0 || dimension === wanted) continue;
+    if (count > 0) {
+      const what = `${name} holds vectors of ${dimension} numbers, not ${wanted}.`;
+      const hint = `Set vectors.${name}.dimensions to ${dimension}, or drop the vectors first.`;
+      fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
+    }
+    isChanged = true;
+    if (keep) totals.change(id, { dimension: 0 });
+  }
+  return isChanged;
 }
 
 /** Does to the indexes what the change asks for. */

@@ -12,7 +12,7 @@ import { scanList } from './label-list.js';
 import { type Migration, planMigration } from './migration-plan.js';
 import { rewriteElements } from './migration.js';
 import { readTotal } from './meta.js';
-import { applyIndexes, checkConflicts } from './schema-apply.js';
+import { applyIndexes, checkConflicts, settleDimensions } from './schema-apply.js';
 import { changeLines, migrationLines } from './schema-lines.js';
 import { type SchemaChange, compareSchema } from './schema-change.js';
 import { LmdbWriteView } from './write-view.js';
@@ -30,6 +30,8 @@ export interface SchemaOptions {
   nowMs: number;
   /** Keyword index to keep in step; absent when switched off. */
   text?: DocumentIndex | undefined;
+  /** Called before the first change, if there is any: it may still be refused. */
+  onChange?: () => void;
 }
 
 /** What applying a schema would do to stored data. */
@@ -109,12 +111,15 @@ export function applySchema(
   const stored = readCatalog(env.meta);
   const steps = stored.labels.length === 0 ? [] : migrationsFrom(stored.version, declarations);
   const plain = compareSchema(stored, declarations.schema);
-  if (steps.length === 0 && fingerprint(plain.catalog) === fingerprint(stored)) {
+  const isSame = steps.length === 0 && fingerprint(plain.catalog) === fingerprint(stored);
+  if (isSame && !settleDimensions(writer.context, stored, { keep: false })) {
     return catalogOf(stored);
   }
+  options.onChange?.();
   let catalog = stored;
   writer.transact(() => {
-    catalog = migrateAll(writer, stored, steps, declarations, options);
+    if (!isSame) catalog = migrateAll(writer, stored, steps, declarations, options);
+    settleDimensions(writer.context, catalog, { keep: true });
   });
   return catalogOf(catalog);
 }

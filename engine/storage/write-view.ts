@@ -121,15 +121,15 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     for (const { id, values } of changes) {
       const former = this.#existing(id);
       const label = this.catalog.label(labelOf(former));
-      const next = this.#entriesOf(label, (property) => values.get(property.name) ?? null);
+      const next = entriesOf(label, (property) => values.get(property.name) ?? null);
       const record = encodeRecord(headOf(former), label.properties, values, limits, former);
-      const had = this.#entriesOf(label, (property) => decodeProperty(former, property));
+      const had = entriesOf(label, (property) => decodeProperty(former, property));
       for (const { prefix } of without(had, next)) removeEntry(log, env.index, prefix, id);
       for (const entry of without(next, had)) added.push({ id, entry });
       log.put(env.records, id, record);
     }
     for (const { id, entry } of added) {
-      this.#checkUnique(this.catalog.label(labelOf(this.#existing(id))), entry);
+      this.#checkEntry(this.catalog.label(labelOf(this.#existing(id))), entry);
       addEntry(log, env.index, entry.prefix, id);
     }
   }
@@ -144,7 +144,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     const { log, env } = this.context;
     const record = this.#existing(id);
     const label = this.catalog.label(labelOf(record));
-    for (const { prefix } of this.#entriesOf(label, (property) => decodeProperty(record, property)))
+    for (const { prefix } of entriesOf(label, (property) => decodeProperty(record, property)))
       removeEntry(log, env.index, prefix, id);
     if (kindOf(record) === 'edge') {
       removeEdge(log, env.out, { id: fromOf(record), label: label.id }, id);
@@ -184,8 +184,8 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   #create(label: Label, values: PropertyValues, ends?: RecordHead['ends']): number {
     const { log, env, totals, uuids, limits } = this.context;
-    const entries = this.#entriesOf(label, (property) => values.get(property.name) ?? null);
-    for (const entry of entries) this.#checkUnique(label, entry);
+    const entries = entriesOf(label, (property) => values.get(property.name) ?? null);
+    for (const entry of entries) this.#checkEntry(label, entry);
     const uuid = uuids.next(this.nowMs);
     const head: RecordHead = { label: label.id, kind: label.kind, uuid, ...(ends && { ends }) };
     const record = encodeRecord(head, label.properties, values, limits);
@@ -235,25 +235,11 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return record.slice(uuidAt.own, uuidAt.own + 16);
   }
 
-  #entriesOf(
-    label: Label,
-    read: (property: StoredProperty) => Scalar | ScalarList | null,
-  ): Entry[] {
-    const entries: Entry[] = [];
-    for (const property of label.properties) {
-      if (property.indexId === 0) continue;
-      const value = read(property);
-      if (value === null) continue;
-      const prefix = prefixOf(property, value);
-      const size = valueSize(prefix, property);
-      const max = this.context.limits.index_key_bytes;
-      if (size > max) fail('INDEX_KEY_TOO_LONG', { property: property.name, max, size });
-      entries.push({ property, prefix });
-    }
-    return entries;
-  }
-
-  #checkUnique(label: Label, { property, prefix }: Entry): void {
+  /** An entry that is to be made; those there are keep what they were once allowed. */
+  #checkEntry(label: Label, { property, prefix }: Entry): void {
+    const size = valueSize(prefix, property);
+    const max = this.context.limits.index_key_bytes;
+    if (size > max) fail('INDEX_KEY_TOO_LONG', { property: property.name, max, size });
     if (property.index !== 'unique' || !isTaken(this.env.index, prefix)) return;
     fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
   }
@@ -277,6 +263,19 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     if (got !== expected) fail('VECTOR_DIMENSION', { type: label.name, expected, got });
     if (known === 0) totals.change(label.id, { dimension: got });
   }
+}
+
+function entriesOf(
+  label: Label,
+  read: (property: StoredProperty) => Scalar | ScalarList | null,
+): Entry[] {
+  const entries: Entry[] = [];
+  for (const property of label.properties) {
+    if (property.indexId === 0) continue;
+    const value = read(property);
+    if (value !== null) entries.push({ property, prefix: prefixOf(property, value) });
+  }
+  return entries;
 }
 
 /** Entries of `a` that `b` does not have. Both hold at most one per property, in the same order. */

@@ -24,7 +24,7 @@ export function checkTextIndex(
   view: ReadView,
   label: number,
   documents: Iterable<TextDocument>,
-  limits: Limits,
+  limits: Pick<Limits, 'document_terms'>,
 ): string[] {
   const faults: string[] = [];
   const expected = new Map<string, Digest>();

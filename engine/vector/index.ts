@@ -19,6 +19,8 @@ export interface IndexOptions {
 
 /** What another thread needs to attach: options and shared memories. Structured-cloneable. */
 export interface IndexHandle {
+  /** Of this process: an index that is made anew, or renamed, has another. */
+  number: number;
   name: string;
   options: IndexOptions;
   memories: WebAssembly.Memory[];

@@ -38,6 +38,7 @@ export interface IndexHooks {
 }
 
 export class SharedIndex implements VectorIndex {
+  readonly number: number;
   readonly name: string;
   readonly options: IndexOptions;
   readonly segments: Segment[];
@@ -45,6 +46,7 @@ export class SharedIndex implements VectorIndex {
   readonly #hooks: IndexHooks;
 
   constructor(handle: IndexHandle, hooks: IndexHooks) {
+    this.number = handle.number;
     this.name = handle.name;
     this.options = handle.options;
     this.#control = new Int32Array(handle.control);
@@ -84,6 +86,7 @@ export class SharedIndex implements VectorIndex {
 
   handle(): IndexHandle {
     return {
+      number: this.number,
       name: this.name,
       options: this.options,
       memories: this.segments.map((segment) => segment.memory),
@@ -295,6 +298,8 @@ function inputScale(vector: ArrayLike<number>): number {
   return 2 ** -Math.round(Math.log2(largest));
 }
 
+let lastNumber = 0;
+
 /** Makes an empty index. It costs little until the first `put`, which also fixes the dimension. */
 export function createVectorIndex(
   name: string,
@@ -305,7 +310,22 @@ export function createVectorIndex(
   const words = new Int32Array(control);
   words[cSegments] = 1;
   words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
-  return new SharedIndex({ name, options, memories: [createMemory()], control }, hooks);
+  return new SharedIndex(
+    { number: ++lastNumber, name, options, memories: [createMemory()], control },
+    hooks,
+  );
+}
+
+/** The same index under another name and options that its memory does not depend on. Writer only. */
+export function renamedIndex(
+  index: SharedIndex,
+  name: string,
+  options: IndexOptions,
+  hooks: IndexHooks,
+): SharedIndex {
+  const handle = index.handle();
+  index.close();
+  return new SharedIndex({ ...handle, number: ++lastNumber, name, options }, hooks);
 }
 
 /** What a snapshot gives back. */
@@ -329,7 +349,7 @@ export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex
   words[cSegments] = memories.length;
   words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
   new Float64Array(control)[cScaleF64] = scale;
-  const index = new SharedIndex({ name, options, memories, control }, hooks);
+  const index = new SharedIndex({ number: ++lastNumber, name, options, memories, control }, hooks);
   for (const segment of index.segments) {
     const why = segment.restore(options, dimension);
     if (why) return why;

@@ -1,5 +1,6 @@
 // How rows of one type become records: the places of its properties, worked out once.
 import type { ScalarName } from '../../base/schema.js';
+import { textProperties } from '../../storage/document.js';
 import type { Label, StoredProperty } from '../../storage/store.js';
 
 /** One property in the order of slots. */
@@ -17,18 +18,17 @@ export interface TypeForm {
   slots: number;
   /** By slot; slots of properties no longer declared are empty. */
   fields: (FormField | undefined)[];
-  /** Places of properties whose texts make the keyword document, in declaration order. */
+  /** Places of properties whose texts make the keyword document, in its order. */
   texts: number[];
 }
 
 export function formOf(label: Label): TypeForm {
   const fields: (FormField | undefined)[] = [];
-  const texts: number[] = [];
+  const documented = textProperties(label);
+  const texts = documented.map((property) => label.properties.indexOf(property));
   label.properties.forEach((property, place) => {
     const { type } = property;
-    const of = type.kind === 'list' ? type.of : type;
-    const isText = label.kind !== 'edge' && of.kind === 'scalar' && of.name === 'String';
-    if (isText) texts.push(place);
+    const isText = documented.includes(property);
     const scalar = type.kind === 'scalar' ? type.name : undefined;
     fields[property.slot] = { property, place, scalar, isText };
   });
