@@ -1,5 +1,6 @@
 // What the writer does, in numbers that the calling thread reads while the writer is busy or stuck: shared
 // memory, written by the writer alone. Its heartbeat is among them.
+import { sharedMs } from '../base/clock.js';
 import { Histogram, type Metric, cellsOf, countBounds, secondBounds } from '../base/histogram.js';
 
 const histograms = [
@@ -34,9 +35,6 @@ const histogramCells = histograms.reduce((sum, [, bounds]) => sum + cellsOf(boun
 export function createFiguresBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((histogramCells + cellNames.length) * 8);
 }
-
-/** Milliseconds on a clock that all threads share. */
-const now = (): number => performance.timeOrigin + performance.now();
 
 /** A view of the numbers; every thread makes its own over the same buffer. */
 export class Figures {
@@ -73,7 +71,7 @@ export class Figures {
 
   /** The writer is alive. */
   beat(): void {
-    this.set('heartbeat', now());
+    this.set('heartbeat', sharedMs());
   }
 
   /** Runs work that may take long, which is no sign of a stuck writer. */
@@ -91,7 +89,7 @@ export class Figures {
   get heartbeatAge(): number {
     const last = this.#get('heartbeat');
     if (last === 0 || this.#get('busy') === 1) return 0;
-    return Math.max(0, (now() - last) / 1000);
+    return Math.max(0, (sharedMs() - last) / 1000);
   }
 
   metrics(committedSeq: number): Metric[] {

@@ -2,6 +2,7 @@
 // be long. Invariant: with lanes beside it, no read holds this thread for much longer than
 // `inlineMsMax`, whatever its plan promised: it is dropped, having changed nothing, and starts again in
 // a lane.
+import { wallMs } from '../base/clock.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
 import type { Plan } from '../plan/plan.js';
 import type { RefreshableView } from '../storage/open.js';
@@ -61,7 +62,7 @@ export class InlineReads {
       args: load.args!,
       items: load.items,
       embeddings: load.embeddings && new Map(load.embeddings),
-      nowMicros: (performance.timeOrigin + started) * 1000,
+      nowMicros: wallMs() * 1000,
       deadline: started + budgetMs,
       budgetMs,
       isCancelled: () => (isLong = performance.now() - started > this.#msMax),

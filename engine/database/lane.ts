@@ -4,6 +4,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { TrellisError } from '../base/errors.js';
 import type { ErrorData } from '../base/errors.js';
+import { sharedOriginMs } from '../base/clock.js';
 import { assert } from '../base/assert.js';
 import type { Call } from './call.js';
 import type { Gate, SlotPool } from './gate.js';
@@ -93,7 +94,7 @@ export class Lane {
       heads[head + 2] = offset;
       offset += call.body.length;
       heads[head + 3] = offset;
-      heads[head + 4] = performance.timeOrigin + call.deadline;
+      heads[head + 4] = sharedOriginMs + call.deadline;
       heads[head + 5] = call.budgetMs;
       if (call.plan !== undefined || call.embeddings !== undefined) {
         const { slot, plan, args, items, embeddings } = call;

@@ -2,6 +2,7 @@
 // Invariant: the snapshot is refreshed before the first read after any commit (gate.ts), and none
 // outlives a batch.
 import type { MessagePort } from 'node:worker_threads';
+import { sharedOriginMs, wallMs } from '../base/clock.js';
 import type { Limits } from '../base/limits.js';
 import type { Program } from '../plan/program.js';
 import { type RefreshableView, openStorage } from '../storage/open.js';
@@ -119,7 +120,7 @@ class ReaderLane {
     for (let at = 0; at < heads.length; at += requestWords) {
       const slot = heads[at]!;
       const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
-      const time = { deadline: heads[at + 4]! - performance.timeOrigin, budgetMs: heads[at + 5]! };
+      const time = { deadline: heads[at + 4]! - sharedOriginMs, budgetMs: heads[at + 5]! };
       this.#runOne(slot, heads[at + 1]!, body, time, extras.get(slot));
       this.#replies.flushIfDue();
     }
@@ -143,7 +144,7 @@ class ReaderLane {
           args,
           items: extra?.items,
           embeddings: extra?.embeddings && new Map(extra.embeddings),
-          nowMicros: (performance.timeOrigin + started) * 1000,
+          nowMicros: wallMs() * 1000,
           ...time,
           isCancelled: () => this.#gate.isCancelled(slot),
         },

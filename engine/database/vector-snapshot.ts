@@ -4,6 +4,7 @@
 // so that a damaged newest one costs a longer replay, not a rebuild.
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { wallMs } from '../base/clock.js';
 import { failpoint } from '../base/failpoint.js';
 import { readCatalog } from '../storage/catalog-record.js';
 import type { Storage } from '../storage/open.js';
@@ -223,7 +224,7 @@ export class Snapshots {
     const ms = performance.now() - started;
     this.#newest.set(label.id, { file, seq });
     this.#renewed.add(label.id);
-    const writtenAt = performance.timeOrigin + performance.now();
+    const writtenAt = wallMs();
     const took = { ms, stillMs };
     this.events.onSnapshot({ label: label.id, file, seq, bytes, writtenAt, took });
     this.events.log('info', 'vector snapshot', {

@@ -1,5 +1,6 @@
 // What the calling thread knows of the vector indexes beyond searching them: their numbers, their
 // snapshots as the writer reports them, their recall as last measured.
+import { wallMs } from '../base/clock.js';
 import { excerpt, fail } from '../base/errors.js';
 import type { Metric } from '../base/histogram.js';
 import type { ReadView } from '../storage/store.js';
@@ -23,7 +24,7 @@ export class VectorWatch {
   }
 
   list(): IndexInfo[] {
-    const nowMs = performance.timeOrigin + performance.now();
+    const nowMs = wallMs();
     const indexOf = (label: number): SharedIndex | undefined => this.indexes.get(label);
     return this.look((view) => listIndexes(view, indexOf, this.#snapshots, nowMs));
   }

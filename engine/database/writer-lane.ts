@@ -5,6 +5,7 @@
 // Invariant: a reply means fsynced and visible to every later read of anybody, vectors and keywords
 // included.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { sharedOriginMs, wallMs } from '../base/clock.js';
 import type { ErrorData } from '../base/errors.js';
 import { TrellisError, fail } from '../base/errors.js';
 import { armFailpoint, failpoint } from '../base/failpoint.js';
@@ -156,10 +157,10 @@ class WriterLane {
   /** Brings the data to the program's schema, and the keyword index to its switch. */
   #openSchema(program: Program, text: TextIndex | undefined): void {
     if (this.#permit.denied !== undefined) return this.#fitSchema(program, text);
-    const nowMs = performance.timeOrigin + performance.now();
-    const documents = openSchema(this.#storage, program, text, this.setup, nowMs);
+    const started = performance.now();
+    const documents = openSchema(this.#storage, program, text, this.setup, wallMs());
     if (documents === 0) return;
-    const ms = Math.round(performance.timeOrigin + performance.now() - nowMs);
+    const ms = Math.round(performance.now() - started);
     const message = 'made the keyword index';
     this.#port.postMessage({ kind: 'log', level: 'info', message, fields: { documents, ms } });
   }
@@ -210,7 +211,7 @@ class WriterLane {
         slot,
         query: heads[at + 1]!,
         body: bytes.subarray(heads[at + 2]!, heads[at + 3]!),
-        deadline: heads[at + 4]! - performance.timeOrigin,
+        deadline: heads[at + 4]! - sharedOriginMs,
         budgetMs: heads[at + 5]!,
         extra: extras.get(slot),
       });
@@ -285,11 +286,12 @@ class WriterLane {
     const outcomes: Outcome[] = [];
     const figures = this.#figures;
     const { puts } = this.#storage;
+    const nowMs = wallMs();
     const started = performance.now();
     let worked = started;
     const changes = this.#storage.commitGroup((transaction) => {
       figures.during(() => {
-        for (const waiting of group) outcomes.push(this.#runOne(waiting, transaction));
+        for (const waiting of group) outcomes.push(this.#runOne(waiting, nowMs, transaction));
       });
       worked = performance.now();
     });
@@ -306,10 +308,10 @@ class WriterLane {
 
   #runOne(
     waiting: Waiting,
+    nowMs: number,
     transaction: Parameters<Parameters<Storage['commitGroup']>[0]>[0],
   ): Outcome {
     const { extra, slot } = waiting;
-    const nowMs = performance.timeOrigin + performance.now();
     try {
       const entry = waiting.query < 0 ? undefined : this.#queries.at(waiting.query);
       const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
@@ -380,15 +382,14 @@ class WriterLane {
   #reload(message: { program: unknown; generation: number }): void {
     const program = unpack<Program>(message.program);
     failpoint('midReload');
-    const nowMs = performance.timeOrigin + performance.now();
-    changeSchema(this.#storage, this.#vectors, program, this.#equipment.text, nowMs);
+    changeSchema(this.#storage, this.#vectors, program, this.#equipment.text, wallMs());
     this.#queries.add(message.generation, program.queries);
     this.#gate.advance();
   }
 
   #load(order: LoadOrder): unknown {
     try {
-      const result = this.#loads.obey(order, performance.timeOrigin + performance.now());
+      const result = this.#loads.obey(order, wallMs());
       this.#figures.set('applied_seq', this.#storage.committedSeq());
       this.#gate.advance();
       return result;

@@ -3,6 +3,7 @@
 //
 // Invariant: a load has a place here exactly while it may go on: one that fails, ends or is closed
 // gives its place and its thread back, whoever held it.
+import { wallMs } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
 import type { ReadView } from '../../storage/store.js';
 import { type BulkLoad, type LoadHooks, LoadRun, goneError } from './load-run.js';
@@ -34,7 +35,7 @@ export class LoadDesk {
     hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
   ): BulkLoad {
     if (this.#isClosed) fail('SHUTTING_DOWN');
-    const key = name ?? `unnamed ${++this.#unnamed} ${performance.timeOrigin}`;
+    const key = name ?? `unnamed ${++this.#unnamed} ${wallMs()}`;
     this.#makeRoom(key);
     const run: LoadRun = new LoadRun(
       { name: key, isKept: name !== undefined },

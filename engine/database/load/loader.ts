@@ -3,6 +3,7 @@
 // numbered by it.
 import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
+import { wallMs } from '../../base/clock.js';
 import { instantFromMicros } from '../../base/date.js';
 import type { ErrorData } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -58,9 +59,8 @@ export function serveLoad(setup: LoaderSetup): Promise<void> {
           storage.reloadCatalog();
           reader.adopt(storage.catalog);
         }
-        const nowMicros = (performance.timeOrigin + performance.now()) * 1000;
         const { bytes } = message;
-        const batch = reader.read(bytes, message.line, instantFromMicros(nowMicros));
+        const batch = reader.read(bytes, message.line, instantFromMicros(wallMs() * 1000));
         const reply: FromLoader = {
           id,
           read: { batch, checksum: crc32(bytes), bytes },
