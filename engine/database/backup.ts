@@ -11,6 +11,7 @@ import { crc32 } from 'node:zlib';
 import { fail } from '../base/errors.js';
 import { failpoint } from '../base/failpoint.js';
 import { copyGraph, syncPath } from '../storage/copy-data.js';
+import { diskTrouble } from '../storage/disk-trouble.js';
 import type { Env } from '../storage/env.js';
 import { copyManifest, replaceFile } from '../storage/manifest.js';
 import { probeData } from '../storage/probe.js';
@@ -23,31 +24,53 @@ const noteName = 'BACKUP.json';
 const marker = 'RESTORING';
 const dataFile = join('graph', 'data.mdb');
 
-/** Copies the newest commit to the new folder `to`. Fails DATA_DIR_BAD, DATA_CORRUPT. */
+/**
+ * Copies the newest commit to the new folder `to`. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE,
+ * DATA_CORRUPT.
+ */
 export async function backUp(env: Env, dataDir: string, to: string): Promise<{ bytes: number }> {
   if (existsSync(to)) fail('DATA_DIR_BAD', { what: `${to} exists already` });
   const unfinished = `${to}.tmp`;
-  rmSync(unfinished, { recursive: true, force: true });
-  mkdirSync(unfinished, { recursive: true, mode: 0o700 });
   try {
-    await copyGraph(env, join(unfinished, 'graph'), false);
-    rmSync(join(unfinished, 'graph', 'lock.mdb'), { force: true });
-    copyManifest(dataDir, unfinished, { newEpoch: false });
-    const files = await Promise.all(
-      ['MANIFEST.json', dataFile].map(async (path) => ({
-        path,
-        bytes: statSync(join(unfinished, path)).size,
-        crc32: await checksumOf(join(unfinished, path)),
-      })),
-    );
-    replaceFile(join(unfinished, noteName), `${JSON.stringify({ files } satisfies BackupNote)}\n`);
-    renameSync(unfinished, to);
-    syncPath(dirname(to));
-    return { bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
-  } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    throw error;
+    mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+    return await copyInto(unfinished, env, dataDir, to);
+  } catch (error) {
+    discard(unfinished);
+    const { size: bytes } = statSync(join(dataDir, dataFile));
+    throw diskTrouble(error, { path: to, name: 'the folder of backups', bytes });
   }
+}
+
+/** Where the disk refuses even that, what is left has no name of a backup. */
+function discard(unfinished: string): void {
+  try {
+    rmSync(unfinished, { recursive: true, force: true });
+  } catch {
+    // The error that led here is the one to tell.
+  }
+}
+
+async function copyInto(
+  unfinished: string,
+  env: Env,
+  dataDir: string,
+  to: string,
+): Promise<{ bytes: number }> {
+  await copyGraph(env, join(unfinished, 'graph'), false);
+  rmSync(join(unfinished, 'graph', 'lock.mdb'), { force: true });
+  copyManifest(dataDir, unfinished, { newEpoch: false });
+  const files = await Promise.all(
+    ['MANIFEST.json', dataFile].map(async (path) => ({
+      path,
+      bytes: statSync(join(unfinished, path)).size,
+      crc32: await checksumOf(join(unfinished, path)),
+    })),
+  );
+  replaceFile(join(unfinished, noteName), `${JSON.stringify({ files } satisfies BackupNote)}\n`);
+  renameSync(unfinished, to);
+  syncPath(dirname(to));
+  return { bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
 /** Makes a data directory of a backup. Fails DATA_DIR_BAD, DATA_CORRUPT. */

@@ -10,7 +10,7 @@ import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/manifest.js';
 import { nearestName } from '../session/nearest.js';
 import { type RefreshableView, type Storage, openStorage } from '../storage/open.js';
-import { takenReason } from '../storage/permit.js';
+import { isLoss, takenReason } from '../storage/permit.js';
 import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import type { IndexHandle } from '../vector/index.js';
@@ -122,7 +122,7 @@ class OpenedDatabase implements Database {
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
       onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
       onStopped: (reason, errno) => {
-        if (reason === takenReason) return this.#disk.lose(reason);
+        if (isLoss(reason)) return this.#disk.lose(reason);
         this.#disk.stopReserve();
         this.#tally.failedCommit(errno);
       },
@@ -132,8 +132,10 @@ class OpenedDatabase implements Database {
       },
       log: options.log,
     });
-    this.#disk = new DiskWatch(options, {
-      onLost: (reason) => options.log('error', reason),
+    const onLost = (reason: string): void => options.log('error', reason);
+    this.#disk = new DiskWatch(options, { onLost }, () => {
+      this.#storage.env.refresh();
+      return this.#storage.env.usage();
     });
     directory.onLost(() => this.#disk.lose(takenReason));
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
@@ -329,15 +331,15 @@ class OpenedDatabase implements Database {
         call.args = pack(load.args);
         call.items = load.items;
       }
-      this.#submit(call, options);
+      this.#submit(call, plan, options);
     });
   }
 
-  #submit(call: Call, options: CallOptions): void {
+  #submit(call: Call, plan: Plan, options: CallOptions): void {
     try {
       this.#checkAlive();
       if (call.cost === 'W') {
-        this.#disk.checkRoom();
+        this.#disk.checkRoom(plan);
         this.#writer.submit(call);
       } else this.#dispatcher.submit(call);
       options.onCancellable?.(() => {
@@ -471,12 +473,12 @@ class OpenedDatabase implements Database {
 
   async close(options: { snapshot?: boolean } = {}): Promise<void> {
     if (this.#phase === 'stopping') return;
-    const clean = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
     this.#disk.stop();
     this.#loads.close();
     const closing = this.#writer.order({ kind: 'close', snapshot: options.snapshot ?? true });
     this.#phase = 'stopping';
     await closing;
+    const clean = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
     this.#dispatcher.close();
     await this.#threads.close();
     this.#storage.close();

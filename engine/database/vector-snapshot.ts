@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { wallMs } from '../base/clock.js';
 import { failpoint } from '../base/failpoint.js';
 import { readCatalog } from '../storage/catalog-record.js';
+import { diskTrouble } from '../storage/disk-trouble.js';
 import type { Storage } from '../storage/open.js';
 import type { Label } from '../storage/store.js';
 import type { SharedIndex } from '../vector/open.js';
@@ -158,7 +159,8 @@ export class Snapshots {
     if (this.#closed) return;
     const needed = this.#settle();
     while (!this.#closed && this.storage.oldestLoggedSeq() <= needed) {
-      this.storage.trimLog(Math.min(needed, this.storage.oldestLoggedSeq() - 1 + trimmedAtOnce));
+      const last = Math.min(needed, this.storage.oldestLoggedSeq() - 1 + trimmedAtOnce);
+      this.storage.trimLog(last);
       await nextTurn();
     }
     failpoint('W16');
@@ -212,6 +214,8 @@ export class Snapshots {
     this.#endWorker = () => void worker.terminate();
     try {
       return await report;
+    } catch (error) {
+      throw this.#fileTrouble(error, index);
     } finally {
       index.closeMarks();
       this.#turn = undefined;
@@ -247,10 +251,15 @@ export class Snapshots {
       const file = snapshotName(label.name, seq);
       const { folder, dbUuid } = this.rules;
       const identity = { dbUuid, typeId: label.id, seq };
-      const written = writeSnapshot(index, join(folder, file), identity);
-      this.#finished(label, file, written, started);
+      try {
+        const written = writeSnapshot(index, join(folder, file), identity);
+        this.#finished(label, file, written, started);
+      } catch (error) {
+        throw this.#fileTrouble(error, index);
+      }
     }
-    this.storage.trimLog(this.#settle());
+    const needed = this.#settle();
+    this.storage.trimLog(needed);
     failpoint('W16');
   }
 
@@ -291,6 +300,11 @@ export class Snapshots {
   #dropAll(label: Label): void {
     for (const { file } of this.files(label)) rmSync(join(this.rules.folder, file));
     this.#newest.delete(label.id);
+  }
+
+  #fileTrouble(error: unknown, { bytes }: SharedIndex): unknown {
+    const { folder: path } = this.rules;
+    return diskTrouble(error, { path, name: 'the folder of vector snapshots', bytes });
   }
 
   /** Deletes files beyond `keep`; returns the sequence of the oldest that stays. */

@@ -2,12 +2,23 @@
 // may crash) and the data file's inode (an unlinked file accepts writes that are gone at restart).
 // Polls once a second.
 import { statSync } from 'node:fs';
-import { stat, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../base/errors.js';
+import { onlyDeletes } from '../plan/deletes.js';
+import type { Plan } from '../plan/plan.js';
+import type { Usage } from '../storage/env.js';
+import { fileIdentity } from '../storage/file-identity.js';
+import { lostReason } from '../storage/permit.js';
 import { keepBallast } from './ballast.js';
 
 const pollMs = 1000;
+
+/** Deleting copies pages before it frees them: it may go on down to this share of `minFreeBytes`. */
+const deleteShare = 1 / 4;
+
+/** Counting free pages costs more than a write should pay at the cap each time. */
+const usageMs = 100;
 
 /** See DatabaseOptions. */
 export interface DiskBounds {
@@ -22,7 +33,8 @@ export class DiskWatch {
   /** Why the data cannot be used any more, or undefined. */
   lost: string | undefined;
   #freeBytes = Number.POSITIVE_INFINITY;
-  #inode = 0;
+  #isSame = (): boolean => true;
+  #used = { bytes: 0, at: Number.NEGATIVE_INFINITY };
   #timer: NodeJS.Timeout | undefined;
   readonly #file: string;
 
@@ -31,13 +43,14 @@ export class DiskWatch {
   constructor(
     private readonly bounds: DiskBounds,
     private readonly events: { onLost: (reason: string) => void },
+    private readonly usage: () => Usage,
   ) {
     this.#file = join(bounds.dataDir, 'graph', 'data.mdb');
   }
 
   /** Resolves when free space is known: the first write is judged by it already. */
   async start(): Promise<void> {
-    this.#inode = statSync(this.#file).ino;
+    this.#isSame = fileIdentity(this.#file);
     await this.#look();
     this.#timer = setInterval(() => void this.#look(), pollMs);
     this.#timer.unref();
@@ -63,31 +76,49 @@ export class DiskWatch {
   }
 
   async #look(): Promise<void> {
-    const found = await stat(this.#file).catch(() => undefined);
-    if (found?.ino !== this.#inode) this.lose('the data file is gone');
+    if (!this.#isSame()) this.lose(lostReason);
     const space = await statfs(this.bounds.dataDir).catch(() => undefined);
     if (space) this.#freeBytes = space.bavail * space.bsize;
   }
 
   /** Why writes are refused for want of space, or undefined. */
   get shortage(): string | undefined {
-    const { minFreeBytes, maxBytes = 0 } = this.bounds;
-    if (this.#freeBytes < minFreeBytes) return 'the disk is nearly full';
-    return maxBytes > 0 && this.#size() >= maxBytes ? 'the data file is at its cap' : undefined;
+    if (this.#freeBytes < this.bounds.minFreeBytes) return 'the disk is nearly full';
+    return this.#isAtCap ? 'the data file is at its cap' : undefined;
+  }
+
+  /** The file never shrinks while it is open; what deletes have freed in it counts as room. */
+  get #isAtCap(): boolean {
+    const { maxBytes = 0 } = this.bounds;
+    return maxBytes > 0 && this.#size() >= maxBytes && this.#usedBytes() >= maxBytes;
   }
 
   #size(): number {
     return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  checkRoom(): void {
-    if (this.shortage === undefined) return;
+  #usedBytes(): number {
+    const now = performance.now();
+    if (now - this.#used.at < usageMs) return this.#used.bytes;
+    const { freePages, pageBytes } = this.usage();
+    this.#used = { bytes: this.#size() - freePages * pageBytes, at: now };
+    return this.#used.bytes;
+  }
+
+  /** Judges a write, of a plan or of rows; one that only deletes goes on nearly to the end. */
+  checkRoom(plan?: Plan): void {
+    const reason = this.shortage;
+    if (reason === undefined) return;
     const { minFreeBytes, maxBytes = 0 } = this.bounds;
+    const isFull = this.#freeBytes < minFreeBytes * deleteShare;
+    if (!isFull && plan !== undefined && onlyDeletes(plan)) return;
     if (this.#freeBytes < minFreeBytes) {
-      fail('INSUFFICIENT_STORAGE', { free: this.#freeBytes, needed: minFreeBytes });
+      const hint = 'Free disk space; queries that only DROP still run.';
+      const needed = isFull ? { hint: 'Free disk space.' } : { hint };
+      fail('INSUFFICIENT_STORAGE', { free: this.#freeBytes, needed: minFreeBytes }, needed);
     }
-    const hint = 'Raise `storage.max_bytes`, or delete data and run `trellis compact`.';
-    const free = Math.max(0, maxBytes - this.#size());
+    const hint = 'Raise `storage.max_bytes`, or delete data: queries that only DROP still run.';
+    const free = Math.max(0, maxBytes - this.#usedBytes());
     fail('INSUFFICIENT_STORAGE', { free, needed: 1 }, { hint });
   }
 

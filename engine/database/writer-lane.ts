@@ -4,14 +4,16 @@
 //
 // Invariant: a reply means fsynced and visible to every later read of anybody, vectors and keywords
 // included.
+import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../base/clock.js';
 import type { ErrorData } from '../base/errors.js';
-import { TrellisError, fail } from '../base/errors.js';
+import { TrellisError, errorMessage, fail } from '../base/errors.js';
 import { armFailpoint, failpoint } from '../base/failpoint.js';
 import type { Limits } from '../base/limits.js';
 import type { ExecutionResult } from '../exec/execute.js';
 import type { Program } from '../plan/program.js';
+import { fileIdentity } from '../storage/file-identity.js';
 import type { LockToken } from '../storage/lock-file.js';
 import { type Storage, openStorage } from '../storage/open.js';
 import { WritePermit } from '../storage/permit.js';
@@ -115,6 +117,7 @@ class WriterLane {
       setup.lock,
       (reason, cause) => this.#stopWriting(reason, cause),
       setup.readOnlyReason,
+      fileIdentity(join(setup.graphPath, 'data.mdb')),
     );
     const program = unpack<Program>(setup.program);
     this.#storage = openStorage(setup.graphPath, {
@@ -343,8 +346,7 @@ class WriterLane {
   }
 
   #refuse(group: Waiting[]): Outcome[] {
-    const reason = this.#permit.denied ?? '';
-    const error = new TrellisError({ code: 'READ_ONLY', args: { reason } });
+    const error = this.#permit.refusal;
     return group.map(() => ({ ok: false, error }));
   }
 
@@ -403,7 +405,8 @@ class WriterLane {
     this.#lastSnapshotAt = performance.now();
     return this.#vectors.snapshots.round().catch((error: unknown) => {
       this.#figures.add('snapshot_failures_total');
-      throw error;
+      // A commit behind it failed: that is no defect of the snapshot.
+      throw this.#permit.denied === undefined ? error : this.#permit.refusal;
     });
   }
 
@@ -414,21 +417,48 @@ class WriterLane {
     const age = performance.now() - this.#lastSnapshotAt;
     const isDue = changes >= afterWrites || (changes > 0 && age >= intervalMs);
     if (!isDue || isRunning) return;
-    this.#snapshot().catch((error: unknown) => {
-      const { stack, error: data } = errorDataOf(error);
-      const fields = { code: data.code, stack };
-      this.#port.postMessage({ kind: 'log', level: 'warn', message: 'snapshot failed', fields });
-    });
+    this.#snapshot().catch((error: unknown) => this.#logFailedSnapshot(error));
   }
 
-  /** What waits for an idle moment: a due snapshot, and the upkeep of the indexes. */
+  #logFailedSnapshot(error: unknown): void {
+    const { stack, error: data } = errorDataOf(error);
+    const fields = { code: data.code, reason: errorMessage(data), stack };
+    this.#port.postMessage({ kind: 'log', level: 'warn', message: 'snapshot failed', fields });
+  }
+
+  /**
+   * A due snapshot waits for an idle moment. The upkeep of the indexes and of the data file takes a
+   * small share of the time of a writer that never has one.
+   */
   #maintain(): void {
-    if (this.#permit.denied !== undefined || this.#scheduled) return;
-    this.#snapshotIfDue();
+    if (this.#permit.denied !== undefined) return;
+    if (!this.#scheduled) this.#snapshotIfDue();
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
-      if (this.#vectors.maintain(upkeepMs)) this.#maintain();
+      const isMore = this.#vectors.maintain(upkeepMs);
+      if (this.#repack() || isMore) this.#maintain();
     }, upkeepPauseMs).unref();
+  }
+
+  /** A step of repacking; damage in its way leaves the data as they are, to be met by requests. */
+  #repack(): boolean {
+    if (this.#permit.denied !== undefined) return false;
+    try {
+      return this.#storage.repack();
+    } catch {
+      // The permit has heard of a commit that failed.
+      return false;
+    }
+  }
+
+  /** Without its last snapshot a database opens all the same, only later. */
+  #finishSnapshots(): void {
+    try {
+      this.#vectors.snapshots.finish();
+    } catch (error) {
+      this.#figures.add('snapshot_failures_total');
+      this.#logFailedSnapshot(error);
+    }
   }
 
   #close(id: number, snapshot: boolean): void {
@@ -437,7 +467,7 @@ class WriterLane {
       this.#finishWrites();
       failpoint('inShutdown');
       if (snapshot && this.#permit.denied === undefined)
-        this.#figures.during(() => this.#vectors.snapshots.finish());
+        this.#figures.during(() => this.#finishSnapshots());
       else this.#vectors.snapshots.abandon();
       this.#storage.close();
     } catch (caught) {

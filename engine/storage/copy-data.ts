@@ -2,8 +2,9 @@
 // compaction (operations.md 8). Invariant: what gets its final name is complete and on disk.
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Env } from './env.js';
+import { type Env, openEnv } from './env.js';
 import { probeData } from './probe.js';
+import { copyDense } from './repack.js';
 import { fail } from '../base/errors.js';
 
 /** Makes what was written under a path durable; of a folder its entries. */
@@ -18,11 +19,16 @@ export function syncPath(path: string): void {
 
 /**
  * Copies the newest commit into the new folder `to`, while others read and write, and reads the copy
- * once in a child process. Fails DATA_CORRUPT when a value of it is damaged.
+ * once in a child process. `dense`: written anew page by page, for which nobody else may have the
+ * data open. Fails DATA_CORRUPT when a value of it is damaged.
  */
-export async function copyGraph(env: Env, to: string, compact: boolean): Promise<void> {
+export async function copyGraph(env: Env, to: string, dense: boolean): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o700 });
-  await env.copy(to, compact);
+  if (dense) {
+    const copy = openEnv(to);
+    copyDense(env, copy);
+    copy.close();
+  } else await env.copy(to);
   syncPath(join(to, 'data.mdb'));
   syncPath(to);
   const { damaged } = await probeData(to);

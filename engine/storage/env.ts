@@ -132,6 +132,11 @@ export interface Span<K> {
   reverse?: boolean;
 }
 
+export interface SealedEntry<K> {
+  key: K;
+  value: Uint8Array;
+}
+
 /** Where keys are written to be summed; longer than any that LMDB takes. */
 const keyBytes = new Uint8Array(4096);
 
@@ -250,9 +255,47 @@ export class Table<K> {
     }
   }
 
+  /** Up to `limit` entries from `start` on, with their checksums, neither compared nor taken off. */
+  sealed(start: K, limit: number): SealedEntry<K>[] {
+    try {
+      return Array.from(this.#raw.getRange({ start, limit })) as SealedEntry<K>[];
+    } catch (error) {
+      throw asDamage(error, this.name);
+    }
+  }
+
+  /** The first key there is. */
+  get first(): K | undefined {
+    const [first] = this.#raw.getKeys({ start: this.codec.lowest, limit: 1 });
+    return first as K | undefined;
+  }
+
+  /** Puts a value as `sealed` gave it. */
+  putSealed(key: K, value: Uint8Array): void {
+    this.#raw.putSync(key, asBinary(value));
+  }
+
+  /** `append` of a value as `sealed` gave it. */
+  appendSealed(key: K, value: Uint8Array): boolean {
+    return this.#raw.putSync(key, asBinary(value), onlyLast);
+  }
+
+  keyBytes(key: K): Uint8Array {
+    return keyBytes.slice(0, this.codec.writeKey(key, keyBytes, 0));
+  }
+
   /** Pages that its tree takes. */
   get pages(): number {
     return pagesOf(this.#raw.getStats() as TreeStats);
+  }
+
+  /** How many entries there are, and the pages of the tree without those of large values. */
+  get extent(): { entries: number; pages: number } {
+    const stats = this.#raw.getStats() as TreeStats;
+    return {
+      entries: stats.entryCount,
+      pages: stats.treeBranchPageCount + stats.treeLeafPageCount,
+    };
   }
 
   /** Keys of a span in order, whose values are not looked at. The cursor is closed on return. */
@@ -317,12 +360,13 @@ export interface Env {
   /** What the file holds, as of the newest commit this thread sees. */
   usage(): Usage;
   /** Copies the newest commit into the empty folder `to`, on a thread of its own. */
-  copy(to: string, compact: boolean): Promise<void>;
+  copy(to: string): Promise<void>;
   close(): void;
 }
 
 export interface Usage {
   mapBytes: number;
+  pageBytes: number;
   /** Pages that the next transactions may use again. */
   freePages: number;
   /** Threads that have a place in LMDB's table of readers. */
@@ -332,6 +376,7 @@ export interface Usage {
 }
 
 interface TreeStats {
+  entryCount: number;
   treeBranchPageCount: number;
   treeLeafPageCount: number;
   overflowPages: number;
@@ -358,6 +403,7 @@ function usageOf(root: RootDatabase, tables: Record<string, { readonly pages: nu
   for (const table of Object.values(tables)) pages += table.pages;
   return {
     mapBytes: stats.mapSize,
+    pageBytes: stats.pageSize,
     freePages: Math.max(0, stats.lastPageNumber + 1 - pages),
     readers: stats.numReaders,
     derivedBytes: tables.derived!.pages * stats.pageSize,
@@ -440,7 +486,7 @@ function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env
       if (kept) permit?.check();
     },
     refresh: () => root.resetReadTxn(),
-    copy: (to, compact) => root.backup(to, compact),
+    copy: (to) => root.backup(to, false),
     usage: () => usageOf(root, tables),
     close() {
       // The promise only matters to asynchronous writes, and there are none.

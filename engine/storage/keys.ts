@@ -16,6 +16,8 @@
 export interface KeyCodec<K> {
   writeKey(key: K, target: Uint8Array, start: number): number;
   readKey(target: Uint8Array, start: number, end: number): K;
+  /** No key of a table is before it. */
+  readonly lowest: K;
 }
 
 export interface AdjacencyKey {
@@ -52,6 +54,7 @@ export const idKey: KeyCodec<number> = {
     return start + 4;
   },
   readKey: (target, start) => getU32(target, start),
+  lowest: 0,
 };
 
 export const sequenceKey: KeyCodec<number> = {
@@ -61,6 +64,7 @@ export const sequenceKey: KeyCodec<number> = {
     return start + 8;
   },
   readKey: (target, start) => getU32(target, start) * 2 ** 32 + getU32(target, start + 4),
+  lowest: 0,
 };
 
 export const blockKey: KeyCodec<BlockKey> = {
@@ -70,6 +74,7 @@ export const blockKey: KeyCodec<BlockKey> = {
     return start + 6;
   },
   readKey: (target, start) => ({ label: getU16(target, start), block: getU32(target, start + 2) }),
+  lowest: { label: 0, block: 0 },
 };
 
 export const adjacencyKey: KeyCodec<AdjacencyKey> = {
@@ -84,6 +89,7 @@ export const adjacencyKey: KeyCodec<AdjacencyKey> = {
     label: getU16(target, start + 4),
     chunk: getU32(target, start + 6),
   }),
+  lowest: { id: 0, label: 0, chunk: 0 },
 };
 
 /**
@@ -97,4 +103,5 @@ export const bytesKey: KeyCodec<Uint8Array> = {
   },
   // The target is a Buffer, whose own `slice` would share memory.
   readKey: (target, start, end) => Uint8Array.prototype.slice.call(target, start, end),
+  lowest: Uint8Array.of(0),
 };

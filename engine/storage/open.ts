@@ -6,6 +6,7 @@ import { type Env, openEnv } from './env.js';
 import type { LoadView } from './load-view.js';
 import { readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
+import { Repacker } from './repack.js';
 import {
   type Declarations,
   type SchemaOptions,
@@ -72,6 +73,8 @@ export interface Storage {
   committedSeq(): number;
   /** Forgets log entries up to and including a sequence. */
   trimLog(upToSeq: number): void;
+  /** Some milliseconds of filling loose pages again, in a transaction of its own; false: none due. */
+  repack(): boolean;
   /** Puts and removals since this thread opened the store. */
   readonly puts: number;
   /** Whether anything may be written, files beside the store included. */
@@ -91,6 +94,7 @@ class OpenStorage implements Storage {
   catalog: FullCatalog;
   /** Made at the first write: reading threads have none. */
   #writer: Writer | undefined;
+  #repacker: Repacker | undefined;
 
   constructor(
     readonly env: Env,
@@ -164,6 +168,14 @@ class OpenStorage implements Storage {
 
   trimLog(upToSeq: number): void {
     this.#writing.trimLog(upToSeq);
+  }
+
+  repack(): boolean {
+    const repacker = (this.#repacker ??= new Repacker(this.env));
+    const { due } = repacker;
+    if (due === 'read') repacker.step();
+    if (due === 'write') this.env.transact(() => repacker.step());
+    return due !== undefined;
   }
 
   close(): void {

@@ -185,10 +185,12 @@ describe('data.mdb', () => {
     expect((await runCli(['verify', server.data, '--deep'])).code).toBe(2);
   });
 
-  test('deleted under a running server is 503 STORAGE_LOST', async () => {
+  test('deleted under a running server is 503 STORAGE_LOST, from the very next write on', async () => {
     await expectIdentical();
     unlinkSync(file('graph', 'data.mdb'));
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    // Nobody has looked yet: the commit itself must notice.
+    const first = await server.client.request({ path: 'add', body: '{"no":1}' });
+    expect([first.status, JSON.parse(first.text).code]).toEqual([503, 'STORAGE_LOST']);
     const reply = await server.client.request({ path: 'add', body: '{"no":1}' });
     expect([reply.status, JSON.parse(reply.text).code]).toEqual([503, 'STORAGE_LOST']);
     const read = await server.client.request({ path: 'docs' });

@@ -1,6 +1,6 @@
 // Data management through the commands and a running server: backup and restore, dump and load,
 // compact, repair, salvage, and the cap on the data file.
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
@@ -19,6 +19,7 @@ QUERY link(a: ID, b: ID) => e <- AddE<Next>::From(a)::To(b) RETURN e::ID
 QUERY get(key: String) => i <- N<Item>({ key: key }) RETURN i
 QUERY near(vec: [F64]) => v <- SearchV<Vec>(vec, 1) RETURN v::{note}
 QUERY find(words: String) => i <- SearchBM25<Item>(words, 3) RETURN i::{key}
+QUERY cut(key: String) => DROP N<Item>({ key: key }) RETURN "ok"
 QUERY clear() => DROP N<Item> RETURN "ok"
 QUERY total() => i <- N<Item>::COUNT RETURN i
 `;
@@ -180,6 +181,42 @@ describe('data management', () => {
     expect(back.code).toBe(1);
   });
 
+  it('compacts to the size of a dump that is loaded again', async () => {
+    const other = await startServer({ sources: { 'main.hx': source }, config });
+    await fill(other);
+    const rows = Array.from({ length: 240 }, (_, i) => `"${i}" ${'w'.repeat(i % 90)}`);
+    for (const [i, note] of rows.entries()) {
+      await call(other, 'add', { key: `n${i % 300}-${i}`, rank: i % 11, note });
+      if (i % 3 === 2) await call(other, 'cut', { key: `n${(i - 2) % 300}-${i - 2}` });
+    }
+    await other.stop();
+    const file = join(makeFolder(), 'dump.ndjson');
+    const dumped = await command(other.folder, 'dump', file, '--data', other.data);
+    expect(dumped.code).toBe(0);
+    const fresh = join(makeFolder(), 'data');
+    expect((await command(other.folder, 'load', file, '--data', fresh)).code).toBe(0);
+    expect((await command(other.folder, 'compact', '--data', fresh)).code).toBe(0);
+    expect((await command(other.folder, 'compact', '--data', other.data)).code).toBe(0);
+    const sizes = [other.data, fresh].map((data) => statSync(join(data, 'graph/data.mdb')).size);
+    expect(sizes[0]! / sizes[1]!).toBeLessThan(1.1);
+    const verified = await command(other.folder, 'verify', other.data, '--deep');
+    expect(ends(verified)).toMatch(/^0 /);
+  });
+
+  it('says what the disk said of backups and snapshots, and stops in order without them', async () => {
+    const other = await startServer({ sources: { 'main.hx': source }, config });
+    await fill(other);
+    writeFileSync(join(other.data, 'backups'), 'a file where the folder should be');
+    const refused = await call(other, '_admin/backup', { name: 'one' });
+    expect(refused.body).toMatchObject({ code: 'DATA_DIR_BAD' });
+    renameSync(join(other.data, 'vec'), join(other.data, 'gone'));
+    writeFileSync(join(other.data, 'vec'), '');
+    const failed = await call(other, '_admin/snapshot');
+    expect(failed.body).toMatchObject({ code: 'DATA_DIR_BAD' });
+    expect((await call(other, 'total')).body).toEqual({ i: 60 });
+    expect(await other.stop()).toMatchObject({ code: 0, signal: null });
+  });
+
   it('stops writing at the cap on the data file', async () => {
     const capped = { ...config, 'storage.max_bytes': '2MiB' };
     const target = await startServer({ sources: { 'main.hx': source }, config: capped });
@@ -190,6 +227,11 @@ describe('data management', () => {
     }
     expect(status).toBe(507);
     expect((await call(target, 'get', { key: 'k1' })).status).toBe(200);
+    // What only deletes still runs, as the hint says, and what it frees can be used again.
+    const body = { key: 'last', rank: 1, note: 'z'.repeat(100_000) };
+    expect((await call(target, 'add', body)).body.hint).toContain('DROP');
+    expect((await call(target, 'clear', {})).status).toBe(200);
+    await expect.poll(async () => (await call(target, 'add', body)).status).toBe(200);
     expect(statSync(join(target.data, 'graph/data.mdb')).size).toBeLessThan(8 * 2 ** 20);
     await target.stop();
   });
