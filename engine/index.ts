@@ -27,6 +27,7 @@ export type {
   Schema,
 } from './base/schema.js';
 export type { Plan, Query } from './plan/plan.js';
+export { type Look, lookPlan } from './plan/look.js';
 export { type Explanation, explain, printExplanation } from './plan/explain.js';
 export { statisticsOf } from './exec/statistics.js';
 export type { Program } from './plan/program.js';

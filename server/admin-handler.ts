@@ -1,13 +1,13 @@
 // Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
-import { type Database, fail } from '../engine/index.js';
+import { type Database, fail, lookPlan } from '../engine/index.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
 import { okStatus } from './http-error.js';
 import { introspection } from './introspect.js';
 import { type Metrics, printMetrics, type Sample } from './metrics.js';
-import { jsonType } from './reception.js';
+import { budgetOf, jsonType } from './reception.js';
 import type { Endpoint, Result } from './routes.js';
 import type { Access } from './security.js';
 import type { SlowLog } from './slow-log.js';
@@ -61,7 +61,16 @@ export function adminEndpoints(options: AdminOptions): {
         fail('FEATURE_DISABLED', { feature: 'The explorer' }, { hint });
       }
       const parameters = new URLSearchParams(exchange.query);
-      return jsonText(options.database().view((view) => explore(view, parameters)));
+      const result = options.database().run(lookPlan(explore(parameters)), [], undefined, {
+        budgetMs: budgetOf(exchange, lookBudgetMs),
+        onCancellable: (cancel) => {
+          exchange.cancel = cancel;
+        },
+        onWork: (cost) => {
+          exchange.work = cost;
+        },
+      });
+      return result instanceof Promise ? result.then(({ body }) => body) : result.body;
     });
   }
   return { fixed, actions: actionEndpoints(options) };

@@ -60,7 +60,8 @@ export class PlanBuilder implements Builder {
 
 function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
   const { output } = plan;
-  const style = { data: output.kind !== 'object' && output.data, compat: plan.compat };
+  const data = (output.kind === 'bare' || output.kind === 'items') && output.data;
+  const style = { data, compat: plan.compat };
   const probe = plan.profile ? new Probe() : undefined;
   const builder = new PlanBuilder(catalog, style, probe);
   return {

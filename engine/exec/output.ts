@@ -8,6 +8,7 @@ import type { Builder } from './builder.js';
 import type { Flow, IdFlow, RowFlow } from './flow.js';
 import type { Frame } from './frame.js';
 import type { ItemList } from './execute.js';
+import { buildLook } from './look.js';
 import { nameBytes, type PrintStyle, printElement } from './print.js';
 import { Element } from './value.js';
 
@@ -31,6 +32,13 @@ export function buildOutput(builder: Builder, output: Output): BuiltOutput {
         ...builder.style,
         compat: false,
       });
+    case 'look': {
+      const print = buildLook(output.look);
+      return (frame, out) => {
+        print(frame, out);
+        return undefined;
+      };
+    }
     default:
       return unreachable(output);
   }

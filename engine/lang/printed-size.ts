@@ -43,4 +43,8 @@ export function printedSize({ statements, output }: Plan): number {
 }
 
 const valuesOf = (output: Output): Expression[] =>
-  output.kind === 'object' ? output.members.map(({ value }) => value) : [output.value];
+  output.kind === 'object'
+    ? output.members.map(({ value }) => value)
+    : output.kind === 'look'
+      ? []
+      : [output.value];

@@ -3,6 +3,7 @@
 // thread and compared.
 import type { ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline } from './expression.js';
+import type { Look } from './look.js';
 
 export interface Parameter {
   name: string;
@@ -40,7 +41,9 @@ export type Output =
   /** The value itself ([compat], sessions). `data`: whole elements include their embedding. */
   | { kind: 'bare'; value: Expression; data: boolean }
   /** A session's new traversal: item list kept, and the first item (or all items) answered. */
-  | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean };
+  | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean }
+  /** What a dashboard asks to see. */
+  | { kind: 'look'; look: Look };
 
 /**
  * A text to embed before the transaction; `loops` are the FOR statements around it, outermost

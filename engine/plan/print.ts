@@ -105,6 +105,8 @@ function printOutput(printer: Printer, output: Output): string[] {
       return block(printer, `  return bare ${output.data ? 'with data ' : ''}`, output.value, '  ');
     case 'items':
       return block(printer, `  return ${output.answer} item of `, output.value, '  ');
+    case 'look':
+      return [`  return look at ${output.look.kind}`];
     default:
       return unreachable(output);
   }

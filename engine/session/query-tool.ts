@@ -1,5 +1,6 @@
 // A compiled query as a session's tool: a query that returns whole elements makes the traversal,
 // any other only answers.
+import { assert } from '../base/assert.js';
 import { decodeArguments } from '../json/decode.js';
 import type { JsonView } from '../json/view.js';
 import type { Plan, Query } from '../plan/plan.js';
@@ -45,5 +46,6 @@ function adoptingPlan(plan: Plan, data: boolean): Plan {
 }
 
 function returnedValue({ output }: Plan): Expression {
+  assert(output.kind !== 'look', 'a query of the program returns values');
   return output.kind === 'object' ? output.members[0]!.value : output.value;
 }

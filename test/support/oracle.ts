@@ -112,6 +112,8 @@ function answer(run: Run, { output }: Plan): OracleAnswer {
       const trees = items.map((item) => treeOf(run, item, output.data));
       return { tree: output.answer === 'all' ? trees : (trees[0] ?? null), items };
     }
+    case 'look':
+      throw new Error('the oracle knows queries and sessions');
     default:
       return unreachable(output);
   }
