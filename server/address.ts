@@ -18,8 +18,12 @@ export function plainAddress(text: string): string {
   return text.startsWith('::ffff:') ? text.slice(7) : text;
 }
 
+/** What stands for the address of whoever comes through a socket in the file system. */
+export const socketPeer = 'unix';
+
 /** Whether an address or configured host is this machine only. */
 export function isLoopback(host: string): boolean {
+  if (host === socketPeer || host.startsWith(`${socketPeer}:`)) return true;
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 

@@ -233,15 +233,34 @@ export class App {
   /** What deserves a warning at start (http.md 8). */
   warnings(): string[] {
     const { config } = this.options;
+    const warnings = this.#deafWarnings();
     if (this.keys.closed) {
-      return [`nobody is answered: ${config.keysFile} holds no key; add one, or remove the file`];
+      return [
+        ...warnings,
+        `nobody is answered: ${config.keysFile} holds no key; add one, or remove the file`,
+      ];
     }
-    if (isLoopback(config.server.host)) return [];
+    if (isLoopback(config.server.host)) return warnings;
     if (!this.keys.active) {
-      if (config.server.insecure_no_auth) return ['everyone may do everything: there are no keys'];
-      return ['protected mode: there are no API keys, so only this machine is answered'];
+      const open = config.server.insecure_no_auth;
+      if (open) return [...warnings, 'everyone may do everything: there are no keys'];
+      return [
+        ...warnings,
+        'protected mode: there are no API keys, so only this machine is answered',
+      ];
     }
-    return config.tls.cert === '' ? ['API keys travel in clear text: TLS is off'] : [];
+    if (config.tls.cert === '') warnings.push('API keys travel in clear text: TLS is off');
+    return warnings;
+  }
+
+  /** Keys of the configuration that the transport in use does not hear. */
+  #deafWarnings(): string[] {
+    const set = this.options.config.settings.get('server.idle_time')!.source !== 'default';
+    if (!set || this.#transport?.name !== 'uws') return [];
+    return [
+      'server.idle_time has no effect on uWebSockets.js, which ends an idle connection after 10 s; ' +
+        'server.transport = "node" keeps to it',
+    ];
   }
 }
 

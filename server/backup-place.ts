@@ -46,8 +46,7 @@ export function newBackupPath(config: Config, name: string): string {
   if (existsSync(path)) refuse(name, 'the name of no backup yet');
   const dir = backupDir(config);
   for (let up = dirname(path); up !== dir; up = dirname(up)) {
-    const found = statSync(up, { throwIfNoEntry: false });
-    if (found && !found.isDirectory()) refuse(name, 'a place below folders');
+    if (existsSync(up) && !statSync(up).isDirectory()) refuse(name, 'a place below folders');
     if (existsSync(join(up, 'MANIFEST.json'))) refuse(name, 'a place outside other backups');
   }
   return path;

@@ -8,6 +8,7 @@ import { type Limits, fail, nearestName } from '../engine/index.js';
 import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
 import { readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
+import { socketPathOf } from './listening.js';
 import { flatten, parseJsonTable, parseToml, readOptional } from './toml.js';
 
 export interface Setting {
@@ -241,6 +242,8 @@ function assemble(
     else if (name !== undefined) (nested[section!] ??= {})[name] = value;
   }
   const values = { ...nested, compat: settings.get('compat')!.value } as unknown as ConfigValues;
+  const socket = socketPathOf(values.server.host);
+  if (socket !== undefined) values.server.host = `unix:${resolve(projectDir, socket)}`;
   const dataDir = resolve(projectDir, values.storage.data_dir || join('.trellis', 'data'));
   return {
     ...values,

@@ -50,6 +50,15 @@ export abstract class Exchange {
   abstract peer(): string;
 
   /**
+   * A call is under way: a client that has sent all it had is not taken for gone, because it may
+   * well wait for the answer.
+   */
+  abstract hold(): void;
+
+  /** From now on a client that has stopped sending has gone. */
+  abstract letGo(): void;
+
+  /**
    * Sends the answer. `type` is the value of Content-Type, which may carry further header lines
    * after a CR LF; the request id and the length are added. A HEAD request gets the head only.
    */

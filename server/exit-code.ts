@@ -8,6 +8,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   SOURCE_INVALID: exitCodes.source,
   SCHEMA_INCOMPATIBLE: exitCodes.source,
   PORT_IN_USE: 71,
+  LISTEN_FAILED: 71,
   DATA_CORRUPT: 74,
   DATA_DIR_BAD: 74,
   DATA_LOCKED: 75,
@@ -18,6 +19,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
 const advice: Partial<Record<ErrorCode, string>> = {
   SOURCE_INVALID: 'Run `trellis check` and correct the sources.',
   PORT_IN_USE: 'Stop the other server, or choose another port with --port.',
+  LISTEN_FAILED: 'Set `server.host` and `server.port` to where this machine can listen.',
   DATA_CORRUPT: 'Run `trellis verify --deep`, or restore a backup.',
   DATA_DIR_BAD: 'Choose a writable directory on a local disk with --data.',
   DATA_LOCKED: 'Stop the other server, or choose another directory with --data.',

@@ -3,13 +3,16 @@
 import type { Exchange } from './exchange.js';
 
 const digits = /^[0-9]{1,15}$/;
+/** What a method may look like; other bytes there are the rest of something else. */
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
  * What is wrong with the framing of a head, or undefined. The answer to a fault closes the
  * connection.
  */
 export function framingFault(exchange: Exchange): string | undefined {
-  const { contentLengthCount, transferEncodingCount } = exchange;
+  const { method, contentLengthCount, transferEncodingCount } = exchange;
+  if (method !== 'POST' && !token.test(method)) return 'the method is no token';
   if (exchange.hostCount !== 1) {
     return exchange.hostCount === 0 ? 'there is no Host' : 'Host occurs twice';
   }

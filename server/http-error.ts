@@ -71,6 +71,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   DATA_LOCKED: internal,
   FORMAT_TOO_NEW: internal,
   PORT_IN_USE: internal,
+  LISTEN_FAILED: internal,
 };
 
 /** Status line text of an error, e.g. `404 Not Found`. */

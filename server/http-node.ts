@@ -5,11 +5,12 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { TrellisError, fail } from '../engine/index.js';
-import { plainAddress } from './address.js';
+import { TrellisError } from '../engine/index.js';
+import { plainAddress, socketPeer } from './address.js';
 import { Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
+import { clearSocket, failListening, openSocketTo, socketPathOf } from './listening.js';
 import { type Transport, type TransportOptions, freshCounts } from './transport.js';
 
 /** As uWebSockets.js: more header lines than this are refused. */
@@ -23,6 +24,7 @@ class NodeExchange extends Exchange {
   #chunks: Buffer[] = [];
   #buffered = 0;
   #unsentBytes = 0;
+  #onEnd: (() => void) | undefined;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -43,6 +45,7 @@ class NodeExchange extends Exchange {
   }
 
   peer(): string {
+    if (this.transport.onSocket) return socketPeer;
     return plainAddress(this.request.socket.remoteAddress ?? '');
   }
 
@@ -57,7 +60,7 @@ class NodeExchange extends Exchange {
       response.setHeader(line.slice(0, colon), line.slice(colon + 2));
     }
     response.setHeader('Content-Length', Buffer.byteLength(body));
-    if (close) {
+    if (close || this.#ends) {
       response.setHeader('Connection', 'close');
       this.transport.closing.add(this.request.socket);
     }
@@ -83,12 +86,29 @@ class NodeExchange extends Exchange {
     this.transport.unread.delete(this);
   }
 
+  /** Node's parser stops at an offer to upgrade, and loses what comes behind it. */
+  get #ends(): boolean {
+    return this.request.headers.upgrade !== undefined;
+  }
+
   drop(): void {
     this.request.socket.destroy();
   }
 
+  /** Node keeps a half-closed connection open by itself. */
+  hold(): void {}
+
+  letGo(): void {
+    const { socket } = this.request;
+    if (this.#onEnd !== undefined) return;
+    this.#onEnd = () => this.drop();
+    if (socket.readableEnded) this.#onEnd();
+    else socket.once('end', this.#onEnd);
+  }
+
   closed(): void {
     const { transport } = this;
+    if (this.#onEnd !== undefined) this.request.socket.off('end', this.#onEnd);
     this.releaseUnsent();
     this.#releaseBody();
     if (this.settled) return;
@@ -154,6 +174,8 @@ class NodeTransport implements Transport {
   readonly unread = new Set<NodeExchange>();
   /** Sockets whose last answer is on its way. */
   readonly closing = new WeakSet<Socket>();
+  /** Whether clients come through a socket in the file system: then they have no address. */
+  onSocket = false;
   readonly #servers: Server[] = [];
 
   constructor(readonly options: TransportOptions) {}
@@ -176,8 +198,11 @@ class NodeTransport implements Transport {
       ? createTlsServer({ ...settings, ...readTls(tls), minVersion: 'TLSv1.2' }, onRequest)
       : createServer(settings, onRequest);
     server.maxHeadersCount = headerLinesMax + 2;
+    // A client may have said all it has to say, and wait for the answer. (Not among the types.)
+    Object.assign(server, { httpAllowHalfOpen: true });
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      response.writeContinue();
+      // Behind an answer that is still to come, Node would send this into the middle of the next.
+      if (response.socket !== null) response.writeContinue();
       this.#onRequest(request, response);
     });
     server.on('checkExpectation', onRequest);
@@ -207,6 +232,7 @@ class NodeTransport implements Transport {
     response.on('close', () => exchange.closed());
     response.on('finish', () => exchange.releaseUnsent());
     guarded(receiver, exchange, () => {
+      if (request.httpVersion === '1.0') nameHost(exchange, request.socket);
       const fault = headFault(request) ?? framingFault(exchange);
       if (fault !== undefined) {
         return receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
@@ -242,26 +268,27 @@ class NodeTransport implements Transport {
         return bound;
       } catch (error) {
         this.stopListening();
-        if (port !== 0 || attempt === 16 || !(error instanceof TrellisError)) throw error;
+        const taken = error instanceof TrellisError && error.data.code === 'PORT_IN_USE';
+        if (port !== 0 || attempt === 16 || !taken) throw error;
       }
     }
   }
 
-  #bind(address: string, port: number): Promise<number> {
+  async #bind(address: string, port: number): Promise<number> {
+    const path = socketPathOf(address);
+    if (path !== undefined) await clearSocket(address);
     const server = this.#createServer();
-    return new Promise((resolve, reject) => {
-      server.once('error', () => {
-        try {
-          fail('PORT_IN_USE', { host: address, port });
-        } catch (error) {
-          reject(error);
-        }
-      });
-      server.listen({ host: address, port, exclusive: true }, () => {
-        this.#servers.push(server);
-        resolve((server.address() as AddressInfo).port);
-      });
+    const errno = await new Promise<string | undefined>((resolve) => {
+      server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'UNKNOWN'));
+      const place = path === undefined ? { host: address, port } : { path };
+      server.listen({ ...place, exclusive: true }, () => resolve(undefined));
     });
+    if (errno !== undefined) failListening(address, port, errno);
+    this.#servers.push(server);
+    if (path === undefined) return (server.address() as AddressInfo).port;
+    openSocketTo(address);
+    this.onSocket = true;
+    return 0;
   }
 
   stopListening(): void {
@@ -287,9 +314,19 @@ function readTls(tls: { cert: string; key: string }): { cert: Buffer; key: Buffe
   return { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
 }
 
+/** HTTP/1.0 asks for no Host: whom it reached is who is meant. No browser speaks it. */
+function nameHost(exchange: Exchange, { localAddress = 'localhost' }: Socket): void {
+  if (exchange.hostCount > 0) return;
+  exchange.hostCount = 1;
+  exchange.host = localAddress.includes(':') ? `[${localAddress}]` : localAddress;
+}
+
 function headFault(request: IncomingMessage): string | undefined {
-  if (request.httpVersion !== '1.1') return 'only HTTP/1.1 is spoken here';
-  if (request.headers.host === undefined) return 'there is no Host';
+  const { httpVersion, headers } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'only HTTP/1 is spoken here';
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
+    return 'HTTP/1.0 has no Transfer-Encoding';
+  }
   if (request.rawHeaders.length / 2 > headerLinesMax) return 'there are too many headers';
   return undefined;
 }

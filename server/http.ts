@@ -3,11 +3,18 @@
 // nothing thrown escapes a handler, ports are exclusive. Invariant: a response object is touched
 // only until it was ended or its abort was heard.
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import { fail } from '../engine/index.js';
-import { printAddress } from './address.js';
+import { printAddress, socketPeer } from './address.js';
 import { Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import { okStatus } from './http-error.js';
+import {
+  clearSocket,
+  failListening,
+  openSocketTo,
+  probeListening,
+  removeSocket,
+  socketPathOf,
+} from './listening.js';
 import { type Transport, type TransportOptions, freshCounts } from './transport.js';
 
 type Uws = typeof import('uWebSockets.js');
@@ -35,6 +42,9 @@ export async function loadUws(): Promise<Uws | undefined> {
 let corked = false;
 
 class UwsExchange extends Exchange {
+  /** The response object is dead. */
+  #gone = false;
+  #paused = false;
   #chunks: Uint8Array[] | undefined;
   #unsent: Uint8Array | undefined;
   #unsentBytes = 0;
@@ -47,15 +57,59 @@ class UwsExchange extends Exchange {
   }
 
   peer(): string {
+    if (this.transport.onSocket) return socketPeer;
     return this.settled ? '' : printAddress(new Uint8Array(this.response.getRemoteAddress()));
+  }
+
+  /**
+   * Nothing is read from the client until the answer: the end of what it sends would close the
+   * connection, answer or not. The timer that the pause takes away must not come back either, which
+   * is what a handler of its own does when the socket reports itself writable.
+   */
+  hold(): void {
+    if (this.settled) return;
+    this.#paused = true;
+    this.response.onWritable(always);
+    this.response.pause();
+  }
+
+  letGo(): void {
+    if (!this.#paused || this.#gone) return;
+    this.#paused = false;
+    this.response.resume();
   }
 
   send(status: string, type: string, body: Uint8Array | string, close: boolean): void {
     if (this.settled) return;
     this.settled = true;
     this.#releaseBody();
-    if (corked) this.#write(status, type, body, close);
-    else this.response.cork(() => this.#write(status, type, body, close));
+    const last = close || this.ends;
+    if (corked && !last) this.#write(status, type, body, false);
+    else if (corked) this.later(() => this.#uncorked(status, type, body, true));
+    else this.#uncorked(status, type, body, last);
+  }
+
+  #uncorked(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+    this.response.cork(() => {
+      this.letGo();
+      this.#write(status, type, body, close);
+    });
+  }
+
+  /**
+   * Outside of the parser, unless the connection has ended until then. What follows in the bytes at
+   * hand is parsed before: as long as this exchange is not answered, a further head ends the
+   * connection, so that nothing is ever read behind a body whose end is in doubt.
+   */
+  later(work: () => void): void {
+    setImmediate(() => {
+      if (!this.#gone) work();
+    });
+  }
+
+  /** Whether the connection ends with this exchange, whatever the answer. */
+  get ends(): boolean {
+    return this.transferEncodingCount > 0;
   }
 
   #write(status: string, type: string, body: Uint8Array | string, close: boolean): void {
@@ -64,10 +118,13 @@ class UwsExchange extends Exchange {
     // One call into native code instead of five: the value carries the other header lines.
     const lines = `${type}\r\nX-Request-Id: ${this.requestId}${this.extraHeaders}`;
     response.writeHeader('Content-Type', lines);
-    if (this.method === 'HEAD') {
+    if (this.method === 'HEAD' && !close) {
       // Any argument of endWithoutBody would make it announce another length (U10).
       response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       response.endWithoutBody();
+    } else if (this.method === 'HEAD') {
+      // No length of a body that does not come matters to the last answer of a connection.
+      response.end('', true);
     } else if (body.length <= wholeAnswerMax || close || typeof body === 'string') {
       response.end(body, close);
     } else this.#writeLarge(body);
@@ -111,6 +168,7 @@ class UwsExchange extends Exchange {
 
   aborted(): void {
     const { transport } = this;
+    this.#gone = true;
     this.#releaseUnsent();
     this.#releaseBody();
     if (this.settled) return;
@@ -140,14 +198,29 @@ class UwsExchange extends Exchange {
     // Small copies share pooled memory: an ArrayBuffer of its own costs more than the copy.
     const piece = Buffer.from(new Uint8Array(chunk));
     if (last && this.#chunks === undefined) {
-      receiver.complete(this, piece);
+      this.#complete(piece);
       return;
     }
     this.#keepPiece(piece);
     if (this.settled || !last) return;
     const body = Buffer.concat(this.#chunks!);
     this.#releaseBody();
-    receiver.complete(this, body);
+    this.#complete(body);
+  }
+
+  /**
+   * A chunked body is carried out once nothing else was found behind it: the parser takes sizes
+   * with extensions, bare line feeds and trailers for other bytes than RFC 9112 does.
+   */
+  #complete(body: Uint8Array): void {
+    const { receiver } = this.transport.options;
+    if (!this.ends) {
+      receiver.complete(this, body);
+      return;
+    }
+    this.later(() => {
+      if (!this.settled) guarded(receiver, this, () => receiver.complete(this, body));
+    });
   }
 
   #keepPiece(piece: Uint8Array): void {
@@ -166,8 +239,21 @@ class UwsExchange extends Exchange {
   }
 }
 
+type Receiver = TransportOptions['receiver'];
+
+function guarded(receiver: Receiver, exchange: Exchange, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    receiver.fault(exchange, error);
+  }
+}
+
 class UwsTransport implements Transport {
   readonly name = 'uws';
+  /** Whether clients come through a socket in the file system: then they have no address. */
+  onSocket = false;
+  #socketAddress: string | undefined;
   readonly counts = freshCounts();
   /** Bodies that came in more than one piece and are not complete, for the receive deadline. */
   readonly receiving = new Set<UwsExchange>();
@@ -204,15 +290,13 @@ class UwsTransport implements Transport {
     response.onAborted(() => exchange.aborted());
     corked = true;
     const { receiver } = this.options;
-    try {
+    guarded(receiver, exchange, () => {
       readHead(exchange, request);
       const fault = framingFault(exchange);
       if (fault !== undefined) {
         receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
       } else if (receiver.open(exchange) && !exchange.settled) this.#readBody(exchange, response);
-    } catch (error) {
-      receiver.fault(exchange, error);
-    }
+    });
     corked = false;
   }
 
@@ -230,11 +314,7 @@ class UwsTransport implements Transport {
     response.onData((chunk, last) => {
       if (exchange.settled) return;
       corked = true;
-      try {
-        exchange.take(chunk, last);
-      } catch (error) {
-        receiver.fault(exchange, error);
-      }
+      guarded(receiver, exchange, () => exchange.take(chunk, last));
       corked = false;
     });
   }
@@ -257,20 +337,39 @@ class UwsTransport implements Transport {
   }
 
   async listen(addresses: readonly string[], port: number): Promise<number> {
+    if (socketPathOf(addresses[0]!) !== undefined) return this.#listenOnSocket(addresses[0]!);
     for (let attempt = 0; ; attempt++) {
       const bound = this.#bindAll(addresses, port);
-      if (bound !== undefined) return bound;
-      // A free port of the first address may be taken on the second: try another.
-      if (port !== 0 || attempt === 16) fail('PORT_IN_USE', { host: addresses[0]!, port });
+      if (typeof bound === 'number') return bound;
+      const errno = await probeListening({ host: bound.refused, port: bound.port });
+      // A free port of the first address may be taken on the second: try another. What the system
+      // gives to a probe was taken only for a moment.
+      const again = (port === 0 && errno === 'EADDRINUSE') || errno === undefined;
+      if (!again || attempt === 16) failListening(bound.refused, bound.port, errno ?? 'EADDRINUSE');
     }
   }
 
-  #bindAll(addresses: readonly string[], port: number): number | undefined {
+  async #listenOnSocket(address: string): Promise<number> {
+    await clearSocket(address);
+    let bound = false;
+    const path = socketPathOf(address)!;
+    this.#app.listen_unix((socket) => {
+      bound = Boolean(socket);
+      if (bound) this.#sockets.push(socket);
+    }, path);
+    if (!bound) failListening(address, 0, await probeListening({ path }));
+    openSocketTo(address);
+    this.onSocket = true;
+    this.#socketAddress = address;
+    return 0;
+  }
+
+  #bindAll(addresses: readonly string[], port: number): number | { refused: string; port: number } {
     for (const address of addresses) {
       const socket = this.#bind(address, port);
       if (socket === undefined) {
         this.stopListening();
-        return undefined;
+        return { refused: address, port };
       }
       this.#sockets.push(socket);
       port = this.uws.us_socket_local_port(socket);
@@ -296,11 +395,14 @@ class UwsTransport implements Transport {
   stopListening(): void {
     for (const socket of this.#sockets) this.uws.us_listen_socket_close(socket);
     this.#sockets.length = 0;
+    if (this.#socketAddress !== undefined) removeSocket(this.#socketAddress);
+    this.#socketAddress = undefined;
   }
 
   close(): void {
     clearInterval(this.#sweep);
     this.#sockets.length = 0;
+    if (this.#socketAddress !== undefined) removeSocket(this.#socketAddress);
     this.#app.close();
   }
 
@@ -312,6 +414,7 @@ class UwsTransport implements Transport {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT. */
 const exclusivePort = 1;
 const emptyBody = new Uint8Array(0);
+const always = (): boolean => true;
 
 /** The exchange that `keep` fills: one function for all requests, instead of one each. */
 let filling: Exchange;

@@ -53,6 +53,11 @@ const graceMs = 10;
 /** A call that visits more elements is logged, however quick it was. */
 const quietVisitsMax = 100_000;
 const sweepMs = 10;
+/**
+ * A read that takes longer is given up when its client has sent the end of its stream. Most who do
+ * have left; a few wait for the answer, and most answers are there by then.
+ */
+const holdMs = 500;
 
 /** What is remembered of an exchange between its head and its answer. */
 interface Visit {
@@ -154,6 +159,7 @@ export class Reception implements Receiver {
     exchange.deadline = endpoint.writes
       ? Number.POSITIVE_INFINITY
       : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
+    exchange.hold();
     this.#pending.add(exchange);
     this.#sweep ??= setInterval(() => this.#answerLate(), sweepMs);
     result.then(
@@ -181,7 +187,9 @@ export class Reception implements Receiver {
     }
     const now = performance.now();
     for (const exchange of this.#pending) {
-      if (now < exchange.deadline || exchange.settled) continue;
+      if (exchange.settled) continue;
+      if (exchange.deadline < Infinity && now - exchange.startedAt > holdMs) exchange.letGo();
+      if (now < exchange.deadline) continue;
       exchange.cancel?.();
       const ms = Math.round(exchange.deadline - graceMs - exchange.startedAt);
       this.fault(exchange, new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms } }));

@@ -18,6 +18,7 @@ import type { Config, Environment } from './config.js';
 import { databaseOptions } from './database-options.js';
 import { exitCodes, reportFailure } from './exit-code.js';
 import { ImportHandler } from './import-handler.js';
+import { socketPathOf } from './listening.js';
 import { type Log, createLog, printErrorLine, printLine } from './log.js';
 import type { Metrics } from './metrics.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from './program.js';
@@ -152,7 +153,7 @@ class Server {
     const { config, log } = this;
     this.#database = database;
     if (this.#stopping) return this.#stop();
-    database.notePort(port);
+    if (port > 0) database.notePort(port);
     this.#app.attach(database);
     const calls = await playSeed(config.projectDir, database);
     if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
@@ -160,10 +161,7 @@ class Server {
     for (const warning of this.#app.warnings()) log('warn', warning);
     if (this.#stopping) return;
     this.#app.phase = 'serving';
-    const { host } = config.server;
-    const scheme = config.tls.cert === '' ? 'http' : 'https';
-    const name = host.includes(':') ? `[${host}]` : host;
-    const url = `${scheme}://${name}:${port}`;
+    const url = urlOf(config, port);
     printLine(`trellis ready ${url}`);
     const { queries } = database.program;
     log('info', 'serving', {
@@ -258,8 +256,16 @@ class Server {
 
 const fatalMs = 2_000;
 
+function urlOf({ server: { host }, tls }: Config, port: number): string {
+  const scheme = tls.cert === '' ? 'http' : 'https';
+  if (socketPathOf(host) !== undefined) return host;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** What a newcomer can call at once: a read without parameters, else what there is to call. */
-function sample(queries: readonly Query[], url: string): string {
+function sample(queries: readonly Query[], place: string): string {
+  const socket = socketPathOf(place);
+  const url = socket === undefined ? place : `--unix-socket ${socket} http://localhost`;
   const query = queries.find(({ plan }) => plan.parameters.length === 0 && !plan.writes);
   return query === undefined ? `${url}/introspect` : `-X POST ${url}/${query.name}`;
 }

@@ -8,6 +8,7 @@ import type { CommandLine } from './arguments.js';
 import type { Config } from './config.js';
 import { databaseOptions } from './database-options.js';
 import { exitCodes } from './exit-code.js';
+import { socketPathOf } from './listening.js';
 import { createLog, printLine } from './log.js';
 import { loadProgram, programOptions } from './program.js';
 import { askServer } from './running-server.js';
@@ -63,7 +64,7 @@ export async function recallCommand(
     const text = flags.get(name);
     if (text !== undefined) asked.set(name, text);
   }
-  const body = isServed(config.dataDir)
+  const body = isServed(config)
     ? ((await askServer(config, `recall?${asked}`, {})) as RecallBody)
     : await here(config, asked, openDatabase);
   for (const { type, vectors, samples, k, recall, search_micros: micros } of body.recall) {
@@ -82,14 +83,14 @@ interface RecallBody {
 }
 
 /** Whether a server holds the directory and serves a port. */
-function isServed(dataDir: string): boolean {
+function isServed({ dataDir, server }: Config): boolean {
   try {
     const { pid, port } = JSON.parse(readFileSync(join(dataDir, 'LOCK'), 'utf8')) as {
       pid: number;
       port?: number | null;
     };
     process.kill(pid, 0);
-    return typeof port === 'number';
+    return typeof port === 'number' || socketPathOf(server.host) !== undefined;
   } catch {
     return false;
   }

@@ -170,6 +170,7 @@ const table = {
   DATA_LOCKED: { message: 'The data directory is in use: {what}.' },
   FORMAT_TOO_NEW: { message: 'The data has format {found}; this version reads up to {known}.' },
   PORT_IN_USE: { message: '{host}:{port} is in use.' },
+  LISTEN_FAILED: { message: 'Nobody can listen at {place}: {cause} ({errno}).' },
 } satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof table;

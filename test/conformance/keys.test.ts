@@ -86,6 +86,7 @@ const badNames = [
   `${'é'.repeat(150)}`,
   'a/'.repeat(2_000),
   'file/x',
+  'file/x/y',
   'first/x',
   'first/graph',
 ];

@@ -85,6 +85,7 @@ const published: Record<ErrorCode, number> = {
   DATA_LOCKED: 0,
   FORMAT_TOO_NEW: 0,
   PORT_IN_USE: 0,
+  LISTEN_FAILED: 0,
 };
 
 describe('errors', () => {
