@@ -1,5 +1,5 @@
 // The server that has a data directory open, as other commands reach it: its port stands in the LOCK
-// file.
+// file, a socket in the file system in the configuration.
 import { readFileSync } from 'node:fs';
 import { type RequestOptions, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
