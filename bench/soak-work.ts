@@ -57,7 +57,9 @@ export interface SoakReport {
   p99: Trend;
 }
 
-const spans = 30;
+/** Of a run: enough for a trend, each long enough for a latency. */
+const spansOf = (minutes: number): number => Math.min(30, Math.max(6, Math.round(minutes * 6)));
+
 const metricNames = {
   rss: 'trellis_rss_bytes',
   file: 'trellis_file_bytes',
@@ -141,6 +143,7 @@ export async function soak(
   }
   const samples: Sample[] = [];
   let [calls, failed] = [0, 0];
+  const spans = spansOf(minutes);
   const seconds = (minutes * 60) / spans;
   for (let span = 0; span < spans; span++) {
     const run = await sendHttp(url, requestsOf(options, span + 1), {

@@ -33,8 +33,8 @@ QUERY near(vec: [F64]) => v <- SearchV<Emb>(vec, 1) RETURN v::{key, score}
 /** n = undefined: the item does not exist. */
 interface Belief {
   n: number | undefined;
-  /** A write without an answer: the state may be this one instead. */
-  maybe?: { n: number | undefined };
+  /** Of writes without an answer: the state may be one of these instead. */
+  maybe?: (number | undefined)[];
 }
 
 /** Small deterministic generator (mulberry32), so that a failing run can be repeated. */
@@ -86,18 +86,21 @@ export class Oracle {
     this.chance = random(seed);
   }
 
-  /** What was believed at a time: everything acknowledged by then, and maybe what was sent. */
-  at(time: number): Oracle {
+  /**
+   * What was believed of one moment between two times: everything acknowledged by the first, and
+   * maybe what was sent by the second.
+   */
+  at(from: number, to = from): Oracle {
     const past = new Oracle(this.seed);
     for (const { key, n, sent, acknowledged } of this.#history) {
-      if (sent > time) continue;
+      if (sent > to) continue;
       const belief: Belief = past.beliefs.get(key) ?? { n: undefined };
       past.beliefs.set(key, belief);
-      delete belief.maybe;
-      if (acknowledged <= time) {
+      if (acknowledged <= from) {
+        delete belief.maybe;
         belief.n = n;
         past.acknowledged++;
-      } else belief.maybe = { n };
+      } else (belief.maybe ??= []).push(n);
     }
     return past;
   }
@@ -127,7 +130,7 @@ export class Oracle {
   ): Promise<void> {
     const belief: Belief = this.beliefs.get(key) ?? { n: undefined };
     this.beliefs.set(key, belief);
-    belief.maybe = { n };
+    belief.maybe = [n];
     const attempt = { key, n, sent: this.clock(), acknowledged: Number.POSITIVE_INFINITY };
     this.#history.push(attempt);
     const reply = await client.request({ path, body: JSON.stringify(body) });
@@ -172,7 +175,7 @@ export class Oracle {
     const found = new Map(items.map((item) => [item.key, item]));
     for (const [key, belief] of this.beliefs) {
       const got = found.get(key)?.n;
-      const allowed = [belief.n, ...(belief.maybe ? [belief.maybe.n] : [])];
+      const allowed = [belief.n, ...(belief.maybe ?? [])];
       if (!allowed.includes(got)) faults.push(`${key}: n is ${got}, believed ${allowed}`);
       if (belief.maybe !== undefined) {
         const now = this.clock();
