@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { Check } from 'typebox/schema';
 import { fail } from '../engine/index.js';
 
@@ -21,8 +22,10 @@ export const roles = ['read', 'write', 'admin', 'metrics'] as const;
 export type Role = (typeof roles)[number];
 
 const text = { type: 'string' } as const;
+/** No other members: a limit whose name is damaged must not be a key without that limit. */
 const keySchema = {
   type: 'object',
+  additionalProperties: false,
   required: ['id', 'name', 'role', 'created', 'digest'],
   properties: {
     id: { type: 'string', pattern: '^[0-9A-Za-z]{1,32}$' },
@@ -34,11 +37,22 @@ const keySchema = {
     digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
   },
 } as const;
-const fileSchema = {
-  type: 'object',
-  required: ['version', 'keys'],
-  properties: { version: { const: 1 }, keys: { type: 'array', items: keySchema } },
-} as const;
+const keys = { type: 'array', items: keySchema } as const;
+/** Version 1 had no checksum; its members are no others, so that a damaged 2 is not taken for it. */
+const fileSchemas = [
+  {
+    type: 'object',
+    additionalProperties: false,
+    required: ['version', 'crc32', 'keys'],
+    properties: { version: { const: 2 }, crc32: text, keys },
+  },
+  {
+    type: 'object',
+    additionalProperties: false,
+    required: ['version', 'keys'],
+    properties: { version: { const: 1 }, keys },
+  },
+] as const;
 
 export interface KeyRecord {
   id: string;
@@ -78,11 +92,19 @@ export function readKeyFile(path: string): KeyRecord[] {
   } catch {
     content = undefined;
   }
-  if (!Check(fileSchema, content)) {
+  if (!fileSchemas.some((schema) => Check(schema, content))) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} is not a key file` });
   }
-  return (content as { keys: KeyRecord[] }).keys;
+  const { crc32: noted, keys } = content as { crc32?: string; keys: KeyRecord[] };
+  if (noted !== undefined && noted !== checksumOf(keys)) {
+    return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} fails its checksum` });
+  }
+  return keys;
 }
+
+/** Of the records as they are read: a key must not get the rights of another by a damaged file. */
+const checksumOf = (keys: readonly KeyRecord[]): string =>
+  crc32(JSON.stringify(keys)).toString(16).padStart(8, '0');
 
 /** How long a change may take; a draft that is older was left behind by a process that died. */
 const staleMs = 10_000;
@@ -99,7 +121,8 @@ export function changeKeyFile(path: string, change: (keys: KeyRecord[]) => KeyRe
   const file = openDraft(draft);
   try {
     const keys = change(readKeyFile(path));
-    writeSync(file, `${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+    const content = { version: 2, crc32: checksumOf(keys), keys };
+    writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
     renameSync(draft, path);
   } catch (error) {
