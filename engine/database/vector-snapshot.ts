@@ -22,6 +22,8 @@ export interface SnapshotRules {
   dbUuid: string;
   /** Files kept per type. */
   keep: number;
+  /** Changes that the log holds for an older file of a type that does not change itself. */
+  logMax: number;
   failpoint?: string | undefined;
 }
 
@@ -56,8 +58,6 @@ export class Snapshots {
   /** Sequence of the last change of each label. */
   readonly #changedAt = new Map<number, number>();
   readonly #newest = new Map<number, { file: string; seq: number }>();
-  /** Labels with a new file in this round. */
-  readonly #renewed = new Set<number>();
   #round: Promise<void> | undefined;
   #turn: WriterTurn | undefined;
   #endWorker: (() => void) | undefined;
@@ -227,7 +227,6 @@ export class Snapshots {
     const { seq, bytes, stillMs } = written;
     const ms = performance.now() - started;
     this.#newest.set(label.id, { file, seq });
-    this.#renewed.add(label.id);
     const writtenAt = wallMs();
     const took = { ms, stillMs };
     this.events.onSnapshot({ label: label.id, file, seq, bytes, writtenAt, took });
@@ -287,10 +286,8 @@ export class Snapshots {
       if (!this.#isChanged(label)) newest.seq = seq;
       else needed = Math.min(needed, newest.seq);
       reaches.push({ label, ...newest });
-      // An older file that is kept needs the log too; of an unchanged type only the newest counts.
-      if (this.#renewed.has(label.id)) needed = Math.min(needed, this.#dropOld(label));
+      needed = Math.min(needed, this.#dropOld(label));
     }
-    this.#renewed.clear();
     writeReach(this.storage, reaches);
     failpoint('W15');
     failpoint('beforeVlogTrim');
@@ -307,10 +304,19 @@ export class Snapshots {
     return diskTrouble(error, { path, name: 'the folder of vector snapshots', bytes });
   }
 
-  /** Deletes files beyond `keep`; returns the sequence of the oldest that stays. */
+  /**
+   * Deletes files beyond `keep`, and those of a type at rest that the others have left so far behind
+   * that a rebuild is as quick; returns the sequence of the oldest that stays and is not the newest.
+   */
   #dropOld(label: Label): number {
-    const files = this.files(label);
-    for (const { file } of files.slice(this.rules.keep)) rmSync(join(this.rules.folder, file));
-    return files[Math.min(files.length, this.rules.keep) - 1]!.seq;
+    const { folder, keep, logMax } = this.rules;
+    const seq = this.storage.committedSeq();
+    let oldest = seq;
+    for (const [age, older] of this.files(label).entries()) {
+      if (age === 0) continue;
+      if (age < keep && seq - older.seq <= logMax) oldest = Math.min(oldest, older.seq);
+      else rmSync(join(folder, older.file));
+    }
+    return oldest;
   }
 }

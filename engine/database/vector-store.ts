@@ -96,8 +96,10 @@ class Store implements VectorStore {
     private readonly events: VectorStoreEvents,
   ) {
     const { folder, dbUuid, failpoint: armed } = options;
-    const { keep } = options.snapshot;
-    const rules = { folder, dbUuid, keep, failpoint: armed };
+    const { keep, afterWrites } = options.snapshot;
+    // Types that change have a new file after so many writes of all, so that the files kept lie closer.
+    const logMax = 2 * keep * afterWrites;
+    const rules = { folder, dbUuid, keep, logMax, failpoint: armed };
     const labels = () =>
       this.#labels().map((label) => ({ label, index: this.indexes.get(label.id)! }));
     this.snapshots = new Snapshots(storage, rules, labels, events);
