@@ -156,7 +156,7 @@ const table = {
   },
   DATA_CORRUPT: {
     message: 'Stored data is damaged: {what}.',
-    hint: 'Run `trellis verify --deep`, or restore a backup.',
+    hint: 'Run `trellis verify --deep`; `--repair-derived` mends indexes, a backup the rest.',
   },
   INTERNAL: { message: 'Internal error; see the log for request {request_id}.' },
   // Start-up only: these end the process with an exit code instead of answering a request.

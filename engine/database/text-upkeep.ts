@@ -97,9 +97,9 @@ function addTexts(view: LoadView, label: Label, limits: Limits): number {
       const document = countTerms(record ? textsOf(label, record) : [], limits.document_terms);
       if (document.length === 0) continue;
       waiting.add(label.id, id, document);
-      if (++documents % documentsAtOnce === 0) waiting.settle(view, view);
+      if (++documents % documentsAtOnce === 0) waiting.settleOwn(view);
     }
   }
-  waiting.settle(view, view);
+  waiting.settleOwn(view);
   return documents;
 }

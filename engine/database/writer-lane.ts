@@ -11,7 +11,6 @@ import type { ErrorData } from '../base/errors.js';
 import { TrellisError, errorMessage, fail } from '../base/errors.js';
 import { armFailpoint, failpoint } from '../base/failpoint.js';
 import type { Limits } from '../base/limits.js';
-import type { ExecutionResult } from '../exec/execute.js';
 import type { Program } from '../plan/program.js';
 import { fileIdentity } from '../storage/file-identity.js';
 import type { LockToken } from '../storage/lock-file.js';
@@ -22,6 +21,7 @@ import type { TextIndex } from '../text/text-index.js';
 import { Figures } from './figures.js';
 import { Gate } from './gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
+import { GroupCommit, type Waiting } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from './load/load-writer.js';
 import type { LaneFault, ToLane } from './message.js';
 import { unpack } from './pack.js';
@@ -29,7 +29,7 @@ import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from './query-table.js';
 import { changeSchema, openSchema } from './schema-swap.js';
 import { keepsTexts } from './text-upkeep.js';
-import { type Equipment, decodeCall, errorDataOf, run } from './runner.js';
+import { type Equipment, errorDataOf } from './runner.js';
 import { type VectorStore, type VectorStoreOptions, openVectorStore } from './vector-store.js';
 
 export interface WriterSetup {
@@ -63,17 +63,6 @@ const upkeepPauseMs = 100;
 /** The writer says that it is alive. */
 const beatMs = 500;
 
-interface Waiting {
-  slot: number;
-  query: number;
-  body: Uint8Array;
-  deadline: number;
-  budgetMs: number;
-  extra?: RequestExtra;
-}
-
-type Outcome = { ok: true; result: ExecutionResult } | { ok: false; error: unknown };
-
 /** Resolves when the lane has closed: with nothing, or with the fault that kept it from opening. */
 export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> {
   return new Promise((resolve) => {
@@ -97,6 +86,7 @@ class WriterLane {
   readonly #vectors: VectorStore;
   readonly #loads: LoadWriter;
   readonly #replies: ReplyBatch;
+  readonly #commits: GroupCommit;
   #waiting: Waiting[] = [];
   /** An order that came while a group was drained, and what came after it. */
   #held: ToLane[] = [];
@@ -150,6 +140,16 @@ class WriterLane {
       text,
       vectors: this.#vectors.indexes,
     };
+    this.#commits = new GroupCommit({
+      storage: this.#storage,
+      permit: this.#permit,
+      figures: this.#figures,
+      gate: this.#gate,
+      queries: this.#queries,
+      equipment: this.#equipment,
+      vectors: this.#vectors,
+      loads: this.#loads,
+    });
     this.#figures.set('applied_seq', this.#storage.committedSeq());
     this.#figures.beat();
     setInterval(() => this.#figures.beat(), beatMs).unref();
@@ -267,13 +267,7 @@ class WriterLane {
   #commitGroup(group: Waiting[]): void {
     if (group.length === 0) return;
     const started = performance.now();
-    let outcomes: Outcome[];
-    try {
-      outcomes = this.#permit.denied === undefined ? this.#execute(group) : this.#refuse(group);
-    } catch (error) {
-      this.#permit.failed(error);
-      outcomes = this.#refuse(group);
-    }
+    const outcomes = this.#commits.run(group);
     const micros = ((performance.now() - started) * 1000) / group.length;
     for (let i = 0; i < group.length; i++) {
       const outcome = outcomes[i]!;
@@ -282,72 +276,6 @@ class WriterLane {
     }
     failpoint('W12');
     this.#replies.flush();
-  }
-
-  /** W5 to W11 of operations.md 6.1. */
-  #execute(group: Waiting[]): Outcome[] {
-    const outcomes: Outcome[] = [];
-    const figures = this.#figures;
-    const { puts } = this.#storage;
-    const nowMs = wallMs();
-    const started = performance.now();
-    let worked = started;
-    const changes = this.#storage.commitGroup((transaction) => {
-      figures.during(() => {
-        for (const waiting of group) outcomes.push(this.#runOne(waiting, nowMs, transaction));
-      });
-      worked = performance.now();
-    });
-    const done = performance.now();
-    figures.committed(done - started, done - worked, group.length, this.#storage.puts - puts);
-    failpoint('W10');
-    this.#loads.distrust();
-    figures.during(() => this.#vectors.publish(changes));
-    figures.set('applied_seq', this.#storage.committedSeq());
-    failpoint('W11');
-    this.#gate.advance();
-    return outcomes;
-  }
-
-  #runOne(
-    waiting: Waiting,
-    nowMs: number,
-    transaction: Parameters<Parameters<Storage['commitGroup']>[0]>[0],
-  ): Outcome {
-    const { extra, slot } = waiting;
-    try {
-      const entry = waiting.query < 0 ? undefined : this.#queries.at(waiting.query);
-      const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
-      const args = entry
-        ? decodeCall(entry, waiting.body, this.#equipment)
-        : unpack<ReturnType<typeof decodeCall>>(extra!.args);
-      const result = transaction.request(nowMs, (view) => {
-        const answer = run(
-          {
-            plan,
-            args,
-            items: extra?.items,
-            embeddings: extra?.embeddings && new Map(extra.embeddings),
-            nowMicros: nowMs * 1000,
-            deadline: waiting.deadline,
-            budgetMs: waiting.budgetMs,
-            isCancelled: () => this.#gate.isCancelled(slot),
-          },
-          view,
-          this.#equipment,
-        );
-        this.#vectors.reserve(view.pending);
-        return answer;
-      });
-      return { ok: true, result };
-    } catch (error) {
-      return { ok: false, error };
-    }
-  }
-
-  #refuse(group: Waiting[]): Outcome[] {
-    const error = this.#permit.refusal;
-    return group.map(() => ({ ok: false, error }));
   }
 
   /** Of a commit that failed, or a directory that is another's: nothing is written any more. */

@@ -18,11 +18,18 @@ export interface Postponed {
   begin(): void;
   /** Forgets what the request at hand left. */
   undo(): void;
-  /** Does what earlier requests left through `group`, the rest through `own`. */
-  settle(group: DerivedStore, own: DerivedStore): void;
+  /** Does what earlier requests left. */
+  settleEarlier(group: DerivedStore): void;
+  /** Does what the request at hand left. */
+  settleOwn(own: DerivedStore): void;
 }
 
 export class GroupWork {
+  /**
+   * Work for earlier requests has failed. What is done of it cannot be undone alone, nor told whose it
+   * was: the transaction must not be committed.
+   */
+  hasFailed = false;
   #work: Postponed | undefined;
   readonly #direct: DerivedStore;
 
@@ -48,8 +55,24 @@ export class GroupWork {
     this.#work?.undo();
   }
 
-  /** `own`: where the request at hand writes; without one the requests are over. */
-  settle(own: DerivedStore = this.#direct): void {
-    this.#work?.settle(this.#direct, own);
+  /** Everything that waits is done; `own` is where the request at hand writes. */
+  settle(own: DerivedStore): void {
+    this.#settleEarlier();
+    this.#work?.settleOwn(own);
+  }
+
+  /** The requests are over. */
+  finish(): void {
+    this.#work?.begin();
+    this.#settleEarlier();
+  }
+
+  #settleEarlier(): void {
+    try {
+      this.#work?.settleEarlier(this.#direct);
+    } catch (error) {
+      this.hasFailed = true;
+      throw error;
+    }
   }
 }

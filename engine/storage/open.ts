@@ -43,7 +43,8 @@ export interface Storage {
   /** A view of the newest commit, with the present catalog. */
   reader(): RefreshableView;
   /**
-   * One durable transaction for a group of requests. Returns the vector changes committed, in
+   * One durable transaction for a group of requests; `work` may be run twice, the first time in vain.
+   * Returns the vector changes committed, in
    * sequence order; the last one has the sequence `committedSeq()`. An error that comes out of it,
    * rather than out of a request, means that the storage failed: stop writing.
    */

@@ -48,11 +48,28 @@ export class Writer {
     };
   }
 
-  /** Runs `work` in one transaction; returns the vector changes it committed, in sequence order. */
+  /**
+   * Runs `work` in one transaction; returns the vector changes it committed, in sequence order. When
+   * what is done once for all requests fails, `work` is run again, each request doing its own share:
+   * then those fail that touch what is damaged, and no others.
+   */
   commit(catalog: FullCatalog, work: (group: WriteGroup) => void): VectorChange[] {
+    const group = new GroupWork(this.context.env);
+    try {
+      return this.#commit(catalog, work, group);
+    } catch (error) {
+      if (!group.hasFailed) throw error;
+      return this.#commit(catalog, work);
+    }
+  }
+
+  #commit(
+    catalog: FullCatalog,
+    work: (group: WriteGroup) => void,
+    group?: GroupWork,
+  ): VectorChange[] {
     const { env, totals } = this.context;
     const changes: VectorChange[] = [];
-    const group = new GroupWork(env);
     let isDirty = false;
     // An undo that fails leaves the transaction in an unknown state: nothing of it may be
     // committed.
@@ -62,7 +79,7 @@ export class Writer {
       const view = new LmdbWriteView(this.context, catalog, nowMs, group);
       view.unpublished = changes;
       this.#begin();
-      group.begin();
+      group?.begin();
       try {
         const result = run(view);
         failpoint('W6');
@@ -71,8 +88,9 @@ export class Writer {
         return result;
       } catch (error) {
         try {
+          if (group?.hasFailed) throw error;
           this.#undo();
-          group.undo();
+          group?.undo();
         } catch (undoError) {
           broken = { error: undoError };
         }
@@ -85,7 +103,7 @@ export class Writer {
         work({ request });
         if (broken) throw broken.error;
         if (isDirty) {
-          group.settle();
+          group?.finish();
           totals.store();
         }
         failpoint('beforeSyncDataPages');

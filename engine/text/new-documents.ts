@@ -26,8 +26,9 @@ export class NewDocuments implements Postponed {
   #heads: number[] = [];
   #terms: string[] = [];
   #frequencies: number[] = [];
-  /** Documents of earlier requests. */
+  /** Documents of earlier requests, and how many of them are written. */
   #earlier = 0;
+  #done = 0;
 
   constructor(private readonly count: CountDocuments) {}
 
@@ -41,19 +42,30 @@ export class NewDocuments implements Postponed {
   }
 
   begin(): void {
-    this.#earlier = this.#heads.length / headNumbers;
+    this.#earlier = this.#documents;
   }
 
   undo(): void {
     this.#cut(this.#earlier);
   }
 
-  settle(group: DerivedStore, own: DerivedStore): void {
-    const documents = this.#heads.length / headNumbers;
-    if (documents === 0) return;
-    this.#write(group, 0, this.#earlier);
-    this.#write(own, this.#earlier, documents);
-    this.#earlier = 0;
+  settleEarlier(group: DerivedStore): void {
+    this.#write(group, this.#done, this.#earlier);
+    this.#done = this.#earlier;
+    if (this.#earlier === this.#documents) this.#clear();
+  }
+
+  settleOwn(own: DerivedStore): void {
+    this.#write(own, this.#earlier, this.#documents);
+    this.#clear();
+  }
+
+  get #documents(): number {
+    return this.#heads.length / headNumbers;
+  }
+
+  #clear(): void {
+    this.#done = this.#earlier = 0;
     this.#cut(0);
   }
 

@@ -2,7 +2,7 @@
 // by a call of the embedded database, an error in the form the server gives it.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { EmbeddedDatabase } from '../../engine/index.js';
+import type { EmbeddedDatabase, OpenOptions } from '../../engine/index.js';
 import { errorBody, statusOf } from '../../server/http-error.js';
 import type { Connection, Reply } from './http.js';
 import { makeFolder, type Project, removeFolder, root, writeProject } from './project.js';
@@ -32,6 +32,7 @@ export interface EmbeddedServer {
 export async function openEmbedded(
   project: Project,
   folder = makeFolder(),
+  more: Partial<OpenOptions> = {},
 ): Promise<EmbeddedServer> {
   writeProject(folder, { ...project, sources: {} });
   const flags = new Map([['storage.data_dir', `${folder}/data`]]);
@@ -45,7 +46,7 @@ export async function openEmbedded(
     path,
     text: String(text),
   }));
-  const db = await open({ ...rest, sources, compat: config.compat, minFreeBytes: 0 });
+  const db = await open({ ...rest, sources, compat: config.compat, minFreeBytes: 0, ...more });
   const client = {
     open: async () => connectionTo(db),
     post: async (name: string) => db.call(name),
