@@ -13,7 +13,8 @@ import { failpoint } from '../base/failpoint.js';
 import { copyGraph, syncPath } from '../storage/copy-data.js';
 import { diskTrouble } from '../storage/disk-trouble.js';
 import type { Env } from '../storage/env.js';
-import { copyManifest, replaceFile } from '../storage/manifest.js';
+import { replaceFile } from '../storage/durable-file.js';
+import { copyManifest } from '../storage/manifest.js';
 import { probeData } from '../storage/probe.js';
 
 interface BackupNote {
@@ -106,15 +107,9 @@ async function checkBackup(from: string): Promise<void> {
       fail('DATA_CORRUPT', { what: `${path} of the backup` });
     }
   }
-  const { damaged } = await probeCopy(join(from, 'graph'));
-  if (damaged.length > 0) fail('DATA_CORRUPT', { what: `the backup: ${damaged[0]}` });
-}
-
-/** Reading makes LMDB leave a lock file, which is no part of a backup. */
-async function probeCopy(graph: string): ReturnType<typeof probeData> {
-  const found = await probeData(graph);
-  rmSync(join(graph, 'lock.mdb'), { force: true });
-  return found;
+  const { rows, broken } = await probeData(join(from, 'graph'));
+  const [fault] = [...broken, ...rows];
+  if (fault !== undefined) fail('DATA_CORRUPT', { what: `the backup: ${fault}` });
 }
 
 async function checksumOf(path: string): Promise<string> {

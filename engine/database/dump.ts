@@ -6,11 +6,13 @@ import { createHash } from 'node:crypto';
 import { ByteWriter } from '../base/bytes.js';
 import { TrellisError } from '../base/errors.js';
 import { printUuid } from '../base/id.js';
+import { intact } from '../base/intact.js';
 import type { PropertyType } from '../base/schema.js';
 import { type FullCatalog, catalogOf } from '../storage/catalog.js';
 import { readCatalog, unhidden } from '../storage/catalog-record.js';
 import { readFragment } from '../storage/fragment.js';
 import type { Storage } from '../storage/open.js';
+import { readTotal } from '../storage/meta.js';
 import { fragmentOf, labelOf, uuidAt } from '../storage/record.js';
 import type { Label } from '../storage/store.js';
 import { readVector } from '../storage/vector-record.js';
@@ -55,9 +57,17 @@ export function* dump(storage: Storage, options: DumpOptions = {}): Generator<Ui
     }
     if (writer.length >= blockBytes) yield flush();
   }
+  if (options.onDamage === undefined) checkCount(env, catalog, count);
   yield flush();
   const sha256 = hash.digest('hex');
   yield Buffer.from(`${JSON.stringify({ trellis_dump_end: { count, sha256 } })}\n`);
+}
+
+/** A page that lost elements shows as fewer of them. */
+function checkCount(env: Env, catalog: FullCatalog, count: number): void {
+  let total = 0;
+  for (const label of catalog.allLabels()) total += readTotal(env.meta, label.id).count;
+  intact(count === total, `${count} elements can be read of ${total}`);
 }
 
 function* idsOf(env: Env): Generator<number> {
@@ -70,7 +80,8 @@ function* idsOf(env: Env): Generator<number> {
 }
 
 function writeElement(writer: ByteWriter, env: Env, catalog: FullCatalog, id: number): void {
-  const record = env.records.get(id)!;
+  const record = env.records.get(id);
+  intact(record, `element ${id} cannot be found again`);
   const label = catalog.label(labelOf(record));
   writer.ascii(`{"${label.kind}":`);
   writer.utf8(JSON.stringify(label.name));
@@ -87,7 +98,8 @@ function writeVector(writer: ByteWriter, env: Env, id: number): void {
   const value = env.vectors.peek(id);
   const width = value?.[value.length - 1] === 4 ? 'f32' : 'f64';
   const vector = readVector(env.vectors, id);
-  if (vector) writer.ascii(`,"${width}":"${base64OfVector(vector, width)}"`);
+  intact(vector, `the embedding of element ${id} is missing`);
+  writer.ascii(`,"${width}":"${base64OfVector(vector, width)}"`);
 }
 
 function writeProperties(writer: ByteWriter, label: Label, record: Uint8Array): void {

@@ -29,7 +29,7 @@ import type { BulkLoad } from './load/load-run.js';
 import { Figures, createFiguresBuffer } from './figures.js';
 import { databaseMetrics } from './metrics.js';
 import { pack } from './pack.js';
-import { probe } from './probe.js';
+import { type ProbeLater, ProbeWatch, probe } from './probe.js';
 import { Tally } from './tally.js';
 import { ThreadPair } from './pool.js';
 import { placeOf, queryNumber } from './query-table.js';
@@ -44,8 +44,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const directory = openDataDirectory(options.dataDir, { readOnly: options.readOnly });
   let database: OpenedDatabase | undefined;
   try {
-    if (!directory.wasClean) await probe(options);
-    database = new OpenedDatabase(options, directory);
+    const later = await probe(options, directory);
+    database = new OpenedDatabase(options, directory, later);
     await database.start();
     return database;
   } catch (error) {
@@ -54,8 +54,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     throw error;
   }
 }
-
-const noBody = new Uint8Array(0);
 
 class OpenedDatabase implements Database {
   program: Program;
@@ -66,6 +64,7 @@ class OpenedDatabase implements Database {
   #generation = 0;
   #lastGeneration = 0;
   #phase: DatabaseStatus['phase'] = 'opening';
+  readonly #probe: ProbeWatch;
   #progress = 0;
   #readers: Promise<void> | undefined;
   #view: RefreshableView;
@@ -88,6 +87,7 @@ class OpenedDatabase implements Database {
   constructor(
     private readonly options: DatabaseOptions,
     private readonly directory: DataDirectory,
+    later: ProbeLater | undefined,
   ) {
     const { limits } = options;
     this.#loads = new LoadDesk(limits.import_idle);
@@ -96,6 +96,7 @@ class OpenedDatabase implements Database {
     this.program = options.program;
     this.#packed = pack(options.program);
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
+    this.#probe = new ProbeWatch(this.#storage.env, later);
     this.#view = this.#storage.reader();
     this.#equipment = {
       limits,
@@ -222,6 +223,7 @@ class OpenedDatabase implements Database {
   /** Gives up opening: ends the threads. */
   async abandon(): Promise<void> {
     this.#phase = 'stopping';
+    this.#probe.stop();
     this.#dispatcher.close();
     await this.#threads.close();
     this.#storage.close();
@@ -286,7 +288,7 @@ class OpenedDatabase implements Database {
     items: ItemList | undefined,
     options: CallOptions = {},
   ): ExecutionResult | Promise<ExecutionResult> {
-    const load: Load = { query: -1, body: noBody, args, items };
+    const load: Load = { query: -1, body: new Uint8Array(0), args, items };
     if (plan.embeds.length > 0) return this.#embedFirst(plan, load, options);
     if (!plan.writes && this.#inline.allows(-1, plan, 0))
       return this.#runInline(plan, load, options);
@@ -364,8 +366,9 @@ class OpenedDatabase implements Database {
 
   #checkAlive(): void {
     const { lost } = this.#disk;
-    if (this.#phase === 'serving' && lost === undefined) return;
+    if (this.#phase === 'serving' && lost === undefined && this.#probe.damage === undefined) return;
     if (lost !== undefined) fail('STORAGE_LOST', { what: lost });
+    if (this.#probe.damage) throw this.#probe.damage;
     if (this.#phase === 'stopping') fail('SHUTTING_DOWN');
     fail('NOT_READY', { phase: this.#phase, progress: Math.floor(this.#progress) });
   }
@@ -445,7 +448,7 @@ class OpenedDatabase implements Database {
 
   status(): DatabaseStatus {
     const { lost, shortage } = this.#disk;
-    const phase = lost === undefined ? this.#phase : 'lost';
+    const phase = lost !== undefined || this.#probe.damage ? 'lost' : this.#phase;
     const readOnlyReason = lost ?? this.#writer.readOnlyReason ?? shortage;
     const writes = readOnlyReason === undefined && phase === 'serving';
     const { heartbeatAge } = this.#figures;
@@ -473,6 +476,7 @@ class OpenedDatabase implements Database {
 
   async close(options: { snapshot?: boolean } = {}): Promise<void> {
     if (this.#phase === 'stopping') return;
+    this.#probe.stop();
     this.#disk.stop();
     this.#loads.close();
     const closing = this.#writer.order({ kind: 'close', snapshot: options.snapshot ?? true });

@@ -1,24 +1,67 @@
-// Reads the data once after an unclean stop, before or beside their use.
+// Compares the data file with itself and with what the last stop noted: before it is opened while that
+// is quickly done, beside serving when it is large.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { probeData } from '../storage/probe.js';
+import { TrellisError } from '../base/errors.js';
+import type { DataFaults } from '../storage/data-check.js';
+import type { Env } from '../storage/env.js';
+import type { DataDirectory } from '../storage/manifest.js';
+import { PageFile } from '../storage/page.js';
+import { metasOf, newestOf } from '../storage/page-meta.js';
+import { probeData, refuseBroken } from '../storage/probe.js';
 import type { DatabaseOptions } from './database.js';
 
-/** Up to this size the data file is read before it is opened, above it beside serving. */
-const probedFirstBytes = 2 ** 30;
+/** Up to this size a file is read before it is opened: against noted sums in 20 ms. */
+const summedFirstBytes = 2 ** 26;
+/** And this after a stop that noted none. */
+const readFirstBytes = 2 ** 30;
 
 /**
- * After an unclean stop a child process reads every value once, before this process maps the file:
- * damaged pages end a process by signal.
+ * Reads the file as it was before it was opened: whoever opens it must keep those pages meanwhile.
+ * Fails DATA_CORRUPT.
  */
-export async function probe({ dataDir, log }: DatabaseOptions): Promise<void> {
-  const path = join(dataDir, 'graph');
-  const reading = probeData(path).then(({ damaged }) => {
-    for (const what of damaged) log('error', 'a stored value fails its checksum', { what });
-  });
-  if (statSync(join(path, 'data.mdb')).size <= probedFirstBytes) return reading;
-  // Reading a large file takes longer than anyone would wait for a start.
-  reading.catch((error: Error) =>
-    log('error', 'the data file is damaged', { what: error.message }),
-  );
+export type ProbeLater = (signal: AbortSignal) => Promise<void>;
+
+/** Fails DATA_CORRUPT; undefined when everything has been read. */
+export async function probe(
+  { dataDir, log }: Pick<DatabaseOptions, 'dataDir' | 'log'>,
+  { sums }: Pick<DataDirectory, 'sums'>,
+): Promise<ProbeLater | undefined> {
+  const graph = join(dataDir, 'graph');
+  const judge = (faults: DataFaults): void => {
+    for (const what of faults.rows) log('error', 'a row fails its checksum', { what });
+    for (const what of faults.broken) log('error', 'the data file is damaged', { what });
+    refuseBroken(faults);
+  };
+  const { size } = statSync(join(graph, 'data.mdb'));
+  if (size <= (sums === undefined ? readFirstBytes : summedFirstBytes)) {
+    judge(await probeData(graph, { sums }));
+    return undefined;
+  }
+  const file = new PageFile(join(graph, 'data.mdb'));
+  const meta = newestOf(metasOf(file));
+  file.close();
+  return async (signal) => judge(await probeData(graph, { sums, meta }, signal));
+}
+
+/** A file that is read beside serving; what is found ends every answer. */
+export class ProbeWatch {
+  /** Pages of the data file are not what they must be: no answer can be trusted. */
+  damage: TrellisError | undefined;
+  readonly #end = new AbortController();
+
+  /** `env` has just been opened, and nothing was written yet. */
+  constructor(env: Env, run: ProbeLater | undefined) {
+    if (run === undefined) return;
+    const release = env.keep();
+    const reading = run(this.#end.signal).catch((error: unknown) => {
+      if (!(error instanceof TrellisError)) throw error;
+      if (!this.#end.signal.aborted) this.damage = error;
+    });
+    void reading.finally(release);
+  }
+
+  stop(): void {
+    this.#end.abort();
+  }
 }

@@ -39,6 +39,13 @@ function peekChunk(
   return table.peek(probe);
 }
 
+/** What one value says: the degree, if it is a head, and the edges in it. */
+export function headTotals(chunk: number, value: Uint8Array): { degree: number; entries: number } {
+  const isHead = chunk === 0;
+  const entries = (value.length - (isHead ? headBytes : sealedBytes)) / entryBytes;
+  return { degree: isHead ? getWord(value, 4) : 0, entries };
+}
+
 /** A list is not what its head says. */
 function missing(id: number): never {
   fail('DATA_CORRUPT', { what: `edges of element ${id} are missing` });

@@ -1,7 +1,7 @@
 // What the parts of `check` share: where faults go, what the records say, and how entries are read
 // past damaged ones.
 import { TrellisError } from '../base/errors.js';
-import type { Env, Table } from './env.js';
+import type { Table } from './env.js';
 import type { AdjacencyKey, BlockKey } from './keys.js';
 
 export interface Violation {
@@ -87,22 +87,3 @@ export const everyEntry = {
   log: (table: Table<number>, report: Report) =>
     entriesOf(table, 0, Number.MAX_SAFE_INTEGER, report),
 };
-
-/** Reads all there is; returns the number of sound entries. */
-export function readEverything(env: Env, report: Report): number {
-  let count = 0;
-  const parts = [
-    everyEntry.bytes(env.meta, report),
-    everyEntry.bytes(env.uuid, report),
-    everyEntry.ids(env.records, report),
-    everyEntry.blocks(env.labels, report),
-    everyEntry.lists(env.out, report),
-    everyEntry.lists(env.in, report),
-    everyEntry.bytes(env.index, report),
-    everyEntry.ids(env.vectors, report),
-    everyEntry.log(env.vlog, report),
-    everyEntry.bytes(env.derived, report),
-  ];
-  for (const part of parts) for (const _ of part) count++;
-  return count;
-}

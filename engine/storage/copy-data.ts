@@ -31,8 +31,9 @@ export async function copyGraph(env: Env, to: string, dense: boolean): Promise<v
   } else await env.copy(to);
   syncPath(join(to, 'data.mdb'));
   syncPath(to);
-  const { damaged } = await probeData(to);
-  if (damaged.length > 0) fail('DATA_CORRUPT', { what: `the copy: ${damaged[0]}` });
+  const { rows, broken } = await probeData(to);
+  const [fault] = [...broken, ...rows];
+  if (fault !== undefined) fail('DATA_CORRUPT', { what: `the copy: ${fault}` });
 }
 
 /** Puts a compacted copy in the place of the data file; nobody may have it open. */

@@ -7,8 +7,9 @@
 // file is damaged leave as DATA_CORRUPT.
 import { ABORT, type Binary, type Database, type RootDatabase, asBinary, open } from 'lmdb';
 import { assert } from '../base/assert.js';
-import { TrellisError, fail } from '../base/errors.js';
+import { fail } from '../base/errors.js';
 import { checksum, checksumSize, sumOfName } from './checksum.js';
+import { asDamage } from './lmdb-error.js';
 import {
   type AdjacencyKey,
   type BlockKey,
@@ -20,25 +21,8 @@ import {
   sequenceKey,
 } from './keys.js';
 import type { WritePermit } from './permit.js';
+import { type TableName, tableNames } from './table-name.js';
 import { getWord, putWord } from './word.js';
-
-const tableCount = 10;
-
-/**
- * Codes by which LMDB says that a page is not what it must be, or that it has given up after such a
- * page: PAGE_NOTFOUND, CORRUPTED, PANIC, VERSION_MISMATCH, INVALID, CURSOR_FULL, PAGE_FULL,
- * INCOMPATIBLE, BAD_TXN, BAD_VALSIZE, PROBLEM.
- */
-const damageCodes: ReadonlySet<unknown> = new Set([
-  -30797, -30796, -30795, -30794, -30793, -30787, -30786, -30784, -30782, -30781, -30779,
-]);
-
-/** An error as it leaves this file. */
-function asDamage(error: unknown, place: string): unknown {
-  const { code, message } = error as { code?: unknown; message?: string };
-  if (!damageCodes.has(code)) return error;
-  return new TrellisError({ code: 'DATA_CORRUPT', args: { what: `${place}: ${message}` } });
-}
 
 /** What lmdb's declarations leave out or say more narrowly than it is. */
 interface RawDatabase {
@@ -357,6 +341,8 @@ export interface Env {
    * event loop turns.
    */
   refresh(): void;
+  /** Keeps the pages of the newest commit that this thread sees from being used again. */
+  keep(): () => void;
   /** What the file holds, as of the newest commit this thread sees. */
   usage(): Usage;
   /** Copies the newest commit into the empty folder `to`, on a thread of its own. */
@@ -432,7 +418,7 @@ export function openEnv(
     noSync: false,
     noMetaSync: false,
     useWritemap: false,
-    maxDbs: tableCount + 32,
+    maxDbs: tableNames.length + 32,
     maxReaders: 512,
     mapSize: 2 ** 36,
     pageSize: 4096,
@@ -449,7 +435,7 @@ export function openEnv(
 }
 
 function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env {
-  const table = <K>(name: string, codec: KeyCodec<K>): Table<K> => {
+  const table = <K>(name: TableName, codec: KeyCodec<K>): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     return new Table(name, root.openDB(own) as Database, codec);
   };
@@ -486,6 +472,10 @@ function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env
       if (kept) permit?.check();
     },
     refresh: () => root.resetReadTxn(),
+    keep() {
+      const transaction = root.useReadTransaction();
+      return () => transaction.done();
+    },
     copy: (to) => root.backup(to, false),
     usage: () => usageOf(root, tables),
     close() {

@@ -95,6 +95,15 @@ export function* scanList(
   if (count > 0) yield ids.subarray(0, count);
 }
 
+/** Ids in the bitmap of a block. */
+export function listedIn(bits: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; at < bits.length; at++) {
+    for (let left = bits[at]!; left !== 0; left &= left - 1) count++;
+  }
+  return count;
+}
+
 /** Writes the ids of a block behind the first `count`; returns the new count. */
 function unpack(bits: Uint8Array, first: number, ids: Uint32Array, count: number): number {
   for (let at = 0; at < blockBytes; at += 4) {

@@ -5,24 +5,18 @@
 // cut short in between is told from data that went missing. Invariant: whoever holds a
 // DataDirectory is the only process that may open its data.
 import { randomUUID } from 'node:crypto';
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync } from 'node:fs';
-import {
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  statfsSync,
-  writeSync,
-} from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, statfsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
 import { checkDataFile, dataFormat } from './data-file.js';
+import { replaceFile, syncAbove, syncFolder } from './durable-file.js';
 import { openEnv } from './env.js';
 import { type LockToken, isHeld } from './lock-file.js';
 import { takeLock } from './lock.js';
 import { metaKey } from './meta.js';
+import { type PageSums, type SumsNote, readSums, writeSums } from './page-sum.js';
 
 export interface DataDirectory {
   readonly dbUuid: string;
@@ -32,6 +26,8 @@ export interface DataDirectory {
   readonly wasClean: boolean;
   /** What a thread that writes looks for before it commits (permit.ts). */
   readonly lock: LockToken;
+  /** Checksums of the pages of data.mdb, when nothing was written since they were noted. */
+  readonly sums: PageSums | undefined;
   /** Notes the port in the LOCK file. */
   setPort(port: number): void;
   /** Calls back, once, when another process has taken the directory from this one. */
@@ -49,6 +45,8 @@ interface Manifest {
   clean: boolean;
   /** Size of data.mdb at the last clean stop. */
   data_bytes?: number;
+  /** The checksums of its pages (page-sum.ts) at that stop; they hold until something is written. */
+  data_sums?: SumsNote;
 }
 
 /**
@@ -56,6 +54,9 @@ interface Manifest {
  * the name of its table.
  */
 const format = { major: 2, minor: 0 };
+
+/** Time that a stop takes at most for the checksums of pages: enough for some 6 GiB in memory. */
+const sumsMs = 2000;
 
 /** File systems over a network: locks and memory maps do not hold there (statfs types of Linux). */
 const remoteTypes = new Map([
@@ -82,10 +83,15 @@ export function openDataDirectory(
     const manifest = readManifest(path) ?? freshManifest(path, options);
     const wasClean = manifest.clean;
     if (manifest.lmdb === null) createData(path, manifest, options);
-    else checkDataFile(dataFile, wasClean ? manifest.data_bytes : undefined);
+    else {
+      const least = wasClean ? manifest.data_bytes : undefined;
+      checkDataFile(dataFile, { least, dbUuid: manifest.db_uuid });
+    }
+    const sums = readSums(dataFile, manifest.data_sums);
     const mark = (clean: boolean): void => {
       if (options.readOnly) return;
-      writeManifest(path, { ...manifest, clean, data_bytes: clean ? statSync(dataFile).size : 0 });
+      const { data_bytes: _, ...rest } = manifest;
+      writeManifest(path, { ...rest, clean, ...(clean && factsOf(dataFile)) });
     };
     mark(false);
     return {
@@ -93,6 +99,7 @@ export function openDataDirectory(
       restoreEpoch: manifest.restore_epoch,
       wasClean,
       lock: lock.token,
+      sums,
       setPort: (port) => lock.setPort(port),
       onLost: (listener) => lock.onLost(listener),
       close({ clean }) {
@@ -171,8 +178,13 @@ export function copyManifest(from: string, to: string, options: { newEpoch: bool
     ...manifest,
     ...(options.newEpoch && { restore_epoch: randomUUID() }),
     clean: true,
-    data_bytes: statSync(join(to, 'graph', 'data.mdb')).size,
+    ...factsOf(join(to, 'graph', 'data.mdb')),
   });
+}
+
+/** What the next start compares the data file with. */
+function factsOf(dataFile: string): { data_bytes: number; data_sums: SumsNote } {
+  return { data_bytes: statSync(dataFile).size, data_sums: writeSums(dataFile, sumsMs) };
 }
 
 const checksumOf = (manifest: Manifest): string =>
@@ -216,37 +228,4 @@ function refuseOlder(found: string): never {
 function writeManifest(path: string, manifest: Manifest): void {
   const content = JSON.stringify({ ...manifest, crc32: checksumOf(manifest) }, null, 2);
   replaceFile(join(path, 'MANIFEST.json'), `${content}\n`);
-}
-
-/**
- * Replaces a file so that after a power cut it is the old one or the new one (operations.md N14).
- */
-export function replaceFile(path: string, content: string): void {
-  const unfinished = `${path}.tmp`;
-  const file = openSync(unfinished, 'w', 0o600);
-  try {
-    writeSync(file, content);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(unfinished, path);
-  syncFolder(dirname(path));
-}
-
-/** A new folder is found after a power cut when the one that names it is on the disk. */
-function syncAbove(path: string, first: string): void {
-  for (let made = path; made.length >= first.length; made = dirname(made)) {
-    syncFolder(dirname(made));
-  }
-}
-
-/** What the folder names is there after a power cut. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

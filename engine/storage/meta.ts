@@ -70,7 +70,7 @@ export function writeState(meta: Table<Uint8Array>, state: State): void {
   meta.put(metaKey.state, value);
 }
 
-export function readTotal(meta: Table<Uint8Array>, label: number): Total {
+export function readTotal(meta: Pick<Table<Uint8Array>, 'peek'>, label: number): Total {
   const value = meta.peek(metaKey.total(label));
   if (value === undefined) return { count: 0, dimension: 0 };
   return { count: getWord(value, 0), dimension: getWord(value, 4) };

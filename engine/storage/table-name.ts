@@ -1,0 +1,16 @@
+// The names of all tables of the store; keys.ts draws what is in them.
+
+export const tableNames = [
+  'meta',
+  'records',
+  'uuid',
+  'labels',
+  'out',
+  'in',
+  'index',
+  'vectors',
+  'vlog',
+  'derived',
+] as const;
+
+export type TableName = (typeof tableNames)[number];
