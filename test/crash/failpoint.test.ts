@@ -81,7 +81,7 @@ test('every place of the specification exists, and every place is covered', () =
 });
 
 /** One data directory dies at one place after the other; each start is checked, then armed for the next. */
-describe('kill', () => {
+describe('T2 kill', () => {
   const oracle = new Oracle(1);
   let server: Server;
   let before = 'the first start';

@@ -1,21 +1,14 @@
 // A long time (T13): mixed work on data that stay the same in number; memory, file, descriptors,
 // places of readers and latency must not grow. TRELLIS_TEST_MINUTES says how long (5 in the long
 // run); a growth counts when it is twice as large as its standard error.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { soak, soakSource } from '../../bench/soak-work.js';
 import { type Trend, trendOf } from '../../bench/soak-trend.js';
 import { noteProof } from '../support/proof.js';
-import { type Server, startServer } from '../support/server.js';
+import { startServer } from '../support/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const minutes = Number(process.env.TRELLIS_TEST_MINUTES ?? (long ? 5 : 0.03));
-
-let server: Server;
-beforeAll(async () => {
-  const config = { 'storage.ballast': 0, 'storage.min_free': 0 };
-  server = await startServer({ sources: { 'main.hx': soakSource }, config, workers: 2 });
-});
-afterAll(() => server?.dispose());
+const minutes = Number(process.env.TRELLIS_TEST_MINUTES ?? 5);
 
 /** Growth that is certain. */
 const growth = ({ slope, error }: Trend): number => Math.max(0, slope - 2 * error);
@@ -34,25 +27,29 @@ test('T13 canary: a trend that is there is seen, noise is not one', () => {
   ).toBeGreaterThan(20);
 });
 
-test(`T13 ${minutes} minutes of mixed work leave nothing behind`, async () => {
-  const options = long
-    ? { minutes, rate: 200, persons: 2_000, dimension: 64 }
-    : { minutes, rate: 100, persons: 100, dimension: 8 };
-  const report = await soak(`http://127.0.0.1:${server.port}`, options);
-  expect(report.failed).toBe(0);
-  expect(await server.client.post('count')).toEqual({ p: options.persons });
-  const { rss, file, descriptors, readers, p99, samples } = report;
-  const printed = [
-    `RSS ${rss.mean.toFixed(0)} MB, ${rss.slope.toFixed(1)} +- ${(rss.error * 2).toFixed(1)} MB/h`,
-    `file ${samples.at(-1)!.file.toFixed(1)} MB, ${(file.slope * 100).toFixed(1)} %`,
-    `${samples.at(-1)!.descriptors} descriptors, ${samples.at(-1)!.readers} readers`,
-    `p99 ${(samples.at(-1)!.p99 / 1000).toFixed(1)} ms, ${(p99.slope * 100).toFixed(0)} %`,
-  ].join('; ');
-  noteProof('T13', `${minutes} min, ${report.calls} calls: ${printed}`);
-  if (!long) return;
-  expect(growth(rss), printed).toBeLessThan(1);
-  expect(growth(file), printed).toBeLessThan(0.1);
-  expect(growth(descriptors), printed).toBeLessThan(0.05);
-  expect(growth(readers), printed).toBeLessThan(0.05);
-  expect(growth(p99), printed).toBeLessThan(0.2);
-}, 7_200_000);
+test.runIf(long)(
+  `T13 ${minutes} minutes of mixed work leave nothing behind`,
+  async () => {
+    const config = { 'storage.ballast': 0, 'storage.min_free': 0 };
+    const server = await startServer({ sources: { 'main.hx': soakSource }, config, workers: 2 });
+    const options = { minutes, rate: 200, persons: 2_000, dimension: 64 };
+    const report = await soak(`http://127.0.0.1:${server.port}`, options);
+    expect(report.failed).toBe(0);
+    expect(await server.client.post('count')).toEqual({ p: options.persons });
+    await server.dispose();
+    const { rss, file, descriptors, readers, p99, samples } = report;
+    const printed = [
+      `RSS ${rss.mean.toFixed(0)} MB, ${rss.slope.toFixed(1)} +- ${(rss.error * 2).toFixed(1)} MB/h`,
+      `file ${samples.at(-1)!.file.toFixed(1)} MB, ${(file.slope * 100).toFixed(1)} %`,
+      `${samples.at(-1)!.descriptors} descriptors, ${samples.at(-1)!.readers} readers`,
+      `p99 ${(samples.at(-1)!.p99 / 1000).toFixed(1)} ms, ${(p99.slope * 100).toFixed(0)} %`,
+    ].join('; ');
+    noteProof('T13', `${minutes} min, ${report.calls} calls: ${printed}`);
+    expect(growth(rss), printed).toBeLessThan(1);
+    expect(growth(file), printed).toBeLessThan(0.1);
+    expect(growth(descriptors), printed).toBeLessThan(0.05);
+    expect(growth(readers), printed).toBeLessThan(0.05);
+    expect(growth(p99), printed).toBeLessThan(0.2);
+  },
+  7_200_000,
+);
