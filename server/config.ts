@@ -271,7 +271,9 @@ export function printConfig(config: Config): string {
   const lines = [...config.settings].map(([key, { value, source }]) => {
     const schema = schemaOf(key);
     const secret = secretName.test(key) || (schema?.secret === true && value !== '');
-    return `${key} = ${secret ? '***' : JSON.stringify(value)}  # ${source}`;
+    // An address may carry a name and a password.
+    const shown = JSON.stringify(value).replace(/\/\/[^/@"]*@/g, '//***@');
+    return `${key} = ${secret ? '***' : shown}  # ${source}`;
   });
   return lines.join('\n');
 }

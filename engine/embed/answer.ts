@@ -21,7 +21,7 @@ export function checkVector(value: unknown): Float64Array | undefined {
 /** Up to 200 characters of what the provider says is wrong, on one line, the credential cut out. */
 export function messageOf(body: string, credential: string | undefined): string {
   const said = innerMessage(body) ?? body;
-  const safe = credential === undefined ? said : said.replaceAll(credential, '***');
+  const safe = credential === undefined ? said : withoutPieces(said, credential);
   let message = '';
   let count = 0;
   for (const character of safe.replace(/[\s\u0000-\u001f\u007f-\u009f]+/gu, ' ').trim()) {
@@ -29,6 +29,26 @@ export function messageOf(body: string, credential: string | undefined): string 
     message += character;
   }
   return message || 'no message';
+}
+
+/** Pieces of a credential this long are worth something; providers show shorter ones to name it. */
+const pieceMin = 8;
+/** Of what a provider says no more is ever shown. */
+const readMax = 4_096;
+
+/** Every word that holds a piece of the credential becomes `***`: cut short, or inside of others. */
+function withoutPieces(text: string, credential: string): string {
+  const pieces = new Set<string>();
+  for (let i = 0; i + pieceMin <= credential.length; i++) {
+    pieces.add(credential.slice(i, i + pieceMin));
+  }
+  const whole = text.slice(0, readMax).replaceAll(credential, '***');
+  return whole.replace(/[\w%+/=~-]{8,}/g, (word) => {
+    for (let i = 0; i + pieceMin <= word.length; i++) {
+      if (pieces.has(word.slice(i, i + pieceMin))) return '***';
+    }
+    return word;
+  });
 }
 
 /** `error.message`, `error` or `message` of a JSON body. */

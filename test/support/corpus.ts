@@ -17,7 +17,7 @@ import { isCommand, runCommandStep } from './command.js';
 import { runStep } from './step.js';
 
 /** Cases that share a server process. */
-interface Group extends CaseGroup {
+export interface Group extends CaseGroup {
   server?: Server;
   used: boolean;
   starting?: Promise<void>;
@@ -67,7 +67,7 @@ async function prepare(group: Group, one: Case, names: Names): Promise<Server> {
   return server;
 }
 
-async function runCase(group: Group, one: Case): Promise<void> {
+export async function runCase(group: Group, one: Case): Promise<void> {
   if (one.steps.length > 0 && one.steps.every(isCommand)) {
     for (const step of one.steps) await runCommandStep(step, one.expect);
     return;
