@@ -1,10 +1,11 @@
-// The best that is known of a vector: itself where it is kept, else all 16 bits of its code. Searches
+// The best that is known of a vector: itself where it is kept, else its length and all 16 bits of its
+// code. Searches
 // end with it, and fall back on it where codes are too coarse to tell neighbours apart.
 import { codeDistance } from './code';
 import { dotFloats, exactDistance, squareFloats } from './distance';
 import {
-  H_FINE, H_MEAN_SQUARE, H_METRIC, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_FINE, METRIC_DOT,
-  N_CODE, N_MEAN, N_STEP,
+  H_FINE, H_MEAN, H_METRIC, H_PADDED, H_VECTOR, L_CENTRED, L_FINE, L_LENGTH, METRIC_DOT, N_CODE,
+  N_NORM, N_STEP,
 } from './layout';
 import { sumFloats } from './sum';
 
@@ -50,7 +51,7 @@ export function decodeFine(node: usize, target: usize): void {
 /** Distance, by the metric, of the lane's query and a node, as well as it can be known. */
 export function fineDistance(lane: usize, node: usize): f32 {
   if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
-  const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
+  if (load<u32>(0, H_METRIC) == METRIC_DOT) return fineDot(lane, node);
   const unit = unitOf(node);
   let query = <usize>load<u32>(lane, L_CENTRED);
   const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
@@ -60,19 +61,39 @@ export function fineDistance(lane: usize, node: usize): f32 {
   let b = f32x4.splat(0);
   for (; query < end; query += 32, code += 8, rest += 8) {
     const codes = whole(code, rest);
-    let x = low(codes, unit);
-    let y = high(codes, unit);
-    const p = v128.load(query);
-    const q = v128.load(query, 16);
-    if (!isDot) {
-      x = f32x4.sub(p, x);
-      y = f32x4.sub(q, y);
-    }
-    a = f32x4.add(a, f32x4.mul(x, isDot ? p : x));
-    b = f32x4.add(b, f32x4.mul(y, isDot ? q : y));
+    const x = f32x4.sub(v128.load(query), low(codes, unit));
+    const y = f32x4.sub(v128.load(query, 16), high(codes, unit));
+    a = f32x4.add(a, f32x4.mul(x, x));
+    b = f32x4.add(b, f32x4.mul(y, y));
   }
-  const sum = sumFloats(f32x4.add(a, b));
-  return isDot ? load<f32>(lane, L_BASE) - sum : sum;
+  return sumFloats(f32x4.add(a, b));
+}
+
+/**
+ * -<q, x>, by the length t of x and its difference from the query brought to that length,
+ * |x| |q| - |q| / 2t |t/|q| q - x|^2: the error of a code counts as much as that difference.
+ */
+function fineDot(lane: usize, node: usize): f32 {
+  const length = load<f32>(lane, L_LENGTH);
+  const norm = load<f32>(node, N_NORM);
+  if (length == 0 || norm == 0) return 0;
+  const factor = f32x4.splat(norm / length);
+  const unit = unitOf(node);
+  let query = <usize>load<u32>(lane, L_CENTRED);
+  const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let mean = <usize>load<u32>(0, H_MEAN);
+  let code = node + N_CODE;
+  let rest = node + <usize>load<u32>(0, H_FINE);
+  let sum = f32x4.splat(0);
+  for (; query < end; query += 32, mean += 32, code += 8, rest += 8) {
+    const codes = whole(code, rest);
+    const p = f32x4.sub(f32x4.mul(factor, v128.load(query)), v128.load(mean));
+    const q = f32x4.sub(f32x4.mul(factor, v128.load(query, 16)), v128.load(mean, 16));
+    const x = f32x4.sub(p, low(codes, unit));
+    const y = f32x4.sub(q, high(codes, unit));
+    sum = f32x4.add(sum, f32x4.add(f32x4.mul(x, x), f32x4.mul(y, y)));
+  }
+  return length * (sumFloats(sum) / (2 * norm) - norm);
 }
 
 /** What a search goes by: codes, or, once these were found too coarse, what is known best. */
@@ -92,20 +113,18 @@ export function fineNodes(a: usize, b: usize): f32 {
   const first = unitOf(a);
   const second = unitOf(b);
   const fine = <usize>load<u32>(0, H_FINE);
-  const means = load<f32>(a, N_MEAN) + load<f32>(b, N_MEAN) + load<f32>(0, H_MEAN_SQUARE);
+  const p = load<f32>(a, N_NORM);
+  const q = load<f32>(b, N_NORM);
+  const norms = p * p + q * q;
   const end = a + <usize>load<u32>(0, H_PADDED);
   let sum = f32x4.splat(0);
   for (; a < end; a += 8, b += 8) {
     const x = whole(a + N_CODE, a + fine);
     const y = whole(b + N_CODE, b + fine);
-    if (isDot) {
-      sum = f32x4.add(sum, f32x4.mul(low(x, first), low(y, second)));
-      sum = f32x4.add(sum, f32x4.mul(high(x, first), high(y, second)));
-    } else {
-      const p = f32x4.sub(low(x, first), low(y, second));
-      const q = f32x4.sub(high(x, first), high(y, second));
-      sum = f32x4.add(sum, f32x4.add(f32x4.mul(p, p), f32x4.mul(q, q)));
-    }
+    const p = f32x4.sub(low(x, first), low(y, second));
+    const q = f32x4.sub(high(x, first), high(y, second));
+    sum = f32x4.add(sum, f32x4.add(f32x4.mul(p, p), f32x4.mul(q, q)));
   }
-  return isDot ? -means - sumFloats(sum) : sumFloats(sum);
+  const square = sumFloats(sum);
+  return isDot ? 0.5 * (square - norms) : square;
 }

@@ -141,7 +141,10 @@ export const H_BULK_NEXT = 200;
 export const H_BULK_END = 204;
 export const H_BULK_DONE = 208;
 export const H_BULK_ROWS = 212;
-/** Power of two applied to vectors of metrics l2 and dot (f64), so that squares stay finite. */
+/**
+ * Power of two that the host applies to vectors of metrics l2 and dot (f64), so that squares stay
+ * finite; 0 before there is one that is not zero.
+ */
 export const H_INPUT_SCALE = 216;
 /**
  * Exact vectors of a layout without vectors, until the graph is made: room for twice H_GRAPH_FROM,

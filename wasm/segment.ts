@@ -7,7 +7,7 @@ import {
   H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX,
   H_CAPACITY, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES,
   H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD,
-  H_IDS, H_INPUT_SCALE, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR,
+  H_IDS, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR,
   H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE,
   H_VECTOR, H_VERSION, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE,
   NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_NORM, SKETCH_BLOCKS,
@@ -29,7 +29,7 @@ function align(value: u32): u32 {
 /** Lays out a fresh memory. False when it cannot hold even the tables. */
 export function format(
   metric: u32, layout: u32, dimension: u32, bytesMax: u32,
-  hard: u32, beam: u32, graphFrom: u32, scale: f64,
+  hard: u32, beam: u32, graphFrom: u32,
 ): bool {
   const padded = (dimension + 31) & ~31;
   store<u32>(0, MAGIC, H_MAGIC);
@@ -42,7 +42,6 @@ export function format(
   store<u32>(0, hard, H_HARD);
   store<u32>(0, beam, H_BEAM);
   store<u32>(0, graphFrom, H_GRAPH_FROM);
-  store<f64>(0, scale, H_INPUT_SCALE);
   store<u32>(0, HEADER_BYTES, H_BREAK);
   layOutNode(layout, padded);
   return layOutTables(layout, padded, bytesMax, graphFrom);
@@ -140,7 +139,7 @@ export function prepare(lane: usize, unit: bool): void {
     const x = <f64>load<f32>(input + at);
     squares += x * x;
   }
-  let factor: f64 = load<f64>(0, H_INPUT_SCALE);
+  let factor: f64 = 1;
   if (unit) factor = squares > 0 ? 1 / sqrt(squares) : 0;
   if (factor > 1e30 || factor < 1e-30) {
     for (let at: usize = 0; at < bytes; at += 4) {

@@ -33,6 +33,19 @@ function cosine(a: Float64Array, b: Float64Array): number {
   return norms === 0 ? 0 : Math.max(-1, Math.min(1, product / norms));
 }
 
+/** From this cosine on, 1 - cosine would cancel too much to order by. */
+const nearly = 0.999;
+/** Half the square of what rounding leaves between parallel vectors, with room. */
+const parallel = 1e-30;
+
+/** 1 - cosine of vectors in nearly one direction: half the squared difference of the directions. */
+function narrowAngle(a: Float64Array, b: Float64Array): number {
+  const [p, q] = [Math.sqrt(dot(a, a)), Math.sqrt(dot(b, b))];
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i]! / p - b[i]! / q) ** 2;
+  return sum / 2 < parallel ? 0 : sum / 2;
+}
+
 /** Score (higher is better) and distance of two vectors of equal length. */
 export function similarity(
   metric: Metric,
@@ -42,7 +55,7 @@ export function similarity(
   switch (metric) {
     case 'cosine': {
       const score = cosine(a, b);
-      return { score, distance: 1 - score };
+      return { score, distance: score > nearly ? narrowAngle(a, b) : 1 - score };
     }
     case 'dot': {
       const score = dot(a, b);

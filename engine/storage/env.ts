@@ -8,6 +8,7 @@
 import { ABORT, type Binary, type Database, type RootDatabase, asBinary, open } from 'lmdb';
 import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
+import { checkAddressSpace, mapBytes } from './address-space.js';
 import { checksum, checksumSize, sumOfName } from './checksum.js';
 import { asDamage } from './lmdb-error.js';
 import {
@@ -409,6 +410,7 @@ export function openEnv(
   { readOnly = false, permit }: { readOnly?: boolean; permit?: WritePermit } = {},
 ): Env {
   assert(!bigEndian, 'values are little-endian, as this machine must be');
+  checkAddressSpace();
   const options = {
     path,
     noSubdir: false,
@@ -420,7 +422,7 @@ export function openEnv(
     useWritemap: false,
     maxDbs: tableNames.length + 32,
     maxReaders: 512,
-    mapSize: 2 ** 36,
+    mapSize: mapBytes,
     pageSize: 4096,
     permissionsMode: 0o600,
     cache: false,

@@ -14,6 +14,16 @@ import type { Segment } from './segment.js';
 /** Row i as numbers; undefined leaves it out. */
 export type Rows = (i: number) => ArrayLike<number> | undefined;
 
+/** What a row's numbers are multiplied by in this segment; undefined when it belongs in another. */
+export type FactorOf = (row: ArrayLike<number>) => number | undefined;
+
+export interface Linked {
+  next: number;
+  /** Rows that belong in another segment. */
+  strays: number[];
+  isFull: boolean;
+}
+
 /** A bulk build pays from this many vectors on: fewer are linked before others have woken up. */
 export const bulkFrom = 128;
 
@@ -29,24 +39,31 @@ export function linkRows(
   rows: Rows,
   from: number,
   to: number,
-): { next: number; isFull: boolean } {
+  factorOf: FactorOf,
+): Linked {
   const { kernel, header } = segment;
   const ring = openRing(segment);
   const base = Atomics.load(header, H_BULK_NEXT >> 2);
   const slots: number[] = [];
   const taken: number[] = [];
+  const strays: number[] = [];
   const end = Math.min(to, from + BULK_ROWS);
   let next = from;
   let isFull = false;
   for (; next < end; next++) {
     const row = rows(next);
     if (row === undefined) continue;
+    const factor = factorOf(row);
+    if (factor === undefined) {
+      strays.push(next);
+      continue;
+    }
     const slot = kernel.reserveId(ids[next]!) ? kernel.takeSlot() >>> 0 : noSlot;
     if (slot === noSlot) {
       isFull = true;
       break;
     }
-    ring.write((base + slots.length) & (BULK_ROWS - 1), slot, ids[next]!, row);
+    ring.write((base + slots.length) & (BULK_ROWS - 1), slot, ids[next]!, row, factor);
     slots.push(slot);
     taken.push(ids[next]!);
     Atomics.store(header, H_BULK_END >> 2, base + slots.length);
@@ -57,11 +74,11 @@ export function linkRows(
   }
   awaitDone(header, base + slots.length);
   for (let i = 0; i < slots.length; i++) kernel.setId(taken[i]!, slots[i]!);
-  return { next, isFull };
+  return { next, strays, isFull };
 }
 
 interface Ring {
-  write(place: number, slot: number, id: number, row: ArrayLike<number>): void;
+  write(place: number, slot: number, id: number, row: ArrayLike<number>, factor: number): void;
 }
 
 function openRing(segment: Segment): Ring {
@@ -73,11 +90,11 @@ function openRing(segment: Segment): Ring {
   const words = new Uint32Array(segment.buffer(at + length * 4), at, length);
   const floats = new Float32Array(words.buffer, at, length);
   return {
-    write(place, slot, id, row) {
+    write(place, slot, id, row, factor) {
       const base = place * stride;
       words[base] = slot;
       words[base + 1] = id;
-      for (let d = 0; d < dimension; d++) floats[base + 16 + d] = row[d]!;
+      for (let d = 0; d < dimension; d++) floats[base + 16 + d] = row[d]! * factor;
       floats.fill(0, base + 16 + dimension, base + stride);
     },
   };

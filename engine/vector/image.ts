@@ -4,8 +4,8 @@
 // pages aside, so that the writer waits for copying a few pages, never for a file. Invariant: the sum
 // kept for a page is that of the bytes in the file.
 //
-// Only the newest segment grows; older ones keep the length they had at the beginning. What reading
-// threads have taken in them since (lanes, filters) is dropped when the image is read.
+// The newest segment grows most: what it has grown by follows it in the file. What others have grown by
+// in the meantime is set aside by the last pass and follows behind, segment after segment.
 import { writeSync } from 'node:fs';
 import { H_BREAK, H_LIVE, PAGE_BYTES } from '../../wasm/layout.js';
 import type { Segment } from './segment.js';
@@ -20,8 +20,10 @@ interface Part {
   segment: Segment;
   /** Bytes in use; 0 while nothing was put. */
   length: number;
-  /** Where its first page lies in the file. */
+  /** Pages that lie one after another from `position` on; further ones from `tail` on. */
+  basePages: number;
   position: number;
+  tail: number;
   /** Per page, NaN before it was written. */
   sums: Float64Array;
   marks: Uint8Array | undefined;
@@ -65,19 +67,31 @@ export class ImageCopy {
       const length = segment.formatted ? segment.bytes : 0;
       const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
       const marks = segment.formatted ? segment.marks : undefined;
-      this.#parts.push({ segment, length, position, sums, marks });
-      position += pagesOf(length) * PAGE_BYTES;
+      const basePages = pagesOf(length);
+      this.#parts.push({ segment, length, basePages, position, tail: 0, sums, marks });
+      position += basePages * PAGE_BYTES;
     }
+  }
+
+  get #newest(): Part {
+    return this.#parts.at(-1)!;
   }
 
   get lengths(): number[] {
     return this.#parts.map(({ length }) => length);
   }
 
+  /** Pages of each segment that lie one after another; see `layOut`. */
+  get basePages(): number[] {
+    return this.#parts.map(({ basePages }) => basePages);
+  }
+
   /** Where the body ends in the file. */
   get end(): number {
-    const last = this.#parts.at(-1)!;
-    return last.position + pagesOf(last.length) * PAGE_BYTES;
+    return this.#parts.reduce(
+      (end, part) => end + part.sums.length * PAGE_BYTES,
+      this.#parts[0]!.position,
+    );
   }
 
   /** Sums of all pages, segment after segment. */
@@ -94,7 +108,7 @@ export class ImageCopy {
   /** Writes what has changed since the last pass; returns how many bytes. Others may write on. */
   pass(): number {
     let pages = 0;
-    this.#takeGrowth(this.#parts.at(-1)!.segment.bytes);
+    this.#takeGrowth(this.#newest, this.#newest.segment.bytes);
     for (const part of this.#parts) {
       for (const [from, to] of this.#changedRuns(part)) {
         this.#copy(part, from, to);
@@ -124,6 +138,11 @@ export class ImageCopy {
   }
 
   flush(): void {
+    let tail = this.#newest.position + this.#newest.basePages * PAGE_BYTES;
+    for (const part of this.#parts) {
+      part.tail = tail;
+      tail += (part.sums.length - part.basePages) * PAGE_BYTES;
+    }
     for (const { part, page, bytes } of this.#held) {
       this.#scratch.set(bytes);
       this.#write(part, page, page + bytes.length / PAGE_BYTES);
@@ -136,15 +155,14 @@ export class ImageCopy {
     if (!part.segment.formatted) return 0;
     const bytes = Buffer.allocUnsafe(PAGE_BYTES);
     bytes.set(new Uint8Array(part.segment.memory.buffer, 0, PAGE_BYTES));
-    if (part === this.#parts.at(-1)) this.#takeGrowth(bytes.readUInt32LE(H_BREAK));
+    this.#takeGrowth(part, bytes.readUInt32LE(H_BREAK));
     bytes.writeUInt32LE(part.length, H_BREAK);
     this.#held.push({ part, page: 0, bytes });
     return bytes.readUInt32LE(H_LIVE);
   }
 
-  /** The newest segment has grown, or has been formatted. */
-  #takeGrowth(length: number): void {
-    const part = this.#parts.at(-1)!;
+  /** A segment has grown, or has been formatted. */
+  #takeGrowth(part: Part, length: number): void {
     if (!part.segment.formatted || length <= part.length) return;
     part.segment.buffer(length);
     const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
@@ -152,6 +170,7 @@ export class ImageCopy {
     sums.set(part.sums.subarray(0, Math.floor(part.length / PAGE_BYTES)));
     part.length = length;
     part.sums = sums;
+    if (part === this.#newest) part.basePages = sums.length;
   }
 
   /** Runs [from, to) of pages that differ from what was written, none across a chunk. */
@@ -182,10 +201,18 @@ export class ImageCopy {
     for (let page = from; page < to; page++) {
       part.sums[page] = this.#scratchKernel.pageSum((page - from) * PAGE_BYTES);
     }
-    const length = (to - from) * PAGE_BYTES;
-    const position = part.position + from * PAGE_BYTES;
+    const middle = Math.max(from, Math.min(to, part.basePages));
+    this.#writeAt(0, middle - from, part.position + from * PAGE_BYTES);
+    const tail = part.tail + (middle - part.basePages) * PAGE_BYTES;
+    this.#writeAt(middle - from, to - from, tail);
+  }
+
+  /** Writes pages [from, to) of the scratch. */
+  #writeAt(from: number, to: number, position: number): void {
+    const start = from * PAGE_BYTES;
+    const length = to * PAGE_BYTES - start;
     for (let done = 0; done < length; ) {
-      done += writeSync(this.file, this.#scratch, done, length - done, position + done);
+      done += writeSync(this.file, this.#scratch, start + done, length - done, position + done);
     }
   }
 }

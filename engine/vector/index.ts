@@ -27,7 +27,7 @@ export interface IndexHandle {
   control: SharedArrayBuffer;
 }
 
-/** Element ids with approximate distances (internal squared L2 or similar), nearest first. */
+/** Element ids, nearest first, with distances that tell no more than their order. */
 export interface Candidates {
   count: number;
   ids: Uint32Array;

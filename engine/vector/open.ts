@@ -11,17 +11,15 @@ import { graphFrom, layoutFlags, metricNumber, segmentBytesMax } from './options
 import { hardEdges, insertionPool } from './pool.js';
 import { search } from './search.js';
 import { Segment } from './segment.js';
+import { exponentOf, scaleFor, storedFactor, takes } from './size.js';
 import { createMemory } from './wasm.js';
 
-/**
- * Fields of the control words shared by all threads: i32 each, but the scale is an f64 at byte 16.
- */
+/** Fields of the control words shared by all threads, i32 each. */
 const cDimension = 0;
 const cSegments = 1;
 const cBulk = 2;
 const cSegmentBytes = 3;
-const cScaleF64 = 2;
-const controlBytes = 32;
+const controlBytes = 16;
 
 /** Slots of one step of maintenance: well below a millisecond. */
 const maintainSlots = 16;
@@ -56,14 +54,6 @@ export class SharedIndex implements VectorIndex {
 
   get dimension(): number {
     return Atomics.load(this.#control, cDimension);
-  }
-
-  /**
-   * Factor applied to the numbers of every vector (metrics l2 and dot): 1 unless they are of
-   * extreme size.
-   */
-  get scale(): number {
-    return new Float64Array(this.#control.buffer)[cScaleF64]!;
   }
 
   get count(): number {
@@ -116,14 +106,26 @@ export class SharedIndex implements VectorIndex {
 
   put(id: number, vector: ArrayLike<number>): void {
     this.#begin(vector);
-    for (;;) {
-      const segment = this.segments.at(-1)!;
-      segment.load(vector);
-      if (segment.kernel.put(segment.lane.address, id)) break;
+    const exponent = exponentOf(vector);
+    for (let segment = this.#segmentFor(exponent); ; segment = this.#openSegment()) {
+      segment.load(vector, this.#factorIn(segment, exponent));
+      if (segment.kernel.put(segment.lane.address, id)) return this.#forgetElsewhere(id, segment);
       assert(segment.slots > 0, 'a segment holds at least one vector');
-      this.#openSegment();
     }
-    this.#forgetOlder(id);
+  }
+
+  /** The newest segment that takes vectors of this size. */
+  #segmentFor(exponent: number | undefined): Segment {
+    const { metric } = this.options;
+    const found = this.segments.findLast(({ scale }) => takes(metric, scale, exponent));
+    return found ?? this.#openSegment();
+  }
+
+  /** What a vector that goes into a segment is multiplied by; the first tells the segment's scale. */
+  #factorIn(segment: Segment, exponent: number | undefined): number {
+    const { metric } = this.options;
+    if (segment.scale === 0 && exponent !== undefined) segment.scale = scaleFor(exponent);
+    return storedFactor(metric, segment.scale, exponent);
   }
 
   delete(id: number): void {
@@ -143,7 +145,8 @@ export class SharedIndex implements VectorIndex {
     k: number,
     options: { ef?: number; allow?: AllowList } = {},
   ): Candidates {
-    return search(this.#usable(), query, k, options.ef ?? this.options.efSearch, options.allow);
+    const { metric, efSearch } = this.options;
+    return search(this.#usable(), metric, query, k, options.ef ?? efSearch, options.allow);
   }
 
   /**
@@ -200,16 +203,24 @@ export class SharedIndex implements VectorIndex {
 
   /** Puts one vector or one round of them; returns the first row that is left. */
   #insertSome(ids: Uint32Array, rows: Rows, from: number): number {
-    const segment = this.segments.at(-1)!;
+    const first = rows(from);
+    if (!first) return from + 1;
+    this.#begin(first);
+    const segment = this.#segmentFor(exponentOf(first));
     // So long a batch is not the place to link a few at a time: with the graph made, all threads help.
     if (segment.isLinking && ids.length - from >= graphFrom) this.finishGraph();
-    if (!segment.formatted || !segment.hasGraph) {
-      const row = rows(from);
-      if (row) this.put(ids[from]!, row);
+    if (!segment.hasGraph) {
+      this.put(ids[from]!, first);
       return from + 1;
     }
-    const { next, isFull } = linkRows(segment, ids, rows, from, ids.length);
-    for (let i = from; i < next; i++) this.#forgetOlder(ids[i]!);
+    const factorOf = (row: ArrayLike<number>): number | undefined => {
+      const exponent = exponentOf(row);
+      const isTaken = takes(this.options.metric, segment.scale, exponent);
+      return isTaken ? this.#factorIn(segment, exponent) : undefined;
+    };
+    const { next, strays, isFull } = linkRows(segment, ids, rows, from, ids.length, factorOf);
+    for (let i = from; i < next; i++) this.#forgetElsewhere(ids[i]!, segment);
+    for (const i of strays) this.put(ids[i]!, rows(i)!);
     if (isFull) this.#openSegment();
     return next;
   }
@@ -226,9 +237,8 @@ export class SharedIndex implements VectorIndex {
   helpBuild(budgetMs = Number.POSITIVE_INFINITY): boolean {
     const until = performance.now() + budgetMs;
     while (this.isBuilding) {
-      const segment = this.segments.at(-1);
-      if (segment?.formatted && segment.hasGraph && !this.segmentsNeeded()) {
-        helpLink(segment, until);
+      for (const segment of this.segmentsNeeded() ? [] : this.#usable()) {
+        if (segment.hasGraph) helpLink(segment, until);
       }
       if (performance.now() >= until) return true;
       Atomics.wait(this.#control, cBulk, 1, 0.1);
@@ -243,8 +253,6 @@ export class SharedIndex implements VectorIndex {
       assert(vector.length === dimension, 'a vector has the dimension of its index');
       return;
     }
-    const scales = new Float64Array(this.#control.buffer);
-    scales[cScaleF64] = inputScale(vector);
     this.#format(this.segments[0]!, vector.length);
     Atomics.store(this.#control, cDimension, vector.length);
   }
@@ -260,42 +268,34 @@ export class SharedIndex implements VectorIndex {
       hardEdges(options.m),
       insertionPool(options.efConstruction),
       graphFrom,
-      this.scale,
     );
     assert(formatted, 'a segment holds its tables');
   }
 
-  #openSegment(): void {
+  #openSegment(): Segment {
     const segment = new Segment(createMemory());
     this.#format(segment, this.dimension);
     this.segments.push(segment);
     this.#hooks.onSegment?.(this.handle());
     Atomics.store(this.#control, cSegments, this.segments.length);
+    return segment;
   }
 
-  /** An id put into the newest segment is forgotten in the older ones. */
-  #forgetOlder(id: number): void {
-    for (let i = 0; i < this.segments.length - 1; i++) this.segments[i]!.kernel.remove(id);
+  /** An id put into one segment is forgotten in the others. */
+  #forgetElsewhere(id: number, segment: Segment): void {
+    for (const other of this.segments) if (other !== segment) other.kernel.remove(id);
   }
 }
 
 /** Bytes a vector takes before its segment exists to tell. */
 function strideOf(flags: number, dimension: number): number {
-  const padded = Math.ceil((dimension + 1) / 32) * 32;
+  const padded = Math.ceil(dimension / 32) * 32;
   return (
     64 +
-    (flags & KEEP_VECTORS ? padded * 4 : 0) +
+    (flags & KEEP_VECTORS ? padded * 4 : padded) +
     (flags & HAS_GRAPH ? padded + 256 : 0) +
     (flags & HAS_EDGE_CODES ? padded * 4 + 256 : 0)
   );
-}
-
-/** A power of two that brings vectors of extreme size near 1; 1 for all ordinary ones. */
-function inputScale(vector: ArrayLike<number>): number {
-  let largest = 0;
-  for (let i = 0; i < vector.length; i++) largest = Math.max(largest, Math.abs(vector[i]!));
-  if (largest === 0 || (largest > 1e-9 && largest < 1e9)) return 1;
-  return 2 ** -Math.round(Math.log2(largest));
 }
 
 let lastNumber = 0;
@@ -334,7 +334,6 @@ export interface Restored {
   options: IndexOptions;
   memories: WebAssembly.Memory[];
   dimension: number;
-  scale: number;
 }
 
 /**
@@ -342,13 +341,12 @@ export interface Restored {
  * options.
  */
 export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex | string {
-  const { name, options, memories, dimension, scale } = restored;
+  const { name, options, memories, dimension } = restored;
   const control = new SharedArrayBuffer(controlBytes);
   const words = new Int32Array(control);
   words[cDimension] = dimension;
   words[cSegments] = memories.length;
   words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
-  new Float64Array(control)[cScaleF64] = scale;
   const index = new SharedIndex({ number: ++lastNumber, name, options, memories, control }, hooks);
   for (const segment of index.segments) {
     const why = segment.restore(options, dimension);

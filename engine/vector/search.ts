@@ -1,28 +1,46 @@
 // Searching all segments of an index from one thread: how each is searched, filters by cost,
 // merging.
 import { POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
-import type { AllowList, Candidates } from './index.js';
+import type { AllowList, Candidates, Metric } from './index.js';
+import { graphFrom } from './options.js';
 import { searchWalk } from './pool.js';
 import type { Segment } from './segment.js';
+import { distanceUnit, exponentOf, queryFactor } from './size.js';
 
 const none: Candidates = { count: 0, ids: new Uint32Array(0), distances: new Float32Array(0) };
 
 /** The k nearest of all segments; see VectorIndex.search. */
 export function search(
   segments: readonly Segment[],
+  metric: Metric,
   query: Float64Array,
   k: number,
   ef: number,
   allow?: AllowList,
 ): Candidates {
   if (k <= 0 || segments.length === 0 || allow?.count === 0) return none;
-  const parts = segments.map((segment) => searchSegment(segment, query, k, ef, allow));
-  return parts.length === 1 ? parts[0]! : merge(parts, k);
+  const exponent = exponentOf(query);
+  const parts = segments.map((segment) => {
+    const { scale } = segment;
+    const factor = queryFactor(metric, scale, exponent);
+    const found = searchSegment(segment, { query, factor }, k, ef, allow);
+    return { found, unit: distanceUnit(metric, scale, factor) };
+  });
+  return parts.length === 1 ? parts[0]!.found : merge(parts, k);
 }
+
+/** A query, and what its numbers are multiplied by in a segment. */
+interface Scaled {
+  query: Float64Array;
+  factor: number;
+}
+
+/** Slots that a scan passes in less time than a walk takes, though most of them are free. */
+const scannedSlots = 8 * graphFrom;
 
 function searchSegment(
   segment: Segment,
-  query: Float64Array,
+  asked: Scaled,
   k: number,
   ef: number,
   allow: AllowList | undefined,
@@ -30,7 +48,7 @@ function searchSegment(
   const { kernel } = segment;
   const { address } = segment.lane;
   if (segment.live === 0) return none;
-  segment.load(query);
+  segment.load(asked.query, asked.factor);
   segment.filter(allow);
   // Asked first: once there is a graph, the query is coded for it.
   const hadGraph = segment.hasGraph;
@@ -39,9 +57,12 @@ function searchSegment(
   if (!hadGraph) {
     const count = kernel.searchExact(address, k);
     // Made meanwhile: the exact vectors that were scanned may be gone.
-    if (segment.hasGraph) return searchSegment(segment, query, k, ef, allow);
+    if (segment.hasGraph) return searchSegment(segment, asked, k, ef, allow);
     return answer(segment, count);
   }
+  // Few are left in a graph: they are looked at one by one, as before there was one.
+  if (segment.live < graphFrom && segment.slots <= scannedSlots)
+    return answer(segment, kernel.searchExact(address, k));
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);
@@ -130,15 +151,21 @@ function byDistance(a: { id: number; distance: number }, b: typeof a): number {
   return a.distance - b.distance || a.id - b.id;
 }
 
+/** The answer of a segment, and what its distances are counted in. */
+interface Part {
+  found: Candidates;
+  unit: number;
+}
+
 /**
  * The k nearest of several answers; an id that is being moved from one segment to another counts
  * once.
  */
-function merge(parts: readonly Candidates[], k: number): Candidates {
+function merge(parts: readonly Part[], k: number): Candidates {
   const all: { id: number; distance: number }[] = [];
-  for (const part of parts) {
-    for (let i = 0; i < part.count; i++)
-      all.push({ id: part.ids[i]!, distance: part.distances[i]! });
+  for (const { found, unit } of parts) {
+    for (let i = 0; i < found.count; i++)
+      all.push({ id: found.ids[i]!, distance: found.distances[i]! * unit });
   }
   all.sort(byDistance);
   const seen = new Set<number>();

@@ -15,6 +15,7 @@ import {
   H_DELETED,
   H_DIMENSION,
   H_HARD,
+  H_INPUT_SCALE,
   H_LANE_LOCK,
   H_LANE_TABLE,
   H_LAYOUT,
@@ -190,17 +191,25 @@ export class Segment {
     }
   }
 
+  /** What numbers of vectors are multiplied by (l2, dot); 0 as long as all are zero. */
+  get scale(): number {
+    return new Float64Array(this.memory.buffer, H_INPUT_SCALE, 1)[0]!;
+  }
+  set scale(scale: number) {
+    new Float64Array(this.memory.buffer, H_INPUT_SCALE, 1)[0] = scale;
+  }
+
   /** Gives the lane back for other threads to use. */
   close(): void {
     if (this.#lane) this.kernel.closeLane(this.#lane.address);
     this.#lane = undefined;
   }
 
-  /** Writes a vector where `put` and `beginQuery` read it. */
-  load(vector: ArrayLike<number>): number {
+  /** Writes a vector, each number times `factor`, where `put` and `beginQuery` read it. */
+  load(vector: ArrayLike<number>, factor: number): number {
     const { address, query } = this.lane;
     const dimension = this.field(H_DIMENSION);
-    for (let i = 0; i < dimension; i++) query[i] = vector[i]!;
+    for (let i = 0; i < dimension; i++) query[i] = vector[i]! * factor;
     for (let i = dimension; i < query.length; i++) query[i] = 0;
     return address;
   }

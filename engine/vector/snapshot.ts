@@ -3,9 +3,11 @@
 // straight into shared memory.
 //
 //   header  4,096 B: magic u32, version u32, db uuid 36 B, type u32, dimension u32, metric u32,
-//           segments u32, unused u32, then f64: count, seq, scale, body bytes, bytes of each segment;
-//           at 4,092 the CRC32 of all that is before
-//   body    the used pages (4,096 B) of each segment's memory, one after another
+//           segments u32, unused u32, then f64: count, seq, body bytes, per segment its bytes and
+//           how many of its pages lie in the first part of the body; at 4,092 the CRC32 of all that
+//           is before
+//   body    the used pages (4,096 B) of each segment's memory, one after another; then those by which
+//           the segments had grown when they were completed, again one after another
 //   footer  f64 per page: its checksum (wasm/checksum.ts); CRC32 of those u32, magic u32
 import {
   closeSync,
@@ -28,11 +30,11 @@ import { metricNumber } from './options.js';
 import { createMemory, instantiate } from './wasm.js';
 
 const magic = 0x53564c54;
-const version = 2;
+const version = 3;
 const headerBytes = 4096;
 /** Read and checked at a time: less than a cache holds. */
 const readBytes = 2 ** 20;
-const segmentsMax = 400;
+const segmentsMax = 248;
 
 export interface SnapshotIdentity {
   dbUuid: string;
@@ -60,9 +62,12 @@ interface Header {
   dimension: number;
   metric: number;
   count: number;
-  scale: number;
   lengths: number[];
+  basePages: number[];
 }
+
+/** Where the header tells of a segment. */
+const segmentAt = (i: number): number => 88 + i * 16;
 
 function encodeHeader(header: Header): Buffer {
   const bytes = Buffer.alloc(headerBytes);
@@ -75,9 +80,11 @@ function encodeHeader(header: Header): Buffer {
   bytes.writeUInt32LE(header.lengths.length, 56);
   bytes.writeDoubleLE(header.count, 64);
   bytes.writeDoubleLE(header.identity.seq, 72);
-  bytes.writeDoubleLE(header.scale, 80);
-  bytes.writeDoubleLE(bodyLength(header.lengths), 88);
-  for (const [i, length] of header.lengths.entries()) bytes.writeDoubleLE(length, 96 + i * 8);
+  bytes.writeDoubleLE(bodyLength(header.lengths), 80);
+  for (const [i, length] of header.lengths.entries()) {
+    bytes.writeDoubleLE(length, segmentAt(i));
+    bytes.writeDoubleLE(header.basePages[i]!, segmentAt(i) + 8);
+  }
   bytes.writeUInt32LE(crc32(bytes.subarray(0, headerBytes - 4)), headerBytes - 4);
   return bytes;
 }
@@ -99,8 +106,8 @@ function decodeHeader(bytes: Buffer): Header | string {
     dimension: bytes.readUInt32LE(48),
     metric: bytes.readUInt32LE(52),
     count: bytes.readDoubleLE(64),
-    scale: bytes.readDoubleLE(80),
-    lengths: Array.from({ length: segments }, (_, i) => bytes.readDoubleLE(96 + i * 8)),
+    lengths: Array.from({ length: segments }, (_, i) => bytes.readDoubleLE(segmentAt(i))),
+    basePages: Array.from({ length: segments }, (_, i) => bytes.readDoubleLE(segmentAt(i) + 8)),
   };
 }
 
@@ -180,7 +187,7 @@ function writeEnds(
   identity: SnapshotIdentity,
   count: number,
 ): number {
-  const { dimension, scale } = index;
+  const { dimension } = index;
   const metric = metricNumber(index.options.metric);
   const sums = Buffer.from(copy.sums().buffer);
   const seal = Buffer.alloc(8);
@@ -188,8 +195,8 @@ function writeEnds(
   seal.writeUInt32LE(magic, 4);
   writeAll(file, sums, copy.end);
   writeAll(file, seal, copy.end + sums.length);
-  const { lengths } = copy;
-  writeAll(file, encodeHeader({ identity, dimension, metric, count, scale, lengths }), 0);
+  const { lengths, basePages } = copy;
+  writeAll(file, encodeHeader({ identity, dimension, metric, count, lengths, basePages }), 0);
   return copy.end + sums.length + seal.length;
 }
 
@@ -273,8 +280,8 @@ export function readSnapshot(
     if (fstatSync(file).size !== total) return refuse('it is truncated');
     const memories = readBody(file, header);
     if (typeof memories === 'string') return refuse(memories);
-    const { dimension, scale } = header;
-    const index = restoreIndex({ name, options, memories, dimension, scale }, expected.hooks ?? {});
+    const { dimension } = header;
+    const index = restoreIndex({ name, options, memories, dimension }, expected.hooks ?? {});
     if (typeof index === 'string') return refuse(index);
     if (index.count !== header.count) return refuse('its count is wrong');
     return { index, seq: header.identity.seq };
@@ -297,8 +304,10 @@ function mismatch(
   }
   if (header.metric !== metricNumber(options.metric)) return 'it has another metric';
   if (header.lengths.length === 0) return 'it is empty';
-  for (const length of header.lengths) {
-    if (!(length >= 0 && length <= 2 ** 32 && Number.isInteger(length))) {
+  for (const [i, length] of header.lengths.entries()) {
+    const pages = header.basePages[i]!;
+    const isLength = length >= 0 && length <= 2 ** 32 && Number.isInteger(length);
+    if (!isLength || !(pages >= 0 && pages <= pagesOf(length) && Number.isInteger(pages))) {
       return 'the header is not plausible';
     }
   }
@@ -318,31 +327,47 @@ function readBody(file: number, header: Header): WebAssembly.Memory[] | string {
   }
   const memories: WebAssembly.Memory[] = [];
   let position = headerBytes;
+  let tail = headerBytes + sumOf(header.basePages) * PAGE_BYTES;
   let firstPage = 0;
-  for (const length of header.lengths) {
+  for (const [i, length] of header.lengths.entries()) {
     const pages = pagesOf(length);
+    const base = header.basePages[i]!;
     const memory = createMemory(pages * PAGE_BYTES);
     memories.push(memory);
-    const why = readPages(file, memory, position, sums.subarray(firstPage, firstPage + pages));
+    const own = sums.subarray(firstPage, firstPage + pages);
+    const why =
+      readPages(file, { memory, position, from: 0, to: base }, own) ??
+      readPages(file, { memory, position: tail, from: base, to: pages }, own);
     if (why) return why;
-    position += pages * PAGE_BYTES;
+    position += base * PAGE_BYTES;
+    tail += (pages - base) * PAGE_BYTES;
     firstPage += pages;
   }
   return memories;
 }
 
+const sumOf = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, number) => sum + number, 0);
+
+/** Pages [from, to) of a memory, and where the first of them lies in the file. */
+interface PageRun {
+  memory: WebAssembly.Memory;
+  position: number;
+  from: number;
+  to: number;
+}
+
 /** Reads pages straight into shared memory, and checks each while it is still in the cache. */
 function readPages(
   file: number,
-  memory: WebAssembly.Memory,
-  position: number,
+  { memory, position, from, to }: PageRun,
   sums: Float64Array,
 ): string | undefined {
   const kernel = instantiate(memory);
-  const total = sums.length * PAGE_BYTES;
-  for (let at = 0; at < total; at += readBytes) {
-    const length = Math.min(readBytes, total - at);
-    if (!readAll(file, new Uint8Array(memory.buffer, at, length), position + at)) {
+  const [start, end] = [from * PAGE_BYTES, to * PAGE_BYTES];
+  for (let at = start; at < end; at += readBytes) {
+    const length = Math.min(readBytes, end - at);
+    if (!readAll(file, new Uint8Array(memory.buffer, at, length), position + at - start)) {
       return 'it is truncated';
     }
     for (let page = at / PAGE_BYTES; page < (at + length) / PAGE_BYTES; page++) {

@@ -2,6 +2,7 @@
 // segment and thread. It has no data, no globals and no start code, so any number of instances
 // may share one memory.
 import { existsSync, readFileSync } from 'node:fs';
+import { fail } from '../base/errors.js';
 
 /** Functions of wasm/index.ts. Addresses are unsigned 32-bit numbers that may arrive negative. */
 export interface Kernel {
@@ -13,7 +14,6 @@ export interface Kernel {
     hard: number,
     beam: number,
     graphFrom: number,
-    scale: number,
   ): number;
   openLane(): number;
   openMarks(): number;
@@ -61,7 +61,15 @@ function moduleBytes(): Uint8Array {
 /** A fresh segment memory that holds at least `bytes`. */
 export function createMemory(bytes = 0): WebAssembly.Memory {
   const initial = Math.max(pagesMin, Math.ceil(bytes / 65536));
-  return new WebAssembly.Memory({ initial, maximum: pagesMax, shared: true });
+  try {
+    return new WebAssembly.Memory({ initial, maximum: pagesMax, shared: true });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    // Addresses more than memory: each reserves what it can become, and guards around it.
+    const what = 'There are no 10 GiB of addresses left for a vector index.';
+    const hint = 'Lift the limit of address space (`ulimit -v unlimited`, LimitAS=infinity).';
+    return fail('CONFIG_INVALID', { what }, { hint });
+  }
 }
 
 export function instantiate(memory: WebAssembly.Memory): Kernel {

@@ -8,6 +8,7 @@ import type { Access } from '../../engine/plan/access.js';
 import type { ItemExpression } from '../../engine/plan/step.js';
 import { decodeProperty } from '../../engine/storage/record.js';
 import type { Metric } from '../../engine/vector/index.js';
+import { candidatesFor } from '../../engine/vector/pool.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { Garden, gardenSchema, plan } from './garden.js';
 import { kit } from './kit.js';
@@ -158,8 +159,43 @@ describe('vector search', () => {
     for (let id = 1; id <= 30; id++) garden.view.remove(id);
     garden.view.pending.length = 0;
     expect(search(garden, [1, 0], 5).map(([id]) => id)).toEqual([31, 32, 33, 34, 35]);
-    expect(index.asked.slice(0, 2)).toEqual([5, 10]);
+    const first = candidatesFor(index.options, 2, 5);
+    expect(index.asked.slice(0, 2)).toEqual([first, 2 * first]);
     expect(search(garden, [1, 0], 100).length).toBe(20);
+  });
+
+  it('looks at the limits while it asks for more and more', () => {
+    const garden = new Garden(schema, false);
+    const label = note(garden);
+    for (let i = 0; i < 3000; i++)
+      garden.view.createVector(label, Float64Array.of(3000 - i, i), new Map());
+    garden.commit();
+    for (let id = 1; id <= 2999; id++) garden.view.remove(id);
+    garden.view.pending.length = 0;
+    let asked = 0;
+    const context = { ...garden.context(garden.view), cancelled: () => ++asked > 2 };
+    const value = many({
+      kind: 'searchVector',
+      type: 'Note',
+      vector: lit(Float64Array.of(1, 0)),
+      k: lit(5),
+    });
+    const made = plan({ kind: 'items', value, answer: 'all', data: false });
+    expect(() => execute(made, [], context)).toThrow();
+  });
+
+  it('tells near ones apart whose scores round to the same number', () => {
+    for (const metric of ['cosine', 'l2'] as const) {
+      const garden = new Garden(schema, false);
+      const label = note(garden);
+      garden.indexes.set(label.id, new MemoryIndex('Note', metric));
+      const off = [3e-9, 1e-9, 2e-9].map((x) => (metric === 'l2' ? x * 0.1 : x));
+      for (const x of off) garden.view.createVector(label, Float64Array.of(1, x), new Map());
+      garden.commit();
+      const found = search(garden, [1, 0], 3);
+      expect(new Set(found.map(([, score]) => score))).toEqual(new Set([1]));
+      expect(found.map(([id]) => id)).toEqual([2, 3, 1]);
+    }
   });
 
   it('goes through the index when many vectors pass a filter', () => {
@@ -172,7 +208,7 @@ describe('vector search', () => {
     garden.commit();
     const index = garden.indexes.get(label.id)!;
     const hits = search(garden, [1, 0], 20, 'b');
-    expect(index.asked).toEqual([20]);
+    expect(index.asked).toEqual([candidatesFor(index.options, 2, 20)]);
     expect(hits.length).toBe(20);
     expect(hits.every(([id]) => (id - 1) % 10 !== 0)).toBe(true);
     expect(search(garden, [1, 0], 20, 'c')).toEqual([]);

@@ -4,6 +4,7 @@
 import { fail } from '../../base/errors.js';
 import type { Label, WriteView } from '../../storage/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
+import { candidatesFor } from '../../vector/pool.js';
 import { readK, readNumber, readVector } from '../argument.js';
 import { proposedLabel, storedLabel } from '../element.js';
 import { asRows, type Flow, type RowFlow } from '../flow.js';
@@ -45,9 +46,14 @@ function metricOf(frame: Frame, label: number): Metric {
   return frame.context.vectors(label)?.options.metric ?? 'cosine';
 }
 
-/** Better first: higher score, then older. */
-function compareHits(a: Element, b: Element): number {
-  return b.score - a.score || a.id - b.id;
+/** Better first, then older. Scores of near ones may round to the same number. */
+function compareDistances(a: Element, b: Element): number {
+  return a.distance - b.distance || a.id - b.id;
+}
+
+/** The same among types of different metrics: only their scores can be compared. */
+function compareScores(a: Element, b: Element): number {
+  return b.score - a.score || compareDistances(a, b);
 }
 
 /** Collects the best k of what it is shown. */
@@ -57,8 +63,10 @@ class Hits {
   constructor(
     private readonly frame: Frame,
     private readonly query: Query,
+    labels: readonly Label[],
   ) {
-    this.#top = new TopK(query.k, compareHits);
+    const metrics = new Set(labels.map(({ id }) => metricOf(frame, id)));
+    this.#top = new TopK(query.k, metrics.size > 1 ? compareScores : compareDistances);
   }
 
   /**
@@ -128,10 +136,13 @@ function searchIndex(
   let seen = 0;
   let live = 0;
   const known = new Set<number>();
-  for (let want = query.k; ; want *= 2) {
+  const first = candidatesFor(index.options, index.dimension, query.k);
+  for (let want = first; ; want *= 2) {
     const found = index.search(query.vector, want, allow && { allow });
     for (let i = 0; i < found.count; i++) {
       const id = found.ids[i]!;
+      // Also for what was met before: every further round costs more than the last.
+      frame.tick(1);
       if (known.has(id)) continue;
       known.add(id);
       if (pending.has(id) || proposedLabel(frame, id) !== label.id) continue;
@@ -184,7 +195,7 @@ export function searchVector(
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
     checkDimension(frame, label, query);
-    const hits = new Hits(frame, query);
+    const hits = new Hits(frame, query, [label]);
     if (allowed === undefined) {
       searchIndex(frame, hits, label, query, undefined);
       return hits.sorted();
@@ -207,7 +218,7 @@ export function searchAnyVector(labels: readonly Label[], search: VectorSearch):
     if (fitting.length === 0 && filled.length > 0) checkDimension(frame, filled[0]!, query);
     // Every type gives its k best to one heap; scores of different metrics are compared as they
     // are.
-    const hits = new Hits(frame, query);
+    const hits = new Hits(frame, query, fitting);
     for (const label of fitting) searchIndex(frame, hits, label, query, undefined);
     return hits.sorted();
   });
@@ -228,7 +239,7 @@ export function searchWithin(
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
     if (typed && labels.length === 1) checkDimension(frame, labels[0]!, query);
-    const hits = new Hits(frame, query);
+    const hits = new Hits(frame, query, labels);
     let other: Label | undefined;
     let fitting = false;
     for (const batch of open(frame)) {
