@@ -53,6 +53,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   TXN_TOO_LARGE: large,
   QUERY_TIMEOUT: late,
   OVERLOADED: unavailable,
+  SCHEMA_CHANGED: unavailable,
   NOT_READY: unavailable,
   SHUTTING_DOWN: unavailable,
   READ_ONLY: unavailable,

@@ -104,7 +104,7 @@ class SessionHandler implements McpHandler {
     const view = scanBody(body, limits);
     if (tool === 'init') return encoder.encode(`"${this.#store.open(caller.keyId, now()).id}"`);
     const session = this.#store.get(connectionOf(tool, view), caller.keyId, now());
-    const turn = () => this.#turn(session, tool, view, budgetMs);
+    const turn = () => this.#turn(session, tool, view, budgetMs, caller);
     if (this.#store.enter(session)) return turn();
     return this.#wait(session, turn, onCancellable);
   }
@@ -151,11 +151,17 @@ class SessionHandler implements McpHandler {
   }
 
   /** Runs a call whose session is its own until it ends, and hands the session on. */
-  #turn(session: Session, tool: string, view: JsonView, budgetMs: number): Reply {
+  #turn(
+    session: Session,
+    tool: string,
+    view: JsonView,
+    budgetMs: number,
+    caller: McpCaller,
+  ): Reply {
     const leave = () => this.#store.leave(session, this.options.now());
     let reply: Reply;
     try {
-      reply = this.#perform(session, tool, view, budgetMs);
+      reply = this.#perform(session, tool, view, budgetMs, caller);
     } catch (error) {
       leave();
       throw error;
@@ -165,7 +171,32 @@ class SessionHandler implements McpHandler {
     return reply;
   }
 
-  #perform(session: Session, tool: string, view: JsonView, budgetMs: number): Reply {
+  /**
+   * A call that falls into a reload is made anew, as one of the new program: nothing of it was done.
+   */
+  #perform(
+    session: Session,
+    tool: string,
+    view: JsonView,
+    budgetMs: number,
+    caller: McpCaller,
+    attempts = 3,
+  ): Reply {
+    const again = (error: unknown): Reply => {
+      const isSwap = error instanceof TrellisError && error.code === 'SCHEMA_CHANGED';
+      if (!isSwap || attempts === 1) throw error;
+      checkRole(findTool(tool, this.options.database.program), caller);
+      return this.#perform(session, tool, view, budgetMs, caller, attempts - 1);
+    };
+    try {
+      const reply = this.#attempt(session, tool, view, budgetMs);
+      return reply instanceof Promise ? reply.catch(again) : reply;
+    } catch (error) {
+      return again(error);
+    }
+  }
+
+  #attempt(session: Session, tool: string, view: JsonView, budgetMs: number): Reply {
     if (!session.live) fail('CONNECTION_NOT_FOUND', { id: session.id }, { path: '/connection_id' });
     const deadline = this.options.now() + budgetMs;
     const work = prepare(tool, view, session, this.#currentToolbox());
@@ -184,13 +215,17 @@ class SessionHandler implements McpHandler {
 
   #run(session: Session, work: Work & { kind: 'run' }, deadline: number): Reply {
     const { database } = this.options;
+    const { program } = database;
     const { plan, embed, after } = work;
     const { items } = session.traversal;
     const args = embed
       ? database.embed(undefined, embed.type, [embed.text], this.#left(deadline))
       : work.args;
     return then(
-      then(args, (args) => database.run(plan, args, items, { budgetMs: this.#left(deadline) })),
+      then(args, (args) => {
+        if (database.program !== program) fail('SCHEMA_CHANGED');
+        return database.run(plan, args, items, { budgetMs: this.#left(deadline) });
+      }),
       (result) => {
         this.#store.settle(session, after, result.items);
         return result.body;

@@ -128,6 +128,10 @@ const table = {
   OVERLOADED: { message: '{queue} is full.', retryable: true },
   NOT_READY: { message: 'The server is starting: {phase}, {progress} %.', retryable: true },
   SHUTTING_DOWN: { message: 'The server is stopping.', retryable: true },
+  SCHEMA_CHANGED: {
+    message: 'The schema was changing while the call ran; nothing of it was done.',
+    retryable: true,
+  },
   READ_ONLY: { message: 'Writes are switched off: {reason}.', retryable: true },
   STORAGE_LOST: {
     message: 'The data cannot be used any more: {what}.',

@@ -5,11 +5,20 @@ import { assert } from '../base/assert.js';
 import type { IndexHandle } from '../vector/index.js';
 import { type SharedIndex, attachVectorIndex } from '../vector/open.js';
 
+interface LabelHandle {
+  label: number;
+  handle: IndexHandle;
+}
+
 export class AttachedIndexes {
   readonly #attached = new Map<number, SharedIndex>();
 
   get byLabel(): ReadonlyMap<number, SharedIndex> {
     return this.#attached;
+  }
+
+  handles(): LabelHandle[] {
+    return [...this.#attached].map(([label, index]) => ({ label, handle: index.handle() }));
   }
 
   /** An index that was taken before. */
@@ -19,7 +28,7 @@ export class AttachedIndexes {
     return index;
   }
 
-  take(label: number, handle: IndexHandle): void {
+  take({ label, handle }: LabelHandle): void {
     const known = this.#attached.get(label);
     if (known?.number === handle.number) return known.addMemory(handle);
     known?.close();
@@ -27,13 +36,13 @@ export class AttachedIndexes {
   }
 
   /** Takes these, and lets go of all others. */
-  takeAll(list: readonly { label: number; handle: IndexHandle }[]): void {
+  takeAll(list: readonly LabelHandle[]): void {
     const labels = new Set(list.map(({ label }) => label));
     for (const [label, index] of this.#attached) {
       if (labels.has(label)) continue;
       index.close();
       this.#attached.delete(label);
     }
-    for (const { label, handle } of list) this.take(label, handle);
+    for (const each of list) this.take(each);
   }
 }

@@ -23,6 +23,8 @@ export interface RequestExtra {
   slot: number;
   plan?: unknown;
   args?: unknown;
+  /** Of a plan: number of the schema it was made for. */
+  schema?: number;
   items?: ItemList;
   embeddings?: [string, Float64Array][];
 }

@@ -10,6 +10,8 @@ export interface Call {
   body: Uint8Array;
   plan?: unknown;
   args?: unknown;
+  /** Number of the schema that a packed plan was made for. */
+  schema?: number;
   items?: ItemList;
   embeddings?: [string, Float64Array][];
   cost: CostClass;

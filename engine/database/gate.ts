@@ -1,7 +1,8 @@
 // The words that all threads share: the commit sequence and one cancel word per call in flight.
 //
 //   word 0        commitSeq: bumped by the writer after a commit is durable and published, before the replies
-//   word 1        stop flag: readers and the writer finish when it is set
+//   word 1        number of the schema: counted up by the writer before a transaction that changes more of
+//                 it than it adds, and again after it; odd in between
 //   word 2 + i    cancel word of call slot i: 0 = run, 1 = stop
 //
 // A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
@@ -38,6 +39,15 @@ export class Gate {
   /** The writer's announcement of a commit. */
   advance(): void {
     Atomics.add(this.#words, 0, 1);
+  }
+
+  schema(): number {
+    return Atomics.load(this.#words, 1);
+  }
+
+  /** The writer is about to change the schema, has changed it (1), or has not (-1). */
+  countSchema(step: 1 | -1): void {
+    Atomics.add(this.#words, 1, step);
   }
 
   isCancelled(slot: number): boolean {

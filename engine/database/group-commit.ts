@@ -4,7 +4,7 @@
 // Invariant: every request of a group has one outcome, and it is the truth: what is committed is never
 // said to have failed, what failed has changed nothing.
 import { wallMs } from '../base/clock.js';
-import { TrellisError } from '../base/errors.js';
+import { TrellisError, fail } from '../base/errors.js';
 import { failpoint } from '../base/failpoint.js';
 import type { ExecutionResult } from '../exec/execute.js';
 import type { Storage } from '../storage/open.js';
@@ -111,6 +111,9 @@ export class GroupCommit {
     const { extra, slot } = waiting;
     try {
       const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);
+      const schema = entry ? this.parts.queries.schemaOf(waiting.query) : extra!.schema;
+      // It was made for data that are no more: whoever asked may ask the present program.
+      if (schema !== this.parts.gate.schema()) fail('SCHEMA_CHANGED');
       const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
       const args = entry
         ? decodeCall(entry, waiting.body, this.parts.equipment)

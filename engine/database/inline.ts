@@ -19,6 +19,8 @@ const inlineMsMax = 2;
 export interface Load {
   /** Index of the query in the program; -1: the plan itself travels. */
   query: number;
+  /** Number of the schema that query or plan were made for. */
+  schema: number;
   body: Uint8Array;
   args?: readonly Argument[];
   items?: ItemList;

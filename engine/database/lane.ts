@@ -97,8 +97,8 @@ export class Lane {
       heads[head + 4] = sharedOriginMs + call.deadline;
       heads[head + 5] = call.budgetMs;
       if (call.plan !== undefined || call.embeddings !== undefined) {
-        const { slot, plan, args, items, embeddings } = call;
-        extras.push({ slot, plan, args, items, embeddings });
+        const { slot, plan, args, schema, items, embeddings } = call;
+        extras.push({ slot, plan, args, schema, items, embeddings });
       }
     }
     const buffer = packBatch(offset, heads);

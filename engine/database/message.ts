@@ -13,6 +13,8 @@ export interface Equip {
   program: unknown;
   /** How many reloads came before it. */
   generation: number;
+  /** Of its schema: see gate.ts. */
+  schema: number;
   indexes: { label: number; handle: IndexHandle }[];
 }
 

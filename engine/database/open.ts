@@ -2,18 +2,16 @@
 // Implements the Database face. The calling thread owns admission: it knows the program, judges the
 // cost of calls, and never writes LMDB itself.
 import { join } from 'node:path';
-import { type TrellisError, excerpt, fail } from '../base/errors.js';
+import { type TrellisError, fail } from '../base/errors.js';
 import type { Metric } from '../base/histogram.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/manifest.js';
-import { nearestName } from '../session/nearest.js';
-import { type RefreshableView, type Storage, openStorage } from '../storage/open.js';
+import { type Storage, openStorage } from '../storage/open.js';
 import { isLoss, takenReason } from '../storage/permit.js';
 import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
-import type { IndexHandle } from '../vector/index.js';
 import { AttachedIndexes } from './attached-index.js';
 import { backUp } from './backup.js';
 import type { Call } from './call.js';
@@ -32,8 +30,10 @@ import { pack } from './pack.js';
 import { type ProbeLater, ProbeWatch, probe } from './probe.js';
 import { Tally } from './tally.js';
 import { ThreadPair } from './pool.js';
-import { placeOf, queryNumber } from './query-table.js';
+import { failUnknown, placeOf, queryNumber } from './query-table.js';
 import { type Equipment, decodeCall } from './runner.js';
+import { Reloads } from './reloads.js';
+import { SchemaGuard } from './schema-guard.js';
 import { type ModelChoice, embedRows, embedTexts, modelOf } from './text-embedding.js';
 import { VectorWatch } from './vector-watch.js';
 import { DiskWatch } from './watch.js';
@@ -67,8 +67,6 @@ class OpenedDatabase implements Database {
   readonly #probe: ProbeWatch;
   #progress = 0;
   #readers: Promise<void> | undefined;
-  #view: RefreshableView;
-  readonly #handles = new Map<number, IndexHandle>();
   readonly #gate: Gate;
   readonly #storage: Storage;
   readonly #indexes = new AttachedIndexes();
@@ -79,6 +77,8 @@ class OpenedDatabase implements Database {
   readonly #writer: WriterLink;
   readonly #loads: LoadDesk;
   readonly #inline: InlineReads;
+  readonly #guard: SchemaGuard;
+  readonly #reloads = new Reloads();
   readonly #tally = new Tally();
   readonly #figures = new Figures(createFiguresBuffer());
   readonly #disk: DiskWatch;
@@ -97,7 +97,7 @@ class OpenedDatabase implements Database {
     this.#packed = pack(options.program);
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
     this.#probe = new ProbeWatch(this.#storage.env, later);
-    this.#view = this.#storage.reader();
+    this.#guard = new SchemaGuard(this.#gate, this.#storage);
     this.#equipment = {
       limits,
       strict: options.strictMembers,
@@ -114,9 +114,9 @@ class OpenedDatabase implements Database {
     this.#threads = new ThreadPair(options.workers, options.workerHeapMb);
     this.#dispatcher = this.#makeDispatcher(slots);
     this.#writer = new WriterLink(this.#gate, slots, limits, {
-      onIndexes: (list) => this.#takeAllHandles(list),
+      onIndexes: (list) => this.#indexes.takeAll(list),
       onNewIndex: (message) => {
-        this.#takeHandles([message]);
+        this.#indexes.take(message);
         this.#dispatcher.broadcast(message);
       },
       onBuild: (message) => this.#spreadBuild(message),
@@ -167,10 +167,6 @@ class OpenedDatabase implements Database {
     return join(this.options.dataDir, 'graph');
   }
 
-  #handleList(): { label: number; handle: IndexHandle }[] {
-    return [...this.#handles].map(([label, handle]) => ({ label, handle }));
-  }
-
   async start(): Promise<void> {
     const { dataDir, vectors, snapshot, failpoint } = this.options;
     this.#phase = 'replaying';
@@ -192,10 +188,10 @@ class OpenedDatabase implements Database {
       },
       failpoint,
     });
-    this.#adopt(this.program);
+    this.#adopt(this.program, this.#gate.schema());
     const early = this.#readers !== undefined;
     await Promise.all([this.#startReaders(), this.#disk.start()]);
-    if (early) this.#equipReaders();
+    if (early) this.#dispatcher.broadcast(this.#equip());
     this.#phase = 'serving';
   }
 
@@ -205,18 +201,15 @@ class OpenedDatabase implements Database {
     return this.#readers;
   }
 
-  #equipReaders(): void {
-    this.#dispatcher.broadcast(this.#equip());
-  }
-
   #equip(): Equip {
-    const generation = this.#generation;
-    return { kind: 'equip', program: this.#packed, generation, indexes: this.#handleList() };
+    const [program, generation] = [this.#packed, this.#generation];
+    const { schema } = this.#guard;
+    return { kind: 'equip', program, generation, schema, indexes: this.#indexes.handles() };
   }
 
   #spreadBuild(message: HelpBuild): void {
     if (this.#phase === 'stopping') return;
-    this.#takeHandles([message]);
+    this.#indexes.take(message);
     void this.#startReaders().then(() => this.#dispatcher.broadcast(message));
   }
 
@@ -229,24 +222,10 @@ class OpenedDatabase implements Database {
     this.#storage.close();
   }
 
-  #takeHandles(list: readonly { label: number; handle: IndexHandle }[]): void {
-    for (const { label, handle } of list) {
-      this.#handles.set(label, handle);
-      this.#indexes.take(label, handle);
-    }
-  }
-
-  #takeAllHandles(list: readonly { label: number; handle: IndexHandle }[]): void {
-    this.#handles.clear();
-    for (const { label, handle } of list) this.#handles.set(label, handle);
-    this.#indexes.takeAll(list);
-  }
-
   /** Makes a program the current one on this thread. */
-  #adopt(program: Program): void {
+  #adopt(program: Program, schema: number): void {
     this.program = program;
-    this.#storage.reloadCatalog();
-    this.#view = this.#storage.reader();
+    this.#guard.equip(schema);
     const entries = program.queries.map((query, place) => {
       return [query.name, { query, number: queryNumber(this.#generation, place) }] as const;
     });
@@ -260,26 +239,32 @@ class OpenedDatabase implements Database {
     body: Uint8Array,
     options: CallOptions = {},
   ): Uint8Array | Promise<Uint8Array> {
+    return this.#reloads.whole(() => this.#answer(name, body, options), bodyOf);
+  }
+
+  #answer(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
     const entry = this.#queries.get(name);
     if (entry === undefined) failUnknown(name, this.#queries.keys());
     const { query, number } = entry;
+    const { schema } = this.#guard;
     const { plan } = query;
-    if (options.profile) return this.#profile(query, body, options);
+    if (options.profile) {
+      const args = decodeCall(query, body, this.#equipment);
+      return this.#runPlan({ ...plan, profile: true }, args, undefined, options);
+    }
     if (plan.embeds.length > 0) {
       const args = decodeCall(query, body, this.#equipment);
-      return this.#embedFirst(plan, { query: number, body, args }, options).then(bodyOf);
+      return this.#embedFirst(plan, { query: number, schema, body, args }, options);
     }
     if (!plan.writes && this.#inline.allows(number, plan, body.length)) {
       const args = decodeCall(query, body, this.#equipment);
-      const result = this.#runInline(plan, { query: number, body, args }, options);
-      return result instanceof Promise ? result.then(bodyOf) : result.body;
+      return this.#runInline(plan, { query: number, schema, body, args }, options);
     }
-    return this.#runInLane(plan, { query: number, body }, options).then(bodyOf);
-  }
-
-  async #profile(query: Query, body: Uint8Array, options: CallOptions): Promise<Uint8Array> {
-    const args = decodeCall(query, body, this.#equipment);
-    return bodyOf(await this.run({ ...query.plan, profile: true }, args, undefined, options));
+    return this.#runInLane(plan, { query: number, schema, body }, options);
   }
 
   run(
@@ -288,7 +273,22 @@ class OpenedDatabase implements Database {
     items: ItemList | undefined,
     options: CallOptions = {},
   ): ExecutionResult | Promise<ExecutionResult> {
-    const load: Load = { query: -1, body: new Uint8Array(0), args, items };
+    return this.#reloads.wholePlan(() => this.#runPlan(plan, args, items, options));
+  }
+
+  #runPlan(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const load: Load = {
+      query: -1,
+      schema: this.#guard.schema,
+      body: new Uint8Array(0),
+      args,
+      items,
+    };
     if (plan.embeds.length > 0) return this.#embedFirst(plan, load, options);
     if (!plan.writes && this.#inline.allows(-1, plan, 0))
       return this.#runInline(plan, load, options);
@@ -307,8 +307,9 @@ class OpenedDatabase implements Database {
   ): ExecutionResult | Promise<ExecutionResult> {
     this.#checkAlive();
     const budgetMs = this.#budgetOf(plan, options);
-    if (this.#gate.moved()) this.#view.refresh();
-    const result = this.#inline.run(this.#view, plan, load, budgetMs, options);
+    const result = this.#guard.run(load.schema, (view) =>
+      this.#inline.run(view, plan, load, budgetMs, options),
+    );
     return result ?? this.#runInLane(plan, load, options);
   }
 
@@ -331,6 +332,7 @@ class OpenedDatabase implements Database {
       if (load.query < 0) {
         call.plan = pack(plan);
         call.args = pack(load.args);
+        call.schema = load.schema;
         call.items = load.items;
       }
       this.#submit(call, plan, options);
@@ -385,8 +387,7 @@ class OpenedDatabase implements Database {
 
   view<T>(look: (view: ReadView) => T): T {
     this.#checkAlive();
-    if (this.#gate.moved()) this.#view.refresh();
-    return look(this.#view);
+    return this.#guard.look(look);
   }
 
   backUp(to: string): Promise<{ bytes: number }> {
@@ -415,7 +416,7 @@ class OpenedDatabase implements Database {
   }
 
   reload(program: Program): Promise<void> {
-    return this.#loads.whileIdle(() => this.#reload(program));
+    return this.#loads.whileIdle(() => this.#reloads.run(() => this.#reload(program)));
   }
 
   async #reload(program: Program): Promise<void> {
@@ -423,11 +424,11 @@ class OpenedDatabase implements Database {
     const packed = pack(program);
     const generation = this.#lastGeneration + 1;
     this.#lastGeneration = generation;
-    await this.#writer.order({ kind: 'reload', program: packed, generation });
+    const schema = await this.#writer.order({ kind: 'reload', program: packed, generation });
     this.#packed = packed;
     this.#generation = generation;
-    this.#adopt(program);
-    this.#equipReaders();
+    this.#adopt(program, schema as number);
+    this.#dispatcher.broadcast(this.#equip());
   }
 
   async snapshot(): Promise<void> {
@@ -459,7 +460,7 @@ class OpenedDatabase implements Database {
     // Before the look at the data: it lets this thread see the newest commit.
     const committedSeq = this.#storage.committedSeq();
     return databaseMetrics({
-      view: this.#view,
+      view: this.#guard.view,
       committedSeq,
       usage: this.#storage.env.usage(),
       inlineReads: this.#inline.count,
@@ -488,12 +489,6 @@ class OpenedDatabase implements Database {
     this.#storage.close();
     this.directory.close({ clean });
   }
-}
-
-function failUnknown(name: string, queries: Iterable<string>): never {
-  const near = nearestName(name, [...queries]);
-  const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
-  return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
 }
 
 const bodyOf = ({ body }: ExecutionResult): Uint8Array => body;

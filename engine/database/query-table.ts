@@ -2,8 +2,9 @@
 // place in that program. Lanes keep the programs of the last reloads, so that a call which was on
 // its way when the program changed runs the query that was asked for, never its successor's
 // neighbour.
-import { fail } from '../base/errors.js';
+import { excerpt, fail } from '../base/errors.js';
 import type { Query } from '../plan/plan.js';
+import { nearestName } from '../session/nearest.js';
 
 /** Above `limits.source_queries`, which is 10,000. */
 const placesMax = 2 ** 16;
@@ -21,18 +22,31 @@ export function placeOf(number: number): number {
 }
 
 export class QueryTable {
-  readonly #programs = new Map<number, readonly Query[]>();
+  readonly #programs = new Map<number, { queries: readonly Query[]; schema: number }>();
 
-  add(generation: number, queries: readonly Query[]): void {
-    this.#programs.set(generation, queries);
+  /** `schema`: the number of the schema that the queries were compiled for. */
+  add(generation: number, queries: readonly Query[], schema: number): void {
+    this.#programs.set(generation, { queries, schema });
     for (const old of this.#programs.keys())
       if (old <= generation - generationsMax) this.#programs.delete(old);
   }
 
-  /** Fails OVERLOADED when the program is long gone: the call may be repeated. */
   at(number: number): Query {
-    const place = placeOf(number);
-    const queries = this.#programs.get((number - place) / placesMax);
-    return queries?.[place] ?? fail('OVERLOADED', { queue: 'The list of reloaded programs' });
+    return this.#programOf(number).queries[placeOf(number)]!;
   }
+
+  schemaOf(number: number): number {
+    return this.#programOf(number).schema;
+  }
+
+  /** Fails SCHEMA_CHANGED when the program is long gone: the call may be repeated. */
+  #programOf(number: number): { queries: readonly Query[]; schema: number } {
+    return this.#programs.get(Math.floor(number / placesMax)) ?? fail('SCHEMA_CHANGED');
+  }
+}
+
+export function failUnknown(name: string, queries: Iterable<string>): never {
+  const near = nearestName(name, [...queries]);
+  const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
+  return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
 }

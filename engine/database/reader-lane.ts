@@ -5,15 +5,16 @@ import type { MessagePort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../base/clock.js';
 import type { Limits } from '../base/limits.js';
 import type { Program } from '../plan/program.js';
-import { type RefreshableView, openStorage } from '../storage/open.js';
+import { openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { AttachedIndexes } from './attached-index.js';
 import { Gate } from './gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
-import type { AddIndex, Equip, ToLane } from './message.js';
+import type { Equip, ToLane } from './message.js';
 import { unpack } from './pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from './query-table.js';
+import { SchemaGuard } from './schema-guard.js';
 import { type Equipment, decodeCall, run } from './runner.js';
 import type { Argument } from '../exec/execute.js';
 import type { Plan } from '../plan/plan.js';
@@ -44,8 +45,7 @@ class ReaderLane {
   readonly #indexes = new AttachedIndexes();
   readonly #equipment: Equipment;
   readonly #queries = new QueryTable();
-  readonly #storage;
-  #view: RefreshableView;
+  readonly #guard: SchemaGuard;
   #lastBatchAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   /** Labels whose build this lane takes part in. */
@@ -58,8 +58,8 @@ class ReaderLane {
     this.#port = setup.port;
     this.#gate = new Gate(setup.gate);
     this.#replies = new ReplyBatch(setup.port);
-    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
-    this.#view = this.#storage.reader();
+    const storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
+    this.#guard = new SchemaGuard(this.#gate, storage);
     this.#equipment = {
       limits: setup.limits,
       strict: setup.strict,
@@ -75,9 +75,9 @@ class ReaderLane {
       case 'equip':
         return this.#equip(message);
       case 'index':
-        return this.#attach(message);
+        return this.#indexes.take(message);
       case 'build':
-        this.#attach(message);
+        this.#indexes.take(message);
         return this.#help(message.label);
       case 'close':
         this.#closed = true;
@@ -88,15 +88,11 @@ class ReaderLane {
   }
 
   #equip(message: Equip): void {
-    this.#queries.add(message.generation, unpack<Program>(message.program).queries);
-    this.#storage.reloadCatalog();
-    this.#view = this.#storage.reader();
+    const { generation, program, schema } = message;
+    this.#queries.add(generation, unpack<Program>(program).queries, schema);
+    this.#guard.equip(schema);
     this.#indexes.takeAll(message.indexes);
     this.#port.postMessage({ kind: 'ready', indexes: [] });
-  }
-
-  #attach({ label, handle }: Pick<AddIndex, 'label' | 'handle'>): void {
-    this.#indexes.take(label, handle);
   }
 
   /** Builds along with the writer, in slices, while no requests come. */
@@ -136,31 +132,34 @@ class ReaderLane {
   ): void {
     const started = performance.now();
     try {
-      if (this.#gate.moved()) this.#view.refresh();
-      const { plan, args } = this.#planOf(query, body, extra);
-      const result = run(
-        {
-          plan,
-          args,
-          items: extra?.items,
-          embeddings: extra?.embeddings && new Map(extra.embeddings),
-          nowMicros: wallMs() * 1000,
-          ...time,
-          isCancelled: () => this.#gate.isCancelled(slot),
-        },
-        this.#view,
-        this.#equipment,
-      );
+      const { plan, args, schema } = this.#planOf(query, body, extra);
+      const request = {
+        plan,
+        args,
+        items: extra?.items,
+        embeddings: extra?.embeddings && new Map(extra.embeddings),
+        nowMicros: wallMs() * 1000,
+        ...time,
+        isCancelled: () => this.#gate.isCancelled(slot),
+      };
+      const result = this.#guard.run(schema, (view) => run(request, view, this.#equipment));
       this.#replies.succeed(slot, result, (performance.now() - started) * 1000);
     } catch (error) {
       this.#replies.failWith(slot, error, (performance.now() - started) * 1000);
     }
   }
 
-  #planOf(query: number, body: Uint8Array, extra?: RequestExtra): { plan: Plan; args: Argument[] } {
-    if (query < 0)
-      return { plan: unpack<Plan>(extra!.plan), args: unpack<Argument[]>(extra!.args) };
+  #planOf(
+    query: number,
+    body: Uint8Array,
+    extra?: RequestExtra,
+  ): { plan: Plan; args: Argument[]; schema: number } {
+    if (query < 0) {
+      const { plan, args, schema } = extra!;
+      return { plan: unpack<Plan>(plan), args: unpack<Argument[]>(args), schema: schema! };
+    }
     const entry = this.#queries.at(query);
-    return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment) };
+    const schema = this.#queries.schemaOf(query);
+    return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment), schema };
   }
 }

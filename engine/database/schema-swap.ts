@@ -5,6 +5,7 @@ import { failpoint } from '../base/failpoint.js';
 import type { Declarations } from '../storage/schema-commit.js';
 import type { Storage } from '../storage/open.js';
 import type { TextIndex } from '../text/text-index.js';
+import type { Gate } from './gate.js';
 import { type TextRules, addMissingTexts, dropTexts, keepsTexts } from './text-upkeep.js';
 import type { VectorStore } from './vector-store.js';
 
@@ -22,16 +23,30 @@ export function openSchema(
   return addMissingTexts(storage, rules);
 }
 
-/** While the database serves. */
+/**
+ * While the database serves: `gate` tells the threads that read. What fails behind the commit leaves
+ * them without answers until the next reload takes up where this one ended.
+ */
 export function changeSchema(
   storage: Storage,
   vectors: VectorStore,
   declarations: Declarations,
   text: TextIndex | undefined,
   nowMs: number,
+  gate: Pick<Gate, 'countSchema'>,
 ): void {
-  const seq = storage.committedSeq();
-  storage.applySchema(declarations, { text, nowMs });
+  let isChanging = false;
+  const onChange = (): void => {
+    isChanging = true;
+    gate.countSchema(1);
+  };
+  try {
+    storage.applySchema(declarations, { text, nowMs, onChange });
+  } catch (error) {
+    if (isChanging) gate.countSchema(-1);
+    throw error;
+  }
+  if (isChanging) gate.countSchema(1);
   failpoint('schemaCommitted');
-  vectors.follow(seq);
+  vectors.follow();
 }

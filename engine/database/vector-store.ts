@@ -55,8 +55,8 @@ export interface VectorStore {
   publish(changes: readonly VectorChange[]): void;
   /** Repairs and reclaims for about `budgetMs`; whether more is to do. */
   maintain(budgetMs: number): boolean;
-  /** Brings the indexes to a schema that has changed, and to what the change logged after `seq`. */
-  follow(seq: number): void;
+  /** Brings the indexes to a schema that has changed, and to what the change has logged. */
+  follow(): void;
 }
 
 /**
@@ -87,6 +87,8 @@ const replayedAtOnce = 1024;
 class Store implements VectorStore {
   readonly indexes = new Map<number, SharedIndex>();
   readonly snapshots: Snapshots;
+  /** Sequence of the last change that the indexes hold. */
+  #applied = 0;
   /** Labels changed since their index was last kept. */
   readonly #unkempt = new Set<number>();
 
@@ -137,7 +139,7 @@ class Store implements VectorStore {
       }
     }
     this.snapshots.sweep();
-    if (from.size > 0) this.#replay(from);
+    this.#replay(from);
   }
 
   #create(label: Label): SharedIndex {
@@ -215,8 +217,8 @@ class Store implements VectorStore {
   }
 
   #replay(from: ReadonlyMap<number, number>): void {
-    const after = Math.min(...from.values());
     const last = this.storage.committedSeq();
+    const after = Math.min(last, ...from.values());
     let done = 0;
     let changes: VectorChange[] = [];
     for (const { seq, change } of this.storage.replay(after)) {
@@ -229,6 +231,7 @@ class Store implements VectorStore {
       this.events.progress('replaying vectors', share * 100);
     }
     this.publish(changes);
+    this.#applied = last;
     this.events.onReplayed(done);
     if (done > 0) this.events.log('info', 'replayed vector log', { changes: done });
   }
@@ -261,7 +264,9 @@ class Store implements VectorStore {
   }
 
   publish(changes: readonly VectorChange[]): void {
-    if (changes.length > 0) this.snapshots.change(() => this.#publish(changes));
+    if (changes.length === 0) return;
+    this.snapshots.change(() => this.#publish(changes));
+    this.#applied += changes.length;
   }
 
   #publish(changes: readonly VectorChange[]): void {
@@ -292,7 +297,8 @@ class Store implements VectorStore {
     return isMore || !ran;
   }
 
-  follow(seq: number): void {
+  follow(): void {
+    const seq = this.#applied;
     const labels = this.#labels();
     const declared = new Set(labels.map(({ id }) => id));
     for (const id of this.indexes.keys()) if (!declared.has(id)) this.#drop(id);
@@ -307,7 +313,7 @@ class Store implements VectorStore {
       this.#rebuild(label, 'type_returned');
     }
     this.snapshots.sweep();
-    if (from.size > 0) this.#replay(from);
+    this.#replay(from);
   }
 
   #drop(id: number): void {

@@ -129,7 +129,7 @@ class WriterLane {
       log: (level, message, fields) =>
         this.#port.postMessage({ kind: 'log', level, message, fields }),
     });
-    this.#queries.add(0, program.queries);
+    this.#queries.add(0, program.queries, this.#gate.schema());
     this.#loads = new LoadWriter(this.#storage, {
       reserve: (changes) => this.#vectors.reserve(changes),
       publish: (changes) => this.#vectors.publish(changes),
@@ -309,12 +309,16 @@ class WriterLane {
     while (this.#waiting.length > 0) this.#commitGroup(this.#nextGroup());
   }
 
-  #reload(message: { program: unknown; generation: number }): void {
+  /** Returns the number of the schema. */
+  #reload(message: { program: unknown; generation: number }): number {
     const program = unpack<Program>(message.program);
     failpoint('midReload');
-    changeSchema(this.#storage, this.#vectors, program, this.#equipment.text, wallMs());
-    this.#queries.add(message.generation, program.queries);
+    const { text } = this.#equipment;
+    changeSchema(this.#storage, this.#vectors, program, text, wallMs(), this.#gate);
+    const schema = this.#gate.schema();
+    this.#queries.add(message.generation, program.queries, schema);
     this.#gate.advance();
+    return schema;
   }
 
   #load(order: LoadOrder): unknown {

@@ -4,7 +4,7 @@ import { type FullCatalog, catalogOf } from './catalog.js';
 import { type StoredCatalog, readCatalog, unhidden, writeCatalog } from './catalog-record.js';
 import { type Env, openEnv } from './env.js';
 import type { LoadView } from './load-view.js';
-import { readState } from './meta.js';
+import { metaKey, readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
 import { Repacker } from './repack.js';
 import {
@@ -40,6 +40,8 @@ export interface Storage {
   /** As of opening, the last `applySchema` on this thread, or `reloadCatalog`. */
   readonly catalog: Catalog;
   reloadCatalog(): void;
+  /** Whether the data that are seen have the catalog that was read last; on reading threads. */
+  isCurrent(): boolean;
   /** A view of the newest commit, with the present catalog. */
   reader(): RefreshableView;
   /**
@@ -91,8 +93,12 @@ export function openStorage(path: string, options: StorageOptions): Storage {
   return new OpenStorage(openEnv(path, { readOnly: mode === 'read', permit }), permit, options);
 }
 
+const nothing = new Uint8Array(0);
+
 class OpenStorage implements Storage {
   catalog: FullCatalog;
+  /** As the data had it when it was read last. */
+  #catalogBytes: Uint8Array | undefined;
   /** Made at the first write: reading threads have none. */
   #writer: Writer | undefined;
   #repacker: Repacker | undefined;
@@ -103,6 +109,7 @@ class OpenStorage implements Storage {
     private readonly options: StorageOptions,
   ) {
     this.catalog = catalogOf(readCatalog(env.meta));
+    this.#catalogBytes = env.meta.get(metaKey.catalog);
   }
 
   get #writing(): Writer {
@@ -120,6 +127,12 @@ class OpenStorage implements Storage {
   reloadCatalog(): void {
     this.env.refresh();
     this.catalog = catalogOf(readCatalog(this.env.meta));
+    this.#catalogBytes = this.env.meta.get(metaKey.catalog);
+  }
+
+  isCurrent(): boolean {
+    const now = this.env.meta.peek(metaKey.catalog, true) ?? nothing;
+    return Buffer.compare(now, this.#catalogBytes ?? nothing) === 0;
   }
 
   reader(): RefreshableView {

@@ -12,6 +12,7 @@ import { scanList } from './label-list.js';
 import { type Migration, planMigration } from './migration-plan.js';
 import { rewriteElements } from './migration.js';
 import { readTotal } from './meta.js';
+import { isAdditive } from './schema-additive.js';
 import { applyIndexes, checkConflicts, settleDimensions } from './schema-apply.js';
 import { changeLines, migrationLines } from './schema-lines.js';
 import { type SchemaChange, compareSchema } from './schema-change.js';
@@ -30,7 +31,10 @@ export interface SchemaOptions {
   nowMs: number;
   /** Keyword index to keep in step; absent when switched off. */
   text?: DocumentIndex | undefined;
-  /** Called before the first change, if there is any: it may still be refused. */
+  /**
+   * Called before a transaction, which may still be refused, that changes more than it adds: what was
+   * made for the former catalog would misread the data.
+   */
   onChange?: () => void;
 }
 
@@ -115,7 +119,7 @@ export function applySchema(
   if (isSame && !settleDimensions(writer.context, stored, { keep: false })) {
     return catalogOf(stored);
   }
-  options.onChange?.();
+  if (steps.length > 0 || !isAdditive(stored, plain.catalog)) options.onChange?.();
   let catalog = stored;
   writer.transact(() => {
     if (!isSame) catalog = migrateAll(writer, stored, steps, declarations, options);

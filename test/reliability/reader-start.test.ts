@@ -19,7 +19,7 @@ function dispatcherOf(failures: number) {
       port2.unref();
       return port1;
     },
-    equip: () => ({ kind: 'equip', program: {}, generation: 0, indexes: [] }),
+    equip: () => ({ kind: 'equip', program: {}, generation: 0, schema: 0, indexes: [] }),
     onSettled: () => undefined,
     onRestart: () => undefined,
   });

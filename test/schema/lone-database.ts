@@ -110,7 +110,9 @@ export class LoneDatabase {
 
   reload(source: string): void {
     const program = programOf(source);
-    changeSchema(this.storage, this.vectors, program, this.#equipment.text, this.#nowMs);
+    changeSchema(this.storage, this.vectors, program, this.#equipment.text, this.#nowMs, {
+      countSchema: () => {},
+    });
     this.#program = program;
   }
 
