@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AllowList, IndexOptions } from '../engine/vector/index.js';
 import { createVectorIndex, type SharedIndex } from '../engine/vector/open.js';
+import { candidatesFor } from '../engine/vector/pool.js';
 import { readSnapshot, writeSnapshot } from '../engine/vector/snapshot.js';
 import type { Cell } from './recall-axes.js';
 import type { RecallData, Truth } from './recall-data.js';
@@ -83,9 +84,6 @@ function afterRestart(index: SharedIndex, rows: readonly Float64Array[]): Shared
   return read.index;
 }
 
-/** What the server asks an index for that is to give k answers. */
-export const askedFor = (k: number): number => k;
-
 export interface Measured {
   recall: number;
   perSecond: number;
@@ -116,5 +114,7 @@ function search(
   k: number,
   allow: AllowList | undefined,
 ): Uint32Array {
-  return index.search(query, askedFor(k), allow && { allow }).ids;
+  // As many as the server asks for.
+  const wanted = candidatesFor(index.options, index.dimension, k);
+  return index.search(query, wanted, allow && { allow }).ids;
 }
