@@ -4,6 +4,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { caseFiles, readCases } from '../support/case.js';
 import { groupsOf } from '../support/case-group.js';
+import { isCommand } from '../support/command.js';
 import { type Group, runCase } from '../support/corpus.js';
 import { Client } from '../support/http.js';
 import { memoryOf } from '../support/load-sample.js';
@@ -17,7 +18,7 @@ const growthMax = 64 * 2 ** 20;
 const groups = groupsOf(
   caseFiles('hostile')
     .flatMap((path) => readCases(path, 'hostile.json'))
-    .filter(({ steps }) => steps.length > 0),
+    .filter(({ steps }) => steps.length > 0 && !steps.every(isCommand)),
   false,
 );
 const shared = groups.reduce((most, next) => (next.cases.length > most.cases.length ? next : most));
