@@ -187,6 +187,24 @@ export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
 /** Part of P squared steps below which codes hardly tell two vectors apart. */
 const BLUR: f32 = 4;
 
+/** Whether two nodes of that distance are too near for their codes to tell how near. */
+// @ts-ignore: decorator
+@inline
+function isBlurred(a: usize, b: usize, distance: f32): bool {
+  const first = load<f32>(a, N_STEP);
+  const second = load<f32>(b, N_STEP);
+  const blur = BLUR * <f32>load<u32>(0, H_PADDED) * (first * first + second * second);
+  if (!isDot()) return distance < blur;
+  const x = load<f32>(a, N_NORM);
+  const y = load<f32>(b, N_NORM);
+  return x * x + y * y + 2 * distance < blur;
+}
+
+/** The distance of two nodes that was found by codes, taken again where these are too coarse. */
+export function sharpened(a: usize, b: usize, distance: f32): f32 {
+  return isBlurred(a, b, distance) ? fineNodes(a, b) : distance;
+}
+
 /** Distance, by the metric, of two nodes: by codes unless these are too near for that. */
 export function nodeDistance(a: usize, b: usize): f32 {
   const padded = load<u32>(0, H_PADDED);
@@ -194,16 +212,11 @@ export function nodeDistance(a: usize, b: usize): f32 {
   const second = load<f32>(b, N_STEP);
   const zeros = ZERO * (<i32>padded * ZERO - load<i32>(a, N_CODE_SUM) - load<i32>(b, N_CODE_SUM));
   const inner = first * second * <f32>(dotBytes(a + N_CODE, b + N_CODE) + zeros);
-  const blur = BLUR * <f32>padded * (first * first + second * second);
   if (isDot()) {
     const means = load<f32>(a, N_MEAN) + load<f32>(b, N_MEAN) + load<f32>(0, H_MEAN_SQUARE);
-    const whole = inner + means;
-    const x = load<f32>(a, N_NORM);
-    const y = load<f32>(b, N_NORM);
-    return x * x + y * y - 2 * whole < blur ? fineNodes(a, b) : -whole;
+    return sharpened(a, b, -inner - means);
   }
-  const distance = load<f32>(a, N_SQUARE) + load<f32>(b, N_SQUARE) - 2 * inner;
-  return distance < blur ? fineNodes(a, b) : distance;
+  return sharpened(a, b, load<f32>(a, N_SQUARE) + load<f32>(b, N_SQUARE) - 2 * inner);
 }
 
 /** Inner product of the bytes of two codes. */

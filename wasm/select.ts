@@ -1,7 +1,7 @@
 // The neighbour choice of HNSW (Malkov & Yashunin 2018, algorithm 4), relaxed: candidates come
 // nearest first, and one is redundant when a kept one is so near to it that the walk would come
 // by there anyway.
-import { nodeDistance } from './code';
+import { nodeDistance, sharpened } from './code';
 import { H_METRIC, METRIC_DOT, N_NORM } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf } from './pool';
@@ -22,7 +22,7 @@ function redundantWithin(owner: usize, node: usize, distance: f32): f32 {
 /** Appends `key` to the `count` kept keys of `owner` when none of them makes it redundant. */
 export function addKept(owner: usize, kept: usize, count: i32, key: u64): bool {
   const node = nodeAt(<u32>key);
-  const limit = redundantWithin(owner, node, distanceOf(key));
+  const limit = redundantWithin(owner, node, sharpened(owner, node, distanceOf(key)));
   const end = kept + ((<usize>count) << 3);
   for (let at = kept; at < end; at += 8) {
     if (nodeDistance(node, nodeAt(<u32>load<u64>(at))) <= limit) return false;

@@ -66,7 +66,7 @@ function searchSegment(
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);
-    const { pool: first, follow } = searchWalk(ef, k, segment.hasEdgeCodes, segment.padded);
+    const { pool: first, follow } = searchWalk(ef, k, segment.canFollow, segment.padded);
     for (let pool = first; ; pool *= 4) {
       const count = kernel.searchGraph(address, k, Math.min(pool, POOL_MAX), follow);
       if (count >= needed) return answer(segment, count);

@@ -23,6 +23,7 @@ import {
   H_LIVE,
   H_MAGIC,
   H_MARKING,
+  H_METRIC,
   H_PADDED,
   H_PHASE,
   H_SLOTS,
@@ -40,6 +41,7 @@ import {
   LANE_HEADER,
   LANES_MAX,
   MAGIC,
+  METRIC_DOT,
   PAGE_BYTES,
   PHASE_RESET,
   RESULT_MAX,
@@ -110,8 +112,12 @@ export class Segment {
   get padded(): number {
     return this.field(H_PADDED);
   }
-  get hasEdgeCodes(): boolean {
-    return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0;
+  /**
+   * Whether a walk may follow the estimates of edge codes. Inner products have none that are relative
+   * to where the walk is.
+   */
+  get canFollow(): boolean {
+    return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
   }
   get wantsGraph(): boolean {
     return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;
