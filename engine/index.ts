@@ -72,6 +72,6 @@ export { repairDerived } from './database/repair.js';
 export {
   type Arguments,
   type EmbeddedDatabase,
-  type OpenOptions,
   open,
 } from './database/embedded.js';
+export type { OpenOptions } from './database/embedded-options.js';

@@ -2,7 +2,9 @@
 import type { TrellisError } from '../base/errors.js';
 import type { ExecutionResult, ItemList } from '../exec/execute.js';
 import type { Cost } from './tally.js';
-import type { CostClass } from '../plan/plan.js';
+import type { CostClass, Plan } from '../plan/plan.js';
+import type { Load } from './inline.js';
+import { pack } from './pack.js';
 
 export interface Call {
   /** As query-table.ts numbers them; -1: the packed plan is in `plan`. */
@@ -25,6 +27,27 @@ export interface Call {
   onWork?: ((cost: Cost) => void) | undefined;
   resolve: (result: ExecutionResult) => void;
   reject: (error: TrellisError) => void;
+}
+
+/** A call that is on its way to a lane. */
+export function callOf(
+  plan: Plan,
+  load: Load,
+  rest: Pick<Call, 'budgetMs' | 'onWork' | 'resolve' | 'reject'>,
+): Call {
+  const { query, body, embeddings, args, schema, items } = load;
+  const call: Call = {
+    ...rest,
+    query,
+    body,
+    embeddings,
+    cost: plan.writes ? 'W' : plan.cost,
+    deadline: performance.now() + rest.budgetMs,
+    slot: -1,
+    settled: false,
+  };
+  if (query < 0) Object.assign(call, { plan: pack(plan), args: pack(args), schema, items });
+  return call;
 }
 
 /** First in, first out, without the cost of Array.shift on long queues. */

@@ -27,6 +27,8 @@ export interface DispatcherOptions {
   count: number;
   queueMax: number;
   start: (onEnd: (error?: Error) => void) => MessagePort;
+  /** A lane can take calls. */
+  onReady?: () => void;
   /** What a fresh lane must know. */
   equip: () => Equip;
   onSettled: (call: Call, cost: Cost) => void;
@@ -80,8 +82,13 @@ export class Dispatcher {
         },
         onMessage: (message) => {
           if (message.kind !== 'ready') return;
-          isReady = true;
-          if (!this.#lanes.includes(lane)) this.#lanes.push(lane);
+          // A lane says so after each program that it is told.
+          if (!isReady) {
+            isReady = true;
+            this.#lanes.push(lane);
+            lane.release();
+            this.options.onReady?.();
+          }
           resolve();
           this.#feed();
         },

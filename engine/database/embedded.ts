@@ -1,23 +1,12 @@
 // The engine inside a Node program, without HTTP: cheap reads run on the caller's thread, writes go
 // through the writer lane and are durable when their promise resolves. Same compiler, same plans,
 // same answers as over HTTP.
-import { fail } from '../base/errors.js';
-import { defaultLimits } from '../base/limits.js';
-import { createEmbedder } from '../embed/create-embedder.js';
+import { excerpt, fail } from '../base/errors.js';
 import { compile } from '../lang/compile.js';
 import { type Diagnostic, printDiagnostic } from '../lang/diagnostic.js';
-import type { Database, DatabaseOptions } from './database.js';
+import type { Database } from './database.js';
+import { type OpenOptions, completeOptions } from './embedded-options.js';
 import { openDatabase } from './open.js';
-
-export interface OpenOptions extends Partial<Omit<DatabaseOptions, 'program'>> {
-  dataDir: string;
-  /** HelixQL texts; `path` names them in diagnostics. */
-  sources: { path: string; text: string }[];
-  /** `helix-2` gives HelixDB 2's reply shapes. */
-  compat?: 'trellis' | 'helix-2';
-  /** Credentials and base URLs of embedding providers, by variable name. */
-  environment?: Readonly<Record<string, string | undefined>>;
-}
 
 /** What a query takes: JSON values, and bigint for integers beyond 2^53. */
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -32,55 +21,57 @@ export interface EmbeddedDatabase {
   close(): Promise<void>;
 }
 
-const standardVectors: DatabaseOptions['vectors'] = {
-  default: {
-    metric: 'cosine',
-    m: 16,
-    efConstruction: 128,
-    efSearch: 128,
-    layout: 'auto',
-    exact: false,
-    memoryBytes: 2 ** 32,
-  },
-  types: {},
+/**
+ * Databases that nobody has closed. They do not keep the process alive: when there is nothing left
+ * for it to do, they are closed in order, which is all that ends them.
+ */
+const opened = new Set<Database>();
+const closeAll = (): void => {
+  for (const database of opened) {
+    database.close().then(
+      () => forget(database),
+      () => forget(database),
+    );
+  }
 };
 
-/** Opens a database inside this process. Fails SOURCE_INVALID with the pictures of all errors. */
+function remember(database: Database): void {
+  if (opened.size === 0) process.on('beforeExit', closeAll);
+  opened.add(database);
+}
+
+function forget(database: Database): void {
+  opened.delete(database);
+  if (opened.size === 0) process.off('beforeExit', closeAll);
+}
+
+/**
+ * Opens a database inside this process. Fails SOURCE_INVALID with the pictures of all errors, and
+ * PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE or UNKNOWN_MEMBER with the name of an option.
+ */
 export async function open(options: OpenOptions): Promise<EmbeddedDatabase> {
-  const { sources, compat, environment, ...rest } = options;
-  const compiled = compile(sources, { compat: compat === 'helix-2' });
+  const complete = completeOptions(options);
+  const { sources, compat } = options;
+  const compiled = compile(sources, { compat: compat === 'helix-2', limits: complete.limits });
   if (compiled.program === undefined) refuse(compiled.diagnostics, sources);
-  const database = await openDatabase({
-    limits: defaultLimits,
-    workers: 0,
-    embedder: createEmbedder({
-      environment: environment ?? {},
-      timeoutMs: 30_000,
-      retries: 3,
-      cacheEntries: 1024,
-      allowPrivate: false,
-    }),
-    vectors: standardVectors,
-    textEnabled: true,
-    strictMembers: false,
-    readOnly: false,
-    minFreeBytes: 2 ** 30,
-    snapshot: { intervalMs: 300_000, afterWrites: 50_000, keep: 2 },
-    workerHeapMb: 1024,
-    log: () => {},
-    ...rest,
-    program: compiled.program,
-  });
-  const callBytes: EmbeddedDatabase['callBytes'] = (name, args) =>
-    database.call(name, args === undefined ? new Uint8Array(0) : encode(args));
+  const database = await openDatabase({ ...complete, program: compiled.program });
+  remember(database);
+  const callBytes: EmbeddedDatabase['callBytes'] = (name, args) => {
+    if (typeof name !== 'string') refuseArgument('name', 'String', name);
+    return database.call(name, args === undefined ? new Uint8Array(0) : encode(args));
+  };
   return {
     database,
     callBytes,
     async call(name, args) {
       return JSON.parse(decoder.decode(await callBytes(name, args)));
     },
-    close: () => database.close(),
+    close: () => database.close().finally(() => forget(database)),
   };
+}
+
+function refuseArgument(param: string, type: string, given: unknown): never {
+  return fail('PARAM_TYPE', { param, type, got: excerpt(String(given)) });
 }
 
 const encoder = new TextEncoder();
@@ -91,11 +82,18 @@ const marked = /"\\u0000n(-?\d+)"/g;
 /** JSON text of arguments; a bigint becomes its bare digits. */
 function encode(args: Arguments): Uint8Array {
   let isExact = true;
-  const text = JSON.stringify(args, (_, value) => {
+  const mark = (_: string, value: unknown): unknown => {
     if (typeof value !== 'bigint') return value;
     isExact = false;
     return `${bigintMark}${value}`;
-  });
+  };
+  if (typeof args !== 'object') refuseArgument('args', 'an object', args);
+  let text: string;
+  try {
+    text = JSON.stringify(args, mark);
+  } catch (error) {
+    return refuseArgument('args', 'an object of JSON values', (error as Error).message);
+  }
   return encoder.encode(isExact ? text : text.replace(marked, '$1'));
 }
 

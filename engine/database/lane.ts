@@ -34,6 +34,8 @@ export class Lane {
   /** Cost units in flight. */
   load = 0;
   readonly #flying = new Map<number, Call>();
+  /** What the process has to stay alive for; one is the opening itself. */
+  #reasons = 1;
   #pending: Call[] = [];
 
   constructor(
@@ -46,6 +48,15 @@ export class Lane {
       if (isBatch(message)) this.#settle(message);
       else events.onMessage(message);
     });
+  }
+
+  /** The process may not end before `release`. */
+  hold(): void {
+    if (this.#reasons++ === 0) this.port.ref();
+  }
+
+  release(): void {
+    if (--this.#reasons === 0) this.port.unref();
   }
 
   get inFlight(): number {
@@ -75,6 +86,7 @@ export class Lane {
     const slot = this.slots.take();
     call.slot = slot;
     this.#flying.set(slot, call);
+    this.hold();
     this.load += costUnits[call.cost];
     if (this.#pending.push(call) === 1) setImmediate(() => this.#flush());
   }
@@ -130,6 +142,7 @@ export class Lane {
     const call = this.#flying.get(slot);
     assert(call, 'a reply names a call in flight');
     this.#flying.delete(slot);
+    this.release();
     this.slots.give(slot);
     call.slot = -1;
     this.load -= costUnits[call.cost];

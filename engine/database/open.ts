@@ -14,7 +14,7 @@ import type { ReadView } from '../storage/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { AttachedIndexes } from './attached-index.js';
 import { backUp } from './backup.js';
-import type { Call } from './call.js';
+import { type Call, callOf } from './call.js';
 import type { CallOptions, Database, DatabaseOptions, DatabaseStatus } from './database.js';
 import { Dispatcher, loadMax } from './dispatcher.js';
 import type { IndexInfo } from './index-list.js';
@@ -83,6 +83,10 @@ class OpenedDatabase implements Database {
   readonly #figures = new Figures(createFiguresBuffer());
   readonly #disk: DiskWatch;
   readonly #models: ModelChoice;
+  /** Backups that are being made of the open store. */
+  readonly #copies = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(
     private readonly options: DatabaseOptions,
@@ -154,6 +158,7 @@ class OpenedDatabase implements Database {
         this.#inline.costs.learn(placeOf(call.query), cost.micros);
         this.#tally.returned(placeOf(call.query), call, cost);
       },
+      onReady: () => this.#threads.unref(),
       onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
     });
   }
@@ -188,6 +193,7 @@ class OpenedDatabase implements Database {
       },
       failpoint,
     });
+    this.#threads.unref();
     this.#adopt(this.program, this.#gate.schema());
     const early = this.#readers !== undefined;
     await Promise.all([this.#startReaders(), this.#disk.start()]);
@@ -316,25 +322,7 @@ class OpenedDatabase implements Database {
   #runInLane(plan: Plan, load: Load, options: CallOptions): Promise<ExecutionResult> {
     const budgetMs = this.#budgetOf(plan, options);
     return new Promise((resolve, reject) => {
-      const call: Call = {
-        query: load.query,
-        body: load.body,
-        embeddings: load.embeddings,
-        cost: plan.writes ? 'W' : plan.cost,
-        deadline: performance.now() + budgetMs,
-        budgetMs,
-        slot: -1,
-        settled: false,
-        onWork: options.onWork,
-        resolve,
-        reject,
-      };
-      if (load.query < 0) {
-        call.plan = pack(plan);
-        call.args = pack(load.args);
-        call.schema = load.schema;
-        call.items = load.items;
-      }
+      const call = callOf(plan, load, { budgetMs, onWork: options.onWork, resolve, reject });
       this.#submit(call, plan, options);
     });
   }
@@ -381,6 +369,7 @@ class OpenedDatabase implements Database {
     texts: readonly string[],
     budgetMs: number,
   ): Promise<Float64Array[]> {
+    this.#checkAlive();
     const chosen = modelOf(this.#models, model, vectorType);
     return this.#models.embedder.embed(chosen, texts, performance.now() + budgetMs);
   }
@@ -392,7 +381,9 @@ class OpenedDatabase implements Database {
 
   backUp(to: string): Promise<{ bytes: number }> {
     this.#checkAlive();
-    return backUp(this.#storage.env, this.options.dataDir, to);
+    const copy = backUp(this.#storage.env, this.options.dataDir, to);
+    this.#copies.add(copy);
+    return copy.finally(() => this.#copies.delete(copy));
   }
 
   load(name?: string): BulkLoad {
@@ -415,7 +406,8 @@ class OpenedDatabase implements Database {
     );
   }
 
-  reload(program: Program): Promise<void> {
+  async reload(program: Program): Promise<void> {
+    this.#checkAlive();
     return this.#loads.whileIdle(() => this.#reloads.run(() => this.#reload(program)));
   }
 
@@ -432,10 +424,12 @@ class OpenedDatabase implements Database {
   }
 
   async snapshot(): Promise<void> {
+    this.#checkAlive();
     await this.#writer.order({ kind: 'snapshot' });
   }
 
   notePort(port: number): void {
+    this.#checkAlive();
     this.directory.setPort(port);
   }
 
@@ -457,6 +451,7 @@ class OpenedDatabase implements Database {
   }
 
   metrics(): Metric[] {
+    if (this.#isClosed) fail('SHUTTING_DOWN');
     // Before the look at the data: it lets this thread see the newest commit.
     const committedSeq = this.#storage.committedSeq();
     return databaseMetrics({
@@ -475,19 +470,29 @@ class OpenedDatabase implements Database {
     });
   }
 
-  async close(options: { snapshot?: boolean } = {}): Promise<void> {
-    if (this.#phase === 'stopping') return;
+  close(options: { snapshot?: boolean } = {}): Promise<void> {
+    this.#closing ??= this.#close(options.snapshot ?? true);
+    return this.#closing;
+  }
+
+  async #close(snapshot: boolean): Promise<void> {
     this.#probe.stop();
     this.#disk.stop();
     this.#loads.close();
-    const closing = this.#writer.order({ kind: 'close', snapshot: options.snapshot ?? true });
+    const closing = this.#writer.order({ kind: 'close', snapshot });
     this.#phase = 'stopping';
-    await closing;
-    const clean = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
-    this.#dispatcher.close();
-    await this.#threads.close();
-    this.#storage.close();
-    this.directory.close({ clean });
+    let isWhole = false;
+    try {
+      await closing;
+      isWhole = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
+    } finally {
+      this.#dispatcher.close();
+      await Promise.allSettled(this.#copies);
+      await this.#threads.close();
+      this.#isClosed = true;
+      this.#storage.close();
+      this.directory.close({ clean: isWhole });
+    }
   }
 }
 

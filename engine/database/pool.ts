@@ -22,10 +22,6 @@ export type OnEnd = (error?: Error, fault?: LaneFault) => void;
 
 const entry = new URL('./worker.js', import.meta.url).href;
 
-function pool(threads: number, heapMb: number | undefined): Piscina {
-  return new Piscina({ ...poolOptions(heapMb), minThreads: threads, maxThreads: threads });
-}
-
 function poolOptions(heapMb: number | undefined) {
   return {
     filename: entry,
@@ -37,6 +33,21 @@ function poolOptions(heapMb: number | undefined) {
   };
 }
 
+/** What piscina keeps behind its public face of a worker, under a symbol of this description. */
+interface Hidden {
+  unref(): void;
+}
+const hiddenName = 'Piscina.kWorkerData';
+
+/**
+ * Lets the process end beside a thread. Piscina keeps it alive while a task runs, and the tasks of
+ * lanes run for ever; who waits for a lane holds its port.
+ */
+function unrefWorker(worker: object): void {
+  const key = Object.getOwnPropertySymbols(worker).find((one) => one.description === hiddenName);
+  if (key !== undefined) (worker as Record<symbol, Hidden>)[key]!.unref();
+}
+
 /** A lane that does not end within this time is ended with its thread. */
 const closeMs = 30_000;
 
@@ -46,11 +57,29 @@ export class ThreadPair {
   readonly #readers: Piscina | undefined;
   readonly #writer: Piscina;
   #loaders: Piscina | undefined;
+  /** Of lanes, as piscina shows them. */
+  readonly #workers = new Set<object>();
 
   constructor(readerCount: number, readerHeapMb: number) {
-    this.#readers = readerCount > 0 ? pool(readerCount, readerHeapMb) : undefined;
-    this.#writer = pool(1, undefined);
+    this.#readers = readerCount > 0 ? this.#pool(readerCount, readerHeapMb) : undefined;
+    this.#writer = this.#pool(1, undefined);
     for (let i = 0; i < readerCount; i++) this.#track(this.#readers!.run({ role: 'warm' }));
+  }
+
+  #pool(threads: number, heapMb: number | undefined): Piscina {
+    const made = new Piscina({
+      ...poolOptions(heapMb),
+      minThreads: threads,
+      maxThreads: threads,
+    });
+    made.on('workerCreate', (worker: object) => this.#workers.add(worker));
+    made.on('workerDestroy', (worker: object) => this.#workers.delete(worker));
+    return made;
+  }
+
+  /** The lanes that have opened no longer keep the process alive by themselves. */
+  unref(): void {
+    for (const worker of this.#workers) unrefWorker(worker);
   }
 
   /**
@@ -88,9 +117,15 @@ export class ThreadPair {
 
   /** Ends idle threads; every lane must have been told to close. */
   async close(): Promise<void> {
-    const late = setTimeout(closeMs, undefined, { ref: false });
-    await Promise.race([Promise.allSettled(this.#tasks), late]);
-    const pools = [this.#readers, this.#writer, this.#loaders];
-    await Promise.all(pools.map((threads) => threads?.close({ force: true })));
+    // Nothing else might keep the process alive until the threads are gone.
+    const late = new AbortController();
+    try {
+      const lanes = Promise.allSettled(this.#tasks);
+      await Promise.race([lanes, setTimeout(closeMs, undefined, late).catch(() => undefined)]);
+      const pools = [this.#readers, this.#writer, this.#loaders];
+      await Promise.all(pools.map((threads) => threads?.close({ force: true })));
+    } finally {
+      late.abort();
+    }
   }
 }

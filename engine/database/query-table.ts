@@ -45,6 +45,7 @@ export class QueryTable {
   }
 }
 
+/** Fails NOT_FOUND, with the name that was meant. */
 export function failUnknown(name: string, queries: Iterable<string>): never {
   const near = nearestName(name, [...queries]);
   const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };

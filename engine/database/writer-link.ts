@@ -91,7 +91,10 @@ export class WriterLink {
           this.#feed();
         },
         onMessage: (message) => {
-          if (message.kind === 'ready') resolve();
+          if (message.kind === 'ready') {
+            this.#lane!.release();
+            resolve();
+          }
           this.#receive(message);
         },
       });
@@ -132,7 +135,7 @@ export class WriterLink {
 
   #fulfil(id: number, error: TrellisError | undefined, result?: unknown): void {
     const given = this.#orders.get(id);
-    this.#orders.delete(id);
+    if (this.#orders.delete(id)) this.#lane!.release();
     if (error) given?.reject(error);
     else given?.resolve(result);
     if (given?.order.kind !== 'close') return;
@@ -199,6 +202,7 @@ export class WriterLink {
     if (this.#ended) fail('READ_ONLY', { reason: this.readOnlyReason ?? 'the writer has ended' });
     if (this.#closing) fail('SHUTTING_DOWN');
     if (order.kind === 'close') this.#closing = true;
+    this.#lane!.hold();
     return new Promise((resolve, reject) => {
       this.#due.push({ order, after: this.#taken, resolve, reject });
       this.#feed();

@@ -113,9 +113,13 @@ function isBeating(path: string, former: Noted): boolean {
   return false;
 }
 
-function refuse(former: Noted | undefined, own: string | undefined): never {
+function refuse(former: Noted | undefined, self: ReturnType<typeof describeSelf>): never {
   if (former === undefined) fail('DATA_LOCKED', { what: 'another process' });
-  const isElsewhere = former.pid_namespace !== own;
+  const isElsewhere = former.pid_namespace !== self.pid_namespace;
+  if (!isElsewhere && former.pid === self.pid && former.start === self.start) {
+    const hint = 'Use the database that is open, or close it first.';
+    fail('DATA_LOCKED', { what: 'this process has it open already' }, { hint });
+  }
   const where = isElsewhere ? ' of another pid namespace, such as a container,' : '';
   return fail('DATA_LOCKED', { what: `process ${former.pid}${where} holds it` });
 }
@@ -126,7 +130,7 @@ export function takeLock(directory: string): Lock {
   const self = describeSelf();
   const former = readOwner(path);
   const bound = bindName(directory);
-  if (bound === undefined) refuse(former, self.pid_namespace);
+  if (bound === undefined) refuse(former, self);
   const server = bound === 'unsupported' ? undefined : bound;
   const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   const letGo = (): void => {
@@ -155,14 +159,14 @@ function claim(
   const verdict = grant === 'taken' ? 'alive' : judge(former, own, directory);
   const isWatched = former !== undefined && verdict === 'unknown';
   if (verdict === 'alive' || (isWatched && isBeating(path, former))) {
-    refuse(former, self.pid_namespace);
+    refuse(former, self);
   }
   const token = { path, nonce: randomUUID() };
   file.claim({ nonce: token.nonce, ...own });
   if (isWatched) {
     // Somebody else may have watched the same silence: the last to write has it.
     sleep(lookMs);
-    if (!isHeld(token)) refuse(readOwner(path), self.pid_namespace);
+    if (!isHeld(token)) refuse(readOwner(path), self);
   }
   return token;
 }

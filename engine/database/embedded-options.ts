@@ -1,0 +1,135 @@
+// What `open` takes: every option checked, and what is left out, at any depth, at its default.
+import { defaultLimits, limitTable } from '../base/limits.js';
+import { createEmbedder } from '../embed/create-embedder.js';
+import type { DatabaseOptions } from './database.js';
+import { choice, integer, list, one, record, shape } from './option-shape.js';
+
+const { callback, flag, source, text } = one;
+
+type Nested = 'program' | 'limits' | 'vectors' | 'snapshot';
+
+export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
+  dataDir: string;
+  /** HelixQL texts; `path` names them in diagnostics. */
+  sources: { path: string; text: string }[];
+  /** `helix-2` gives HelixDB 2's reply shapes. */
+  compat?: 'trellis' | 'helix-2';
+  /** Credentials and base URLs of embedding providers, by variable name. */
+  environment?: Readonly<Record<string, string | undefined>>;
+  /** The others keep their defaults; so do members of `vectors` and `snapshot`. */
+  limits?: Partial<DatabaseOptions['limits']>;
+  vectors?: Partial<Omit<DatabaseOptions['vectors'], 'default'>> & {
+    default?: Partial<DatabaseOptions['vectors']['default']>;
+  };
+  snapshot?: Partial<DatabaseOptions['snapshot']>;
+}
+
+const bytes = integer(0, Number.MAX_SAFE_INTEGER);
+
+const indexMembers = {
+  metric: choice('cosine', 'dot', 'l2'),
+  m: integer(2, 128),
+  efConstruction: integer(4, 4_096),
+  efSearch: integer(1, 10_000),
+  layout: choice('auto', 'fast', 'compact', 'flat'),
+  exact: flag,
+  memoryBytes: bytes,
+};
+
+const limits = Object.entries(limitTable).map(([name, { hardMax }]) => [name, integer(0, hardMax)]);
+
+const check = shape(
+  {
+    dataDir: text,
+    sources: list(shape({ path: text, text: source }, ['path', 'text'])),
+    compat: choice('trellis', 'helix-2'),
+    environment: record(() => undefined),
+    limits: shape(Object.fromEntries(limits)),
+    workers: integer(0, 64),
+    embedder: shape({ embed: callback }, ['embed']),
+    embeddingModel: text,
+    vectors: shape({
+      default: shape(indexMembers),
+      types: record(
+        shape({
+          ...indexMembers,
+          dimensions: integer(1, 65_535),
+          embeddingModel: text,
+          store: choice('f64', 'f32'),
+        }),
+      ),
+      segmentBytes: bytes,
+    }),
+    textEnabled: flag,
+    strictMembers: flag,
+    readOnly: flag,
+    maxBytes: bytes,
+    ballastBytes: bytes,
+    minFreeBytes: bytes,
+    snapshot: shape({
+      intervalMs: integer(1, Number.MAX_SAFE_INTEGER),
+      afterWrites: integer(1, Number.MAX_SAFE_INTEGER),
+      keep: integer(1, 16),
+    }),
+    workerHeapMb: integer(16, 2 ** 20),
+    failpoint: text,
+    onProgress: callback,
+    log: callback,
+  },
+  ['dataDir', 'sources'],
+);
+
+const standardIndex: DatabaseOptions['vectors']['default'] = {
+  metric: 'cosine',
+  m: 16,
+  efConstruction: 128,
+  efSearch: 128,
+  layout: 'auto',
+  exact: false,
+  memoryBytes: 2 ** 32,
+};
+
+const standard = {
+  workers: 0,
+  textEnabled: true,
+  strictMembers: false,
+  readOnly: false,
+  minFreeBytes: 2 ** 30,
+  workerHeapMb: 1024,
+  log: () => {},
+};
+
+/** The given members over the standard ones. */
+function over<T extends object>(base: T, given: object | undefined): T {
+  const present = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return { ...base, ...Object.fromEntries(present) };
+}
+
+/** Fails PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE, UNKNOWN_MEMBER. */
+export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'program'> {
+  check(options, 'options');
+  const { sources: _, compat: __, environment, vectors, ...rest } = options;
+  const { dataDir } = options;
+  const embedder =
+    options.embedder ??
+    createEmbedder({
+      environment: environment ?? {},
+      timeoutMs: 30_000,
+      retries: 3,
+      cacheEntries: 1024,
+      allowPrivate: false,
+    });
+  const { segmentBytes, types = {} } = vectors ?? {};
+  const nested = {
+    dataDir,
+    embedder,
+    limits: over(defaultLimits, options.limits),
+    vectors: {
+      default: over(standardIndex, vectors?.default),
+      types: over({}, Object.fromEntries(Object.entries(types).map(([k, v]) => [k, over({}, v)]))),
+      ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    },
+    snapshot: over({ intervalMs: 300_000, afterWrites: 50_000, keep: 2 }, options.snapshot),
+  };
+  return { ...over(standard, rest), ...nested };
+}
