@@ -68,7 +68,11 @@ export { openDataDirectory } from './storage/manifest.js';
 export { type SchemaPreview, type Storage, openStorage } from './storage/open.js';
 export { backUp, restore } from './database/backup.js';
 export { compactGraph } from './database/compact.js';
-export { repairDerived } from './database/repair.js';
+export { rebuildData, repairDerived } from './database/repair.js';
+export { type Salvaged, salvage } from './database/salvage.js';
+export { checkData } from './storage/data-check.js';
+export { takeLock } from './storage/lock.js';
+export { probeData, refuseBroken } from './storage/probe.js';
 export {
   type Arguments,
   type EmbeddedDatabase,

@@ -1,8 +1,8 @@
 // `trellis backup`, `restore`, `dump`, `load` and `compact` (operations.md 8). Each opens the data
 // directory itself or, for backup and dump, asks the server that has it open.
-import { closeSync, createReadStream, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, createReadStream, existsSync, openSync, rmSync } from 'node:fs';
 import { fsyncSync, writeSync } from 'node:fs';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   DumpReader,
@@ -14,6 +14,8 @@ import {
   fail,
   openDataDirectory,
   openStorage,
+  probeData,
+  refuseBroken,
   restore,
 } from '../engine/index.js';
 import type { CommandLine } from './arguments.js';
@@ -29,7 +31,7 @@ function wordOf(line: CommandLine, what: string): string {
   return line.words[0] ?? fail('CONFIG_INVALID', { what: `It needs ${what}.` });
 }
 
-/** Opens a directory that holds data, while no server does. */
+/** Reads a directory that holds data and whose pages are sound, while no server has it. */
 async function withStorage<T>(
   config: Config,
   work: (storage: Storage) => T | Promise<T>,
@@ -38,8 +40,9 @@ async function withStorage<T>(
   if (!existsSync(join(dataDir, 'MANIFEST.json'))) {
     fail('DATA_DIR_BAD', { what: `${dataDir} holds no data` });
   }
-  const directory = openDataDirectory(dataDir);
+  const directory = openDataDirectory(dataDir, { readOnly: true });
   try {
+    refuseBroken(await probeData(join(dataDir, 'graph'), directory));
     const storage = openStorage(join(dataDir, 'graph'), { limits, mode: 'attach' });
     try {
       return await work(storage);
@@ -47,7 +50,7 @@ async function withStorage<T>(
       storage.close();
     }
   } finally {
-    directory.close({ clean: directory.wasClean });
+    directory.close({ clean: false });
   }
 }
 
@@ -94,21 +97,21 @@ export async function dumpCommand(line: CommandLine, configOf: ConfigOf): Promis
   return exitCodes.ok;
 }
 
-/** Writes a dump; elements that cannot be read are left out when `onDamage` is given. */
-export function writeDump(storage: Storage, out: string, onDamage?: (what: string) => void): void {
+function writeDump(storage: Storage, out: string): void {
   const file = openSync(out, 'wx', 0o600);
+  let isWhole = false;
   try {
-    const options = onDamage && {
-      onDamage: (id: number, error: Error) => onDamage(`element ${id}: ${error.message}`),
-    };
-    for (const block of dump(storage, options)) writeSync(file, block);
+    for (const block of dump(storage)) {
+      for (let at = 0; at < block.length; ) at += writeSync(file, block, at);
+    }
     fsyncSync(file);
+    isWhole = true;
   } finally {
     closeSync(file);
+    // What is there only in part is not taken for a dump.
+    if (!isWhole) rmSync(out);
   }
 }
-
-const loading = 'RESTORING';
 
 /** Into an empty data directory only: rows of a dump go into another database by `import`. */
 export async function loadCommand(line: CommandLine, configOf: ConfigOf): Promise<number> {
@@ -120,10 +123,7 @@ export async function loadCommand(line: CommandLine, configOf: ConfigOf): Promis
     const hint = 'Rows of a dump go into other data with `trellis import`.';
     fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` }, { hint });
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const directory = openDataDirectory(dataDir);
-  // No server starts over a load that did not finish.
-  writeFileSync(join(dataDir, loading), '', { mode: 0o600 });
+  const directory = openDataDirectory(dataDir, { unfinished: true });
   let clean = false;
   try {
     const storage = openStorage(join(dataDir, 'graph'), {
@@ -141,7 +141,6 @@ export async function loadCommand(line: CommandLine, configOf: ConfigOf): Promis
     } finally {
       storage.close();
     }
-    rmSync(join(dataDir, loading));
     clean = true;
   } finally {
     directory.close({ clean });

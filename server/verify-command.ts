@@ -1,24 +1,28 @@
-// `trellis verify`: checks a data directory at rest (operations.md 7). Damage can kill the process
-// that reads it, so `--deep` reads in a child process and takes its death for an answer. Changes
-// nothing, unless it is told to make derived data anew.
+// `trellis verify`: checks a data directory at rest (operations.md 7). Pages are read without LMDB
+// first, which damage could kill; only where they are sound the deep check asks it, in a child process.
+// Changes nothing, unless it is told to make derived data anew.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  type Salvaged,
   TrellisError,
   type Violation,
+  checkData,
   defaultLimits,
   errorMessage,
   fail,
   openDataDirectory,
   openStorage,
+  rebuildData,
   repairDerived,
+  salvage,
+  takeLock,
   verifyStorage,
 } from '../engine/index.js';
 import type { CommandLine } from './arguments.js';
 import type { Config } from './config.js';
-import { writeDump } from './data-command.js';
 import { printLine } from './log.js';
 
 const clean = 0;
@@ -40,7 +44,7 @@ export function verifyCommand(line: CommandLine, configOf: () => Config): number
   }
   const salvage = line.flags.get('salvage');
   if (salvage !== undefined) return salvageInto(directory, salvage);
-  if (line.switches.has('repair-derived')) repair(directory, configOf());
+  if (line.switches.has('repair-derived') && !repair(directory, configOf())) return primaryDamaged;
   const deep = line.switches.has('deep') || line.switches.has('repair-derived');
   const report =
     deep && !line.switches.has('here')
@@ -53,36 +57,50 @@ export function verifyCommand(line: CommandLine, configOf: () => Config): number
   return codeOf(report.violations);
 }
 
-function repair(directory: string, { limits, text }: Config): void {
-  const opened = openDataDirectory(directory);
+/** False: rows are damaged, of which nothing can be made. */
+function repair(dataDir: string, { limits, text, vectorTypes }: Config): boolean {
+  const opened = openDataDirectory(dataDir);
+  let isDone = false;
   try {
-    const storage = openStorage(join(directory, 'graph'), { limits, mode: 'attach' });
-    repairDerived(storage, { limits, textEnabled: text.enabled, dataDir: directory });
-    storage.close();
+    const options = { limits, textEnabled: text.enabled, dataDir, vectorTypes };
+    const { rows, broken } = checkData(dataFileOf(dataDir), { sums: opened.sums });
+    for (const what of rows) printLine(what);
+    if (rows.length > 0) return false;
+    if (broken.length > 0) rebuildData(opened.dbUuid, options);
+    else {
+      const storage = openStorage(join(dataDir, 'graph'), { limits, mode: 'attach' });
+      repairDerived(storage, options);
+      storage.close();
+    }
+    isDone = true;
+    return true;
   } finally {
-    opened.close({ clean: opened.wasClean });
+    opened.close({ clean: isDone });
   }
 }
 
+const dataFileOf = (directory: string): string => join(directory, 'graph', 'data.mdb');
+
 /** Writes every element that can be read to a dump; tells of the others. */
 function salvageInto(directory: string, file: string): number {
-  const opened = openDataDirectory(directory, { readOnly: true });
-  let lost = 0;
+  const lock = takeLock(directory);
+  const out = openSync(file, 'wx', 0o600);
+  let saved: Salvaged | undefined;
   try {
-    const storage = openStorage(join(directory, 'graph'), {
-      limits: defaultLimits,
-      mode: 'attach',
+    saved = salvage(dataFileOf(directory), (block) => {
+      for (let at = 0; at < block.length; ) at += writeSync(out, block, at);
     });
-    writeDump(storage, file, (what) => {
-      lost++;
-      printLine(what);
-    });
-    storage.close();
+    fsyncSync(out);
   } finally {
-    opened.close({ clean: false });
+    closeSync(out);
+    if (saved === undefined) rmSync(file);
+    lock.release();
   }
-  printLine(`${file}: everything that could be read; ${lost} elements could not`);
-  return lost === 0 ? clean : primaryDamaged;
+  for (const what of saved.lines) printLine(what);
+  printLine(
+    `${file}: ${saved.count} elements that could be read; ${saved.lost} elements could not`,
+  );
+  return saved.isWhole ? clean : primaryDamaged;
 }
 
 function codeOf(violations: readonly Violation[]): number {
@@ -96,7 +114,10 @@ function here(directory: string, deep: boolean): Report {
   try {
     const opened = openDataDirectory(directory, { readOnly: true });
     try {
-      const { dbUuid } = opened;
+      const { dbUuid, sums } = opened;
+      const { broken } = deep ? checkData(dataFileOf(directory), { sums }) : { broken: [] };
+      // LMDB would answer wrongly from such pages, or die of them.
+      if (broken.length > 0) return { directory, violations: broken.map(violationOf) };
       const storage = openStorage(join(directory, 'graph'), {
         limits: defaultLimits,
         mode: 'attach',
@@ -112,6 +133,21 @@ function here(directory: string, deep: boolean): Report {
     return { directory, violations: [{ invariant: 'I15', what: errorMessage(error.data) }] };
   }
 }
+
+/** What is wrong with pages breaks what their table is for. */
+function violationOf(what: string): Violation {
+  const table = /^\w+/.exec(what)?.[0] ?? '';
+  return { invariant: tableInvariants[table] ?? 'I15', what };
+}
+
+const tableInvariants: Record<string, string> = {
+  index: 'I5',
+  derived: 'I7',
+  uuid: 'I16',
+  labels: 'I6',
+  out: 'I4',
+  in: 'I4',
+};
 
 /** Reads the newest commit of a data directory that a server holds, which goes on writing. */
 function live(directory: string): Report {

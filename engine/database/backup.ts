@@ -5,7 +5,7 @@
 // Invariant: a backup has its name only once it was read back whole; a restore that did not finish
 // leaves the marker RESTORING, which no server starts over.
 import { createReadStream, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
-import { copyFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { fail } from '../base/errors.js';
@@ -14,7 +14,7 @@ import { copyGraph, syncPath } from '../storage/copy-data.js';
 import { diskTrouble } from '../storage/disk-trouble.js';
 import type { Env } from '../storage/env.js';
 import { replaceFile } from '../storage/durable-file.js';
-import { copyManifest } from '../storage/manifest.js';
+import { copyManifest, markFinished, markUnfinished } from '../storage/manifest.js';
 import { probeData } from '../storage/probe.js';
 
 interface BackupNote {
@@ -22,7 +22,6 @@ interface BackupNote {
 }
 
 const noteName = 'BACKUP.json';
-const marker = 'RESTORING';
 const dataFile = join('graph', 'data.mdb');
 
 /**
@@ -80,10 +79,8 @@ export async function restore(from: string, dataDir: string): Promise<void> {
   if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
     fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
   }
-  mkdirSync(join(dataDir, 'graph'), { recursive: true, mode: 0o700 });
-  const marked = join(dataDir, marker);
-  writeFileSync(marked, '', { mode: 0o600 });
-  syncPath(dataDir);
+  markUnfinished(dataDir);
+  mkdirSync(join(dataDir, 'graph'), { mode: 0o700 });
   const unfinished = join(dataDir, `${dataFile}.tmp`);
   copyFileSync(join(from, dataFile), unfinished);
   syncPath(unfinished);
@@ -91,8 +88,7 @@ export async function restore(from: string, dataDir: string): Promise<void> {
   renameSync(unfinished, join(dataDir, dataFile));
   syncPath(join(dataDir, 'graph'));
   copyManifest(from, dataDir, { newEpoch: true });
-  rmSync(marked);
-  syncPath(dataDir);
+  markFinished(dataDir);
 }
 
 /** Reads a backup whole. */

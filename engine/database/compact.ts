@@ -7,6 +7,7 @@ import type { Limits } from '../base/limits.js';
 import { copyGraph, swapGraph } from '../storage/copy-data.js';
 import { openDataDirectory } from '../storage/manifest.js';
 import { openStorage } from '../storage/open.js';
+import { probeData, refuseBroken } from '../storage/probe.js';
 import { verifyStorage } from './verify.js';
 
 export async function compactGraph(
@@ -19,7 +20,9 @@ export async function compactGraph(
   const directory = openDataDirectory(dataDir);
   const [graph, copy] = [join(dataDir, 'graph'), join(dataDir, 'graph.compact')];
   rmSync(copy, { recursive: true, force: true });
+  let isDone = false;
   try {
+    refuseBroken(await probeData(graph, directory));
     const storage = openStorage(graph, { limits, mode: 'attach' });
     try {
       await copyGraph(storage.env, copy, true);
@@ -27,10 +30,13 @@ export async function compactGraph(
       storage.close();
     }
     verifyCopy(copy, limits);
-    return swapGraph(graph, copy);
+    const sizes = swapGraph(graph, copy);
+    isDone = true;
+    return sizes;
   } finally {
     rmSync(copy, { recursive: true, force: true });
-    directory.close({ clean: directory.wasClean });
+    // Of a file that was refused nothing is noted as right.
+    directory.close({ clean: isDone && directory.wasClean });
   }
 }
 

@@ -9,14 +9,14 @@ import { printUuid } from '../base/id.js';
 import { intact } from '../base/intact.js';
 import type { PropertyType } from '../base/schema.js';
 import { type FullCatalog, catalogOf } from '../storage/catalog.js';
-import { readCatalog, unhidden } from '../storage/catalog-record.js';
+import { type StoredCatalog, readCatalog, unhidden } from '../storage/catalog-record.js';
 import { readFragment } from '../storage/fragment.js';
 import type { Storage } from '../storage/open.js';
 import { readTotal } from '../storage/meta.js';
 import { fragmentOf, labelOf, uuidAt } from '../storage/record.js';
 import type { Label } from '../storage/store.js';
 import { readVector } from '../storage/vector-record.js';
-import type { Env } from '../storage/env.js';
+import type { Env, Table } from '../storage/env.js';
 import { base64OfVector } from './load/base64.js';
 
 export const dumpVersion = 1;
@@ -30,11 +30,31 @@ export interface DumpOptions {
   onDamage?: (id: number, error: TrellisError) => void;
 }
 
-/** The dump in blocks of whole lines. */
-export function* dump(storage: Storage, options: DumpOptions = {}): Generator<Uint8Array> {
+/** Where the rows of a dump are read. */
+export interface RowSource {
+  stored: StoredCatalog;
+  /** Ascending. */
+  ids: Iterable<number>;
+  records: Pick<Table<number>, 'get'>;
+  vectors: Pick<Table<number>, 'peek'>;
+  /** How many there must be, where that is known. */
+  total?: number;
+}
+
+/** The dump of a store in blocks of whole lines. */
+export function dump(storage: Storage, options: DumpOptions = {}): Generator<Uint8Array> {
   const { env } = storage;
   env.refresh();
   const stored = readCatalog(env.meta);
+  let total = 0;
+  for (const { id } of stored.labels) total += readTotal(env.meta, id).count;
+  const { records, vectors } = env;
+  return dumpRows({ stored, ids: idsOf(env), records, vectors, total }, options);
+}
+
+/** The dump of rows in blocks of whole lines. */
+export function* dumpRows(source: RowSource, options: DumpOptions = {}): Generator<Uint8Array> {
+  const { stored, ids, total } = source;
   const catalog = catalogOf(unhidden(stored));
   const hash = createHash('sha256');
   const writer = new ByteWriter(2 * blockBytes);
@@ -45,10 +65,10 @@ export function* dump(storage: Storage, options: DumpOptions = {}): Generator<Ui
   };
   writer.utf8(`${JSON.stringify({ trellis_dump: dumpVersion, catalog: stored })}\n`);
   let count = 0;
-  for (const id of idsOf(env)) {
+  for (const id of ids) {
     const before = writer.length;
     try {
-      writeElement(writer, env, catalog, id);
+      writeElement(writer, source, catalog, id);
       count++;
     } catch (error) {
       if (!(error instanceof TrellisError) || options.onDamage === undefined) throw error;
@@ -57,17 +77,12 @@ export function* dump(storage: Storage, options: DumpOptions = {}): Generator<Ui
     }
     if (writer.length >= blockBytes) yield flush();
   }
-  if (options.onDamage === undefined) checkCount(env, catalog, count);
+  // A page that lost elements shows as fewer of them.
+  const isWhole = options.onDamage !== undefined || total === undefined || count === total;
+  intact(isWhole, `${count} elements can be read of ${total}`);
   yield flush();
   const sha256 = hash.digest('hex');
   yield Buffer.from(`${JSON.stringify({ trellis_dump_end: { count, sha256 } })}\n`);
-}
-
-/** A page that lost elements shows as fewer of them. */
-function checkCount(env: Env, catalog: FullCatalog, count: number): void {
-  let total = 0;
-  for (const label of catalog.allLabels()) total += readTotal(env.meta, label.id).count;
-  intact(count === total, `${count} elements can be read of ${total}`);
 }
 
 function* idsOf(env: Env): Generator<number> {
@@ -79,8 +94,13 @@ function* idsOf(env: Env): Generator<number> {
   }
 }
 
-function writeElement(writer: ByteWriter, env: Env, catalog: FullCatalog, id: number): void {
-  const record = env.records.get(id);
+function writeElement(
+  writer: ByteWriter,
+  source: RowSource,
+  catalog: FullCatalog,
+  id: number,
+): void {
+  const record = source.records.get(id);
   intact(record, `element ${id} cannot be found again`);
   const label = catalog.label(labelOf(record));
   writer.ascii(`{"${label.kind}":`);
@@ -89,15 +109,15 @@ function writeElement(writer: ByteWriter, env: Env, catalog: FullCatalog, id: nu
   if (label.kind === 'edge') {
     const [from, to] = [printUuid(record, uuidAt.from), printUuid(record, uuidAt.to)];
     writer.ascii(`,"from":"${from}","to":"${to}"`);
-  } else if (label.kind === 'vector') writeVector(writer, env, id);
+  } else if (label.kind === 'vector') writeVector(writer, source, id);
   writeProperties(writer, label, record);
   writer.ascii('}\n');
 }
 
-function writeVector(writer: ByteWriter, env: Env, id: number): void {
-  const value = env.vectors.peek(id);
+function writeVector(writer: ByteWriter, { vectors }: RowSource, id: number): void {
+  const value = vectors.peek(id);
   const width = value?.[value.length - 1] === 4 ? 'f32' : 'f64';
-  const vector = readVector(env.vectors, id);
+  const vector = readVector(vectors, id);
   intact(vector, `the embedding of element ${id} is missing`);
   writer.ascii(`,"${width}":"${base64OfVector(vector, width)}"`);
 }

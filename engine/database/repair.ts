@@ -1,15 +1,25 @@
-// Makes derived data anew from the rows (operations.md 8, `verify --repair-derived`): label lists stay,
-// property indexes and keyword postings are written from scratch in one transaction, vector snapshots
-// are thrown away, so that the next start builds the indexes from the vectors. For a stopped server.
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+// Makes derived data anew from the rows (operations.md 8, `verify --repair-derived`): property indexes
+// and keyword postings are written from scratch in one transaction, vector snapshots are thrown away,
+// so that the next start builds the indexes from the vectors. Where pages are damaged, the whole data
+// file is made anew from its rows, lists and edges included. For a stopped server. Invariant: the data
+// file is the old one or the whole new one, and no row is left behind.
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { fail } from '../base/errors.js';
+import { intact } from '../base/intact.js';
 import type { Limits } from '../base/limits.js';
 import type { FullCatalog } from '../storage/catalog.js';
+import { swapGraph, syncPath } from '../storage/copy-data.js';
+import { checkData } from '../storage/data-check.js';
 import { indexKey, prefixOf } from '../storage/index-key.js';
 import type { LoadView } from '../storage/load-view.js';
-import type { Storage } from '../storage/open.js';
+import { metaKey } from '../storage/meta.js';
+import { type Storage, openStorage } from '../storage/open.js';
 import { decodeProperty } from '../storage/record.js';
 import type { Label } from '../storage/store.js';
+import type { VectorTypeOptions } from '../storage/write-view.js';
+import { DumpReader } from './restore-dump.js';
+import { type Salvaged, salvage } from './salvage.js';
 import { clear, makeTexts } from './text-upkeep.js';
 
 export interface RepairOptions {
@@ -19,6 +29,11 @@ export interface RepairOptions {
   dataDir: string;
 }
 
+export interface RebuildOptions extends RepairOptions {
+  /** How embeddings are kept, per vector type. */
+  vectorTypes: Readonly<Record<string, VectorTypeOptions>>;
+}
+
 export function repairDerived(storage: Storage, options: RepairOptions): void {
   const { env } = storage;
   storage.load(0, (view) => {
@@ -26,7 +41,59 @@ export function repairDerived(storage: Storage, options: RepairOptions): void {
     for (const label of (storage.catalog as FullCatalog).allLabels()) indexLabel(view, label);
     makeTexts(storage, view, options);
   });
-  const folder = join(options.dataDir, 'vec');
+  dropSnapshots(options.dataDir);
+}
+
+/**
+ * Makes the data file anew from the rows that can be read without LMDB. Fails DATA_CORRUPT when some
+ * of them cannot.
+ */
+export function rebuildData(dbUuid: string, options: RebuildOptions): void {
+  const { dataDir } = options;
+  const [graph, fresh] = [join(dataDir, 'graph'), join(dataDir, 'graph.repair')];
+  rmSync(fresh, { recursive: true, force: true });
+  try {
+    mkdirSync(fresh, { mode: 0o700 });
+    const { isWhole, lost } = loadRows(join(graph, 'data.mdb'), fresh, dbUuid, options);
+    if (!isWhole) {
+      const hint =
+        'Write what is left to a file with `trellis verify --salvage`, then `trellis load` it.';
+      fail('DATA_CORRUPT', { what: `rows are lost, ${lost} at least` }, { hint });
+    }
+    const { rows, broken } = checkData(join(fresh, 'data.mdb'));
+    intact(rows.length + broken.length === 0, 'the new data file is not sound');
+    syncPath(join(fresh, 'data.mdb'));
+    swapGraph(graph, fresh);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  dropSnapshots(dataDir);
+}
+
+function loadRows(
+  from: string,
+  to: string,
+  dbUuid: string,
+  { limits, textEnabled, vectorTypes }: RebuildOptions,
+): Salvaged {
+  const storage = openStorage(to, { limits, mode: 'create', vectorTypes });
+  try {
+    const { env } = storage;
+    env.transact(() => {
+      env.meta.put(metaKey.databaseUuid, Buffer.from(dbUuid));
+      return true;
+    });
+    const reader = new DumpReader(storage, { limits, textEnabled });
+    const salvaged = salvage(from, (block) => reader.write(block));
+    if (salvaged.isWhole) reader.end();
+    return salvaged;
+  } finally {
+    storage.close();
+  }
+}
+
+function dropSnapshots(dataDir: string): void {
+  const folder = join(dataDir, 'vec');
   if (!existsSync(folder)) return;
   for (const file of readdirSync(folder)) {
     if (file.endsWith('.snap')) rmSync(join(folder, file));

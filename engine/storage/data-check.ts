@@ -7,7 +7,7 @@
 // one thing is beyond it: a page that was put back from an earlier state of the very same keys.
 import { checksum, checksumSize, sumOfName } from './checksum.js';
 import { DataTally } from './data-tally.js';
-import { PageFile } from './page.js';
+import { PageFile, pageSize } from './page.js';
 import { type Meta, type Tree, metasOf, newestOf, treeAt, treeBytes } from './page-meta.js';
 import { changedPages, type PageSums } from './page-sum.js';
 import { PageWalk, type Visitor, byTransaction } from './page-walk.js';
@@ -152,7 +152,7 @@ class DataCheck {
     const nameSum = sumOfName(name);
     this.#walk.tree(tree, this.meta.transaction, {
       ...this.#visitor(name),
-      entry: (key, value, page) => {
+      entry: (key, value, at) => {
         const content = contentOf(nameSum, key, value);
         if (content !== undefined) {
           this.#faults.entries++;
@@ -160,7 +160,7 @@ class DataCheck {
           return;
         }
         tally.lose(name);
-        this.#explained.add(page);
+        this.#explained.add(Math.floor(at / pageSize));
         const what = `${name} ${key.toString('hex', 0, 32)} fails its checksum`;
         this.#note(named.has(name) ? 'rows' : 'broken', what);
       },

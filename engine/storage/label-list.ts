@@ -104,6 +104,12 @@ export function listedIn(bits: Uint8Array): number {
   return count;
 }
 
+/** The ids in the bitmap of a block. */
+export function idsIn(block: number, bits: Uint8Array): Uint32Array {
+  const ids = new Uint32Array(blockIds);
+  return ids.subarray(0, unpack(bits, block * blockIds, ids, 0));
+}
+
 /** Writes the ids of a block behind the first `count`; returns the new count. */
 function unpack(bits: Uint8Array, first: number, ids: Uint32Array, count: number): number {
   for (let at = 0; at < blockBytes; at += 4) {

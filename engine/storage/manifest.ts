@@ -6,7 +6,7 @@
 // DataDirectory is the only process that may open its data.
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
-import { readFileSync, rmSync, statSync, statfsSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
@@ -68,15 +68,38 @@ const remoteTypes = new Map([
   [0x00c36400, 'Ceph'],
 ]);
 
+export interface OpenOptions {
+  readOnly?: boolean;
+  /**
+   * A new directory that nobody else opens before it was closed in order: the first thing in it is a
+   * mark that says so.
+   */
+  unfinished?: boolean;
+}
+
+/** Stands in a directory that is not filled yet. */
+export const unfinishedMark = 'RESTORING';
+
+/** Says of a new directory that it is not filled yet; to be called before anything is in it. */
+export function markUnfinished(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first !== undefined) syncAbove(resolve(path), resolve(first));
+  // Being there is all that it says: no moment at which it is there in part.
+  writeFileSync(join(path, unfinishedMark), '', { mode: 0o600 });
+  syncFolder(path);
+}
+
+export function markFinished(path: string): void {
+  rmSync(join(path, unfinishedMark));
+  syncFolder(path);
+}
+
 /**
  * Checks and locks a data directory, creating it when absent. Fails DATA_DIR_BAD, DATA_LOCKED,
  * DATA_CORRUPT, FORMAT_TOO_NEW.
  */
-export function openDataDirectory(
-  path: string,
-  options: { readOnly?: boolean } = {},
-): DataDirectory {
-  prepareFolder(path);
+export function openDataDirectory(path: string, options: OpenOptions = {}): DataDirectory {
+  prepareFolder(path, options);
   const dataFile = join(path, 'graph', 'data.mdb');
   const lock = takeLock(path);
   try {
@@ -104,6 +127,7 @@ export function openDataDirectory(
       onLost: (listener) => lock.onLost(listener),
       close({ clean }) {
         if (clean && isHeld(lock.token)) mark(true);
+        if (clean && options.unfinished) markFinished(path);
         lock.release();
       },
     };
@@ -113,8 +137,9 @@ export function openDataDirectory(
   }
 }
 
-function prepareFolder(path: string): void {
+function prepareFolder(path: string, { unfinished = false }: OpenOptions): void {
   try {
+    if (unfinished) markUnfinished(path);
     const first = mkdirSync(path, { recursive: true, mode: 0o700 });
     if (first !== undefined) syncAbove(resolve(path), resolve(first));
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -124,9 +149,11 @@ function prepareFolder(path: string): void {
   const remote = remoteTypes.get(statfsSync(path).type);
   if (remote !== undefined)
     fail('DATA_DIR_BAD', { what: `${path} is on ${remote}, not a local disk` });
-  if (existsSync(join(path, 'RESTORING')))
-    fail('DATA_DIR_BAD', { what: 'a restore did not finish' });
+  if (!unfinished && existsSync(join(path, unfinishedMark)))
+    fail('DATA_DIR_BAD', { what: 'a restore did not finish' }, { hint: restoreHint });
 }
+
+const restoreHint = 'Empty the directory, and restore or load into it again.';
 
 function refuseEmpty(path: string): never {
   return fail('DATA_DIR_BAD', { what: `${path} holds no data, and nothing may be written` });

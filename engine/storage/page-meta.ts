@@ -63,10 +63,11 @@ function metaAt(page: Buffer): Meta | undefined {
  * The two meta pages, none when they are not as LMDB leaves them: it would die of a bad one, or go by
  * what it happens to say. They are of transactions that follow each other, but in a compacted copy.
  */
-export function metasOf(file: PageFile): Meta[] {
+export function metasOf(file: PageFile, { evenOne = false } = {}): Meta[] {
   const head = Buffer.alloc(2 * pageSize);
   if (!file.read(0, 2, head)) return [];
   const [even, odd] = [metaAt(head), metaAt(head.subarray(pageSize))];
+  if (evenOne) return [even, odd].filter((meta) => meta !== undefined);
   if (even === undefined || odd === undefined) return [];
   if (head.readUInt16LE(52) !== head.readUInt16LE(pageSize + 52)) return [];
   const ages = [even.transaction, odd.transaction];

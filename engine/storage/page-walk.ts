@@ -3,15 +3,16 @@
 // number of its entries, and that no page is in two places. Layouts are drawn in page.ts.
 //
 // Invariant: never throws for what the file holds; what is wrong is told to the visitor, and the walk
-// goes on behind it.
+// goes on with everything else that can be told apart: the checksums of values, which cover their keys,
+// are for the visitor to compare.
 import type { PageFile } from './page.js';
 import type { Tree } from './page-meta.js';
 import { pageHead, pageKinds, pageSize, wideAt } from './page.js';
 
 /** Hears of what a walk meets. Bytes are valid until it returns. */
 export interface Visitor {
-  /** `page` is where the value begins. */
-  entry(key: Buffer, value: Buffer, page: number, isTree: boolean): void;
+  /** `at` is the byte of the file where the value begins. */
+  entry(key: Buffer, value: Buffer, at: number, isTree: boolean): void;
   /** A page, or what is below it, cannot be walked. */
   damage(page: number, what: string): void;
   /** Pages that are in use, before what is in them. */
@@ -20,8 +21,10 @@ export interface Visitor {
 
 export type Order = (a: Buffer, b: Buffer) => number;
 
-/** Of the tree of free pages: numbers of transactions, u64. */
-export const byTransaction: Order = (a, b) => wideAt(a, 0) - wideAt(b, 0);
+/** Of the tree of free pages: numbers of transactions, u64; other keys are in no order. */
+export const byTransaction: Order = (a, b) => ageOf(a) - ageOf(b);
+
+const ageOf = (key: Buffer): number => (key.length === 8 ? wideAt(key, 0) : Number.NaN);
 
 interface Bounds {
   /** Inclusive; undefined: none. */
@@ -77,6 +80,13 @@ export class PageWalk {
     }
   }
 
+  /** The entries of a leaf page that no tree leads to. `number`: what it says it is. */
+  leaf(place: number, number: number, transaction: number, entry: Visitor['entry']): void {
+    const visitor = { entry, damage() {} };
+    const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
+    new TreeWalk(this.file, this, visitor, found, Buffer.compare, transaction).leaf(place, number);
+  }
+
   /** Notes pages; what is wrong with them, if anything. */
   take(first: number, count: number): string | undefined {
     if (!(first >= 2 && first + count - 1 <= this.lastPage)) return 'is beyond the last page';
@@ -121,11 +131,11 @@ class TreeWalk {
     const page = this.walk.buffer(depth);
     const isRead = this.file.read(number, 1, page);
     const fault = isRead ? faultOf(page, number, depth, transaction) : 'cannot be read';
-    const nodes = fault === undefined ? nodesOf(page) : undefined;
-    if (nodes === undefined) {
-      visitor.damage(number, fault ?? 'has nodes out of place');
+    if (fault !== undefined) {
+      visitor.damage(number, fault);
       return;
     }
+    const nodes = this.#nodesOf(page);
     const own = wideAt(page, 8);
     visitor.page?.(number, 1);
     if (depth > 1) {
@@ -144,26 +154,27 @@ class TreeWalk {
       page: page.readUInt32LE(at) + page.readUInt16LE(at + 4) * 2 ** 32,
       low: i === 0 ? bounds.low : Buffer.from(keyOf(page, at)),
     }));
-    for (let i = 1; i < children.length; i++) {
-      const before = { low: children[i - 1]!.low, high: bounds.high };
-      if (this.#isWithin(children[i]!.low!, before, i > 1)) continue;
-      this.visitor.damage(number, 'has keys out of order');
-      return;
-    }
+    const isInOrder = children.every(({ low }, i) => {
+      if (i === 0) return true;
+      return this.#isWithin(low!, { low: children[i - 1]!.low, high: bounds.high }, i > 1);
+    });
+    if (!isInOrder) this.visitor.damage(number, 'has keys out of order');
     children.forEach(({ page: child, low }, i) => {
       const high = i + 1 < children.length ? children[i + 1]!.low : bounds.high;
-      this.page(child, depth - 1, transaction, { low, high });
+      this.page(child, depth - 1, transaction, isInOrder ? { low, high } : bounds);
     });
   }
 
-  #leaf(number: number, page: Buffer, nodes: number[], bounds: Bounds): void {
+  #leaf(place: number, page: Buffer, nodes: number[], bounds: Bounds): void {
     let before: Buffer | undefined;
+    let isInOrder = true;
     for (const at of nodes) {
       const key = keyOf(page, at);
-      const isInOrder = before === undefined || this.compare(before, key) < 0;
-      if (key.length === 0 || !isInOrder || !this.#isWithin(key, bounds, false)) {
-        this.visitor.damage(number, 'has keys out of order');
-        return;
+      const isNext = before === undefined || this.compare(before, key) < 0;
+      const isRight = key.length > 0 && isNext && this.#isWithin(key, bounds, false);
+      if (isInOrder && !isRight) {
+        isInOrder = false;
+        this.visitor.damage(place, 'has keys out of order');
       }
       before = key;
       const flags = page.readUInt16LE(at + 4);
@@ -173,9 +184,25 @@ class TreeWalk {
       if ((flags & elsewhere) !== 0) this.#elsewhere(key, page, start, size);
       else {
         const value = page.subarray(start, start + size);
-        this.visitor.entry(key, value, number, (flags & isTreeFlag) !== 0);
+        this.visitor.entry(key, value, place * pageSize + start, (flags & isTreeFlag) !== 0);
       }
     }
+  }
+
+  /** The entries of the leaf page `number`, which stands at `place`. */
+  leaf(place: number, number: number): void {
+    const page = this.walk.buffer(1);
+    if (!this.file.read(place, 1, page)) return;
+    if (faultOf(page, number, 1, this.transaction) !== undefined) return;
+    this.#leaf(place, page, this.#nodesOf(page), { low: undefined, high: undefined });
+  }
+
+  /** Where the nodes of a page are that lie within it. */
+  #nodesOf(page: Buffer): number[] {
+    const nodes = placesOf(page);
+    const sound = nodes.filter((at) => isNode(page, at));
+    if (sound.length < nodes.length) this.visitor.damage(wideAt(page, 0), 'has nodes out of place');
+    return sound;
   }
 
   /** `above`: the key must not be the lower bound itself. */
@@ -211,7 +238,8 @@ class TreeWalk {
     }
     this.counts.overflowPages += count;
     visitor.page?.(first, count);
-    visitor.entry(key, this.#overflow.subarray(pageHead, pageHead + size), first, false);
+    const value = this.#overflow.subarray(pageHead, pageHead + size);
+    visitor.entry(key, value, first * pageSize + pageHead, false);
   }
 }
 
@@ -234,25 +262,23 @@ function faultOf(
   return isSound && lower >= (depth > 1 ? 4 : 2) ? undefined : 'has a free space out of place';
 }
 
-/** Where the nodes of a page are; undefined when they are not all within it. */
-function nodesOf(page: Buffer): number[] | undefined {
-  const lower = page.readUInt16LE(20);
-  const first = page.readUInt16LE(22) + pageHead;
-  const isLeaf = kindOf(page) === pageKinds.leaf;
-  const nodes: number[] = [];
-  for (let at = pageHead; at < pageHead + lower; at += 2) {
-    const node = page.readUInt16LE(at) + pageHead;
-    if (node < first || node + nodeHead > pageSize) return undefined;
-    const keyEnd = node + nodeHead + page.readUInt16LE(node + 6);
-    if (page.readUInt16LE(node + 6) > keyMax || keyEnd > pageSize) return undefined;
-    if (isLeaf) {
-      const flags = page.readUInt16LE(node + 4);
-      const size = (flags & elsewhere) !== 0 ? pageHead : page.readUInt32LE(node);
-      if (flags > isTreeFlag || keyEnd + size > pageSize) return undefined;
-    }
-    nodes.push(node);
-  }
-  return nodes;
+/** Where the nodes of a page are said to be. */
+function placesOf(page: Buffer): number[] {
+  const end = pageHead + page.readUInt16LE(20);
+  const places: number[] = [];
+  for (let at = pageHead; at < end; at += 2) places.push(page.readUInt16LE(at) + pageHead);
+  return places;
+}
+
+function isNode(page: Buffer, node: number): boolean {
+  if (node < page.readUInt16LE(22) + pageHead || node + nodeHead > pageSize) return false;
+  const keySize = page.readUInt16LE(node + 6);
+  const keyEnd = node + nodeHead + keySize;
+  if (keySize > keyMax || keyEnd > pageSize) return false;
+  if (kindOf(page) !== pageKinds.leaf) return true;
+  const flags = page.readUInt16LE(node + 4);
+  const size = (flags & elsewhere) !== 0 ? pageHead : page.readUInt32LE(node);
+  return flags <= isTreeFlag && keyEnd + size <= pageSize;
 }
 
 const keyOf = (page: Buffer, at: number): Buffer =>

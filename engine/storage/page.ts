@@ -44,6 +44,12 @@ export class PageFile {
     return readSync(this.#file, target, 0, size, first * pageSize) === size;
   }
 
+  /** Bytes of a value; undefined when the file does not have all of them. */
+  bytes(at: number, size: number): Uint8Array | undefined {
+    const target = new Uint8Array(size);
+    return readSync(this.#file, target, 0, size, at) === size ? target : undefined;
+  }
+
   close(): void {
     closeSync(this.#file);
   }

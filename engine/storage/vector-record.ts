@@ -55,7 +55,10 @@ export function appendVector(
 }
 
 /** A private copy of the embedding of an element, undefined when it has none. */
-export function readVector(table: Table<number>, id: number): Float64Array | undefined {
+export function readVector(
+  table: Pick<Table<number>, 'peek'>,
+  id: number,
+): Float64Array | undefined {
   const value = table.peek(id);
   if (value === undefined) return undefined;
   const size = value.length - 1;

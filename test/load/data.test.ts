@@ -181,6 +181,36 @@ describe('data management', () => {
     expect(back.code).toBe(1);
   });
 
+  it('ends with 74 and says what to do where a page is gone', async () => {
+    const target = await startServer({ sources: { 'main.hx': source }, config });
+    await fill(target);
+    await target.stop();
+    const { folder, project, data } = target;
+    const path = join(data, 'graph', 'data.mdb');
+    const bytes = readFileSync(path);
+    const page = bytes.indexOf('"note topic3"') & ~4095;
+    writeFileSync(path, bytes.fill(0, page, page + 4096));
+    const out = join(makeFolder(), 'out');
+    const refused: string[][] = [
+      ['serve', project, '--data', data, '--port', '0'],
+      ['dump', out, '--data', data],
+      ['backup', 'b', '--data', data],
+      ['compact', '--data', data],
+    ];
+    for (const words of refused) {
+      const { code, stderr } = await command(folder, ...words);
+      expect([words[0], code]).toEqual([words[0], 74]);
+      const last = stderr.trimEnd().split('\n').at(-1);
+      expect(last).toMatch(/^DATA_CORRUPT: Stored data is damaged: data\.mdb, .*--repair-derived/);
+      expect(stderr).not.toMatch(/^ {4}at /m);
+    }
+    expect(existsSync(out)).toBe(false);
+    expect((await command(folder, 'verify', data, '--deep')).code).toBe(2);
+    const saved = await command(folder, 'verify', data, '--salvage', out);
+    expect([0, 2]).toContain(saved.code);
+    expect(saved.stdout).toMatch(/^Item: \d+ of 60/m);
+  });
+
   it('compacts to the size of a dump that is loaded again', async () => {
     const other = await startServer({ sources: { 'main.hx': source }, config });
     await fill(other);

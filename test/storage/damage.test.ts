@@ -9,40 +9,14 @@ import { TrellisError } from '../../engine/base/errors.js';
 import { dump } from '../../engine/database/dump.js';
 import { probe } from '../../engine/database/probe.js';
 import { openDataDirectory } from '../../engine/storage/manifest.js';
-import { type Storage, openStorage } from '../../engine/storage/open.js';
+import { openStorage } from '../../engine/storage/open.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { uuidAt } from '../../engine/storage/record.js';
 import { Random } from '../support/random.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+import { type Spoil, anywhere, fill, ofPages, pageOf, pageSize } from './damage.js';
+import { freshFolder, openGarden } from './garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 2000 : 20;
-const pageSize = 4096;
-
-/** Fills a store in many commits, so that its pages are of many transactions. */
-function fill(storage: Storage, from: number, to: number): void {
-  const [gardener, plant, grows, note] = ['Gardener', 'Plant', 'Grows', 'Note'].map((name) =>
-    labelNamed(storage, name),
-  );
-  const owners: number[] = [];
-  for (let i = from; i < to; i++) {
-    write(storage, (view) => {
-      const text = 'x'.repeat(i % 15 === 0 ? 5000 : 20);
-      owners.push(view.createNode(gardener!, values({ email: `${i}@${text}`.slice(0, 60) })));
-      for (let k = 0; k < 6; k++) {
-        const fields = values({ species: `s${(i * k) % 40}`, ...(k === 0 && { tags: [text] }) });
-        const id = view.createNode(plant!, fields);
-        view.createEdge(
-          grows!,
-          owners[k % 2 === 0 ? 0 : owners.length - 1]!,
-          id,
-          values({ rating: k }),
-        );
-      }
-      view.createVector(note!, Float64Array.of(i, Math.sin(i)), values({ lang: 'en' }));
-    });
-  }
-}
-
 /** Everything that reads can show. Fails DATA_CORRUPT. */
 function shown(graph: string): string {
   const storage = openStorage(graph, { limits: defaultLimits, mode: 'attach' });
@@ -112,44 +86,6 @@ directory.close({ clean: false });
 const killed = filesNow();
 const wantedKilled = shown(graph);
 afterAll(() => put(cleanly));
-
-type Spoil = (bytes: Buffer, pick: (below: number) => number) => void;
-const pageOf = (bytes: Buffer, pick: (below: number) => number): number =>
-  pick(Math.floor(bytes.length / pageSize)) * pageSize;
-
-/** What may happen to any file. */
-const anywhere: Record<string, Spoil> = {
-  'a flipped bit': (bytes, pick) => {
-    bytes[pick(bytes.length)]! ^= 1 << pick(8);
-  },
-  'a zeroed sector': (bytes, pick) => {
-    const at = pick(Math.ceil(bytes.length / 512)) * 512;
-    bytes.fill(0, at, Math.min(at + 512, bytes.length));
-  },
-};
-
-/** What happens to pages. */
-const ofPages: Record<string, Spoil> = {
-  ...anywhere,
-  'a zeroed page': (bytes, pick) => {
-    const at = pageOf(bytes, pick);
-    bytes.fill(0, at, at + pageSize);
-  },
-  'a page of noise': (bytes, pick) => {
-    const at = pageOf(bytes, pick);
-    for (let i = at; i < at + pageSize; i++) bytes[i] = pick(256);
-  },
-  'two swapped pages': (bytes, pick) => {
-    const [a, b] = [pageOf(bytes, pick), pageOf(bytes, pick)];
-    const kept = Buffer.from(bytes.subarray(a, a + pageSize));
-    bytes.copyWithin(a, b, b + pageSize);
-    kept.copy(bytes, b);
-  },
-  'a page in two places': (bytes, pick) => {
-    const [a, b] = [pageOf(bytes, pick), pageOf(bytes, pick)];
-    bytes.copyWithin(a, b, b + pageSize);
-  },
-};
 
 const stale: Spoil = (bytes, pick) => {
   const at = pageOf(older, pick);
