@@ -178,9 +178,15 @@ export class Frame {
   }
 
   /** Counts created, changed and deleted elements. */
-  countWrite(): void {
+  countWrites(count: number): void {
+    this.expectWrites(count);
+    this.#writes += count;
+    this.tick(count);
+  }
+
+  /** Refuses what is going to be too much before it is begun. */
+  expectWrites(count: number): void {
     const most = this.context.limits.txn_writes;
-    if (++this.#writes > most) fail('TXN_TOO_LARGE', { max: most, unit: 'writes' });
-    this.tick(1);
+    if (this.#writes + count > most) fail('TXN_TOO_LARGE', { max: most, unit: 'writes' });
   }
 }

@@ -3,6 +3,7 @@
 // values and resolving ends is done here.
 import { fail } from '../base/errors.js';
 import type { Scalar, ScalarList } from '../base/value.js';
+import { distinct } from '../base/words.js';
 import type { Assignment } from '../plan/expression.js';
 import { textProperties } from '../storage/document.js';
 import { decodeProperty, kindOf, labelOf } from '../storage/record.js';
@@ -12,6 +13,7 @@ import { convert } from './convert.js';
 import { storedLabel } from './element.js';
 import { nameOf, resolveElement } from './resolve.js';
 import type { Frame } from './frame.js';
+import { IdBuffer } from './id-buffer.js';
 import { Element, type Evaluate, type Value } from './value.js';
 
 type Values = Map<string, Scalar | ScalarList>;
@@ -92,13 +94,8 @@ function addDocument(frame: Frame, label: Label, id: number, values: Values): vo
   if (texts.length > 0) frame.context.text!.add(frame.write, label.id, id, texts);
 }
 
-function removeDocument(frame: Frame, label: Label, id: number, values: Values): void {
-  const texts = frame.context.text ? textsOf(label, values) : [];
-  if (texts.length > 0) frame.context.text!.remove(frame.write, label.id, id, texts);
-}
-
 export function createNode(frame: Frame, label: Label, set: readonly Assign[]): Element {
-  frame.countWrite();
+  frame.countWrites(1);
   const values = newValues(frame, label, set);
   const id = frame.write.createNode(label, values);
   addDocument(frame, label, id, values);
@@ -111,7 +108,7 @@ export function createVector(
   vector: Float64Array,
   set: readonly Assign[],
 ): Element {
-  frame.countWrite();
+  frame.countWrites(1);
   const values = newValues(frame, label, set);
   const id = frame.write.createVector(label, vector, values);
   addDocument(frame, label, id, values);
@@ -125,7 +122,7 @@ export function createEdge(
   to: number,
   set: readonly Assign[],
 ): Element {
-  frame.countWrite();
+  frame.countWrites(1);
   return new Element(frame.write.createEdge(label, from, to, newValues(frame, label, set)));
 }
 
@@ -188,7 +185,7 @@ export function updateElements(
   for (const id of ids) {
     const change = changeOf(frame, id, slot, set);
     if (change === undefined) continue;
-    frame.countWrite();
+    frame.countWrites(1);
     frame.charge(change.after.size * 2 * 64);
     changes.push(change);
   }
@@ -208,23 +205,53 @@ function sameTexts(a: readonly string[], b: readonly string[]): boolean {
 
 /**
  * Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no
- * error.
+ * error. What is too much is refused by the degrees alone.
  */
-export function dropElements(frame: Frame, ids: Iterable<number>): void {
+export function dropElements(frame: Frame, ids: readonly number[]): void {
   const { write } = frame;
+  frame.hasDropped = true;
+  const nodes = new IdBuffer();
+  const edges = new IdBuffer();
+  let ends = 0;
   for (const id of ids) {
-    const record = write.record(id);
+    const record = write.recordShared(id);
     if (record === undefined) continue;
-    frame.countWrite();
-    frame.hasDropped = true;
-    if (kindOf(record) !== 'edge') {
-      for (const edge of write.incident(id)) {
-        frame.countWrite();
-        write.remove(edge);
-      }
-      const label = frame.view.catalog.label(labelOf(record));
-      removeDocument(frame, label, id, valuesOf(record, label));
+    frame.countWrites(1);
+    if (kindOf(record) === 'edge') edges.push(id);
+    else {
+      nodes.push(id);
+      // An edge may have both its ends here.
+      ends += write.incidentCount(id);
+      frame.expectWrites(Math.ceil(ends / 2));
     }
-    write.remove(id);
   }
+  frame.charge(4 * ends);
+  const given = edges.length;
+  const others = nodes.take();
+  for (const id of others) edges.append(write.incident(id));
+  const gone = new IdBuffer();
+  gone.append(distinct(edges.take()));
+  frame.countWrites(gone.length - given);
+  const documents = others.length > 0 ? documentsOf(frame, others) : [];
+  gone.append(others);
+  write.removeAll(distinct(gone.take()), (count) => frame.tick(count));
+  for (const { label, id, texts } of documents) frame.context.text!.remove(write, label, id, texts);
+}
+
+/** What the keyword index holds of elements that are about to go. */
+function documentsOf(
+  frame: Frame,
+  ids: Uint32Array,
+): { label: number; id: number; texts: string[] }[] {
+  if (frame.context.text === undefined) return [];
+  const documents: { label: number; id: number; texts: string[] }[] = [];
+  for (const id of ids) {
+    const record = frame.write.record(id)!;
+    const label = frame.view.catalog.label(labelOf(record));
+    const texts = textsOf(label, valuesOf(record, label));
+    if (texts.length === 0) continue;
+    frame.charge(record.length);
+    documents.push({ label: label.id, id, texts });
+  }
+  return documents;
 }

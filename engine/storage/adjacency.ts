@@ -172,8 +172,30 @@ function chunkOf(entries: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/** Takes an edge out of the list. */
-export function removeEdge(
+/**
+ * Takes edges, ascending, out of the list: whole when none is left, rewritten once when they are many,
+ * else out of the chunks that hold them.
+ */
+export function removeEdges(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  of: { id: number; label: number },
+  edges: Uint32Array,
+): void {
+  const key = { ...of, chunk: 0 };
+  const head = table.get(key);
+  if (head === undefined) missing(of.id);
+  const degree = getWord(head, 4);
+  if (edges.length === degree && getWord(head, 0) === 0) log.cut(table, key, head);
+  else if (edges.length === degree) writeAdjacency(log, table, of, none);
+  else if (edges.length * chunkEntries < degree) {
+    for (const edge of edges) removeEdge(log, table, of, edge);
+  } else {
+    writeAdjacency(log, table, of, withoutEdges(readAdjacency(table, of.id, of.label), edges));
+  }
+}
+
+function removeEdge(
   log: ChangeLog,
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
@@ -185,7 +207,7 @@ export function removeEdge(
   const degree = getWord(head, 4) - 1;
   if (degree === 0 || degree * 4 < sealed * chunkEntries) {
     const left = readAdjacency(table, id, label);
-    writeAdjacency(log, table, { id, label }, withoutEdge(left, edge));
+    writeAdjacency(log, table, { id, label }, withoutEdges(left, Uint32Array.of(edge)));
     return;
   }
   const inHead = head.length > headBytes && getWord(head, headBytes) <= edge;
@@ -229,15 +251,19 @@ function cutEntry(bytes: Uint8Array, first: number, edge: number): Uint8Array {
   fail('DATA_CORRUPT', { what: `edge ${edge} is missing at one of its ends` });
 }
 
-function withoutEdge(pairs: Uint32Array, edge: number): Uint32Array {
-  const left = new Uint32Array(pairs.length - 2);
+/** Both ascend. */
+function withoutEdges(pairs: Uint32Array, edges: Uint32Array): Uint32Array {
+  const left = new Uint32Array(Math.max(0, pairs.length - 2 * edges.length));
   let count = 0;
+  let next = 0;
   for (let i = 0; i < pairs.length; i += 2) {
-    if (pairs[i] === edge) continue;
-    intact(count < left.length, 'an edge is missing at one of its ends');
-    left[count++] = pairs[i]!;
-    left[count++] = pairs[i + 1]!;
+    if (pairs[i] === edges[next]) next++;
+    else {
+      left[count++] = pairs[i]!;
+      left[count++] = pairs[i + 1]!;
+    }
   }
+  intact(next === edges.length, `edge ${edges[next]} is missing at one of its ends`);
   return left;
 }
 

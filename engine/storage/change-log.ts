@@ -4,6 +4,7 @@
 //
 // Invariant: after `undo` the tables are as they were at `begin`.
 import { fail } from '../base/errors.js';
+import { intact } from '../base/intact.js';
 import type { Limits } from '../base/limits.js';
 import type { Table } from './env.js';
 
@@ -40,6 +41,14 @@ export class ChangeLog {
     return this.#changes.length === 0;
   }
 
+  /** Refuses at once what is going to make at least so many changes more. */
+  expect(count: number): void {
+    const { txn_writes } = this.limits;
+    if (this.#keep && this.#changes.length + count > txn_writes) {
+      this.#tooLarge(txn_writes, 'writes', 'txn_writes');
+    }
+  }
+
   /** Puts under a key known to be absent. */
   insert<K>(table: Table<K>, key: K, value: Uint8Array): void {
     this.#note(table, key, undefined, value.length);
@@ -65,6 +74,12 @@ export class ChangeLog {
     if (this.#keep && former === undefined) return;
     this.#note(table, key, former, 0);
     table.remove(key);
+  }
+
+  /** Removes what stands under a key: `former`, a private copy. Fails DATA_CORRUPT without it. */
+  cut<K>(table: Table<K>, key: K, former: Uint8Array): void {
+    this.#note(table, key, former, 0);
+    intact(table.remove(key), 'what was read is gone');
   }
 
   undo(): void {

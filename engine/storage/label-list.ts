@@ -43,22 +43,27 @@ export function addAllToList(table: Table<BlockKey>, label: number, ids: readonl
   }
 }
 
+/** Removes ids, ascending; each block is written once. */
 export function removeFromList(
   log: ChangeLog,
   table: Table<BlockKey>,
   label: number,
-  id: number,
+  ids: Uint32Array,
 ): void {
-  const key = { label, block: id >>> blockBits };
-  const former = table.get(key);
-  const inBlock = id & (blockIds - 1);
-  const mask = 1 << (inBlock & 7);
-  const isListed = former !== undefined && (former[inBlock >>> 3]! & mask) !== 0;
-  intact(isListed, 'an element is missing in the list of its label');
-  const bits = former.slice();
-  bits[inBlock >>> 3]! &= ~mask;
-  if (bits.every((byte) => byte === 0)) log.remove(table, key);
-  else log.replace(table, key, former, bits);
+  for (let at = 0; at < ids.length; ) {
+    const key = { label, block: ids[at]! >>> blockBits };
+    const former = table.get(key);
+    intact(former, 'an element is missing in its label list');
+    const bits = former.slice();
+    for (; at < ids.length && ids[at]! >>> blockBits === key.block; at++) {
+      const inBlock = ids[at]! & (blockIds - 1);
+      const mask = 1 << (inBlock & 7);
+      intact((bits[inBlock >>> 3]! & mask) !== 0, 'an element is missing in its label list');
+      bits[inBlock >>> 3]! &= ~mask;
+    }
+    if (bits.every((byte) => byte === 0)) log.remove(table, key);
+    else log.replace(table, key, former, bits);
+  }
 }
 
 /**

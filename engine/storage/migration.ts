@@ -111,7 +111,7 @@ function copied(
 
 /** Moves an element to another label's list, totals and vector index. */
 function relabel({ env, log, totals }: WriteContext, move: Move, id: number, faults: Faults): void {
-  removeFromList(log, env.labels, move.from, id);
+  removeFromList(log, env.labels, move.from, Uint32Array.of(id));
   addToList(log, env.labels, move.to, id);
   totals.change(move.from, { count: totals.of(move.from).count - 1 });
   const { count, dimension } = totals.of(move.to);

@@ -135,11 +135,18 @@ export interface WriteView extends ReadView, DerivedStore {
   update(changes: readonly { id: number; values: PropertyValues }[]): void;
   /** Replaces an embedding. */
   replaceVector(id: number, vector: Float64Array): void;
-  /** Removes one element: record, uuid, label list, indexes, and its own adjacency entries. Of a node or vector the
-   *  edges must have been removed before (see `incident`). */
+  /**
+   * Removes elements, ascending: records, uuids, label lists, indexes, adjacency. The edges of a node
+   * or vector must be among them, or have gone before (see `incident`). Calls `tick` with the elements
+   * it goes through.
+   */
+  removeAll(ids: Uint32Array, tick: (count: number) => void): void;
+  /** Removes one. */
   remove(id: number): void;
   /** Ids of all edges of a node or vector, both directions, each once, ascending. */
   incident(id: number): Uint32Array;
+  /** How many ends of edges it has, without reading them: one from it to itself has two. */
+  incidentCount(id: number): number;
   /** Vector changes of this request so far: searches must take them into account. */
   readonly pending: readonly VectorChange[];
   /** Those of earlier requests of the same group: committed with it, in no index yet. */

@@ -8,20 +8,23 @@ import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { UuidGenerator } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
-import type { Scalar, ScalarList } from '../base/value.js';
-import { appendEdge, readAdjacency, readDegree, removeEdge } from './adjacency.js';
+import { distinct } from '../base/words.js';
+import { appendEdge, readAdjacency, readDegree } from './adjacency.js';
 import type { FullCatalog } from './catalog.js';
 import type { ChangeLog } from './change-log.js';
 import type { EdgeHints } from './edge-hints.js';
-import type { Env } from './env.js';
+import type { Env, Table } from './env.js';
 import type { GroupWork, Postponed } from './group-work.js';
-import { addToList, removeFromList } from './label-list.js';
-import { prefixOf, valueSize } from './index-key.js';
+import { type Entry, entriesOf } from './index-entry.js';
+import type { AdjacencyKey } from './keys.js';
+import { addToList } from './label-list.js';
+import { valueSize } from './index-key.js';
 import { addEntry, isTaken, removeEntry } from './property-index.js';
 import { LmdbView } from './read-view.js';
-import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
+import { decodeProperty, labelOf, uuidAt } from './record.js';
+import { removeElements } from './removal.js';
 import { type RecordHead, encodeRecord, headOf } from './record-writer.js';
-import type { Label, PropertyValues, StoredProperty, VectorChange, WriteView } from './store.js';
+import type { Label, PropertyValues, VectorChange, WriteView } from './store.js';
 import type { Totals } from './totals.js';
 import { type VectorWidth, encodeVector, storedVector } from './vector-record.js';
 import { logChange } from './vlog.js';
@@ -47,12 +50,6 @@ export interface WriteContext {
 
 /** Highest id that can be given out: the one above it serves as the end of scans. */
 const lastId = 0xffff_fffe;
-
-/** An index entry an element has or should have. */
-interface Entry {
-  property: StoredProperty;
-  prefix: Uint8Array;
-}
 
 export class LmdbWriteView extends LmdbView implements WriteView {
   pending: VectorChange[] = [];
@@ -118,6 +115,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   update(changes: readonly { id: number; values: PropertyValues }[]): void {
     const { log, env, limits } = this.context;
     const added: { id: number; entry: Entry }[] = [];
+    log.expect(changes.length);
     for (const { id, values } of changes) {
       const former = this.#existing(id);
       const label = this.catalog.label(labelOf(former));
@@ -141,35 +139,38 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 
   remove(id: number): void {
-    const { log, env } = this.context;
-    const record = this.#existing(id);
-    const label = this.catalog.label(labelOf(record));
-    for (const { prefix } of entriesOf(label, (property) => decodeProperty(record, property)))
-      removeEntry(log, env.index, prefix, id);
-    if (kindOf(record) === 'edge') {
-      removeEdge(log, env.out, { id: fromOf(record), label: label.id }, id);
-      removeEdge(log, env.in, { id: toOf(record), label: label.id }, id);
-    }
-    if (kindOf(record) === 'vector') {
-      log.remove(env.vectors, id);
-      this.#change({ kind: 'delete', label: label.id, id });
-    }
-    removeFromList(log, env.labels, label.id, id);
-    log.remove(env.uuid, record.slice(uuidAt.own, uuidAt.own + 16));
-    log.remove(env.records, id);
-    this.#count(label, -1);
+    this.removeAll(Uint32Array.of(id), () => undefined);
+  }
+
+  removeAll(ids: Uint32Array, tick: (count: number) => void): void {
+    const { context, catalog } = this;
+    removeElements(context, catalog, ids, tick, (label, id) => {
+      this.#change({ kind: 'delete', label, id });
+    });
+  }
+
+  incidentCount(id: number): number {
+    let count = 0;
+    for (const { table, label } of this.#listsOf(id)) count += readDegree(table, id, label);
+    return count;
   }
 
   incident(id: number): Uint32Array {
-    const edges = new Set<number>();
-    const label = labelOf(this.#existing(id));
+    const edges: number[] = [];
+    for (const { table, label } of this.#listsOf(id)) {
+      const pairs = readAdjacency(table, id, label);
+      for (let i = 0; i < pairs.length; i += 2) edges.push(pairs[i]!);
+    }
+    return distinct(Uint32Array.from(edges));
+  }
+
+  *#listsOf(id: number): Generator<{ table: Table<AdjacencyKey>; label: number }> {
+    const own = labelOf(this.#existing(id));
     for (const direction of ['out', 'in'] as const) {
-      for (const edgeLabel of this.full.edgesAt(label, direction)) {
-        const pairs = readAdjacency(this.env[direction], id, edgeLabel);
-        for (let i = 0; i < pairs.length; i += 2) edges.add(pairs[i]!);
+      for (const label of this.full.edgesAt(own, direction)) {
+        yield { table: this.env[direction], label };
       }
     }
-    return Uint32Array.from(edges).sort();
   }
 
   putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void {
@@ -263,19 +264,6 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     if (got !== expected) fail('VECTOR_DIMENSION', { type: label.name, expected, got });
     if (known === 0) totals.change(label.id, { dimension: got });
   }
-}
-
-function entriesOf(
-  label: Label,
-  read: (property: StoredProperty) => Scalar | ScalarList | null,
-): Entry[] {
-  const entries: Entry[] = [];
-  for (const property of label.properties) {
-    if (property.indexId === 0) continue;
-    const value = read(property);
-    if (value !== null) entries.push({ property, prefix: prefixOf(property, value) });
-  }
-  return entries;
 }
 
 /** Entries of `a` that `b` does not have. Both hold at most one per property, in the same order. */

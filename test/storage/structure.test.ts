@@ -5,7 +5,7 @@ import {
   appendEdge,
   readAdjacency,
   readDegree,
-  removeEdge,
+  removeEdges,
   writeAdjacency,
 } from '../../engine/storage/adjacency.js';
 import { ChangeLog } from '../../engine/storage/change-log.js';
@@ -61,7 +61,7 @@ describe('adjacency', () => {
             else {
               const from = Math.floor(step.at * Math.max(0, edges.length - step.cut));
               for (const edge of edges.slice(from, from + step.cut))
-                removeEdge(log, env.out, list, edge);
+                removeEdges(log, env.out, list, Uint32Array.of(edge));
               edges = [...edges.slice(0, from), ...edges.slice(from + step.cut)];
             }
             expect(read()).toEqual(pairsOf(edges));
@@ -84,7 +84,7 @@ describe('adjacency', () => {
   it('leaves no chunk behind when the last edge goes', () => {
     attempt(() => {
       for (let edge = 1; edge <= 700; edge++) append(edge);
-      for (let edge = 700; edge >= 1; edge--) removeEdge(log, env.out, list, edge);
+      for (let edge = 700; edge >= 1; edge--) removeEdges(log, env.out, list, Uint32Array.of(edge));
       expect(
         env.out.keys({ start: { id: 5, label: 3, chunk: 0 }, end: { id: 6, label: 0, chunk: 0 } }),
       ).toEqual([]);
@@ -106,7 +106,9 @@ describe('adjacency', () => {
     attempt(() => {
       append(1);
       append(3);
-      expect(() => removeEdge(log, env.out, list, 2)).toThrow(/edge \d+ is missing/);
+      expect(() => removeEdges(log, env.out, list, Uint32Array.of(2))).toThrow(
+        /edge \d+ is missing/,
+      );
     });
   });
 });
@@ -121,7 +123,7 @@ describe('label lists', () => {
           addToList(log, env.labels, 1, 77);
           addToList(log, env.labels, 3, 78);
           const gone = ids.filter((id) => goes(id));
-          for (const id of gone) removeFromList(log, env.labels, 2, id);
+          for (const id of gone) removeFromList(log, env.labels, 2, Uint32Array.of(id));
           const left = ids.filter((id) => !gone.includes(id)).sort((a, b) => a - b);
           expect(flat(scanList(env.labels, 2))).toEqual(left);
           log.undo();
@@ -140,7 +142,7 @@ describe('label lists', () => {
       for (const ids of scanList(env.labels, 2)) {
         count += ids.length;
         batches++;
-        removeFromList(log, env.labels, 2, ids[0]!);
+        removeFromList(log, env.labels, 2, Uint32Array.of(ids[0]!));
       }
       expect(count).toBe(40_000);
       expect(batches).toBeLessThan(41);

@@ -291,6 +291,15 @@ export class MemoryView implements WriteView {
     this.records.delete(id);
   }
 
+  removeAll(ids: Uint32Array): void {
+    // Edges are younger than their ends.
+    for (const id of ids.toReversed()) this.remove(id);
+  }
+
+  incidentCount(id: number): number {
+    return this.incident(id).length;
+  }
+
   incident(id: number): Uint32Array {
     const edges = [...this.records]
       .filter(([, record]) => this.catalog.label(labelOf(record)).kind === 'edge')

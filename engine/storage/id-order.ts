@@ -1,0 +1,27 @@
+// The order of many ids, by a radix sort that keeps equal ones as they came: what belongs to one
+// element lies side by side afterwards, and its neighbours in the order of keys follow.
+
+const digitBits = 11;
+const digits = 1 << digitBits;
+
+/** Places of the first `count` ids by ascending id, those of equal ids ascending. */
+export function orderOf(ids: Uint32Array, count: number): Uint32Array {
+  let highest = 0;
+  let order = new Uint32Array(count);
+  for (let at = 0; at < count; at++) {
+    order[at] = at;
+    if (ids[at]! > highest) highest = ids[at]!;
+  }
+  let sorted = new Uint32Array(count);
+  for (let shift = 0; shift < 32 && highest >>> shift > 0; shift += digitBits) {
+    const starts = new Uint32Array(digits + 1);
+    for (let at = 0; at < count; at++) starts[((ids[at]! >>> shift) & (digits - 1)) + 1]!++;
+    for (let digit = 1; digit <= digits; digit++) starts[digit]! += starts[digit - 1]!;
+    for (let at = 0; at < count; at++) {
+      const place = order[at]!;
+      sorted[starts[(ids[place]! >>> shift) & (digits - 1)]!++] = place;
+    }
+    [order, sorted] = [sorted, order];
+  }
+  return order;
+}
