@@ -11,6 +11,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   LISTEN_FAILED: 71,
   DATA_CORRUPT: 74,
   DATA_DIR_BAD: 74,
+  INSUFFICIENT_STORAGE: 74,
   DATA_LOCKED: 75,
   FORMAT_TOO_NEW: 76,
   CONFIG_INVALID: 78,

@@ -12,6 +12,7 @@ import { TrellisError, errorMessage, fail } from '../base/errors.js';
 import { armFailpoint, failpoint } from '../base/failpoint.js';
 import type { Limits } from '../base/limits.js';
 import type { Program } from '../plan/program.js';
+import { diskTrouble } from '../storage/disk-trouble.js';
 import { fileIdentity } from '../storage/file-identity.js';
 import type { LockToken } from '../storage/lock-file.js';
 import { type Storage, openStorage } from '../storage/open.js';
@@ -71,7 +72,8 @@ export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> 
       new WriterLane(setup, () => resolve(undefined));
     } catch (error) {
       setup.port.close();
-      resolve(errorDataOf(error));
+      const place = { path: setup.graphPath, name: 'the data directory', bytes: 0 };
+      resolve(errorDataOf(diskTrouble(error, place)));
     }
   });
 }

@@ -10,6 +10,7 @@ import { readFileSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:
 import { join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
+import { diskTrouble } from './disk-trouble.js';
 import { checkDataFile, dataFormat } from './data-file.js';
 import { replaceFile, syncAbove, syncFolder } from './durable-file.js';
 import { openEnv } from './env.js';
@@ -99,6 +100,19 @@ export function markFinished(path: string): void {
  * DATA_CORRUPT, FORMAT_TOO_NEW.
  */
 export function openDataDirectory(path: string, options: OpenOptions = {}): DataDirectory {
+  return toldAsDisk(path, () => openLocked(path, options));
+}
+
+/** A disk that fails here is told as what it is. */
+function toldAsDisk<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw diskTrouble(error, { path, name: 'the data directory', bytes: 0 });
+  }
+}
+
+function openLocked(path: string, options: OpenOptions): DataDirectory {
   prepareFolder(path, options);
   const dataFile = join(path, 'graph', 'data.mdb');
   const lock = takeLock(path);
@@ -123,12 +137,17 @@ export function openDataDirectory(path: string, options: OpenOptions = {}): Data
       wasClean,
       lock: lock.token,
       sums,
-      setPort: (port) => lock.setPort(port),
+      setPort: (port) => toldAsDisk(path, () => lock.setPort(port)),
       onLost: (listener) => lock.onLost(listener),
       close({ clean }) {
-        if (clean && isHeld(lock.token)) mark(true);
-        if (clean && options.unfinished) markFinished(path);
-        lock.release();
+        toldAsDisk(path, () => {
+          try {
+            if (clean && isHeld(lock.token)) mark(true);
+            if (clean && options.unfinished) markFinished(path);
+          } finally {
+            lock.release();
+          }
+        });
       },
     };
   } catch (error) {
