@@ -14,8 +14,8 @@ export interface Belief {
 
 export const markKeys = ['m0', 'm1', 'm2', 'm3'];
 
-/** Of the vector type. */
-const faceOf = (_version: number): string => 'Face';
+/** The vector type changes its name with every version of the schema. */
+const faceOf = (version: number): string => `Face${version % 2}`;
 
 const typesOf = (version: number): string => `
 schema::${version} {
