@@ -63,7 +63,7 @@ export type { Reject } from './database/load/row-batch.js';
 export { LoadFeed, type FedRow } from './database/load/load-feed.js';
 export { type DumpOptions, dump } from './database/dump.js';
 export { DumpReader } from './database/restore-dump.js';
-export { verifyStorage } from './database/verify.js';
+export { derivedInvariants, verifyStorage } from './database/verify.js';
 export { openDataDirectory } from './storage/manifest.js';
 export { type SchemaPreview, type Storage, openStorage } from './storage/open.js';
 export { backUp, restore } from './database/backup.js';

@@ -11,6 +11,7 @@ import {
   type Violation,
   checkData,
   defaultLimits,
+  derivedInvariants,
   errorMessage,
   fail,
   openDataDirectory,
@@ -28,9 +29,6 @@ import { printLine } from './log.js';
 const clean = 0;
 const derivedDamaged = 1;
 const primaryDamaged = 2;
-
-/** Invariants of data that can be made again from the rows. */
-const derived: ReadonlySet<string> = new Set(['I5', 'I7', 'I10', 'I11', 'I12', 'I13', 'I14']);
 
 interface Report {
   directory: string;
@@ -105,7 +103,7 @@ function salvageInto(directory: string, file: string): number {
 
 function codeOf(violations: readonly Violation[]): number {
   if (violations.length === 0) return clean;
-  return violations.every(({ invariant }) => derived.has(invariant))
+  return violations.every(({ invariant }) => derivedInvariants.has(invariant))
     ? derivedDamaged
     : primaryDamaged;
 }
@@ -122,7 +120,7 @@ function here(directory: string, deep: boolean): Report {
         limits: defaultLimits,
         mode: 'attach',
       });
-      const violations = deep ? verifyStorage(storage, { dbUuid }) : [];
+      const violations = deep ? verifyStorage(storage, { dbUuid, dataDir: directory }) : [];
       storage.close();
       return { directory, violations };
     } finally {
@@ -153,7 +151,7 @@ const tableInvariants: Record<string, string> = {
 function live(directory: string): Report {
   const storage = openStorage(join(directory, 'graph'), { limits: defaultLimits, mode: 'read' });
   try {
-    return { directory, violations: verifyStorage(storage) };
+    return { directory, violations: verifyStorage(storage, { dataDir: directory }) };
   } finally {
     storage.close();
   }

@@ -41,6 +41,8 @@ export function repairDerived(storage: Storage, options: RepairOptions): void {
     for (const label of (storage.catalog as FullCatalog).allLabels()) indexLabel(view, label);
     makeTexts(storage, view, options);
   });
+  // Without snapshots nobody replays the log.
+  storage.trimLog(storage.committedSeq());
   dropSnapshots(options.dataDir);
 }
 

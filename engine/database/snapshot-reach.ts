@@ -4,6 +4,7 @@
 //
 //   derived key    FF 'r' label(u16 BE)
 //   derived value  { "file": name, "seq": n }
+import type { Env } from '../storage/env.js';
 import type { Storage } from '../storage/open.js';
 import type { Label } from '../storage/store.js';
 
@@ -17,12 +18,17 @@ export interface Reach {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const keyOf = (label: Label): Uint8Array =>
-  Uint8Array.of(0xff, 0x72, label.id >> 8, label.id & 255);
+const keyOf = (label: number): Uint8Array => Uint8Array.of(0xff, 0x72, label >> 8, label & 255);
 
 /** Reach noted for this snapshot file, -1 when another file or none was noted. */
 export function readReach(storage: Storage, label: Label, file: string): number {
-  const bytes = storage.reader().getDerived(keyOf(label));
+  storage.env.refresh();
+  return notedReach(storage.env, label.id, file);
+}
+
+/** The same of the state of the data that is seen already. */
+export function notedReach({ derived }: Env, label: number, file: string): number {
+  const bytes = derived.get(keyOf(label));
   if (bytes === undefined) return -1;
   const noted = JSON.parse(decoder.decode(bytes)) as { file: string; seq: number };
   return noted.file === file ? noted.seq : -1;
@@ -33,7 +39,7 @@ export function writeReach(storage: Storage, list: readonly Reach[]): void {
   storage.commitGroup((group) => {
     group.request(0, (view) => {
       for (const { label, file, seq } of list) {
-        view.putDerived(keyOf(label), encoder.encode(JSON.stringify({ file, seq })));
+        view.putDerived(keyOf(label.id), encoder.encode(JSON.stringify({ file, seq })));
       }
     });
   });

@@ -1,29 +1,55 @@
-// Verifies a store at rest: what storage checks of itself, and the keyword index against a recount
-// of the documents (I7). Changes nothing.
+// Verifies a store at rest: what storage checks of itself, the keyword index against a recount of the
+// documents (I7), and the vector snapshots against the rows (I10, I13). Changes nothing.
+import { join } from 'node:path';
 import { type Violation, check } from '../storage/check.js';
 import type { FullCatalog } from '../storage/catalog.js';
 import { textsOf } from '../storage/document.js';
+import { metaKey } from '../storage/meta.js';
 import type { Storage } from '../storage/open.js';
 import type { Label, ReadView } from '../storage/store.js';
-import { type TextDocument, checkTextIndex } from '../text/check.js';
+import { type TextDocument, checkTextIndex, checkTextKeys } from '../text/check.js';
+import { checkSnapshots } from './check-snapshots.js';
 import { keptRules } from './text-upkeep.js';
 
+/** Invariants of data that `--repair-derived` makes again from the rows. */
+export const derivedInvariants: ReadonlySet<string> = new Set([
+  'I5',
+  'I7',
+  'I10',
+  'I11',
+  'I12',
+  'I13',
+  'I14',
+]);
+
+export interface VerifyOptions {
+  dbUuid?: string;
+  /** The data directory, whose snapshots are compared too. */
+  dataDir?: string;
+}
+
 /** All violations found. Where keyword search is switched off, no posting may be left (I7). */
-export function verifyStorage(storage: Storage, options: { dbUuid?: string } = {}): Violation[] {
+export function verifyStorage(storage: Storage, options: VerifyOptions = {}): Violation[] {
   const violations = check(storage.env, options);
   // A recount of damaged rows would only repeat what was found already.
-  if (violations.length > 0) return violations;
+  if (violations.some(({ invariant }) => !derivedInvariants.has(invariant))) return violations;
+  for (const what of checkTexts(storage)) violations.push({ invariant: 'I7', what });
+  if (options.dataDir === undefined) return violations;
+  const uuid = Buffer.from(storage.env.meta.get(metaKey.databaseUuid) ?? []).toString();
+  return [...violations, ...checkSnapshots(storage.env, join(options.dataDir, 'vec'), uuid)];
+}
+
+function checkTexts(storage: Storage): string[] {
   const kept = keptRules(storage);
   const view = storage.reader();
-  for (const label of (storage.catalog as FullCatalog).allLabels()) {
-    if (label.kind === 'edge') continue;
+  const labels = (storage.catalog as FullCatalog).allLabels().filter(({ kind }) => kind !== 'edge');
+  const faults = checkTextKeys(view, new Set(labels.map(({ id }) => id)));
+  const rules = { document_terms: kept?.documentTerms ?? 0 };
+  for (const label of labels) {
     const documents = kept ? documentsOf(view, label) : [];
-    const faults = checkTextIndex(view, label.id, documents, {
-      document_terms: kept?.documentTerms ?? 0,
-    });
-    for (const what of faults) violations.push({ invariant: 'I7', what });
+    faults.push(...checkTextIndex(view, label.id, documents, rules));
   }
-  return violations;
+  return faults;
 }
 
 function* documentsOf(view: ReadView, label: Label): Generator<TextDocument> {

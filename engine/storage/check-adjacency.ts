@@ -3,12 +3,22 @@
 // chunk invariants of adjacency.ts.
 import { readAdjacency, readDegree } from './adjacency.js';
 import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
+import type { FullCatalog } from './catalog.js';
 import type { Env } from './env.js';
 import { fromOf, labelOf, toOf } from './record.js';
 import type { Direction } from './store.js';
 import { getWord } from './word.js';
 
-export function checkAdjacency(env: Env, census: Census, report: Report): void {
+export function checkAdjacency(
+  env: Env,
+  catalog: FullCatalog,
+  census: Census,
+  report: Report,
+): void {
+  const unique = new Set<number>();
+  for (const { id, type } of catalog.allLabels()) {
+    if (type.kind === 'edge' && type.unique) unique.add(id);
+  }
   for (const direction of ['out', 'in'] as const) {
     let entries = 0;
     let sealed = 0;
@@ -17,7 +27,7 @@ export function checkAdjacency(env: Env, census: Census, report: Report): void {
       if (key.chunk === 0) {
         if (sealed > 0) report.add('I4', `${sealed} chunks are missing before ${place}`);
         sealed = getWord(value, 0);
-        entries += checkAdjacencyList(env, direction, key, report);
+        entries += checkAdjacencyList(env, direction, key, unique.has(key.label), report);
       } else if (sealed-- <= 0)
         report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
     }
@@ -31,6 +41,7 @@ function checkAdjacencyList(
   env: Env,
   direction: Direction,
   { id, label }: { id: number; label: number },
+  isUnique: boolean,
   report: Report,
 ): number {
   const place = `${direction} ${id}/${label}`;
@@ -44,7 +55,12 @@ function checkAdjacencyList(
   if (pairs.length === 0) report.add('I4', `${place} is empty`);
   if (readDegree(env[direction], id, label) * 2 !== pairs.length)
     report.add('I4', `${place}: degree`);
+  const ends = new Set<number>();
   for (let i = 0; i < pairs.length; i += 2) {
+    if (isUnique && ends.has(pairs[i + 1]!)) {
+      report.add('I3', `edge ${pairs[i]} of a UNIQUE type is the second between its ends`);
+    }
+    if (isUnique) ends.add(pairs[i + 1]!);
     const [edge, far] = [pairs[i]!, pairs[i + 1]!];
     if (i > 0 && pairs[i - 2]! >= edge) report.add('I4', `${place} is not ascending at ${edge}`);
     const record = peekSound(env.records, edge);

@@ -3,16 +3,22 @@
 import type { FullCatalog } from './catalog.js';
 import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
 import type { Env } from './env.js';
-import { scanList } from './label-list.js';
-import { indexStart, prefixOf } from './index-key.js';
+import { blockBytes, scanList } from './label-list.js';
+import { idOfKey, indexStart, prefixOf } from './index-key.js';
 import { indexKeys } from './index-walk.js';
+import { isSpread, listIds } from './property-index.js';
 import { decodeProperty, labelOf } from './record.js';
 import type { Label, StoredProperty } from './store.js';
+import { getWord } from './word.js';
 
 /** Label lists hold exactly the elements of the label. */
 export function checkLists(env: Env, census: Census, report: Report): void {
-  const blocks = everyEntry.blocks(env.labels, report);
-  const labels = new Set([...blocks].map(({ key }) => key.label));
+  const labels = new Set<number>();
+  for (const { key, value } of everyEntry.blocks(env.labels, report)) {
+    labels.add(key.label);
+    if (value.length === blockBytes && value.some((byte) => byte !== 0)) continue;
+    report.add('I6', `block ${key.block} of the list of label ${key.label} is none`);
+  }
   for (const label of new Set([...labels, ...census.counts.keys()])) {
     let count = 0;
     for (const ids of scanList(env.labels, label)) {
@@ -53,26 +59,40 @@ export function checkIndexes(env: Env, catalog: FullCatalog, census: Census, rep
   }
 }
 
+/** Entries in the two forms of property-index.ts: a look-up reads the list alone. */
 function checkIndex(env: Env, label: Label, property: StoredProperty, report: Report): number {
-  const place = `${label.name}.${property.name}`;
-  let entries = 0;
-  let last: { prefix: Uint8Array; id: number } | undefined;
+  const say = (what: string): void => report.add('I5', `${label.name}.${property.name}: ${what}`);
   const [start, end] = [indexStart(property.indexId), indexStart(property.indexId + 1)];
-  for (const { prefix, ids } of indexKeys(env.index, start, end)) {
-    for (const id of ids) {
-      entries++;
-      const isSame = last !== undefined && Buffer.compare(last.prefix, prefix) === 0;
-      if (isSame && property.index === 'unique')
-        report.add('I5', `${place}: ${id} has a taken value`);
-      if (isSame && last!.id >= id) report.add('I5', `${place}: ${id} is not in order`);
-      last = { prefix, id };
-      const record = peekSound(env.records, id);
-      const value =
-        record && labelOf(record) === label.id ? decodeProperty(record, property) : null;
-      if (value === null || Buffer.compare(prefixOf(property, value), prefix) !== 0) {
-        report.add('I5', `${place}: the entry of ${id} is not its value`);
-      }
+  let entries = 0;
+  let list: { prefix: Uint8Array; isMark: boolean } = { prefix: start, isMark: false };
+  let last = 0;
+  const check = (prefix: Uint8Array, id: number): void => {
+    entries++;
+    if (last !== 0 && property.index === 'unique') say(`${id} has a taken value`);
+    if (last >= id) say(`${id} is not in order`);
+    last = id;
+    const record = peekSound(env.records, id);
+    const value = record && labelOf(record) === label.id ? decodeProperty(record, property) : null;
+    const isRight = value !== null && Buffer.compare(prefixOf(property, value), prefix) === 0;
+    if (!isRight) say(`the entry of ${id} is not its value`);
+  };
+  for (const { key, value } of everyEntry.within(env.index, start, end, report)) {
+    const [prefix, id] = [key.subarray(0, -4), idOfKey(key)];
+    if (id !== 0) {
+      const isMarked = list.isMark && Buffer.compare(list.prefix, prefix) === 0;
+      if (!isMarked) say(`the entry of ${id} stands without the mark of many`);
+      if (value.length > 0) say(`the entry of ${id} has content`);
+      if (!isMarked) last = 0;
+      check(prefix, id);
+      continue;
     }
+    list = { prefix, isMark: value.length === 4 && isSpread(value) };
+    last = 0;
+    if (list.isMark) continue;
+    if (value.length === 0 || value.length % 4 !== 0 || value.length > listIds * 4) {
+      say(`a list of ${value.length} bytes`);
+    }
+    for (let at = 0; at + 4 <= value.length; at += 4) check(prefix, getWord(value, at));
   }
   return entries;
 }

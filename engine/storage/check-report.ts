@@ -79,6 +79,8 @@ const [lowList, topList] = [
 
 /** Every entry of a table. */
 export const everyEntry = {
+  within: (table: Table<Uint8Array>, start: Uint8Array, end: Uint8Array, report: Report) =>
+    entriesOf(table, start, end, report),
   bytes: (table: Table<Uint8Array>, report: Report) => entriesOf(table, lowBytes, topBytes, report),
   ids: (table: Table<number>, report: Report) => entriesOf(table, 0, 0xffffffff, report),
   lists: (table: Table<AdjacencyKey>, report: Report) => entriesOf(table, lowList, topList, report),

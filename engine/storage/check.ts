@@ -13,7 +13,7 @@ import {
   peekSound,
 } from './check-report.js';
 import { type FullCatalog, catalogOf } from './catalog.js';
-import { fingerprint, readCatalog, readFingerprint } from './catalog-record.js';
+import { type StoredCatalog, fingerprint, readCatalog, readFingerprint } from './catalog-record.js';
 import type { Env } from './env.js';
 import { metaKey, readState, readTotal } from './meta.js';
 import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
@@ -36,11 +36,11 @@ export function check(env: Env, options: { dbUuid?: string; max?: number } = {})
   const census = checkRecords(env, catalog, report);
   guarded(report, () => checkUuids(env, census, report));
   guarded(report, () => checkLists(env, census, report));
-  guarded(report, () => checkAdjacency(env, census, report));
+  guarded(report, () => checkAdjacency(env, catalog, census, report));
   guarded(report, () => checkIndexes(env, catalog, census, report));
   guarded(report, () => checkTotals(env, catalog, census, report));
   guarded(report, () => checkVectors(env, census, report));
-  guarded(report, () => checkLog(env, report));
+  guarded(report, () => checkLog(env, census, report));
   // Bytes of other rooms: only their checksums are known here.
   for (const _ of everyEntry.bytes(env.derived, report));
   return violations;
@@ -51,9 +51,27 @@ function checkIdentity(env: Env, dbUuid: string | undefined, report: Report): vo
   if (stored.labels.length > 0 && readFingerprint(env.meta) !== fingerprint(stored)) {
     report.add('I17', 'the schema fingerprint does not match the catalog');
   }
+  checkNumbers(stored, report);
   const uuid = env.meta.get(metaKey.databaseUuid);
   if (dbUuid !== undefined && Buffer.from(uuid ?? []).toString() !== dbUuid) {
     report.add('I17', 'the manifest and the data have different database uuids');
+  }
+}
+
+/** Numbers of labels, slots and indexes are given out once, and below the next. */
+function checkNumbers({ labels, nextLabel, nextIndex }: StoredCatalog, report: Report): void {
+  const seen = new Set<string>();
+  const once = (what: string, isBelow: boolean): void => {
+    if (seen.has(what) || !isBelow) report.add('I17', `the catalog gives out ${what} wrongly`);
+    seen.add(what);
+  };
+  for (const { id, kind, name, slots, fields } of labels) {
+    once(`label ${id}`, id > 0 && id < nextLabel);
+    once(`${kind} type ${name}`, true);
+    for (const { slot, indexId } of fields) {
+      once(`slot ${slot} of label ${id}`, slot < slots);
+      if (indexId !== 0) once(`index ${indexId}`, indexId < nextIndex);
+    }
   }
 }
 
@@ -155,6 +173,14 @@ function checkTotals(env: Env, catalog: FullCatalog, census: Census, report: Rep
     const [stored, found] = [readTotal(env.meta, label.id).count, census.counts.get(label.id) ?? 0];
     if (stored !== found) report.add('I6', `${label.name} counts ${stored}, has ${found}`);
   }
+  const known = new Set(catalog.allLabels().map(({ id }) => id));
+  for (const { key } of everyEntry.bytes(env.meta, report)) {
+    const label = key[0] === metaKey.total(0)[0] ? (key[1]! << 8) | key[2]! : 0;
+    if (label === 0 || known.has(label)) continue;
+    // Types that a migration has merged into others leave theirs behind, at nothing.
+    const { count } = readTotal(env.meta, label);
+    if (count !== 0) report.add('I6', `label ${label}, which there is not, counts ${count}`);
+  }
 }
 
 function checkVectors(env: Env, census: Census, report: Report): void {
@@ -172,12 +198,22 @@ function checkVectors(env: Env, census: Census, report: Report): void {
   if (rows !== census.vectors) report.add('I9', `${rows} embeddings for ${census.vectors} vectors`);
 }
 
-function checkLog(env: Env, report: Report): void {
+function checkLog(env: Env, census: Census, report: Report): void {
   const { nextSeq, trimmedSeq } = readState(env.meta);
   let expected = trimmedSeq + 1;
-  for (const { key: seq } of everyEntry.log(env.vlog, report)) {
+  const newest = new Map<number, { label: number; isPut: boolean }>();
+  for (const { key: seq, value } of everyEntry.log(env.vlog, report)) {
     if (seq !== expected) report.add('I8', `log entry ${seq} follows ${expected - 1}`);
     expected = seq + 1;
+    if (value.length !== 8 || value[0]! > 1) report.add('I10', `log entry ${seq} is none`);
+    else
+      newest.set(getWord(value, 4), { label: value[2]! | (value[3]! << 8), isPut: value[0] === 0 });
   }
   if (expected !== nextSeq) report.add('I8', `the log ends before ${expected}, next is ${nextSeq}`);
+  // What was logged last of an embedding is what became of it.
+  for (const [id, { label, isPut }] of newest) {
+    const now = env.vectors.has(id) ? census.labels.get(id) : undefined;
+    if (isPut ? now === label : now === undefined) continue;
+    report.add('I10', `the log ends with ${isPut ? 'a' : 'no'} vector ${id} of label ${label}`);
+  }
 }

@@ -12,7 +12,7 @@ import { getWord } from './word.js';
 
 const blockBits = 11;
 const blockIds = 1 << blockBits;
-const blockBytes = blockIds >>> 3;
+export const blockBytes = blockIds >>> 3;
 
 /** Blocks read at a time: few at first, so that whoever stops early has read little. */
 const firstBlocks = 2;

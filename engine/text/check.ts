@@ -6,7 +6,15 @@ import { encodeEntry, findEntry } from './directory.js';
 import { type Block, decodeBlock, newBlock } from './posting.js';
 import { decodeRecord, newRecord } from './term-record.js';
 import { countTerms, readTotals } from './text-index-lmdb.js';
-import { blockKey, directoryKey, termBytes, termOfKey, termRange } from './text-key.js';
+import {
+  blockKey,
+  directoryKey,
+  placeOfKey,
+  termBytes,
+  termKey,
+  termRange,
+  textRange,
+} from './text-key.js';
 
 export interface TextDocument {
   id: number;
@@ -40,15 +48,39 @@ export function checkTextIndex(
   if (stored.documents !== totals.documents || stored.length !== totals.length)
     faults.push(`totals of label ${label}`);
   for (const { key, value } of view.scanDerived(...termRange(label))) {
-    const term = termOfKey(key);
+    const place = placeOfKey(key);
+    if (place.kind !== 'term') continue;
+    const { term } = place;
     const name = textOf(term);
-    const digest = readList(view, label, term, value);
+    const digest = soundList(view, label, term, value);
     const recount = expected.get(name);
     expected.delete(name);
     if (digest === undefined || digest.df !== recount?.df || digest.sum !== recount.sum)
       faults.push(`postings of term ${name} of label ${label}`);
   }
   for (const name of expected.keys()) faults.push(`no postings of term ${name} of label ${label}`);
+  return faults;
+}
+
+/** What of the keyword index belongs to no label, no term, or no directory. */
+export function checkTextKeys(view: ReadView, labels: ReadonlySet<number>): string[] {
+  const faults: string[] = [];
+  for (const { key } of view.scanDerived(...textRange())) {
+    const place = placeOfKey(key);
+    if (place.kind === 'kept') continue;
+    const { label } = place;
+    if (place.kind === 'other' || !labels.has(label)) {
+      faults.push(`keyword entry ${Buffer.from(key).toString('hex').slice(0, 32)} is of nobody`);
+    } else if (place.kind === 'directory' || place.kind === 'block') {
+      const { term, upper } = place;
+      const directory = view.getDerived(directoryKey(label, term));
+      const isListed =
+        view.getDerived(termKey(label, term)) !== undefined &&
+        directory !== undefined &&
+        (upper === undefined || findEntry(directory, upper)?.upper === upper);
+      if (!isListed) faults.push(`a ${place.kind} of term ${textOf(term)} of label ${label}`);
+    }
+  }
   return faults;
 }
 
@@ -72,6 +104,20 @@ function mix(value: number): number {
   const a = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   const b = Math.imul(a ^ (a >>> 13), 0xc2b2ae35);
   return (b ^ (b >>> 16)) >>> 0;
+}
+
+/** As `readList`; bytes that are no list are one that is not in order. */
+function soundList(
+  view: ReadView,
+  label: number,
+  term: Uint8Array,
+  value: Uint8Array,
+): Digest | undefined {
+  try {
+    return readList(view, label, term, value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The digest of a stored list; undefined when the list is not in order. */

@@ -15,6 +15,7 @@ const TOTALS = 0;
 const TERM = 1;
 const DIRECTORY = 2;
 const BLOCK = 3;
+const KEPT = 4;
 
 /** Longer terms are told apart by a digest, so that every key fits LMDB. */
 const termBytesMax = 128;
@@ -57,11 +58,6 @@ export function termRange(label: number): [Uint8Array, Uint8Array] {
   return [termKey(label, none), termKey(label + 1, none)];
 }
 
-/** The term bytes of a term key. */
-export function termOfKey(key: Uint8Array): Uint8Array {
-  return key.slice(4);
-}
-
 function keyOf(kind: number, label: number, term: Uint8Array, more: number): Uint8Array {
   const key = new Uint8Array(4 + term.length + more);
   key[0] = PREFIX;
@@ -75,4 +71,24 @@ function keyOf(kind: number, label: number, term: Uint8Array, more: number): Uin
 /** First and last (exclusive) key of everything the keyword index keeps. */
 export function textRange(): [Uint8Array, Uint8Array] {
   return [Uint8Array.of(PREFIX), Uint8Array.of(PREFIX + 1)];
+}
+
+/** What a key of the keyword index stands for. */
+type KeyPlace =
+  | { kind: 'kept' }
+  | { kind: 'totals' | 'other'; label: number }
+  | { kind: 'term' | 'directory'; label: number; term: Uint8Array; upper?: undefined }
+  | { kind: 'block'; label: number; term: Uint8Array; upper: number };
+
+export function placeOfKey(key: Uint8Array): KeyPlace {
+  const label = (key[2]! << 8) | key[3]!;
+  const { length } = key;
+  if (key[1] === KEPT && length === 2) return { kind: 'kept' };
+  if (key[1] === TOTALS && length === 4) return { kind: 'totals', label };
+  if (key[1] === TERM && length > 4) return { kind: 'term', label, term: key.slice(4) };
+  if (key[1] === DIRECTORY && length > 4) return { kind: 'directory', label, term: key.slice(4) };
+  const at = length - 5;
+  if (key[1] !== BLOCK || at <= 4 || key[at] !== 0) return { kind: 'other', label };
+  const upper = new DataView(key.buffer, key.byteOffset + at + 1).getUint32(0);
+  return { kind: 'block', label, term: key.slice(4, at), upper };
 }

@@ -33,3 +33,19 @@ export function layoutFlags(options: IndexOptions, dimension: number): number {
 export function metricNumber(metric: Metric): number {
   return metric === 'cosine' ? METRIC_COSINE : metric === 'dot' ? METRIC_DOT : METRIC_L2;
 }
+
+/** Options of which come a metric number and layout flags; the rest of them does not show in a file. */
+export function optionsOf(metric: number, flags: number): IndexOptions {
+  const layout =
+    (flags & HAS_GRAPH) === 0 ? 'flat' : (flags & KEEP_VECTORS) === 0 ? 'compact' : 'fast';
+  const metrics: Metric[] = ['cosine', 'dot', 'l2'];
+  return {
+    metric: metrics.find((each) => metricNumber(each) === metric) ?? 'cosine',
+    m: 16,
+    efConstruction: 128,
+    efSearch: 128,
+    layout,
+    exact: layout === 'flat',
+    memoryBytes: Number.POSITIVE_INFINITY,
+  };
+}

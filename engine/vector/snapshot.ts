@@ -20,13 +20,13 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { PAGE_BYTES } from '../../wasm/layout.js';
+import { H_LAYOUT, PAGE_BYTES } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { failpoint } from '../base/failpoint.js';
 import type { IndexOptions, VectorIndex } from './index.js';
 import { ImageCopy, pagesOf } from './image.js';
 import { type IndexHooks, restoreIndex, SharedIndex } from './open.js';
-import { metricNumber } from './options.js';
+import { metricNumber, optionsOf } from './options.js';
 import { createMemory, instantiate } from './wasm.js';
 
 const magic = 0x53564c54;
@@ -288,6 +288,38 @@ export function readSnapshot(
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * The same for whoever does not know the options of the index: those of the file. `isDamaged`: the file
+ * is not as it was written; else it is whole and not of this type as it is now.
+ */
+export function inspectSnapshot(
+  path: string,
+  name: string,
+  expected: SnapshotExpectation,
+): SnapshotRead & { isDamaged?: boolean } {
+  const start = Buffer.alloc(headerBytes);
+  const layout = Buffer.alloc(4);
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch {
+    return { index: undefined, reason: 'it cannot be opened' };
+  }
+  const header = readAll(file, start, 0) ? decodeHeader(start) : 'it is truncated';
+  if (typeof header !== 'string') {
+    // Where the first page of the first segment lies: see the body.
+    const pages = header.basePages[0] === 0 ? sumOf(header.basePages) : 0;
+    readAll(file, layout, headerBytes + pages * PAGE_BYTES + H_LAYOUT);
+  }
+  closeSync(file);
+  if (typeof header === 'string') return { index: undefined, reason: header, isDamaged: true };
+  const options = optionsOf(header.metric, layout.readUInt32LE(0));
+  const foreign = mismatch(header, options, expected);
+  if (foreign !== undefined) return { index: undefined, reason: foreign };
+  const read = readSnapshot(path, name, options, expected);
+  return read.index === undefined ? { ...read, isDamaged: true } : read;
 }
 
 function mismatch(

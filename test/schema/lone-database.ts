@@ -15,6 +15,7 @@ import {
 import { verifyStorage } from '../../engine/database/verify.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
+import { metaKey } from '../../engine/storage/meta.js';
 import { type Storage, openStorage } from '../../engine/storage/open.js';
 import type { ReadView, WriteView } from '../../engine/storage/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
@@ -69,6 +70,10 @@ export class LoneDatabase {
     const graph = join(this.folder, 'graph');
     mkdirSync(graph, { recursive: true });
     this.storage = openStorage(graph, { limits, mode: 'create', vectorTypes: types });
+    this.storage.env.transact(() => {
+      this.storage.env.meta.put(metaKey.databaseUuid, Buffer.from(dbUuid));
+      return true;
+    });
     const text = this.#textEnabled ? createTextIndex(limits) : undefined;
     const rules = { limits, textEnabled: this.#textEnabled };
     try {
@@ -163,7 +168,7 @@ export class LoneDatabase {
   }
 
   verify(): string[] {
-    const found = verifyStorage(this.storage);
+    const found = verifyStorage(this.storage, { dbUuid, dataDir: this.folder });
     return found.map(({ invariant, what }) => `${invariant} ${what}`);
   }
 
