@@ -40,6 +40,9 @@ export class Dispatcher {
   readonly #queue = new CallQueue();
   #closing = false;
   #isStarted = false;
+  /** Lanes that have yet to let go of the data file; undefined while they have it. */
+  #releasing: Set<Lane> | undefined;
+  #onReleased: () => void = () => undefined;
   restarts = 0;
 
   constructor(
@@ -81,6 +84,7 @@ export class Dispatcher {
           this.#feed();
         },
         onMessage: (message) => {
+          if (message.kind === 'released') return this.#released(lane);
           if (message.kind !== 'ready') return;
           // A lane says so after each program that it is told.
           if (!isReady) {
@@ -101,6 +105,7 @@ export class Dispatcher {
   async #ended(lane: Lane, failures: number, error?: Error): Promise<void> {
     const at = this.#lanes.indexOf(lane);
     if (at >= 0) this.#lanes.splice(at, 1);
+    this.#released(lane);
     if (this.#closing) return;
     const outOfMemory =
       (error as { code?: string } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -128,6 +133,7 @@ export class Dispatcher {
 
   #idlest(): Lane | undefined {
     let best: Lane | undefined;
+    if (this.#releasing) return undefined;
     for (const lane of this.#lanes) {
       if (lane.load < loadMax && (best === undefined || lane.load < best.load)) best = lane;
     }
@@ -143,6 +149,29 @@ export class Dispatcher {
       if (performance.now() > call.deadline) timeOut(call);
       else lane.submit(call);
     }
+  }
+
+  /** Has every lane finish what it has and let go of the data file; calls wait meanwhile. */
+  release(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#releasing = new Set(this.#lanes);
+      this.#onReleased = resolve;
+      // The calls of this turn leave first.
+      setImmediate(() => this.broadcast({ kind: 'release', id: 0 }));
+      if (this.#lanes.length === 0) resolve();
+    });
+  }
+
+  #released(lane: Lane): void {
+    if (this.#releasing?.delete(lane) && this.#releasing.size === 0) this.#onReleased();
+  }
+
+  /** Has every lane open the data file again, and goes on. */
+  reopen(): void {
+    this.broadcast({ kind: 'reopen' });
+    this.broadcast(this.options.equip());
+    this.#releasing = undefined;
+    this.#feed();
   }
 
   broadcast(message: Parameters<Lane['post']>[0]): void {

@@ -83,6 +83,7 @@ export class GroupCommit {
     let worked = started;
     const changes = this.parts.storage.commitGroup((transaction) => {
       outcomes = [];
+      this.parts.vectors.beginReserving();
       figures.during(() => {
         for (const waiting of group) outcomes.push(this.#runOne(waiting, nowMs, transaction));
       });

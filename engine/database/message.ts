@@ -40,10 +40,14 @@ export type ToLane =
   | { kind: 'reload'; id: number; program: unknown; generation: number }
   | { kind: 'load'; id: number; order: LoadOrder }
   | { kind: 'snapshot'; id: number }
+  /** Lets go of the data file (reopen.ts); a reader says `released`, and opens it again. */
+  | { kind: 'release'; id: number }
+  | { kind: 'reopen' }
   | { kind: 'close'; id: number; snapshot: boolean };
 
 export type FromLane =
   | Batch<ReplyExtra>
+  | { kind: 'released' }
   | { kind: 'ready'; indexes: { label: number; handle: IndexHandle }[] }
   | AddIndex
   | HelpBuild

@@ -1,6 +1,7 @@
 // Gathers what /metrics shows of an open database (operations.md 9.2). Only looks.
 import type { Metric } from '../base/histogram.js';
 import type { Usage } from '../storage/env.js';
+import type { Storage } from '../storage/open.js';
 import type { ReadView } from '../storage/store.js';
 import { readTotals } from '../text/text-index-lmdb.js';
 import type { Dispatcher } from './dispatcher.js';
@@ -11,9 +12,8 @@ import type { DiskWatch } from './watch.js';
 import type { WriterLink } from './writer-link.js';
 
 export interface Observed {
+  storage: Storage;
   view: ReadView;
-  committedSeq: number;
-  usage: Usage;
   inlineReads: number;
   workers: number;
   isServing: boolean;
@@ -26,7 +26,9 @@ export interface Observed {
 }
 
 export function databaseMetrics(of: Observed): Metric[] {
-  const { dispatcher, writer, usage } = of;
+  const { dispatcher, writer } = of;
+  // Before the look at the data: it lets this thread see the newest commit.
+  const usage = of.storage.usage();
   return [
     { name: 'workers', value: of.workers },
     { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: dispatcher.restarts },
@@ -35,7 +37,7 @@ export function databaseMetrics(of: Observed): Metric[] {
     { name: 'inline_reads_total', value: of.inlineReads },
     { name: 'writes_total', value: writer.accepted },
     ...of.tally.metrics(),
-    ...of.figures.metrics(of.committedSeq),
+    ...of.figures.metrics(of.storage.committedSeq()),
     { name: 'map_bytes', value: usage.mapBytes },
     { name: 'free_pages', value: usage.freePages },
     { name: 'readers', value: usage.readers },

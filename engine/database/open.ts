@@ -34,9 +34,10 @@ import { failUnknown, placeOf, queryNumber } from './query-table.js';
 import { type Equipment, decodeCall } from './runner.js';
 import { Reloads } from './reloads.js';
 import { SchemaGuard } from './schema-guard.js';
-import { type ModelChoice, embedRows, embedTexts, modelOf } from './text-embedding.js';
+import { embedRows, embedTexts, modelChoiceOf, modelOf } from './text-embedding.js';
 import { VectorWatch } from './vector-watch.js';
 import { DiskWatch } from './watch.js';
+import { hasGivenUp, reopen } from './reopen.js';
 import { WriterLink, flightMax } from './writer-link.js';
 
 /** Opens everything; resolves when calls may be made. */
@@ -82,7 +83,7 @@ class OpenedDatabase implements Database {
   readonly #tally = new Tally();
   readonly #figures = new Figures(createFiguresBuffer());
   readonly #disk: DiskWatch;
-  readonly #models: ModelChoice;
+  readonly #models: ReturnType<typeof modelChoiceOf>;
   /** Backups that are being made of the open store. */
   readonly #copies = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -110,11 +111,7 @@ class OpenedDatabase implements Database {
     };
     const isIdle = (): boolean => this.#dispatcher.inFlight === 0;
     this.#inline = new InlineReads(isIdle, options.workers, this.#equipment, this.#tally);
-    this.#models = {
-      embedder: options.embedder,
-      standard: options.embeddingModel,
-      ofType: (type) => options.vectors.types[type]?.embeddingModel,
-    };
+    this.#models = modelChoiceOf(options);
     this.#threads = new ThreadPair(options.workers, options.workerHeapMb);
     this.#dispatcher = this.#makeDispatcher(slots);
     this.#writer = new WriterLink(this.#gate, slots, limits, {
@@ -130,6 +127,7 @@ class OpenedDatabase implements Database {
         if (isLoss(reason)) return this.#disk.lose(reason);
         this.#disk.stopReserve();
         this.#tally.failedCommit(errno);
+        void this.#reopen();
       },
       onProgress: (progress, phase) => {
         this.#progress = progress;
@@ -138,10 +136,7 @@ class OpenedDatabase implements Database {
       log: options.log,
     });
     const onLost = (reason: string): void => options.log('error', reason);
-    this.#disk = new DiskWatch(options, { onLost }, () => {
-      this.#storage.env.refresh();
-      return this.#storage.env.usage();
-    });
+    this.#disk = new DiskWatch(options, { onLost }, () => this.#storage.usage());
     directory.onLost(() => this.#disk.lose(takenReason));
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
   }
@@ -203,8 +198,7 @@ class OpenedDatabase implements Database {
 
   /** Readers start when the writer is done, or earlier to help it build an index. */
   #startReaders(): Promise<void> {
-    this.#readers ??= this.#dispatcher.start();
-    return this.#readers;
+    return (this.#readers ??= this.#dispatcher.start());
   }
 
   #equip(): Equip {
@@ -217,6 +211,16 @@ class OpenedDatabase implements Database {
     if (this.#phase === 'stopping') return;
     this.#indexes.take(message);
     void this.#startReaders().then(() => this.#dispatcher.broadcast(message));
+  }
+
+  /** After a commit that failed: reads go on, if need be by opening the file again. */
+  async #reopen(): Promise<void> {
+    if (this.#phase !== 'serving' || !hasGivenUp(this.#storage)) return;
+    this.#phase = 'opening';
+    if (!(await reopen(this.#storage, this.#writer, this.#dispatcher)))
+      return this.#disk.lose('the data file cannot be read any more');
+    this.#guard.equip(this.#guard.schema);
+    if (this.#phase === 'opening') this.#phase = 'serving';
   }
 
   /** Gives up opening: ends the threads. */
@@ -452,12 +456,9 @@ class OpenedDatabase implements Database {
 
   metrics(): Metric[] {
     if (this.#isClosed) fail('SHUTTING_DOWN');
-    // Before the look at the data: it lets this thread see the newest commit.
-    const committedSeq = this.#storage.committedSeq();
     return databaseMetrics({
+      storage: this.#storage,
       view: this.#guard.view,
-      committedSeq,
-      usage: this.#storage.env.usage(),
       inlineReads: this.#inline.count,
       workers: this.options.workers,
       isServing: this.#phase === 'serving',

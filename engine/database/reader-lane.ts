@@ -5,7 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../base/clock.js';
 import type { Limits } from '../base/limits.js';
 import type { Program } from '../plan/program.js';
-import { openStorage } from '../storage/open.js';
+import { type Storage, openStorage } from '../storage/open.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { AttachedIndexes } from './attached-index.js';
 import { Gate } from './gate.js';
@@ -45,6 +45,7 @@ class ReaderLane {
   readonly #indexes = new AttachedIndexes();
   readonly #equipment: Equipment;
   readonly #queries = new QueryTable();
+  readonly #storage: Storage;
   readonly #guard: SchemaGuard;
   #lastBatchAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -58,8 +59,8 @@ class ReaderLane {
     this.#port = setup.port;
     this.#gate = new Gate(setup.gate);
     this.#replies = new ReplyBatch(setup.port);
-    const storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
-    this.#guard = new SchemaGuard(this.#gate, storage);
+    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
+    this.#guard = new SchemaGuard(this.#gate, this.#storage);
     this.#equipment = {
       limits: setup.limits,
       strict: setup.strict,
@@ -79,6 +80,10 @@ class ReaderLane {
       case 'build':
         this.#indexes.take(message);
         return this.#help(message.label);
+      case 'release':
+        return void this.#storage.close().then(() => this.#port.postMessage({ kind: 'released' }));
+      case 'reopen':
+        return this.#storage.reopen();
       case 'close':
         this.#closed = true;
         this.#port.close();

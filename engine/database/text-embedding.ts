@@ -3,6 +3,7 @@ import type { Embedder } from '../embed/embedder.js';
 import type { Argument } from '../exec/execute.js';
 import { collectTexts } from '../exec/run.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
+import type { DatabaseOptions } from './database.js';
 
 export interface ModelChoice {
   embedder: Embedder;
@@ -10,6 +11,17 @@ export interface ModelChoice {
   standard: string | undefined;
   /** Model of a vector type, if it has its own. */
   ofType: (type: string) => string | undefined;
+}
+
+/** As the options of a database say it. */
+export function modelChoiceOf(
+  options: Pick<DatabaseOptions, 'embedder' | 'embeddingModel' | 'vectors'>,
+): ModelChoice {
+  return {
+    embedder: options.embedder,
+    standard: options.embeddingModel,
+    ofType: (type) => options.vectors.types[type]?.embeddingModel,
+  };
 }
 
 /** The query's own model, else the vector type's, else the server's. */

@@ -46,9 +46,11 @@ export interface VectorStore {
   readonly indexes: Map<number, VectorIndex>;
   readonly snapshots: Snapshots;
   handles(): { label: number; handle: IndexHandle }[];
+  /** A transaction begins: no room is spoken for. */
+  beginReserving(): void;
   /**
-   * Fails VECTOR_CAPACITY when the changes of a request would not fit; asked before the commit
-   * (W3).
+   * Speaks for the room that the changes of a request need, beside those of the requests before it
+   * in the transaction; fails VECTOR_CAPACITY when there is not so much. Asked before the commit (W3).
    */
   reserve(changes: readonly VectorChange[]): void;
   /** Applies committed changes in sequence order (W11). */
@@ -85,6 +87,8 @@ function prepareFolder(folder: string): void {
 const replayedAtOnce = 1024;
 
 class Store implements VectorStore {
+  /** Vectors of each label that the requests of the open transaction add. */
+  readonly #reserved = new Map<number, number>();
   readonly indexes = new Map<number, SharedIndex>();
   readonly snapshots: Snapshots;
   /** Sequence of the last change that the indexes hold. */
@@ -249,6 +253,10 @@ class Store implements VectorStore {
     this.snapshots.note(label, changes);
   }
 
+  beginReserving(): void {
+    this.#reserved.clear();
+  }
+
   reserve(changes: readonly VectorChange[]): void {
     const more = new Map<number, { count: number; dimension: number }>();
     for (const change of changes) {
@@ -259,7 +267,9 @@ class Store implements VectorStore {
     }
     for (const [label, { count, dimension }] of more) {
       const index = this.indexes.get(label);
-      if (index && !index.hasRoom(count, dimension)) fail('VECTOR_CAPACITY', { type: index.name });
+      const all = (this.#reserved.get(label) ?? 0) + count;
+      if (index && !index.hasRoom(all, dimension)) fail('VECTOR_CAPACITY', { type: index.name });
+      this.#reserved.set(label, all);
     }
   }
 

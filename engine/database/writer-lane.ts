@@ -93,6 +93,7 @@ class WriterLane {
   /** An order that came while a group was drained, and what came after it. */
   #held: ToLane[] = [];
   #scheduled = false;
+  #isReleased = false;
   readonly #permit: WritePermit;
   #keeping: NodeJS.Timeout | undefined;
   #lastSnapshotAt = performance.now();
@@ -133,7 +134,10 @@ class WriterLane {
     });
     this.#queries.add(0, program.queries, this.#gate.schema());
     this.#loads = new LoadWriter(this.#storage, {
-      reserve: (changes) => this.#vectors.reserve(changes),
+      reserve: (changes) => {
+        this.#vectors.beginReserving();
+        this.#vectors.reserve(changes);
+      },
       publish: (changes) => this.#vectors.publish(changes),
     });
     this.#equipment = {
@@ -202,6 +206,8 @@ class WriterLane {
         return this.#answerSnapshot(message.id);
       case 'load':
         return this.#answer(message.id, () => this.#load(message.order));
+      case 'release':
+        return this.#release(message.id);
       case 'close':
         return this.#close(message.id, message.snapshot);
       default:
@@ -290,6 +296,7 @@ class WriterLane {
 
   #answer(id: number, work: () => unknown): void {
     try {
+      if (this.#isReleased) throw this.#permit.refusal;
       this.#finishWrites();
       const result = this.#figures.during(work);
       this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles(), result });
@@ -300,6 +307,7 @@ class WriterLane {
 
   /** Answers when the snapshots are made; writes go on meanwhile. */
   #answerSnapshot(id: number): void {
+    if (this.#isReleased) return this.#answer(id, () => undefined);
     this.#finishWrites();
     this.#snapshot().then(
       () => this.#port.postMessage({ kind: 'done', id }),
@@ -393,6 +401,13 @@ class WriterLane {
       this.#figures.add('snapshot_failures_total');
       this.#logFailedSnapshot(error);
     }
+  }
+
+  /** Lets go of the file, into which nothing is written any more: see reopen.ts. */
+  #release(id: number): void {
+    this.#finishWrites();
+    this.#isReleased = true;
+    void this.#storage.close().then(() => this.#port.postMessage({ kind: 'done', id }));
   }
 
   #close(id: number, snapshot: boolean): void {

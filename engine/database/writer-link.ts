@@ -38,6 +38,7 @@ export interface WriterEvents {
 type Order =
   | { kind: 'reload'; program: unknown; generation: number }
   | { kind: 'snapshot' }
+  | { kind: 'release' }
   | { kind: 'load'; order: LoadOrder }
   | { kind: 'close'; snapshot: boolean };
 

@@ -348,7 +348,8 @@ export interface Env {
   usage(): Usage;
   /** Copies the newest commit into the empty folder `to`, on a thread of its own. */
   copy(to: string): Promise<void>;
-  close(): void;
+  /** Resolves when this thread has let go of the file. */
+  close(): Promise<void>;
 }
 
 export interface Usage {
@@ -473,7 +474,13 @@ function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env
       }
       if (kept) permit?.check();
     },
-    refresh: () => root.resetReadTxn(),
+    refresh() {
+      try {
+        root.resetReadTxn();
+      } catch (error) {
+        throw asDamage(error, 'data.mdb');
+      }
+    },
     keep() {
       const transaction = root.useReadTransaction();
       return () => transaction.done();
@@ -481,8 +488,7 @@ function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env
     copy: (to) => root.backup(to, false),
     usage: () => usageOf(root, tables),
     close() {
-      // The promise only matters to asynchronous writes, and there are none.
-      root.close().catch(() => undefined);
+      return root.close().catch(() => undefined);
     },
   };
 }

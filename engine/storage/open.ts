@@ -2,7 +2,7 @@
 import type { Limits } from '../base/limits.js';
 import { type FullCatalog, catalogOf } from './catalog.js';
 import { type StoredCatalog, readCatalog, unhidden, writeCatalog } from './catalog-record.js';
-import { type Env, openEnv } from './env.js';
+import { type Env, type Usage, openEnv } from './env.js';
 import type { LoadView } from './load-view.js';
 import { metaKey, readState } from './meta.js';
 import { LmdbView, type RefreshableView } from './read-view.js';
@@ -84,13 +84,19 @@ export interface Storage {
   readonly permit: WritePermit;
   /** Raw tables, for `check` and statistics. */
   readonly env: Env;
-  close(): void;
+  /** What the file holds, as of the newest commit. */
+  usage(): Usage;
+  /** Opens the file again, only to read, after `close`. Views of before are of no use any more. */
+  reopen(): void;
+  /** Resolves when this thread has let go of the file. */
+  close(): Promise<void>;
 }
 
 /** Opens the folder `path`, which holds data.mdb and lock.mdb. */
 export function openStorage(path: string, options: StorageOptions): Storage {
   const { mode, permit = new WritePermit() } = options;
-  return new OpenStorage(openEnv(path, { readOnly: mode === 'read', permit }), permit, options);
+  const env = openEnv(path, { readOnly: mode === 'read', permit });
+  return new OpenStorage(path, env, permit, options);
 }
 
 const nothing = new Uint8Array(0);
@@ -102,9 +108,11 @@ class OpenStorage implements Storage {
   /** Made at the first write: reading threads have none. */
   #writer: Writer | undefined;
   #repacker: Repacker | undefined;
+  #closed: Promise<void> | undefined;
 
   constructor(
-    readonly env: Env,
+    private readonly path: string,
+    public env: Env,
     readonly permit: WritePermit,
     private readonly options: StorageOptions,
   ) {
@@ -192,7 +200,17 @@ class OpenStorage implements Storage {
     return due !== undefined;
   }
 
-  close(): void {
-    this.env.close();
+  usage(): Usage {
+    this.env.refresh();
+    return this.env.usage();
+  }
+
+  reopen(): void {
+    this.env = openEnv(this.path, { readOnly: true });
+    this.#closed = undefined;
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.env.close());
   }
 }

@@ -336,3 +336,30 @@ describe('a database that must not be written', () => {
     expect(stateOf(folder)).toEqual({});
   });
 });
+
+it('room for vectors is spoken for by every write of a group, not by each alone', async () => {
+  const vectors = { default: { memoryBytes: 4 << 20 } };
+  const vec = (no: number): number[] => Array.from({ length: 1024 }, (_, i) => Math.sin(no * i));
+  /** How many vectors are stored, in portions whose writes wait together, until one is refused. */
+  const fill = async (portion: number): Promise<number> => {
+    const db = await openAt(join(makeFolder(), 'data'), { vectors });
+    let [stored, refused, no] = [0, 0, 0];
+    while (refused === 0) {
+      const calls = Array.from({ length: portion }, () => db.call('put', { no, vec: vec(no++) }));
+      for (const one of await Promise.allSettled(calls)) {
+        if (one.status === 'fulfilled') stored++;
+        else {
+          refused++;
+          expect(one.reason).toMatchObject({ code: 'VECTOR_CAPACITY' });
+        }
+      }
+    }
+    await db.call('add', { no: 1 });
+    expect(db.database.indexes().find(({ type }) => type === 'Point')).toMatchObject({
+      vectors: stored,
+    });
+    return stored;
+  };
+  const alone = await fill(1);
+  expect(await fill(150)).toBeLessThanOrEqual(alone);
+});

@@ -1,0 +1,35 @@
+// Reading goes on after LMDB has given up. When a meta page could not be written, LMDB refuses every
+// later read of the process as well, until nobody in it has the file open. What was committed before
+// is whole. So the writer, which may write no more, the readers and this thread let go of the file, and
+// all but the writer open it again. Invariant: none opens it before all have let go.
+import { TrellisError } from '../base/errors.js';
+import type { Storage } from '../storage/open.js';
+import type { Dispatcher } from './dispatcher.js';
+import type { WriterLink } from './writer-link.js';
+
+/** Whether this process can no longer read, though the data may be sound. */
+export function hasGivenUp(storage: Storage): boolean {
+  try {
+    storage.env.refresh();
+    storage.committedSeq();
+    return false;
+  } catch (error) {
+    return error instanceof TrellisError && error.code === 'NOT_READY';
+  }
+}
+
+/** Whether this thread and all readers have the file open again. */
+export async function reopen(
+  storage: Storage,
+  writer: WriterLink,
+  dispatcher: Dispatcher,
+): Promise<boolean> {
+  try {
+    await Promise.all([writer.order({ kind: 'release' }), dispatcher.release(), storage.close()]);
+    storage.reopen();
+    dispatcher.reopen();
+    return true;
+  } catch {
+    return false;
+  }
+}
