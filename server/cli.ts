@@ -140,12 +140,22 @@ const commands = new Map<string, Command>([
     'import',
     {
       flags: {
-        values: ['data', 'instance', 'url', 'key', 'node', 'edge', 'vector', 'rejects'],
+        values: [
+          'data',
+          'instance',
+          'url',
+          'key',
+          'node',
+          'edge',
+          'vector',
+          'rejects',
+          'date-format',
+        ],
         switches: [],
       },
       usage:
         'import [PROJECT_DIR] FILE... [--data DIR | --url URL [--key KEY]] ' +
-        '[--node T | --edge T | --vector T] [--rejects FILE]',
+        '[--node T | --edge T | --vector T] [--rejects FILE] [--date-format FORMAT]',
       run: (line) => importCommand(line, (project) => configOf(line, project)),
     },
   ],

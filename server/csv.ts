@@ -1,12 +1,13 @@
 // CSV (RFC 4180) into rows of a bulk load: the header names properties, and `id`, `from`, `to`,
 // `values`, `embed` where rows have them; every record becomes one NDJSON line. What a cell means is
 // decided by the declared type of its column; an empty cell without quotes is an unset property.
-import { type ElementType, type PropertyType, fail } from '../engine/index.js';
-
-const quote = 0x22;
-const comma = 0x2c;
-const newline = 0x0a;
-const carriage = 0x0d;
+//
+// Invariant: no record is merged, cut or dropped without a word: where the file cannot be taken apart
+// reading ends with its place; a record that cannot be meant as it stands is a row that is refused.
+import { isUtf8 } from 'node:buffer';
+import { Parser } from 'csv-parse';
+import { type ElementType, type PropertyType, excerpt, fail } from '../engine/index.js';
+import { type ReadDate, plainDate } from './csv-date.js';
 
 const heads: Record<ElementType['kind'], ReadonlySet<string>> = {
   node: new Set(['id']),
@@ -14,68 +15,177 @@ const heads: Record<ElementType['kind'], ReadonlySet<string>> = {
   vector: new Set(['id', 'values', 'embed']),
 };
 
-type Print = (cell: string) => string;
+/** More than an element may take: a quote that is never closed. */
+const recordCharacters = 64 * 1024 * 1024;
 
-/** Turns pieces of a CSV file into NDJSON, piece by piece; a record may span pieces. */
+/** What a row needs in place of a cell that cannot be meant as it stands. */
+interface Refusal {
+  param: string;
+  allowed: string;
+  got: string;
+}
+
+/** JSON of a cell. */
+type Print = (cell: string) => string | Refusal;
+
+interface Column {
+  name: string;
+  isHead: boolean;
+  print: Print;
+}
+
+interface CsvRecord {
+  record: string[];
+  raw: string;
+}
+
+/** Turns blocks of a CSV file into NDJSON, block by block; a record may span blocks. */
 export class CsvReader {
-  #columns: { name: string; isHead: boolean; print: Print }[] | undefined;
-  #rest: Uint8Array = new Uint8Array(0);
+  #columns: Column[] | undefined;
+  readonly #parser: Parser;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  /** Lines in the blocks before. */
+  #lines = 0;
 
-  constructor(private readonly type: ElementType) {}
+  constructor(
+    private readonly path: string,
+    private readonly type: ElementType,
+    private readonly readDate: ReadDate = plainDate,
+  ) {
+    this.#parser = new Parser({
+      bom: true,
+      raw: true,
+      relax_column_count: true,
+      record_delimiter: ['\r\n', '\n', '\r'],
+      max_record_size: recordCharacters,
+    });
+    // It is looked at after each block.
+    this.#parser.on('error', () => undefined);
+  }
 
   read(bytes: Uint8Array): Uint8Array {
-    return this.#records(Buffer.concat([this.#rest, bytes]), false);
+    this.#check(bytes);
+    this.#parser.write(bytes);
+    return this.#lineOfEach();
   }
 
-  end(): Uint8Array {
-    return this.#records(this.#rest, true);
+  async end(): Promise<Uint8Array> {
+    this.#decode(new Uint8Array(0), false);
+    this.#parser.end();
+    // The parser looks at its end in a turn of its own.
+    await new Promise((resolve) => setImmediate(resolve));
+    return this.#lineOfEach();
   }
 
-  #records(bytes: Uint8Array, isLast: boolean): Uint8Array {
-    const lines: string[] = [];
-    let start = 0;
-    for (;;) {
-      const end = recordEnd(bytes, start);
-      if (end < 0 && !(isLast && start < bytes.length)) break;
-      const stop = end < 0 ? bytes.length : end;
-      const line = this.#record(cellsOf(bytes, start, stop));
-      if (line !== undefined) lines.push(line);
-      start = stop + 1;
+  /** What no text of records holds, told before it can be taken for some. */
+  #check(bytes: Uint8Array): void {
+    const zero = bytes.indexOf(0);
+    if (zero >= 0) {
+      this.#refuseFile(this.#lineAt(bytes, zero), 'a zero byte; is the file UTF-16?');
     }
-    this.#rest = bytes.slice(Math.min(start, bytes.length));
+    this.#decode(bytes, true);
+    this.#lines = this.#lineAt(bytes, bytes.length) - 1;
+  }
+
+  #decode(bytes: Uint8Array, stream: boolean): void {
+    try {
+      this.#decoder.decode(bytes, { stream });
+    } catch {
+      this.#refuseFile(this.#lines + 1 + linesBeforeFault(bytes), 'bytes that are no UTF-8');
+    }
+  }
+
+  /** The line on which the byte `at` of a block stands. */
+  #lineAt(bytes: Uint8Array, at: number): number {
+    let line = this.#lines + 1;
+    for (let i = bytes.indexOf(10); i >= 0 && i < at; i = bytes.indexOf(10, i + 1)) line++;
+    return line;
+  }
+
+  #refuseFile(line: number, what: string): never {
+    return fail('CONFIG_INVALID', { what: `${this.path}, line ${line}: ${what}.` });
+  }
+
+  #lineOfEach(): Uint8Array {
+    const lines: string[] = [];
+    for (let one = this.#next(); one !== null; one = this.#next()) {
+      const line = this.#record(one);
+      if (line !== undefined) lines.push(line);
+    }
+    const { errored, info } = this.#parser;
+    if (errored) {
+      const { message, index } = errored as Error & { index?: number };
+      const column = index === undefined ? '' : `, column ${index + 1}`;
+      this.#refuseFile(info.lines, `${message}${column}`);
+    }
     return Buffer.from(lines.join(''));
   }
 
-  #record(cells: Cell[]): string | undefined {
+  #next(): CsvRecord | null {
+    return this.#parser.read() as CsvRecord | null;
+  }
+
+  #record({ record: cells, raw }: CsvRecord): string | undefined {
     if (this.#columns === undefined) {
-      this.#columns = cells.map(({ text }) => this.#column(text.replace(/^\ufeff/, '').trim()));
+      this.#columns = this.#header(cells);
       return undefined;
+    }
+    const columns = this.#columns;
+    if (cells.length === 1 && cells[0] === '' && !raw.includes('"')) return '\n';
+    if (cells.length !== columns.length) {
+      const allowed = `a record of ${columns.length} cells, as the header has`;
+      return refusalOf({ param: 'row', allowed, got: String(cells.length) });
     }
     const row: string[] = [`"${this.type.kind}":${JSON.stringify(this.type.name)}`];
     const properties: string[] = [];
-    // Cells beyond the header are kept under a name that no type has: the row is refused for it.
-    cells.forEach(({ text, quoted }, i) => {
-      if (text === '' && !quoted) return;
-      const { name, isHead, print } = this.#columns![i] ?? surplus;
-      (isHead ? row : properties).push(`${JSON.stringify(name)}:${print(text)}`);
-    });
-    if (cells.length === 1 && cells[0]!.text === '' && !cells[0]!.quoted) return '\n';
+    let quoted: boolean[] | undefined;
+    for (let i = 0; i < cells.length; i++) {
+      const cell = cells[i]!;
+      if (cell === '' && !(quoted ??= emptyQuotes(raw, cells.length))[i]) continue;
+      const { name, isHead, print } = columns[i]!;
+      const printed = print(cell);
+      if (typeof printed !== 'string') return refusalOf({ ...printed, param: name });
+      (isHead ? row : properties).push(`${JSON.stringify(name)}:${printed}`);
+    }
     return `{${row.join(',')},"properties":{${properties.join(',')}}}\n`;
   }
 
-  #column(name: string): { name: string; isHead: boolean; print: Print } {
+  #header(cells: readonly string[]): Column[] {
+    const columns = cells.map((cell) => this.#column(cell.trim()));
+    const twice = columns.find(({ name }, i) => columns.findIndex((o) => o.name === name) !== i);
+    if (twice) this.#refuseFile(1, `the column ${excerpt(twice.name)} stands there twice`);
+    return columns;
+  }
+
+  #column(name: string): Column {
     const property = this.type.properties.find((one) => one.name === name);
     const isHead = property === undefined && heads[this.type.kind].has(name);
     if (isHead) return { name, isHead, print: name === 'values' ? bare : JSON.stringify };
     if (property === undefined) {
-      const what = `The CSV file has a column ${name}; ${this.type.name} has no such property.`;
-      return fail('CONFIG_INVALID', { what });
+      const known = `${this.type.name} has no such property`;
+      this.#refuseFile(1, `there is a column ${excerpt(name)}; ${known}`);
     }
-    return { name, isHead, print: printOf(property.type) };
+    return { name, isHead, print: printOf(property!.type, this.readDate) };
   }
 }
 
-const surplus = { name: '', isHead: false, print: JSON.stringify as Print };
+/** How many lines of a block come before the first that is no UTF-8. */
+function linesBeforeFault(bytes: Uint8Array): number {
+  // The block may begin within a character.
+  let start = 0;
+  while (start < 3 && start < bytes.length && bytes[start]! >> 6 === 2) start++;
+  for (let line = 0; ; line++) {
+    const end = bytes.indexOf(10, start);
+    if (end < 0) return line;
+    if (!isUtf8(bytes.subarray(start, end))) return line;
+    start = end + 1;
+  }
+}
+
+/** A line that the load refuses for this reason. */
+function refusalOf({ param, allowed, got }: Refusal): string {
+  return `${JSON.stringify({ refused: { param, allowed, got: excerpt(got) } })}\n`;
+}
 
 /** A number, boolean or list stands for itself if it is JSON; else the row is refused for its type. */
 const bare: Print = (cell) => {
@@ -87,53 +197,30 @@ const bare: Print = (cell) => {
   }
 };
 
-function printOf(type: PropertyType): Print {
+function printOf(type: PropertyType, readDate: ReadDate): Print {
   if (type.kind === 'list') return bare;
   if (type.name === 'String' || type.name === 'ID') return JSON.stringify;
-  if (type.name === 'Date') return (cell) => (/^-?\d+$/.test(cell) ? cell : JSON.stringify(cell));
+  if (type.name === 'Date') return (cell) => printDate(cell, readDate);
   return bare;
 }
 
-/** Where the record that begins at `start` ends: its newline outside of quotes, -1 without one. */
-function recordEnd(bytes: Uint8Array, start: number): number {
-  let end = bytes.indexOf(newline, start);
-  let at = bytes.indexOf(quote, start);
+function printDate(cell: string, readDate: ReadDate): string | Refusal {
+  const { date, allowed } = readDate(cell.trim());
+  return date === undefined ? { param: '', allowed, got: cell } : JSON.stringify(date);
+}
+
+/** Which cells of a record are a pair of quotes around nothing. */
+function emptyQuotes(raw: string, count: number): boolean[] {
+  const found = new Array<boolean>(count).fill(false);
+  if (!raw.includes('""')) return found;
+  let cell = 0;
+  let start = 0;
   let isInside = false;
-  for (; end >= 0; end = bytes.indexOf(newline, end + 1)) {
-    for (; at >= 0 && at < end; at = bytes.indexOf(quote, at + 1)) isInside = !isInside;
-    if (!isInside) return end;
+  for (let at = 0; at <= raw.length && cell < count; at++) {
+    if (raw[at] === '"') isInside = !isInside;
+    if (at < raw.length && (isInside || raw[at] !== ',')) continue;
+    found[cell++] = raw.slice(start, at).trim() === '""';
+    start = at + 1;
   }
-  return -1;
+  return found;
 }
-
-interface Cell {
-  text: string;
-  quoted: boolean;
-}
-
-function cellsOf(bytes: Uint8Array, start: number, end: number): Cell[] {
-  if (end > start && bytes[end - 1] === carriage) end--;
-  const cells: Cell[] = [];
-  for (let at = start; ; ) {
-    const quoted = bytes[at] === quote && at < end;
-    const stop = quoted ? quotedEnd(bytes, at + 1, end) : at;
-    let cut = bytes.indexOf(comma, stop);
-    if (cut < 0 || cut > end) cut = end;
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset + at, cut - at).toString();
-    cells.push({ text: quoted ? unquoted(text) : text, quoted });
-    if (cut === end) return cells;
-    at = cut + 1;
-  }
-}
-
-/** The place after the closing quote. */
-function quotedEnd(bytes: Uint8Array, from: number, end: number): number {
-  for (let at = from; at < end; at++) {
-    if (bytes[at] !== quote) continue;
-    if (bytes[at + 1] !== quote) return at + 1;
-    at++;
-  }
-  return end;
-}
-
-const unquoted = (text: string): string => text.replace(/^"|"[ \t]*$/g, '').replaceAll('""', '"');

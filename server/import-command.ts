@@ -13,6 +13,7 @@ import {
 } from '../engine/index.js';
 import type { CommandLine } from './arguments.js';
 import type { Config } from './config.js';
+import { dateReader } from './csv-date.js';
 import { databaseOptions } from './database-options.js';
 import { exitCodes } from './exit-code.js';
 import { type ImportFile, ImportSource, findFiles, nameOf } from './import-source.js';
@@ -48,7 +49,8 @@ export async function importCommand(
   if (paths.length === 0) fail('CONFIG_INVALID', { what: 'trellis import needs a file.' });
   const config = configOf(hasProject ? first : '.');
   const files = findFiles(paths, (path) => csvType(line, config, path));
-  const source = new ImportSource(files);
+  const format = line.flags.get('date-format');
+  const source = new ImportSource(files, format === undefined ? undefined : dateReader(format));
   const rejects = new RejectFile(line.flags.get('rejects') ?? `${paths[0]}.rejects.ndjson`, source);
   const url = line.flags.get('url');
   const started = performance.now();
@@ -131,7 +133,7 @@ async function pump(
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = new ProgressBar(process.stderr, total);
   const shown = (): number => target.nodes + target.edges + target.vectors;
-  for (const block of source.blocks()) {
+  for await (const block of source.blocks()) {
     await target.write(block);
     bar.show(source.readBytes, shown());
   }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { type ElementType, fail } from '../engine/index.js';
 import { CsvReader } from './csv.js';
+import type { ReadDate } from './csv-date.js';
 
 const blockBytes = 4 * 1024 * 1024;
 
@@ -42,21 +43,26 @@ export class ImportSource {
   readonly #starts: { line: number; path: string }[] = [];
   #line = 1;
 
-  constructor(private readonly files: readonly ImportFile[]) {}
+  constructor(
+    private readonly files: readonly ImportFile[],
+    private readonly readDate?: ReadDate,
+  ) {}
 
   /** NDJSON of all files, in blocks; each file ends with a newline. */
-  *blocks(): Generator<Uint8Array> {
+  async *blocks(): AsyncGenerator<Uint8Array> {
     for (const file of this.files) {
       this.#starts.push({ line: this.#line, path: file.path });
-      const reader = file.type && new CsvReader(file.type);
+      const reader = file.type && new CsvReader(file.path, file.type, this.readDate);
       let last = 10;
+      let isFirst = true;
       for (const block of this.#read(file.path)) {
-        const lines = reader ? reader.read(block) : block;
+        const lines = reader ? reader.read(block) : isFirst ? withoutMark(block) : block;
+        isFirst = false;
         if (lines.length === 0) continue;
         last = lines.at(-1)!;
         yield this.#counted(lines);
       }
-      const rest = reader?.end() ?? new Uint8Array(0);
+      const rest = (await reader?.end()) ?? new Uint8Array(0);
       if (rest.length > 0) yield this.#counted(rest);
       else if (last !== 10) yield this.#counted(Uint8Array.of(10));
     }
@@ -87,4 +93,10 @@ export class ImportSource {
     const start = this.#starts.findLast((one) => one.line <= line)!;
     return { path: start.path, line: line - start.line + 1 };
   }
+}
+
+/** Some programs begin a text with a byte-order mark, which is no part of its first row. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return hasMark ? bytes.subarray(3) : bytes;
 }

@@ -102,6 +102,7 @@ describe('imports', () => {
       [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
       [/^piscina$/, /^engine\/database\/(pool|reader-lane|worker)\.ts$/],
       [/^uWebSockets\.js/, /^server\/(http|open-transport|transport)[\w-]*\.ts$/],
+      [/^csv-parse$/, /^server\/csv\.ts$/],
       [/^smol-toml$/, /^server\/(toml|config[\w-]*)\.ts$/],
     ];
     const used = [...engine, ...server].flatMap((file) =>

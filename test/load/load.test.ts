@@ -140,10 +140,10 @@ describe('bulk load', () => {
       sources: {
         'main.hx': source,
         'Person.csv': `id,name,age,bio,tags,active\n${'x1,"Ada, ""Countess""",36,"two\nlines","[""a"",""b""]",true\n'}x2,Bob,,,,\nx3,Cy,old,,,\n`,
-        'rest.ndjson': importBody([
+        'rest.ndjson': `\ufeff${importBody([
           { edge: 'Knows', from: 'x1', to: 'x2', properties: { since: 5 } },
           { edge: 'Knows', from: 'x1', to: 'x3' },
-        ]),
+        ])}`,
       },
       config: { 'storage.min_free': '1MiB' },
     });

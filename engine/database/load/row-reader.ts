@@ -198,6 +198,8 @@ export class RowReader {
       this.#forms.set(key, form);
       return form;
     }
+    const refused = root.member('refused');
+    if (refused?.kind === 'object') refuse(refused);
     if (root.member('trellis_dump') !== undefined) {
       this.#records.exact = true;
       return undefined;
@@ -278,6 +280,19 @@ const ownMembers: Record<ElementKind, readonly string[]> = {
   edge: ['from', 'to'],
   vector: ['values', 'embed', 'f64', 'f32'],
 };
+
+/** Of a record of another format, which whoever made the row could not read. */
+function refuse(reason: JsonView): never {
+  const part = (name: string): string => {
+    const view = reason.member(name);
+    return view === undefined ? '' : excerpt(textOf(view, name));
+  };
+  return fail('PARAM_VALUE', {
+    param: part('param'),
+    allowed: part('allowed'),
+    got: part('got'),
+  });
+}
 
 const encoder = new TextEncoder();
 const carriage = 0x0d;
