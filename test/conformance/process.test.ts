@@ -241,6 +241,21 @@ test('without keys only this machine is answered [XC03]', async () => {
   open.close();
 }, 60_000);
 
+test('a read-only server reads, refuses writes, and does not begin a directory', async () => {
+  const server = await start();
+  await server.client.post('add', { no: 1 });
+  await server.restart({ env: { TRELLIS_STORAGE_READ_ONLY: 'true' } });
+  expect(await server.client.post('docs')).toEqual({ n: 1 });
+  const refused = await server.client.request({ path: 'add', body: '{"no":2}' });
+  expect([refused.status, JSON.parse(refused.text).code]).toEqual([503, 'READ_ONLY']);
+  const ready = await server.client.request({ method: 'GET', path: 'readyz' });
+  expect(JSON.parse(ready.text)).toMatchObject({ ready: true, writes: false });
+  const env = { TRELLIS_STORAGE_READ_ONLY: 'true' };
+  const empty = join(makeFolder(), 'data');
+  const begun = await runCli(['serve', server.project, '--data', empty, '--port', '0'], { env });
+  expect([begun.code, begun.stderr]).toEqual([74, expect.stringContaining('holds no data')]);
+}, 60_000);
+
 test('vectors beyond the memory limit are 507 VECTOR_CAPACITY and nothing is half stored', async () => {
   const server = await start({ config: { 'vectors.memory_bytes': '4MiB' } });
   const vec = Array.from({ length: 1024 }, (_, i) => i);

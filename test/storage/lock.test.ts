@@ -199,7 +199,7 @@ describe('a directory on a shared volume', () => {
     expect(await taker.ask('put b')).toBe('done b');
     sleeper.signal('SIGCONT');
     expect(await sleeper.ask('put c')).toBe(
-      'READ_ONLY Writes are switched off: another process has taken the data directory.',
+      'STORAGE_LOST The data cannot be used any more: another process has taken the data directory.',
     );
     expect(await taker.ask('put d')).toBe('done d');
     expect(await taker.ask('list')).toBe('has a,b,d');
@@ -221,7 +221,7 @@ describe('a directory on a shared volume', () => {
     holder.signal('SIGCONT');
     expect(await holder.ask('put a')).toBe('done a');
     rmSync(join(path, 'LOCK'));
-    expect(await holder.ask('put b')).toMatch(/^READ_ONLY/);
+    expect(await holder.ask('put b')).toMatch(/^STORAGE_LOST/);
     expect(await holder.ask('list')).toBe('has a');
   });
 });

@@ -92,7 +92,11 @@ test('an image holds what older segments took while it was made', () => {
   index.openMarks();
   let at = 60;
   const more = (): void => put(at, (at = Math.min(count, at + 400)));
-  const still = { begin: () => (put(at, count), 5), end: () => {}, tick: more };
+  const begin = (): number => {
+    put(at, count);
+    return 5;
+  };
+  const still = { begin, end: () => {}, tick: more };
   expect(writeImage(index, path, identity, still)).toBeDefined();
   index.closeMarks();
   const expected = { ...identity, dimension: 24 };
