@@ -80,16 +80,18 @@ class Sender {
   #ended = false;
   #started = 0;
   #due: number[] = [];
+  readonly #open: Set<Connection>;
   #finish!: () => void;
   readonly #countMax: number;
   readonly #msMax: number;
 
   constructor(
-    private readonly connections: readonly Connection[],
+    connections: readonly Connection[],
     private readonly requests: readonly Buffer[],
     private readonly schedule: Schedule,
   ) {
     const { count, seconds } = schedule;
+    this.#open = new Set(connections);
     this.#countMax = count ?? (seconds === undefined ? requests.length : Infinity);
     this.#msMax = (seconds ?? Infinity) * 1000;
   }
@@ -98,9 +100,9 @@ class Sender {
     const finished = new Promise<void>((resolve) => {
       this.#finish = resolve;
     });
-    for (const connection of this.connections) this.#listen(connection);
+    for (const connection of this.#open) this.#listen(connection);
     this.#started = performance.now();
-    if (this.schedule.rate === undefined) for (const each of this.connections) this.#send(each);
+    if (this.schedule.rate === undefined) for (const each of this.#open) this.#send(each);
     else this.#tick(this.schedule.rate, 0);
     await finished;
     const seconds = (performance.now() - this.#started) / 1000;
@@ -122,7 +124,12 @@ class Sender {
       if (length !== undefined && connection.rest.length >= length) this.#answered(connection);
     });
     connection.socket.once('close', () => {
-      if (!this.#ended) this.#failed++;
+      if (this.#ended) return;
+      // A server may close what nobody uses; what it has not answered is a failure.
+      if (connection.isBusy) this.#failed++;
+      this.#open.delete(connection);
+      if (this.#open.size === 0) this.#end();
+      else this.#endIfDone();
     });
   }
 
@@ -134,10 +141,18 @@ class Sender {
     connection.isBusy = false;
     if (this.schedule.rate === undefined) this.#send(connection);
     else if (this.#due.length > 0) this.#send(connection, this.#due.shift());
-    if (this.#isOver() && this.connections.every(({ isBusy }) => !isBusy)) {
-      this.#ended = true;
-      this.#finish();
-    }
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (!this.#isOver()) return;
+    for (const { isBusy } of this.#open) if (isBusy) return;
+    this.#end();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#finish();
   }
 
   #isOver(): boolean {
@@ -159,17 +174,14 @@ class Sender {
     if (this.#ended) return;
     const now = performance.now();
     const due = Math.floor(((now - this.#started) / 1000) * rate);
-    const idle = this.connections.filter(({ isBusy }) => !isBusy);
+    const idle = [...this.#open].filter(({ isBusy }) => !isBusy);
     for (let i = planned; i < due; i++) {
       const connection = idle.pop();
       if (connection) this.#send(connection, now);
       else this.#due.push(now);
     }
     if (!this.#isOver()) setTimeout(() => this.#tick(rate, due), 1);
-    else if (this.connections.every(({ isBusy }) => !isBusy)) {
-      this.#ended = true;
-      this.#finish();
-    }
+    else this.#endIfDone();
   }
 }
 

@@ -58,7 +58,7 @@ export interface SoakReport {
 }
 
 /** Of a run: enough for a trend, each long enough for a latency. */
-const spansOf = (minutes: number): number => Math.min(30, Math.max(6, Math.round(minutes * 6)));
+const spansOf = (minutes: number): number => Math.min(60, Math.max(6, Math.round(minutes * 12)));
 
 const metricNames = {
   rss: 'trellis_rss_bytes',

@@ -9,8 +9,8 @@ import { startServer } from '../support/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 /** Milliseconds that a query may take. */
-const limit = 30_000;
-const items = 2_000;
+const limit = 10_000;
+const items = 6_000;
 
 const sources = {
   'main.hx': `
