@@ -77,7 +77,9 @@ async function live(server: Server, oracle: Oracle, faults: string[]): Promise<E
   if (snapshot?.text.includes('INTERNAL')) faults.push(`snapshot: ${snapshot.text}`);
   await oracle.load(server, 2, acknowledged(oracle, 4, server));
   if (server.child.exitCode === null) faults.push(...(await checkReads(oracle, server)));
-  faults.push(...oracle.refused.filter((text) => !/READ_ONLY|INSUFFICIENT_STORAGE/.test(text)));
+  faults.push(
+    ...oracle.refused.filter((text) => !/READ_ONLY|NOT_READY|INSUFFICIENT_STORAGE/.test(text)),
+  );
   return server.stop();
 }
 
