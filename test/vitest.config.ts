@@ -1,4 +1,5 @@
 // Test runner configuration. Long runs scale the same tests up (TRELLIS_TEST_LONG=1).
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -15,7 +16,7 @@ class SlowFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    root: new URL('..', import.meta.url).pathname,
+    root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/summary.ts'],
     pool: 'forks',

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { dump } from '../../engine/database/dump.js';
@@ -16,7 +17,7 @@ import { openDataDirectory } from '../../engine/storage/manifest.js';
 import { openStorage } from '../../engine/storage/open.js';
 import { freshFolder } from './garden.js';
 
-const golden = new URL('../corpus/golden', import.meta.url).pathname;
+const golden = fileURLToPath(new URL('../corpus/golden', import.meta.url));
 
 function unpacked(name: string): string {
   const path = freshFolder();
