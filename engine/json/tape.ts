@@ -145,9 +145,14 @@ export class TapeView implements JsonView {
     return new TapeView(this.bytes, tape, entry, this, index);
   }
 
+  /** Where the entries of the members end. A null has none, and no word for it: it is like `{}`. */
+  get #membersEnd(): number {
+    return this.kind === 'object' ? this.tape[this.index + 3]! : this.index;
+  }
+
   member(name: string): JsonView | undefined {
     const { bytes, tape } = this;
-    const end = tape[this.index + 3]!;
+    const end = this.#membersEnd;
     const first = this.#lastEntry;
     for (let key = first; key < end; key = entryAfter(tape, key + ENTRY))
       if (keyIs(bytes, tape, key, name)) return this.#found(key, name);
@@ -164,7 +169,7 @@ export class TapeView implements JsonView {
   names(): string[] {
     const { bytes, tape } = this;
     const names: string[] = [];
-    const end = tape[this.index + 3]!;
+    const end = this.#membersEnd;
     for (let key = this.index + ENTRY; key < end; key = entryAfter(tape, key + ENTRY))
       names.push(textAt(bytes, tape, key));
     return names;

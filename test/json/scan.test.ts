@@ -59,6 +59,27 @@ describe('scanJson', () => {
     );
   });
 
+  it('finds no member in a null, whatever was read before', () => {
+    const before = [
+      '"a"',
+      '1',
+      '[1, 2]',
+      '{"a": {"b": 1}, "c": [1.5e9]}',
+      '"\\u00e9 and more"',
+      '-7e-7',
+    ];
+    for (const text of before) {
+      for (const look of [text, '{"x": null}']) {
+        scanJson(bytesOf(text), defaultLimits);
+        const root = scanJson(bytesOf(look === text ? 'null' : look), defaultLimits);
+        const none = look === text ? root : root.member('x')!;
+        const started = performance.now();
+        expect([none.kind, none.names(), none.member('a')]).toEqual(['null', [], undefined]);
+        expect(performance.now() - started).toBeLessThan(100);
+      }
+    }
+  });
+
   it('accepts and refuses the same texts as JSON.parse', () => {
     const piece = fc.constantFrom(
       ...[

@@ -22,6 +22,16 @@ const seed = Number(process.env.TRELLIS_TEST_SEED ?? 1);
 const bytesOf = (value: unknown): Buffer =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
+/** Lets the test runner be heard now and then: a loop of minutes would look dead. */
+async function breathe(round: number): Promise<void> {
+  if (round % 5_000 === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+
 /** The error data of a refusal, undefined when nothing was refused; any other error goes on. */
 function refusalOf(work: () => unknown): string | undefined {
   try {
@@ -78,11 +88,12 @@ describe('JSON bodies (T9)', () => {
   /** JSON.parse puts members with whole numbers as names first. */
   const sorted = (value: unknown): string => JSON.stringify(value).split('').sort().join('');
 
-  test('are read as JSON.parse reads them, or refused as it refuses them', () => {
+  test('are read as JSON.parse reads them, or refused as it refuses them', async () => {
     const random = new Random(seed);
     const rounds = long ? 1_000_000 : 4_000;
     let taken = 0;
     for (let round = 0; round < rounds; round++) {
+      await breathe(round);
       const sound = bodies[random.below(bodies.length)]!;
       const body = mutated(sound, bodies[random.below(bodies.length)]!, random);
       const wanted = parsed(body);
@@ -159,18 +170,24 @@ describe('sessions (T9)', () => {
     let slowest = 0;
     const codes = new Set<string>();
     for (let round = 0; round < rounds; round++) {
+      await breathe(round);
       const [tool, more] = calls[random.below(calls.length)]!;
       const [, others] = calls[random.below(calls.length)]!;
       const bodies = [more, others].map((one) => bytesOf({ connection_id: victim, ...one }));
       const body = mutated(bodies[0]!, bodies[1]!, random);
-      const started = performance.now();
+      const started = cpuMs();
       const answer = await codeOf(bench, tool, body);
-      slowest = Math.max(slowest, performance.now() - started);
+      const ms = cpuMs() - started;
+      if (ms > 1000) expect.fail(`${ms} ms: round ${round} ${tool} ${body}`);
+      slowest = Math.max(slowest, ms);
       codes.add(answer);
-      if (round % 500 === 499) expect(await walk()).toEqual(known);
+      if (round % 500 !== 499) continue;
+      expect(await walk()).toEqual(known);
+      // The bench keeps every plan it has run.
+      bench.database.plans.length = 0;
+      bench.database.budgets.length = 0;
     }
     expect([...codes]).toEqual(expect.arrayContaining(['ok', 'BAD_JSON', 'CONNECTION_NOT_FOUND']));
-    expect(slowest).toBeLessThan(1000);
     noteProof(
       'T9',
       `sessions: ${rounds} mutated calls, ${codes.size} kinds of answers, 0 INTERNAL`,
@@ -182,7 +199,7 @@ describe('files (T9)', () => {
   const folder = makeFolder();
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('a mutated manifest is refused, or means what it meant', () => {
+  test('a mutated manifest is refused, or means what it meant', async () => {
     const random = new Random(seed + 2);
     const path = join(folder, 'data');
     const first = openDataDirectory(path);
@@ -192,6 +209,7 @@ describe('files (T9)', () => {
     const rounds = long ? 3_000 : 40;
     const codes = new Map<string, number>();
     for (let round = 0; round < rounds; round++) {
+      await breathe(round * 100);
       const bytes = mutated(sound, sound, random);
       writeFileSync(join(path, 'MANIFEST.json'), bytes);
       const code = refusalOf(() => {
@@ -206,7 +224,7 @@ describe('files (T9)', () => {
     noteProof('T9', `manifest: ${rounds} mutations, ${codes.get('ok') ?? 0} without a meaning`);
   });
 
-  test('a mutated key file is refused whole, or gives nobody more than before', () => {
+  test('a mutated key file is refused whole, or gives nobody more than before', async () => {
     const random = new Random(seed + 3);
     mkdirSync(folder, { recursive: true });
     const path = join(folder, 'keys.json');
@@ -223,6 +241,7 @@ describe('files (T9)', () => {
     const rounds = long ? 100_000 : 400;
     let read = 0;
     for (let round = 0; round < rounds; round++) {
+      await breathe(round);
       const bytes = mutated(sound, sound, random);
       writeFileSync(path, bytes);
       const what = `seed ${seed} round ${round}: ${bytes}`;
