@@ -10,10 +10,10 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { fail } from '../base/errors.js';
 import { failpoint } from '../base/failpoint.js';
-import { copyGraph, syncPath } from '../storage/copy-data.js';
+import { copyGraph } from '../storage/copy-data.js';
 import { diskTrouble } from '../storage/disk-trouble.js';
 import type { Env } from '../storage/env.js';
-import { replaceFile } from '../storage/durable-file.js';
+import { replaceFile, syncPath } from '../storage/durable-file.js';
 import { copyManifest, markFinished, markUnfinished } from '../storage/manifest.js';
 import { probeData } from '../storage/probe.js';
 

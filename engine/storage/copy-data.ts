@@ -1,21 +1,12 @@
 // Copies of a data directory's file, and the manifests that go with them: backups, restores and
 // compaction (operations.md 8). Invariant: what gets its final name is complete and on disk.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncPath } from './durable-file.js';
 import { type Env, openEnv } from './env.js';
 import { probeData } from './probe.js';
 import { copyDense } from './repack.js';
 import { fail } from '../base/errors.js';
-
-/** Makes what was written under a path durable; of a folder its entries. */
-export function syncPath(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
 
 /**
  * Copies the newest commit into the new folder `to`, while others read and write, and reads the copy

@@ -14,22 +14,22 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
     closeSync(file);
   }
   renameSync(unfinished, path);
-  syncFolder(dirname(path));
+  syncPath(dirname(path));
 }
 
 /** A new folder is found after a power cut when the one that names it is on the disk. */
 export function syncAbove(path: string, first: string): void {
   for (let made = path; made.length >= first.length; made = dirname(made)) {
-    syncFolder(dirname(made));
+    syncPath(dirname(made));
   }
 }
 
-/** What the folder names is there after a power cut. */
-export function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
+/** What was written under a path is there after a power cut; of a folder what it names. */
+export function syncPath(path: string): void {
+  const file = openSync(path, 'r');
   try {
-    fsyncSync(folder);
+    fsyncSync(file);
   } finally {
-    closeSync(folder);
+    closeSync(file);
   }
 }

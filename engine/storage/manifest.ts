@@ -12,7 +12,7 @@ import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../base/errors.js';
 import { diskTrouble } from './disk-trouble.js';
 import { checkDataFile, dataFormat } from './data-file.js';
-import { replaceFile, syncAbove, syncFolder } from './durable-file.js';
+import { replaceFile, syncAbove, syncPath } from './durable-file.js';
 import { openEnv } from './env.js';
 import { type LockToken, isHeld } from './lock-file.js';
 import { takeLock } from './lock.js';
@@ -87,12 +87,12 @@ export function markUnfinished(path: string): void {
   if (first !== undefined) syncAbove(resolve(path), resolve(first));
   // Being there is all that it says: no moment at which it is there in part.
   writeFileSync(join(path, unfinishedMark), '', { mode: 0o600 });
-  syncFolder(path);
+  syncPath(path);
 }
 
 export function markFinished(path: string): void {
   rmSync(join(path, unfinishedMark));
-  syncFolder(path);
+  syncPath(path);
 }
 
 /**
@@ -208,7 +208,7 @@ function createData(path: string, manifest: Manifest, options: { readOnly?: bool
     return true;
   });
   env.close();
-  syncFolder(graph);
+  syncPath(graph);
   manifest.lmdb = dataFormat;
   writeManifest(path, manifest);
 }
