@@ -94,9 +94,9 @@ await step(
       entryPoints: [
         'dist/server/main.js',
         'dist/engine/index.js',
-        'dist/engine/database/worker.js',
-        'dist/engine/database/snapshot-worker.js',
-        'dist/engine/storage/probe-child.js',
+        'dist/engine/database/lane/worker.js',
+        'dist/engine/database/vectors/snapshot-worker.js',
+        'dist/engine/storage/folder/probe-child.js',
       ].map((path) => at(path)),
       entryNames: '[name]',
       outdir: at('dist/bin'),

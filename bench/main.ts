@@ -1,22 +1,32 @@
-// `npm run bench -- NAME [ARGS]`: each benchmark is a module beside this one that exports `run(args)`.
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+// `npm run bench -- NAME [ARGS]`: each benchmark is a module below this folder that exports `run(args)`.
+import { existsSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 
 interface Bench {
   run(args: string[]): Promise<void>;
 }
 
-const folder = fileURLToPath(new URL('.', import.meta.url));
-
-/** Modules that measure something, by name. */
-function names(): string[] {
-  const parts = new Set(['main', 'table', 'load']);
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.js'))
-    .map((name) => name.slice(0, -3))
-    .filter((name) => !parts.has(name) && !name.includes('-'));
-}
+/** Where each is, below this folder. */
+const modules: Record<string, string> = {
+  compile: 'language/compile',
+  corpus: 'language/corpus',
+  crud: 'server/crud',
+  embedded: 'server/embedded',
+  exec: 'language/exec',
+  filter: 'vector/filter',
+  gvb: 'gvb/gvb',
+  http: 'server/http',
+  import: 'import/import',
+  live: 'server/live',
+  mixed: 'server/mixed',
+  recall: 'vector/recall',
+  session: 'server/session',
+  soak: 'soak/soak',
+  start: 'server/start',
+  text: 'text/text',
+  traverse: 'traverse/traverse',
+  vector: 'vector/vector',
+};
 
 /** Ticks that the machine's processors have worked, and this process with its ended children. */
 function ticks(): { all: number; own: number } | undefined {
@@ -39,14 +49,14 @@ function printOthers(before: ReturnType<typeof ticks>, seconds: number): void {
 }
 
 const [name, ...args] = process.argv.slice(2);
-if (name === undefined || !names().includes(name)) {
-  console.error(`Usage: npm run bench -- ${names().join('|')} [ARGS]`);
+if (name === undefined || !Object.hasOwn(modules, name)) {
+  console.error(`Usage: npm run bench -- ${Object.keys(modules).join('|')} [ARGS]`);
   process.exitCode = 1;
 } else {
   const model = cpus()[0]?.model.trim() ?? 'unknown processor';
   const day = new Date().toISOString().slice(0, 10);
   console.log(`${name}: ${cpus().length} x ${model}, Node ${process.versions.node}, ${day}\n`);
-  const bench = (await import(pathToFileURL(`${folder}${name}.js`).href)) as Bench;
+  const bench = (await import(new URL(`./${modules[name]!}.js`, import.meta.url).href)) as Bench;
   const before = ticks();
   const started = performance.now();
   await bench.run(args);

@@ -27,52 +27,48 @@ export type {
   Schema,
 } from './base/schema.js';
 export type { Plan, Query } from './plan/plan.js';
-export { type Look, lookPlan } from './plan/look.js';
+export { lookPlan } from './plan/look.js';
+export type { Look } from './plan/plan.js';
 export { type Explanation, explain, printExplanation } from './plan/explain.js';
 export { statisticsOf } from './exec/statistics.js';
 export type { Program } from './plan/program.js';
-export { type Diagnostic, printDiagnostic } from './lang/diagnostic.js';
-export type {
-  CallOptions,
-  Database,
-  DatabaseOptions,
-  DatabaseStatus,
-  OpenDatabase,
-} from './database/database.js';
-export type { IndexInfo } from './database/index-list.js';
-export type { Recall } from './database/recall.js';
+export { type Diagnostic, printDiagnostic } from './lang/syntax/diagnostic.js';
+export type { Database, DatabaseStatus, OpenDatabase } from './database/database.js';
+export type { CallOptions, DatabaseOptions } from './database/call/options.js';
+export type { IndexInfo } from './database/vectors/index-list.js';
+export type { Recall } from './database/vectors/recall.js';
 export type { Embedder, EmbedderOptions } from './embed/embedder.js';
-export type { Catalog, Label, ReadView } from './storage/store.js';
+export type { Catalog, Label, ReadView } from './storage/table/store.js';
 export type { IndexOptions, Layout, Metric } from './vector/index.js';
-export { nearestName } from './session/nearest.js';
+export { nearestName } from './session/argument/nearest.js';
 export { scanBody } from './json/decode.js';
 export { describe as describeJson } from './json/fault.js';
 export type { JsonView } from './json/view.js';
-export { connectionOf, findTool, prepare, toolboxOf } from './session/prepare.js';
+export { connectionOf, findTool, prepare, toolboxOf } from './session/tool/prepare.js';
 export { nextPlan, windowOf } from './session/next.js';
 export { type Session, SessionStore } from './session/store.js';
 export type { Toolbox, Work } from './session/work.js';
-export { fragmentOf, labelOf, uuidAt } from './storage/record.js';
+export { fragmentOf, labelOf, uuidAt } from './storage/record/record.js';
 export { createEmbedder } from './embed/create-embedder.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
-export { openDatabase } from './database/open.js';
-export type { Violation } from './storage/check.js';
+export { openDatabase } from './database/open-database.js';
+export type { Violation } from './storage/check/check.js';
 export type { BulkLoad, PieceResult } from './database/load/load-run.js';
 export type { LoadProgress, StreamPart } from './database/load/load-progress.js';
-export type { Reject } from './database/load/row-batch.js';
+export type { Reject } from './database/load/row/row-batch.js';
 export { LoadFeed, type FedRow } from './database/load/load-feed.js';
-export { type DumpOptions, dump } from './database/dump.js';
-export { DumpReader } from './database/restore-dump.js';
-export { derivedInvariants, verifyStorage } from './database/verify.js';
-export { openDataDirectory } from './storage/manifest.js';
-export { type SchemaPreview, type Storage, openStorage } from './storage/open.js';
-export { backUp, restore } from './database/backup.js';
-export { compactGraph } from './database/compact.js';
-export { rebuildData, repairDerived } from './database/repair.js';
-export { type Salvaged, salvage } from './database/salvage.js';
-export { checkData } from './storage/data-check.js';
-export { takeLock } from './storage/lock.js';
-export { probeData, refuseBroken } from './storage/probe.js';
+export { type DumpOptions, dump } from './database/care/dump.js';
+export { DumpReader } from './database/care/restore-dump.js';
+export { derivedInvariants, verifyStorage } from './database/care/verify.js';
+export { openDataDirectory } from './storage/folder/manifest.js';
+export { type SchemaPreview, type Storage, openStorage } from './storage/open-storage.js';
+export { backUp, restore } from './database/care/backup.js';
+export { compactGraph } from './database/care/compact.js';
+export { rebuildData, repairDerived } from './database/care/repair.js';
+export { type Salvaged, salvage } from './database/care/salvage.js';
+export { checkData } from './storage/page/data-check.js';
+export { takeLock } from './storage/lock/lock.js';
+export { probeData, refuseBroken } from './storage/folder/probe.js';
 export {
   type Arguments,
   type EmbeddedDatabase,

@@ -1,15 +1,16 @@
 // The house rules as a test: who may import whom, how long things may be, what may not be called,
 // and that every error code, failpoint and limit of the compiled module is accounted for.
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../engine/base/errors.js';
-import { caseFiles } from './support/case.js';
+import { caseFiles } from './support/corpus/case.js';
 import { root } from './support/project.js';
 import {
   exportsOf,
   functionsOf,
   readSources,
+  trackedFiles,
   type SourceFile,
   usesOf,
 } from './support/source-tree.js';
@@ -80,30 +81,56 @@ describe('imports', () => {
     );
   });
 
-  test('no cycles', () => {
-    const byPath = new Map(all.map((file) => [file.path, file]));
+  /** Ways from a name back to itself; types count like values. */
+  const cyclesOf = (graph: ReadonlyMap<string, Iterable<string>>): string[] => {
     const done = new Set<string>();
     const cycles: string[] = [];
-    const visit = (path: string, trail: string[]): void => {
-      const at = trail.indexOf(path);
-      if (at >= 0) cycles.push([...trail.slice(at), path].join(' -> '));
-      if (at >= 0 || done.has(path)) return;
-      for (const { from, typeOnly } of byPath.get(path)?.imports ?? [])
-        if (!typeOnly) visit(from, [...trail, path]);
-      done.add(path);
+    const visit = (name: string, trail: string[]): void => {
+      const at = trail.indexOf(name);
+      if (at >= 0) cycles.push([...trail.slice(at), name].join(' -> '));
+      if (at >= 0 || done.has(name)) return;
+      for (const next of graph.get(name) ?? []) visit(next, [...trail, name]);
+      done.add(name);
     };
-    for (const { path } of all) visit(path, []);
-    list(cycles);
+    for (const name of graph.keys()) visit(name, []);
+    return cycles;
+  };
+  /** Both compilers' sources: wasm names modules without an ending. */
+  const everything = [...all, ...readSources('wasm')];
+  const isSource = new Set(everything.map(({ path }) => path));
+  const importsOf = ({ imports }: SourceFile): string[] =>
+    imports
+      .map(({ from }) => (isSource.has(from) ? from : `${from}.ts`))
+      .filter((to) => isSource.has(to));
+
+  test('no cycles between files', () => {
+    list(cyclesOf(new Map(everything.map((file) => [file.path, importsOf(file)]))));
+  });
+
+  test('no cycles between rooms', () => {
+    const rooms = new Map<string, Set<string>>();
+    for (const file of everything) {
+      // Kits of tests serve tests of other rooms.
+      if (file.path.startsWith('test/')) continue;
+      const room = dirname(file.path);
+      const others = rooms.get(room) ?? new Set();
+      for (const to of importsOf(file)) {
+        // The drawing of the memory is read by both compilers and by every room that works on it.
+        if (dirname(to) !== room && to !== 'wasm/layout.ts') others.add(dirname(to));
+      }
+      rooms.set(room, others);
+    }
+    list(cyclesOf(rooms));
   });
 
   test('one owner per foreign thing', () => {
     const owners: [RegExp, RegExp][] = [
-      [/^lmdb$/, /^engine\/storage\/env\.ts$/],
+      [/^lmdb$/, /^engine\/storage\/table\/env\.ts$/],
       [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
-      [/^piscina$/, /^engine\/database\/(pool|reader-lane|worker)\.ts$/],
-      [/^uWebSockets\.js/, /^server\/(http|open-transport|transport)[\w-]*\.ts$/],
-      [/^csv-parse$/, /^server\/csv\.ts$/],
-      [/^smol-toml$/, /^server\/(toml|config[\w-]*)\.ts$/],
+      [/^piscina$/, /^engine\/database\/lane\/(pool|reader-lane|worker)\.ts$/],
+      [/^uWebSockets\.js/, /^server\/(http\/(http|transport)|process\/open-transport)\.ts$/],
+      [/^csv-parse$/, /^server\/import\/csv\.ts$/],
+      [/^smol-toml$/, /^server\/config\/toml\.ts$/],
     ];
     const used = [...engine, ...server].flatMap((file) =>
       file.imports.flatMap(({ from, line, typeOnly }) => {
@@ -138,6 +165,20 @@ describe('size and form', () => {
     );
   });
 
+  test('folders have at most 20 files', () => {
+    const counts = new Map<string, number>();
+    for (const path of trackedFiles()) {
+      const folder = dirname(path);
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    expect(counts.size).toBeGreaterThan(50);
+    list(
+      [...counts]
+        .filter(([, count]) => count > 20)
+        .map(([folder, n]) => `${folder} has ${n} files`),
+    );
+  });
+
   test('functions have at most 70 lines', () => {
     const product = [...engine, ...server, ...bench];
     list(
@@ -157,7 +198,7 @@ describe('size and form', () => {
         // The vocabulary of the waist and of tests is types: data shapes that belong together.
         .filter(
           ([path, count]) =>
-            count > (/^engine\/(plan\/|base\/|storage\/store\.ts)/.test(path) ? 20 : 8),
+            count > (/^engine\/(plan\/|base\/|storage\/table\/store\.ts)/.test(path) ? 20 : 8),
         )
         .map(([path, count]) => `${path} exports ${count} names`),
     );
@@ -188,9 +229,9 @@ describe('banned', () => {
       );
 
   test('console only in the log', () =>
-    list(calls([...engine, ...server], /^console\./, /^server\/log\.ts$/)));
+    list(calls([...engine, ...server], /^console\./, /^server\/observe\/log\.ts$/)));
   test('the environment only in the configuration', () =>
-    list(calls([...engine, ...server], /^process\.env\b/, /^server\/config[\w-]*\.ts$/)));
+    list(calls([...engine, ...server], /^process\.env\b/, /^server\/config\/config\.ts$/)));
   test('no clock in the engine but the one', () => {
     const clocks = /^(Date\.now|new Date\(\)|performance\.timeOrigin|process\.hrtime)/;
     list(calls(engine, clocks, /^engine\/base\/clock\.ts$/));

@@ -1,17 +1,12 @@
 // From results to the answer: equal vectors join, distances are taken again on full vectors, the
 // best k are kept. Also the exact scan that small segments, flat layouts and the last resort of
 // filtered searches use.
-import { codeNoise } from './code';
-import { exactDistance, vectorDistance } from './distance';
-import { fineDistance, judge } from './fine';
-import {
-  H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS,
-  L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT,
-  L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE,
-  N_FLAGS, N_ID, N_NEXT, STATE_SCAN,
-} from './layout';
+import { codeNoise, judge } from './code';
+import { exactDistance, vectorDistance } from './kernel/distance';
+import { fineDistance } from './fine';
+import { H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS, L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, N_FLAGS, N_ID, N_NEXT, STATE_SCAN } from './layout';
 import { idWord, nodeAt, slotOf } from './memory';
-import { distanceOf, insertKey, keyOf } from './pool';
+import { distanceOf, insertKey, keyOf } from './kernel/pool';
 import { isAllowed, isAnswer, offerResult } from './walk';
 
 /** Steps along a chain of equal vectors when a filter refuses them one after another. */

@@ -1,10 +1,9 @@
 // What is frozen when a graph begins: the mean, from the vectors staged so far. Any origin will do,
 // the nearer to most vectors the better: codes resolve what lies about it.
-import { dotFloats } from './distance';
+import { dotFloats } from './kernel/distance';
 import { H_MEAN, H_MEAN_SQUARE, H_PADDED, H_SLOTS, NODE_FREE, N_FLAGS, N_NORM } from './layout';
 import { mark } from './mark';
-import { nodeAt } from './memory';
-import { vectorAt } from './segment';
+import { nodeAt, vectorAt } from './memory';
 
 /**
  * Sets the mean from all staged vectors, each divided by its length (a step towards their geometric

@@ -3,15 +3,11 @@
 // A query is coded in 11 bits. Inner products of codes are exact in i32.
 //   l2, cosine   d = |q|^2 + |x|^2 - 2 <q, x>, q and x about the mean, less what coding adds to it
 //   dot          d = -<q, m> - <q, x - m>, q as it is
-import {
-  H_FINE, H_MEAN, H_MEAN_SQUARE, H_METRIC, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE,
-  L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, METRIC_DOT, N_CODE, N_CODE_SUM, N_MEAN, N_NORM,
-  N_SQUARE, N_STEP,
-} from './layout';
-import { dotFloats } from './distance';
-import { decodeFine, fineNodes } from './fine';
+import { H_FINE, H_MEAN, H_MEAN_SQUARE, H_METRIC, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, METRIC_DOT, N_CODE, N_CODE_SUM, N_MEAN, N_NORM, N_SQUARE, N_STEP } from './layout';
+import { dotFloats } from './kernel/distance';
+import { decodeFine, fineDistance, fineNodes } from './fine';
 import { mark } from './mark';
-import { sumFloats, sumIntegers } from './sum';
+import { sumFloats, sumIntegers } from './kernel/sum';
 
 /** Greatest code of a coordinate, and of a query's. */
 const TOP: f32 = 127;
@@ -186,6 +182,13 @@ export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
 
 /** Part of P squared steps below which codes hardly tell two vectors apart. */
 const BLUR: f32 = 4;
+
+/** What a search goes by: codes, or, once these were found too coarse, what is known best. */
+// @ts-ignore: decorator
+@inline
+export function judge(lane: usize, node: usize): f32 {
+  return load<u32>(lane, L_FINE) ? fineDistance(lane, node) : codeDistance(lane, node);
+}
 
 /** Whether two nodes of that distance are too near for their codes to tell how near. */
 // @ts-ignore: decorator

@@ -6,14 +6,10 @@
 // nothing of a long one.  p = mean;  scale = nn / L1;  add = 0
 // A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees
 // a wrong estimate at worst.
-import {
-  EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
-  H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR,
-  METRIC_DOT, N_HARD, N_USED, S_LOCK, S_PARTS,
-} from './layout';
+import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, METRIC_DOT, N_HARD, N_USED, S_LOCK, S_PARTS } from './layout';
 import { mark } from './mark';
 import { lock, nodeAt, sketchesAt, unlock } from './memory';
-import { sumFloats } from './sum';
+import { sumFloats } from './kernel/sum';
 
 /** Writes the code bits and terms of edge `e`, from `owner` to `vector`, of the block at `codes`. */
 function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {

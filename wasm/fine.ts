@@ -1,13 +1,9 @@
 // The best that is known of a vector: itself where it is kept, else its length and all 16 bits of its
 // code. Searches
 // end with it, and fall back on it where codes are too coarse to tell neighbours apart.
-import { codeDistance } from './code';
-import { dotFloats, exactDistance, squareFloats } from './distance';
-import {
-  H_FINE, H_MEAN, H_METRIC, H_PADDED, H_VECTOR, L_CENTRED, L_FINE, L_LENGTH, METRIC_DOT, N_CODE,
-  N_NORM, N_STEP,
-} from './layout';
-import { sumFloats } from './sum';
+import { dotFloats, exactDistance, squareFloats } from './kernel/distance';
+import { H_FINE, H_MEAN, H_METRIC, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, METRIC_DOT, N_CODE, N_NORM, N_STEP } from './layout';
+import { sumFloats } from './kernel/sum';
 
 /** Eight whole codes: the byte at `code` is the greater part, that at `rest` the lesser. */
 // @ts-ignore: decorator
@@ -94,13 +90,6 @@ function fineDot(lane: usize, node: usize): f32 {
     sum = f32x4.add(sum, f32x4.add(f32x4.mul(x, x), f32x4.mul(y, y)));
   }
   return length * (sumFloats(sum) / (2 * norm) - norm);
-}
-
-/** What a search goes by: codes, or, once these were found too coarse, what is known best. */
-// @ts-ignore: decorator
-@inline
-export function judge(lane: usize, node: usize): f32 {
-  return load<u32>(lane, L_FINE) ? fineDistance(lane, node) : codeDistance(lane, node);
 }
 
 /** Distance of two nodes as well as it can be known. */

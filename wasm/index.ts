@@ -2,16 +2,15 @@
 // given.
 export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segment';
 export { bulkStep, openBulk } from './segment';
-export { closeMarks, openMarks } from './mark';
 export { openLane, closeLane, freeLanes, openAllow } from './lane';
 export { beginQuery, searchGraph, searchFlat, searchList, searchExact } from './query';
 export { listSlots } from './answer';
-export { slotOf, nodeAt, idWord } from './memory';
+export { closeMarks, idWord, nodeAt, openMarks, slotOf } from './memory';
 export { maintain } from './maintain';
-export { pageSum } from './checksum';
-export { rotate } from './rotate';
-export { dotFloats, squareFloats, vectorDistance } from './distance';
+export { pageSum } from './kernel/checksum';
+export { rotate } from './kernel/rotate';
+export { dotFloats, squareFloats, vectorDistance } from './kernel/distance';
 export { codeDistance, codeNoise, nodeDistance } from './code';
 export { fineDistance, fineNodes } from './fine';
-export { buildTable, scanEdges } from './scan';
-export { parseFloats } from './parse-floats';
+export { buildTable, scanEdges } from './kernel/scan';
+export { parseFloats } from './kernel/parse-floats';

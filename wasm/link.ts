@@ -3,17 +3,12 @@
 // Several threads may link different nodes at once.
 import { centre, centredOf, codeNoise, encodeNode, encodeQuery } from './code';
 import { closeSketch, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
-import {
-  EDGES, H_BEAM, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED,
-  H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL, L_KEPT, L_REJECTED, L_RESULT,
-  L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO,
-  N_FLAGS, N_HARD, N_NORM, N_USED,
-} from './layout';
+import { EDGES, H_BEAM, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL, L_KEPT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
 import { linkTwin, linkZero } from './chain';
 import { mark } from './mark';
 import { copyVector, lockNode, nodeAt, unlockNode } from './memory';
-import { distanceOf, insertKey, keyOf } from './pool';
-import { buildTable } from './scan';
+import { distanceOf, insertKey, keyOf } from './kernel/pool';
+import { buildTable } from './kernel/scan';
 import { addKept } from './select';
 import { walk, walkFine } from './walk';
 

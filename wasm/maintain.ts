@@ -4,16 +4,11 @@
 import { freeSlot } from './chain';
 import { centredOf, nodeDistance } from './code';
 import { writeEdge, writeEntry } from './edge';
-import {
-  EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES,
-  H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE,
-  H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED,
-  NODE_TWIN, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH,
-} from './layout';
+import { EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH } from './layout';
 import { TARGET, linkBack } from './link';
 import { mark } from './mark';
 import { lockNode, nodeAt, unlockNode } from './memory';
-import { distanceOf, insertKey, keyOf } from './pool';
+import { distanceOf, insertKey, keyOf } from './kernel/pool';
 import { linkStaged } from './segment';
 import { addKept } from './select';
 

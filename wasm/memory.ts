@@ -1,10 +1,7 @@
 // The segment's memory: allocator, record addresses, id map, spin locks. Address 0 is the header,
 // so header fields are loads from constant addresses. Memory is only ever handed out, never taken
 // back; growth is shared by all threads.
-import {
-  EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_PADDED,
-  H_SKETCHES, H_SKETCH_BYTES, H_STRIDE, IDS_PAGE, N_LOCK, SKETCH_BLOCKS,
-} from './layout';
+import { EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_MARKING, H_MARKS, H_PADDED, H_SKETCHES, H_SKETCH_BYTES, H_STAGED, H_STRIDE, H_VECTOR, IDS_PAGE, N_LOCK, PAGE_BYTES, SKETCH_BLOCKS } from './layout';
 import { mark } from './mark';
 
 /** Takes the lock word at `at`; the holder never blocks, so spinning is short. */
@@ -141,4 +138,30 @@ export function idWord(id: u32, create: bool): usize {
 export function slotOf(id: u32): u32 {
   const word = idWord(id, false);
   return word == 0 ? 0 : atomic.load<u32>(word);
+}
+
+/**
+ * Where the vector of `slot` is or was staged. Layouts without vectors: only before the graph
+ * begins.
+ */
+export function vectorAt(node: usize, slot: u32): usize {
+  const vector = <usize>load<u32>(0, H_VECTOR);
+  if (vector != 0) return node + vector;
+  return <usize>load<u32>(0, H_STAGED) + <usize>slot * ((<usize>load<u32>(0, H_PADDED)) << 2);
+}
+
+/** Begins to mark pages (mark.ts); false when memory is out. Writer only, between changes. */
+export function openMarks(): bool {
+  let marks = load<u32>(0, H_MARKS);
+  if (marks == 0) {
+    marks = <u32>allocate(<u64>load<u32>(0, H_BYTES_MAX) / PAGE_BYTES + 1);
+    store<u32>(0, marks, H_MARKS);
+  }
+  atomic.store<u32>(H_MARKING, marks);
+  return marks != 0;
+}
+
+/** Ends marking. */
+export function closeMarks(): void {
+  atomic.store<u32>(H_MARKING, 0);
 }

@@ -1,11 +1,8 @@
 // A search: bring the query into the segment's space, walk or scan, answer.
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
 import { encodeQuery } from './code';
-import {
-  H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_KEEP_ALL, METRIC_L2, POOL_MAX,
-  RESULT_MAX, STATE_SCAN,
-} from './layout';
-import { buildTable } from './scan';
+import { H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_KEEP_ALL, METRIC_L2, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
+import { buildTable } from './kernel/scan';
 import { prepare } from './segment';
 import { buildBounds, scanSketches } from './sketch';
 import { walk, walkFine } from './walk';

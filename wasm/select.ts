@@ -4,7 +4,7 @@
 import { nodeDistance, sharpened } from './code';
 import { H_METRIC, METRIC_DOT, N_NORM } from './layout';
 import { nodeAt } from './memory';
-import { distanceOf } from './pool';
+import { distanceOf } from './kernel/pool';
 
 /** A kept s makes c redundant when ALPHA x d(c,s) <= d(c,owner), in squared distances. */
 const ALPHA: f32 = 1.1;

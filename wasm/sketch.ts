@@ -1,14 +1,11 @@
 // The scan of sketches: of all allowed slots, 32 at a time, a lower bound of the distance, from 1 bit
 // per dimension; what it does not rule out is judged by its code. One stream through a fortieth of
 // the memory that the records take, for filters that let many through.
-import { judge } from './fine';
-import {
-  EDGES, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL,
-  L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_VISITED, S_PARTS,
-} from './layout';
+import { judge } from './code';
+import { EDGES, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_VISITED, S_PARTS } from './layout';
 import { idWord, nodeAt, sketchesAt } from './memory';
-import { distanceOf, insertKey, keyOf } from './pool';
-import { buildTable, lowerEstimates, scanEdges } from './scan';
+import { distanceOf, insertKey, keyOf } from './kernel/pool';
+import { buildTable, lowerEstimates, scanEdges } from './kernel/scan';
 import { offerResult } from './walk';
 
 /** Deviations of an estimate that a bound lies below it. */

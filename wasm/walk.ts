@@ -1,18 +1,11 @@
 // The walk through the graph: best first over a pool of estimates. A node is marked when it is
 // expanded, so it may stand in the pool more than once, with different estimates; expanded nodes
 // are offered to the results with their code distance.
-import { codeDistance } from './code';
-import { judge } from './fine';
-import {
-  EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
-  H_ENTRY_BYTES, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES,
-  L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT,
-  L_RESULT_LIMIT, L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, METRIC_DOT,
-  NODE_DELETED, N_CODE_SUM, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX,
-} from './layout';
+import { codeDistance, judge } from './code';
+import { EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, METRIC_DOT, NODE_DELETED, N_CODE_SUM, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX } from './layout';
 import { nodeAt } from './memory';
-import { distanceOf, insertKey, keyOf } from './pool';
-import { lowerEstimates, scanEdges } from './scan';
+import { distanceOf, insertKey, keyOf } from './kernel/pool';
+import { lowerEstimates, scanEdges } from './kernel/scan';
 
 /** Marks `slot` as seen by this walk; false when it was already. */
 // @ts-ignore: decorator

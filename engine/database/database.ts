@@ -2,74 +2,14 @@
 // close.
 import type { ErrorData } from '../base/errors.js';
 import type { Metric } from '../base/histogram.js';
-import type { Limits } from '../base/limits.js';
-import type { Embedder } from '../embed/embedder.js';
-import type { Argument, ExecutionResult, ItemList } from '../exec/execute.js';
+import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { BulkLoad } from './load/load-run.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { ReadView } from '../storage/store.js';
-import type { IndexOptions } from '../vector/index.js';
-import type { IndexInfo } from './index-list.js';
-import type { Recall, RecallRequest } from './recall.js';
-import type { Cost } from './tally.js';
-
-export interface DatabaseOptions {
-  dataDir: string;
-  program: Program;
-  limits: Limits;
-  /** Reader threads; 0 runs every read on the caller's thread (embedding in a backend). */
-  workers: number;
-  embedder: Embedder;
-  /** Model used where neither query nor vector type names one. */
-  embeddingModel?: string;
-  /** Per vector type; `default` for the rest. */
-  vectors: {
-    default: IndexOptions;
-    types: Record<
-      string,
-      Partial<IndexOptions> & {
-        dimensions?: number;
-        embeddingModel?: string;
-        store?: 'f64' | 'f32';
-      }
-    >;
-    /** Most bytes of one segment of an index; absent: 4 GiB. */
-    segmentBytes?: number;
-  };
-  textEnabled: boolean;
-  /** Members of a body that are no parameters are 400 UNKNOWN_MEMBER instead of ignored. */
-  strictMembers: boolean;
-  readOnly: boolean;
-  /** Size of the data file beyond which writes are refused; 0 or absent: none. */
-  maxBytes?: number;
-  /** Size of the reserve file that an operator may delete when the disk is full; 0: none. */
-  ballastBytes?: number;
-  /** Bytes that must stay free on the data disk. */
-  minFreeBytes: number;
-  snapshot: { intervalMs: number; afterWrites: number; keep: number };
-  workerHeapMb: number;
-  failpoint?: string;
-  /** Hears how far opening has come, 0 to 100 of a phase that is told in words. */
-  onProgress?: (progress: number, phase: string) => void;
-  /** One line of the log. */
-  log: (
-    level: 'debug' | 'info' | 'warn' | 'error',
-    message: string,
-    fields?: Record<string, unknown>,
-  ) => void;
-}
-
-export interface CallOptions {
-  /** Time budget; default limits.query_time or write_time. */
-  budgetMs?: number;
-  /** Called with a function that cancels the call (client gone, deadline). */
-  onCancellable?: (cancel: () => void) => void;
-  /** Hears what the call took, before its promise settles. */
-  onWork?: (cost: Cost) => void;
-  /** Answer `{result, profile}`: rows and time of every step beside the reply. */
-  profile?: boolean;
-}
+import type { ReadView } from '../storage/table/store.js';
+import type { CallOptions, DatabaseOptions } from './call/options.js';
+import type { IndexInfo } from './vectors/index-list.js';
+import type { Recall, RecallRequest } from './vectors/recall.js';
 
 export interface DatabaseStatus {
   phase: 'opening' | 'replaying' | 'serving' | 'stopping' | 'lost';

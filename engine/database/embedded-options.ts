@@ -1,7 +1,7 @@
 // What `open` takes: every option checked, and what is left out, at any depth, at its default.
 import { defaultLimits, limitTable } from '../base/limits.js';
 import { createEmbedder } from '../embed/create-embedder.js';
-import type { DatabaseOptions } from './database.js';
+import type { DatabaseOptions } from './call/options.js';
 import { choice, integer, list, one, record, shape } from './option-shape.js';
 
 const { callback, flag, source, text } = one;

@@ -3,10 +3,10 @@
 // same answers as over HTTP.
 import { excerpt, fail } from '../base/errors.js';
 import { compile } from '../lang/compile.js';
-import { type Diagnostic, printDiagnostic } from '../lang/diagnostic.js';
+import { type Diagnostic, printDiagnostic } from '../lang/syntax/diagnostic.js';
 import type { Database } from './database.js';
 import { type OpenOptions, completeOptions } from './embedded-options.js';
-import { openDatabase } from './open.js';
+import { openDatabase } from './open-database.js';
 
 /** What a query takes: JSON values, and bigint for integers beyond 2^53. */
 export type Arguments = Readonly<Record<string, unknown>>;

@@ -1,15 +1,15 @@
 // Gathers what /metrics shows of an open database (operations.md 9.2). Only looks.
 import type { Metric } from '../base/histogram.js';
-import type { Usage } from '../storage/env.js';
-import type { Storage } from '../storage/open.js';
-import type { ReadView } from '../storage/store.js';
+import type { Usage } from '../storage/table/env.js';
+import type { Storage } from '../storage/open-storage.js';
+import type { ReadView } from '../storage/table/store.js';
 import { readTotals } from '../text/text-index-lmdb.js';
-import type { Dispatcher } from './dispatcher.js';
-import type { Figures } from './figures.js';
-import type { Tally } from './tally.js';
-import type { VectorWatch } from './vector-watch.js';
-import type { DiskWatch } from './watch.js';
-import type { WriterLink } from './writer-link.js';
+import type { Dispatcher } from './lane/dispatcher.js';
+import type { Figures } from './meter/figures.js';
+import type { Tally } from './meter/tally.js';
+import type { VectorWatch } from './vectors/vector-watch.js';
+import type { DiskWatch } from './care/watch.js';
+import type { WriterLink } from './lane/writer-link.js';
 
 export interface Observed {
   storage: Storage;

@@ -3,9 +3,9 @@
 // is whole. So the writer, which may write no more, the readers and this thread let go of the file, and
 // all but the writer open it again. Invariant: none opens it before all have let go.
 import { TrellisError } from '../base/errors.js';
-import type { Storage } from '../storage/open.js';
-import type { Dispatcher } from './dispatcher.js';
-import type { WriterLink } from './writer-link.js';
+import type { Storage } from '../storage/open-storage.js';
+import type { Dispatcher } from './lane/dispatcher.js';
+import type { WriterLink } from './lane/writer-link.js';
 
 /** Whether this process can no longer read, though the data may be sound. */
 export function hasGivenUp(storage: Storage): boolean {

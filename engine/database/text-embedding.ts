@@ -1,9 +1,9 @@
 // Embeds the texts of a plan before its transaction opens: one batch per model.
 import type { Embedder } from '../embed/embedder.js';
-import type { Argument } from '../exec/execute.js';
+import type { Argument } from '../exec/row/execute.js';
 import { collectTexts } from '../exec/run.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
-import type { DatabaseOptions } from './database.js';
+import type { DatabaseOptions } from './call/options.js';
 
 export interface ModelChoice {
   embedder: Embedder;

@@ -5,13 +5,13 @@ import { instantFromMicros } from '../base/date.js';
 import { defaultLimits } from '../base/limits.js';
 import { explain } from '../plan/explain.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
-import type { Catalog, ReadView } from '../storage/store.js';
-import { builtPlan, PlanBuilder } from './build.js';
-import { readText } from './argument.js';
-import type { CollectTexts, Execute, ExecutionContext } from './execute.js';
-import { rowsOf } from './flow.js';
-import { Frame } from './frame.js';
-import type { Probe } from './probe.js';
+import type { Catalog, ReadView } from '../storage/table/store.js';
+import { builtPlan, PlanBuilder } from './build/build.js';
+import { readText } from './row/step-argument.js';
+import type { CollectTexts, Execute, ExecutionContext } from './row/execute.js';
+import { rowsOf } from './row/flow.js';
+import { Frame } from './row/frame.js';
+import type { Probe } from './build/profile.js';
 import { statisticsOf } from './statistics.js';
 
 /** A buffer that grew beyond this is left to the garbage collector. */

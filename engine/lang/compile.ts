@@ -4,15 +4,20 @@ import { defaultLimits, type Limits } from '../base/limits.js';
 import type { Schema } from '../base/schema.js';
 import type { Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { SourceTree } from './ast-query.js';
-import type { Version } from './ast-schema.js';
-import { collectDiagnostics, type Collector, type Diagnostic, type Report } from './diagnostic.js';
-import { buildMigrations } from './migration-checker.js';
-import { parseFile } from './parser.js';
-import { type CheckOptions, checkQuery } from './query-checker.js';
-import { buildSchema, type Declared } from './schema-checker.js';
-import { indexSchema, type SchemaIndex } from './schema-index.js';
-import { positionOf, readSource, type SourceFile } from './source.js';
+import type { SourceTree } from './syntax/ast-query.js';
+import type { Version } from './syntax/ast-schema.js';
+import {
+  collectDiagnostics,
+  type Collector,
+  type Diagnostic,
+  type Report,
+} from './syntax/diagnostic.js';
+import { buildMigrations } from './schema/migration-checker.js';
+import { parseFile } from './syntax/parser.js';
+import { type CheckOptions, checkQuery } from './query/query-checker.js';
+import { buildSchema, type Declared } from './schema/schema-checker.js';
+import { indexSchema, type SchemaIndex } from './type/schema-index.js';
+import { positionOf, readSource, type SourceFile } from './syntax/source.js';
 
 export interface Source {
   path: string;

@@ -4,10 +4,16 @@
 // A condition may stand for the path only when every condition before it cannot fail: rows that the
 // path leaves out would have been tested by those first.
 import type { ElementKind, ElementType, Property, TypeRef } from '../base/schema.js';
-import type { Access, AccessPath } from './access.js';
-import type { CompareOperator, Expression, Pipeline } from './expression.js';
+import type {
+  Access,
+  AccessPath,
+  CompareOperator,
+  Expression,
+  Pipeline,
+  ItemExpression,
+  Step,
+} from './expression.js';
 import { isSafe, type Parameters } from './safe.js';
-import type { ItemExpression, Step } from './step.js';
 
 /** The declarations a planner asks for. */
 export interface Declarations {

@@ -1,9 +1,8 @@
 // How many rows each step of a pipeline is likely to yield, from the counters of types and edges
 // and rules of thumb for conditions. Only shown, never decided upon.
 import type { TypeRef } from '../base/schema.js';
-import { type AccessPath, stepsLeft } from './access.js';
-import type { Expression, Pipeline } from './expression.js';
-import type { Source, Step } from './step.js';
+import { stepsLeft } from './access.js';
+import type { AccessPath, Expression, Pipeline, Source, Step } from './expression.js';
 
 export interface Statistics {
   /** Elements of a type; undefined for an unknown one. */

@@ -1,11 +1,10 @@
 // A plan for people and programs: its statements, and every pipeline in it, numbered, with one line
 // per step, the access path of its source and how many rows each step is likely to yield.
 import { estimateRows, type Statistics } from './estimate.js';
-import type { Pipeline } from './expression.js';
+import type { Pipeline, Source, Step } from './expression.js';
 import { stepsLeft } from './access.js';
 import type { CostClass, Plan } from './plan.js';
 import { stepPrinter } from './print.js';
-import type { Source, Step } from './step.js';
 
 /** What was measured of a step (`?profile=1`). `micros`: with the steps before it. */
 export interface Measured {

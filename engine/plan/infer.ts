@@ -1,7 +1,7 @@
 // The one typing rule of graph steps, asked by the compiler and by sessions alike: which types a
 // step reaches from which types, or why it cannot be taken.
 import type { EdgeType, Schema, TypeRef } from '../base/schema.js';
-import type { Step } from './step.js';
+import type { Step } from './expression.js';
 
 export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'end' }>;
 

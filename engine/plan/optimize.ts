@@ -7,14 +7,13 @@
 //   COUNT above 0 is EXISTS, which stops at the first hit
 //   a scan gets an access path: ids, indexes, edges                choose-access.ts
 //   an ORDER that is cut off keeps its best rows only
-import type { Expression, Pipeline } from './expression.js';
+import type { Expression, Pipeline, Source, Step } from './expression.js';
 import { chooseAccess, conjunctsOf, type Declarations, type Planning } from './choose-access.js';
 import { fuseEdgeEnd } from './fuse.js';
 import { inlineBindings } from './inline.js';
 import type { Plan } from './plan.js';
 import { renameSlot, rewriter } from './rewrite.js';
 import { isSafe, isSafePipeline, type Parameters } from './safe.js';
-import type { Source, Step } from './step.js';
 
 export type { Declarations } from './choose-access.js';
 

@@ -3,7 +3,6 @@
 // thread and compared.
 import type { ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline } from './expression.js';
-import type { Look } from './look.js';
 
 export interface Parameter {
   name: string;
@@ -34,6 +33,14 @@ export type Statement =
       keep?: Keep;
       body: Statement[];
     };
+
+/** What a dashboard asks to see. `id`: the 16 bytes of one. `count`: elements of a kind, at most. */
+export type Look =
+  | { kind: 'node'; id: Uint8Array }
+  | { kind: 'nodes'; type: string; count: number }
+  | { kind: 'connections'; id: Uint8Array }
+  /** Nodes with the edges among them; `title`: the property that names a node. */
+  | { kind: 'graph'; count: number; title: string | null };
 
 export type Output =
   /** One JSON object with these members, in order. */

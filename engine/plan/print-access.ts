@@ -1,7 +1,6 @@
 // Access paths as text.
 import { unreachable } from '../base/assert.js';
-import type { AccessPath, Bound } from './access.js';
-import type { Expression } from './expression.js';
+import type { AccessPath, Bound, Expression } from './expression.js';
 
 /** `of` prints an expression. */
 export function printPath(path: AccessPath, of: (value: Expression) => string): string {

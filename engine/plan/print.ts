@@ -4,11 +4,10 @@ import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
 import { printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
-import type { Assignment, Expression, Member, Pipeline } from './expression.js';
+import type { Assignment, Expression, Member, Pipeline, Source, Step } from './expression.js';
 import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
 import { stepsLeft } from './access.js';
 import { printPath } from './print-access.js';
-import type { Source, Step } from './step.js';
 
 /**
  * One plan: a heading with name, parameters and cost class, then its statements, texts to embed and

@@ -1,8 +1,7 @@
 // Which parts of a plan cannot fail, whatever the data: those may be evaluated earlier, later, less
 // often or not at all without anybody noticing. Running out of a limit is no failure of a part.
-import type { Expression, Pipeline } from './expression.js';
+import type { Expression, Pipeline, Source, Step } from './expression.js';
 import type { Parameter } from './plan.js';
-import type { Source, Step } from './step.js';
 
 export type Parameters = readonly Parameter[];
 

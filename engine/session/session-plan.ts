@@ -1,8 +1,7 @@
 // The plans that sessions make: one pipeline over the items of the traversal, or over a source that
 // starts anew.
 import type { CostClass, Output, Plan } from '../plan/plan.js';
-import type { Expression, Pipeline } from '../plan/expression.js';
-import type { Source, Step } from '../plan/step.js';
+import type { Expression, Pipeline, Source, Step } from '../plan/expression.js';
 
 /**
  * Rows up to which a plan is cheap enough to run at once, and up to which it is an ordinary read.

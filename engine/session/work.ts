@@ -5,10 +5,10 @@ import type { Limits } from '../base/limits.js';
 import type { Argument } from '../json/argument.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { Arguments } from './argument.js';
-import { flag } from './argument-value.js';
+import type { Arguments } from './argument/tool-argument.js';
+import { flag } from './argument/argument-value.js';
 import type { Traversal } from './session.js';
-import type { Vocabulary } from './vocabulary.js';
+import type { Vocabulary } from './argument/vocabulary.js';
 
 /**
  * What becomes of the traversal when the work has succeeded. `replace`: the items that the plan

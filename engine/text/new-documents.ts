@@ -1,7 +1,7 @@
 // Documents of new elements that wait for the end of their transaction: the list of each term is
 // then written once, however many of them hold it. In calls of 5,000 documents a document costs 76 us
 // of CPU so, 260 when every posting is written on its own.
-import type { DerivedStore, Postponed } from '../storage/group-work.js';
+import type { DerivedStore, Postponed } from '../storage/table/group-work.js';
 import { NewPostings, addNewPostings } from './posting-list.js';
 import { termBytes } from './text-key.js';
 

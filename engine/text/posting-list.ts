@@ -7,7 +7,7 @@
 import { ByteWriter } from '../base/bytes.js';
 import { doubled } from '../base/words.js';
 import { intact } from '../base/intact.js';
-import type { DerivedStore } from '../storage/group-work.js';
+import type { DerivedStore } from '../storage/table/group-work.js';
 import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
 import { appendToRecord, decodeRecord, encodeRecord, newRecord } from './term-record.js';

@@ -5,7 +5,7 @@
 //
 // Invariant: all terms of a cache belong to one count of commits of one view.
 import { intact } from '../base/intact.js';
-import type { ReadView } from '../storage/store.js';
+import type { ReadView } from '../storage/table/store.js';
 import { type Totals, idf, termScore } from './bm25.js';
 import { type BlockBounds, boundBlocks } from './directory.js';
 import { type Block, decodeBlock, newBlock } from './posting.js';

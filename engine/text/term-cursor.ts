@@ -1,6 +1,6 @@
 // Walks the postings of one query term by ascending document id. A block is read only when a
 // document in it is wanted; what it can score at most is known before.
-import type { ReadView } from '../storage/store.js';
+import type { ReadView } from '../storage/table/store.js';
 import type { ScoredTerm } from './scored-term.js';
 
 /** Above every id: the cursor is at its end. */

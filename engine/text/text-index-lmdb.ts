@@ -3,7 +3,7 @@
 // was asked for holds for one snapshot only.
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
-import type { ReadView } from '../storage/store.js';
+import type { ReadView } from '../storage/table/store.js';
 import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
 import type { Totals } from './bm25.js';

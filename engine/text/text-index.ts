@@ -1,6 +1,6 @@
 // The keyword index as others see it: BM25 over postings that live in LMDB and change in the
 // element's transaction.
-import type { ReadView, WriteView } from '../storage/store.js';
+import type { ReadView, WriteView } from '../storage/table/store.js';
 
 export interface TextHit {
   id: number;

@@ -1,7 +1,7 @@
 // What an index holds, for `verify`, which compares it with the rows. Only while nobody changes the
 // index.
 import { N_FLAGS, N_ID, NODE_DELETED, NODE_FREE } from '../../wasm/layout.js';
-import type { SharedIndex } from './open.js';
+import type { SharedIndex } from './open-index.js';
 
 /** Ids of all live vectors, as the records of the index name them. */
 export function idsIn(index: SharedIndex): number[] {

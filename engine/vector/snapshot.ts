@@ -8,7 +8,7 @@
 //           is before
 //   body    the used pages (4,096 B) of each segment's memory, one after another; then those by which
 //           the segments had grown when they were completed, again one after another
-//   footer  f64 per page: its checksum (wasm/checksum.ts); CRC32 of those u32, magic u32
+//   footer  f64 per page: its checksum (wasm/kernel/checksum.ts); CRC32 of those u32, magic u32
 import {
   closeSync,
   fstatSync,
@@ -25,7 +25,7 @@ import { assert } from '../base/assert.js';
 import { failpoint } from '../base/failpoint.js';
 import type { IndexOptions, VectorIndex } from './index.js';
 import { ImageCopy, pagesOf } from './image.js';
-import { type IndexHooks, restoreIndex, SharedIndex } from './open.js';
+import { type IndexHooks, restoreIndex, SharedIndex } from './open-index.js';
 import { metricNumber, optionsOf } from './options.js';
 import { createMemory, instantiate } from './wasm.js';
 

@@ -2,7 +2,7 @@
 // H32 and H35.
 import { HelixDB } from 'helix-ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Server, startServer } from '../support/server.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 /** The schema and queries of a first program: users who follow each other and write posts. */
 const sources = {

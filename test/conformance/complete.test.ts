@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { caseFiles, readCases } from '../support/case.js';
+import { caseFiles, readCases } from '../support/corpus/case.js';
 import { root } from '../support/project.js';
 import { readSources } from '../support/source-tree.js';
 

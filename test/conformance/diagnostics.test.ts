@@ -1,7 +1,7 @@
 // Every diagnostic of `trellis check`: the cases of test/corpus/language that have `diagnostics`
 // instead of steps.
 import { describe, expect, test } from 'vitest';
-import { type Case, caseFiles, readCases } from '../support/case.js';
+import { type Case, caseFiles, readCases } from '../support/corpus/case.js';
 import { diagnose, diagnosticFault, fileNameOf } from '../support/diagnose.js';
 
 function groups(cases: Case[]): Case[][] {

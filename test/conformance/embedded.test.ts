@@ -1,20 +1,24 @@
 // The engine without a server: the cases of test/corpus/language through open(), and, on one data
 // directory, the same bytes from both for every reading call of the garden.
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Case, caseFiles, readCases } from '../support/case.js';
+import { type Case, caseFiles, readCases } from '../support/corpus/case.js';
 import {
   type CaseGroup,
   groupsOf,
   resetName,
   resetQuery,
   sourcesOf,
-} from '../support/case-group.js';
-import { type EmbeddedServer, callEmbedded, openEmbedded } from '../support/embedded-server.js';
-import type { ExactObject } from '../support/exact-json.js';
-import type { Names } from '../support/match.js';
+} from '../support/corpus/case-group.js';
+import {
+  type EmbeddedServer,
+  callEmbedded,
+  openEmbedded,
+} from '../support/server/embedded-server.js';
+import type { ExactObject } from '../support/corpus/exact-json.js';
+import type { Names } from '../support/corpus/match.js';
 import { makeFolder } from '../support/project.js';
-import { startServer } from '../support/server.js';
-import { bodyOf, runStep } from '../support/step.js';
+import { startServer } from '../support/server/server.js';
+import { bodyOf, runStep } from '../support/corpus/step.js';
 
 /** What is asked of queries alone: no files, restarts, or endpoints of the server. */
 function isEmbeddable({ steps, env }: Case): boolean {

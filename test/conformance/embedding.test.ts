@@ -1,9 +1,9 @@
 // Embedding providers behind a real server: the four request shapes, credentials, failures and
 // retries, and that an embedding call holds nothing up.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EmbeddingStub, type StubAnswer } from '../support/embedding-stub.js';
-import { Client } from '../support/http.js';
-import { type Server, startServer } from '../support/server.js';
+import { EmbeddingStub, type StubAnswer } from '../support/server/embedding-stub.js';
+import { Client } from '../support/server/http.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 const providers = {
   openai: {

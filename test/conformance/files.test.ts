@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeFolder } from '../support/project.js';
-import { runCli, type Server, StartFailed, startServer } from '../support/server.js';
+import { runCli, type Server, StartFailed, startServer } from '../support/server/server.js';
 import { random } from '../crash/oracle.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

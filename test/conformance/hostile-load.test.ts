@@ -4,10 +4,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { corpus, textOf } from '../support/case.js';
-import { Client, Connection, ConnectionClosed, requestBytes } from '../support/http.js';
+import { corpus, textOf } from '../support/corpus/case.js';
+import { Client, Connection, ConnectionClosed, requestBytes } from '../support/server/http.js';
 import type { ConfigValue } from '../support/project.js';
-import { runCli, type Server, startServer } from '../support/server.js';
+import { runCli, type Server, startServer } from '../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { changeKeyFile, makeKey, readKeyFile, writeKeyFile } from '../../server/key-file.js';
-import { Keyring } from '../../server/keys.js';
+import { changeKeyFile, makeKey, readKeyFile, writeKeyFile } from '../../server/auth/key-file.js';
+import { Keyring } from '../../server/auth/keys.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';
-import { type Server, runCli, startServer } from '../support/server.js';
+import { type Server, runCli, startServer } from '../support/server/server.js';
 
 const sources = { 'main.hx': 'N::P { name: String }\nQUERY ping() => RETURN "pong"\n' };
 const admin = { 'x-api-key': 'root' };
@@ -56,7 +56,7 @@ test('changes of the key file at once are all kept', async () => {
         changeKeyFile(path, (keys) => [...keys, record]);
       }
     });`;
-  const url = pathToFileURL(join(root, 'dist/server/key-file.js')).href;
+  const url = pathToFileURL(join(root, 'dist/server/auth/key-file.js')).href;
   const workers = ['a', 'b', 'c'].map(
     (who) => new Worker(program, { eval: true, workerData: [url, path, who] }),
   );

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Client, Connection } from '../support/http.js';
+import { Client, Connection } from '../support/server/http.js';
 import { makeFolder, writeProject } from '../support/project.js';
 import {
   runCli,
@@ -13,7 +13,7 @@ import {
   type StartOptions,
   StartFailed,
   startServer,
-} from '../support/server.js';
+} from '../support/server/server.js';
 
 const sources = {
   'main.hx': `

@@ -1,5 +1,5 @@
 // The twin transport on node:http answers the same: framing here, everything in the long run.
-import { declareCorpus } from '../support/corpus.js';
+import { declareCorpus } from '../support/corpus/corpus.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const config = { 'server.transport': 'node' };

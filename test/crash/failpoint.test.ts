@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCli, type Server, StartFailed, startServer } from '../support/server.js';
+import { runCli, type Server, StartFailed, startServer } from '../support/server/server.js';
 import { readSources } from '../support/source-tree.js';
 import { crashSources, Oracle } from './oracle.js';
 

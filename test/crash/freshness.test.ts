@@ -2,8 +2,8 @@
 // sees it, on every worker and connection, in lookups, scans, steps, keyword and vector search, and
 // in sessions.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Client } from '../support/http.js';
-import { type Server, startServer } from '../support/server.js';
+import { Client } from '../support/server/http.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const rounds = long ? 5000 : 250;

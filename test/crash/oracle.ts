@@ -1,7 +1,7 @@
 // A load of writes with a memory: what was acknowledged must be there after a crash, what was
 // refused must not, and what was in flight must be there completely or not at all.
-import { Client } from '../support/http.js';
-import type { Server } from '../support/server.js';
+import { Client } from '../support/server/http.js';
+import type { Server } from '../support/server/server.js';
 
 export const crashSources = {
   'schema.hx': `

@@ -3,10 +3,10 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { instantFromMicros } from '../../engine/base/date.js';
 import { TrellisError } from '../../engine/base/errors.js';
-import type { Argument } from '../../engine/exec/execute.js';
+import type { Argument } from '../../engine/exec/row/execute.js';
 import { compile } from '../../engine/lang/compile.js';
 import { blockKey, directoryKey, termBytes } from '../../engine/text/text-key.js';
-import { LoneEngine } from '../support/lone-engine.js';
+import { LoneEngine } from '../support/server/lone-engine.js';
 
 const source = `
 N::Person { INDEX name: String, age: I64 }

@@ -2,12 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareValues } from '../../engine/base/value.js';
-import { TopK } from '../../engine/exec/top-k.js';
+import { TopK } from '../../engine/exec/operators/top-k.js';
 import { IdSet } from '../../engine/base/id-set.js';
-import type { Expression } from '../../engine/plan/expression.js';
-import type { Step } from '../../engine/plan/step.js';
-import { Garden, gardenSchema, plan } from './garden.js';
-import { kit } from './kit.js';
+import type { Expression, Step } from '../../engine/plan/expression.js';
+import { Garden, gardenSchema, plan } from './kit/garden.js';
+import { kit } from './kit/kit.js';
 
 const {
   aggregate,

@@ -1,8 +1,8 @@
 // The engine against the semantic oracle: random schemas, data and queries, compiled from source,
 // answered by both; the state after every write is compared as well.
 import { expect, test } from 'vitest';
-import { playSession } from '../support/oracle-session.js';
-import { World, type WorldCounts } from '../support/oracle-world.js';
+import { playSession } from '../support/oracle/oracle-session.js';
+import { World, type WorldCounts } from '../support/oracle/oracle-world.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const [first, worlds] = isLong ? [1000, 1200] : [0, 6];

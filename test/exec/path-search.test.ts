@@ -6,7 +6,7 @@ import {
   cheapest,
   type FoundPath,
   type PathGraph,
-} from '../../engine/exec/path-search.js';
+} from '../../engine/exec/search/path-search.js';
 
 interface Edge {
   id: number;

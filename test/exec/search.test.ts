@@ -3,15 +3,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../engine/exec/run.js';
-import { similarity } from '../../engine/exec/similarity.js';
-import type { Access } from '../../engine/plan/access.js';
-import type { ItemExpression } from '../../engine/plan/step.js';
-import { decodeProperty } from '../../engine/storage/record.js';
+import { similarity } from '../../engine/exec/row/similarity.js';
+import type { Access, ItemExpression } from '../../engine/plan/expression.js';
+import { decodeProperty } from '../../engine/storage/record/record.js';
 import type { Metric } from '../../engine/vector/index.js';
 import { candidatesFor } from '../../engine/vector/pool.js';
 import { MemoryIndex } from '../support/memory-index.js';
-import { Garden, gardenSchema, plan } from './garden.js';
-import { kit } from './kit.js';
+import { Garden, gardenSchema, plan } from './kit/garden.js';
+import { kit } from './kit/kit.js';
 
 const { compare, get, lit, many, slot } = kit;
 

@@ -1,9 +1,8 @@
 // Searches, rerankers, paths and projections on the garden: what each yields, as data.
 import { describe, expect, it } from 'vitest';
-import type { Expression } from '../../engine/plan/expression.js';
-import type { Step } from '../../engine/plan/step.js';
-import { Garden, outcome, plan, uuid } from './garden.js';
-import { kit } from './kit.js';
+import type { Expression, Step } from '../../engine/plan/expression.js';
+import { Garden, outcome, plan, uuid } from './kit/garden.js';
+import { kit } from './kit/kit.js';
 
 const {
   lit,

@@ -2,7 +2,7 @@
 // the source.
 import { expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
-import { printDiagnostic } from '../../engine/lang/diagnostic.js';
+import { printDiagnostic } from '../../engine/lang/syntax/diagnostic.js';
 import { compileGarden } from './garden.js';
 
 /** Sources beside the garden schema. The first « marks where the code must be reported. */

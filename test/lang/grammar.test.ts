@@ -1,7 +1,7 @@
 // What may be written: lexical forms, names, declarations, every statement and step, bytes and
 // several files.
 import { expect, test } from 'vitest';
-import type { Diagnostic } from '../../engine/lang/diagnostic.js';
+import type { Diagnostic } from '../../engine/lang/syntax/diagnostic.js';
 import { compile } from '../../engine/lang/compile.js';
 import { compileGarden, faultsOf, planLines } from './garden.js';
 

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { compile } from '../../engine/lang/compile.js';
-import { LoneEngine } from '../support/lone-engine.js';
+import { LoneEngine } from '../support/server/lone-engine.js';
 
 const schema =
   'N::T { n: I64 }\nE::L { From: T, To: T }\nQUERY add() => t <- AddN<T>({n: 1}) RETURN t\n';

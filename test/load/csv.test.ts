@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import type { ElementType } from '../../engine/base/schema.js';
-import { CsvReader } from '../../server/csv.js';
-import { dateReader } from '../../server/csv-date.js';
-import { node } from '../storage/declare.js';
+import { CsvReader } from '../../server/import/csv.js';
+import { dateReader } from '../../server/import/csv-date.js';
+import { node } from '../storage/kit/declare.js';
 import { Random } from '../support/random.js';
 
 const type: ElementType = node('P', { name: 'String', age: 'I64', born: 'Date', tags: '[String]' });

@@ -4,10 +4,10 @@ import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { verifyStorage } from '../../engine/database/verify.js';
-import { openStorage } from '../../engine/storage/open.js';
+import { verifyStorage } from '../../engine/database/care/verify.js';
+import { openStorage } from '../../engine/storage/open-storage.js';
 import { makeFolder } from '../support/project.js';
-import { type Server, runCli, startServer } from '../support/server.js';
+import { type Server, runCli, startServer } from '../support/server/server.js';
 
 const source = `
 N::Item { UNIQUE INDEX key: String, INDEX rank: I64, note: String }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type LoadedPiece, noProgress } from '../../engine/database/load/load-progress.js';
 import { LoadFeed } from '../../engine/database/load/load-feed.js';
 import type { BulkLoad } from '../../engine/database/load/load-run.js';
-import { randomOf } from '../../bench/seeded-random.js';
+import { randomOf } from '../../bench/kit/seeded-random.js';
 
 const mebi = 1024 * 1024;
 

@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { dump } from '../../engine/database/dump.js';
-import { DumpReader } from '../../engine/database/restore-dump.js';
-import { verifyStorage } from '../../engine/database/verify.js';
-import { type Storage, openStorage } from '../../engine/storage/open.js';
-import { freshFolder } from '../storage/garden.js';
+import { dump } from '../../engine/database/care/dump.js';
+import { DumpReader } from '../../engine/database/care/restore-dump.js';
+import { verifyStorage } from '../../engine/database/care/verify.js';
+import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
+import { freshFolder } from '../storage/kit/garden.js';
 import { makeFolder, writeProject } from '../support/project.js';
-import { type Server, runCli, startServer } from '../support/server.js';
+import { type Server, runCli, startServer } from '../support/server/server.js';
 import { type Twin, source, twins } from './twins.js';
 
 /** The dump with ids as numbers by first occurrence, and what was refused counted. */

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ProgressBar } from '../../server/progress-bar.js';
+import { ProgressBar } from '../../server/command/progress-bar.js';
 import { makeFolder, writeProject } from '../support/project.js';
-import { type Server, runCli, startServer } from '../support/server.js';
+import { type Server, runCli, startServer } from '../support/server/server.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, note: String }

@@ -2,12 +2,11 @@
 // gives. And the table of temporary names, beside a Map.
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { NameTable } from '../../engine/database/load/name-table.js';
-import { RowReader } from '../../engine/database/load/row-reader.js';
-import type { Storage } from '../../engine/storage/open.js';
-import { openStorage } from '../../engine/storage/open.js';
-import { edge, node } from '../storage/declare.js';
-import { freshFolder } from '../storage/garden.js';
+import { NameTable } from '../../engine/database/load/row/name-table.js';
+import { RowReader } from '../../engine/database/load/row/row-reader.js';
+import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
+import { edge, node } from '../storage/kit/declare.js';
+import { freshFolder } from '../storage/kit/garden.js';
 import { Random } from '../support/random.js';
 
 const person = {

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { backUp, restore } from '../../engine/database/backup.js';
-import { dump } from '../../engine/database/dump.js';
-import { openDataDirectory } from '../../engine/storage/manifest.js';
-import { openStorage } from '../../engine/storage/open.js';
-import type { CommandLine } from '../../server/arguments.js';
-import type { Config } from '../../server/config.js';
-import { loadCommand } from '../../server/data-command.js';
-import { freshFolder, labelNamed, openGarden, values, write } from '../storage/garden.js';
+import { backUp, restore } from '../../engine/database/care/backup.js';
+import { dump } from '../../engine/database/care/dump.js';
+import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import { openStorage } from '../../engine/storage/open-storage.js';
+import type { CommandLine } from '../../server/command/arguments.js';
+import type { Config } from '../../server/config/config.js';
+import { loadCommand } from '../../server/command/data.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
 
 const step = process.env.TRELLIS_TEST_LONG ? 1 : 7;
 

@@ -9,15 +9,15 @@ import { TrellisError } from '../../engine/base/errors.js';
 import { printUuid } from '../../engine/base/id.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { type Scalar, type ScalarList, Uuid } from '../../engine/base/value.js';
-import type { ExecutionContext } from '../../engine/exec/execute.js';
+import type { ExecutionContext } from '../../engine/exec/row/execute.js';
 import { execute } from '../../engine/exec/run.js';
 import { decodeParameters } from '../../engine/json/decode.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
-import { openStorage } from '../../engine/storage/open.js';
-import { uuidAt } from '../../engine/storage/record.js';
-import type { WriteView } from '../../engine/storage/store.js';
+import { openStorage } from '../../engine/storage/open-storage.js';
+import { uuidAt } from '../../engine/storage/record/record.js';
+import type { WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 
 export const shopText = `

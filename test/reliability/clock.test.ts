@@ -5,9 +5,9 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { compileStorage } from '../storage/compiled.js';
+import { compileStorage } from '../storage/kit/compiled.js';
 import { makeFolder, root } from '../support/project.js';
-import { type Server, startServer } from '../support/server.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 const day = 86_400;
 const sources = {
@@ -97,7 +97,6 @@ inLinux('T20 threads that start after the clock was set share the clock of deadl
   const clock = join(await compileStorage(), 'base/clock.js');
   const script = `
 import { Worker } from 'node:worker_threads';
-import { writeFileSync } from 'node:fs';
 import { sharedMs, wallMs } from '${clock}';
 const wall = wallMs();
 writeFileSync(process.env.CLOCK_OFFSET_FILE, '${day}');

@@ -8,8 +8,8 @@ import { Piscina } from 'piscina';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { LoadDesk } from '../../engine/database/load/load-desk.js';
-import type { ImportHandler } from '../../server/import-handler.js';
-import { type EmbeddedServer, openEmbedded } from '../support/embedded-server.js';
+import type { ImportHandler } from '../../server/endpoint/import-handler.js';
+import { type EmbeddedServer, openEmbedded } from '../support/server/embedded-server.js';
 import { root } from '../support/project.js';
 
 const source = `
@@ -23,7 +23,7 @@ const project = {
   config: { 'limits.import_idle': `${idleMs}ms` },
 };
 
-const built = join(root, 'dist/server/import-handler.js');
+const built = join(root, 'dist/server/endpoint/import-handler.js');
 const handlers = (await import(pathToFileURL(built).href)) as {
   ImportHandler: typeof ImportHandler;
 };
@@ -171,7 +171,7 @@ describe('an import that begins and does not end', () => {
 
   it('fails when its thread is killed, and gives everything back', async () => {
     const threads = new Piscina({
-      filename: join(root, 'dist/engine/database/worker.js'),
+      filename: join(root, 'dist/engine/database/lane/worker.js'),
       maxThreads: 1,
     });
     const desk = new LoadDesk(1e9);

@@ -2,11 +2,11 @@
 // server is killed again and again; every object's history must be one that a single object doing one
 // call after another could have had. Histories with a planted fault must be refused.
 import { describe, expect, test } from 'vitest';
-import { Client } from '../support/http.js';
+import { Client } from '../support/server/http.js';
 import { noteProof } from '../support/proof.js';
 import { Random } from '../support/random.js';
-import { startServer } from '../support/server.js';
-import { faultOfGrowing, faultOfRegister, type Operation } from './linearizable.js';
+import { startServer } from '../support/server/server.js';
+import { faultOfGrowing, faultOfRegister, type Operation } from './kit/linearizable.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const rounds = 24;

@@ -5,11 +5,11 @@
 import { expect, test } from 'vitest';
 import { noteProof } from '../support/proof.js';
 import { Random } from '../support/random.js';
-import { runCli, StartFailed, startServer, type Server } from '../support/server.js';
-import { ImageEngine } from './image-engine.js';
-import { worldSources } from './world.js';
-import { checkWorld } from './world-check.js';
-import { World } from './world-load.js';
+import { runCli, StartFailed, startServer, type Server } from '../support/server/server.js';
+import { ImageEngine } from './kit/image-engine.js';
+import { worldSources } from './kit/world.js';
+import { checkWorld } from './kit/world-check.js';
+import { World } from './kit/world-load.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 /** Of each of the seeds, which run beside each other. */

@@ -2,8 +2,8 @@
 // it cannot be done, and a thread that keeps ending is not started without a pause.
 import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { Dispatcher } from '../../engine/database/dispatcher.js';
-import { Gate, SlotPool, createGateBuffer } from '../../engine/database/gate.js';
+import { Dispatcher } from '../../engine/database/lane/dispatcher.js';
+import { Gate, SlotPool, createGateBuffer } from '../../engine/database/call/gate.js';
 
 /** A dispatcher of one lane whose first `failures` threads end at once. */
 function dispatcherOf(failures: number) {

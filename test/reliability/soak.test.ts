@@ -2,10 +2,10 @@
 // places of readers and latency must not grow. TRELLIS_TEST_MINUTES says how long (5 in the long
 // run); a growth counts when it is twice as large as its standard error.
 import { expect, test } from 'vitest';
-import { soak, soakSource } from '../../bench/soak-work.js';
-import { type Trend, trendOf } from '../../bench/soak-trend.js';
+import { soak, soakSource } from '../../bench/soak/soak-work.js';
+import { type Trend, trendOf } from '../../bench/soak/soak-trend.js';
 import { noteProof } from '../support/proof.js';
-import { startServer } from '../support/server.js';
+import { startServer } from '../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const minutes = Number(process.env.TRELLIS_TEST_MINUTES ?? 5);

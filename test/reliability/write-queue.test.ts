@@ -4,13 +4,22 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import type { ErrorData } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { type Batch, openBatch, packBatch, requestWords } from '../../engine/database/batch.js';
-import type { Call } from '../../engine/database/call.js';
-import { Gate, SlotPool, createGateBuffer } from '../../engine/database/gate.js';
-import type { ToLane } from '../../engine/database/message.js';
-import type { ThreadPair } from '../../engine/database/pool.js';
-import { type WriterEvents, WriterLink, flightMax } from '../../engine/database/writer-link.js';
-import { openEmbedded } from '../support/embedded-server.js';
+import {
+  type Batch,
+  openBatch,
+  packBatch,
+  requestWords,
+} from '../../engine/database/lane/batch.js';
+import type { Call } from '../../engine/database/call/call.js';
+import { Gate, SlotPool, createGateBuffer } from '../../engine/database/call/gate.js';
+import type { ToLane } from '../../engine/database/lane/message.js';
+import type { ThreadPair } from '../../engine/database/lane/pool.js';
+import {
+  type WriterEvents,
+  WriterLink,
+  flightMax,
+} from '../../engine/database/lane/writer-link.js';
+import { openEmbedded } from '../support/server/embedded-server.js';
 import { Random } from '../support/random.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

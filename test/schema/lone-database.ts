@@ -5,19 +5,19 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Limits, defaultLimits } from '../../engine/base/limits.js';
-import { type Equipment, decodeCall, run } from '../../engine/database/runner.js';
-import { changeSchema, openSchema } from '../../engine/database/schema-swap.js';
+import { type Equipment, decodeCall, run } from '../../engine/database/call/runner.js';
+import { changeSchema, openSchema } from '../../engine/database/schema/schema-swap.js';
 import {
   type VectorStore,
   type VectorStoreOptions,
   openVectorStore,
-} from '../../engine/database/vector-store.js';
-import { verifyStorage } from '../../engine/database/verify.js';
+} from '../../engine/database/vectors/vector-store.js';
+import { verifyStorage } from '../../engine/database/care/verify.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
-import { metaKey } from '../../engine/storage/meta.js';
-import { type Storage, openStorage } from '../../engine/storage/open.js';
-import type { ReadView, WriteView } from '../../engine/storage/store.js';
+import { metaKey } from '../../engine/storage/table/meta.js';
+import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
+import type { ReadView, WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 
 export const dbUuid = '0190a1b2-0000-7000-8000-000000000001';

@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EmbeddedDatabase } from '../../engine/index.js';
 import { makeFolder, removeFolder } from '../support/project.js';
-import { built } from '../support/embedded-server.js';
+import { built } from '../support/server/embedded-server.js';
 
 const { compile, open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
 

@@ -1,7 +1,7 @@
 // The dashboard's routes over many elements: they run in a lane, so that the main thread goes on
 // answering, and end by the limits and the deadline like any other read.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Server, startServer } from '../support/server.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 const source = `
 N::Item { no: I64, text: String }

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Connection, requestBytes } from '../support/http.js';
+import { Connection, requestBytes } from '../support/server/http.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 
 const crlf = '\r\n';

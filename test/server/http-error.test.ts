@@ -2,13 +2,13 @@
 // that are pure functions.
 import { describe, expect, it } from 'vitest';
 import { compile, type ErrorCode, errorCodes } from '../../engine/index.js';
-import { isLoopback, printAddress } from '../../server/address.js';
-import { errorBody, errorHeaders, statusOf } from '../../server/http-error.js';
-import { introspection } from '../../server/introspect.js';
-import { scopeNames } from '../../server/keys.js';
-import { createLog } from '../../server/log.js';
-import { printMetrics, RouteMetrics } from '../../server/metrics.js';
-import { normalPath } from '../../server/routes.js';
+import { isLoopback, printAddress } from '../../server/http/address.js';
+import { errorBody, errorHeaders, statusOf } from '../../server/http/http-error.js';
+import { introspection } from '../../server/endpoint/introspect.js';
+import { scopeNames } from '../../server/auth/keys.js';
+import { createLog } from '../../server/observe/log.js';
+import { printMetrics, RouteMetrics } from '../../server/observe/metrics.js';
+import { normalPath } from '../../server/request/routes.js';
 
 /** Status of every code, as published; 0: never travels over HTTP. */
 const published: Record<ErrorCode, number> = {

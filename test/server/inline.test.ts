@@ -1,7 +1,7 @@
 // Reads on the main thread: short ones stay, and one that turns out to be long moves to a lane, where
 // it gives the same answer and counts once.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Server, startServer } from '../support/server.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 const source = `
 N::Person { name: String }

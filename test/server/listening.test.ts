@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requestBytes } from '../support/http.js';
+import { requestBytes } from '../support/server/http.js';
 import { startApp, transports } from './running-app.js';
 
 let folder = '';

@@ -2,8 +2,8 @@
 // and right where their value is known.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedMs } from '../../engine/base/clock.js';
-import { Figures, createFiguresBuffer } from '../../engine/database/figures.js';
-import { type Server, startServer } from '../support/server.js';
+import { Figures, createFiguresBuffer } from '../../engine/database/meter/figures.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 const source = `
 N::Item { UNIQUE INDEX key: String, note: String }

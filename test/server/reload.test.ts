@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Client } from '../support/http.js';
-import { runCli, type Server, type StartOptions, startServer } from '../support/server.js';
+import { Client } from '../support/server/http.js';
+import { runCli, type Server, type StartOptions, startServer } from '../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const schema = 'N::Doc { no: I64, title: String }\n';

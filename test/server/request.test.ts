@@ -1,8 +1,7 @@
 // What a request may look like and what comes back, on both transports: order of checks, paths,
 // methods, media types, ids, errors, times (http.md 3 to 5).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Reply, Request } from '../support/http.js';
-import { requestBytes } from '../support/http.js';
+import { type Reply, type Request, requestBytes } from '../support/server/http.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 
 interface Case extends Request {

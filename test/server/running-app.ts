@@ -3,16 +3,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App } from '../../server/app.js';
-import { loadConfig } from '../../server/config.js';
-import { createLog } from '../../server/log.js';
+import { App } from '../../server/process/app.js';
+import { loadConfig } from '../../server/config/config.js';
+import { createLog } from '../../server/observe/log.js';
 import { FakeDatabase } from '../support/fake-database.js';
 import {
   type Connection,
   Connection as Socket,
   type Reply,
   type Request,
-} from '../support/http.js';
+} from '../support/server/http.js';
 
 export const transports = ['uws', 'node'] as const;
 export type TransportName = (typeof transports)[number];

@@ -2,8 +2,8 @@
 // both transports.
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeKey, readKeyFile, type Role, writeKeyFile } from '../../server/key-file.js';
-import type { Reply, Request } from '../support/http.js';
+import { makeKey, readKeyFile, type Role, writeKeyFile } from '../../server/auth/key-file.js';
+import type { Reply, Request } from '../support/server/http.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 
 const codeOf = (reply: Reply): string => JSON.parse(reply.text).code ?? 'ok';

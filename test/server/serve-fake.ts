@@ -1,9 +1,9 @@
 // The command line with `serve` running over the fake database: what a child process of cli.test.ts
 // executes.
-import { loadConfig, processEnvironment } from '../../server/config.js';
-import { runCommand } from '../../server/cli.js';
-import { reportFailure } from '../../server/exit-code.js';
-import { serve } from '../../server/serve.js';
+import { loadConfig, processEnvironment } from '../../server/config/config.js';
+import { runCommand } from '../../server/command/cli.js';
+import { reportFailure } from '../../server/process/exit-code.js';
+import { serve } from '../../server/process/serve.js';
 import { FakeDatabase } from '../support/fake-database.js';
 
 async function serveFake(projectDir: string): Promise<number> {

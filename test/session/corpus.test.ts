@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
-import { type Case, caseFiles, corpus, readCases } from '../support/case.js';
+import { type Case, caseFiles, corpus, readCases } from '../support/corpus/case.js';
 import { Replay } from './replay.js';
 
 const sessions = caseFiles('sessions').flatMap((path) => readCases(path));

@@ -1,7 +1,7 @@
 // Decimal operands against exact rational arithmetic.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { integerOperand } from '../../engine/session/decimal.js';
+import { integerOperand } from '../../engine/session/argument/decimal.js';
 
 /** The decimal as numerator over a power of ten. */
 function rational(text: string): { over: bigint; under: bigint } {

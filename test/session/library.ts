@@ -3,7 +3,11 @@
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import type { Property, PropertyType, ScalarName, Schema } from '../../engine/base/schema.js';
-import { createMcpHandler, type McpHandler, type McpOptions } from '../../server/mcp-handler.js';
+import {
+  createMcpHandler,
+  type McpHandler,
+  type McpOptions,
+} from '../../server/endpoint/mcp-handler.js';
 import { memoryUuid } from '../support/memory-view.js';
 import { MemoryDatabase } from './memory-database.js';
 

@@ -10,13 +10,13 @@ import {
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import { hashEmbedding } from '../../engine/embed/hash.js';
 import type { Program } from '../../engine/plan/program.js';
-import { createMcpHandler, type McpHandler } from '../../server/mcp-handler.js';
-import type { Case } from '../support/case.js';
-import { statusOfCode } from '../support/catalogue.js';
-import type { Connection, Reply } from '../support/http.js';
-import type { Names } from '../support/match.js';
-import type { Server } from '../support/server.js';
-import { runStep } from '../support/step.js';
+import { createMcpHandler, type McpHandler } from '../../server/endpoint/mcp-handler.js';
+import type { Case } from '../support/corpus/case.js';
+import { statusOfCode } from '../support/corpus/catalogue.js';
+import type { Connection, Reply } from '../support/server/http.js';
+import type { Names } from '../support/corpus/match.js';
+import type { Server } from '../support/server/server.js';
+import { runStep } from '../support/corpus/step.js';
 import { noKey } from './library.js';
 import { MemoryDatabase } from './memory-database.js';
 

@@ -1,12 +1,12 @@
 // `check` sees every kind of damage: each case spoils one thing in a sound store, behind the back
 // of the writer.
 import { describe, expect, it } from 'vitest';
-import { check } from '../../engine/storage/check.js';
-import type { Env } from '../../engine/storage/env.js';
-import { indexKey, prefixOf } from '../../engine/storage/index-key.js';
-import { metaKey, readState, writeState, writeTotal } from '../../engine/storage/meta.js';
-import { uuidAt } from '../../engine/storage/record.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+import { check } from '../../engine/storage/check/check.js';
+import type { Env } from '../../engine/storage/table/env.js';
+import { indexKey, prefixOf } from '../../engine/storage/index/index-key.js';
+import { metaKey, readState, writeState, writeTotal } from '../../engine/storage/table/meta.js';
+import { uuidAt } from '../../engine/storage/record/record.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
 
 const path = freshFolder();
 const storage = openGarden(path);

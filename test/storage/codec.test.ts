@@ -10,9 +10,9 @@ import { integerRange, compactInteger } from '../../engine/base/integer.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import type { ScalarName } from '../../engine/base/schema.js';
 import { type Scalar, type ScalarList, Uuid, compareValues } from '../../engine/base/value.js';
-import { printScalar, printValue, readFragment } from '../../engine/storage/fragment.js';
-import { writeOrdered } from '../../engine/storage/order.js';
-import { encodeRecord, headOf } from '../../engine/storage/record-writer.js';
+import { printScalar, printValue, readFragment } from '../../engine/storage/record/fragment.js';
+import { writeOrdered } from '../../engine/storage/index/order.js';
+import { encodeRecord, headOf } from '../../engine/storage/record/record-writer.js';
 import {
   decodeProperty,
   fragmentOf,
@@ -20,10 +20,10 @@ import {
   kindOf,
   labelOf,
   toOf,
-} from '../../engine/storage/record.js';
-import type { StoredProperty } from '../../engine/storage/store.js';
-import { encodeVector, storedVector } from '../../engine/storage/vector-record.js';
-import { properties, typeNamed } from './declare.js';
+} from '../../engine/storage/record/record.js';
+import type { StoredProperty } from '../../engine/storage/table/store.js';
+import { encodeVector, storedVector } from '../../engine/storage/record/vector-record.js';
+import { properties, typeNamed } from './kit/declare.js';
 
 const runs = process.env.TRELLIS_TEST_LONG === '1' ? 5_000 : 100;
 const numRuns = { numRuns: runs };

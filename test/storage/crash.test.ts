@@ -4,11 +4,11 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { check } from '../../engine/storage/check.js';
-import { openDataDirectory } from '../../engine/storage/manifest.js';
-import { decodeProperty } from '../../engine/storage/record.js';
-import { compileStorage } from './compiled.js';
-import { freshFolder, labelNamed, openGarden } from './garden.js';
+import { check } from '../../engine/storage/check/check.js';
+import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import { decodeProperty } from '../../engine/storage/record/record.js';
+import { compileStorage } from './kit/compiled.js';
+import { freshFolder, labelNamed, openGarden } from './kit/garden.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const cycles = long ? 200 : 3;
@@ -21,8 +21,8 @@ const writer = (path: string, first: number, failpoint: string) => `
   import fs from 'node:fs';
   import { armFailpoint } from '${compiled}/base/failpoint.js';
   import { defaultLimits } from '${compiled}/base/limits.js';
-  import { openDataDirectory } from '${compiled}/storage/manifest.js';
-  import { openStorage } from '${compiled}/storage/open.js';
+  import { openDataDirectory } from '${compiled}/storage/folder/manifest.js';
+  import { openStorage } from '${compiled}/storage/open-storage.js';
   openDataDirectory('${path}');
   const storage = openStorage('${path}/graph', { limits: defaultLimits, mode: 'create' });
   const label = (name) => storage.catalog.labels().find((label) => label.name === name);

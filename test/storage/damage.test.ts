@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
-import { dump } from '../../engine/database/dump.js';
-import { probe } from '../../engine/database/probe.js';
-import { openDataDirectory } from '../../engine/storage/manifest.js';
-import { openStorage } from '../../engine/storage/open.js';
+import { dump } from '../../engine/database/care/dump.js';
+import { probe } from '../../engine/database/care/probe.js';
+import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import { openStorage } from '../../engine/storage/open-storage.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { uuidAt } from '../../engine/storage/record.js';
+import { uuidAt } from '../../engine/storage/record/record.js';
 import { Random } from '../support/random.js';
-import { type Spoil, anywhere, fill, ofPages, pageOf, pageSize } from './damage.js';
-import { freshFolder, openGarden } from './garden.js';
+import { type Spoil, anywhere, fill, ofPages, pageOf, pageSize } from './kit/damage.js';
+import { freshFolder, openGarden } from './kit/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 2000 : 20;
 /** Everything that reads can show. Fails DATA_CORRUPT. */

@@ -14,12 +14,12 @@ import {
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { check } from '../../engine/storage/check.js';
-import { checkDataFile } from '../../engine/storage/data-file.js';
-import { openDataDirectory } from '../../engine/storage/manifest.js';
-import type * as Probe from '../../engine/storage/probe.js';
-import { compileStorage } from './compiled.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+import { check } from '../../engine/storage/check/check.js';
+import { checkDataFile } from '../../engine/storage/folder/data-file.js';
+import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import type * as Probe from '../../engine/storage/folder/probe.js';
+import { compileStorage } from './kit/compiled.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
 
 const withCode = (code: string) => expect.objectContaining({ code });
 const dataFile = (path: string) => join(path, 'graph', 'data.mdb');
@@ -81,7 +81,7 @@ describe('a data directory', () => {
     expect(manifest(filled()).lmdb).toMatchObject({ page_size: 4096 });
     const compiled = await compileStorage();
     const script = `
-      import { openDataDirectory } from '${compiled}/storage/manifest.js';
+      import { openDataDirectory } from '${compiled}/storage/folder/manifest.js';
       import fs from 'node:fs';
       import { syncBuiltinESMExports } from 'node:module';
       const mkdir = fs.mkdirSync;
@@ -190,7 +190,7 @@ describe('the lock', () => {
     const child = spawn(process.execPath, [
       '--input-type=module',
       '-e',
-      `import { openDataDirectory } from '${compiled}/storage/manifest.js';
+      `import { openDataDirectory } from '${compiled}/storage/folder/manifest.js';
        openDataDirectory('${path}'); console.log('held'); setInterval(() => {}, 1000);`,
     ]);
     await new Promise((resolve) => child.stdout.once('data', resolve));
@@ -213,7 +213,7 @@ describe('the lock', () => {
 describe('reading the data file', () => {
   it('tells rows that are damaged from pages that are gone', async () => {
     const { probeData } = (await import(
-      `${await compileStorage()}/storage/probe.js`
+      `${await compileStorage()}/storage/folder/probe.js`
     )) as typeof Probe;
     const path = filled();
     const whole = await probeData(join(path, 'graph'));

@@ -11,11 +11,11 @@ import { gunzipSync } from 'node:zlib';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { dump } from '../../engine/database/dump.js';
-import { verifyStorage } from '../../engine/database/verify.js';
-import { openDataDirectory } from '../../engine/storage/manifest.js';
-import { openStorage } from '../../engine/storage/open.js';
-import { freshFolder } from './garden.js';
+import { dump } from '../../engine/database/care/dump.js';
+import { verifyStorage } from '../../engine/database/care/verify.js';
+import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import { openStorage } from '../../engine/storage/open-storage.js';
+import { freshFolder } from './kit/garden.js';
 
 const golden = fileURLToPath(new URL('../corpus/golden', import.meta.url));
 

@@ -7,9 +7,9 @@ import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openDataDirectory } from '../../engine/storage/manifest.js';
-import { compileStorage } from './compiled.js';
-import { freshFolder } from './garden.js';
+import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import { compileStorage } from './kit/compiled.js';
+import { freshFolder } from './kit/garden.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const unshare = ['unshare', '--pid', '--net', '--mount', '--user', '--map-root-user', '--fork'];
@@ -22,9 +22,9 @@ const inContainers = mayUnshare ? it : it.skip;
 const script = (compiled: string): string => `
 import { createInterface } from 'node:readline';
 const [path] = process.argv.slice(1);
-const { openDataDirectory } = await import('${compiled}/storage/manifest.js');
-const { openStorage } = await import('${compiled}/storage/open.js');
-const { WritePermit } = await import('${compiled}/storage/permit.js');
+const { openDataDirectory } = await import('${compiled}/storage/folder/manifest.js');
+const { openStorage } = await import('${compiled}/storage/open-storage.js');
+const { WritePermit } = await import('${compiled}/storage/lock/permit.js');
 const { defaultLimits } = await import('${compiled}/base/limits.js');
 const say = (text) => console.log(text);
 try {

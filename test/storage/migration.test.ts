@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { instantOf } from '../../engine/base/date.js';
 import { type Scalar, Uuid } from '../../engine/base/value.js';
-import { check } from '../../engine/storage/check.js';
-import { convertScalar } from '../../engine/storage/convert.js';
-import type { Migration } from '../../engine/storage/migration-plan.js';
-import { fromOf, labelOf } from '../../engine/storage/record.js';
-import { edge, node, vector } from './declare.js';
-import { Documents, add, apply, lookup, open, read, refused, schema } from './evolve.js';
-import { freshFolder, labelNamed, values, write } from './garden.js';
+import { check } from '../../engine/storage/check/check.js';
+import { convertScalar } from '../../engine/storage/schema/cast.js';
+import type { Migration } from '../../engine/storage/schema/migration-plan.js';
+import { fromOf, labelOf } from '../../engine/storage/record/record.js';
+import { edge, node, vector } from './kit/declare.js';
+import { Documents, add, apply, lookup, open, read, refused, schema } from './kit/evolve.js';
+import { freshFolder, labelNamed, values, write } from './kit/garden.js';
 
 describe('a migration', () => {
   const tool = schema(1, {

@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
-import { check } from '../../engine/storage/check.js';
-import type { Storage } from '../../engine/storage/open.js';
-import type { VectorChange, WriteView } from '../../engine/storage/store.js';
-import { freshFolder, labelNamed, openGarden } from './garden.js';
-import { Model, expectEqual } from './model.js';
+import { check } from '../../engine/storage/check/check.js';
+import type { Storage } from '../../engine/storage/open-storage.js';
+import type { VectorChange, WriteView } from '../../engine/storage/table/store.js';
+import { freshFolder, labelNamed, openGarden } from './kit/garden.js';
+import { Model, expectEqual } from './kit/model.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const numRuns = long ? 500 : 12;

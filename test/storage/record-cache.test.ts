@@ -2,9 +2,9 @@
 // says, the cache says too.
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { RecordCache } from '../../engine/storage/record-cache.js';
+import { RecordCache } from '../../engine/storage/record/record-cache.js';
 import { Random } from '../support/random.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
 
 const storage = openGarden(freshFolder(), {});
 afterAll(() => storage.close());

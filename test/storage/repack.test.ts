@@ -2,10 +2,10 @@
 // make of it, and that neither changes a byte of what is stored.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { type Env, openEnv } from '../../engine/storage/env.js';
-import { copyDense, Repacker } from '../../engine/storage/repack.js';
+import { type Env, openEnv } from '../../engine/storage/table/env.js';
+import { copyDense, Repacker } from '../../engine/storage/folder/repack.js';
 import { Random } from '../support/random.js';
-import { freshFolder } from './garden.js';
+import { freshFolder } from './kit/garden.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 

@@ -7,16 +7,21 @@ import {
   readDegree,
   removeEdges,
   writeAdjacency,
-} from '../../engine/storage/adjacency.js';
-import { ChangeLog } from '../../engine/storage/change-log.js';
-import { openEnv } from '../../engine/storage/env.js';
-import { addToList, removeFromList, scanList } from '../../engine/storage/label-list.js';
-import { prefixOf } from '../../engine/storage/index-key.js';
-import { idsWithin } from '../../engine/storage/index-walk.js';
-import { addEntry, idsUnder, isTaken, removeEntry } from '../../engine/storage/property-index.js';
-import type { IndexBounds, StoredProperty } from '../../engine/storage/store.js';
-import { typeNamed } from './declare.js';
-import { freshFolder } from './garden.js';
+} from '../../engine/storage/graph/adjacency.js';
+import { ChangeLog } from '../../engine/storage/table/change-log.js';
+import { openEnv } from '../../engine/storage/table/env.js';
+import { addToList, removeFromList, scanList } from '../../engine/storage/graph/label-list.js';
+import { prefixOf } from '../../engine/storage/index/index-key.js';
+import { idsWithin } from '../../engine/storage/index/index-walk.js';
+import {
+  addEntry,
+  idsUnder,
+  isTaken,
+  removeEntry,
+} from '../../engine/storage/index/property-index.js';
+import type { IndexBounds, StoredProperty } from '../../engine/storage/table/store.js';
+import { typeNamed } from './kit/declare.js';
+import { freshFolder } from './kit/garden.js';
 
 const env = openEnv(freshFolder());
 afterAll(() => env.close());

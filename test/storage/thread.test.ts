@@ -2,8 +2,8 @@
 // (operations.md L12).
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
-import { compileStorage } from './compiled.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+import { compileStorage } from './kit/compiled.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG === '1' ? 5000 : 300;
 
@@ -13,9 +13,9 @@ const compiled = await compileStorage();
 const reader = `
   const { parentPort } = require('node:worker_threads');
   (async () => {
-    const { openStorage } = await import('${compiled}/storage/open.js');
+    const { openStorage } = await import('${compiled}/storage/open-storage.js');
     const { defaultLimits } = await import('${compiled}/base/limits.js');
-    const { decodeProperty } = await import('${compiled}/storage/record.js');
+    const { decodeProperty } = await import('${compiled}/storage/record/record.js');
     const storage = openStorage('${path}', { limits: defaultLimits, mode: 'read' });
     const view = storage.reader();
     const plant = view.catalog.labels().find(({ name }) => name === 'Plant');

@@ -2,13 +2,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { armFailpoint } from '../../engine/base/failpoint.js';
 import { parseUuid, printUuid } from '../../engine/base/id.js';
-import { check } from '../../engine/storage/check.js';
-import { openStorage } from '../../engine/storage/open.js';
-import { decodeProperty, fromOf, toOf, uuidAt } from '../../engine/storage/record.js';
-import type { WriteView } from '../../engine/storage/store.js';
+import { check } from '../../engine/storage/check/check.js';
+import { openStorage } from '../../engine/storage/open-storage.js';
+import { decodeProperty, fromOf, toOf, uuidAt } from '../../engine/storage/record/record.js';
+import type { WriteView } from '../../engine/storage/table/store.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { garden } from './declare.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './garden.js';
+import { garden } from './kit/declare.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
 
 const storage = openGarden(freshFolder(), {
   txn_writes: 3000,

@@ -1,9 +1,9 @@
 // Runs `trellis check` over many faulty sources at once: the cases of a file that share a schema
 // become one project, a file per case, and what is printed is sorted back to the cases.
 import { join } from 'node:path';
-import type { Case } from './case.js';
+import type { Case } from './corpus/case.js';
 import { makeFolder, removeFolder, writeProject } from './project.js';
-import { runCli } from './server.js';
+import { runCli } from './server/server.js';
 
 interface Diagnostic {
   code: string;

@@ -2,10 +2,11 @@
 // all in memory. Stands behind the same face as the real one, so that transports, checks and errors
 // can be tested alone.
 import { type ErrorData, TrellisError, fail } from '../../engine/base/errors.js';
-import type { CallOptions, Database, DatabaseStatus } from '../../engine/database/database.js';
+import type { Database, DatabaseStatus } from '../../engine/database/database.js';
+import type { CallOptions } from '../../engine/database/call/options.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
-import type { ReadView } from '../../engine/storage/store.js';
+import type { ReadView } from '../../engine/storage/table/store.js';
 
 type Behaviour = (body: Uint8Array, options: CallOptions) => Uint8Array | Promise<Uint8Array>;
 

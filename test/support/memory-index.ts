@@ -1,6 +1,6 @@
 // A vector index that looks at every vector: exact, so that tests of searches have one right
 // answer.
-import { similarity } from '../../engine/exec/similarity.js';
+import { similarity } from '../../engine/exec/row/similarity.js';
 import type {
   AllowList,
   Candidates,

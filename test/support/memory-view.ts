@@ -11,8 +11,14 @@ import {
   type Scalar,
   type ScalarList,
 } from '../../engine/base/value.js';
-import { decodeProperty, fromOf, labelOf, toOf, uuidAt } from '../../engine/storage/record.js';
-import { encodeRecord, headOf } from '../../engine/storage/record-writer.js';
+import {
+  decodeProperty,
+  fromOf,
+  labelOf,
+  toOf,
+  uuidAt,
+} from '../../engine/storage/record/record.js';
+import { encodeRecord, headOf } from '../../engine/storage/record/record-writer.js';
 import type {
   Catalog,
   Direction,
@@ -22,7 +28,7 @@ import type {
   StoredProperty,
   VectorChange,
   WriteView,
-} from '../../engine/storage/store.js';
+} from '../../engine/storage/table/store.js';
 import { type DerivedMemory, derivedMemory } from './derived-memory.js';
 
 /** A catalog that numbers the types and indexes of a schema in declaration order. */

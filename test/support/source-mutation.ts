@@ -1,9 +1,9 @@
 // Mutated sources: a valid project of the corpus, cut, doubled, swapped and spiced, and what must
 // hold of whatever the compiler says about it: no crash, time in proportion, places that exist.
 import { compile, type Source } from '../../engine/lang/compile.js';
-import type { Diagnostic } from '../../engine/lang/diagnostic.js';
+import type { Diagnostic } from '../../engine/lang/syntax/diagnostic.js';
 import type { Program } from '../../engine/plan/program.js';
-import { caseFiles, readCases } from './case.js';
+import { caseFiles, readCases } from './corpus/case.js';
 import { Random } from './random.js';
 
 export interface Project {

@@ -24,7 +24,22 @@ function* filesBelow(folder: string): Generator<string> {
   }
 }
 
-/** `../plan/step.js` imported by engine/exec/run.ts is engine/plan/step.ts. */
+/** Every file below the project's folders, as they are found in a clone and while one works on it. */
+export function trackedFiles(): string[] {
+  const found: string[] = [];
+  const visit = (folder: string): void => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.name === 'peers' || entry.name.startsWith('.')) continue;
+      if (entry.isDirectory()) visit(path);
+      else found.push(path);
+    }
+  };
+  for (const folder of ['engine', 'wasm', 'server', 'bench', 'test']) visit(folder);
+  return found;
+}
+
+/** `../plan/plan.js` imported by engine/exec/run.ts is engine/plan/plan.ts. */
 function resolveImport(path: string, specifier: string): string {
   if (!specifier.startsWith('.')) return specifier;
   return normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts');

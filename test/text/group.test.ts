@@ -2,12 +2,12 @@
 // undone in whatever order, the index is as a recount makes it.
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { openStorage } from '../../engine/storage/open.js';
-import type { Label, WriteView } from '../../engine/storage/store.js';
+import { openStorage } from '../../engine/storage/open-storage.js';
+import type { Label, WriteView } from '../../engine/storage/table/store.js';
 import { checkTextIndex } from '../../engine/text/check.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
-import { node } from '../storage/declare.js';
-import { freshFolder } from '../storage/garden.js';
+import { node } from '../storage/kit/declare.js';
+import { freshFolder } from '../storage/kit/garden.js';
 import { Random } from '../support/random.js';
 
 const index = createTextIndex(defaultLimits);

@@ -1,7 +1,7 @@
 // `text.enabled` switched off and on again over the same data: the keyword index is complete
 // whenever keyword search is on, and gone while it is off.
 import { expect, it } from 'vitest';
-import { runCli, startServer } from '../support/server.js';
+import { runCli, startServer } from '../support/server/server.js';
 
 const source = `
 N::Item { key: String, note: String }

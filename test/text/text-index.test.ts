@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import type { ReadView } from '../../engine/storage/store.js';
+import type { ReadView } from '../../engine/storage/table/store.js';
 import { analyze } from '../../engine/text/analyzer.js';
 import { checkTextIndex } from '../../engine/text/check.js';
 import type { TextHit } from '../../engine/text/text-index.js';

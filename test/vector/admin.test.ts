@@ -5,14 +5,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { writeProject } from '../support/project.js';
-import { runCli, type Server } from '../support/server.js';
+import { runCli, type Server } from '../support/server/server.js';
 import {
   fill,
   httpRecall,
   snapshotFiles,
   startVectorServer,
   vectorSources,
-} from '../support/vector-server.js';
+} from '../support/server/vector-server.js';
 import { clustered, randomFrom } from './random.js';
 
 const vectors = clustered(1500, 200, { seed: 71, clusters: 60, spread: 1 });

@@ -4,12 +4,17 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SharedIndex } from '../../engine/vector/open.js';
+import type { SharedIndex } from '../../engine/vector/open-index.js';
 import { readSnapshot } from '../../engine/vector/snapshot.js';
-import { Client } from '../support/http.js';
+import { Client } from '../support/server/http.js';
 import { noteProof } from '../support/proof.js';
-import type { Server } from '../support/server.js';
-import { fill, httpRecall, snapshotFiles, startVectorServer } from '../support/vector-server.js';
+import type { Server } from '../support/server/server.js';
+import {
+  fill,
+  httpRecall,
+  snapshotFiles,
+  startVectorServer,
+} from '../support/server/vector-server.js';
 import { defaults, indexOf, long, recallOf } from './fixture.js';
 import { blockFaults } from './invariants.js';
 import { clustered, randomFrom } from './random.js';

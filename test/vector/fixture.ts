@@ -1,6 +1,10 @@
 // Indexes to test with, and the naive answer every index is measured against.
 import type { IndexOptions, Metric } from '../../engine/vector/index.js';
-import { createVectorIndex, type IndexHooks, type SharedIndex } from '../../engine/vector/open.js';
+import {
+  createVectorIndex,
+  type IndexHooks,
+  type SharedIndex,
+} from '../../engine/vector/open-index.js';
 
 export const long = process.env.TRELLIS_TEST_LONG === '1';
 

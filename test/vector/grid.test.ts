@@ -3,11 +3,17 @@
 // deletions and a restart are those of a server.
 import { afterAll, describe, expect, test } from 'vitest';
 import type { EmbeddedDatabase } from '../../engine/index.js';
-import { type Cell, filters, type Norms, wholeGrid } from '../../bench/recall-axes.js';
-import { nameOf, pairedCells, pairsOf } from '../../bench/recall-cells.js';
-import { allowOf, makeData, passes, type RecallData, Truth } from '../../bench/recall-data.js';
-import { buildIndex, measureOurs } from '../../bench/recall-index.js';
-import { built } from '../support/embedded-server.js';
+import { type Cell, filters, type Norms, wholeGrid } from '../../bench/vector/recall-axes.js';
+import { nameOf, pairedCells, pairsOf } from '../../bench/vector/recall-cells.js';
+import {
+  allowOf,
+  makeData,
+  passes,
+  type RecallData,
+  Truth,
+} from '../../bench/vector/recall-data.js';
+import { buildIndex, measureOurs } from '../../bench/vector/recall-index.js';
+import { built } from '../support/server/embedded-server.js';
 import { makeFolder, removeFolder } from '../support/project.js';
 import { long } from './fixture.js';
 

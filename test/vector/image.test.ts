@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import * as at from '../../wasm/layout.js';
 import { ImageCopy } from '../../engine/vector/image.js';
 import type { Layout, Metric } from '../../engine/vector/index.js';
-import type { SharedIndex } from '../../engine/vector/open.js';
+import type { SharedIndex } from '../../engine/vector/open-index.js';
 import { defaults, indexOf, long } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 

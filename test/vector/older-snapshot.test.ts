@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EmbeddedDatabase } from '../../engine/index.js';
-import { built } from '../support/embedded-server.js';
+import { built } from '../support/server/embedded-server.js';
 import { makeFolder, removeFolder } from '../support/project.js';
 import { defaults } from './fixture.js';
 import { clustered } from './random.js';

@@ -1,14 +1,14 @@
 // Recovery through the real server: an index whose snapshot is gone is built again from the store
 // by several threads, with progress, and answers as before.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Server } from '../support/server.js';
+import type { Server } from '../support/server/server.js';
 import {
   fill,
   httpRecall,
   removeSnapshots,
   snapshotFiles,
   startVectorServer,
-} from '../support/vector-server.js';
+} from '../support/server/vector-server.js';
 import { clustered } from './random.js';
 
 const vectors = clustered(4000, 200, { seed: 51 });

@@ -3,10 +3,15 @@
 // reclaimed. And several segments through a whole life of a database.
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Client } from '../support/http.js';
+import { Client } from '../support/server/http.js';
 import { makeFolder, removeFolder } from '../support/project.js';
-import type { Server } from '../support/server.js';
-import { fill, httpRecall, startVectorServer, vectorSources } from '../support/vector-server.js';
+import type { Server } from '../support/server/server.js';
+import {
+  fill,
+  httpRecall,
+  startVectorServer,
+  vectorSources,
+} from '../support/server/vector-server.js';
 import { defaults, long } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { armFailpoint } from '../../engine/base/failpoint.js';
-import type { SharedIndex } from '../../engine/vector/open.js';
+import type { SharedIndex } from '../../engine/vector/open-index.js';
 import { readSnapshot, writeSnapshot } from '../../engine/vector/snapshot.js';
 import { defaults, indexOf, long } from './fixture.js';
 import { clustered, randomFrom } from './random.js';

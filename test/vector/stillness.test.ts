@@ -1,7 +1,11 @@
 // The lock between the writer and the snapshot thread: never both inside, the sequence handed over is
 // the writer's last, and a snapshot thread that has died costs the writer seconds, not its life.
 import { expect, test } from 'vitest';
-import { createStillnessBuffer, stillnessOf, WriterTurn } from '../../engine/database/stillness.js';
+import {
+  createStillnessBuffer,
+  stillnessOf,
+  WriterTurn,
+} from '../../engine/database/vectors/stillness.js';
 
 test('the snapshot thread gets the sequence of the last finished change', () => {
   const buffer = createStillnessBuffer(7);

@@ -5,7 +5,7 @@
 // gives its place and its thread back, whoever held it.
 import { wallMs } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
-import type { ReadView } from '../../storage/store.js';
+import type { ReadView } from '../../storage/table/store.js';
 import { type BulkLoad, type LoadHooks, LoadRun, goneError } from './load-run.js';
 import { readPieces, readProgress } from './load-progress.js';
 

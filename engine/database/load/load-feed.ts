@@ -4,7 +4,7 @@
 import { fail } from '../../base/errors.js';
 import type { LoadEnd, StreamPart } from './load-progress.js';
 import type { BulkLoad } from './load-run.js';
-import type { Reject } from './row-batch.js';
+import type { Reject } from './row/row-batch.js';
 
 /** A row that was not loaded, with its text. */
 export interface FedRow extends Reject {

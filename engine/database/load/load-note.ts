@@ -1,7 +1,7 @@
 // Notes in the store what a load has done and that it is over. Invariant: what is noted of a piece is
 // noted in its transaction, that the load is over in that of its last piece.
-import type { LoadView } from '../../storage/load-view.js';
-import { getWord, putWord } from '../../storage/word.js';
+import type { LoadView } from '../../storage/view/load-view.js';
+import { getWord, putWord } from '../../storage/table/word.js';
 import { digestOf, endKey, pieceKey, progressKey } from './load-key.js';
 import {
   type LoadEnd,
@@ -10,7 +10,7 @@ import {
   type LoadedPiece,
   readProgress,
 } from './load-progress.js';
-import type { BatchResult } from './row-batch.js';
+import type { BatchResult } from './row/row-batch.js';
 
 /** Loads that are over and still known by their names. */
 const namesKept = 4096;

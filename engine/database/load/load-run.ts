@@ -5,11 +5,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { type ErrorData, TrellisError, excerpt, fail } from '../../base/errors.js';
-import { errorDataOf } from '../runner.js';
+import { errorDataOf } from '../call/runner.js';
 import type { LoadOrder } from './load-writer.js';
 import type { LoadEnd, LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
 import type { FromLoader, ReadPiece, ToLoader } from './loader.js';
-import type { BatchResult, Reject, RowText } from './row-batch.js';
+import type { BatchResult, Reject, RowText } from './row/row-batch.js';
 
 /** What has become of one piece. */
 export interface PieceResult {

@@ -1,12 +1,12 @@
 // The writer's side of bulk loads: one durable transaction per piece, and what the temporary names of
 // each running load stand for.
 import { failpoint } from '../../base/failpoint.js';
-import type { Storage } from '../../storage/open.js';
-import type { VectorChange } from '../../storage/store.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { VectorChange } from '../../storage/table/store.js';
 import { forgetLoad, noteEnd, notePiece } from './load-note.js';
 import type { LoadEnd, LoadPosition, LoadedPiece } from './load-progress.js';
 import { NameIds } from './name-ids.js';
-import { type BatchResult, type RowBatch, rowWords } from './row-batch.js';
+import { type BatchResult, type RowBatch, rowWords } from './row/row-batch.js';
 import { RowWriter } from './row-writer.js';
 
 /** What a load asks of the writer. */

@@ -7,11 +7,11 @@ import { wallMs } from '../../base/clock.js';
 import { instantFromMicros } from '../../base/date.js';
 import type { ErrorData } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
-import { openStorage } from '../../storage/open.js';
-import { errorDataOf } from '../runner.js';
-import type { RowBatch } from './row-batch.js';
-import { buffersOf } from './batch-buffers.js';
-import { RowReader } from './row-reader.js';
+import { openStorage } from '../../storage/open-storage.js';
+import { errorDataOf } from '../call/runner.js';
+import type { RowBatch } from './row/row-batch.js';
+import { buffersOf } from './row/batch-buffers.js';
+import { RowReader } from './row/row-reader.js';
 
 export interface LoaderSetup {
   role: 'loader';

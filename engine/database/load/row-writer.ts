@@ -4,14 +4,20 @@
 // Invariant: accepted rows of a batch get ids without gaps, in their order.
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
-import { type Place, fillEnd } from '../../storage/blank-record.js';
-import type { LoadView } from '../../storage/load-view.js';
-import { labelOf, uuidAt } from '../../storage/record.js';
-import type { Label } from '../../storage/store.js';
+import { type Place, fillEnd } from '../../storage/record/blank-record.js';
+import type { LoadView } from '../../storage/view/load-view.js';
+import { labelOf, uuidAt } from '../../storage/record/record.js';
+import type { Label } from '../../storage/table/store.js';
 import { NewPostings, addNewPostings } from '../../text/posting-list.js';
 import { changeTotals } from '../../text/text-index-lmdb.js';
 import type { NameIds } from './name-ids.js';
-import { type BatchResult, type RowBatch, entryWords, rowWords, termWords } from './row-batch.js';
+import {
+  type BatchResult,
+  type RowBatch,
+  entryWords,
+  rowWords,
+  termWords,
+} from './row/row-batch.js';
 
 /** Places in the lists of a batch that run along with its rows. */
 interface Places {

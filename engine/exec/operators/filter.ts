@@ -1,9 +1,10 @@
 // Steps that look at rows one by one: WHERE, map (also `::ID`), DEDUP and INTERSECT.
-import { asRows, type Flow, rowsOf } from '../flow.js';
-import { rowBytes } from '../frame.js';
+import { asRows, type Flow, rowsOf } from '../row/flow.js';
+import { rowBytes } from '../row/frame.js';
 import { IdSet } from '../../base/id-set.js';
-import { keyOf } from '../key.js';
-import { Element, type Evaluate, type Value } from '../value.js';
+import { keyOf } from '../row/key.js';
+import { Element, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
 
 /** Rows for which the condition, evaluated with the row in `slot`, is true. */
 export function where(input: Flow, slot: number, condition: Evaluate): Flow {

@@ -1,11 +1,12 @@
 // GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, first seen first (helixql.md
 // 3.9).
 import { fail } from '../../base/errors.js';
-import { asRows, batchesOf, type Flow } from '../flow.js';
-import { type Frame, rowBytes } from '../frame.js';
-import { keyOf, keyOfAll } from '../key.js';
-import { keep } from '../pull.js';
-import { type Evaluate, RecordValue, type Value } from '../value.js';
+import { asRows, batchesOf, type Flow } from '../row/flow.js';
+import { type Frame, rowBytes } from '../row/frame.js';
+import { keyOf, keyOfAll } from '../row/key.js';
+import { keep } from '../row/pull.js';
+import { RecordValue, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
 
 export interface Grouping {
   slot: number;

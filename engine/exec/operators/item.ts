@@ -1,8 +1,8 @@
 // The items of a session as a source: bare ids for graph steps, else elements with their scores.
-import { isDeclared } from '../element.js';
-import type { IdFlow, RowFlow } from '../flow.js';
-import type { Frame } from '../frame.js';
-import { Element, type Value } from '../value.js';
+import { isDeclared } from '../row/element.js';
+import type { IdFlow, RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { Element, type Value } from '../row/value.js';
 
 /** Positions start <= i < end of a session's items; a negative end means the last. */
 function windowOf(frame: Frame, start: number, end: number): { from: number; to: number } {

@@ -1,12 +1,12 @@
 // Graph steps: Out and In, OutE and InE, FromN/FromV and ToN/ToV (helixql.md 3.6). They work on
 // dense ids alone, so that chains of them make no element objects. Results come per row, within a
 // row by age of the edge.
-import type { Direction } from '../../plan/step.js';
-import { edgeEnd } from '../element.js';
-import type { Flow, IdFlow } from '../flow.js';
-import type { Frame } from '../frame.js';
-import { IdBuffer } from '../id-buffer.js';
-import { Element } from '../value.js';
+import type { Direction } from '../../plan/expression.js';
+import { edgeEnd } from '../row/element.js';
+import type { Flow, IdFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import { Element } from '../row/value.js';
 
 const flushLength = 1024;
 

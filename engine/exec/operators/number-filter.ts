@@ -5,14 +5,14 @@
 // Invariant: keeps the rows that `where` keeps. What is out of the ordinary (no cache, values of
 // more digits than a float holds, labels whose member is no integer) is left to the condition.
 import type { CompareOperator, Expression } from '../../plan/expression.js';
-import type { Builder } from '../builder.js';
-import { batchSizes } from '../flow.js';
-import type { IdFlow, RowFlow } from '../flow.js';
-import type { Frame } from '../frame.js';
-import { memberTable } from '../member.js';
-import { fragmentOf } from '../../storage/record.js';
-import type { KeptRecords } from '../../storage/store.js';
-import { Element, type Evaluate, type Value } from '../value.js';
+import type { Builder } from '../row/builder.js';
+import { batchSizes, type IdFlow, type RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { memberTable } from '../row/member.js';
+import { fragmentOf } from '../../storage/record/record.js';
+import type { KeptRecords } from '../../storage/table/store.js';
+import { Element, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
 import { where } from './filter.js';
 
 /** Integers of up to so many characters are exact as numbers. */

@@ -1,12 +1,13 @@
 // ORDER: a stable sort by one or several keys, null last in both directions (helixql.md 3.9, 6.4).
 // Followed by a slice that is known beforehand, only the rows of that slice are kept.
 import { compareValues, kindRank } from '../../base/value.js';
-import { uuidOf } from '../element.js';
-import { asRows, batchesOf, type Flow } from '../flow.js';
-import { type Frame, rowBytes } from '../frame.js';
-import { keep } from '../pull.js';
-import { TopK } from '../top-k.js';
-import { Element, type Evaluate, isListValue, type Value } from '../value.js';
+import { uuidOf } from '../row/element.js';
+import { asRows, batchesOf, type Flow } from '../row/flow.js';
+import { type Frame, rowBytes } from '../row/frame.js';
+import { keep } from '../row/pull.js';
+import { TopK } from './top-k.js';
+import { Element, isListValue, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
 
 interface Keyed {
   row: Value;

@@ -1,9 +1,9 @@
 // Steps that keep some rows by position: FIRST, RANGE, and COUNT, which keeps none but their
 // number. They ask for no more than they need.
 import { compactInteger } from '../../base/integer.js';
-import type { Flow } from '../flow.js';
-import { countOf } from '../pull.js';
-import type { Frame } from '../frame.js';
+import type { Flow } from '../row/flow.js';
+import { countOf } from '../row/pull.js';
+import type { Frame } from '../row/frame.js';
 
 /** Positions start <= i < end of the rows. */
 export type Window = (frame: Frame) => { start: number; end: number };
@@ -40,7 +40,7 @@ export function slice(input: Flow, window: Window): Flow {
     kind: 'rows',
     *open(frame) {
       const { start, end } = window(frame);
-      yield* windowOf(open(frame) as Iterable<import('../value.js').Value[]>, start, end);
+      yield* windowOf(open(frame) as Iterable<import('../row/value.js').Value[]>, start, end);
     },
   };
 }

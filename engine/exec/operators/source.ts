@@ -2,16 +2,17 @@
 import { excerpt, fail } from '../../base/errors.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Miss } from '../../plan/expression.js';
-import { decodeProperty, labelOf } from '../../storage/record.js';
-import type { Label, StoredProperty } from '../../storage/store.js';
-import { indexKey } from '../convert.js';
-import { uuidOf } from '../element.js';
-import { findElement, nameOf } from '../resolve.js';
-import { equal, roundF32 } from '../evaluate-compare.js';
-import { batchesOf, type Flow, type IdFlow, type RowFlow, rowsOf } from '../flow.js';
-import type { Frame } from '../frame.js';
-import { IdBuffer } from '../id-buffer.js';
-import { Element, type Evaluate, type Value } from '../value.js';
+import { decodeProperty, labelOf } from '../../storage/record/record.js';
+import type { Label, StoredProperty } from '../../storage/table/store.js';
+import { indexKey } from '../row/declared-value.js';
+import { uuidOf } from '../row/element.js';
+import { findElement, nameOf } from '../row/resolve.js';
+import { equal, roundF32 } from '../evaluate/compare.js';
+import { batchesOf, type Flow, type IdFlow, type RowFlow, rowsOf } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import { Element, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
 
 /** No rows: a session may name types that a reload has taken away. */
 export const nothing: Flow = { kind: 'ids', open: () => [], count: () => 0 };

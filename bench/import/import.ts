@@ -1,0 +1,92 @@
+// Rows per second of `trellis import` into an empty data directory: nodes with a unique index, with and
+// without the keyword index, edges by temporary names, vectors of 768 numbers. Everything is counted, from
+// the start of the process to its end, snapshot included; one run of each, since a run takes seconds.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { numberOption } from '../kit/bench-option.js';
+import { importSeconds, writeRows } from './import-run.js';
+import { randomOf } from '../kit/seeded-random.js';
+import { type Cell, printTable } from '../kit/table.js';
+
+const source = `
+N::Person { UNIQUE INDEX name: String, age: U8, city: String }
+V::Passage { no: I64 }
+E::Knows { From: Person, To: Person, Properties: { since: I64 } }
+QUERY people() => p <- N<Person>::COUNT RETURN p
+`;
+
+const dimensions = 768;
+
+interface Options {
+  nodes: number;
+  edges: number;
+  vectors: number;
+}
+
+function readOptions(args: string[]): Options {
+  return {
+    nodes: numberOption(args, 'nodes', 500_000),
+    edges: numberOption(args, 'edges', 1_000_000),
+    vectors: numberOption(args, 'vectors', 20_000),
+  };
+}
+
+function* rowsOf(count: number, row: (i: number) => object): Generator<object> {
+  for (let i = 0; i < count; i++) yield row(i);
+}
+
+/** Vectors around 64 centres, as embeddings lie. */
+function vectorRow(random: () => number): (no: number) => object {
+  const centres = Array.from({ length: 64 }, () =>
+    Array.from({ length: dimensions }, () => random() - 0.5),
+  );
+  return (no) => {
+    const centre = centres[Math.floor(random() * 64)]!;
+    const values = centre.map((x) => Math.fround(x + (random() - 0.5) * 0.6));
+    return { vector: 'Passage', values, properties: { no } };
+  };
+}
+
+export function run(args: string[]): Promise<void> {
+  const { nodes, edges, vectors } = readOptions(args);
+  const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-'));
+  try {
+    writeFileSync(join(folder, 'main.hx'), source);
+    const file = (name: string): string => join(folder, name);
+    const write = (name: string, count: number, row: (i: number) => object): void =>
+      writeRows(file(name), rowsOf(count, row));
+    const time = (data: string, files: readonly string[], text: boolean): number =>
+      importSeconds(folder, join(folder, data), files, text);
+    const random = randomOf(1);
+    write('nodes.ndjson', nodes, (i) => ({
+      node: 'Person',
+      id: `p${i}`,
+      properties: { name: `Person ${i}`, age: i % 100, city: `City ${i % 500}` },
+    }));
+    const any = (): string => `p${Math.floor(random() * nodes)}`;
+    write('edges.ndjson', edges, (since) => ({
+      edge: 'Knows',
+      from: any(),
+      to: any(),
+      properties: { since },
+    }));
+    write('vectors.ndjson', vectors, vectorRow(random));
+    const rows: Cell[][] = [];
+    const add = (what: string, count: number, seconds: number): void => {
+      rows.push([what, count, seconds.toFixed(1), Math.round(count / seconds)]);
+    };
+    const plain = time('a', [file('nodes.ndjson')], false);
+    add('nodes', nodes, plain);
+    add('nodes, keyword index', nodes, time('b', [file('nodes.ndjson')], true));
+    const both = ['nodes.ndjson', 'edges.ndjson'].map(file);
+    const whole = time('c', both, false);
+    add('edges (nodes before them subtracted)', edges, whole - plain);
+    add('nodes and edges', nodes + edges, whole);
+    add('vectors, 768 d', vectors, time('d', [file('vectors.ndjson')], false));
+    console.log(printTable(['rows', 'count', 'seconds', 'rows/s'], rows));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return Promise.resolve();
+}

@@ -1,0 +1,168 @@
+// `npm run bench -- start`: from the start of the process to the ready line, to the first answer, and
+// the memory it then has, with databases of several sizes and the demo.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { open } from '../../engine/index.js';
+import { numberOption } from '../kit/bench-option.js';
+import { median, percentile } from '../kit/sample-times.js';
+import { randomOf } from '../kit/seeded-random.js';
+import { type Cell, printTable } from '../kit/table.js';
+
+const main = fileURLToPath(new URL('../../bin/main.js', import.meta.url));
+const demo = fileURLToPath(new URL('../../../server/demo', import.meta.url));
+
+const source = `
+N::Person { INDEX name: String, age: U8 }
+V::Passage { no: I64 }
+QUERY people(rows: [{name: String, age: U8}]) =>
+  FOR {name, age} IN rows { AddN<Person>({ name, age }) }
+  RETURN "ok"
+QUERY passages(vecs: [[F64]]) => v <- BatchAddV<Passage>(vecs) RETURN v::COUNT
+QUERY all() => n <- N<Person>::WHERE(_::{age}::GT(200))::COUNT RETURN n
+`;
+
+interface Size {
+  name: string;
+  nodes: number;
+  vectors: number;
+}
+
+const sizes: Size[] = [
+  { name: 'empty', nodes: 0, vectors: 0 },
+  { name: '100K nodes', nodes: 100_000, vectors: 0 },
+  { name: '1M nodes', nodes: 1_000_000, vectors: 0 },
+  { name: '20K vectors of 384', nodes: 0, vectors: 20_000 },
+];
+
+async function fill(dataDir: string, size: Size): Promise<void> {
+  const db = await open({ dataDir, sources: [{ path: 'main.hx', text: source }] });
+  const random = randomOf(9);
+  for (let at = 0; at < size.nodes; at += 20_000) {
+    const rows = Array.from({ length: 20_000 }, (_, i) => ({ name: `p${at + i}`, age: i % 100 }));
+    await db.call('people', { rows });
+  }
+  const vector = (): number[] => Array.from({ length: 384 }, () => Math.fround(random() * 2 - 1));
+  for (let at = 0; at < size.vectors; at += 500)
+    await db.call('passages', { vecs: Array.from({ length: 500 }, vector) });
+  await db.close();
+}
+
+interface Memory {
+  /** Kilobytes. */
+  resident: number;
+  own: number;
+}
+
+function memoryOf(pid: number): Memory {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const field = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1]);
+  return { resident: field('VmRSS'), own: field('RssAnon') };
+}
+
+interface Start {
+  readyMs: number;
+  answeredMs: number;
+  memory: Memory;
+  /** After every node was read once. */
+  scanned: Memory;
+}
+
+async function startOnce(project: string, dataDir: string): Promise<Start> {
+  const from = performance.now();
+  const argv = [main, 'serve', project, '--data', dataDir, '--port', '0'];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const url = await readyUrl(child);
+  const readyMs = performance.now() - from;
+  await (await fetch(`${url}/readyz`)).arrayBuffer();
+  const answeredMs = performance.now() - from;
+  const memory = memoryOf(child.pid!);
+  await (await fetch(`${url}/all`, { method: 'POST' })).arrayBuffer();
+  const scanned = memoryOf(child.pid!);
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await exited;
+  return { readyMs, answeredMs, memory, scanned };
+}
+
+function readyUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      const url = /^trellis ready (\S+)$/m.exec(output)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    child.once('exit', () => reject(new Error(`the server ended:\n${output}`)));
+  });
+}
+
+const columns = [
+  'database',
+  'ready ms p50',
+  'p95',
+  'first answer ms',
+  'RSS MB',
+  'own MB',
+  'RSS MB after a scan',
+];
+
+async function measure(name: string, project: string, dataDir: string, rounds: number) {
+  const starts: Start[] = [];
+  for (let i = 0; i <= rounds; i++) starts.push(await startOnce(project, dataDir));
+  starts.shift();
+  const of = (value: (start: Start) => number): number[] => starts.map(value);
+  const ready = of(({ readyMs }) => readyMs);
+  const row: Cell[] = [
+    name,
+    median(ready),
+    percentile(ready, 0.95),
+    median(of(({ answeredMs }) => answeredMs)),
+    median(of(({ memory }) => memory.resident / 1024)),
+    median(of(({ memory }) => memory.own / 1024)),
+    median(of(({ scanned }) => scanned.resident / 1024)),
+  ];
+  return {
+    row,
+    own: median(of(({ memory }) => memory.own)),
+    scanned: median(of(({ scanned }) => scanned.own)),
+  };
+}
+
+export async function run(args: string[]): Promise<void> {
+  const rounds = numberOption(args, 'rounds', 9);
+  const nodesMax = numberOption(args, 'nodes', 1_000_000);
+  const folder = mkdtempSync(join(tmpdir(), 'trellisdb-bench-'));
+  const project = join(folder, 'project');
+  mkdirSync(project);
+  writeFileSync(join(project, 'main.hx'), source);
+  const rows: Cell[][] = [];
+  let emptyOwn = 0;
+  const notes: string[] = [];
+  try {
+    for (const size of sizes.filter(({ nodes }) => nodes <= nodesMax)) {
+      const dataDir = join(folder, size.name.replaceAll(' ', '-'));
+      await fill(dataDir, size);
+      const { row, own, scanned } = await measure(size.name, project, dataDir, rounds);
+      rows.push(row);
+      const elements = size.nodes + size.vectors;
+      if (elements === 0) emptyOwn = own;
+      else {
+        const bytes = (kilobytes: number): string =>
+          (((kilobytes - emptyOwn) * 1024) / elements).toFixed(0);
+        notes.push(
+          `${size.name}: ${bytes(own)} B of own memory per element when ready, ${bytes(scanned)} after a scan`,
+        );
+      }
+    }
+    const { row } = await measure('demo', demo, join(folder, 'demo'), rounds);
+    rows.push(row);
+    console.log(printTable(columns, rows));
+    console.log(`\n${notes.join('\n')}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,126 @@
+// Backups and restores (operations.md 8). A backup is a folder laid out like a data directory, without
+// keys and vector snapshots, plus BACKUP.json with a checksum per file; a restored database makes its
+// vector indexes at the first start.
+//
+// Invariant: a backup has its name only once it was read back whole; a restore that did not finish
+// leaves the marker RESTORING, which no server starts over.
+import {
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  copyFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { fail } from '../../base/errors.js';
+import { failpoint } from '../../base/failpoint.js';
+import { copyGraph } from '../../storage/folder/copy-data.js';
+import { diskTrouble } from '../../storage/lock/disk-trouble.js';
+import type { Env } from '../../storage/table/env.js';
+import { replaceFile, syncPath } from '../../storage/lock/durable-file.js';
+import { copyManifest, markFinished, markUnfinished } from '../../storage/folder/manifest.js';
+import { probeData } from '../../storage/folder/probe.js';
+
+interface BackupNote {
+  files: { path: string; bytes: number; crc32: string }[];
+}
+
+const noteName = 'BACKUP.json';
+const dataFile = join('graph', 'data.mdb');
+
+/**
+ * Copies the newest commit to the new folder `to`. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE,
+ * DATA_CORRUPT.
+ */
+export async function backUp(env: Env, dataDir: string, to: string): Promise<{ bytes: number }> {
+  if (existsSync(to)) fail('DATA_DIR_BAD', { what: `${to} exists already` });
+  const unfinished = `${to}.tmp`;
+  try {
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+    return await copyInto(unfinished, env, dataDir, to);
+  } catch (error) {
+    discard(unfinished);
+    const { size: bytes } = statSync(join(dataDir, dataFile));
+    throw diskTrouble(error, { path: to, name: 'the folder of backups', bytes });
+  }
+}
+
+/** Where the disk refuses even that, what is left has no name of a backup. */
+function discard(unfinished: string): void {
+  try {
+    rmSync(unfinished, { recursive: true, force: true });
+  } catch {
+    // The error that led here is the one to tell.
+  }
+}
+
+async function copyInto(
+  unfinished: string,
+  env: Env,
+  dataDir: string,
+  to: string,
+): Promise<{ bytes: number }> {
+  await copyGraph(env, join(unfinished, 'graph'), false);
+  rmSync(join(unfinished, 'graph', 'lock.mdb'), { force: true });
+  copyManifest(dataDir, unfinished, { newEpoch: false });
+  const files = await Promise.all(
+    ['MANIFEST.json', dataFile].map(async (path) => ({
+      path,
+      bytes: statSync(join(unfinished, path)).size,
+      crc32: await checksumOf(join(unfinished, path)),
+    })),
+  );
+  replaceFile(join(unfinished, noteName), `${JSON.stringify({ files } satisfies BackupNote)}\n`);
+  renameSync(unfinished, to);
+  syncPath(dirname(to));
+  return { bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** Makes a data directory of a backup. Fails DATA_DIR_BAD, DATA_CORRUPT. */
+export async function restore(from: string, dataDir: string): Promise<void> {
+  await checkBackup(from);
+  if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
+    fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
+  }
+  markUnfinished(dataDir);
+  mkdirSync(join(dataDir, 'graph'), { mode: 0o700 });
+  const unfinished = join(dataDir, `${dataFile}.tmp`);
+  copyFileSync(join(from, dataFile), unfinished);
+  syncPath(unfinished);
+  failpoint('midRestoreRename');
+  renameSync(unfinished, join(dataDir, dataFile));
+  syncPath(join(dataDir, 'graph'));
+  copyManifest(from, dataDir, { newEpoch: true });
+  markFinished(dataDir);
+}
+
+/** Reads a backup whole. */
+async function checkBackup(from: string): Promise<void> {
+  const noted = join(from, noteName);
+  if (!existsSync(noted)) fail('DATA_DIR_BAD', { what: `${from} is no backup` });
+  const { files } = JSON.parse(readFileSync(noted, 'utf8')) as BackupNote;
+  for (const { path, bytes, crc32: stored } of files) {
+    const full = join(from, path);
+    const size = statSync(full, { throwIfNoEntry: false })?.size;
+    if (size !== bytes || (await checksumOf(full)) !== stored) {
+      fail('DATA_CORRUPT', { what: `${path} of the backup` });
+    }
+  }
+  const { rows, broken } = await probeData(join(from, 'graph'));
+  const [fault] = [...broken, ...rows];
+  if (fault !== undefined) fail('DATA_CORRUPT', { what: `the backup: ${fault}` });
+}
+
+async function checksumOf(path: string): Promise<string> {
+  let sum = 0;
+  for await (const block of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    sum = crc32(block as Uint8Array, sum);
+  }
+  return sum.toString(16).padStart(8, '0');
+}

@@ -1,0 +1,67 @@
+// Compares the data file with itself and with what the last stop noted: before it is opened while that
+// is quickly done, beside serving when it is large.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { TrellisError } from '../../base/errors.js';
+import type { DataFaults } from '../../storage/page/data-check.js';
+import type { Env } from '../../storage/table/env.js';
+import type { DataDirectory } from '../../storage/folder/manifest.js';
+import { PageFile } from '../../storage/page/page.js';
+import { metasOf, newestOf } from '../../storage/page/page-meta.js';
+import { probeData, refuseBroken } from '../../storage/folder/probe.js';
+import type { DatabaseOptions } from '../call/options.js';
+
+/** Up to this size a file is read before it is opened: against noted sums in 20 ms. */
+const summedFirstBytes = 2 ** 26;
+/** And this after a stop that noted none. */
+const readFirstBytes = 2 ** 30;
+
+/**
+ * Reads the file as it was before it was opened: whoever opens it must keep those pages meanwhile.
+ * Fails DATA_CORRUPT.
+ */
+export type ProbeLater = (signal: AbortSignal) => Promise<void>;
+
+/** Fails DATA_CORRUPT; undefined when everything has been read. */
+export async function probe(
+  { dataDir, log }: Pick<DatabaseOptions, 'dataDir' | 'log'>,
+  { sums }: Pick<DataDirectory, 'sums'>,
+): Promise<ProbeLater | undefined> {
+  const graph = join(dataDir, 'graph');
+  const judge = (faults: DataFaults): void => {
+    for (const what of faults.rows) log('error', 'a row fails its checksum', { what });
+    for (const what of faults.broken) log('error', 'the data file is damaged', { what });
+    refuseBroken(faults);
+  };
+  const { size } = statSync(join(graph, 'data.mdb'));
+  if (size <= (sums === undefined ? readFirstBytes : summedFirstBytes)) {
+    judge(await probeData(graph, { sums }));
+    return undefined;
+  }
+  const file = new PageFile(join(graph, 'data.mdb'));
+  const meta = newestOf(metasOf(file));
+  file.close();
+  return async (signal) => judge(await probeData(graph, { sums, meta }, signal));
+}
+
+/** A file that is read beside serving; what is found ends every answer. */
+export class ProbeWatch {
+  /** Pages of the data file are not what they must be: no answer can be trusted. */
+  damage: TrellisError | undefined;
+  readonly #end = new AbortController();
+
+  /** `env` has just been opened, and nothing was written yet. */
+  constructor(env: Env, run: ProbeLater | undefined) {
+    if (run === undefined) return;
+    const release = env.keep();
+    const reading = run(this.#end.signal).catch((error: unknown) => {
+      if (!(error instanceof TrellisError)) throw error;
+      if (!this.#end.signal.aborted) this.damage = error;
+    });
+    void reading.finally(release);
+  }
+
+  stop(): void {
+    this.#end.abort();
+  }
+}

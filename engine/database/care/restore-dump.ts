@@ -1,0 +1,105 @@
+// Reads a dump into an empty data directory, without threads. Vector indexes are not made here: the
+// next start builds them from what was loaded. Memory is one piece at a time.
+import { type Hash, createHash } from 'node:crypto';
+import { fail, TrellisError } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import { instantFromMicros } from '../../base/date.js';
+import type { StoredCatalog } from '../../storage/catalog/catalog-record.js';
+import type { Storage } from '../../storage/open-storage.js';
+import { dumpVersion } from './dump.js';
+import { NameIds } from '../load/name-ids.js';
+import { RowReader } from '../load/row/row-reader.js';
+import { RowWriter } from '../load/row-writer.js';
+import { addMissingTexts } from './text-upkeep.js';
+
+const pieceBytes = 8 * 1024 * 1024;
+const newline = 10;
+
+export interface DumpReaderOptions {
+  limits: Limits;
+  textEnabled: boolean;
+}
+
+interface DumpEnd {
+  count: number;
+  sha256: string;
+}
+
+/** Takes a dump piece by piece. */
+export class DumpReader {
+  count = 0;
+  #rest: Uint8Array = new Uint8Array(0);
+  #reader: RowReader | undefined;
+  #line = 1;
+  #end: DumpEnd | undefined;
+  readonly #hash: Hash = createHash('sha256');
+  readonly #names = new NameIds();
+
+  constructor(
+    private readonly storage: Storage,
+    private readonly options: DumpReaderOptions,
+  ) {}
+
+  /** Fails DATA_CORRUPT at the first line that is not as a dump has it. */
+  write(bytes: Uint8Array): void {
+    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    if (this.#reader === undefined) this.#open();
+    if (this.#rest.length >= pieceBytes) this.#load(this.#rest.lastIndexOf(newline) + 1);
+  }
+
+  /** Nothing follows. Fails DATA_CORRUPT when the last line is missing or does not match. */
+  end(): void {
+    this.#load(this.#rest.lastIndexOf(newline) + 1);
+    const end = this.#end;
+    if (end === undefined || this.#rest.length > 0) this.#refuse('its last line is missing');
+    if (end.count !== this.count) this.#refuse(`it has ${this.count} elements, not ${end.count}`);
+    if (end.sha256 !== this.#hash.digest('hex')) this.#refuse('its checksum does not match');
+    this.storage.reloadCatalog();
+    addMissingTexts(this.storage, this.options);
+  }
+
+  #open(): void {
+    const size = this.#rest.indexOf(newline) + 1;
+    if (size === 0) return;
+    const head = this.#parse(this.#rest.subarray(0, size));
+    if (head.trellis_dump !== dumpVersion) this.#refuse('its first line is not that of a dump');
+    this.storage.adoptCatalog(head.catalog as StoredCatalog);
+    // The keyword index is made at the end: of what is declared, which here everything is.
+    this.#reader = new RowReader(this.storage.catalog, { ...this.options, textEnabled: false });
+  }
+
+  #parse(line: Uint8Array): Record<string, unknown> {
+    try {
+      return JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>;
+    } catch {
+      return this.#refuse('a line is not JSON');
+    }
+  }
+
+  #load(size: number): void {
+    const { storage } = this;
+    let bytes = this.#rest.subarray(0, size);
+    this.#rest = this.#rest.slice(size);
+    const last = bytes.lastIndexOf(newline, -2) + 1;
+    if (bytes.length > 0 && isEnd(bytes.subarray(last))) {
+      this.#end = this.#parse(bytes.subarray(last)).trellis_dump_end as DumpEnd;
+      bytes = bytes.subarray(0, last);
+    }
+    this.#hash.update(bytes);
+    if (this.#reader === undefined) this.#refuse('its first line is missing');
+    const batch = this.#reader.read(bytes, this.#line, instantFromMicros(0));
+    const { result } = storage.load(0, (view) => new RowWriter(view, batch, this.#names).write());
+    const [reject] = [...batch.rejects, ...result.rejects];
+    if (reject) this.#refuse(`line ${reject.line}: ${new TrellisError(reject.error).message}`);
+    this.count += batch.count;
+    for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) this.#line++;
+  }
+
+  #refuse(what: string): never {
+    return fail('DATA_CORRUPT', { what: `the dump cannot be loaded: ${what}` });
+  }
+}
+
+const endMark = Buffer.from('{"trellis_dump_end"');
+const isEnd = (line: Uint8Array): boolean =>
+  Buffer.compare(line.subarray(0, endMark.length), endMark) === 0;

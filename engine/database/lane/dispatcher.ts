@@ -1,0 +1,197 @@
+// Spreads read calls over the reader lanes: a central queue, and per lane a bounded amount of work
+// in flight, so that a heavy query delays few others. Owns the lanes' lives: a reader that dies is
+// replaced, its calls fail.
+import { setTimeout } from 'node:timers/promises';
+import type { MessagePort } from 'node:worker_threads';
+import { TrellisError, fail } from '../../base/errors.js';
+import { type Call, CallQueue, type Cost } from '../call/call.js';
+import type { Gate, SlotPool } from '../call/gate.js';
+import { Lane } from './lane.js';
+import type { Equip } from './message.js';
+
+/**
+ * Cost units a lane may have in flight: many cheap calls, or two heavy ones. A call takes one at
+ * least: it bounds the calls in flight, too.
+ */
+export const loadMax = 64;
+
+/** Opening gives up when a thread has ended so often before it could take calls. */
+const failuresMax = 4;
+
+/** Between two such ends; it doubles. */
+const pauseMs = 25;
+const pauseMsMax = 5_000;
+
+export interface DispatcherOptions {
+  count: number;
+  queueMax: number;
+  start: (onEnd: (error?: Error) => void) => MessagePort;
+  /** A lane can take calls. */
+  onReady?: () => void;
+  /** What a fresh lane must know. */
+  equip: () => Equip;
+  onSettled: (call: Call, cost: Cost) => void;
+  onRestart: (reason: string) => void;
+}
+
+export class Dispatcher {
+  readonly #lanes: Lane[] = [];
+  readonly #queue = new CallQueue();
+  #closing = false;
+  #isStarted = false;
+  /** Lanes that have yet to let go of the data file; undefined while they have it. */
+  #releasing: Set<Lane> | undefined;
+  #onReleased: () => void = () => undefined;
+  restarts = 0;
+
+  constructor(
+    private readonly gate: Gate,
+    private readonly slots: SlotPool,
+    private readonly options: DispatcherOptions,
+  ) {}
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  get inFlight(): number {
+    return this.#lanes.reduce((sum, lane) => sum + lane.inFlight, 0);
+  }
+
+  /** Seconds since the oldest read in flight came in; 0 when there is none. */
+  get oldestSeconds(): number {
+    const oldest = Math.min(...this.#lanes.map((lane) => lane.oldest));
+    return Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0;
+  }
+
+  /** Resolves when every lane can take calls; fails when a thread cannot be had. */
+  async start(): Promise<void> {
+    await Promise.all(Array.from({ length: this.options.count }, () => this.#startLane(0)));
+    this.#isStarted = true;
+  }
+
+  /** `failures`: how often in a row a thread has ended before it could take calls. */
+  #startLane(failures: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isReady = false;
+      const port = this.options.start((error) => {
+        this.#ended(lane, isReady ? 0 : failures + 1, error).then(resolve, reject);
+      });
+      const lane: Lane = new Lane(port, this.gate, this.slots, {
+        onSettled: (call, cost) => {
+          this.options.onSettled(call, cost);
+          this.#feed();
+        },
+        onMessage: (message) => {
+          if (message.kind === 'released') return this.#released(lane);
+          if (message.kind !== 'ready') return;
+          // A lane says so after each program that it is told.
+          if (!isReady) {
+            isReady = true;
+            this.#lanes.push(lane);
+            lane.release();
+            this.options.onReady?.();
+          }
+          resolve();
+          this.#feed();
+        },
+      });
+      lane.post(this.options.equip());
+    });
+  }
+
+  /** Fails the calls of a lane whose thread has ended, and starts another one. */
+  async #ended(lane: Lane, failures: number, error?: Error): Promise<void> {
+    const at = this.#lanes.indexOf(lane);
+    if (at >= 0) this.#lanes.splice(at, 1);
+    this.#released(lane);
+    if (this.#closing) return;
+    const outOfMemory =
+      (error as { code?: string } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
+    lane.abandon(
+      outOfMemory
+        ? { code: 'QUERY_MEMORY', args: { max: 'the heap of one reader, in' } }
+        : { code: 'INTERNAL', args: {} },
+    );
+    this.restarts++;
+    this.options.onRestart(error?.message ?? 'ended');
+    if (failures >= failuresMax && !this.#isStarted) {
+      throw error ?? new TrellisError({ code: 'INTERNAL', args: {} });
+    }
+    if (failures > 0) await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax));
+    if (!this.#closing) await this.#startLane(failures);
+  }
+
+  submit(call: Call): void {
+    if (this.#queue.length >= this.options.queueMax)
+      fail('OVERLOADED', { queue: 'The read queue' });
+    const lane = this.#idlest();
+    if (lane && this.#queue.length === 0) lane.submit(call);
+    else this.#queue.push(call);
+  }
+
+  #idlest(): Lane | undefined {
+    let best: Lane | undefined;
+    if (this.#releasing) return undefined;
+    for (const lane of this.#lanes) {
+      if (lane.load < loadMax && (best === undefined || lane.load < best.load)) best = lane;
+    }
+    return best;
+  }
+
+  #feed(): void {
+    while (this.#queue.length > 0) {
+      const lane = this.#idlest();
+      if (!lane) return;
+      const call = this.#queue.shift()!;
+      if (call.settled) continue;
+      if (performance.now() > call.deadline) timeOut(call);
+      else lane.submit(call);
+    }
+  }
+
+  /** Has every lane finish what it has and let go of the data file; calls wait meanwhile. */
+  release(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#releasing = new Set(this.#lanes);
+      this.#onReleased = resolve;
+      // The calls of this turn leave first.
+      setImmediate(() => this.broadcast({ kind: 'release', id: 0 }));
+      if (this.#lanes.length === 0) resolve();
+    });
+  }
+
+  #released(lane: Lane): void {
+    if (this.#releasing?.delete(lane) && this.#releasing.size === 0) this.#onReleased();
+  }
+
+  /** Has every lane open the data file again, and goes on. */
+  reopen(): void {
+    this.broadcast({ kind: 'reopen' });
+    this.broadcast(this.options.equip());
+    this.#releasing = undefined;
+    this.#feed();
+  }
+
+  broadcast(message: Parameters<Lane['post']>[0]): void {
+    for (const lane of this.#lanes) lane.post(message);
+  }
+
+  /** Stops a call: one that waits here is answered at once. */
+  cancel(call: Call): void {
+    if (call.slot >= 0) this.gate.cancel(call.slot);
+    else if (!call.settled) timeOut(call);
+  }
+
+  close(): void {
+    this.#closing = true;
+    const error = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
+    for (const call of this.#queue.drain()) call.reject(error);
+    this.broadcast({ kind: 'close', id: 0, snapshot: false });
+  }
+}
+
+function timeOut(call: Call): void {
+  call.settled = true;
+  call.reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: call.budgetMs } }));
+}

@@ -1,0 +1,150 @@
+// One group of writes from transaction to visibility: one durable commit for all of them, each undone
+// alone when it fails, then the publication of what was committed.
+//
+// Invariant: every request of a group has one outcome, and it is the truth: what is committed is never
+// said to have failed, what failed has changed nothing.
+import { wallMs } from '../../base/clock.js';
+import { TrellisError, fail } from '../../base/errors.js';
+import { failpoint } from '../../base/failpoint.js';
+import type { ExecutionResult } from '../../exec/row/execute.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { WritePermit } from '../../storage/lock/permit.js';
+import type { VectorChange } from '../../storage/table/store.js';
+import type { RequestExtra } from './batch.js';
+import type { Figures } from '../meter/figures.js';
+import type { Gate } from '../call/gate.js';
+import type { LoadWriter } from '../load/load-writer.js';
+import { unpack } from '../call/pack.js';
+import type { QueryTable } from '../call/query-table.js';
+import { type Equipment, decodeCall, run } from '../call/runner.js';
+import type { VectorStore } from '../vectors/vector-store.js';
+
+/** A write that waits for its group. */
+export interface Waiting {
+  slot: number;
+  query: number;
+  body: Uint8Array;
+  deadline: number;
+  budgetMs: number;
+  extra?: RequestExtra;
+}
+
+export type Outcome = { ok: true; result: ExecutionResult } | { ok: false; error: unknown };
+
+export interface CommitParts {
+  storage: Storage;
+  permit: WritePermit;
+  figures: Figures;
+  gate: Gate;
+  queries: QueryTable;
+  equipment: Equipment;
+  vectors: VectorStore;
+  loads: LoadWriter;
+}
+
+export class GroupCommit {
+  constructor(private readonly parts: CommitParts) {}
+
+  /**
+   * Damage that no request can be blamed for, as of a page of a tree, fails the whole transaction:
+   * then halves of the group are tried alone, down to the requests that meet it.
+   */
+  run(group: Waiting[]): Outcome[] {
+    if (this.parts.permit.denied !== undefined) return this.#refuse(group);
+    let commit: { outcomes: Outcome[]; changes: VectorChange[] };
+    try {
+      commit = this.#commit(group);
+    } catch (error) {
+      if (!(error instanceof TrellisError) || error.code !== 'DATA_CORRUPT') {
+        this.parts.permit.failed(error);
+        return this.#refuse(group);
+      }
+      if (group.length === 1) return [{ ok: false, error }];
+      const half = group.length >> 1;
+      return [...this.run(group.slice(0, half)), ...this.run(group.slice(half))];
+    }
+    try {
+      this.#publish(commit.changes);
+    } catch (error) {
+      // The writes are done: nobody may hear that they are not. But no search would see further ones.
+      this.parts.permit.failed(error);
+    }
+    this.parts.gate.advance();
+    return commit.outcomes;
+  }
+
+  /** W5 to W9 of operations.md 6.1. */
+  #commit(group: Waiting[]): { outcomes: Outcome[]; changes: VectorChange[] } {
+    let outcomes: Outcome[] = [];
+    const figures = this.parts.figures;
+    const { puts } = this.parts.storage;
+    const nowMs = wallMs();
+    const started = performance.now();
+    let worked = started;
+    const changes = this.parts.storage.commitGroup((transaction) => {
+      outcomes = [];
+      this.parts.vectors.beginReserving();
+      figures.during(() => {
+        for (const waiting of group) outcomes.push(this.#runOne(waiting, nowMs, transaction));
+      });
+      worked = performance.now();
+    });
+    const done = performance.now();
+    figures.committed(done - started, done - worked, group.length, this.parts.storage.puts - puts);
+    return { outcomes, changes };
+  }
+
+  /** W10 and W11: what is committed becomes visible. */
+  #publish(changes: VectorChange[]): void {
+    const figures = this.parts.figures;
+    failpoint('W10');
+    this.parts.loads.distrust();
+    figures.during(() => this.parts.vectors.publish(changes));
+    figures.set('applied_seq', this.parts.storage.committedSeq());
+    failpoint('W11');
+  }
+
+  #runOne(
+    waiting: Waiting,
+    nowMs: number,
+    transaction: Parameters<Parameters<Storage['commitGroup']>[0]>[0],
+  ): Outcome {
+    const { extra, slot } = waiting;
+    try {
+      const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);
+      const schema = entry ? this.parts.queries.schemaOf(waiting.query) : extra!.schema;
+      // It was made for data that are no more: whoever asked may ask the present program.
+      if (schema !== this.parts.gate.schema()) fail('SCHEMA_CHANGED');
+      const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
+      const args = entry
+        ? decodeCall(entry, waiting.body, this.parts.equipment)
+        : unpack<ReturnType<typeof decodeCall>>(extra!.args);
+      const result = transaction.request(nowMs, (view) => {
+        const answer = run(
+          {
+            plan,
+            args,
+            items: extra?.items,
+            embeddings: extra?.embeddings && new Map(extra.embeddings),
+            nowMicros: nowMs * 1000,
+            deadline: waiting.deadline,
+            budgetMs: waiting.budgetMs,
+            isCancelled: () => this.parts.gate.isCancelled(slot),
+          },
+          view,
+          this.parts.equipment,
+        );
+        this.parts.vectors.reserve(view.pending);
+        return answer;
+      });
+      return { ok: true, result };
+    } catch (error) {
+      return { ok: false, error };
+    }
+  }
+
+  #refuse(group: Waiting[]): Outcome[] {
+    const error = this.parts.permit.refusal;
+    return group.map(() => ({ ok: false, error }));
+  }
+}

@@ -1,0 +1,169 @@
+// The main thread's end of one lane: collects the calls of one event-loop turn into one message,
+// keeps those in flight by slot, and settles them when replies come back. Knows nothing of what a
+// call does.
+import type { MessagePort } from 'node:worker_threads';
+import { TrellisError, type ErrorData } from '../../base/errors.js';
+import { sharedOriginMs } from '../../base/clock.js';
+import { assert } from '../../base/assert.js';
+import type { Call, Cost } from '../call/call.js';
+import type { Gate, SlotPool } from '../call/gate.js';
+import {
+  type Batch,
+  type ReplyExtra,
+  type RequestExtra,
+  isBatch,
+  openBatch,
+  packBatch,
+  replyWords,
+  requestWords,
+} from './batch.js';
+import type { FromLane, ToLane } from './message.js';
+
+const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
+
+export interface LaneEvents {
+  /** Capacity came free. */
+  onSettled: (call: Call, cost: Cost) => void;
+  /** Anything that is not a reply. */
+  onMessage: (message: Exclude<FromLane, Batch<ReplyExtra>>) => void;
+}
+
+export class Lane {
+  /** Cost units in flight. */
+  load = 0;
+  readonly #flying = new Map<number, Call>();
+  /** What the process has to stay alive for; one is the opening itself. */
+  #reasons = 1;
+  #pending: Call[] = [];
+
+  constructor(
+    readonly port: MessagePort,
+    private readonly gate: Gate,
+    private readonly slots: SlotPool,
+    private readonly events: LaneEvents,
+  ) {
+    port.on('message', (message: FromLane) => {
+      if (isBatch(message)) this.#settle(message);
+      else events.onMessage(message);
+    });
+  }
+
+  /** The process may not end before `release`. */
+  hold(): void {
+    if (this.#reasons++ === 0) this.port.ref();
+  }
+
+  release(): void {
+    if (--this.#reasons === 0) this.port.unref();
+  }
+
+  get inFlight(): number {
+    return this.#flying.size;
+  }
+
+  /** When the oldest call in flight came in, on the clock of performance.now(). */
+  get oldest(): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { deadline, budgetMs } of this.#flying.values()) {
+      oldest = Math.min(oldest, deadline - budgetMs);
+    }
+    return oldest;
+  }
+
+  /**
+   * Sends a message behind every call that was submitted before it. `moved` goes to the lane with
+   * it, and is gone here.
+   */
+  post(message: ToLane, moved: readonly ArrayBuffer[] = []): void {
+    this.#flush();
+    this.port.postMessage(message, moved);
+  }
+
+  /** Takes a call; it leaves with everything else of this event-loop turn. */
+  submit(call: Call): void {
+    const slot = this.slots.take();
+    call.slot = slot;
+    this.#flying.set(slot, call);
+    this.hold();
+    this.load += costUnits[call.cost];
+    if (this.#pending.push(call) === 1) setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const calls = this.#pending;
+    if (calls.length === 0) return;
+    this.#pending = [];
+    const heads = new Float64Array(calls.length * requestWords);
+    const extras: RequestExtra[] = [];
+    let offset = 0;
+    for (let i = 0; i < calls.length; i++) {
+      const call = calls[i]!;
+      const head = i * requestWords;
+      heads[head] = call.slot;
+      heads[head + 1] = call.query;
+      heads[head + 2] = offset;
+      offset += call.body.length;
+      heads[head + 3] = offset;
+      heads[head + 4] = sharedOriginMs + call.deadline;
+      heads[head + 5] = call.budgetMs;
+      if (call.plan !== undefined || call.embeddings !== undefined) {
+        const { slot, plan, args, schema, items, embeddings } = call;
+        extras.push({ slot, plan, args, schema, items, embeddings });
+      }
+    }
+    const buffer = packBatch(offset, heads);
+    const bytes = new Uint8Array(buffer);
+    for (let i = 0; i < calls.length; i++) bytes.set(calls[i]!.body, heads[i * requestWords + 2]);
+    this.port.postMessage(extras.length > 0 ? { kind: 'batch', buffer, extras } : buffer, [buffer]);
+  }
+
+  #settle(replies: Batch<ReplyExtra>): void {
+    const { heads, bytes, extras } = openBatch(replies);
+    for (let at = 0; at < heads.length; at += replyWords) {
+      const slot = heads[at]!;
+      const call = this.#land(slot);
+      const extra = extras.get(slot);
+      if (heads[at + 1] === 1) {
+        assert(extra?.kind === 'error', 'an error reply carries its error');
+        this.#reject(call, extra.error, extra.stack);
+      } else if (!call.settled) {
+        call.settled = true;
+        const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
+        call.resolve(extra?.kind === 'items' ? { body, items: extra.items } : { body });
+      }
+      const [micros, rows, visits] = [heads[at + 4]!, heads[at + 5]!, heads[at + 6]!];
+      this.events.onSettled(call, { micros, rows, visits });
+    }
+  }
+
+  #land(slot: number): Call {
+    const call = this.#flying.get(slot);
+    assert(call, 'a reply names a call in flight');
+    this.#flying.delete(slot);
+    this.release();
+    this.slots.give(slot);
+    call.slot = -1;
+    this.load -= costUnits[call.cost];
+    return call;
+  }
+
+  #reject(call: Call, error: ErrorData, stack?: string): void {
+    if (call.settled) return;
+    call.settled = true;
+    const wrapped = new TrellisError(error);
+    if (stack !== undefined) wrapped.stack = stack;
+    call.reject(wrapped);
+  }
+
+  /** Stops a call in flight; its reply still comes. */
+  cancel(call: Call): void {
+    if (call.slot >= 0) this.gate.cancel(call.slot);
+  }
+
+  /** The thread is gone: everything in flight fails with this error. */
+  abandon(error: ErrorData): void {
+    this.#pending = [];
+    for (const slot of [...this.#flying.keys()]) this.#reject(this.#land(slot), error);
+    this.port.close();
+  }
+}

@@ -1,0 +1,81 @@
+// What travels between the main thread and the lanes beside requests and replies (batch.ts): programs,
+// vector memories, orders to the writer and its news.
+import type { ErrorData } from '../../base/errors.js';
+import type { IndexHandle } from '../../vector/index.js';
+import type { Batch, ReplyExtra, RequestExtra } from './batch.js';
+import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
+import type { LoadOrder } from '../load/load-writer.js';
+
+/** Tells a lane what it needs to run plans: sent before its first batch and after every reload. */
+export interface Equip {
+  kind: 'equip';
+  /** Packed Program. */
+  program: unknown;
+  /** How many reloads came before it. */
+  generation: number;
+  /** Of its schema: see gate.ts. */
+  schema: number;
+  indexes: { label: number; handle: IndexHandle }[];
+}
+
+/** A vector index got more memory, or a type its first. */
+export interface AddIndex {
+  kind: 'index';
+  label: number;
+  handle: IndexHandle;
+}
+
+/** The writer builds an index from many vectors: who has nothing else to do may help. */
+export interface HelpBuild {
+  kind: 'build';
+  label: number;
+  handle: IndexHandle;
+}
+
+export type ToLane =
+  | Batch<RequestExtra>
+  | Equip
+  | AddIndex
+  | HelpBuild
+  | { kind: 'reload'; id: number; program: unknown; generation: number }
+  | { kind: 'load'; id: number; order: LoadOrder }
+  | { kind: 'snapshot'; id: number }
+  /** Lets go of the data file (reopen.ts); a reader says `released`, and opens it again. */
+  | { kind: 'release'; id: number }
+  | { kind: 'reopen' }
+  | { kind: 'close'; id: number; snapshot: boolean };
+
+export type FromLane =
+  | Batch<ReplyExtra>
+  | { kind: 'released' }
+  | { kind: 'ready'; indexes: { label: number; handle: IndexHandle }[] }
+  | AddIndex
+  | HelpBuild
+  | { kind: 'snapshot'; info: SnapshotInfo }
+  | { kind: 'progress'; phase: string; progress: number }
+  | {
+      kind: 'done';
+      id: number;
+      error?: ErrorData;
+      /** Of a defect, for the log. */
+      stack?: string;
+      /** What an order of a bulk load gives. */
+      result?: unknown;
+      indexes?: { label: number; handle: IndexHandle }[];
+    }
+  | { kind: 'readOnly'; reason: string; errno: string }
+  | {
+      kind: 'log';
+      level: 'debug' | 'info' | 'warn' | 'error';
+      message: string;
+      fields: Record<string, unknown>;
+    };
+
+/**
+ * Why a lane could not open: the result of its task, since messages may be lost when its thread
+ * ends.
+ */
+export interface LaneFault {
+  error: ErrorData;
+  stack?: string;
+}

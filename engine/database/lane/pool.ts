@@ -1,0 +1,131 @@
+// The Piscina pair: one pool of reader threads and one with the single writer thread. Each thread
+// runs one never-ending lane task; requests travel over its message port, because one Piscina task
+// per request costs 45 us of CPU against 10. A reader that dies is replaced; the writer is never
+// terminated (an open write transaction would hold LMDB's lock).
+//
+// Invariant: no thread is ended while it loads LMDB's addon, which would abort the process
+// (napi_throw in its module initialiser). Every thread gets a first task at birth, and `close` waits
+// for all tasks.
+import { setTimeout } from 'node:timers/promises';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import type { LoaderSetup } from '../load/loader.js';
+import type { LaneFault } from './message.js';
+import type { ReaderSetup } from './reader-lane.js';
+import type { WriterSetup } from './writer-lane.js';
+
+/**
+ * Hears why a thread ended: an error of the thread, a fault that kept the lane from opening, or
+ * neither.
+ */
+export type OnEnd = (error?: Error, fault?: LaneFault) => void;
+
+const entry = new URL('./worker.js', import.meta.url).href;
+
+function poolOptions(heapMb: number | undefined) {
+  return {
+    filename: entry,
+    concurrentTasksPerWorker: 1,
+    idleTimeout: Number.POSITIVE_INFINITY,
+    resourceLimits: heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb },
+    recordTiming: false,
+    atomics: 'disabled' as const,
+  };
+}
+
+/** What piscina keeps behind its public face of a worker, under a symbol of this description. */
+interface Hidden {
+  unref(): void;
+}
+const hiddenName = 'Piscina.kWorkerData';
+
+/**
+ * Lets the process end beside a thread. Piscina keeps it alive while a task runs, and the tasks of
+ * lanes run for ever; who waits for a lane holds its port.
+ */
+function unrefWorker(worker: object): void {
+  const key = Object.getOwnPropertySymbols(worker).find((one) => one.description === hiddenName);
+  if (key !== undefined) (worker as Record<symbol, Hidden>)[key]!.unref();
+}
+
+/** A lane that does not end within this time is ended with its thread. */
+const closeMs = 30_000;
+
+/** Starts lane tasks and hands out their ports. */
+export class ThreadPair {
+  readonly #tasks = new Set<Promise<unknown>>();
+  readonly #readers: Piscina | undefined;
+  readonly #writer: Piscina;
+  #loaders: Piscina | undefined;
+  /** Of lanes, as piscina shows them. */
+  readonly #workers = new Set<object>();
+
+  constructor(readerCount: number, readerHeapMb: number) {
+    this.#readers = readerCount > 0 ? this.#pool(readerCount, readerHeapMb) : undefined;
+    this.#writer = this.#pool(1, undefined);
+    for (let i = 0; i < readerCount; i++) this.#track(this.#readers!.run({ role: 'warm' }));
+  }
+
+  #pool(threads: number, heapMb: number | undefined): Piscina {
+    const made = new Piscina({
+      ...poolOptions(heapMb),
+      minThreads: threads,
+      maxThreads: threads,
+    });
+    made.on('workerCreate', (worker: object) => this.#workers.add(worker));
+    made.on('workerDestroy', (worker: object) => this.#workers.delete(worker));
+    return made;
+  }
+
+  /** The lanes that have opened no longer keep the process alive by themselves. */
+  unref(): void {
+    for (const worker of this.#workers) unrefWorker(worker);
+  }
+
+  /**
+   * The port of a new read lane; `onEnd` hears why its thread ended (undefined: it was told to).
+   */
+  startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
+    return this.#start(this.#readers!, setup, onEnd);
+  }
+
+  startWriter(setup: Omit<WriterSetup, 'port'>, onEnd: OnEnd): MessagePort {
+    return this.#start(this.#writer, setup, onEnd);
+  }
+
+  /** A thread that reads rows for one bulk load; it ends when it is told to close. */
+  startLoader(setup: Omit<LoaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
+    this.#loaders ??= new Piscina({ ...poolOptions(undefined), minThreads: 0, maxThreads: 4 });
+    return this.#start(this.#loaders, setup, onEnd);
+  }
+
+  #start(threads: Piscina, setup: object, onEnd: OnEnd): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    const task = threads.run({ ...setup, port: port2 }, { transferList: [port2] }).then(
+      (fault?: LaneFault) => onEnd(undefined, fault),
+      (error: Error) => onEnd(error),
+    );
+    this.#track(task);
+    return port1;
+  }
+
+  #track(task: Promise<unknown>): void {
+    this.#tasks.add(task);
+    const forget = () => this.#tasks.delete(task);
+    task.then(forget, forget);
+  }
+
+  /** Ends idle threads; every lane must have been told to close. */
+  async close(): Promise<void> {
+    // Nothing else might keep the process alive until the threads are gone.
+    const late = new AbortController();
+    try {
+      const lanes = Promise.allSettled(this.#tasks);
+      await Promise.race([lanes, setTimeout(closeMs, undefined, late).catch(() => undefined)]);
+      const pools = [this.#readers, this.#writer, this.#loaders];
+      await Promise.all(pools.map((threads) => threads?.close({ force: true })));
+    } finally {
+      late.abort();
+    }
+  }
+}

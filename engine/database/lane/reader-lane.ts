@@ -1,0 +1,170 @@
+// The thread side of a read lane: one never-ending task that runs batches against LMDB snapshots.
+// Invariant: the snapshot is refreshed before the first read after any commit (gate.ts), and none
+// outlives a batch.
+import type { MessagePort } from 'node:worker_threads';
+import { sharedOriginMs, wallMs } from '../../base/clock.js';
+import type { Limits } from '../../base/limits.js';
+import type { Program } from '../../plan/program.js';
+import { type Storage, openStorage } from '../../storage/open-storage.js';
+import { createTextIndex } from '../../text/text-index-lmdb.js';
+import { AttachedIndexes } from '../vectors/attached-index.js';
+import { Gate } from '../call/gate.js';
+import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
+import type { Equip, ToLane } from './message.js';
+import { unpack } from '../call/pack.js';
+import { ReplyBatch } from './reply-batch.js';
+import { QueryTable } from '../call/query-table.js';
+import { SchemaGuard } from '../schema/schema-guard.js';
+import { type Equipment, decodeCall, run } from '../call/runner.js';
+import type { Argument } from '../../exec/row/execute.js';
+import type { Plan } from '../../plan/plan.js';
+
+/** A lane that had no request for this long helps to build, this long at a time. */
+const quietMs = 20;
+const helpMs = 2;
+
+export interface ReaderSetup {
+  role: 'reader';
+  port: MessagePort;
+  gate: SharedArrayBuffer;
+  graphPath: string;
+  limits: Limits;
+  textEnabled: boolean;
+  strict: boolean;
+}
+
+/** Resolves when the lane is told to close. */
+export function serveReads(setup: ReaderSetup): Promise<void> {
+  return new Promise((resolve) => new ReaderLane(setup, resolve));
+}
+
+class ReaderLane {
+  readonly #port: MessagePort;
+  readonly #gate: Gate;
+  readonly #replies: ReplyBatch;
+  readonly #indexes = new AttachedIndexes();
+  readonly #equipment: Equipment;
+  readonly #queries = new QueryTable();
+  readonly #storage: Storage;
+  readonly #guard: SchemaGuard;
+  #lastBatchAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+  /** Labels whose build this lane takes part in. */
+  readonly #helping = new Set<number>();
+
+  constructor(
+    setup: ReaderSetup,
+    private readonly onClosed: () => void,
+  ) {
+    this.#port = setup.port;
+    this.#gate = new Gate(setup.gate);
+    this.#replies = new ReplyBatch(setup.port);
+    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
+    this.#guard = new SchemaGuard(this.#gate, this.#storage);
+    this.#equipment = {
+      limits: setup.limits,
+      strict: setup.strict,
+      text: setup.textEnabled ? createTextIndex(setup.limits) : undefined,
+      vectors: this.#indexes.byLabel,
+    };
+    this.#port.on('message', (message: ToLane) => this.#receive(message));
+  }
+
+  #receive(message: ToLane): void {
+    if (isBatch(message)) return this.#runBatch(message);
+    switch (message.kind) {
+      case 'equip':
+        return this.#equip(message);
+      case 'index':
+        return this.#indexes.take(message);
+      case 'build':
+        this.#indexes.take(message);
+        return this.#help(message.label);
+      case 'release':
+        return void this.#storage.close().then(() => this.#port.postMessage({ kind: 'released' }));
+      case 'reopen':
+        return this.#storage.reopen();
+      case 'close':
+        this.#closed = true;
+        this.#port.close();
+        return this.onClosed();
+      default:
+    }
+  }
+
+  #equip(message: Equip): void {
+    const { generation, program, schema } = message;
+    this.#queries.add(generation, unpack<Program>(program).queries, schema);
+    this.#guard.equip(schema);
+    this.#indexes.takeAll(message.indexes);
+    this.#port.postMessage({ kind: 'ready', indexes: [] });
+  }
+
+  /** Builds along with the writer, in slices, while no requests come. */
+  #help(label: number): void {
+    if (this.#helping.has(label)) return;
+    this.#helping.add(label);
+    const index = this.#indexes.of(label);
+    const step = (): void => {
+      const isQuiet = performance.now() - this.#lastBatchAt >= quietMs;
+      const goesOn = !this.#closed && (isQuiet ? index.helpBuild(helpMs) : index.isBuilding);
+      if (!goesOn) this.#helping.delete(label);
+      else if (isQuiet) setImmediate(step);
+      else setTimeout(step, quietMs);
+    };
+    step();
+  }
+
+  #runBatch(batch: Batch<RequestExtra>): void {
+    this.#lastBatchAt = performance.now();
+    const { heads, bytes, extras } = openBatch(batch);
+    for (let at = 0; at < heads.length; at += requestWords) {
+      const slot = heads[at]!;
+      const body = bytes.subarray(heads[at + 2]!, heads[at + 3]!);
+      const time = { deadline: heads[at + 4]! - sharedOriginMs, budgetMs: heads[at + 5]! };
+      this.#runOne(slot, heads[at + 1]!, body, time, extras.get(slot));
+      this.#replies.flushIfDue();
+    }
+    this.#replies.flush();
+  }
+
+  #runOne(
+    slot: number,
+    query: number,
+    body: Uint8Array,
+    time: { deadline: number; budgetMs: number },
+    extra?: RequestExtra,
+  ): void {
+    const started = performance.now();
+    try {
+      const { plan, args, schema } = this.#planOf(query, body, extra);
+      const request = {
+        plan,
+        args,
+        items: extra?.items,
+        embeddings: extra?.embeddings && new Map(extra.embeddings),
+        nowMicros: wallMs() * 1000,
+        ...time,
+        isCancelled: () => this.#gate.isCancelled(slot),
+      };
+      const result = this.#guard.run(schema, (view) => run(request, view, this.#equipment));
+      this.#replies.succeed(slot, result, (performance.now() - started) * 1000);
+    } catch (error) {
+      this.#replies.failWith(slot, error, (performance.now() - started) * 1000);
+    }
+  }
+
+  #planOf(
+    query: number,
+    body: Uint8Array,
+    extra?: RequestExtra,
+  ): { plan: Plan; args: Argument[]; schema: number } {
+    if (query < 0) {
+      const { plan, args, schema } = extra!;
+      return { plan: unpack<Plan>(plan), args: unpack<Argument[]>(args), schema: schema! };
+    }
+    const entry = this.#queries.at(query);
+    const schema = this.#queries.schemaOf(query);
+    return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment), schema };
+  }
+}

@@ -1,0 +1,58 @@
+// A lane's replies on their way back: collected, and flushed as one message when the batch ends or
+// about every 200 microseconds of work, so that early answers do not wait for late ones.
+import type { MessagePort } from 'node:worker_threads';
+import { ByteWriter } from '../../base/bytes.js';
+import type { ExecutionResult } from '../../exec/row/execute.js';
+import { type ReplyExtra, packBatch, replyWords } from './batch.js';
+import { errorDataOf } from '../call/runner.js';
+
+const flushMicros = 200;
+
+export class ReplyBatch {
+  #heads: number[] = [];
+  #extras: ReplyExtra[] = [];
+  readonly #bytes = new ByteWriter(16_384);
+  #openedAt = 0;
+
+  constructor(private readonly port: MessagePort) {}
+
+  get length(): number {
+    return this.#heads.length / replyWords;
+  }
+
+  succeed(slot: number, result: ExecutionResult, micros: number): void {
+    const start = this.#bytes.length;
+    this.#bytes.append(result.body);
+    const { items, rows = 0, visits = 0 } = result;
+    this.#add(slot, items ? 2 : 0, start, this.#bytes.length, micros, rows, visits);
+    if (items) this.#extras.push({ slot, kind: 'items', items });
+  }
+
+  failWith(slot: number, error: unknown, micros: number): void {
+    this.#add(slot, 1, 0, 0, micros, 0, 0);
+    this.#extras.push({ slot, kind: 'error', ...errorDataOf(error) });
+  }
+
+  /** The words of a reply's head, as batch.ts has them. */
+  #add(...head: [number, number, number, number, number, number, number]): void {
+    if (this.#heads.length === 0) this.#openedAt = performance.now();
+    this.#heads.push(...head);
+  }
+
+  /** Sends what has been collected if the oldest reply has waited long enough. */
+  flushIfDue(): void {
+    if (this.length > 0 && (performance.now() - this.#openedAt) * 1000 >= flushMicros) this.flush();
+  }
+
+  flush(): void {
+    if (this.length === 0) return;
+    const { length } = this.#bytes;
+    const buffer = packBatch(length, this.#heads);
+    new Uint8Array(buffer).set(this.#bytes.bytes.subarray(0, length));
+    const extras = this.#extras;
+    this.#bytes.length = 0;
+    this.#heads = [];
+    this.#extras = [];
+    this.port.postMessage(extras.length > 0 ? { kind: 'batch', buffer, extras } : buffer, [buffer]);
+  }
+}

@@ -1,0 +1,24 @@
+// Entry of every pool thread: the setup says which lane to serve.
+import { type LoaderSetup, serveLoad } from '../load/loader.js';
+import { type ReaderSetup, serveReads } from './reader-lane.js';
+import { type WriterSetup, serveWrites } from './writer-lane.js';
+
+/** Asks for nothing: done as soon as the thread has loaded this module. */
+interface WarmUp {
+  role: 'warm';
+}
+
+export default function serveLane(
+  setup: ReaderSetup | WriterSetup | LoaderSetup | WarmUp,
+): Promise<unknown> {
+  switch (setup.role) {
+    case 'warm':
+      return Promise.resolve();
+    case 'reader':
+      return serveReads(setup);
+    case 'writer':
+      return serveWrites(setup);
+    case 'loader':
+      return serveLoad(setup);
+  }
+}

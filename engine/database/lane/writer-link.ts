@@ -1,0 +1,217 @@
+// The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders
+// (reload, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
+// write that was queued before it.
+import { TrellisError, fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import type { IndexHandle } from '../../vector/index.js';
+import { type Call, CallQueue, type Cost } from '../call/call.js';
+import type { DatabaseOptions } from '../call/options.js';
+import type { Gate, SlotPool } from '../call/gate.js';
+import { Lane } from './lane.js';
+import type { Batch, ReplyExtra } from './batch.js';
+import { buffersOf } from '../load/row/batch-buffers.js';
+import type { LoadOrder } from '../load/load-writer.js';
+import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
+import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
+import type { ThreadPair } from './pool.js';
+import type { WriterSetup } from './writer-lane.js';
+
+/** Calls in flight at the writer; more wait here, so that a slow commit shows as a full queue. */
+export const flightMax = 4096;
+
+export interface WriterEvents {
+  /** Every index there is. */
+  onIndexes: (list: readonly { label: number; handle: IndexHandle }[]) => void;
+  /** A memory that the readers lack. */
+  onNewIndex: (message: AddIndex) => void;
+  onBuild: (message: HelpBuild) => void;
+  onSnapshot: (info: SnapshotInfo) => void;
+  /** A call came back. */
+  onSettled: (call: Call, cost: Cost) => void;
+  /** Nothing is written any more. */
+  onStopped: (reason: string, errno: string) => void;
+  onProgress: (progress: number, phase: string) => void;
+  log: DatabaseOptions['log'];
+}
+
+type Order =
+  | { kind: 'reload'; program: unknown; generation: number }
+  | { kind: 'snapshot' }
+  | { kind: 'release' }
+  | { kind: 'load'; order: LoadOrder }
+  | { kind: 'close'; snapshot: boolean };
+
+interface Given {
+  order: Order;
+  /** How many calls leave before it. */
+  after: number;
+  resolve: (result?: unknown) => void;
+  reject: (error: TrellisError) => void;
+}
+
+export class WriterLink {
+  /** Why writes are off, or undefined. */
+  readOnlyReason: string | undefined;
+  accepted = 0;
+  #lane: Lane | undefined;
+  #ended = false;
+  #closing = false;
+  #lastId = 0;
+  readonly #queue = new CallQueue();
+  /** Calls that have come in, and that have left the queue. */
+  #taken = 0;
+  #left = 0;
+  /** Orders that wait for the calls before them. */
+  #due: Given[] = [];
+  /** Orders that the writer has. */
+  readonly #orders = new Map<number, Given>();
+
+  constructor(
+    private readonly gate: Gate,
+    private readonly slots: SlotPool,
+    private readonly limits: Limits,
+    private readonly events: WriterEvents,
+  ) {}
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** Resolves when schema and vectors are in order; fails with what kept them from it. */
+  start(threads: ThreadPair, setup: Omit<WriterSetup, 'port'>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const port = threads.startWriter(setup, (error, fault) => {
+        this.#onEnd(error);
+        if (fault) reject(restoreError(fault));
+        else if (error) reject(error);
+      });
+      this.#lane = new Lane(port, this.gate, this.slots, {
+        onSettled: (call, cost) => {
+          this.events.onSettled(call, cost);
+          this.#feed();
+        },
+        onMessage: (message) => {
+          if (message.kind === 'ready') {
+            this.#lane!.release();
+            resolve();
+          }
+          this.#receive(message);
+        },
+      });
+    });
+  }
+
+  #receive(message: Exclude<FromLane, Batch<ReplyExtra>>): void {
+    switch (message.kind) {
+      case 'ready':
+        return this.events.onIndexes(message.indexes);
+      case 'index':
+        return this.events.onNewIndex(message);
+      case 'build':
+        return this.events.onBuild(message);
+      case 'snapshot':
+        return this.events.onSnapshot(message.info);
+      case 'progress':
+        return this.events.onProgress(message.progress, message.phase);
+      case 'readOnly':
+        this.readOnlyReason = message.reason;
+        this.events.onStopped(message.reason, message.errno);
+        return this.events.log('error', 'writing has stopped', { reason: message.reason });
+      case 'log':
+        return this.events.log(message.level, message.message, message.fields);
+      case 'done':
+        if (message.indexes) this.events.onIndexes(message.indexes);
+        if (message.stack !== undefined) {
+          this.events.log('error', 'the writer failed an order', { stack: message.stack });
+        }
+        return this.#fulfil(
+          message.id,
+          message.error && new TrellisError(message.error),
+          message.result,
+        );
+      default:
+    }
+  }
+
+  #fulfil(id: number, error: TrellisError | undefined, result?: unknown): void {
+    const given = this.#orders.get(id);
+    if (this.#orders.delete(id)) this.#lane!.release();
+    if (error) given?.reject(error);
+    else given?.resolve(result);
+    if (given?.order.kind !== 'close') return;
+    const gone = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
+    for (const { reject } of this.#orders.values()) reject(gone);
+    this.#orders.clear();
+  }
+
+  /** Nothing that came in stays without an answer. */
+  #onEnd(error?: Error): void {
+    this.#ended = true;
+    if (this.#closing && !error) return;
+    this.readOnlyReason ??= 'the writer has ended';
+    if (error) this.events.log('error', 'the writer has ended', { reason: error.message });
+    const gone = { code: 'READ_ONLY' as const, args: { reason: this.readOnlyReason } };
+    this.#lane?.abandon(gone);
+    for (const call of this.#queue.drain()) {
+      call.settled = true;
+      call.reject(new TrellisError(gone));
+    }
+    for (const { reject } of this.#due.splice(0)) reject(new TrellisError(gone));
+    for (const id of this.#orders.keys()) this.#fulfil(id, new TrellisError(gone));
+  }
+
+  /** Queues a write. Fails READ_ONLY, OVERLOADED. */
+  submit(call: Call): void {
+    if (this.readOnlyReason !== undefined) fail('READ_ONLY', { reason: this.readOnlyReason });
+    const { write_queue, write_queue_bytes } = this.limits;
+    if (this.#queue.length >= write_queue || this.#queue.bytes >= write_queue_bytes) {
+      fail('OVERLOADED', { queue: 'The write queue' });
+    }
+    this.accepted++;
+    this.#taken++;
+    this.#queue.push(call);
+    this.#feed();
+  }
+
+  /** Sends what may go, in the order in which it came. */
+  #feed(): void {
+    const lane = this.#lane!;
+    for (;;) {
+      if (this.#due[0]?.after === this.#left) {
+        this.#send(this.#due.shift()!);
+        continue;
+      }
+      if (this.#queue.length === 0 || lane.inFlight >= flightMax) return;
+      this.#left++;
+      const call = this.#queue.shift()!;
+      if (!call.settled) lane.submit(call);
+    }
+  }
+
+  #send(given: Given): void {
+    const { order } = given;
+    const id = ++this.#lastId;
+    this.#orders.set(id, given);
+    const batch = order.kind === 'load' && 'batch' in order.order ? order.order.batch : undefined;
+    this.#lane!.post({ ...order, id }, batch && buffersOf(batch));
+  }
+
+  /** Gives an order and waits until it is done; gives its result, if it has one. */
+  async order(order: Order): Promise<unknown> {
+    if (this.#ended && order.kind === 'close') return undefined;
+    if (this.#ended) fail('READ_ONLY', { reason: this.readOnlyReason ?? 'the writer has ended' });
+    if (this.#closing) fail('SHUTTING_DOWN');
+    if (order.kind === 'close') this.#closing = true;
+    this.#lane!.hold();
+    return new Promise((resolve, reject) => {
+      this.#due.push({ order, after: this.#taken, resolve, reject });
+      this.#feed();
+    });
+  }
+}
+
+function restoreError({ error, stack }: LaneFault): TrellisError {
+  const restored = new TrellisError(error);
+  if (stack !== undefined) restored.stack = stack;
+  return restored;
+}

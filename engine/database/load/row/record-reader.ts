@@ -1,0 +1,163 @@
+// The properties of one row into a record, its index prefixes and its keyword document. Texts,
+// booleans and short integers that are already written as the store writes them are copied; all
+// else is decoded and printed.
+import { fail } from '../../../base/errors.js';
+import { integerFits } from '../../../base/integer.js';
+import type { Limits } from '../../../base/limits.js';
+import type { Instant, Scalar, ScalarList } from '../../../base/value.js';
+import { decodeValue } from '../../../json/decode.js';
+import type { Decoding } from '../../../json/fault.js';
+import type { JsonView } from '../../../json/view.js';
+import { beginRecord } from '../../../storage/record/blank-record.js';
+import { printValue } from '../../../storage/record/fragment.js';
+import { prefixOf, valueSize } from '../../../storage/index/index-key.js';
+import type { StoredProperty } from '../../../storage/table/store.js';
+import { putWord } from '../../../storage/table/word.js';
+import { countTerms } from '../../../text/text-index-lmdb.js';
+import type { BatchBuilder } from './batch-builder.js';
+import type { FormField, TypeForm } from './type-form.js';
+
+/** Integers up to this many characters are exact as numbers. */
+const shortDigits = 15;
+
+export interface RecordReaderOptions {
+  limits: Limits;
+  textEnabled: boolean;
+}
+
+export class RecordReader {
+  /** What `NOW` is. */
+  now!: Instant;
+  /** Rows of a dump: what is not given stays unset, defaults notwithstanding. */
+  exact = false;
+  /** Values of the row that are needed beyond their text, by place. */
+  #values: (Scalar | ScalarList)[] = [];
+
+  constructor(
+    private readonly batch: BatchBuilder,
+    private readonly options: RecordReaderOptions,
+  ) {}
+
+  /** `bytes` are those that the fields, by slot, look at. Faults of values are left in `decoding`. */
+  read(
+    bytes: Uint8Array,
+    form: TypeForm,
+    fields: readonly (JsonView | undefined)[],
+    decoding: Decoding,
+  ): void {
+    const { batch } = this;
+    const { writer } = batch;
+    const table = beginRecord(writer, form.label, form.slots);
+    this.#values.length = 0;
+    for (let slot = 0; slot < form.slots; slot++) {
+      const field = form.fields[slot];
+      if (field !== undefined) {
+        const view = fields[slot];
+        if (view === undefined || view.kind === 'null') this.#default(field);
+        else this.#value(bytes, view, field, decoding);
+      }
+      putWord(writer.bytes, table + 4 * slot, writer.length - batch.recordStart);
+    }
+    if (decoding.faults.length > 0) return;
+    const size = writer.length - batch.recordStart;
+    const max = this.options.limits.element_bytes;
+    if (size > max) fail('VALUE_TOO_LARGE', { param: 'element', size, max });
+    batch.endRecord();
+    this.#index(form);
+    if (form.texts.length > 0 && this.options.textEnabled) this.#document(form);
+  }
+
+  #default({ property, place, isText }: FormField): void {
+    const given = property.default;
+    if (given === undefined || this.exact) return;
+    const value = given.kind === 'now' ? this.now : given.value;
+    if (value === null) return;
+    this.#print(property, value);
+    if (property.indexId !== 0 || isText) this.#values[place] = value;
+  }
+
+  #value(bytes: Uint8Array, view: JsonView, field: FormField, decoding: Decoding): void {
+    const { property, place, isText } = field;
+    const needed = property.indexId !== 0 || isText;
+    if (this.#copy(bytes, view, field)) {
+      if (needed) this.#values[place] = scalarOf(view);
+      return;
+    }
+    const value = decodeValue(view, property.type, decoding) as Scalar | ScalarList;
+    if (value === null) return;
+    const exact = typeof value === 'number' ? value + 0 : value;
+    this.#print(property, exact);
+    if (needed) this.#values[place] = exact;
+  }
+
+  /** Copies a token that stands for itself; false when it has to be decoded. */
+  #copy(bytes: Uint8Array, view: JsonView, { scalar }: FormField): boolean {
+    const { writer } = this.batch;
+    switch (scalar) {
+      case undefined:
+      case 'Date':
+      case 'ID':
+      case 'F32':
+      case 'F64':
+        return false;
+      case 'String': {
+        if (!view.verbatim || view.size > this.options.limits.value_bytes) return false;
+        writer.append(bytes, view.start - 1, view.start + view.size + 1);
+        return true;
+      }
+      case 'Boolean':
+        if (view.kind !== 'boolean') return false;
+        writer.ascii(view.boolean() ? 'true' : 'false');
+        return true;
+      default: {
+        if (!view.integral || view.size > shortDigits) return false;
+        const value = view.float();
+        if (Object.is(value, -0) || !integerFits(value, scalar)) return false;
+        writer.append(bytes, view.start, view.start + view.size);
+        return true;
+      }
+    }
+  }
+
+  #print(property: StoredProperty, value: Scalar | ScalarList): void {
+    const { writer } = this.batch;
+    const start = writer.length;
+    printValue(writer, value, property.type);
+    const max = this.options.limits.value_bytes;
+    const size = writer.length - start;
+    if (size <= max) return;
+    const own = typeof value === 'string' ? Buffer.byteLength(value) : size;
+    if (own > max) fail('VALUE_TOO_LARGE', { param: property.name, size: own, max });
+  }
+
+  #index({ fields }: TypeForm): void {
+    const max = this.options.limits.index_key_bytes;
+    for (const field of fields) {
+      if (field === undefined || field.property.indexId === 0) continue;
+      const value = this.#values[field.place];
+      if (value === undefined) continue;
+      const prefix = prefixOf(field.property, value);
+      const size = valueSize(prefix, field.property);
+      if (size > max) {
+        fail('INDEX_KEY_TOO_LONG', { property: field.property.name, max, size });
+      }
+      this.batch.entry(field.place, prefix);
+    }
+  }
+
+  #document({ texts }: TypeForm): void {
+    const list: string[] = [];
+    for (const place of texts) {
+      const value = this.#values[place];
+      if (typeof value === 'string') list.push(value);
+      else if (value !== undefined) list.push(...(value as readonly string[]));
+    }
+    const { frequencies, length } = countTerms(list, this.options.limits.document_terms);
+    this.batch.document(frequencies, length);
+  }
+}
+
+function scalarOf(view: JsonView): Scalar {
+  if (view.kind === 'string') return view.text();
+  return view.kind === 'boolean' ? view.boolean() : view.float();
+}

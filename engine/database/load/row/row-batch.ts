@@ -1,0 +1,79 @@
+// Rows of a bulk load on their way from the thread that read them to the writer: decoded, checked
+// against their types, and already in the form of records. What only the writer can know, ids and
+// the ids of ends, is left blank and filled in there.
+//
+//   heads     7 numbers per row: label · name · from · to · record start · record end · line
+//   name      ordinal of the row's temporary name, 0 without one
+//   from, to  of edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`
+//   bytes     records (record.ts) with blank uuids and ends and with room for a checksum behind them,
+//             keys of index entries (index-key.ts) between them
+//   entries   4 numbers per index entry: row · place of its property · key start · key end
+//
+// Invariant: entries, vectors, ids and documents are in the order of rows.
+import type { ErrorData } from '../../../base/errors.js';
+
+export const rowWords = 7;
+export const entryWords = 4;
+
+/** A row that is not loaded, and why. */
+export interface Reject {
+  /** Counted from 1 in its file. */
+  line: number;
+  error: ErrorData;
+}
+
+/**
+ * Postings of all terms of a batch, by label and term. Flat: an object per term would cost the way to
+ * the writer more than the term itself.
+ */
+export interface TermBatch {
+  /** 3 numbers per term: label · end of its name · end of its postings. */
+  heads: Uint32Array<ArrayBuffer>;
+  /** Terms as they stand in keys, end to end. */
+  names: Uint8Array<ArrayBuffer>;
+  /** [row, frequency, row, frequency, ...], of each term by ascending row. */
+  postings: Uint32Array<ArrayBuffer>;
+}
+
+export const termWords = 3;
+
+/** A text whose embedding becomes the vector of a row. */
+export interface RowText {
+  /** Vector type, which may have a model of its own. */
+  type: string;
+  text: string;
+}
+
+export interface RowBatch {
+  count: number;
+  heads: Float64Array<ArrayBuffer>;
+  bytes: Uint8Array<ArrayBuffer>;
+  entries: Int32Array<ArrayBuffer>;
+  /** [row, first number, length] per vector row; ~k for the first number: `embedded[k]`. */
+  vectorHeads: Int32Array<ArrayBuffer>;
+  vectors: Float64Array<ArrayBuffer>;
+  /** Texts to embed before the rows go to the writer. */
+  texts: RowText[];
+  embedded: Float64Array[];
+  /** Elements that ends name by their own id, 16 bytes each. */
+  ends: Uint8Array;
+  /** Rows that bring their own id, and the ids, 16 bytes each. */
+  ownRows: Uint32Array<ArrayBuffer>;
+  ownIds: Uint8Array;
+  terms: TermBatch;
+  /** [row, terms in its document] of rows with a keyword document. */
+  documents: Uint32Array<ArrayBuffer>;
+  rejects: Reject[];
+}
+
+/** What has become of a batch. */
+export interface BatchResult {
+  nodes: number;
+  edges: number;
+  vectors: number;
+  /** Dense id of the first accepted row; those of the others follow without gaps. */
+  firstId: number;
+  /** Rows that the writer did not accept, ascending. */
+  refused: number[];
+  rejects: Reject[];
+}

@@ -1,0 +1,344 @@
+// Reads NDJSON lines into rows of a bulk load (the format is README's "Bulk load"). Everything that
+// does not need the store is done here, on the loading thread: JSON, types, defaults, fragments,
+// index prefixes, keyword counts, temporary names.
+//
+// Invariant: a row that is passed on would be accepted by the single call of the same values, but
+// for what only the store can tell: unique values, ends, dimensions.
+import { type ErrorData, TrellisError, excerpt, fail } from '../../../base/errors.js';
+import type { Limits } from '../../../base/limits.js';
+import type { ElementKind } from '../../../base/schema.js';
+import type { Instant } from '../../../base/value.js';
+import { parseUuid } from '../../../base/id.js';
+import { type Decoding, throwFaults } from '../../../json/fault.js';
+import { decodeVector } from '../../../json/decode.js';
+import { scanJson } from '../../../json/scan.js';
+import type { JsonView } from '../../../json/view.js';
+import type { Catalog, Label } from '../../../storage/table/store.js';
+import { vectorOfBase64 } from './base64.js';
+import { BatchBuilder } from './batch-builder.js';
+import { LinePattern, type RowParts } from './line-pattern.js';
+import { NameTable } from './name-table.js';
+import { RecordReader } from './record-reader.js';
+import type { RowBatch } from './row-batch.js';
+import { type TypeForm, formOf } from './type-form.js';
+
+/** Shapes of rows that are known by heart. */
+const patternsMax = 16;
+const freeLessons = 64;
+
+/** Characters of a UUID. */
+const uuidText = 36;
+
+const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];
+
+export interface RowReaderOptions {
+  limits: Limits;
+  textEnabled: boolean;
+}
+
+export class RowReader {
+  /** Ordinals of temporary names, given out in the order of rows. */
+  readonly #names = new NameTable();
+  /** Most recently used first. */
+  #patterns: LinePattern[] = [];
+  #learned = 0;
+  #fits = 0;
+  readonly #forms = new Map<string, TypeForm>();
+  readonly #records: RecordReader;
+
+  constructor(
+    private catalog: Catalog,
+    private readonly options: RowReaderOptions,
+    private readonly batch = new BatchBuilder(),
+  ) {
+    this.#records = new RecordReader(batch, options);
+  }
+
+  /** Another schema holds from the next row on. */
+  adopt(catalog: Catalog): void {
+    this.catalog = catalog;
+    this.#forms.clear();
+    this.#patterns = [];
+  }
+
+  /** Rows of whole lines; `line` is the number of the first. */
+  read(bytes: Uint8Array, line: number, now: Instant): RowBatch {
+    const { batch } = this;
+    batch.begin();
+    this.#records.now = now;
+    // Looks for a byte eight times as fast as a plain array, which matters to vectors.
+    const searched = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let start = 0; start < bytes.length; line++) {
+      const pattern = this.#patternOf(bytes, start);
+      const end = pattern ? pattern.end : endOfLine(searched, start);
+      try {
+        if (pattern) this.#store(bytes, pattern.parts, line);
+        else if (!isBlank(bytes, start, end)) this.#row(bytes.subarray(start, end), line);
+      } catch (error) {
+        if (!(error instanceof TrellisError)) throw error;
+        batch.abandonRow();
+        const hint = error.code === 'BAD_JSON' ? lineHint(searched, start, end) : {};
+        batch.rejects.push({ line, error: { ...rowError(error.data), ...hint } });
+      }
+      start = end + 1;
+    }
+    return batch.take();
+  }
+
+  #patternOf(bytes: Uint8Array, start: number): LinePattern | undefined {
+    const patterns = this.#patterns;
+    for (let i = 0; i < patterns.length; i++) {
+      const pattern = patterns[i]!;
+      if (!pattern.fits(bytes, start)) continue;
+      this.#fits++;
+      if (i > 0) {
+        patterns.splice(i, 1);
+        patterns.unshift(pattern);
+      }
+      return pattern;
+    }
+    return undefined;
+  }
+
+  /** A row whose values are at hand and whose members are known to be its type's. */
+  #store(bytes: Uint8Array, parts: RowParts, line: number): void {
+    const { label } = parts.form;
+    const decoding = this.#decodingOf(label);
+    const { batch } = this;
+    batch.openRow(label.id, line);
+    const ordinal = parts.name ? this.#nameRow(parts.name, bytes, label) : 0;
+    if (label.kind === 'edge') {
+      const from = this.#end(parts.from, bytes, 'from', label);
+      batch.ends(from, this.#end(parts.to, bytes, 'to', label));
+    }
+    this.#close(bytes, parts, decoding, ordinal);
+  }
+
+  #decodingOf({ name }: Label): Decoding {
+    return { owner: name, limits: this.options.limits, strict: true, prefix: '', faults: [] };
+  }
+
+  /** Writes the properties; the row counts from here on. */
+  #close(bytes: Uint8Array, parts: RowParts, decoding: Decoding, ordinal: number): void {
+    this.#records.read(bytes, parts.form, parts.fields, decoding);
+    throwFaults(decoding.faults);
+    this.batch.closeRow(ordinal);
+    if (ordinal === 0) return;
+    const { bytes: own, start, end } = utf8Of(parts.name!, bytes);
+    this.#names.add(own, start, end);
+  }
+
+  #row(bytes: Uint8Array, line: number): void {
+    const { limits } = this.options;
+    const root = scanJson(bytes, limits);
+    if (root.kind !== 'object')
+      fail('PARAM_TYPE', { param: 'row', type: 'object', got: root.kind });
+    const form = this.#formOf(root);
+    if (form === undefined) return;
+    const { label } = form;
+    const decoding = this.#decodingOf(label);
+    const { batch } = this;
+    batch.openRow(label.id, line);
+    let known = 1;
+    const name = root.member('id');
+    let ordinal = 0;
+    if (name !== undefined) {
+      known++;
+      ordinal = this.#nameRow(name, bytes, label);
+    }
+    const from = label.kind === 'edge' ? root.member('from') : undefined;
+    const to = label.kind === 'edge' ? root.member('to') : undefined;
+    if (label.kind === 'edge') {
+      const fromEnd = this.#end(from, bytes, 'from', label);
+      batch.ends(fromEnd, this.#end(to, bytes, 'to', label));
+      known += 2;
+    } else if (label.kind === 'vector') {
+      this.#vector(root, label, decoding);
+      known++;
+    }
+    const properties = root.member('properties');
+    if (properties !== undefined) {
+      known++;
+      if (properties.kind !== 'object') {
+        fail('PARAM_TYPE', { param: 'properties', type: 'object', got: properties.kind });
+      }
+    }
+    if (root.length !== known) this.#refuseOthers(root, label);
+    const fields = form.fields.map((field) => field && properties?.member(field.property.name));
+    const parts: RowParts = { form, name, from, to, fields };
+    const found = fields.filter((view) => view !== undefined).length;
+    if (properties !== undefined && found < properties.length) refuseProperty(properties, label);
+    this.#close(bytes, parts, decoding, ordinal);
+    if (label.kind !== 'vector') this.#learn(bytes, parts);
+  }
+
+  /** Rows that hardly ever repeat a shape are not worth the learning. */
+  #learn(bytes: Uint8Array, parts: RowParts): void {
+    if (this.#learned > freeLessons + this.#fits / 8) return;
+    const pattern = LinePattern.of(bytes, parts);
+    if (pattern === undefined) return;
+    this.#learned++;
+    if (this.#patterns.length === patternsMax) this.#patterns.pop();
+    this.#patterns.unshift(pattern);
+  }
+
+  /** Undefined for the first and last line of a dump. */
+  #formOf(root: JsonView): TypeForm | undefined {
+    for (const kind of kinds) {
+      const view = root.member(kind);
+      if (view === undefined) continue;
+      const name = textOf(view, kind);
+      const key = `${kind} ${name}`;
+      const known = this.#forms.get(key);
+      if (known) return known;
+      const label = this.catalog.find(kind, name);
+      if (label === undefined) fail('UNKNOWN_TYPE', { kind, name: excerpt(name) });
+      const form = formOf(label);
+      this.#forms.set(key, form);
+      return form;
+    }
+    const refused = root.member('refused');
+    if (refused?.kind === 'object') refuse(refused);
+    if (root.member('trellis_dump') !== undefined) {
+      this.#records.exact = true;
+      return undefined;
+    }
+    if (root.member('trellis_dump_end') !== undefined) return undefined;
+    return fail('PARAM_MISSING', { owner: 'A row', param: 'node, edge or vector', type: 'String' });
+  }
+
+  /** Notes the row's name or, when it is a UUID, its own id. Gives the ordinal of the name. */
+  #nameRow(view: JsonView, bytes: Uint8Array, label: Label): number {
+    const uuid = uuidOf(view, 'id');
+    if (uuid !== undefined) {
+      this.batch.ownId(uuid);
+      return 0;
+    }
+    const own = utf8Of(view, bytes);
+    if (this.#names.find(own.bytes, own.start, own.end) !== 0) {
+      fail('UNIQUE_VIOLATION', { type: label.name, property: 'id' });
+    }
+    return this.#names.size + 1;
+  }
+
+  /** An end of an edge as rows name it; see row-batch.ts. */
+  #end(view: JsonView | undefined, bytes: Uint8Array, end: 'from' | 'to', label: Label): number {
+    if (view === undefined) {
+      return fail('PARAM_MISSING', { owner: label.name, param: end, type: 'ID' });
+    }
+    const uuid = uuidOf(view, end);
+    const own = utf8Of(view, bytes);
+    const ordinal = this.#names.find(own.bytes, own.start, own.end);
+    if (ordinal !== 0) return ordinal;
+    if (uuid !== undefined) return this.batch.end(uuid);
+    return fail('NO_VALUE_FOUND', {
+      what: `${end} "${view.text().slice(0, 64)}" is no earlier row`,
+    });
+  }
+
+  #vector(root: JsonView, label: Label, decoding: Decoding): void {
+    const { batch } = this;
+    const values = root.member('values');
+    if (values !== undefined) {
+      const vector = decodeVector(values, decoding);
+      throwFaults(decoding.faults);
+      batch.vector(vector!);
+      return;
+    }
+    const text = root.member('embed');
+    if (text !== undefined) {
+      batch.text(label.name, textOf(text, 'embed'));
+      return;
+    }
+    for (const width of ['f64', 'f32'] as const) {
+      const packed = root.member(width);
+      if (packed === undefined) continue;
+      batch.vector(vectorOfBase64(textOf(packed, width), width, this.options.limits));
+      return;
+    }
+    fail('PARAM_MISSING', { owner: label.name, param: 'values or embed', type: '[F64]' });
+  }
+
+  #refuseOthers(root: JsonView, label: Label): never {
+    const known: readonly string[] = [label.kind, 'id', 'properties', ...ownMembers[label.kind]];
+    const member = root.names().find((name) => !known.includes(name)) ?? 'values';
+    const hint = 'Properties go into `properties`.';
+    const args = { owner: `A ${label.kind} row`, member: excerpt(member) };
+    return fail('UNKNOWN_MEMBER', args, { hint });
+  }
+}
+
+function refuseProperty(properties: JsonView, { name: owner, properties: known }: Label): never {
+  const names = new Set(known.map(({ name }) => name));
+  const member = properties.names().find((name) => !names.has(name))!;
+  return fail('UNKNOWN_MEMBER', { owner, member: excerpt(member) });
+}
+
+const ownMembers: Record<ElementKind, readonly string[]> = {
+  node: [],
+  edge: ['from', 'to'],
+  vector: ['values', 'embed', 'f64', 'f32'],
+};
+
+/** Of a record of another format, which whoever made the row could not read. */
+function refuse(reason: JsonView): never {
+  const part = (name: string): string => {
+    const view = reason.member(name);
+    return view === undefined ? '' : excerpt(textOf(view, name));
+  };
+  return fail('PARAM_VALUE', {
+    param: part('param'),
+    allowed: part('allowed'),
+    got: part('got'),
+  });
+}
+
+const encoder = new TextEncoder();
+const carriage = 0x0d;
+
+/** The UTF-8 of a text: where it stands, or on its own when it is written with escapes. */
+function utf8Of(
+  view: JsonView,
+  bytes: Uint8Array,
+): { bytes: Uint8Array; start: number; end: number } {
+  if (view.verbatim) return { bytes, start: view.start, end: view.start + view.size };
+  const own = encoder.encode(view.text());
+  return { bytes: own, start: 0, end: own.length };
+}
+
+/** Fails PARAM_TYPE when it is no text. */
+function uuidOf(view: JsonView, param: string): Uint8Array | undefined {
+  if (view.kind === 'string' && view.verbatim && view.size !== uuidText) return undefined;
+  return parseUuid(textOf(view, param));
+}
+
+function endOfLine(bytes: Buffer, start: number): number {
+  const end = bytes.indexOf(10, start);
+  return end < 0 ? bytes.length : end;
+}
+
+/** Whether a line holds nothing but JSON's white space; other control characters are a fault. */
+function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte !== 0x20 && byte !== 0x09 && byte !== carriage) return false;
+  }
+  return true;
+}
+
+/** Of a line that is no JSON, whether it is because its rows end in another way. */
+function lineHint(bytes: Buffer, start: number, end: number): { hint?: string } {
+  const at = bytes.indexOf(carriage, start);
+  if (at < 0 || at >= end - 1) return {};
+  return { hint: 'Rows end with a line feed; here a carriage return stands alone.' };
+}
+
+function textOf(view: JsonView, param: string): string {
+  if (view.kind !== 'string') fail('PARAM_TYPE', { param, type: 'String', got: view.kind });
+  return view.text();
+}
+
+/** The first fault is enough to tell why a row was refused. */
+function rowError({ code, args, path, hint }: ErrorData): ErrorData {
+  return { code, args, ...(path && { path }), ...(hint && { hint }) };
+}

@@ -1,0 +1,82 @@
+// Collects the keyword documents of the rows of a batch, and gives them out by term (row-batch.ts).
+import { ByteWriter } from '../../../base/bytes.js';
+import { doubled } from '../../../base/words.js';
+import { termBytes } from '../../../text/text-key.js';
+import { type TermBatch, termWords } from './row-batch.js';
+
+/** Numbers per posting as it comes: term, row, frequency. */
+const postingWords = 3;
+
+export class TermCollector {
+  /** Numbers of terms by label. */
+  #labels = new Map<number, Map<string, number>>();
+  /** Postings by term. */
+  #counts: number[] = [];
+  #postings = new Uint32Array(1024);
+  #used = 0;
+  readonly #names = new ByteWriter(1 << 14);
+
+  add(label: number, row: number, frequencies: ReadonlyMap<string, number>): void {
+    let terms = this.#labels.get(label);
+    if (terms === undefined) this.#labels.set(label, (terms = new Map()));
+    for (const [term, frequency] of frequencies) {
+      let number = terms.get(term);
+      if (number === undefined) {
+        number = this.#counts.push(0) - 1;
+        terms.set(term, number);
+      }
+      this.#counts[number]!++;
+      this.#push(number, row, frequency);
+    }
+  }
+
+  #push(number: number, row: number, frequency: number): void {
+    const at = this.#used;
+    if (at + postingWords > this.#postings.length) this.#postings = doubled(this.#postings);
+    this.#postings[at] = number;
+    this.#postings[at + 1] = row;
+    this.#postings[at + 2] = frequency;
+    this.#used = at + postingWords;
+  }
+
+  /** All of them; nothing is left. */
+  take(): TermBatch {
+    const count = this.#counts.length;
+    const heads = new Uint32Array(count * termWords);
+    const postings = new Uint32Array((2 * this.#used) / postingWords);
+    /** Where the next posting of a term goes. */
+    const places = new Uint32Array(count);
+    let head = 0;
+    let end = 0;
+    for (const [label, terms] of this.#labels) {
+      // In the order of keys, neighbours share pages.
+      for (const term of [...terms.keys()].sort()) {
+        const number = terms.get(term)!;
+        places[number] = end;
+        end += 2 * this.#counts[number]!;
+        this.#names.append(termBytes(term));
+        heads[head] = label;
+        heads[head + 1] = this.#names.length;
+        heads[head + 2] = end;
+        head += termWords;
+      }
+    }
+    for (let at = 0; at < this.#used; at += postingWords) {
+      const number = this.#postings[at]!;
+      const place = places[number]!;
+      postings[place] = this.#postings[at + 1]!;
+      postings[place + 1] = this.#postings[at + 2]!;
+      places[number] = place + 2;
+    }
+    const names = this.#names.take();
+    this.clear();
+    return { heads, names, postings };
+  }
+
+  clear(): void {
+    this.#labels = new Map();
+    this.#counts = [];
+    this.#used = 0;
+    this.#names.length = 0;
+  }
+}

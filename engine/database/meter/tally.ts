@@ -1,0 +1,70 @@
+// What calls have cost, in numbers for /metrics: per query its time, rows and visits, per lane the time
+// spent waiting. Of the calling thread. Invariant: the numbers of a query outlive reloads.
+import { Histogram, type Metric } from '../../base/histogram.js';
+import type { Call, Cost } from '../call/call.js';
+
+class QueryTally {
+  readonly seconds = new Histogram();
+  rows = 0;
+  visits = 0;
+
+  add({ micros, rows, visits }: Cost): void {
+    this.seconds.observe(micros / 1e6);
+    this.rows += rows;
+    this.visits += visits;
+  }
+}
+
+export class Tally {
+  readonly #byName = new Map<string, QueryTally>();
+  /** By place in the program. */
+  #byPlace: QueryTally[] = [];
+  readonly #waits = { read: new Histogram(), write: new Histogram() };
+  readonly #commitErrors = new Map<string, number>();
+  cancelled = 0;
+
+  /** Follows a new program. */
+  adopt(names: readonly string[]): void {
+    this.#byPlace = names.map((name) => {
+      const known = this.#byName.get(name) ?? new QueryTally();
+      this.#byName.set(name, known);
+      return known;
+    });
+  }
+
+  /** Notes a call of a query, or of a plan without a name (place -1). */
+  spent(place: number, cost: Cost): void {
+    this.#byPlace[place]?.add(cost);
+  }
+
+  /** Notes a call that came back from a lane. */
+  returned(place: number, call: Call, cost: Cost): void {
+    this.spent(place, cost);
+    call.onWork?.(cost);
+    const since = performance.now() - (call.deadline - call.budgetMs);
+    const lane = call.cost === 'W' ? 'write' : 'read';
+    this.#waits[lane].observe(Math.max(0, since / 1000 - cost.micros / 1e6));
+  }
+
+  /** Notes that a commit failed, by the system's name for the reason. */
+  failedCommit(errno: string): void {
+    this.#commitErrors.set(errno, (this.#commitErrors.get(errno) ?? 0) + 1);
+  }
+
+  metrics(): Metric[] {
+    const list: Metric[] = [{ name: 'tasks_cancelled_total', value: this.cancelled }];
+    for (const lane of ['read', 'write'] as const) {
+      list.push(...this.#waits[lane].samples('queue_wait_seconds', { lane }));
+    }
+    for (const [errno, value] of this.#commitErrors) {
+      list.push({ name: 'commit_errors_total', labels: { errno }, value });
+    }
+    for (const [query, { seconds, rows, visits }] of this.#byName) {
+      const labels = { query };
+      list.push(...seconds.samples('query_seconds', labels));
+      list.push({ name: 'query_rows', labels, value: rows });
+      list.push({ name: 'query_visits', labels, value: visits });
+    }
+    return list;
+  }
+}

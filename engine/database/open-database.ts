@@ -1,0 +1,496 @@
+// Opens a database: data directory, storage, writer lane (schema, recovery), reader lanes.
+// Implements the Database face. The calling thread owns admission: it knows the program, judges the
+// cost of calls, and never writes LMDB itself.
+import { join } from 'node:path';
+import { type TrellisError, fail } from '../base/errors.js';
+import type { Metric } from '../base/histogram.js';
+import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
+import type { Plan, Query } from '../plan/plan.js';
+import type { Program } from '../plan/program.js';
+import { type DataDirectory, openDataDirectory } from '../storage/folder/manifest.js';
+import { type Storage, openStorage } from '../storage/open-storage.js';
+import { isLoss, takenReason } from '../storage/lock/permit.js';
+import type { ReadView } from '../storage/table/store.js';
+import { createTextIndex } from '../text/text-index-lmdb.js';
+import { AttachedIndexes } from './vectors/attached-index.js';
+import { backUp } from './care/backup.js';
+import { type Call, callOf, type CallInput } from './call/call.js';
+import type { Database, DatabaseStatus } from './database.js';
+import type { CallOptions, DatabaseOptions } from './call/options.js';
+import { Dispatcher, loadMax } from './lane/dispatcher.js';
+import type { IndexInfo } from './vectors/index-list.js';
+import { InlineReads } from './lane/inline.js';
+import type { Recall, RecallRequest } from './vectors/recall.js';
+import { Gate, SlotPool, createGateBuffer } from './call/gate.js';
+import type { Equip, HelpBuild } from './lane/message.js';
+import { LoadDesk } from './load/load-desk.js';
+import type { BulkLoad } from './load/load-run.js';
+import { Figures, createFiguresBuffer } from './meter/figures.js';
+import { databaseMetrics } from './metrics.js';
+import { pack } from './call/pack.js';
+import { type ProbeLater, ProbeWatch, probe } from './care/probe.js';
+import { Tally } from './meter/tally.js';
+import { ThreadPair } from './lane/pool.js';
+import { failUnknown, placeOf, queryNumber } from './call/query-table.js';
+import { type Equipment, decodeCall } from './call/runner.js';
+import { Reloads } from './schema/reloads.js';
+import { SchemaGuard } from './schema/schema-guard.js';
+import { embedRows, embedTexts, modelChoiceOf, modelOf } from './text-embedding.js';
+import { VectorWatch } from './vectors/vector-watch.js';
+import { DiskWatch } from './care/watch.js';
+import { hasGivenUp, reopen } from './reopen.js';
+import { WriterLink, flightMax } from './lane/writer-link.js';
+
+/** Opens everything; resolves when calls may be made. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const directory = openDataDirectory(options.dataDir, { readOnly: options.readOnly });
+  let database: OpenedDatabase | undefined;
+  try {
+    const later = await probe(options, directory);
+    database = new OpenedDatabase(options, directory, later);
+    await database.start();
+    return database;
+  } catch (error) {
+    await database?.abandon();
+    directory.close({ clean: false });
+    throw error;
+  }
+}
+
+class OpenedDatabase implements Database {
+  program: Program;
+  #queries = new Map<string, { query: Query; number: number }>();
+  /** The present program as lanes get it. */
+  #packed: unknown;
+  /** Of the present program, and of the last reload that was begun. */
+  #generation = 0;
+  #lastGeneration = 0;
+  #phase: DatabaseStatus['phase'] = 'opening';
+  readonly #probe: ProbeWatch;
+  #progress = 0;
+  #readers: Promise<void> | undefined;
+  readonly #gate: Gate;
+  readonly #storage: Storage;
+  readonly #indexes = new AttachedIndexes();
+  readonly #vectors = new VectorWatch(this.#indexes.byLabel, (look) => this.view(look));
+  readonly #equipment: Equipment;
+  readonly #threads: ThreadPair;
+  readonly #dispatcher: Dispatcher;
+  readonly #writer: WriterLink;
+  readonly #loads: LoadDesk;
+  readonly #inline: InlineReads;
+  readonly #guard: SchemaGuard;
+  readonly #reloads = new Reloads();
+  readonly #tally = new Tally();
+  readonly #figures = new Figures(createFiguresBuffer());
+  readonly #disk: DiskWatch;
+  readonly #models: ReturnType<typeof modelChoiceOf>;
+  /** Backups that are being made of the open store. */
+  readonly #copies = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(
+    private readonly options: DatabaseOptions,
+    private readonly directory: DataDirectory,
+    later: ProbeLater | undefined,
+  ) {
+    const { limits } = options;
+    this.#loads = new LoadDesk(limits.import_idle);
+    this.#gate = new Gate(createGateBuffer(flightMax + options.workers * loadMax));
+    const slots = new SlotPool(this.#gate);
+    this.program = options.program;
+    this.#packed = pack(options.program);
+    this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
+    this.#probe = new ProbeWatch(this.#storage.env, later);
+    this.#guard = new SchemaGuard(this.#gate, this.#storage);
+    this.#equipment = {
+      limits,
+      strict: options.strictMembers,
+      text: options.textEnabled ? createTextIndex(limits) : undefined,
+      vectors: this.#indexes.byLabel,
+    };
+    const isIdle = (): boolean => this.#dispatcher.inFlight === 0;
+    this.#inline = new InlineReads(isIdle, options.workers, this.#equipment, this.#tally);
+    this.#models = modelChoiceOf(options);
+    this.#threads = new ThreadPair(options.workers, options.workerHeapMb);
+    this.#dispatcher = this.#makeDispatcher(slots);
+    this.#writer = new WriterLink(this.#gate, slots, limits, {
+      onIndexes: (list) => this.#indexes.takeAll(list),
+      onNewIndex: (message) => {
+        this.#indexes.take(message);
+        this.#dispatcher.broadcast(message);
+      },
+      onBuild: (message) => this.#spreadBuild(message),
+      onSnapshot: (info) => this.#vectors.noteSnapshot(info),
+      onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
+      onStopped: (reason, errno) => {
+        if (isLoss(reason)) return this.#disk.lose(reason);
+        this.#disk.stopReserve();
+        this.#tally.failedCommit(errno);
+        void this.#reopen();
+      },
+      onProgress: (progress, phase) => {
+        this.#progress = progress;
+        options.onProgress?.(progress, phase);
+      },
+      log: options.log,
+    });
+    const onLost = (reason: string): void => options.log('error', reason);
+    this.#disk = new DiskWatch(options, { onLost }, () => this.#storage.usage());
+    directory.onLost(() => this.#disk.lose(takenReason));
+    if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
+  }
+
+  #makeDispatcher(slots: SlotPool): Dispatcher {
+    const { options } = this;
+    const setup = { role: 'reader' as const, gate: this.#gate.buffer, ...this.#laneSetup() };
+    return new Dispatcher(this.#gate, slots, {
+      count: options.workers,
+      queueMax: options.limits.read_queue,
+      start: (onEnd) => this.#threads.startReader(setup, onEnd),
+      equip: () => this.#equip(),
+      onSettled: (call, cost) => {
+        this.#inline.costs.learn(placeOf(call.query), cost.micros);
+        this.#tally.returned(placeOf(call.query), call, cost);
+      },
+      onReady: () => this.#threads.unref(),
+      onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
+    });
+  }
+
+  #laneSetup() {
+    const { limits, textEnabled, strictMembers } = this.options;
+    return { graphPath: this.#graphPath, limits, textEnabled, strict: strictMembers };
+  }
+
+  get #graphPath(): string {
+    return join(this.options.dataDir, 'graph');
+  }
+
+  async start(): Promise<void> {
+    const { dataDir, vectors, snapshot, failpoint } = this.options;
+    this.#phase = 'replaying';
+    await this.#writer.start(this.#threads, {
+      role: 'writer',
+      gate: this.#gate.buffer,
+      figures: this.#figures.buffer,
+      ...this.#laneSetup(),
+      program: this.#packed,
+      lock: this.directory.lock,
+      readOnlyReason: this.#writer.readOnlyReason,
+      vectors: {
+        folder: join(dataDir, 'vec'),
+        dbUuid: this.directory.dbUuid,
+        default: vectors.default,
+        types: vectors.types,
+        segmentBytes: vectors.segmentBytes,
+        snapshot,
+      },
+      failpoint,
+    });
+    this.#threads.unref();
+    this.#adopt(this.program, this.#gate.schema());
+    const early = this.#readers !== undefined;
+    await Promise.all([this.#startReaders(), this.#disk.start()]);
+    if (early) this.#dispatcher.broadcast(this.#equip());
+    this.#phase = 'serving';
+  }
+
+  /** Readers start when the writer is done, or earlier to help it build an index. */
+  #startReaders(): Promise<void> {
+    return (this.#readers ??= this.#dispatcher.start());
+  }
+
+  #equip(): Equip {
+    const [program, generation] = [this.#packed, this.#generation];
+    const { schema } = this.#guard;
+    return { kind: 'equip', program, generation, schema, indexes: this.#indexes.handles() };
+  }
+
+  #spreadBuild(message: HelpBuild): void {
+    if (this.#phase === 'stopping') return;
+    this.#indexes.take(message);
+    void this.#startReaders().then(() => this.#dispatcher.broadcast(message));
+  }
+
+  /** After a commit that failed: reads go on, if need be by opening the file again. */
+  async #reopen(): Promise<void> {
+    if (this.#phase !== 'serving' || !hasGivenUp(this.#storage)) return;
+    this.#phase = 'opening';
+    if (!(await reopen(this.#storage, this.#writer, this.#dispatcher)))
+      return this.#disk.lose('the data file cannot be read any more');
+    this.#guard.equip(this.#guard.schema);
+    if (this.#phase === 'opening') this.#phase = 'serving';
+  }
+
+  /** Gives up opening: ends the threads. */
+  async abandon(): Promise<void> {
+    this.#phase = 'stopping';
+    this.#probe.stop();
+    this.#dispatcher.close();
+    await this.#threads.close();
+    this.#storage.close();
+  }
+
+  /** Makes a program the current one on this thread. */
+  #adopt(program: Program, schema: number): void {
+    this.program = program;
+    this.#guard.equip(schema);
+    const entries = program.queries.map((query, place) => {
+      return [query.name, { query, number: queryNumber(this.#generation, place) }] as const;
+    });
+    this.#queries = new Map(entries);
+    this.#inline.costs.reset();
+    this.#tally.adopt(program.queries.map(({ name }) => name));
+  }
+
+  call(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions = {},
+  ): Uint8Array | Promise<Uint8Array> {
+    return this.#reloads.whole(() => this.#answer(name, body, options), bodyOf);
+  }
+
+  #answer(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const entry = this.#queries.get(name);
+    if (entry === undefined) failUnknown(name, this.#queries.keys());
+    const { query, number } = entry;
+    const { schema } = this.#guard;
+    const { plan } = query;
+    if (options.profile) {
+      const args = decodeCall(query, body, this.#equipment);
+      return this.#runPlan({ ...plan, profile: true }, args, undefined, options);
+    }
+    if (plan.embeds.length > 0) {
+      const args = decodeCall(query, body, this.#equipment);
+      return this.#embedFirst(plan, { query: number, schema, body, args }, options);
+    }
+    if (!plan.writes && this.#inline.allows(number, plan, body.length)) {
+      const args = decodeCall(query, body, this.#equipment);
+      return this.#runInline(plan, { query: number, schema, body, args }, options);
+    }
+    return this.#runInLane(plan, { query: number, schema, body }, options);
+  }
+
+  run(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options: CallOptions = {},
+  ): ExecutionResult | Promise<ExecutionResult> {
+    return this.#reloads.wholePlan(() => this.#runPlan(plan, args, items, options));
+  }
+
+  #runPlan(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const { schema } = this.#guard;
+    const input: CallInput = { query: -1, schema, body: new Uint8Array(0), args, items };
+    if (plan.embeds.length > 0) return this.#embedFirst(plan, input, options);
+    if (!plan.writes && this.#inline.allows(-1, plan, 0))
+      return this.#runInline(plan, input, options);
+    return this.#runInLane(plan, input, options);
+  }
+
+  #budgetOf(plan: Plan, options: CallOptions): number {
+    const { limits } = this.options;
+    return options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
+  }
+
+  #runInline(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    this.#checkAlive();
+    const budgetMs = this.#budgetOf(plan, options);
+    const result = this.#guard.run(input.schema, (view) =>
+      this.#inline.run(view, plan, input, budgetMs, options),
+    );
+    return result ?? this.#runInLane(plan, input, options);
+  }
+
+  #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
+    const budgetMs = this.#budgetOf(plan, options);
+    return new Promise((resolve, reject) => {
+      const call = callOf(plan, input, { budgetMs, onWork: options.onWork, resolve, reject });
+      this.#submit(call, plan, options);
+    });
+  }
+
+  #submit(call: Call, plan: Plan, options: CallOptions): void {
+    try {
+      this.#checkAlive();
+      if (call.cost === 'W') {
+        this.#disk.checkRoom(plan);
+        this.#writer.submit(call);
+      } else this.#dispatcher.submit(call);
+      options.onCancellable?.(() => {
+        this.#tally.cancelled++;
+        this.#dispatcher.cancel(call);
+      });
+    } catch (error) {
+      call.settled = true;
+      call.reject(error as TrellisError);
+    }
+  }
+
+  async #embedFirst(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
+    const started = performance.now();
+    const budgetMs = this.#budgetOf(plan, options);
+    const embeddings = await embedTexts(this.#models, plan, input.args!, started + budgetMs);
+    const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
+    const full = { ...input, embeddings };
+    if (!plan.writes && this.options.workers === 0) return this.#runInline(plan, full, rest);
+    return this.#runInLane(plan, full, rest);
+  }
+
+  #checkAlive(): void {
+    const { lost } = this.#disk;
+    if (this.#phase === 'serving' && lost === undefined && this.#probe.damage === undefined) return;
+    if (lost !== undefined) fail('STORAGE_LOST', { what: lost });
+    if (this.#probe.damage) throw this.#probe.damage;
+    if (this.#phase === 'stopping') fail('SHUTTING_DOWN');
+    fail('NOT_READY', { phase: this.#phase, progress: Math.floor(this.#progress) });
+  }
+
+  embed(
+    model: string | undefined,
+    vectorType: string | undefined,
+    texts: readonly string[],
+    budgetMs: number,
+  ): Promise<Float64Array[]> {
+    this.#checkAlive();
+    const chosen = modelOf(this.#models, model, vectorType);
+    return this.#models.embedder.embed(chosen, texts, performance.now() + budgetMs);
+  }
+
+  view<T>(look: (view: ReadView) => T): T {
+    this.#checkAlive();
+    return this.#guard.look(look);
+  }
+
+  backUp(to: string): Promise<{ bytes: number }> {
+    this.#checkAlive();
+    const copy = backUp(this.#storage.env, this.options.dataDir, to);
+    this.#copies.add(copy);
+    return copy.finally(() => this.#copies.delete(copy));
+  }
+
+  load(name?: string): BulkLoad {
+    this.#checkAlive();
+    const setup = { role: 'loader' as const, ...this.#laneSetup() };
+    return this.view((view) =>
+      this.#loads.begin(name, view, {
+        start: (onEnd) =>
+          this.#threads.startLoader(setup, (error) => {
+            if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
+            onEnd(error);
+          }),
+        order: (order) => this.#writer.order({ kind: 'load', order }),
+        embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
+        checkRoom: () => {
+          this.#checkAlive();
+          this.#disk.checkRoom();
+        },
+      }),
+    );
+  }
+
+  async reload(program: Program): Promise<void> {
+    this.#checkAlive();
+    return this.#loads.whileIdle(() => this.#reloads.run(() => this.#reload(program)));
+  }
+
+  async #reload(program: Program): Promise<void> {
+    // Calls that are made meanwhile still belong to the old program: lanes know both.
+    const packed = pack(program);
+    const generation = this.#lastGeneration + 1;
+    this.#lastGeneration = generation;
+    const schema = await this.#writer.order({ kind: 'reload', program: packed, generation });
+    this.#packed = packed;
+    this.#generation = generation;
+    this.#adopt(program, schema as number);
+    this.#dispatcher.broadcast(this.#equip());
+  }
+
+  async snapshot(): Promise<void> {
+    this.#checkAlive();
+    await this.#writer.order({ kind: 'snapshot' });
+  }
+
+  notePort(port: number): void {
+    this.#checkAlive();
+    this.directory.setPort(port);
+  }
+
+  indexes(): IndexInfo[] {
+    return this.#vectors.list();
+  }
+
+  recall(type: string | undefined, request: RecallRequest): Promise<Recall[]> {
+    return this.#vectors.measure(type, request);
+  }
+
+  status(): DatabaseStatus {
+    const { lost, shortage } = this.#disk;
+    const phase = lost !== undefined || this.#probe.damage ? 'lost' : this.#phase;
+    const readOnlyReason = lost ?? this.#writer.readOnlyReason ?? shortage;
+    const writes = readOnlyReason === undefined && phase === 'serving';
+    const { heartbeatAge } = this.#figures;
+    return { phase, progress: this.#progress, writes, readOnlyReason, heartbeatAge };
+  }
+
+  metrics(): Metric[] {
+    if (this.#isClosed) fail('SHUTTING_DOWN');
+    return databaseMetrics({
+      storage: this.#storage,
+      view: this.#guard.view,
+      inlineReads: this.#inline.count,
+      workers: this.options.workers,
+      isServing: this.#phase === 'serving',
+      dispatcher: this.#dispatcher,
+      writer: this.#writer,
+      disk: this.#disk,
+      vectors: this.#vectors,
+      figures: this.#figures,
+      tally: this.#tally,
+    });
+  }
+
+  close(options: { snapshot?: boolean } = {}): Promise<void> {
+    this.#closing ??= this.#close(options.snapshot ?? true);
+    return this.#closing;
+  }
+
+  async #close(snapshot: boolean): Promise<void> {
+    this.#probe.stop();
+    this.#disk.stop();
+    this.#loads.close();
+    const closing = this.#writer.order({ kind: 'close', snapshot });
+    this.#phase = 'stopping';
+    let isWhole = false;
+    try {
+      await closing;
+      isWhole = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
+    } finally {
+      this.#dispatcher.close();
+      await Promise.allSettled(this.#copies);
+      await this.#threads.close();
+      this.#isClosed = true;
+      this.#storage.close();
+      this.directory.close({ clean: isWhole });
+    }
+  }
+}
+
+const bodyOf = ({ body }: ExecutionResult): Uint8Array => body;

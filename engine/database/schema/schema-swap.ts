@@ -1,0 +1,52 @@
+// Brings a store, its keyword index and its vector indexes to the schema of a program: at a start,
+// and while the database serves. Invariant: when it returns, every index says what a start over the
+// same data would make it say; when it throws SCHEMA_INCOMPATIBLE, nothing has changed.
+import { failpoint } from '../../base/failpoint.js';
+import type { Declarations } from '../../storage/schema/schema-commit.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { TextIndex } from '../../text/text-index.js';
+import type { Gate } from '../call/gate.js';
+import { type TextRules, addMissingTexts, dropTexts, keepsTexts } from '../care/text-upkeep.js';
+import type { VectorStore } from '../vectors/vector-store.js';
+
+/** At a start; returns how many documents the keyword index was made of, if it was made anew. */
+export function openSchema(
+  storage: Storage,
+  declarations: Declarations,
+  text: TextIndex | undefined,
+  rules: TextRules,
+  nowMs: number,
+): number {
+  if (text === undefined) dropTexts(storage);
+  const kept = keepsTexts(storage, rules);
+  storage.applySchema(declarations, { text: kept ? text : undefined, nowMs });
+  return addMissingTexts(storage, rules);
+}
+
+/**
+ * While the database serves: `gate` tells the threads that read. What fails behind the commit leaves
+ * them without answers until the next reload takes up where this one ended.
+ */
+export function changeSchema(
+  storage: Storage,
+  vectors: VectorStore,
+  declarations: Declarations,
+  text: TextIndex | undefined,
+  nowMs: number,
+  gate: Pick<Gate, 'countSchema'>,
+): void {
+  let isChanging = false;
+  const onChange = (): void => {
+    isChanging = true;
+    gate.countSchema(1);
+  };
+  try {
+    storage.applySchema(declarations, { text, nowMs, onChange });
+  } catch (error) {
+    if (isChanging) gate.countSchema(-1);
+    throw error;
+  }
+  if (isChanging) gate.countSchema(1);
+  failpoint('schemaCommitted');
+  vectors.follow();
+}

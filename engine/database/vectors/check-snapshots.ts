@@ -1,0 +1,96 @@
+// I10 and I13: what the next start makes of a snapshot file and the log behind it is what the rows
+// say. A file that a start would not take, or that the log no longer reaches back to, is a rebuild to
+// come and no fault, unless it is damaged. Changes nothing, and sees one state of the data.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCatalog } from '../../storage/catalog/catalog-record.js';
+import type { Violation } from '../../storage/check/check.js';
+import type { Env } from '../../storage/table/env.js';
+import { scanList } from '../../storage/graph/label-list.js';
+import { readState, readTotal } from '../../storage/table/meta.js';
+import { readVector } from '../../storage/record/vector-record.js';
+import { replayLog } from '../../storage/record/vlog.js';
+import { holdsVector, idsIn } from '../../vector/contents.js';
+import type { SharedIndex } from '../../vector/open-index.js';
+import { inspectSnapshot } from '../../vector/snapshot.js';
+import { notedReach } from './snapshot-reach.js';
+
+/** Vectors of a type that are compared number by number. */
+const comparedMax = 1_000;
+/** Ids that a fault names. */
+const namedMax = 10;
+
+export function checkSnapshots(env: Env, folder: string, dbUuid: string): Violation[] {
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder).filter((file) => file.endsWith('.snap'));
+  const faults: Violation[] = [];
+  for (const { id, kind, name } of readCatalog(env.meta).labels) {
+    if (kind !== 'vector') continue;
+    for (const file of files) {
+      const match = /^(.*)\.(\d+)\.snap$/.exec(file);
+      if (match?.[1] !== name) continue;
+      const seq = Number(match[2]);
+      faults.push(...checkFile(env, { folder, file, seq }, { id, name }, dbUuid));
+    }
+  }
+  return faults;
+}
+
+interface Place {
+  folder: string;
+  file: string;
+  seq: number;
+}
+
+function checkFile(
+  env: Env,
+  { folder, file, seq }: Place,
+  label: { id: number; name: string },
+  dbUuid: string,
+): Violation[] {
+  const { nextSeq, trimmedSeq } = readState(env.meta);
+  // Written since, beside a running server; a start would not take it.
+  if (seq >= nextSeq || readTotal(env.meta, label.id).count === 0) return [];
+  const { dimension } = readTotal(env.meta, label.id);
+  const read = inspectSnapshot(join(folder, file), label.name, {
+    dbUuid,
+    typeId: label.id,
+    dimension,
+    seq,
+  });
+  if (read.index === undefined) {
+    if (!read.isDamaged) return [];
+    return [{ invariant: 'I13', what: `snapshot ${file}: ${read.reason}` }];
+  }
+  const reach = Math.max(seq, notedReach(env, label.id, file));
+  const faults = reach < trimmedSeq ? [] : compare(env, label, read.index, reach);
+  read.index.close();
+  return faults.map((what) => ({ invariant: 'I10', what: `snapshot ${file} ${what}` }));
+}
+
+function compare(env: Env, label: { id: number }, index: SharedIndex, reach: number): string[] {
+  const held = new Set(idsIn(index));
+  const older = new Set(held);
+  for (const { change } of replayLog(env, reach)) {
+    older.delete(change.id);
+    if (change.label !== label.id) continue;
+    if (change.kind === 'put') held.add(change.id);
+    else held.delete(change.id);
+  }
+  const rows = [...scanList(env.labels, label.id)].flatMap((ids) => [...ids]);
+  const missing = rows.filter((id) => !held.has(id));
+  const listed = new Set(rows);
+  const extra = [...held].filter((id) => !listed.has(id));
+  const faults: string[] = [];
+  const name = (ids: number[]) => ids.slice(0, namedMax).join(', ');
+  if (missing.length > 0) faults.push(`lacks ${missing.length} vectors: ${name(missing)}`);
+  if (extra.length > 0) faults.push(`holds ${extra.length} that are gone: ${name(extra)}`);
+  const step = Math.max(1, Math.ceil(rows.length / comparedMax));
+  const other = rows.filter((id, i) => {
+    if (i % step !== 0 || !older.has(id)) return false;
+    const vector = readVector(env.vectors, id);
+    return vector?.length === index.dimension && !holdsVector(index, id, vector);
+  });
+  if (other.length > 0) faults.push(`holds other numbers than the rows: ${name(other)}`);
+  return faults;
+}

@@ -1,0 +1,95 @@
+// What indexes a database has, in numbers: one entry per vector type, per indexed property and per type
+// with keywords. A look at one moment, for operators; nothing here decides anything.
+import type { Label, ReadView } from '../../storage/table/store.js';
+import { readTotals } from '../../text/text-index-lmdb.js';
+import type { IndexOptions } from '../../vector/index.js';
+import type { SharedIndex } from '../../vector/open-index.js';
+import { chosenLayout } from '../../vector/options.js';
+import type { SnapshotInfo } from './vector-snapshot.js';
+
+export interface VectorIndexInfo extends Omit<IndexOptions, 'layout'> {
+  kind: 'vector';
+  type: string;
+  /** 0 before the first vector. */
+  dimensions: number;
+  /** As configured, and what it stands for at this dimension. */
+  layout: IndexOptions['layout'];
+  layoutUsed: 'fast' | 'compact' | 'flat' | undefined;
+  /** Whether searches walk a graph; false: they scan. */
+  graph: boolean;
+  vectors: number;
+  /** Deleted vectors whose place is not reclaimed yet. */
+  tombstones: number;
+  segments: number;
+  /** Bytes of memory in use. */
+  bytes: number;
+  snapshot: (Omit<SnapshotInfo, 'label' | 'writtenAt'> & { ageSeconds: number }) | undefined;
+}
+
+export interface PropertyIndexInfo {
+  kind: 'property';
+  type: string;
+  property: string;
+  unique: boolean;
+  /** Elements of the type. */
+  elements: number;
+}
+
+export interface KeywordIndexInfo {
+  kind: 'keyword';
+  type: string;
+  documents: number;
+}
+
+export type IndexInfo = VectorIndexInfo | PropertyIndexInfo | KeywordIndexInfo;
+
+/** `nowMs`: Unix time, for the age of snapshots. */
+export function listIndexes(
+  view: ReadView,
+  vectors: (label: number) => SharedIndex | undefined,
+  snapshots: ReadonlyMap<number, SnapshotInfo>,
+  nowMs: number,
+): IndexInfo[] {
+  const list: IndexInfo[] = [];
+  for (const label of view.catalog.labels()) {
+    const index = vectors(label.id);
+    if (index) list.push(vectorInfo(label, index, snapshots.get(label.id), nowMs));
+    for (const { name, index: kind } of label.properties) {
+      if (kind === 'none') continue;
+      const unique = kind === 'unique';
+      const elements = view.count(label.id);
+      list.push({ kind: 'property', type: label.name, property: name, unique, elements });
+    }
+    const { documents } = readTotals(view, label.id);
+    if (documents > 0) list.push({ kind: 'keyword', type: label.name, documents });
+  }
+  return list;
+}
+
+function vectorInfo(
+  label: Label,
+  index: SharedIndex,
+  snapshot: SnapshotInfo | undefined,
+  nowMs: number,
+): VectorIndexInfo {
+  const { options, dimension } = index;
+  return {
+    kind: 'vector',
+    type: label.name,
+    dimensions: dimension,
+    ...options,
+    layoutUsed: dimension === 0 ? undefined : chosenLayout(options, dimension),
+    graph: dimension > 0 && index.segments[0]!.hasGraph,
+    vectors: index.count,
+    tombstones: index.tombstones,
+    segments: index.segments.length,
+    bytes: index.bytes,
+    snapshot: snapshot && {
+      file: snapshot.file,
+      seq: snapshot.seq,
+      bytes: snapshot.bytes,
+      took: snapshot.took,
+      ageSeconds: Math.max(0, Math.round((nowMs - snapshot.writtenAt) / 1000)),
+    },
+  };
+}

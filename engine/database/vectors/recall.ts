@@ -1,0 +1,130 @@
+// How many of the true nearest neighbours an index finds, measured on the data themselves: stored
+// vectors are taken as queries, the truth is an exact scan of the rows in the store, and the vector
+// itself does not count. Runs in slices on a thread that does other work between them.
+import type { ReadView } from '../../storage/table/store.js';
+import { similarity } from '../../exec/row/similarity.js';
+import type { SharedIndex } from '../../vector/open-index.js';
+import { idsOf } from './vector-build.js';
+
+export interface RecallRequest {
+  samples: number;
+  k: number;
+}
+
+export interface Recall extends RecallRequest {
+  type: string;
+  /** Vectors that were compared. */
+  vectors: number;
+  /** Mean share of the k nearest found, 0 to 1; 1 where there is nothing to find. */
+  recall: number;
+  /** Microseconds of one search of the index, on average. */
+  searchMicros: number;
+}
+
+/** Work at a time, and the rest after it. */
+const sliceMs = 2;
+const restMs = 2;
+
+interface Sample {
+  id: number;
+  vector: Float64Array;
+  /** Distances of the k nearest others seen so far, ascending. */
+  nearest: Float64Array;
+}
+
+/** Measures one index. `view` gives a view of the newest commit each time it is asked. */
+export async function measureRecall(
+  index: SharedIndex,
+  label: { id: number; name: string },
+  view: () => ReadView,
+  { samples, k }: RecallRequest,
+): Promise<Recall> {
+  const ids = idsOf(view(), label);
+  const taken = takeSamples(view(), ids, samples, k);
+  const rest = pacer();
+  for (const id of ids) {
+    await rest();
+    const vector = view().vector(id);
+    if (!vector) continue;
+    for (const sample of taken) {
+      if (sample.id !== id) offer(sample.nearest, distanceOf(index, sample, vector));
+    }
+  }
+  let found = 0;
+  let wanted = 0;
+  let micros = 0;
+  for (const sample of taken) {
+    await rest();
+    const started = performance.now();
+    const candidates = index.search(sample.vector, k + 1);
+    micros += (performance.now() - started) * 1000;
+    const least = sample.nearest.filter(Number.isFinite);
+    wanted += least.length;
+    found += hitsOf(index, view(), sample, candidates.ids.subarray(0, candidates.count), least);
+  }
+  return {
+    type: label.name,
+    vectors: ids.length,
+    samples: taken.length,
+    k,
+    recall: wanted === 0 ? 1 : found / wanted,
+    searchMicros: taken.length === 0 ? 0 : micros / taken.length,
+  };
+}
+
+/** Every n-th vector, so that old and new ones are asked for alike. */
+function takeSamples(view: ReadView, ids: Uint32Array, samples: number, k: number): Sample[] {
+  const taken: Sample[] = [];
+  const step = Math.max(1, ids.length / samples);
+  for (let at = step / 2; at < ids.length && taken.length < samples; at += step) {
+    const id = ids[Math.floor(at)]!;
+    const vector = view.vector(id);
+    const nearest = new Float64Array(k).fill(Number.POSITIVE_INFINITY);
+    if (vector) taken.push({ id, vector, nearest });
+  }
+  return taken;
+}
+
+const distanceOf = (index: SharedIndex, { vector }: Sample, other: Float64Array): number =>
+  similarity(index.options.metric, vector, other).distance;
+
+/** Keeps the smallest, ascending. */
+function offer(nearest: Float64Array, distance: number): void {
+  let at = nearest.length - 1;
+  if (!(distance < nearest[at]!)) return;
+  for (; at > 0 && nearest[at - 1]! > distance; at--) nearest[at] = nearest[at - 1]!;
+  nearest[at] = distance;
+}
+
+/** How many answers are at most as far as the last true neighbour; equal distances are equal. */
+function hitsOf(
+  index: SharedIndex,
+  view: ReadView,
+  sample: Sample,
+  ids: Uint32Array,
+  least: Float64Array,
+): number {
+  if (least.length === 0) return 0;
+  const last = least.at(-1)!;
+  const limit = last + Math.abs(last) * 1e-9 + 1e-12;
+  let hits = 0;
+  for (const id of ids) {
+    const vector = id === sample.id ? undefined : view.vector(id);
+    if (vector && distanceOf(index, sample, vector) <= limit) hits++;
+  }
+  return Math.min(hits, least.length);
+}
+
+/** Lets others work after every slice. */
+function pacer(): () => Promise<void> | undefined {
+  let until = performance.now() + sliceMs;
+  return () => {
+    if (performance.now() < until) return undefined;
+    return new Promise((resolve) => {
+      setTimeout(() => {
+        until = performance.now() + sliceMs;
+        resolve();
+      }, restMs);
+    });
+  };
+}

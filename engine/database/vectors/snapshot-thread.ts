@@ -1,0 +1,51 @@
+// The thread that makes one snapshot: attaches to the index, writes its image while the writer goes
+// on, reports and ends. What it leaves unfinished is a `.tmp`, which the next start deletes.
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { DefectError } from '../../base/assert.js';
+import { armFailpoint } from '../../base/failpoint.js';
+import type { IndexHandle } from '../../vector/index.js';
+import { attachVectorIndex } from '../../vector/open-index.js';
+import { placeSnapshot, type SnapshotWritten, writeImage } from '../../vector/snapshot.js';
+import { stillnessOf } from './stillness.js';
+
+export interface SnapshotTask {
+  handle: IndexHandle;
+  folder: string;
+  dbUuid: string;
+  typeId: number;
+  stillness: SharedArrayBuffer;
+  failpoint?: string;
+}
+
+/** Undefined: the index got another segment meanwhile. */
+export type SnapshotReport = (SnapshotWritten & { file: string }) | undefined;
+
+export const snapshotName = (type: string, seq: number): string => `${type}.${seq}.snap`;
+
+/** Makes a snapshot in a thread of its own. */
+export function startSnapshot(task: SnapshotTask): {
+  worker: Worker;
+  report: Promise<SnapshotReport>;
+} {
+  const entry = new URL('./snapshot-worker.js', import.meta.url);
+  const worker = new Worker(entry, { workerData: task });
+  const report = new Promise<SnapshotReport>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new DefectError('the snapshot thread ended early')));
+  });
+  return { worker, report };
+}
+
+/** What the thread does. */
+export function makeSnapshot(task: SnapshotTask): SnapshotReport {
+  armFailpoint(task.failpoint);
+  const index = attachVectorIndex(task.handle);
+  const temporary = join(task.folder, `${task.handle.name}.tmp`);
+  const written = writeImage(index, temporary, task, stillnessOf(task.stillness));
+  if (written === undefined) return undefined;
+  const file = snapshotName(task.handle.name, written.seq);
+  placeSnapshot(temporary, join(task.folder, file));
+  return { ...written, file };
+}

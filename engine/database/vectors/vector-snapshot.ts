@@ -1,0 +1,322 @@
+// Snapshots of a database's vector indexes: which files there are and how far they reach, rounds of new
+// ones in the background or (at the end) at once, and trimming of the vector log behind them (W13 to
+// W16 of operations.md 6.1). Invariant: the log still holds what follows the older of the files kept,
+// so that a damaged newest one costs a longer replay, not a rebuild.
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { wallMs } from '../../base/clock.js';
+import { failpoint } from '../../base/failpoint.js';
+import { readCatalog } from '../../storage/catalog/catalog-record.js';
+import { diskTrouble } from '../../storage/lock/disk-trouble.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { Label } from '../../storage/table/store.js';
+import type { SharedIndex } from '../../vector/open-index.js';
+import { type SnapshotWritten, writeSnapshot } from '../../vector/snapshot.js';
+import { type Reach, writeReach } from './snapshot-reach.js';
+import { type SnapshotReport, snapshotName, startSnapshot } from './snapshot-thread.js';
+import { createStillnessBuffer, WriterTurn } from './stillness.js';
+
+export interface SnapshotRules {
+  /** Folder of the files. */
+  folder: string;
+  dbUuid: string;
+  /** Files kept per type. */
+  keep: number;
+  /** Changes that the log holds for an older file of a type that does not change itself. */
+  logMax: number;
+  failpoint?: string | undefined;
+}
+
+/** The newest snapshot of a type, for those who watch. */
+export interface SnapshotInfo {
+  label: number;
+  file: string;
+  /** Changes up to this sequence are in it. */
+  seq: number;
+  bytes: number;
+  /** Unix time in milliseconds. */
+  writtenAt: number;
+  /** Time it took, and for which writes waited; absent when it was found at the start. */
+  took?: { ms: number; stillMs: number };
+}
+
+export interface SnapshotEvents {
+  onSnapshot: (info: SnapshotInfo) => void;
+  log: (level: 'info' | 'warn', message: string, fields: Record<string, unknown>) => void;
+}
+
+/** Log entries that one commit forgets: some ten milliseconds of writing. */
+const trimmedAtOnce = 2_000;
+/** A snapshot is begun again when its index got a segment meanwhile. */
+const attemptsMax = 3;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export class Snapshots {
+  /** Changes since the last round began. */
+  changes = 0;
+  /** Sequence of the last change of each label. */
+  readonly #changedAt = new Map<number, number>();
+  readonly #newest = new Map<number, { file: string; seq: number }>();
+  #round: Promise<void> | undefined;
+  #turn: WriterTurn | undefined;
+  #endWorker: (() => void) | undefined;
+  #closed = false;
+
+  constructor(
+    private readonly storage: Storage,
+    private readonly rules: SnapshotRules,
+    private readonly labels: () => readonly { label: Label; index: SharedIndex }[],
+    private readonly events: SnapshotEvents,
+  ) {}
+
+  get isRunning(): boolean {
+    return this.#round !== undefined;
+  }
+
+  /** Files of a label, newest first. */
+  files(label: Label): { file: string; seq: number }[] {
+    if (!existsSync(this.rules.folder)) return [];
+    const prefix = `${label.name}.`;
+    return readdirSync(this.rules.folder)
+      .filter((file) => file.startsWith(prefix) && file.endsWith('.snap'))
+      .map((file) => ({ file, seq: Number(file.slice(prefix.length, -5)) }))
+      .sort((a, b) => b.seq - a.seq);
+  }
+
+  /** A snapshot was loaded; it holds every change of its type up to `seq`. */
+  adopt(label: Label, file: string, seq: number): void {
+    const { size, mtimeMs } = statSync(join(this.rules.folder, file));
+    this.#newest.set(label.id, { file, seq });
+    this.events.onSnapshot({ label: label.id, file, seq, bytes: size, writtenAt: mtimeMs });
+  }
+
+  note(label: number, changes: number): void {
+    this.changes += changes;
+    this.#changedAt.set(label, this.storage.committedSeq());
+  }
+
+  /** What was known of a type's snapshots is so no more: its index was renamed or made anew. */
+  forget(label: number): void {
+    this.#newest.delete(label);
+    this.#changedAt.set(label, this.storage.committedSeq());
+  }
+
+  /** Deletes files of names that no vector type has any more, hidden ones included. */
+  sweep(): void {
+    const { labels } = readCatalog(this.storage.env.meta);
+    const names = labels.flatMap(({ kind, name }) => (kind === 'vector' ? [name] : []));
+    for (const file of readdirSync(this.rules.folder)) {
+      const isOurs = names.some((name) => file.startsWith(`${name}.`));
+      if (file.endsWith('.snap') && !isOurs) rmSync(join(this.rules.folder, file));
+    }
+  }
+
+  /** Runs a change of an index; waits while a snapshot compares. */
+  change(work: () => void): void {
+    const turn = this.#turn;
+    turn?.begin();
+    try {
+      work();
+    } finally {
+      turn?.end(this.storage.committedSeq());
+    }
+  }
+
+  /** Runs `work` unless a snapshot compares at the moment; whether it ran. */
+  changeIfStill(work: () => void): boolean {
+    const turn = this.#turn;
+    if (turn !== undefined && !turn.tryBegin()) return false;
+    try {
+      work();
+    } finally {
+      turn?.end(this.storage.committedSeq());
+    }
+    return true;
+  }
+
+  /** Snapshots of every changed index, made while the writer goes on. One round at a time. */
+  round(): Promise<void> {
+    const after = this.#round ?? Promise.resolve();
+    const round: Promise<void> = after
+      .catch(() => undefined)
+      .then(() => this.#runRound())
+      .finally(() => {
+        if (this.#round === round) this.#round = undefined;
+      });
+    this.#round = round;
+    return round;
+  }
+
+  async #runRound(): Promise<void> {
+    this.storage.permit.check();
+    this.changes = 0;
+    for (const { label, index } of this.#due()) {
+      if (this.#closed) return;
+      await this.#inBackground(label, index);
+      await nextTurn();
+    }
+    if (this.#closed) return;
+    const needed = this.#settle();
+    while (!this.#closed && this.storage.oldestLoggedSeq() <= needed) {
+      const last = Math.min(needed, this.storage.oldestLoggedSeq() - 1 + trimmedAtOnce);
+      this.storage.trimLog(last);
+      await nextTurn();
+    }
+    failpoint('W16');
+  }
+
+  #indexOf(label: number): SharedIndex | undefined {
+    return this.labels().find((each) => each.label.id === label)?.index;
+  }
+
+  #due(): { label: Label; index: SharedIndex }[] {
+    return this.labels().filter(
+      ({ label, index }) => index.count > 0 && (this.#isChanged(label) || !this.files(label)[0]),
+    );
+  }
+
+  #isChanged(label: Label): boolean {
+    return (this.#changedAt.get(label.id) ?? -1) > (this.#newest.get(label.id)?.seq ?? -1);
+  }
+
+  async #inBackground(label: Label, index: SharedIndex): Promise<void> {
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      const started = performance.now();
+      const report = await this.#inThread(label, index);
+      if (!report) continue;
+      // A reload may have renamed the type or replaced its index meanwhile.
+      if (this.#indexOf(label.id) === index) {
+        return this.#finished(label, report.file, report, started);
+      }
+      rmSync(join(this.rules.folder, report.file), { force: true });
+      return;
+    }
+    this.events.log('warn', 'vector snapshot given up: the index grows too fast', {
+      type: label.name,
+    });
+  }
+
+  async #inThread(label: Label, index: SharedIndex): Promise<SnapshotReport> {
+    failpoint('W13');
+    const stillness = createStillnessBuffer(this.storage.committedSeq());
+    const { folder, dbUuid, failpoint: armed } = this.rules;
+    index.openMarks();
+    const { worker, report } = startSnapshot({
+      handle: index.handle(),
+      folder,
+      dbUuid,
+      typeId: label.id,
+      stillness,
+      ...(armed === undefined ? {} : { failpoint: armed }),
+    });
+    this.#turn = new WriterTurn(stillness);
+    this.#endWorker = () => void worker.terminate();
+    try {
+      return await report;
+    } catch (error) {
+      throw this.#fileTrouble(error, index);
+    } finally {
+      index.closeMarks();
+      this.#turn = undefined;
+      this.#endWorker = undefined;
+    }
+  }
+
+  #finished(label: Label, file: string, written: SnapshotWritten, started: number): void {
+    const { seq, bytes, stillMs } = written;
+    const ms = performance.now() - started;
+    this.#newest.set(label.id, { file, seq });
+    const writtenAt = wallMs();
+    const took = { ms, stillMs };
+    this.events.onSnapshot({ label: label.id, file, seq, bytes, writtenAt, took });
+    this.events.log('info', 'vector snapshot', {
+      type: label.name,
+      seq,
+      bytes,
+      ms: Math.round(ms),
+      still_ms: Math.round(stillMs * 10) / 10,
+    });
+  }
+
+  /** The last round, at once: nothing else is written meanwhile. */
+  finish(): void {
+    this.storage.permit.check();
+    this.abandon();
+    for (const { label, index } of this.#due()) {
+      failpoint('W13');
+      const started = performance.now();
+      const seq = this.storage.committedSeq();
+      const file = snapshotName(label.name, seq);
+      const { folder, dbUuid } = this.rules;
+      const identity = { dbUuid, typeId: label.id, seq };
+      try {
+        const written = writeSnapshot(index, join(folder, file), identity);
+        this.#finished(label, file, written, started);
+      } catch (error) {
+        throw this.#fileTrouble(error, index);
+      }
+    }
+    const needed = this.#settle();
+    this.storage.trimLog(needed);
+    failpoint('W16');
+  }
+
+  /** Gives up a round in the background; what it leaves is deleted at the next start. */
+  abandon(): void {
+    this.#closed = true;
+    this.#turn?.giveUp();
+    this.#endWorker?.();
+  }
+
+  /**
+   * Notes how far every newest file reaches, deletes those beyond `keep`; returns the sequence up
+   * to which the log is no longer needed.
+   */
+  #settle(): number {
+    const seq = this.storage.committedSeq();
+    const reaches: Reach[] = [];
+    let needed = seq;
+    for (const { label, index } of this.labels()) {
+      // Of nothing there is no snapshot, and none of what there was may hold the log back.
+      if (index.count === 0) this.#dropAll(label);
+      const newest = this.#newest.get(label.id);
+      if (newest === undefined) continue;
+      // Nothing has changed since: its file is as good as one of now.
+      if (!this.#isChanged(label)) newest.seq = seq;
+      else needed = Math.min(needed, newest.seq);
+      reaches.push({ label, ...newest });
+      needed = Math.min(needed, this.#dropOld(label));
+    }
+    writeReach(this.storage, reaches);
+    failpoint('W15');
+    failpoint('beforeVlogTrim');
+    return needed;
+  }
+
+  #dropAll(label: Label): void {
+    for (const { file } of this.files(label)) rmSync(join(this.rules.folder, file));
+    this.#newest.delete(label.id);
+  }
+
+  #fileTrouble(error: unknown, { bytes }: SharedIndex): unknown {
+    const { folder: path } = this.rules;
+    return diskTrouble(error, { path, name: 'the folder of vector snapshots', bytes });
+  }
+
+  /**
+   * Deletes files beyond `keep`, and those of a type at rest that the others have left so far behind
+   * that a rebuild is as quick; returns the sequence of the oldest that stays and is not the newest.
+   */
+  #dropOld(label: Label): number {
+    const { folder, keep, logMax } = this.rules;
+    const seq = this.storage.committedSeq();
+    let oldest = seq;
+    for (const [age, older] of this.files(label).entries()) {
+      if (age === 0) continue;
+      if (age < keep && seq - older.seq <= logMax) oldest = Math.min(oldest, older.seq);
+      else rmSync(join(folder, older.file));
+    }
+    return oldest;
+  }
+}

@@ -1,0 +1,357 @@
+// All vector indexes of a database as the writer lane owns them: recovery from snapshots and the
+// vector log, publication after a commit, snapshots, room. One index per vector label. LMDB is the
+// truth; everything here can be rebuilt from it.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fail } from '../../base/errors.js';
+import { failpoint } from '../../base/failpoint.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { Label, ReadView, VectorChange } from '../../storage/table/store.js';
+import type { VectorTypeOptions } from '../../storage/view/write-context.js';
+import type { IndexHandle, IndexOptions, VectorIndex } from '../../vector/index.js';
+import { bulkFrom } from '../../vector/bulk.js';
+import {
+  type IndexHooks,
+  type SharedIndex,
+  createVectorIndex,
+  renamedIndex,
+} from '../../vector/open-index.js';
+import { readSnapshot } from '../../vector/snapshot.js';
+import type { RebuildReason } from '../meter/figures.js';
+import { readReach } from './snapshot-reach.js';
+import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
+import { type SnapshotEvents, Snapshots } from './vector-snapshot.js';
+
+export interface VectorStoreOptions {
+  /** Folder of snapshot files. */
+  folder: string;
+  dbUuid: string;
+  default: IndexOptions;
+  types: Record<string, Partial<IndexOptions> & VectorTypeOptions>;
+  snapshot: { intervalMs: number; afterWrites: number; keep: number };
+  /** Most bytes of a segment's memory; absent: what a memory can hold. */
+  segmentBytes?: number;
+  failpoint?: string | undefined;
+}
+
+export interface VectorStoreEvents extends BuildEvents, SnapshotEvents {
+  onIndex: (label: number, handle: IndexHandle) => void;
+  /** A build has begun that reading threads may help with. */
+  onBuild: (label: number, handle: IndexHandle) => void;
+  onRebuilt: (reason: RebuildReason) => void;
+  onReplayed: (changes: number) => void;
+}
+
+export interface VectorStore {
+  readonly indexes: Map<number, VectorIndex>;
+  readonly snapshots: Snapshots;
+  handles(): { label: number; handle: IndexHandle }[];
+  /** A transaction begins: no room is spoken for. */
+  beginReserving(): void;
+  /**
+   * Speaks for the room that the changes of a request need, beside those of the requests before it
+   * in the transaction; fails VECTOR_CAPACITY when there is not so much. Asked before the commit (W3).
+   */
+  reserve(changes: readonly VectorChange[]): void;
+  /** Applies committed changes in sequence order (W11). */
+  publish(changes: readonly VectorChange[]): void;
+  /** Repairs and reclaims for about `budgetMs`; whether more is to do. */
+  maintain(budgetMs: number): boolean;
+  /** Brings the indexes to a schema that has changed, and to what the change has logged. */
+  follow(): void;
+}
+
+/**
+ * Opens every index: newest valid snapshot plus replay of the log after it, else a rebuild from
+ * LMDB.
+ */
+export function openVectorStore(
+  storage: Storage,
+  options: VectorStoreOptions,
+  events: VectorStoreEvents,
+): VectorStore {
+  if (storage.permit.denied === undefined) prepareFolder(options.folder);
+  const store = new Store(storage, options, events);
+  store.recover();
+  return store;
+}
+
+function prepareFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const file of readdirSync(folder)) {
+    if (file.endsWith('.tmp')) rmSync(join(folder, file));
+  }
+}
+
+/** Changes that a replay hands on at a time. */
+const replayedAtOnce = 1024;
+
+class Store implements VectorStore {
+  /** Vectors of each label that the requests of the open transaction add. */
+  readonly #reserved = new Map<number, number>();
+  readonly indexes = new Map<number, SharedIndex>();
+  readonly snapshots: Snapshots;
+  /** Sequence of the last change that the indexes hold. */
+  #applied = 0;
+  /** Labels changed since their index was last kept. */
+  readonly #unkempt = new Set<number>();
+
+  constructor(
+    private readonly storage: Storage,
+    private readonly options: VectorStoreOptions,
+    private readonly events: VectorStoreEvents,
+  ) {
+    const { folder, dbUuid, failpoint: armed } = options;
+    const { keep, afterWrites } = options.snapshot;
+    // Types that change have a new file after so many writes of all, so that the files kept lie closer.
+    const logMax = 2 * keep * afterWrites;
+    const rules = { folder, dbUuid, keep, logMax, failpoint: armed };
+    const labels = () =>
+      this.#labels().map((label) => ({ label, index: this.indexes.get(label.id)! }));
+    this.snapshots = new Snapshots(storage, rules, labels, events);
+  }
+
+  #labels(): Label[] {
+    return this.storage.catalog.labels().filter((label) => label.kind === 'vector');
+  }
+
+  #optionsOf(label: Label): IndexOptions {
+    return { ...this.options.default, ...this.options.types[label.name] };
+  }
+
+  handles(): { label: number; handle: IndexHandle }[] {
+    return [...this.indexes].map(([label, index]) => ({ label, handle: index.handle() }));
+  }
+
+  recover(): void {
+    const labels = this.#labels();
+    const from = new Map<number, number>();
+    const missing = new Map<number, RebuildReason>();
+    for (const label of labels) {
+      const isThere = this.snapshots.files(label).length > 0;
+      missing.set(label.id, isThere ? 'snapshot_refused' : 'no_snapshot');
+      const loaded = this.#load(label);
+      this.indexes.set(label.id, loaded?.index ?? this.#create(label));
+      if (loaded) from.set(label.id, loaded.seq);
+    }
+    const oldest = this.storage.oldestLoggedSeq();
+    for (const label of labels) {
+      const seq = from.get(label.id);
+      if (seq === undefined || seq + 1 < oldest) {
+        this.#rebuild(label, seq === undefined ? missing.get(label.id)! : 'log_too_short');
+        from.set(label.id, this.storage.committedSeq());
+      }
+    }
+    this.snapshots.sweep();
+    this.#replay(from);
+  }
+
+  #create(label: Label): SharedIndex {
+    return createVectorIndex(label.name, this.#optionsOf(label), this.#hooksOf(label));
+  }
+
+  #hooksOf(label: Label): IndexHooks {
+    const { segmentBytes } = this.options;
+    return {
+      onSegment: (handle) => this.events.onIndex(label.id, handle),
+      onBuild: (handle) => this.events.onBuild(label.id, handle),
+      ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    };
+  }
+
+  #load(label: Label): { index: SharedIndex; seq: number } | undefined {
+    // What a type without vectors was has gone; its next vector may be of another dimension.
+    if (this.storage.reader().count(label.id) === 0) return undefined;
+    for (const { seq, file } of this.snapshots.files(label)) {
+      const path = join(this.options.folder, file);
+      if (seq <= this.storage.committedSeq()) {
+        const started = performance.now();
+        const read = readSnapshot(path, label.name, this.#optionsOf(label), {
+          dbUuid: this.options.dbUuid,
+          typeId: label.id,
+          dimension: this.storage.reader().dimension(label.id),
+          seq,
+          hooks: this.#hooksOf(label),
+        });
+        if (read.index) {
+          const reach = Math.max(seq, readReach(this.storage, label, file));
+          this.snapshots.adopt(label, file, reach);
+          const { bytes } = read.index;
+          const ms = Math.round(performance.now() - started);
+          this.events.log('info', 'vector snapshot loaded', { type: label.name, seq, bytes, ms });
+          return { index: read.index, seq: reach };
+        }
+        this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
+      }
+      if (this.storage.permit.denied === undefined) rmSync(path);
+    }
+    return undefined;
+  }
+
+  #rebuild(label: Label, reason: RebuildReason): void {
+    this.snapshots.forget(label.id);
+    const view = this.storage.reader();
+    const total = view.count(label.id);
+    if (total === 0) return;
+    const fields = { type: label.name, vectors: total, reason };
+    this.events.log('info', 'rebuilding vector index', fields);
+    this.events.onRebuilt(reason);
+    const index = this.#create(label);
+    this.indexes.set(label.id, index);
+    const ids = idsOf(view, label);
+    const report = progressLog(this.events, label, ids.length);
+    index.insertBatch(ids, (i) => {
+      report(i);
+      if (i === ids.length >> 1) failpoint('midRebuild');
+      return this.#vectorOf(view, label, ids[i]!);
+    });
+    index.finishGraph();
+    this.snapshots.note(label.id, total);
+  }
+
+  /** A vector that fails its checksum is left out: whoever reads it hears of it (section 4, 6). */
+  #vectorOf(view: ReadView, label: Label, id: number): Float64Array | undefined {
+    try {
+      return view.vector(id);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.events.log('warn', 'a vector is not indexed', { type: label.name, id, reason });
+      return undefined;
+    }
+  }
+
+  #replay(from: ReadonlyMap<number, number>): void {
+    const last = this.storage.committedSeq();
+    const after = Math.min(last, ...from.values());
+    let done = 0;
+    let changes: VectorChange[] = [];
+    for (const { seq, change } of this.storage.replay(after)) {
+      if (seq <= (from.get(change.label) ?? last)) continue;
+      done++;
+      if (changes.push(change) < replayedAtOnce) continue;
+      this.publish(changes);
+      changes = [];
+      const share = (seq - after) / Math.max(1, last - after);
+      this.events.progress('replaying vectors', share * 100);
+    }
+    this.publish(changes);
+    this.#applied = last;
+    this.events.onReplayed(done);
+    if (done > 0) this.events.log('info', 'replayed vector log', { changes: done });
+  }
+
+  #apply(change: VectorChange): void {
+    const index = this.indexes.get(change.label);
+    if (!index) return;
+    if (change.kind === 'put') index.put(change.id, change.vector);
+    else index.delete(change.id);
+    this.#note(change.label, 1);
+  }
+
+  #note(label: number, changes: number): void {
+    this.#unkempt.add(label);
+    this.snapshots.note(label, changes);
+  }
+
+  beginReserving(): void {
+    this.#reserved.clear();
+  }
+
+  reserve(changes: readonly VectorChange[]): void {
+    const more = new Map<number, { count: number; dimension: number }>();
+    for (const change of changes) {
+      if (change.kind !== 'put') continue;
+      const entry = more.get(change.label);
+      if (entry) entry.count++;
+      else more.set(change.label, { count: 1, dimension: change.vector.length });
+    }
+    for (const [label, { count, dimension }] of more) {
+      const index = this.indexes.get(label);
+      const all = (this.#reserved.get(label) ?? 0) + count;
+      if (index && !index.hasRoom(all, dimension)) fail('VECTOR_CAPACITY', { type: index.name });
+      this.#reserved.set(label, all);
+    }
+  }
+
+  publish(changes: readonly VectorChange[]): void {
+    if (changes.length === 0) return;
+    this.snapshots.change(() => this.#publish(changes));
+    this.#applied += changes.length;
+  }
+
+  #publish(changes: readonly VectorChange[]): void {
+    for (let at = 0; at < changes.length; ) {
+      const run = runOfPuts(changes, at);
+      const index = this.indexes.get(changes[at]!.label);
+      if (run.length >= bulkFrom && index) {
+        const ids = Uint32Array.from(run, ({ id }) => id);
+        index.insertBatch(ids, (i) => run[i]!.vector);
+        this.#note(changes[at]!.label, run.length);
+        at += run.length;
+        continue;
+      }
+      // At least one: a deletion is no run.
+      const end = at + Math.max(1, run.length);
+      while (at < end) this.#apply(changes[at++]!);
+    }
+  }
+
+  maintain(budgetMs: number): boolean {
+    let isMore = false;
+    const ran = this.snapshots.changeIfStill(() => {
+      for (const label of this.#unkempt) {
+        if (this.indexes.get(label)!.maintain(budgetMs)) isMore = true;
+        else this.#unkempt.delete(label);
+      }
+    });
+    return isMore || !ran;
+  }
+
+  follow(): void {
+    const seq = this.#applied;
+    const labels = this.#labels();
+    const declared = new Set(labels.map(({ id }) => id));
+    for (const id of this.indexes.keys()) if (!declared.has(id)) this.#drop(id);
+    const from = new Map<number, number>();
+    for (const label of labels) {
+      const isKept = this.#keep(label);
+      from.set(label.id, isKept ? seq : this.storage.committedSeq());
+      if (isKept) continue;
+      this.indexes.get(label.id)?.close();
+      this.indexes.set(label.id, this.#create(label));
+      // A type that comes back finds its vectors where it left them.
+      this.#rebuild(label, 'type_returned');
+    }
+    this.snapshots.sweep();
+    this.#replay(from);
+  }
+
+  #drop(id: number): void {
+    this.indexes.get(id)!.close();
+    this.indexes.delete(id);
+    this.#unkempt.delete(id);
+    this.snapshots.forget(id);
+  }
+
+  /** Whether an index is as the options of its type's present name ask; else it is made anew. */
+  #keep(label: Label): boolean {
+    const index = this.indexes.get(label.id);
+    if (index === undefined) return false;
+    const { dimension } = index;
+    const stored = this.storage.reader().dimension(label.id);
+    if (dimension !== 0 && dimension !== stored) return false;
+    if (index.name === label.name) return true;
+    const options = this.#optionsOf(label);
+    if (!isSameBuild(index.options, options)) return false;
+    this.snapshots.forget(label.id);
+    const renamed = renamedIndex(index, label.name, options, this.#hooksOf(label));
+    this.indexes.set(label.id, renamed);
+    return true;
+  }
+}
+
+/** Whether an index built with one of them is one built with the other. */
+function isSameBuild(a: IndexOptions, b: IndexOptions): boolean {
+  const keys = ['metric', 'm', 'efConstruction', 'layout', 'exact'] as const;
+  return keys.every((key) => a[key] === b[key]);
+}

@@ -1,0 +1,138 @@
+// Scans that follow an access path: they read the rows they want instead of the whole type, and
+// yield them as the plain steps would. A path that does not apply to the values of this execution,
+// or turns out to lead to most of the type, is left for those steps.
+import type { AccessPath } from '../../plan/expression.js';
+import type { Label, StoredProperty } from '../../storage/table/store.js';
+import { indexKey } from '../row/declared-value.js';
+import { storedLabel } from '../row/element.js';
+import { asRows, type Flow, type IdFlow, type RowFlow, rowsOf } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import { countOf } from '../row/pull.js';
+import { findElement } from '../row/resolve.js';
+import { isListValue } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+import { where } from '../operators/filter.js';
+
+/**
+ * The ids a path leads to, in the order of the rows; undefined: run the plain steps. `counted`:
+ * their order does not matter, only their number.
+ */
+export type Find = (frame: Frame, counted: boolean) => Iterable<Uint32Array> | undefined;
+
+export interface Covered {
+  find: Find;
+  rest: { slot: number; condition: Evaluate } | undefined;
+  /** The steps that path and rest stand for, on the whole type. */
+  plain: Flow;
+  /** Measures what the path alone yields. */
+  probe?: (flow: IdFlow) => IdFlow;
+}
+
+export function access({ find, rest, plain, probe }: Covered): RowFlow {
+  const otherwise = asRows(plain);
+  const rowsAt = (ids: Iterable<Uint32Array>): RowFlow => {
+    const bare: IdFlow = { kind: 'ids', open: () => ids };
+    const found = probe ? probe(bare) : bare;
+    return asRows(rest === undefined ? found : where(found, rest.slot, rest.condition));
+  };
+  return {
+    kind: 'rows',
+    open(frame) {
+      const ids = find(frame, false);
+      return (ids === undefined ? otherwise : rowsAt(ids)).open(frame);
+    },
+    count(frame) {
+      const ids = find(frame, true);
+      return countOf(ids === undefined ? otherwise : rowsAt(ids), frame);
+    },
+  };
+}
+
+/** Ascending, each once. */
+function ascending(ids: Uint32Array): Uint32Array {
+  if (ids.length < 2) return ids;
+  ids.sort();
+  let count = 1;
+  for (let i = 1; i < ids.length; i++) if (ids[i] !== ids[i - 1]) ids[count++] = ids[i]!;
+  return ids.subarray(0, count);
+}
+
+const isAscending = (ids: Uint32Array): boolean => {
+  for (let i = 1; i < ids.length; i++) if (ids[i]! <= ids[i - 1]!) return false;
+  return true;
+};
+
+/** The elements of a label that ids or elements name. */
+export function findIds(label: Label, value: Evaluate, list: boolean): Find {
+  return (frame) => {
+    const wanted = value(frame);
+    const found = new IdBuffer();
+    for (const item of list ? rowsOf(wanted) : [wanted]) {
+      frame.tick(1);
+      const id = findElement(frame, item);
+      if (id !== 0 && storedLabel(frame, id) === label.id) found.push(id);
+    }
+    return [ascending(found.take())];
+  };
+}
+
+/** Elements whose property equals a value. Unset values are in no index: null is left alone. */
+export function findEqual(property: StoredProperty, value: Evaluate): Find {
+  return (frame) => {
+    const wanted = value(frame);
+    if (wanted === null) return undefined;
+    const key = indexKey(frame, property.type, wanted);
+    return key === undefined ? [] : [frame.view.lookup(property, key)];
+  };
+}
+
+/** Elements whose property equals an item of a list; null equals nothing there. */
+export function findAmong(label: Label, property: StoredProperty, value: Evaluate): Find {
+  return (frame) => {
+    const wanted = value(frame);
+    const items = isListValue(wanted) ? rowsOf(wanted) : [wanted];
+    if (items.length > 1 && items.length > frame.view.count(label.id) / 2) return undefined;
+    const found = new IdBuffer();
+    for (const item of items) {
+      frame.tick(1);
+      const key = item === null ? undefined : indexKey(frame, property.type, item);
+      if (key !== undefined) found.append(frame.view.lookup(property, key));
+    }
+    const ids = found.take();
+    return [isAscending(ids) ? ids : ascending(ids)];
+  };
+}
+
+/** The edges of a known element, or the elements at their other ends, oldest first. */
+export function findTouching(
+  edge: number,
+  { direction, take }: Extract<AccessPath, { kind: 'touching' }>,
+  value: Evaluate,
+): Find {
+  return (frame) => {
+    const id = findElement(frame, value(frame));
+    if (id === 0) return [];
+    const pairs = frame.view.adjacency(id, edge, direction);
+    const ids = new Uint32Array(pairs.length >>> 1);
+    for (let i = 0; i < ids.length; i++) ids[i] = pairs[2 * i + (take === 'far' ? 1 : 0)]!;
+    frame.tick(1 + ids.length);
+    return [take === 'far' ? ascending(ids) : ids];
+  };
+}
+
+/** What one of several paths leads to, oldest first. */
+export function findAny(finds: readonly Find[]): Find {
+  return (frame) => {
+    const found = new IdBuffer();
+    for (const find of finds) {
+      const batches = find(frame, false);
+      if (batches === undefined) return undefined;
+      for (const ids of batches) {
+        frame.tick(ids.length);
+        found.append(ids);
+      }
+    }
+    return [ascending(found.take())];
+  };
+}

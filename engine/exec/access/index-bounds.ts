@@ -1,0 +1,90 @@
+// Bounds of a comparison as bounds of an index: in the type of the property, such that exactly the
+// values that satisfy the comparison (helixql.md 3.8) lie between them.
+import { toFloat32 } from '../../base/float.js';
+import { compactInteger, integerRange } from '../../base/integer.js';
+import type { ScalarName } from '../../base/schema.js';
+import type { Scalar } from '../../base/value.js';
+import type { Bound } from '../../plan/expression.js';
+import type { IndexBounds, StoredProperty } from '../../storage/table/store.js';
+import { indexKey } from '../row/declared-value.js';
+import type { Frame } from '../row/frame.js';
+import type { Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+
+type Edge = { value: Scalar; inclusive: boolean };
+
+/** `open`: every value is inside. `nothing`: none is. Undefined: not to be said in this type. */
+type Found = Edge | 'open' | 'nothing' | undefined;
+
+export interface Range {
+  property: StoredProperty;
+  path: { low?: Bound; high?: Bound };
+  low: Evaluate | undefined;
+  high: Evaluate | undefined;
+}
+
+export function indexBounds(
+  frame: Frame,
+  { property, path, low, high }: Range,
+): IndexBounds | 'nothing' | undefined {
+  const bounds: IndexBounds = {};
+  for (const end of ['low', 'high'] as const) {
+    const evaluate = end === 'low' ? low : high;
+    if (evaluate === undefined) continue;
+    const found = edgeOf(frame, property, evaluate(frame), end, path[end]!.inclusive);
+    if (found === undefined || found === 'nothing') return found;
+    if (found !== 'open') bounds[end] = found;
+  }
+  return bounds;
+}
+
+function edgeOf(
+  frame: Frame,
+  property: StoredProperty,
+  value: Value,
+  end: 'low' | 'high',
+  inclusive: boolean,
+): Found {
+  if (value === null || property.type.kind !== 'scalar') return 'nothing';
+  const { name } = property.type;
+  const isNumeric = name === 'F32' || name === 'F64' || integerRange[name] !== undefined;
+  if (isNumeric) {
+    if (typeof value !== 'number' && typeof value !== 'bigint') return 'nothing';
+    if (name === 'F64') return doubleEdge(value, inclusive);
+    return name === 'F32'
+      ? singleEdge(Math.fround(Number(value)), end, inclusive)
+      : integerEdge(name, value, end, inclusive);
+  }
+  const key = indexKey(frame, property.type, value);
+  return key === undefined ? 'nothing' : { value: key as Scalar, inclusive };
+}
+
+/** An integer that no double equals is compared exactly, which a bound cannot say. */
+function doubleEdge(value: number | bigint, inclusive: boolean): Found {
+  const float = Number(value);
+  if (typeof value === 'bigint' && (!Number.isFinite(float) || BigInt(float) !== value)) {
+    return undefined;
+  }
+  return { value: float + 0, inclusive };
+}
+
+/** Beyond the largest F32 lies nothing. */
+function singleEdge(value: number, end: 'low' | 'high', inclusive: boolean): Found {
+  if (Number.isFinite(value)) return { value: toFloat32(value) + 0, inclusive };
+  return value > 0 === (end === 'low') ? 'nothing' : 'open';
+}
+
+/** Above 2.5 is above 2, below 2.5 is up to 2. */
+function integerEdge(
+  name: ScalarName,
+  value: number | bigint,
+  end: 'low' | 'high',
+  inclusive: boolean,
+): Found {
+  const isWhole = typeof value === 'bigint' || Number.isInteger(value);
+  const floor = BigInt(isWhole ? value : Math.floor(value as number));
+  const { min, max } = integerRange[name]!;
+  if (floor < BigInt(min)) return end === 'low' ? 'open' : 'nothing';
+  if (floor > BigInt(max)) return end === 'low' ? 'nothing' : 'open';
+  return { value: compactInteger(floor), inclusive: isWhole ? inclusive : end === 'high' };
+}

@@ -1,0 +1,76 @@
+// Compiles an access path: resolves its names against the catalog. What the catalog does not have
+// (a session or a reload may be ahead of it) leaves the plain steps.
+import { unreachable } from '../../base/assert.js';
+import type { AccessPath, Source } from '../../plan/expression.js';
+import type { Label, StoredProperty } from '../../storage/table/store.js';
+import { type Builder, labelOf } from '../row/builder.js';
+import type { Flow, IdFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import {
+  access,
+  type Find,
+  findAny,
+  findAmong,
+  findEqual,
+  findIds,
+  findTouching,
+} from '../access/access.js';
+import { findBetween, findInOrder } from '../access/index-range.js';
+
+type Most = ((frame: Frame) => number) | undefined;
+
+/** `plain`: the covered steps on the whole type. `most`: how many rows the steps behind read. */
+export function buildAccess(
+  builder: Builder,
+  source: Extract<Source, { kind: 'scan' }>,
+  plain: Flow,
+  most: Most,
+): Flow {
+  const [type] = source.types;
+  const { path, rest } = source.access!;
+  const label = labelOf(builder, type!.kind, type!.name);
+  const find = label && buildFind(builder, label, path, most);
+  if (find === undefined) return builder.probed(source, plain);
+  if (rest === undefined) return builder.probed(source, access({ find, rest, plain }));
+  const { slot, value } = rest.condition;
+  const condition = { slot, condition: builder.value(value) };
+  const probe = (flow: IdFlow) => builder.probed(source, flow);
+  return builder.probed(rest, access({ find, rest: condition, plain, probe }));
+}
+
+function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most): Find | undefined {
+  switch (path.kind) {
+    case 'id':
+      return findIds(label, builder.value(path.value), path.list);
+    case 'equal': {
+      const property = indexed(label, path.property);
+      if (property === undefined) return undefined;
+      const value = builder.value(path.value);
+      return path.list ? findAmong(label, property, value) : findEqual(property, value);
+    }
+    case 'between':
+    case 'ordered': {
+      const property = indexed(label, path.property);
+      if (property === undefined) return undefined;
+      const low = path.low && builder.value(path.low.value);
+      const high = path.high && builder.value(path.high.value);
+      const range = { label, property, path, low, high, most };
+      return path.kind === 'between' ? findBetween(range) : findInOrder(range);
+    }
+    case 'touching': {
+      const edge = labelOf(builder, 'edge', path.edge);
+      return edge && findTouching(edge.id, path, builder.value(path.value));
+    }
+    case 'any': {
+      const finds = path.of.map((each) => buildFind(builder, label, each, undefined));
+      return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
+    }
+    default:
+      return unreachable(path);
+  }
+}
+
+function indexed(label: Label, name: string): StoredProperty | undefined {
+  const property = label.properties.find((each) => each.name === name);
+  return property?.indexId === 0 ? undefined : property;
+}

@@ -1,0 +1,81 @@
+// Builds a plan once per catalog: every name resolved, every expression a closure. What is built is
+// kept as long as plan and catalog live, so that a request pays for running only.
+import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
+import type { Plan } from '../../plan/plan.js';
+import type { Catalog } from '../../storage/table/store.js';
+import { buildFlow } from './flow.js';
+import type { Builder } from '../row/builder.js';
+import { buildExpression } from './expression.js';
+import type { Flow } from '../row/flow.js';
+import { memberReader, type MemberReader } from '../row/member.js';
+import type { PrintStyle, Evaluate, Print } from '../row/compiled.js';
+import { buildPrint } from '../reply/print-expression.js';
+import { Probe } from './profile.js';
+import { type BuiltOutput, buildOutput } from '../reply/output.js';
+import { type Act, buildStatements } from './statement.js';
+
+export interface BuiltPlan {
+  statements: readonly Act[];
+  output: BuiltOutput;
+  /** Of a plan that asks for its profile. */
+  probe: Probe | undefined;
+}
+
+export class PlanBuilder implements Builder {
+  readonly #readers = new Map<string, MemberReader>();
+
+  constructor(
+    readonly catalog: Catalog,
+    readonly style: PrintStyle,
+    private readonly probe?: Probe,
+  ) {}
+
+  value(expression: Expression): Evaluate {
+    return buildExpression(this, expression);
+  }
+
+  print(expression: Expression): Print {
+    return buildPrint(this, expression);
+  }
+
+  flow(pipeline: Pipeline): Flow {
+    return buildFlow(this, pipeline);
+  }
+
+  probed<F extends Flow>(node: Source | Step, flow: F): F {
+    return this.probe === undefined ? flow : this.probe.wrap(node, flow);
+  }
+
+  member(name: string): MemberReader {
+    let reader = this.#readers.get(name);
+    if (reader === undefined) {
+      reader = memberReader(this.catalog, name, this.style.compat);
+      this.#readers.set(name, reader);
+    }
+    return reader;
+  }
+}
+
+function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
+  const { output } = plan;
+  const data = (output.kind === 'bare' || output.kind === 'items') && output.data;
+  const style = { data, compat: plan.compat };
+  const probe = plan.profile ? new Probe() : undefined;
+  const builder = new PlanBuilder(catalog, style, probe);
+  return {
+    statements: buildStatements(builder, plan),
+    output: buildOutput(builder, output),
+    probe,
+  };
+}
+
+const built = new WeakMap<Catalog, WeakMap<Plan, BuiltPlan>>();
+
+/** The built form of a plan under a catalog. Neither may be changed afterwards. */
+export function builtPlan(plan: Plan, catalog: Catalog): BuiltPlan {
+  let plans = built.get(catalog);
+  if (plans === undefined) built.set(catalog, (plans = new WeakMap()));
+  let found = plans.get(plan);
+  if (found === undefined) plans.set(plan, (found = buildPlan(plan, catalog)));
+  return found;
+}

@@ -1,0 +1,182 @@
+// Compiles expressions to closures over a frame. Families with rules of their own have files of
+// their own; the plain ones are here.
+import { assert, unreachable } from '../../base/assert.js';
+import { fail } from '../../base/errors.js';
+import type { Expression } from '../../plan/expression.js';
+import { readText } from '../row/step-argument.js';
+import type { Builder } from '../row/builder.js';
+import { buildAggregate } from '../evaluate/aggregate.js';
+import { buildCompare } from '../evaluate/compare.js';
+import { buildMath } from '../evaluate/math.js';
+import { buildTest } from '../evaluate/test.js';
+import { collect, firstOf, isInhabited } from '../row/pull.js';
+import {
+  buildAddEdge,
+  buildAddNode,
+  buildAddVector,
+  buildAddVectors,
+  buildUpsertEdge,
+} from '../change/create.js';
+import { buildProject } from '../reply/project.js';
+import { isListValue, RecordValue, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+
+type Kind<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
+
+export function buildExpression(builder: Builder, expression: Expression): Evaluate {
+  switch (expression.kind) {
+    case 'literal': {
+      const { value } = expression;
+      return () => value;
+    }
+    case 'now':
+      return (frame) => frame.context.now;
+    case 'parameter': {
+      const { index } = expression;
+      return (frame) => (frame.args[index] ?? null) as Value;
+    }
+    case 'slot': {
+      const { slot } = expression;
+      return (frame) => frame.slots[slot]!;
+    }
+    case 'property': {
+      const of = builder.value(expression.of);
+      const read = builder.member(expression.name);
+      return (frame) => read(frame, of(frame));
+    }
+    case 'kept':
+      return buildKept(builder, expression);
+    case 'single':
+      return buildSingle(builder, expression);
+    case 'compare':
+      return buildCompare(builder, expression);
+    case 'and':
+    case 'or':
+      return buildJunction(builder, expression);
+    case 'not': {
+      const of = builder.value(expression.of);
+      return (frame) => of(frame) !== true;
+    }
+    case 'exists':
+      return buildExists(builder, expression);
+    case 'math':
+      return buildMath(builder, expression);
+    case 'aggregate':
+      return buildAggregate(builder, expression);
+    case 'test':
+      return buildTest(builder, expression);
+    default:
+      return buildComposite(builder, expression);
+  }
+}
+
+type Composite = Kind<
+  | 'list'
+  | 'record'
+  | 'embed'
+  | 'pipeline'
+  | 'project'
+  | 'addNode'
+  | 'addVector'
+  | 'addVectors'
+  | 'addEdge'
+  | 'upsertEdge'
+>;
+
+/** Expressions that make lists, records and elements. */
+function buildComposite(builder: Builder, expression: Composite): Evaluate {
+  switch (expression.kind) {
+    case 'list': {
+      const items = expression.items.map((item) => builder.value(item));
+      return (frame) => items.map((item) => item(frame));
+    }
+    case 'record': {
+      const names = expression.members.map((member) => member.name);
+      const values = expression.members.map((member) => builder.value(member.value));
+      return (frame) =>
+        new RecordValue(
+          names,
+          values.map((value) => value(frame)),
+        );
+    }
+    case 'embed':
+      return buildEmbed(builder, expression);
+    case 'pipeline': {
+      const flow = builder.flow(expression);
+      return expression.result === 'many'
+        ? (frame) => collect(flow, frame)
+        : (frame) => firstOf(flow, frame);
+    }
+    case 'project':
+      return buildProject(builder, expression);
+    case 'addNode':
+      return buildAddNode(builder, expression);
+    case 'addVector':
+      return buildAddVector(builder, expression);
+    case 'addVectors':
+      return buildAddVectors(builder, expression);
+    case 'addEdge':
+      return buildAddEdge(builder, expression);
+    case 'upsertEdge':
+      return buildUpsertEdge(builder, expression);
+    default:
+      return unreachable(expression);
+  }
+}
+
+/** What the item's binding has computed, else the value as of now. */
+function buildKept(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate {
+  const item = builder.value(of);
+  const compute = builder.value(value);
+  return (frame) => {
+    const bound = item(frame);
+    const kept = typeof bound === 'object' && bound !== null ? frame.keptOf(bound, key) : undefined;
+    return kept === undefined ? compute(frame) : kept;
+  };
+}
+
+/** The only item of a list, where one is needed. */
+function buildSingle(builder: Builder, { of, miss, place }: Kind<'single'>): Evaluate {
+  const evaluate = builder.value(of);
+  return (frame) => {
+    const value = evaluate(frame);
+    if (value !== null && !isListValue(value)) return value;
+    const count = value === null ? 0 : value.length;
+    if (count > 1) fail('EXPECTED_ONE', { place, count });
+    const item = count === 1 ? (value as readonly Value[])[0]! : null;
+    if (item === null && miss === 'error') fail('NO_VALUE_FOUND', { what: place });
+    return item;
+  };
+}
+
+/** Left to right, stopping early; only true is true. */
+function buildJunction(builder: Builder, { kind, of }: Kind<'and' | 'or'>): Evaluate {
+  const conditions = of.map((condition) => builder.value(condition));
+  const decisive = kind === 'or';
+  return (frame) => {
+    for (const condition of conditions)
+      if ((condition(frame) === true) === decisive) return decisive;
+    return !decisive;
+  };
+}
+
+function buildExists(builder: Builder, { of }: Kind<'exists'>): Evaluate {
+  if (of.kind === 'pipeline' && of.result === 'many') {
+    const flow = builder.flow(of);
+    return (frame) => isInhabited(flow, frame);
+  }
+  const evaluate = builder.value(of);
+  return (frame) => {
+    const value = evaluate(frame);
+    return isListValue(value) ? value.length > 0 : value !== null;
+  };
+}
+
+function buildEmbed(builder: Builder, { text }: Kind<'embed'>): Evaluate {
+  const evaluate = builder.value(text);
+  return (frame) => {
+    const vector = frame.context.embeddings.get(readText(frame, evaluate, 'Embed'));
+    assert(vector, 'every text of the plan was embedded before the transaction');
+    return vector;
+  };
+}

@@ -1,0 +1,297 @@
+// Compiles a pipeline to a flow: its source, or the access path that the planner chose for it, then
+// step by step. An edge step with its end becomes a neighbour step, ORDER with the slice behind it
+// a bounded heap.
+import { unreachable } from '../../base/assert.js';
+import type { Expression, Pipeline, ItemExpression, Source, Step } from '../../plan/expression.js';
+import { fuseEdgeEnd } from '../../plan/fuse.js';
+import type { Label } from '../../storage/table/store.js';
+import { readBound } from '../row/step-argument.js';
+import { buildAccess } from './access.js';
+import { type Builder, declared, edgeLabels, labelOf } from '../row/builder.js';
+import type { Flow, IdFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { buildAssignments } from '../change/mutate.js';
+import { addEdges } from '../change/create.js';
+import { update, upsertNode, upsertVector } from '../change/change.js';
+import { dedup, intersect, map, where } from '../operators/filter.js';
+import { group } from '../operators/group.js';
+import { edgeEnds, edges, edgesOrEnds, neighbours } from '../operators/neighbour.js';
+import { numberFilter, whereNumber } from '../operators/number-filter.js';
+import { order } from '../operators/order.js';
+import { rerankMMR, rerankRRF } from '../search/rerank.js';
+import { shortestPath } from '../search/shortest-path.js';
+import { count, first, slice } from '../operators/slice.js';
+import { itemIds, itemRows } from '../operators/item.js';
+import { byId, lookup, nothing, rowsOfValue, scan } from '../operators/source.js';
+import { searchText } from '../search/text-search.js';
+import { searchAnyVector, searchVector, searchWithin } from '../search/vector-search.js';
+import type { Evaluate } from '../row/compiled.js';
+
+type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
+
+export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
+  const fused = fuse(steps);
+  const plain = (count: number): Flow => {
+    let flow = buildSource(builder, source, fused[0]);
+    for (let i = 0; i < count; i++) flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
+    return flow;
+  };
+  const access = source.kind === 'scan' ? source.access : undefined;
+  const covers = access?.covers ?? 0;
+  let flow = plain(covers);
+  if (source.kind === 'scan' && access !== undefined) {
+    flow = buildAccess(builder, source, flow, needed(builder, fused[covers]));
+  } else flow = builder.probed(source, flow);
+  for (let i = covers; i < fused.length; i++) {
+    flow = builder.probed(fused[i]!, buildStep(builder, flow, fused[i]!, fused[i + 1]));
+  }
+  return flow;
+}
+
+function fuse(steps: readonly Step[]): Step[] {
+  const fused: Step[] = [];
+  for (const step of steps) {
+    const one = fuseEdgeEnd(fused.at(-1), step);
+    if (one === undefined) fused.push(step);
+    else fused[fused.length - 1] = one;
+  }
+  return fused;
+}
+
+function labelsOf(builder: Builder, types: readonly { kind: Label['kind']; name: string }[]) {
+  return types
+    .map((type) => labelOf(builder, type.kind, type.name))
+    .filter((label) => label !== undefined);
+}
+
+function optional(builder: Builder, expression: Expression | null | undefined) {
+  return expression ? builder.value(expression) : undefined;
+}
+
+function buildSource(builder: Builder, source: Source, next: Step | undefined): Flow {
+  switch (source.kind) {
+    case 'scan':
+      return scan(labelsOf(builder, source.types).map((label) => label.id));
+    case 'byId': {
+      const label = labelOf(builder, source.type.kind, source.type.name);
+      return label ? byId(label, builder.value(source.id), source.miss) : nothing;
+    }
+    case 'lookup': {
+      const label = labelOf(builder, source.type.kind, source.type.name);
+      const property = label?.properties.find((each) => each.name === source.property);
+      if (!label || !property) return nothing;
+      const { first, miss } = source;
+      return lookup({ label, property, value: builder.value(source.value), first, miss });
+    }
+    case 'value':
+      return rowsOfValue(builder.value(source.of));
+    case 'items': {
+      const isStep = next?.kind === 'neighbours' || next?.kind === 'edges';
+      return (isStep ? itemIds : itemRows)(source.start, source.end);
+    }
+    default:
+      return buildSearch(builder, source);
+  }
+}
+
+type SearchSource = Extract<Source, { kind: 'searchVector' | 'searchText' | 'searchAnyVector' }>;
+
+function buildSearch(builder: Builder, source: SearchSource): Flow {
+  switch (source.kind) {
+    case 'searchVector': {
+      const type = { kind: 'vector', name: source.type } as const;
+      const label = labelOf(builder, type.kind, type.name);
+      if (!label) return nothing;
+      const { prefilter } = source;
+      const allowed =
+        prefilter &&
+        builder.flow({
+          kind: 'pipeline',
+          source: { kind: 'scan', types: [type], ...(source.access && { access: source.access }) },
+          steps: [{ kind: 'where', condition: prefilter }],
+          result: 'many',
+        });
+      return searchVector(label, vectorSearch(builder, source), allowed);
+    }
+    case 'searchAnyVector': {
+      const labels = builder.catalog.labels().filter((label) => label.kind === 'vector');
+      return searchAnyVector(labels, vectorSearch(builder, source));
+    }
+    case 'searchText': {
+      const label = labelOf(builder, source.type.kind, source.type.name);
+      if (!label) return nothing;
+      const { prefilter } = source;
+      return searchText(label, {
+        text: builder.value(source.text),
+        k: builder.value(source.k),
+        prefilter: prefilter && {
+          slot: prefilter.slot,
+          condition: builder.value(prefilter.value),
+        },
+      });
+    }
+    default:
+      return unreachable(source);
+  }
+}
+
+function vectorSearch(
+  builder: Builder,
+  search: { vector: Expression; k: Expression; scoreMin?: Expression },
+) {
+  return {
+    vector: builder.value(search.vector),
+    k: builder.value(search.k),
+    scoreMin: optional(builder, search.scoreMin),
+  };
+}
+
+function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undefined): Flow {
+  switch (step.kind) {
+    case 'neighbours':
+      return neighbours(input, reached(builder, step), step.direction);
+    case 'edges':
+      return (step.turn ? edgesOrEnds : edges)(
+        input,
+        ids(edgeLabels(builder, step.edges)),
+        step.direction,
+      );
+    case 'end': {
+      const label = step.edge && labelOf(builder, 'edge', step.edge);
+      if (step.edge && !label) return nothing;
+      return edgeEnds(input, step.end, label ? label.id : undefined);
+    }
+    case 'where':
+      return buildWhere(builder, input, step.condition);
+    case 'intersect':
+      return intersect(input, step.of.slot, builder.value(step.of.value));
+    case 'range':
+      return slice(input, buildWindow(builder, step));
+    case 'first':
+      return first(input);
+    case 'count':
+      return count(input);
+    case 'dedup':
+      return dedup(input);
+    case 'map':
+      return map(input, step.value.slot, builder.value(step.value.value));
+    case 'order':
+      return order(input, buildOrdering(builder, step), needed(builder, next));
+    case 'group':
+      return group(input, {
+        slot: step.slot,
+        keys: step.keys.map(({ name, value }) => ({ name, value: builder.value(value) })),
+        data: step.data,
+        shape: optional(builder, step.shape),
+      });
+    default:
+      return buildLateStep(builder, input, step);
+  }
+}
+
+type LateStep = StepOf<
+  | 'searchWithin'
+  | 'rerankRRF'
+  | 'rerankMMR'
+  | 'update'
+  | 'upsertNode'
+  | 'upsertVector'
+  | 'addEdge'
+  | 'shortestPath'
+>;
+
+/** Rerankers, searches within, paths, and steps that write. */
+function buildLateStep(builder: Builder, input: Flow, step: LateStep): Flow {
+  switch (step.kind) {
+    case 'searchWithin': {
+      const vectors = builder.catalog.labels().filter((label) => label.kind === 'vector');
+      const { type } = step;
+      const labels = type === undefined ? vectors : vectors.filter((each) => each.name === type);
+      return searchWithin(input, labels, vectorSearch(builder, step), type !== undefined);
+    }
+    case 'rerankRRF':
+      return rerankRRF(input, optional(builder, step.k));
+    case 'rerankMMR':
+      return rerankMMR(input, builder.value(step.lambda), optional(builder, step.distance));
+    case 'update':
+      return update(input, { slot: step.slot, set: buildAssignments(builder, step.set) });
+    case 'upsertNode': {
+      const change = { slot: step.slot, set: buildAssignments(builder, step.set) };
+      return upsertNode(input, change, declared(builder, 'node', step.type));
+    }
+    case 'upsertVector': {
+      const change = { slot: step.slot, set: buildAssignments(builder, step.set) };
+      const label = declared(builder, 'vector', step.type);
+      return upsertVector(input, change, label, builder.value(step.vector));
+    }
+    case 'addEdge':
+      return addEdges(input, {
+        label: declared(builder, 'edge', step.type),
+        set: buildAssignments(builder, step.set),
+        slot: step.slot,
+        from: optional(builder, step.from),
+        to: optional(builder, step.to),
+      });
+    case 'shortestPath':
+      return buildPath(builder, input, step);
+    default:
+      return unreachable(step);
+  }
+}
+
+const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);
+
+function buildWhere(builder: Builder, input: Flow, { slot, value }: ItemExpression): Flow {
+  const condition = builder.value(value);
+  const filter = input.kind === 'ids' ? numberFilter(builder, slot, value) : undefined;
+  return filter
+    ? whereNumber(input as IdFlow, slot, condition, filter)
+    : where(input, slot, condition);
+}
+
+/** Edge labels of a neighbour step whose far ends are of the wanted kind; an edge type fixes it. */
+function reached(builder: Builder, { edges, direction, reach }: StepOf<'neighbours'>): number[] {
+  const labels = edgeLabels(builder, edges);
+  if (reach === undefined) return ids(labels);
+  const kindOf = (label: Label) =>
+    builder.catalog.label((direction === 'out' ? label.to : label.from)!).kind;
+  return ids(labels.filter((label) => kindOf(label) === reach));
+}
+
+function buildWindow(builder: Builder, { start, end }: StepOf<'range'>) {
+  const from = builder.value(start);
+  const to = optional(builder, end);
+  return (frame: Frame) => ({
+    start: readBound(frame, from),
+    end: to ? readBound(frame, to) : Number.POSITIVE_INFINITY,
+  });
+}
+
+function buildOrdering(builder: Builder, { slot, keys, descending }: StepOf<'order'>) {
+  return { slot, keys: keys.map((key) => builder.value(key)), descending };
+}
+
+/** How many rows of an ORDER the step behind it reads, if that is known. */
+function needed(builder: Builder, next: Step | undefined): ((frame: Frame) => number) | undefined {
+  if (next?.kind === 'first') return () => 1;
+  if (next?.kind !== 'range' || next.end === null) return undefined;
+  const window = buildWindow(builder, next);
+  return (frame) => {
+    const { start, end } = window(frame);
+    return start < end ? end : 0;
+  };
+}
+
+function buildPath(builder: Builder, input: Flow, step: StepOf<'shortestPath'>): Flow {
+  const { algorithm, reverse, one, weight, heuristic } = step;
+  const value: Evaluate | undefined = weight && builder.value(weight.value);
+  return shortestPath(input, {
+    algorithm,
+    labels: ids(edgeLabels(builder, step.edges)),
+    reverse,
+    target: builder.value(step.target),
+    weight: weight && { slot: weight.slot, value: value! },
+    heuristic: heuristic === undefined ? undefined : builder.member(heuristic),
+    one,
+  });
+}

@@ -1,0 +1,64 @@
+// Measures flows for `?profile=1`: rows and time of every step, told from each other by the source
+// or step they were built from. Time includes the steps before; the clock is the caller's.
+import type { Measured } from '../../plan/explain.js';
+import type { Source, Step } from '../../plan/expression.js';
+import type { Flow, IdFlow, RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+
+export class Probe {
+  readonly measured = new Map<Source | Step, Measured>();
+
+  /** Forgets the execution before. */
+  reset(): void {
+    for (const own of this.measured.values()) own.rows = own.micros = 0;
+  }
+
+  wrap<F extends Flow>(node: Source | Step, flow: F): F {
+    const own = this.measured.get(node) ?? { rows: 0, micros: 0 };
+    this.measured.set(node, own);
+    return {
+      ...flow,
+      open: (frame: Frame) => timedRows(frame, flow, own),
+      ...(flow.count && {
+        count: (frame: Frame) => {
+          const count = timed(frame, own, () => flow.count!(frame));
+          own.rows += count;
+          return count;
+        },
+      }),
+      ...('inhabited' in flow && {
+        inhabited: (frame: Frame) => {
+          const any = timed(frame, own, () => (flow as IdFlow).inhabited!(frame));
+          own.rows += Number(any);
+          return any;
+        },
+      }),
+    };
+  }
+}
+
+function timed<T>({ context }: Frame, own: Measured, work: () => T): T {
+  const clock = context.clock ?? (() => 0);
+  const started = clock();
+  try {
+    return work();
+  } finally {
+    own.micros += (clock() - started) * 1000;
+  }
+}
+
+function* timedRows(frame: Frame, flow: Flow, own: Measured): Generator<never> {
+  const open = (): Iterator<{ length: number }> =>
+    (flow as IdFlow | RowFlow).open(frame)[Symbol.iterator]();
+  const iterator = timed(frame, own, open);
+  try {
+    for (;;) {
+      const next = timed(frame, own, () => iterator.next());
+      if (next.done) return;
+      own.rows += next.value.length;
+      yield next.value as never;
+    }
+  } finally {
+    iterator.return?.();
+  }
+}

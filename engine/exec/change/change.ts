@@ -1,0 +1,114 @@
+// UPDATE, UpsertN and UpsertV as steps, and DROP (helixql.md 3.12, 3.13). All rows are read before
+// anything changes.
+import type { Label } from '../../storage/table/store.js';
+import { readVector } from '../row/step-argument.js';
+import { asRows, batchesOf, type Flow, type RowFlow } from '../row/flow.js';
+import { collect, firstOf } from '../row/pull.js';
+import type { Frame } from '../row/frame.js';
+import { IdSet } from '../../base/id-set.js';
+import { type Assign, createNode, createVector, dropElements, updateElements } from './mutate.js';
+import { Element, RecordValue, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+
+export interface Change {
+  slot: number;
+  set: readonly Assign[];
+}
+
+/** The element as it is stored now, with the search attributes of the row it was. */
+function refreshed(row: Element): Element {
+  const element = new Element(row.id);
+  element.score = row.score;
+  element.distance = row.distance;
+  element.reranked = row.reranked;
+  return element;
+}
+
+/** Every distinct element once; the rows come back as they are now, deleted ones left out. */
+export function update(input: Flow, { slot, set }: Change): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const rows = collect(input, frame).filter((row): row is Element => row instanceof Element);
+      const updated = updateElements(frame, new Set(rows.map((row) => row.id)), slot, set);
+      yield* batchesOf(rows.filter((row) => updated.has(row.id)).map(refreshed));
+    },
+  };
+}
+
+/** The first row that still exists, updated; without one a new element made by `create`. */
+function upsert(
+  input: Flow,
+  { slot, set }: Change,
+  create: (frame: Frame) => Element,
+  changed?: (frame: Frame, id: number) => void,
+): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const row = firstOf(input, frame);
+      if (row instanceof Element && updateElements(frame, [row.id], slot, set).size === 1) {
+        changed?.(frame, row.id);
+        yield [refreshed(row)];
+        return;
+      }
+      frame.slots[slot] = null;
+      yield [create(frame)];
+    },
+  };
+}
+
+export function upsertNode(input: Flow, change: Change, label: Label): RowFlow {
+  return upsert(input, change, (frame) => createNode(frame, label, change.set));
+}
+
+export function upsertVector(input: Flow, change: Change, label: Label, vector: Evaluate): RowFlow {
+  return upsert(
+    input,
+    change,
+    (frame) => createVector(frame, label, readVector(frame, vector, 'UpsertV'), change.set),
+    (frame, id) => frame.write.replaceVector(id, readVector(frame, vector, 'UpsertV')),
+  );
+}
+
+/**
+ * Deletes every element of a flow, each once; all ids are collected before the first is deleted.
+ */
+export function drop(frame: Frame, flow: Flow): void {
+  const seen = new IdSet();
+  const ids: number[] = [];
+  const take = (id: number): void => {
+    if (seen.add(id)) ids.push(id);
+  };
+  if (flow.kind === 'ids') for (const batch of flow.open(frame)) for (const id of batch) take(id);
+  else {
+    for (const batch of asRows(flow).open(frame))
+      for (const row of batch) eachElement(frame, row, (element) => take(element.id));
+  }
+  frame.charge(8 * ids.length);
+  dropElements(frame, ids);
+}
+
+/** Elements of a value, inside lists, records and objects too. */
+export function eachElement(
+  frame: Frame,
+  value: Value,
+  visit: (element: Element) => void,
+  seen = new Set<object>(),
+): void {
+  if (value instanceof Element) visit(value);
+  else if (typeof value === 'object' && value !== null && !seen.has(value)) {
+    const items = partsOf(value);
+    if (items === undefined) return;
+    // What a value holds several times is looked at once.
+    seen.add(value);
+    frame.tick(1);
+    for (const item of items) eachElement(frame, item, visit, seen);
+  }
+}
+
+function partsOf(value: Value): Iterable<Value> | undefined {
+  if (value instanceof RecordValue) return value.values;
+  if (value instanceof Map) return value.values();
+  return Array.isArray(value) ? value : undefined;
+}

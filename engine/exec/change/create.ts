@@ -1,0 +1,137 @@
+// Creations as expressions: AddN, AddV, BatchAddV, AddE, UpsertE; and AddE as a step, one edge per
+// row (helixql.md 3.11).
+import type { End, Expression } from '../../plan/expression.js';
+import type { Label } from '../../storage/table/store.js';
+import { readVector, vectorOf } from '../row/step-argument.js';
+import { type Builder, declared } from '../row/builder.js';
+import { asRows, batchesOf, type Flow, type RowFlow, rowsOf } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import {
+  type Assign,
+  buildAssignments,
+  createEdge,
+  createNode,
+  createVector,
+  resolveEnd,
+  updateElements,
+} from './mutate.js';
+import { Element, isListValue, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+
+type Kind<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
+
+export function buildAddNode(builder: Builder, expression: Kind<'addNode'>): Evaluate {
+  const label = declared(builder, 'node', expression.type);
+  const set = buildAssignments(builder, expression.set);
+  return (frame) => createNode(frame, label, set);
+}
+
+export function buildAddVector(builder: Builder, expression: Kind<'addVector'>): Evaluate {
+  const label = declared(builder, 'vector', expression.type);
+  const set = buildAssignments(builder, expression.set);
+  const vector = builder.value(expression.vector);
+  return (frame) => createVector(frame, label, readVector(frame, vector, 'AddV'), set);
+}
+
+export function buildAddVectors(builder: Builder, expression: Kind<'addVectors'>): Evaluate {
+  const label = declared(builder, 'vector', expression.type);
+  const vectors = builder.value(expression.vectors);
+  return (frame) =>
+    rowsOf(vectors(frame)).map((item) => {
+      const list = isListValue(item) ? item : [item];
+      const vector = vectorOf(list, frame.context.limits.vector_dimensions);
+      return createVector(frame, label, vector, []);
+    });
+}
+
+interface EndIds {
+  evaluate: Evaluate;
+  many: boolean;
+}
+
+function buildEnd(builder: Builder, end: End): EndIds {
+  return { evaluate: builder.value(end.value), many: end.many };
+}
+
+function endIds(frame: Frame, edge: Label, which: 'from' | 'to', end: EndIds): number[] {
+  const value = end.evaluate(frame);
+  if (!end.many) return [resolveEnd(frame, edge, which, value)];
+  return rowsOf(value).map((item) => resolveEnd(frame, edge, which, item));
+}
+
+export function buildAddEdge(builder: Builder, expression: Kind<'addEdge'>): Evaluate {
+  const label = declared(builder, 'edge', expression.type);
+  const set = buildAssignments(builder, expression.set);
+  const from = buildEnd(builder, expression.from);
+  const to = buildEnd(builder, expression.to);
+  return (frame) => {
+    const sources = endIds(frame, label, 'from', from);
+    const targets = endIds(frame, label, 'to', to);
+    const made: Element[] = [];
+    for (const source of sources)
+      for (const target of targets) made.push(createEdge(frame, label, source, target, set));
+    return from.many || to.many ? made : made[0]!;
+  };
+}
+
+/**
+ * The oldest edge of a label between two elements, 0 without one; walks the shorter of the two
+ * lists.
+ */
+function edgeBetween(frame: Frame, label: number, from: number, to: number): number {
+  const { view } = frame;
+  const outward = view.degree(from, label, 'out') <= view.degree(to, label, 'in');
+  const pairs = outward ? view.adjacency(from, label, 'out') : view.adjacency(to, label, 'in');
+  const wanted = outward ? to : from;
+  for (let i = 0; i < pairs.length; i += 2) if (pairs[i + 1] === wanted) return pairs[i]!;
+  return 0;
+}
+
+export function buildUpsertEdge(builder: Builder, expression: Kind<'upsertEdge'>): Evaluate {
+  const { slot } = expression;
+  const label = declared(builder, 'edge', expression.type);
+  const set = buildAssignments(builder, expression.set);
+  const from = builder.value(expression.from);
+  const to = builder.value(expression.to);
+  return (frame) => {
+    const source = resolveEnd(frame, label, 'from', from(frame));
+    const target = resolveEnd(frame, label, 'to', to(frame));
+    const found = edgeBetween(frame, label.id, source, target);
+    if (found !== 0) {
+      updateElements(frame, [found], slot, set);
+      return new Element(found);
+    }
+    frame.slots[slot] = null;
+    return createEdge(frame, label, source, target, set);
+  };
+}
+
+export interface EdgeStep {
+  label: Label;
+  set: readonly Assign[];
+  slot: number;
+  /** The end that is absent is the row. */
+  from: Evaluate | undefined;
+  to: Evaluate | undefined;
+}
+
+/** One edge per row. All rows are read before the first edge is made. */
+export function addEdges(input: Flow, { label, set, slot, from, to }: EdgeStep): RowFlow {
+  const { open } = asRows(input);
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const rows: Value[] = [];
+      for (const batch of open(frame)) rows.push(...batch);
+      const made: Value[] = [];
+      for (const row of rows) {
+        frame.slots[slot] = row;
+        const source = resolveEnd(frame, label, 'from', from ? from(frame) : row);
+        const target = resolveEnd(frame, label, 'to', to ? to(frame) : row);
+        frame.slots[slot] = row;
+        made.push(createEdge(frame, label, source, target, set));
+      }
+      yield* batchesOf(made);
+    },
+  };
+}

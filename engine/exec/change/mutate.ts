@@ -1,0 +1,258 @@
+// Changes of elements: creation with defaults, update, deletion with edges. Keeps the keyword
+// documents of nodes and vectors in step. Uniqueness and index entries are storage's; converting
+// values and resolving ends is done here.
+import { fail } from '../../base/errors.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { distinct } from '../../base/words.js';
+import type { Assignment } from '../../plan/expression.js';
+import { textProperties } from '../../storage/record/document.js';
+import { decodeProperty, kindOf, labelOf } from '../../storage/record/record.js';
+import type { Label, StoredProperty } from '../../storage/table/store.js';
+import type { Builder } from '../row/builder.js';
+import { convert } from '../row/declared-value.js';
+import { storedLabel } from '../row/element.js';
+import { nameOf, resolveElement } from '../row/resolve.js';
+import type { Frame } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import { Element, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+
+type Values = Map<string, Scalar | ScalarList>;
+
+/** A compiled assignment; its property is looked up per label, for streams of several types. */
+export interface Assign {
+  property: string;
+  value: Evaluate;
+  unset: boolean;
+}
+
+export function buildAssignments(builder: Builder, set: readonly Assignment[]): Assign[] {
+  return set.map(({ property, value, unset }) => ({
+    property,
+    value: builder.value(value),
+    unset,
+  }));
+}
+
+function propertyOf(label: Label, name: string): StoredProperty | undefined {
+  return label.properties.find((property) => property.name === name);
+}
+
+/**
+ * Applies assignments to values: null is skipped, a literal NONE unsets. Names that were mentioned
+ * with an effect.
+ */
+function assign(frame: Frame, label: Label, set: readonly Assign[], values: Values): Set<string> {
+  const touched = new Set<string>();
+  const computed = set.map(({ unset, value }) => (unset ? null : value(frame)));
+  for (let i = 0; i < set.length; i++) {
+    const { property: name, unset } = set[i]!;
+    const property = propertyOf(label, name);
+    const value = computed[i]!;
+    if (property === undefined || (value === null && !unset)) continue;
+    touched.add(name);
+    if (unset) values.delete(name);
+    else values.set(name, convert(frame, name, property.type, value));
+  }
+  return touched;
+}
+
+/** Values of a new element: the assigned ones, and the defaults of properties that got none. */
+function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
+  const values: Values = new Map();
+  const touched = assign(frame, label, set, values);
+  for (const { name, type, default: given } of label.properties) {
+    if (given === undefined || touched.has(name)) continue;
+    const value = given.kind === 'now' ? frame.context.now : given.value;
+    if (value !== null) values.set(name, convert(frame, name, type, value));
+  }
+  return values;
+}
+
+function valuesOf(record: Uint8Array, label: Label): Values {
+  const values: Values = new Map();
+  for (const property of label.properties) {
+    const value = decodeProperty(record, property);
+    if (value !== null) values.set(property.name, value);
+  }
+  return values;
+}
+
+/** The texts of an element, as `textProperties` orders them. */
+function textsOf(label: Label, values: Values): string[] {
+  const texts: string[] = [];
+  for (const { name } of textProperties(label)) {
+    const value = values.get(name);
+    if (value === undefined) continue;
+    if (typeof value === 'string') texts.push(value);
+    else for (const item of value as readonly string[]) texts.push(item);
+  }
+  return texts;
+}
+
+function addDocument(frame: Frame, label: Label, id: number, values: Values): void {
+  const texts = frame.context.text ? textsOf(label, values) : [];
+  if (texts.length > 0) frame.context.text!.add(frame.write, label.id, id, texts);
+}
+
+export function createNode(frame: Frame, label: Label, set: readonly Assign[]): Element {
+  frame.countWrites(1);
+  const values = newValues(frame, label, set);
+  const id = frame.write.createNode(label, values);
+  addDocument(frame, label, id, values);
+  return new Element(id);
+}
+
+export function createVector(
+  frame: Frame,
+  label: Label,
+  vector: Float64Array,
+  set: readonly Assign[],
+): Element {
+  frame.countWrites(1);
+  const values = newValues(frame, label, set);
+  const id = frame.write.createVector(label, vector, values);
+  addDocument(frame, label, id, values);
+  return new Element(id);
+}
+
+export function createEdge(
+  frame: Frame,
+  label: Label,
+  from: number,
+  to: number,
+  set: readonly Assign[],
+): Element {
+  frame.countWrites(1);
+  return new Element(frame.write.createEdge(label, from, to, newValues(frame, label, set)));
+}
+
+/**
+ * Dense id of an end of an edge: 404 when there is no such element, EDGE_ENDPOINT_TYPE when it is
+ * of another type than the edge's.
+ */
+export function resolveEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
+  const { catalog } = frame.view;
+  const wanted = catalog.label(edge[end]!);
+  const id = resolveElement(frame, value, wanted.name);
+  const label = storedLabel(frame, id);
+  if (label === 0) fail('NO_VALUE_FOUND', { what: nameOf(frame, wanted.name, value) });
+  if (label !== wanted.id) {
+    const [from, to] = [catalog.label(edge.from!).name, catalog.label(edge.to!).name];
+    fail('EDGE_ENDPOINT_TYPE', { edge: edge.name, from, to, got: catalog.label(label).name });
+  }
+  return id;
+}
+
+interface Change {
+  id: number;
+  label: Label;
+  before: Values;
+  after: Values;
+}
+
+/**
+ * The change that assignments make to the stored element, which they see in `slot`; undefined when
+ * it is gone.
+ */
+function changeOf(
+  frame: Frame,
+  id: number,
+  slot: number,
+  set: readonly Assign[],
+): Change | undefined {
+  const current = new Element(id);
+  current.record = frame.readRecord(id);
+  if (current.record === undefined) return undefined;
+  const label = frame.view.catalog.label(labelOf(current.record));
+  const before = valuesOf(current.record, label);
+  const after: Values = new Map(before);
+  frame.slots[slot] = current;
+  assign(frame, label, set, after);
+  return { id, label, before, after };
+}
+
+/**
+ * Updates distinct existing elements in one step: all values are computed from the state before it.
+ * Ids that are gone are left out of the result.
+ */
+export function updateElements(
+  frame: Frame,
+  ids: Iterable<number>,
+  slot: number,
+  set: readonly Assign[],
+): Set<number> {
+  const changes: Change[] = [];
+  for (const id of ids) {
+    const change = changeOf(frame, id, slot, set);
+    if (change === undefined) continue;
+    frame.countWrites(1);
+    frame.charge(change.after.size * 2 * 64);
+    changes.push(change);
+  }
+  if (changes.length > 0)
+    frame.write.update(changes.map(({ id, after }) => ({ id, values: after })));
+  for (const { id, label, before, after } of changes) {
+    const [former, next] = [textsOf(label, before), textsOf(label, after)];
+    if (sameTexts(former, next)) continue;
+    frame.context.text?.replace(frame.write, label.id, id, former, next);
+  }
+  return new Set(changes.map((change) => change.id));
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, i) => text === b[i]);
+}
+
+/**
+ * Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no
+ * error. What is too much is refused by the degrees alone.
+ */
+export function dropElements(frame: Frame, ids: readonly number[]): void {
+  const { write } = frame;
+  frame.hasDropped = true;
+  const nodes = new IdBuffer();
+  const edges = new IdBuffer();
+  let ends = 0;
+  for (const id of ids) {
+    const record = write.recordShared(id);
+    if (record === undefined) continue;
+    frame.countWrites(1);
+    if (kindOf(record) === 'edge') edges.push(id);
+    else {
+      nodes.push(id);
+      // An edge may have both its ends here.
+      ends += write.incidentCount(id);
+      frame.expectWrites(Math.ceil(ends / 2));
+    }
+  }
+  frame.charge(4 * ends);
+  const given = edges.length;
+  const others = nodes.take();
+  for (const id of others) edges.append(write.incident(id));
+  const gone = new IdBuffer();
+  gone.append(distinct(edges.take()));
+  frame.countWrites(gone.length - given);
+  const documents = others.length > 0 ? documentsOf(frame, others) : [];
+  gone.append(others);
+  write.removeAll(distinct(gone.take()), (count) => frame.tick(count));
+  for (const { label, id, texts } of documents) frame.context.text!.remove(write, label, id, texts);
+}
+
+/** What the keyword index holds of elements that are about to go. */
+function documentsOf(
+  frame: Frame,
+  ids: Uint32Array,
+): { label: number; id: number; texts: string[] }[] {
+  if (frame.context.text === undefined) return [];
+  const documents: { label: number; id: number; texts: string[] }[] = [];
+  for (const id of ids) {
+    const record = frame.write.record(id)!;
+    const label = frame.view.catalog.label(labelOf(record));
+    const texts = textsOf(label, valuesOf(record, label));
+    if (texts.length === 0) continue;
+    frame.charge(record.length);
+    documents.push({ label: label.id, id, texts });
+  }
+  return documents;
+}

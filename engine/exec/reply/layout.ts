@@ -1,0 +1,137 @@
+// Elements as JSON by concatenation: for every label the constant text between the parts of a
+// record, names and label included, is joined once; printing copies constants and fragments in
+// turn, into room that is made once per element.
+import type { ByteWriter } from '../../base/bytes.js';
+import { fragmentsOf, uuidAt } from '../../storage/record/record.js';
+import type { Label } from '../../storage/table/store.js';
+import { getWord } from '../../storage/table/word.js';
+import type { Member } from '../row/member.js';
+
+const encoder = new TextEncoder();
+
+/** What stands behind a constant when it is no slot of the record. */
+const nothing = -1;
+const ownId = -2;
+const fromId = -3;
+const toId = -4;
+
+/** Constant text, then a fragment of the record, one of its uuids, or nothing. */
+interface Piece {
+  text: Uint8Array;
+  part: number;
+}
+
+export interface Layout {
+  pieces: readonly Piece[];
+  /** Bytes that an element takes at most beside those of its record. */
+  room: number;
+}
+
+/** The members of elements that no search produced. */
+export function layoutMembers(
+  members: readonly { text: string; member: Member }[],
+): { name: string; member: Member }[] {
+  return members
+    .filter(({ member }) => member.kind !== 'score' && member.kind !== 'distance')
+    .map(({ text, member }) => ({ name: text, member }));
+}
+
+const uuidBytes = 38;
+const nullBytes = 4;
+
+/** The layout of an object with these members; undefined when one is not part of the record. */
+export function layoutOf(
+  label: Label,
+  members: readonly { name: string; member: Member }[],
+): Layout | undefined {
+  const pieces: Piece[] = [];
+  let text = '{';
+  let comma = '';
+  for (const { name, member } of members) {
+    text += `${comma}${JSON.stringify(name)}:`;
+    comma = ',';
+    if (member.kind === 'label') text += `"${label.name}"`;
+    else if (member.kind === 'none') text += 'null';
+    else {
+      const part = partOf(member);
+      if (part === nothing) return undefined;
+      pieces.push({ text: encoder.encode(text), part });
+      text = '';
+    }
+  }
+  pieces.push({ text: encoder.encode(`${text}}`), part: nothing });
+  const constants = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
+  return { pieces, room: constants + pieces.length * uuidBytes };
+}
+
+function partOf(member: Member): number {
+  switch (member.kind) {
+    case 'property':
+      return member.property.slot;
+    case 'id':
+      return ownId;
+    case 'from_node':
+      return fromId;
+    case 'to_node':
+      return toId;
+    default:
+      return nothing;
+  }
+}
+
+const placeOf = (part: number): number =>
+  part === ownId ? uuidAt.own : part === fromId ? uuidAt.from : uuidAt.to;
+
+/** Two digits of every byte. */
+const hexPairs = encoder.encode(
+  Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''),
+);
+
+/** Below this many bytes, a loop copies faster than a call. */
+const shortCopy = 48;
+
+function copy(from: Uint8Array, start: number, end: number, bytes: Uint8Array, to: number): number {
+  if (end - start <= shortCopy) {
+    let at = to;
+    for (let i = start; i < end; i++) bytes[at++] = from[i]!;
+    return at;
+  }
+  bytes.set(from.subarray(start, end), to);
+  return to + end - start;
+}
+
+/** Writes a uuid as a JSON string; there must be room for it. */
+export function writeUuid(record: Uint8Array, from: number, bytes: Uint8Array, to: number): number {
+  let at = to;
+  bytes[at++] = 34;
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) bytes[at++] = 45;
+    const digits = 2 * record[from + i]!;
+    bytes[at++] = hexPairs[digits]!;
+    bytes[at++] = hexPairs[digits + 1]!;
+  }
+  bytes[at++] = 34;
+  return at;
+}
+
+export function printLayout(out: ByteWriter, record: Uint8Array, { pieces, room }: Layout): void {
+  out.reserve(room + record.length);
+  const { bytes } = out;
+  let to = out.length;
+  const { table, slots } = fragmentsOf(record);
+  for (let i = 0; i < pieces.length; i++) {
+    const { text, part } = pieces[i]!;
+    to = copy(text, 0, text.length, bytes, to);
+    if (part < 0) {
+      if (part !== nothing) to = writeUuid(record, placeOf(part), bytes, to);
+      continue;
+    }
+    const end = part < slots ? getWord(record, table + 4 * part) : 0;
+    const start = part === 0 ? table + 4 * slots : getWord(record, table + 4 * part - 4);
+    if (end > start) to = copy(record, start, end, bytes, to);
+    else to = copy(nullText, 0, nullBytes, bytes, to);
+  }
+  out.length = to;
+}
+
+const nullText = encoder.encode('null');

@@ -1,0 +1,145 @@
+// What a plan answers: an object of named values, a bare value, or the first or all items of a
+// session's new traversal together with their ids.
+import { unreachable } from '../../base/assert.js';
+import type { ByteWriter } from '../../base/bytes.js';
+import { fail } from '../../base/errors.js';
+import type { Output } from '../../plan/plan.js';
+import type { Builder } from '../row/builder.js';
+import type { Flow, IdFlow, RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import type { ItemList } from '../row/execute.js';
+import { buildLook } from './look.js';
+import { nameBytes, printElement } from './print.js';
+import type { PrintStyle } from '../row/compiled.js';
+import { Element } from '../row/value.js';
+
+/** Prints the reply; gives the items of a new traversal if there is one. */
+export type BuiltOutput = (frame: Frame, out: ByteWriter) => ItemList | undefined;
+
+export function buildOutput(builder: Builder, output: Output): BuiltOutput {
+  switch (output.kind) {
+    case 'object':
+      return buildObject(builder, output.members);
+    case 'bare': {
+      const print = builder.print(output.value);
+      return (frame, out) => {
+        print(frame, out);
+        return undefined;
+      };
+    }
+    case 'items':
+      // Sessions print similarity under [compat] too.
+      return buildItems(builder.flow(output.value), output.answer, {
+        ...builder.style,
+        compat: false,
+      });
+    case 'look': {
+      const print = buildLook(output.look);
+      return (frame, out) => {
+        print(frame, out);
+        return undefined;
+      };
+    }
+    default:
+      return unreachable(output);
+  }
+}
+
+function buildObject(
+  builder: Builder,
+  members: Extract<Output, { kind: 'object' }>['members'],
+): BuiltOutput {
+  const parts = members.map(({ key, value }) => ({
+    name: nameBytes(key),
+    print: builder.print(value),
+  }));
+  return (frame, out) => {
+    out.byte(123);
+    for (let i = 0; i < parts.length; i++) {
+      if (i > 0) out.byte(44);
+      frame.countMember(out);
+      out.append(parts[i]!.name);
+      parts[i]!.print(frame, out);
+    }
+    out.byte(125);
+    return undefined;
+  };
+}
+
+/** Items under construction, in shared memory at the end. */
+class ItemBuilder {
+  readonly #ids: Uint32Array[] = [];
+  readonly #scores: number[] = [];
+  #isScored = false;
+  length = 0;
+
+  constructor(private readonly most: number) {}
+
+  append(ids: Uint32Array): void {
+    this.#ids.push(ids);
+    this.length += ids.length;
+    if (this.length > this.most)
+      fail('RESULT_TOO_LARGE', { max: this.most, unit: 'session items' });
+  }
+
+  /** For elements that were appended. */
+  score({ score, distance }: Element): void {
+    this.#scores.push(score, distance);
+    this.#isScored ||= !Number.isNaN(score);
+  }
+
+  items(): ItemList {
+    const ids = new Uint32Array(new SharedArrayBuffer(4 * this.length));
+    let at = 0;
+    for (const part of this.#ids) {
+      ids.set(part, at);
+      at += part.length;
+    }
+    if (!this.#isScored) return { ids };
+    const scores = new Float64Array(new SharedArrayBuffer(16 * this.length));
+    scores.set(this.#scores);
+    return { ids, scores };
+  }
+}
+
+function buildItems(flow: Flow, answer: 'first' | 'all', style: PrintStyle): BuiltOutput {
+  return (frame, out) => {
+    const builder = new ItemBuilder(frame.context.limits.session_items);
+    const print = (element: Element, count: number): void => {
+      if (answer === 'first' && count > 0) return;
+      if (count > 0) out.byte(44);
+      frame.countItem(out);
+      printElement(frame, out, element, style);
+    };
+    if (answer === 'all') out.byte(91);
+    if (flow.kind === 'ids') keepIds(frame, flow, builder, print);
+    else keepRows(frame, flow, builder, print);
+    if (answer === 'all') out.byte(93);
+    else if (builder.length === 0) out.ascii('null');
+    return builder.items();
+  };
+}
+
+type PrintNth = (element: Element, count: number) => void;
+
+function keepIds(frame: Frame, flow: IdFlow, builder: ItemBuilder, print: PrintNth): void {
+  for (const ids of flow.open(frame)) {
+    frame.tick(ids.length);
+    const { length } = builder;
+    builder.append(ids);
+    for (let i = 0; i < ids.length; i++) print(new Element(ids[i]!), length + i);
+  }
+}
+
+function keepRows(frame: Frame, flow: RowFlow, builder: ItemBuilder, print: PrintNth): void {
+  for (const batch of flow.open(frame)) {
+    frame.tick(batch.length);
+    for (const row of batch) {
+      if (!(row instanceof Element)) continue;
+      const { length } = builder;
+      builder.append(Uint32Array.of(row.id));
+      builder.score(row);
+      print(row, length);
+    }
+  }
+}

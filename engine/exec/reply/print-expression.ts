@@ -1,0 +1,162 @@
+// Expressions whose value goes straight into the reply: streams are printed while they are pulled,
+// projections member by member, properties as their stored fragments. What has no form of its own
+// is evaluated and printed.
+import type { ByteWriter } from '../../base/bytes.js';
+import type { Expression, Pipeline, Step } from '../../plan/expression.js';
+import { labelOf } from '../../storage/record/record.js';
+import type { Builder } from '../row/builder.js';
+import { recordOf } from '../row/element.js';
+import { asRows, type RowFlow } from '../row/flow.js';
+import { firstOf } from '../row/pull.js';
+import type { Frame } from '../row/frame.js';
+import { memberTable } from '../row/member.js';
+import { nameBytes, printMember, printValue } from './print.js';
+import { buildPrintShape } from './project.js';
+import { Element, type Value } from '../row/value.js';
+import type { Print } from '../row/compiled.js';
+
+type PrintItem = (frame: Frame, out: ByteWriter, item: Value) => void;
+
+export function buildPrint(builder: Builder, expression: Expression): Print {
+  switch (expression.kind) {
+    case 'pipeline':
+      return printPipeline(builder, expression);
+    case 'project':
+      return printItems(
+        builder,
+        expression.of,
+        buildPrintShape(builder, expression.slot, expression.members),
+      );
+    case 'property':
+      return printItems(builder, expression.of, propertyPrinter(builder, expression.name));
+    case 'record':
+      return printRecord(builder, expression.members);
+    case 'list':
+      return printList(expression.items.map((item) => builder.print(item)));
+    default:
+      return printEvaluated(builder, expression);
+  }
+}
+
+function printEvaluated(builder: Builder, expression: Expression): Print {
+  const { style } = builder;
+  const evaluate = builder.value(expression);
+  return (frame, out) => printValue(frame, out, evaluate(frame), style);
+}
+
+/** A stream's rows as an array, or its first row. A final map is applied while printing. */
+function printPipeline(builder: Builder, pipeline: Pipeline): Print {
+  const last = pipeline.steps.at(-1);
+  if (last?.kind !== 'map') {
+    const { style } = builder;
+    return printRows(builder, pipeline, (frame, out, row) => printValue(frame, out, row, style));
+  }
+  const rest: Pipeline = { ...pipeline, steps: pipeline.steps.slice(0, -1) };
+  return printRows(builder, rest, mapPrinter(builder, last));
+}
+
+function mapPrinter(builder: Builder, { value }: Extract<Step, { kind: 'map' }>): PrintItem {
+  const print = builder.print(value.value);
+  return (frame, out, row) => {
+    frame.slots[value.slot] = row;
+    print(frame, out);
+  };
+}
+
+function printRows(builder: Builder, pipeline: Pipeline, print: PrintItem): Print {
+  const flow = asRows(builder.flow(pipeline));
+  if (pipeline.result === 'many') return (frame, out) => printStream(frame, out, flow, print);
+  return (frame, out) => {
+    // An absent row is null whatever the last step would make of it.
+    for (const batch of flow.open(frame)) {
+      if (batch.length === 0) continue;
+      print(frame, out, batch[0]!);
+      return;
+    }
+    out.ascii('null');
+  };
+}
+
+function printStream(frame: Frame, out: ByteWriter, flow: RowFlow, print: PrintItem): void {
+  out.byte(91);
+  let count = 0;
+  for (const batch of flow.open(frame)) {
+    for (let i = 0; i < batch.length; i++) {
+      if (count++ > 0) out.byte(44);
+      frame.countItem(out);
+      print(frame, out, batch[i]!);
+    }
+  }
+  out.byte(93);
+}
+
+/** Prints every item of a value: a stream while it is pulled, a list, or a single one. */
+function printItems(builder: Builder, of: Expression, print: PrintItem): Print {
+  if (of.kind === 'pipeline') {
+    const flow = asRows(builder.flow(of));
+    if (of.result === 'many') return (frame, out) => printStream(frame, out, flow, print);
+    return (frame, out) => print(frame, out, firstOf(flow, frame));
+  }
+  const evaluate = builder.value(of);
+  return (frame, out) => {
+    const value = evaluate(frame);
+    if (!Array.isArray(value)) {
+      print(frame, out, value);
+      return;
+    }
+    out.byte(91);
+    for (let i = 0; i < value.length; i++) {
+      if (i > 0) out.byte(44);
+      frame.countItem(out);
+      print(frame, out, value[i]!);
+    }
+    out.byte(93);
+  };
+}
+
+/** Prints one member of an item; of an element without making its value. */
+function propertyPrinter(builder: Builder, name: string): PrintItem {
+  const { style } = builder;
+  const memberIn = memberTable(builder.catalog, name);
+  const read = builder.member(name);
+  return (frame, out, item) => {
+    const record = item instanceof Element ? recordOf(frame, item) : undefined;
+    if (record === undefined) printValue(frame, out, read(frame, item), style);
+    else {
+      const member = memberIn(labelOf(record));
+      printMember(frame, out, item as Element, record, member, style.compat);
+    }
+  };
+}
+
+function printRecord(
+  builder: Builder,
+  members: readonly { name: string; value: Expression }[],
+): Print {
+  const parts = members.map(({ name, value }) => ({
+    name: nameBytes(name),
+    print: builder.print(value),
+  }));
+  return (frame, out) => {
+    out.byte(123);
+    for (let i = 0; i < parts.length; i++) {
+      if (i > 0) out.byte(44);
+      frame.countMember(out);
+      out.append(parts[i]!.name);
+      parts[i]!.print(frame, out);
+    }
+    out.byte(125);
+  };
+}
+
+function printList(items: readonly Print[]): Print {
+  return (frame, out) => {
+    out.byte(91);
+    for (let i = 0; i < items.length; i++) {
+      if (i > 0) out.byte(44);
+      frame.countItem(out);
+      items[i]!(frame, out);
+    }
+    out.byte(93);
+  };
+}

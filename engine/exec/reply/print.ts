@@ -1,0 +1,259 @@
+// Values as JSON text (helixql.md section 7, http.md 4.1, 4.2). Elements are printed by copying the
+// fragments of their records between names that were encoded once per label.
+import type { ByteWriter } from '../../base/bytes.js';
+import { Instant, Uuid } from '../../base/value.js';
+import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
+import { printScalar } from '../../storage/record/fragment.js';
+import type { Label } from '../../storage/table/store.js';
+import { isHit, recordOf } from '../row/element.js';
+import type { Frame } from '../row/frame.js';
+import { vectorOf } from '../row/image.js';
+import type { PrintStyle } from '../row/compiled.js';
+import { type Layout, layoutMembers, layoutOf, printLayout, writeUuid } from './layout.js';
+import { type Member, memberOf, scoreOf } from '../row/member.js';
+import { Element, RecordValue, type Value } from '../row/value.js';
+
+const encoder = new TextEncoder();
+
+/** `"name":` as bytes. */
+export function nameBytes(name: string): Uint8Array {
+  return encoder.encode(`${JSON.stringify(name)}:`);
+}
+
+/** A UUID as a JSON string. */
+function printUuidBytes(out: ByteWriter, record: Uint8Array, at: number): void {
+  out.reserve(38);
+  out.length = writeUuid(record, at, out.bytes, out.length);
+}
+
+function printNumber(out: ByteWriter, value: number): void {
+  out.ascii(String(value));
+}
+
+function printNull(out: ByteWriter): void {
+  out.ascii('null');
+}
+
+export function printValue(frame: Frame, out: ByteWriter, value: Value, style: PrintStyle): void {
+  if (typeof value !== 'object') {
+    printScalar(out, value);
+  } else if (value instanceof Element) {
+    printElement(frame, out, value, style);
+  } else if (value === null) {
+    printNull(out);
+  } else if (value instanceof RecordValue) {
+    printMembers(frame, out, value.names, value.values, style);
+  } else if (value instanceof Float64Array) {
+    printVector(out, value);
+  } else if (value instanceof Instant || value instanceof Uuid) {
+    printScalar(out, value);
+  } else if (value instanceof Map) {
+    printMembers(frame, out, [...value.keys()], [...value.values()], style);
+  } else {
+    printList(frame, out, value as readonly Value[], style);
+  }
+}
+
+function printMembers(
+  frame: Frame,
+  out: ByteWriter,
+  names: readonly string[],
+  values: readonly Value[],
+  style: PrintStyle,
+): void {
+  out.byte(123);
+  for (let i = 0; i < names.length; i++) {
+    if (i > 0) out.byte(44);
+    frame.countMember(out);
+    out.utf8(`${JSON.stringify(names[i])}:`);
+    printValue(frame, out, values[i]!, style);
+  }
+  out.byte(125);
+}
+
+function printList(
+  frame: Frame,
+  out: ByteWriter,
+  items: readonly Value[],
+  style: PrintStyle,
+): void {
+  out.byte(91);
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) out.byte(44);
+    frame.countItem(out);
+    printValue(frame, out, items[i]!, style);
+  }
+  out.byte(93);
+}
+
+function printVector(out: ByteWriter, vector: Float64Array): void {
+  out.byte(91);
+  for (let i = 0; i < vector.length; i++) {
+    if (i > 0) out.byte(44);
+    printNumber(out, vector[i]!);
+  }
+  out.byte(93);
+}
+
+/** One member of elements of a label with its encoded name. */
+interface NamedMember {
+  member: Member;
+  text: string;
+  name: Uint8Array;
+}
+
+/**
+ * The members of a label in the order in which elements print them, `except` some names; `data` is
+ * none of them.
+ */
+export function elementMembers(label: Label, except: ReadonlySet<string>): NamedMember[] {
+  const implicit = ['id', 'label', ...(label.kind === 'edge' ? ['from_node', 'to_node'] : [])];
+  const attributes = label.kind === 'edge' ? [] : ['score', 'distance'];
+  const declared = new Set(label.properties.map((property) => property.name));
+  const names = [
+    ...implicit,
+    // A declared property of that name stands at its own place.
+    ...attributes.filter((name) => !declared.has(name)),
+    ...declared,
+  ].filter((name) => !except.has(name));
+  return names.map((text) => ({
+    member: memberOf(label, text),
+    text,
+    name: nameBytes(text),
+  }));
+}
+
+/** Members by label, encoded once: one table for whole elements, one per spread. */
+type MemberLists = (label: Label) => readonly NamedMember[];
+
+export function memberLists(except: ReadonlySet<string>): MemberLists {
+  const lists = new WeakMap<Label, readonly NamedMember[]>();
+  return (label) => {
+    let list = lists.get(label);
+    if (list === undefined) lists.set(label, (list = elementMembers(label, except)));
+    return list;
+  };
+}
+
+const wholeElement = memberLists(new Set());
+const dataName = nameBytes('data');
+
+/** How whole elements of a label are printed when no search produced them. */
+const wholeLayouts = new WeakMap<Label, Layout>();
+
+function wholeLayout(label: Label): Layout {
+  let layout = wholeLayouts.get(label);
+  if (layout === undefined) {
+    layout = layoutOf(label, layoutMembers(elementMembers(label, new Set())))!;
+    wholeLayouts.set(label, layout);
+  }
+  return layout;
+}
+
+export function printElement(
+  frame: Frame,
+  out: ByteWriter,
+  element: Element,
+  style: PrintStyle,
+): void {
+  const record = recordOf(frame, element);
+  if (record === undefined) {
+    printNull(out);
+    return;
+  }
+  const label = frame.view.catalog.label(labelOf(record));
+  const withData = style.data && label.kind === 'vector';
+  if (!withData && !isHit(element)) {
+    printLayout(out, record, wholeLayout(label));
+    return;
+  }
+  out.byte(123);
+  printElementMembers(frame, out, element, record, wholeElement(label), style.compat);
+  if (withData) {
+    out.byte(44);
+    out.append(dataName);
+    printMember(frame, out, element, record, { kind: 'data' }, style.compat);
+  }
+  out.byte(125);
+}
+
+/**
+ * Whether the element has the member to show: search attributes are left out where there was no
+ * search.
+ */
+function isShown(element: Element, member: Member): boolean {
+  if (member.kind === 'score') return !Number.isNaN(element.score);
+  return member.kind !== 'distance' || !Number.isNaN(element.distance);
+}
+
+/** Members with names, separated by commas; the number printed. */
+export function printElementMembers(
+  frame: Frame,
+  out: ByteWriter,
+  element: Element,
+  record: Uint8Array,
+  members: readonly NamedMember[],
+  compat: boolean,
+): number {
+  let count = 0;
+  for (let i = 0; i < members.length; i++) {
+    const { member, name } = members[i]!;
+    if (!isShown(element, member)) continue;
+    if (count++ > 0) out.byte(44);
+    out.append(name);
+    printMember(frame, out, element, record, member, compat);
+  }
+  return count;
+}
+
+/** The value of one member of an element: a property is its stored fragment. */
+export function printMember(
+  frame: Frame,
+  out: ByteWriter,
+  element: Element,
+  record: Uint8Array,
+  member: Member,
+  compat: boolean,
+): void {
+  switch (member.kind) {
+    case 'property': {
+      const { start, end } = fragmentOf(record, member.property.slot);
+      if (start === end) printNull(out);
+      else out.append(record, start, end);
+      break;
+    }
+    case 'id':
+      printUuidBytes(out, record, uuidAt.own);
+      break;
+    case 'label':
+      // Type names are ASCII by the grammar.
+      out.ascii(`"${frame.view.catalog.label(labelOf(record)).name}"`);
+      break;
+    case 'from_node':
+      printUuidBytes(out, record, uuidAt.from);
+      break;
+    case 'to_node':
+      printUuidBytes(out, record, uuidAt.to);
+      break;
+    case 'data': {
+      const vector = vectorOf(frame, element);
+      if (vector) printVector(out, vector);
+      else printNull(out);
+      break;
+    }
+    case 'score':
+      printAttribute(out, scoreOf(element, compat));
+      break;
+    case 'distance':
+      printAttribute(out, element.distance);
+      break;
+    case 'none':
+      printNull(out);
+      break;
+  }
+}
+
+function printAttribute(out: ByteWriter, value: number): void {
+  if (Number.isNaN(value)) printNull(out);
+  else printNumber(out, value);
+}

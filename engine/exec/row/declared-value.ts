@@ -1,0 +1,113 @@
+// Conversions of values into the declared types of properties (helixql.md 4.3), for storing and for
+// index look-ups.
+import { fail } from '../../base/errors.js';
+import { float32Max, toFloat32 } from '../../base/float.js';
+import { integerFits, integerRange } from '../../base/integer.js';
+import { type PropertyType, printType, type ScalarName } from '../../base/schema.js';
+import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
+import { uuidOf } from './element.js';
+import type { Frame } from './frame.js';
+import { Element, isListValue, type Value } from './value.js';
+
+function wrongType(param: string, type: PropertyType, value: Value): never {
+  const got = value === null ? 'null' : isListValue(value) ? 'a list' : `a ${typeof value}`;
+  fail('PARAM_TYPE', { param, type: printType(type), got });
+}
+
+function outOfRange(param: string, name: ScalarName, value: number | bigint): never {
+  const range = integerRange[name];
+  const [min, max] = range ? [range.min, range.max] : [-float32Max, float32Max];
+  fail('PARAM_RANGE', { param, min, max, got: value });
+}
+
+function isInteger(value: Value): value is number | bigint {
+  return typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+}
+
+/** The value as one of the property's type, not null; 400 when it does not fit. */
+export function convert(
+  frame: Frame,
+  param: string,
+  type: PropertyType,
+  value: Value,
+): Scalar | ScalarList {
+  if (type.kind === 'list') {
+    if (!isListValue(value)) wrongType(param, type, value);
+    if (value instanceof Float64Array) return value;
+    return value.map((item, i) => convert(frame, `${param}[${i}]`, type.of, item));
+  }
+  const converted = convertScalar(frame, param, type.name, value);
+  if (converted === undefined) wrongType(param, type, value);
+  return converted;
+}
+
+function convertScalar(
+  frame: Frame,
+  param: string,
+  name: ScalarName,
+  value: Value,
+): Scalar | undefined {
+  switch (name) {
+    case 'String':
+      return typeof value === 'string' ? value : undefined;
+    case 'Boolean':
+      return typeof value === 'boolean' ? value : undefined;
+    case 'Date':
+      return value instanceof Instant ? value : undefined;
+    case 'ID':
+      if (value instanceof Element) return uuidOf(frame, value);
+      return value instanceof Uuid ? value : undefined;
+    case 'F64':
+    case 'F32': {
+      if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
+      if (name === 'F64') return Number(value) + 0;
+      const rounded = toFloat32(Number(value));
+      if (!Number.isFinite(rounded)) outOfRange(param, name, value);
+      return rounded + 0;
+    }
+    default:
+      if (!isInteger(value)) return undefined;
+      if (!integerFits(value, name)) outOfRange(param, name, value);
+      return typeof value === 'number' ? value + 0 : value;
+  }
+}
+
+/**
+ * The value of the property's type that equals `value` (3.8), for a look-up in its index; undefined
+ * when there is none, as for 2.5 among integers or 300 among U8.
+ */
+export function indexKey(
+  frame: Frame,
+  type: PropertyType,
+  value: Value,
+): Scalar | ScalarList | undefined {
+  if (type.kind === 'list') {
+    if (!isListValue(value)) return undefined;
+    const items: (Scalar | ScalarList)[] = [];
+    for (const item of value) {
+      const key = indexKey(frame, type.of, item);
+      if (key === undefined) return undefined;
+      items.push(key);
+    }
+    return items;
+  }
+  const { name } = type;
+  if (name === 'F64' || name === 'F32') {
+    if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
+    if (name === 'F64') return isExactFloat(value) ? Number(value) + 0 : undefined;
+    const rounded = toFloat32(Number(value));
+    return Number.isFinite(rounded) ? rounded + 0 : undefined;
+  }
+  if (integerRange[name]) {
+    if (!isInteger(value) || !integerFits(value, name)) return undefined;
+    // A float beyond 2^53 names an integer that is held as a big one.
+    return typeof value === 'number' && !Number.isSafeInteger(value) ? BigInt(value) : value;
+  }
+  return convertScalar(frame, '', name, value);
+}
+
+function isExactFloat(value: number | bigint): boolean {
+  if (typeof value === 'number') return true;
+  const float = Number(value);
+  return Number.isFinite(float) && BigInt(float) === value;
+}

@@ -1,0 +1,50 @@
+// The executor as others see it: a plan, its arguments, and what it may touch.
+import type { Limits } from '../../base/limits.js';
+import type { Instant, Uuid } from '../../base/value.js';
+import type { Argument } from '../../json/argument.js';
+import type { Plan } from '../../plan/plan.js';
+import type { ReadView, WriteView } from '../../storage/table/store.js';
+import type { TextIndex } from '../../text/text-index.js';
+import type { VectorIndex } from '../../vector/index.js';
+
+/** Items of a session's traversal: parallel arrays. `scores` holds pairs (score, distance), NaN = none; absent: no item has
+ *  any. Backed by SharedArrayBuffer, so that handing them to a worker copies nothing. */
+export interface ItemList {
+  ids: Uint32Array;
+  scores?: Float64Array;
+}
+
+/** Everything an execution may look at. `now` and the deadline are given. */
+export interface ExecutionContext {
+  view: ReadView | WriteView;
+  vectors: (label: number) => VectorIndex | undefined;
+  text: TextIndex | undefined;
+  now: Instant;
+  limits: Limits;
+  /** Polled every 1,024 steps: true = stop with QUERY_TIMEOUT. */
+  cancelled: () => boolean;
+  /** Milliseconds the deadline allowed, for the error message. */
+  budgetMs: number;
+  embeddings: ReadonlyMap<string, Float64Array>;
+  items?: ItemList;
+  /** Milliseconds, for profiles. */
+  clock?: () => number;
+}
+
+export interface ExecutionResult {
+  /** The reply body, complete JSON. */
+  body: Uint8Array;
+  /** Plans with `items` output: the new traversal. */
+  items?: ItemList;
+  /** Items printed and elements visited, for those who count. */
+  rows?: number;
+  visits?: number;
+}
+
+export type Execute = (
+  plan: Plan,
+  args: readonly Argument[],
+  context: ExecutionContext,
+) => ExecutionResult;
+export type CollectTexts = (plan: Plan, args: readonly Argument[]) => string[];
+export type { Argument, Uuid };

@@ -1,0 +1,192 @@
+// One execution of a built plan: its slots, its arguments, what it may touch, and what it has used
+// up so far. Invariant: every loop of the executor and every walk of a value passes through `tick`, every
+// materialised row through `charge`, every printed item through `countItem` and every printed member
+// through `countMember`, so that no plan outruns its limits: what a value holds twice, in two members
+// of each of forty records, is printed 2^40 times.
+import type { ByteWriter } from '../../base/bytes.js';
+import { fail } from '../../base/errors.js';
+import type { KeptRecords, WriteView } from '../../storage/table/store.js';
+import { ByteArena } from './byte-arena.js';
+import type { Argument, ExecutionContext } from './execute.js';
+import type { Value } from './value.js';
+
+/** Steps between two looks at the cancel word. */
+const pollInterval = 1024;
+
+/** Printed bytes that count as one step: a megabyte is copied between two looks, at most. */
+const bytesPerStep = 1024;
+
+/** The longest key there may be; a string holds a little more. */
+const keyLengthMax = 2 ** 28;
+
+/** Rough bytes of a materialised row without its record. */
+export const rowBytes = 64;
+
+/** From so many records on, asking for the cache is worth its cost. */
+const fewReads = 2;
+
+const records = new ByteArena();
+
+export class Frame {
+  readonly slots: Value[];
+  readonly args: readonly Argument[];
+  readonly context: ExecutionContext;
+  readonly view: ExecutionContext['view'];
+  #kept: KeptRecords | undefined;
+  /** Elements were dropped: ids of before may lead nowhere. */
+  hasDropped = false;
+  /** What bindings have computed for their items, by key. */
+  readonly #images = new WeakMap<object, Map<number, Value>>();
+  #reads = 0;
+  #left: number;
+  #interval: number;
+  #visited = 0;
+  #memory = 0;
+  #items = 0;
+  /** Length of the reply when it was last looked at. */
+  #printed = 0;
+  #writes = 0;
+
+  constructor(slotCount: number, args: readonly Argument[], context: ExecutionContext) {
+    this.slots = new Array<Value>(slotCount).fill(null);
+    this.args = args;
+    this.context = context;
+    this.view = context.view;
+    this.#left = this.#interval = this.#nextInterval();
+  }
+
+  /**
+   * The record of an element, not to be written to; undefined when there is no such element. From
+   * the first few on, they come out of the view's cache.
+   */
+  readRecord(id: number): Uint8Array | undefined {
+    if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
+    if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
+    const shared = this.expected(this.view.recordShared(id), id);
+    return shared && records.copy(shared);
+  }
+
+  /**
+   * What this state of the data has led to must be there: only items of a session, which an earlier
+   * state named, and what this very request has dropped may be gone.
+   */
+  expected<T>(found: T | undefined, id: number): T | undefined {
+    if (found === undefined && !this.hasDropped && this.context.items === undefined) {
+      fail('DATA_CORRUPT', { what: `element ${id} is missing` });
+    }
+    return found;
+  }
+
+  /** The cache of the view, for whoever is going to read many records; undefined while writing. */
+  records(): KeptRecords | undefined {
+    return (this.#kept ??= this.view.keptRecords?.());
+  }
+
+  /** As `readRecord`, for a look: the bytes are only valid until the next read. */
+  peekRecord(id: number): Uint8Array | undefined {
+    if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
+    if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
+    return this.expected(this.view.recordShared(id), id);
+  }
+
+  /** Remembers what was computed for an item of a binding. */
+  keep(item: object, key: number, value: Value): void {
+    let images = this.#images.get(item);
+    if (images === undefined) this.#images.set(item, (images = new Map()));
+    images.set(key, value);
+    this.charge(rowBytes);
+    this.tick(1);
+  }
+
+  /** What was computed for an item; undefined when nothing was. */
+  keptOf(item: object, key: number): Value | undefined {
+    return this.#images.get(item)?.get(key);
+  }
+
+  /** Lets a copy of an item show what was computed for it. */
+  keepCopy(item: object, copy: object): void {
+    const images = this.#images.get(item);
+    if (images !== undefined) this.#images.set(copy, images);
+  }
+
+  /** Items printed so far. */
+  get rows(): number {
+    return this.#items;
+  }
+
+  /** Elements visited so far, and other steps of loops. */
+  get visits(): number {
+    return this.#visited + this.#interval - this.#left;
+  }
+
+  /** The view as the write transaction it is in plans that write. */
+  get write(): WriteView {
+    return this.view as WriteView;
+  }
+
+  /** Counts visited elements or other steps of a loop. */
+  tick(count: number): void {
+    this.#left -= count;
+    if (this.#left <= 0) this.#poll();
+  }
+
+  #nextInterval(): number {
+    const most = this.context.limits.query_visits;
+    return most === 0
+      ? pollInterval
+      : Math.max(1, Math.min(pollInterval, most - this.#visited + 1));
+  }
+
+  #poll(): void {
+    const { limits, cancelled, budgetMs } = this.context;
+    this.#visited += this.#interval - this.#left;
+    if (limits.query_visits > 0 && this.#visited > limits.query_visits)
+      fail('QUERY_WORK', { max: limits.query_visits });
+    if (cancelled()) fail('QUERY_TIMEOUT', { ms: budgetMs });
+    this.#left = this.#interval = this.#nextInterval();
+  }
+
+  /** Counts bytes kept by materialised rows. */
+  charge(bytes: number): void {
+    this.#memory += bytes;
+    const most = this.context.limits.query_memory;
+    if (this.#memory > most) fail('QUERY_MEMORY', { max: most });
+  }
+
+  /** Counts one printed item and looks at the size of the reply so far. */
+  countItem(out: ByteWriter): void {
+    const { limits } = this.context;
+    if (++this.#items > limits.result_items)
+      fail('RESULT_TOO_LARGE', { max: limits.result_items, unit: 'items' });
+    this.countMember(out);
+  }
+
+  /** Looks at the size of the reply so far and counts what was printed since. */
+  countMember(out: ByteWriter): void {
+    const { length } = out;
+    const most = this.context.limits.result_bytes;
+    if (length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
+    this.tick(1 + Math.max(0, Math.trunc((length - this.#printed) / bytesPerStep)));
+    this.#printed = length;
+  }
+
+  /** Counts the making of a key of several values. */
+  countKey(values: number, length: number): void {
+    const most = this.context.limits.query_memory;
+    if (2 * length > most || length > keyLengthMax) fail('QUERY_MEMORY', { max: most });
+    this.tick(values + Math.trunc(length / bytesPerStep));
+  }
+
+  /** Counts created, changed and deleted elements. */
+  countWrites(count: number): void {
+    this.expectWrites(count);
+    this.#writes += count;
+    this.tick(count);
+  }
+
+  /** Refuses what is going to be too much before it is begun. */
+  expectWrites(count: number): void {
+    const most = this.context.limits.txn_writes;
+    if (this.#writes + count > most) fail('TXN_TOO_LARGE', { max: most, unit: 'writes' });
+  }
+}

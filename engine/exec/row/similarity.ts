@@ -1,0 +1,69 @@
+// Exact similarity between vectors in 64-bit floats: what scores are made of (helixql.md 3.14,
+// 3.16). The index only proposes; every hit that is answered got its numbers here.
+import type { Metric } from '../../vector/index.js';
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
+  return sum;
+}
+
+function squaredDistance(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) {
+    const difference = a[i]! - b[i]!;
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+/** Cosine in [-1, 1]; 0 when either is the zero vector. */
+function cosine(a: Float64Array, b: Float64Array): number {
+  let product = 0;
+  let aa = 0;
+  let bb = 0;
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i]!;
+    const y = b[i]!;
+    product += x * y;
+    aa += x * x;
+    bb += y * y;
+  }
+  const norms = Math.sqrt(aa) * Math.sqrt(bb);
+  return norms === 0 ? 0 : Math.max(-1, Math.min(1, product / norms));
+}
+
+/** From this cosine on, 1 - cosine would cancel too much to order by. */
+const nearly = 0.999;
+/** Half the square of what rounding leaves between parallel vectors, with room. */
+const parallel = 1e-30;
+
+/** 1 - cosine of vectors in nearly one direction: half the squared difference of the directions. */
+function narrowAngle(a: Float64Array, b: Float64Array): number {
+  const [p, q] = [Math.sqrt(dot(a, a)), Math.sqrt(dot(b, b))];
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i]! / p - b[i]! / q) ** 2;
+  return sum / 2 < parallel ? 0 : sum / 2;
+}
+
+/** Score (higher is better) and distance of two vectors of equal length. */
+export function similarity(
+  metric: Metric,
+  a: Float64Array,
+  b: Float64Array,
+): { score: number; distance: number } {
+  switch (metric) {
+    case 'cosine': {
+      const score = cosine(a, b);
+      return { score, distance: score > nearly ? narrowAngle(a, b) : 1 - score };
+    }
+    case 'dot': {
+      const score = dot(a, b);
+      return { score, distance: 0 - score };
+    }
+    case 'l2': {
+      const distance = squaredDistance(a, b);
+      return { score: 1 / (1 + distance), distance };
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// Reads the numbers, vectors and texts that steps take as arguments, with the errors of helixql.md
+// section 8.
+import { fail } from '../../base/errors.js';
+import type { Frame } from './frame.js';
+import { isListValue, type Value } from './value.js';
+import type { Evaluate } from './compiled.js';
+
+/** An argument that is null: the caller named something optional that was not given. */
+function missing(owner: string, param: string, type: string): never {
+  fail('PARAM_MISSING', { owner, param, type });
+}
+
+/** An integer bound of RANGE: at least 0. Bounds past 2^53 are as good as the end. */
+export function readBound(frame: Frame, evaluate: Evaluate): number {
+  const value = evaluate(frame);
+  if (value === null) missing('RANGE', 'bound', 'an integer');
+  return readNumber('RANGE', value, 0, Number.MAX_SAFE_INTEGER, true);
+}
+
+/** `k` of a search: an integral number from 1 to the limit. */
+export function readK(frame: Frame, evaluate: Evaluate, owner: string): number {
+  const value = evaluate(frame);
+  if (value === null) missing(owner, 'k', 'an integer');
+  const k = readNumber('k', value, 1, frame.context.limits.search_k, false);
+  if (!Number.isInteger(k)) fail('PARAM_TYPE', { param: 'k', type: 'an integer', got: k });
+  return k;
+}
+
+/** A finite number within bounds. `clamp`: what is above `max` counts as `max`. */
+export function readNumber(
+  param: string,
+  value: Value,
+  min: number,
+  max: number,
+  clamp: boolean,
+): number {
+  if (typeof value !== 'number' && typeof value !== 'bigint')
+    fail('PARAM_TYPE', { param, type: 'a number', got: typeof value });
+  if (value > max && clamp) return max;
+  if (!(value >= min && value <= max)) fail('PARAM_RANGE', { param, min, max, got: value });
+  return Number(value);
+}
+
+/** A search text. */
+export function readText(frame: Frame, evaluate: Evaluate, owner: string): string {
+  const value = evaluate(frame);
+  if (value === null) missing(owner, 'text', 'String');
+  if (typeof value !== 'string')
+    fail('PARAM_TYPE', { param: 'text', type: 'String', got: typeof value });
+  return value;
+}
+
+/** A vector: at least one number, each finite also as a 32-bit float. */
+export function readVector(frame: Frame, evaluate: Evaluate, owner: string): Float64Array {
+  const value = evaluate(frame);
+  if (value === null) missing(owner, 'vector', '[F64]');
+  if (!isListValue(value))
+    fail('PARAM_TYPE', { param: 'vector', type: '[F64]', got: typeof value });
+  return vectorOf(value, frame.context.limits.vector_dimensions);
+}
+
+/** The numbers of a list as a vector. */
+export function vectorOf(value: readonly Value[] | Float64Array, most: number): Float64Array {
+  if (value.length === 0) fail('VECTOR_EMPTY', { param: 'vector' });
+  if (value.length > most)
+    fail('VECTOR_TOO_LONG', { param: 'vector', got: value.length, max: most });
+  const vector = value instanceof Float64Array ? value : new Float64Array(value.length);
+  for (let i = 0; i < value.length; i++) {
+    const item = value[i]!;
+    if (typeof item !== 'number' && typeof item !== 'bigint')
+      fail('PARAM_TYPE', {
+        param: `vector[${i}]`,
+        type: 'F64',
+        got: item === null ? 'null' : typeof item,
+      });
+    const number = Number(item);
+    if (!Number.isFinite(Math.fround(number)))
+      fail('VECTOR_NOT_FINITE', { param: 'vector', index: i });
+    vector[i] = number;
+  }
+  return vector;
+}

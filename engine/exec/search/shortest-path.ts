@@ -1,0 +1,96 @@
+// ShortestPath steps (helixql.md 3.18): resolves the ends, walks outgoing edges, yields {path,
+// edges, total_weight, hop_count} per start.
+import { fail } from '../../base/errors.js';
+import { arithmetic } from '../evaluate/math.js';
+import { uuidOf } from '../row/element.js';
+import { resolveElement } from '../row/resolve.js';
+import { asRows, type Flow, type RowFlow } from '../row/flow.js';
+import { type Frame, rowBytes } from '../row/frame.js';
+import type { MemberReader } from '../row/member.js';
+import { breadthFirst, cheapest, type FoundPath, type PathGraph } from './path-search.js';
+import { Element, RecordValue, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+import { adjacent } from '../operators/neighbour.js';
+
+export interface PathStep {
+  algorithm: 'bfs' | 'dijkstra' | 'astar';
+  /** Edge labels to follow. */
+  labels: readonly number[];
+  /** The path runs from the target to the row. */
+  reverse: boolean;
+  target: Evaluate;
+  weight: { slot: number; value: Evaluate } | undefined;
+  heuristic: MemberReader | undefined;
+  /** A row without a path is an error. */
+  one: boolean;
+}
+
+const names = ['path', 'edges', 'total_weight', 'hop_count'];
+
+const operation = {
+  bfs: 'ShortestPath',
+  dijkstra: 'ShortestPathDijkstras',
+  astar: 'ShortestPathAStar',
+} as const;
+
+export function shortestPath(input: Flow, step: PathStep): RowFlow {
+  const { open } = asRows(input);
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const graph = graphOf(frame, step);
+      for (const batch of open(frame)) {
+        const records: Value[] = [];
+        const target = batch.length > 0 ? resolveElement(frame, step.target(frame)) : 0;
+        for (const row of batch) {
+          const here = resolveElement(frame, row);
+          const [start, goal] = step.reverse ? [target, here] : [here, target];
+          const found = search(step, graph, start, goal);
+          if (found) records.push(recordOfPath(frame, found));
+          else if (step.one) noPath(frame, start, goal);
+        }
+        if (records.length > 0) yield records;
+      }
+    },
+  };
+}
+
+function noPath(frame: Frame, start: number, goal: number): never {
+  const [from, to] = [start, goal].map((id) => uuidOf(frame, new Element(id)).text);
+  fail('NO_PATH', { from: from!, to: to! });
+}
+
+function search(step: PathStep, graph: PathGraph, start: number, goal: number) {
+  return step.algorithm === 'bfs' ? breadthFirst(graph, start, goal) : cheapest(graph, start, goal);
+}
+
+function graphOf(frame: Frame, { algorithm, labels, weight, heuristic }: PathStep): PathGraph {
+  return {
+    out(id) {
+      const pairs = adjacent(frame, id, labels, 'out');
+      frame.tick(1 + (pairs.length >> 1));
+      frame.charge((pairs.length >> 1) * rowBytes);
+      return pairs;
+    },
+    weight(edge) {
+      if (weight === undefined) return 1;
+      frame.slots[weight.slot] = new Element(edge);
+      const value = weight.value(frame);
+      if (value === null) arithmetic(operation[algorithm], 'a weight is null');
+      const number = Number(value);
+      if (!Number.isFinite(number)) arithmetic(operation[algorithm], 'a weight is not finite');
+      if (number < 0) arithmetic(operation[algorithm], 'a weight is negative');
+      return number;
+    },
+    estimate(id) {
+      if (algorithm !== 'astar' || heuristic === undefined) return 0;
+      return Number(heuristic(frame, new Element(id)) ?? 0);
+    },
+  };
+}
+
+function recordOfPath(frame: Frame, { nodes, edges, weight }: FoundPath): RecordValue {
+  frame.charge((nodes.length + edges.length) * rowBytes);
+  const path = nodes.map((id) => new Element(id));
+  return new RecordValue(names, [path, edges.map((id) => new Element(id)), weight, edges.length]);
+}

@@ -1,0 +1,275 @@
+// Vector search (helixql.md 3.14): candidates come from the index, their scores from the stored
+// vectors; what the transaction does not have is dropped and what it has not yet committed is
+// added. Exactly min(k, vectors) hits.
+import { fail } from '../../base/errors.js';
+import type { Label, WriteView } from '../../storage/table/store.js';
+import type { AllowList, Metric } from '../../vector/index.js';
+import { candidatesFor } from '../../vector/pool.js';
+import { readK, readNumber, readVector } from '../row/step-argument.js';
+import { proposedLabel, storedLabel } from '../row/element.js';
+import { asRows, type Flow, type RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import { copyOf } from '../row/image.js';
+import { similarity } from '../row/similarity.js';
+import { TopK } from '../operators/top-k.js';
+import { Element, type Value } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+
+export interface VectorSearch {
+  vector: Evaluate;
+  k: Evaluate;
+  /** Sessions: hits below are dropped. */
+  scoreMin: Evaluate | undefined;
+}
+
+interface Query {
+  vector: Float64Array;
+  k: number;
+  scoreMin: number;
+}
+
+/** Up to this many allowed vectors, looking at each of them is cheaper than the graph. */
+const exactCount = 1_000;
+
+function readQuery(frame: Frame, search: VectorSearch): Query {
+  const vector = readVector(frame, search.vector, 'SearchV');
+  const k = readK(frame, search.k, 'SearchV');
+  const least = search.scoreMin?.(frame) ?? null;
+  const scoreMin =
+    least === null
+      ? Number.NEGATIVE_INFINITY
+      : readNumber('min_score', least, -Number.MAX_VALUE, Number.MAX_VALUE, false);
+  return { vector, k, scoreMin };
+}
+
+function metricOf(frame: Frame, label: number): Metric {
+  return frame.context.vectors(label)?.options.metric ?? 'cosine';
+}
+
+/** Better first, then older. Scores of near ones may round to the same number. */
+function compareDistances(a: Element, b: Element): number {
+  return a.distance - b.distance || a.id - b.id;
+}
+
+/** The same among types of different metrics: only their scores can be compared. */
+function compareScores(a: Element, b: Element): number {
+  return b.score - a.score || compareDistances(a, b);
+}
+
+/** Collects the best k of what it is shown. */
+class Hits {
+  readonly #top: TopK<Element>;
+
+  constructor(
+    private readonly frame: Frame,
+    private readonly query: Query,
+    labels: readonly Label[],
+  ) {
+    const metrics = new Set(labels.map(({ id }) => metricOf(frame, id)));
+    this.#top = new TopK(query.k, metrics.size > 1 ? compareScores : compareDistances);
+  }
+
+  /**
+   * Scores one vector; vectors of another dimension are passed over. `row`, the element it was found
+   * in, goes on showing what it shows.
+   */
+  offer(id: number, metric: Metric, vector: Float64Array | undefined, row?: Element): void {
+    if (vector === undefined || vector.length !== this.query.vector.length) return;
+    const { score, distance } = similarity(metric, this.query.vector, vector);
+    if (score < this.query.scoreMin) return;
+    const hit = row === undefined ? new Element(id) : copyOf(this.frame, row);
+    hit.score = score;
+    hit.distance = distance;
+    this.#top.offer(hit);
+    this.frame.tick(1);
+  }
+
+  sorted(): Element[] {
+    return this.#top.sorted();
+  }
+}
+
+/** Ids whose vectors this transaction has put or deleted but the index has not heard of. */
+function pendingOf(frame: Frame, label: number): Set<number> {
+  const { unpublished = [], pending = [] } = frame.view as Partial<WriteView>;
+  const changes = [...unpublished, ...pending];
+  const ids = new Set<number>();
+  for (const change of changes) if (change.label === label) ids.add(change.id);
+  return ids;
+}
+
+/** The embedding of an element of this state of the data. */
+const vectorOf = (frame: Frame, id: number): Float64Array | undefined =>
+  frame.expected(frame.view.vectorShared(id), id);
+
+function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint32Array>): void {
+  const metric = metricOf(frame, label.id);
+  for (const batch of ids) {
+    for (let i = 0; i < batch.length; i++)
+      hits.offer(batch[i]!, metric, vectorOf(frame, batch[i]!));
+  }
+}
+
+/**
+ * Asks the index for candidates until k of them are live in this view, or it has no more. Vectors
+ * of the open transaction are scored exactly.
+ */
+function searchIndex(
+  frame: Frame,
+  hits: Hits,
+  label: Label,
+  query: Query,
+  allow: AllowList | undefined,
+): void {
+  const index = frame.context.vectors(label.id);
+  if (index === undefined) {
+    offerExactly(frame, hits, label, frame.view.scan(label.id));
+    return;
+  }
+  const { metric } = index.options;
+  const pending = pendingOf(frame, label.id);
+  for (const id of pending) {
+    if ((allow === undefined || isAllowed(allow, id)) && proposedLabel(frame, id) === label.id)
+      hits.offer(id, metric, vectorOf(frame, id));
+  }
+  if (index.dimension !== query.vector.length) return;
+  let seen = 0;
+  let live = 0;
+  const known = new Set<number>();
+  const first = candidatesFor(index.options, index.dimension, query.k);
+  for (let want = first; ; want *= 2) {
+    const found = index.search(query.vector, want, allow && { allow });
+    for (let i = 0; i < found.count; i++) {
+      const id = found.ids[i]!;
+      // Also for what was met before: every further round costs more than the last.
+      frame.tick(1);
+      if (known.has(id)) continue;
+      known.add(id);
+      if (pending.has(id) || proposedLabel(frame, id) !== label.id) continue;
+      live++;
+      hits.offer(id, metric, vectorOf(frame, id));
+    }
+    // The index has given all it has when it answers less than it was asked for.
+    if (live >= query.k || found.count < want || found.count === seen) return;
+    seen = found.count;
+  }
+}
+
+function isAllowed(allow: AllowList, id: number): boolean {
+  const word = allow.words[id >>> 5];
+  return word !== undefined && (word & (1 << (id & 31))) !== 0;
+}
+
+function allowListOf(ids: Uint32Array): AllowList {
+  const last = ids.reduce((most, id) => Math.max(most, id), 0);
+  const words = new Uint32Array((last >>> 5) + 1);
+  for (const id of ids) words[id >>> 5]! |= 1 << (id & 31);
+  return { words, count: ids.length };
+}
+
+/** Ids of a flow of elements. */
+function idsOf(flow: Flow, frame: Frame): Uint32Array {
+  const ids = new IdBuffer();
+  if (flow.kind === 'ids') {
+    for (const batch of flow.open(frame)) ids.append(batch);
+  } else {
+    for (const batch of flow.open(frame))
+      for (const row of batch) if (row instanceof Element) ids.push(row.id);
+  }
+  return ids.take();
+}
+
+function checkDimension(frame: Frame, label: Label, query: Query): void {
+  const expected = frame.view.dimension(label.id);
+  const got = query.vector.length;
+  if (expected !== 0 && expected !== got)
+    fail('VECTOR_DIMENSION', { type: label.name, expected, got });
+}
+
+/** The k nearest vectors of a type; `allowed` yields those that PREFILTER lets pass. */
+export function searchVector(
+  label: Label,
+  search: VectorSearch,
+  allowed: Flow | undefined,
+): RowFlow {
+  return rowsOf((frame) => {
+    const query = readQuery(frame, search);
+    checkDimension(frame, label, query);
+    const hits = new Hits(frame, query, [label]);
+    if (allowed === undefined) {
+      searchIndex(frame, hits, label, query, undefined);
+      return hits.sorted();
+    }
+    const ids = idsOf(allowed, frame);
+    if (ids.length <= Math.max(exactCount, 4 * query.k)) offerExactly(frame, hits, label, [ids]);
+    else searchIndex(frame, hits, label, query, allowListOf(ids));
+    return hits.sorted();
+  });
+}
+
+/** The k nearest vectors of all types that hold vectors of the query's dimension. */
+export function searchAnyVector(labels: readonly Label[], search: VectorSearch): RowFlow {
+  return rowsOf((frame) => {
+    const query = readQuery(frame, search);
+    const filled = labels.filter((label) => frame.view.count(label.id) > 0);
+    const fitting = filled.filter(
+      (label) => frame.view.dimension(label.id) === query.vector.length,
+    );
+    if (fitting.length === 0 && filled.length > 0) checkDimension(frame, filled[0]!, query);
+    // Every type gives its k best to one heap; scores of different metrics are compared as they
+    // are.
+    const hits = new Hits(frame, query, fitting);
+    for (const label of fitting) searchIndex(frame, hits, label, query, undefined);
+    return hits.sorted();
+  });
+}
+
+/**
+ * Exact search among the vector rows of the labels, duplicates included; others are dropped.
+ * `typed`: there is one label and its dimension is demanded; otherwise one of the vectors met must
+ * have the query's.
+ */
+export function searchWithin(
+  input: Flow,
+  labels: readonly Label[],
+  search: VectorSearch,
+  typed: boolean,
+): RowFlow {
+  const { open } = asRows(input);
+  return rowsOf((frame) => {
+    const query = readQuery(frame, search);
+    if (typed && labels.length === 1) checkDimension(frame, labels[0]!, query);
+    const hits = new Hits(frame, query, labels);
+    let other: Label | undefined;
+    let fitting = false;
+    for (const batch of open(frame)) {
+      for (const row of batch) {
+        frame.tick(1);
+        const label = labels.find((each) => each.id === labelIdOf(frame, row));
+        if (label === undefined) continue;
+        const element = row as Element;
+        const vector = element.vector ?? vectorOf(frame, element.id);
+        if (vector?.length === query.vector.length) fitting = true;
+        else if (vector !== undefined) other = label;
+        hits.offer(element.id, metricOf(frame, label.id), vector, element);
+      }
+    }
+    if (other !== undefined && !fitting) checkDimension(frame, other, query);
+    return hits.sorted();
+  });
+}
+
+function labelIdOf(frame: Frame, row: Value): number {
+  return row instanceof Element ? storedLabel(frame, row.id) : 0;
+}
+
+function rowsOf(search: (frame: Frame) => Element[]): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const hits = search(frame);
+      if (hits.length > 0) yield hits;
+    },
+  };
+}

@@ -1,0 +1,150 @@
+// Arithmetic and aggregates (helixql.md 3.17), and `Embed` (3.14).
+import type { AggregateFunction, Expression, MathFunction } from '../../plan/expression.js';
+import { argument, countOf } from './call-argument.js';
+import type { Call } from '../syntax/ast-expression.js';
+import type { Context } from '../type/context.js';
+import { single } from '../type/load-conversion.js';
+import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isInteger, isNumber } from '../type/type-relation.js';
+import { type Basic, isBasic, isVague, type ItemType } from '../type/type.js';
+
+/** How a function's result is typed: by its arguments, or always F64. */
+type Result = 'kept' | 'float';
+
+interface Signature {
+  least: number;
+  most: number;
+  result: Result;
+}
+
+const exactly = (count: number, result: Result): Signature => ({
+  least: count,
+  most: count,
+  result,
+});
+const several: Signature = { least: 2, most: Number.POSITIVE_INFINITY, result: 'kept' };
+
+const signatures: Record<MathFunction, Signature> = {
+  ADD: several,
+  SUB: several,
+  MUL: several,
+  MIN: several,
+  MAX: several,
+  ABS: exactly(1, 'kept'),
+  MOD: exactly(2, 'kept'),
+  CEIL: exactly(1, 'kept'),
+  FLOOR: exactly(1, 'kept'),
+  ROUND: exactly(1, 'kept'),
+  DIV: exactly(2, 'float'),
+  POW: exactly(2, 'float'),
+  LOG: exactly(2, 'float'),
+  ATAN2: exactly(2, 'float'),
+  SQRT: exactly(1, 'float'),
+  LN: exactly(1, 'float'),
+  LOG10: exactly(1, 'float'),
+  EXP: exactly(1, 'float'),
+  SIN: exactly(1, 'float'),
+  COS: exactly(1, 'float'),
+  TAN: exactly(1, 'float'),
+  ASIN: exactly(1, 'float'),
+  ACOS: exactly(1, 'float'),
+  ATAN: exactly(1, 'float'),
+  PI: exactly(0, 'float'),
+  E: exactly(0, 'float'),
+};
+
+const aggregates = new Set<string>(['SUM', 'AVG', 'MIN', 'MAX', 'COUNT']);
+
+export function isArithmetic(name: string): boolean {
+  return Object.hasOwn(signatures, name) || aggregates.has(name);
+}
+
+export function checkArithmetic(context: Context, call: Call, scope: Scope): Term {
+  const name = call.name.text;
+  const args = call.args ?? [];
+  const isNamed = args.some((arg) => arg.name !== undefined);
+  if (aggregates.has(name) && args.length === 1 && !isNamed) {
+    return checkAggregate(context, call, scope);
+  }
+  const signature = signatures[name as MathFunction] as Signature | undefined;
+  const { least, most, result } = signature ?? exactly(1, 'kept');
+  if (isNamed || args.length < least || args.length > most) {
+    const wanted = least === most ? `${least}` : `${least} or more`;
+    const has = countOf(args.length, 'no arguments');
+    const message = `\`${name}\` has ${has}; it takes ${wanted}.`;
+    const shown = ['a', 'b'].slice(0, Math.min(most, 2)).join(', ');
+    context.report('E305', call.span, message, `Write \`${name}(${shown})\`.`);
+    return unknownTerm();
+  }
+  const inner = innerScope(scope, { lenient: true });
+  const terms = args.map(({ value }) => {
+    const term = single(bare(context, context.check(value, inner)), scope.miss, `\`${name}\``);
+    if (isNumber(term.type)) return term;
+    const type = printItemType(term.type);
+    context.report('E205', value.span, `\`${name}\` takes numbers, not ${type}.`);
+    return unknownTerm();
+  });
+  const integer = result === 'kept' && terms.every((term) => isInteger(term.type));
+  const of = terms.map((term) => term.expression);
+  const known = terms.every((term) => term.known);
+  const expression: Expression = { kind: 'math', function: name as MathFunction, of, integer };
+  return { ...scalarTerm(resultType(terms, result, integer), expression), known };
+}
+
+/** What may be an integer or a float at run time stays open. */
+function resultType(terms: Term[], result: Result, integer: boolean): Basic {
+  if (integer) return 'Integer';
+  const isOpen = result === 'kept' && terms.some((term) => isVague(term.type));
+  return isOpen ? 'Unknown' : 'F64';
+}
+
+function checkAggregate(context: Context, call: Call, scope: Scope): Term {
+  const name = call.name.text as AggregateFunction;
+  const written = argument(context, call, `${name}(list)`)!;
+  const term = bare(context, context.check(written, scope));
+  const whole = wholeType(term);
+  const item = whole.kind === 'list' ? whole.of : whole;
+  const of = term.expression;
+  if (name === 'COUNT') {
+    return scalarTerm('U64', { kind: 'aggregate', function: name, of, integer: true });
+  }
+  if (!isNumber(item)) {
+    const message = `\`${name}\` takes a list of numbers, not of ${printItemType(item)}.`;
+    context.report('E205', written.span, message, 'Name a property: `x::{p}`.');
+    return unknownTerm();
+  }
+  const integer = name !== 'AVG' && isInteger(item);
+  const type = integer ? 'Integer' : isVague(item) && name !== 'AVG' ? 'Unknown' : 'F64';
+  const expression: Expression = { kind: 'aggregate', function: name, of, integer };
+  return { ...scalarTerm(type, expression), cardinality: 'opt' };
+}
+
+const embedding: ItemType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };
+
+/** `Embed(text)`: the text is also put on the list of what is embedded before the transaction. */
+export function checkEmbed(context: Context, call: Call, scope: Scope): Term {
+  const nothing = unknownTerm();
+  const written = argument(context, call, 'Embed(text)');
+  if (written === undefined) return nothing;
+  const term = bare(context, context.check(written, scope));
+  const type = wholeType(term);
+  if (!isBasic(type, 'String') && !isBasic(type, 'Null')) {
+    const message = `\`Embed\` takes a String, not ${printItemType(type)}.`;
+    context.report('E660', written.span, message);
+    return nothing;
+  }
+  if (!term.known && !isVague(type)) {
+    const message = 'This text is known only inside the transaction, too late to embed it.';
+    context.report('E707', written.span, message, 'Pass the text as a parameter.');
+    return nothing;
+  }
+  const text = term.expression;
+  const { vectorType } = scope;
+  const loops = [...context.loops];
+  context.embeds.push({ loops, text, ...(vectorType ? { type: vectorType } : {}) });
+  return { type: embedding, cardinality: 'one', expression: { kind: 'embed', text } };
+}

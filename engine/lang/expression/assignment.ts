@@ -1,0 +1,41 @@
+// Property values of creations, updates and upserts (helixql.md 3.11, 3.12): an object literal to
+// assignments.
+import type { TypeRef } from '../../base/schema.js';
+import type { Assignment } from '../../plan/expression.js';
+import type { ObjectLiteral } from '../syntax/ast-expression.js';
+import type { Context } from '../type/context.js';
+import { convert } from '../type/load-conversion.js';
+import type { Scope } from '../type/scope.js';
+import { reportProperty } from './source-step.js';
+
+/**
+ * The assignments of `object` to an element of one of `types`; a property is known when one
+ * declares it.
+ */
+export function assignmentsOf(
+  context: Context,
+  types: readonly TypeRef[],
+  object: ObjectLiteral,
+  scope: Scope,
+): Assignment[] {
+  const set: Assignment[] = [];
+  const seen = new Set<string>();
+  for (const { name, value } of object.members) {
+    if (seen.has(name.text)) {
+      context.report('E702', name.span, `\`${name.text}\` is set twice.`, 'Remove one.');
+    }
+    seen.add(name.text);
+    const term = context.check(value, scope);
+    const declaring = types.find((type) => context.schema.property(type, name.text));
+    if (declaring === undefined) {
+      if (types[0] !== undefined) reportProperty(context, types[0], name);
+      continue;
+    }
+    const property = context.schema.property(declaring, name.text)!;
+    const place = `\`${name.text}\``;
+    const converted = convert(context, term, property.type, value.span, place);
+    if (converted === undefined) continue;
+    set.push({ property: name.text, value: converted, unset: term.literal?.kind === 'none' });
+  }
+  return set;
+}

@@ -1,0 +1,83 @@
+// Arguments of calls as written: how many there are, object literals, type arguments.
+import type { ElementKind } from '../../base/schema.js';
+import type { Call, Expr, ObjectLiteral } from '../syntax/ast-expression.js';
+import type { Name } from '../syntax/ast-literal.js';
+import type { Context } from '../type/context.js';
+import { didYouMean } from '../syntax/suggestion.js';
+
+/**
+ * Exactly `count` arguments, none named; undefined after a report. `form` shows how it is written.
+ */
+export function argumentsOf(
+  context: Context,
+  call: Call,
+  count: number,
+  form: string,
+): Expr[] | undefined {
+  const args = call.args ?? [];
+  if (args.length === count && args.every((arg) => arg.name === undefined)) {
+    return args.map((arg) => arg.value);
+  }
+  const named = args.find((arg) => arg.name !== undefined)?.name?.text;
+  const has =
+    named === undefined ? countOf(args.length, 'no arguments') : `an argument named \`${named}\``;
+  const takes = countOf(count, 'none') + (named === undefined ? '' : ' without a name');
+  const message = `\`${call.name.text}\` has ${has}; it takes ${takes}.`;
+  context.report('E305', call.span, message, `Write \`${form}\`.`);
+  return undefined;
+}
+
+/** A number of arguments in words. */
+export function countOf(count: number, none: string): string {
+  return count === 1 ? 'one argument' : count === 0 ? none : `${count} arguments`;
+}
+
+/** The only argument; undefined after a report. */
+export function argument(context: Context, call: Call, form: string): Expr | undefined {
+  return argumentsOf(context, call, 1, form)?.[0];
+}
+
+/** The only argument as an object literal, `{}` when it is absent and may be. */
+export function objectArgument(
+  context: Context,
+  call: Call,
+  form: string,
+  optional = false,
+): ObjectLiteral | undefined {
+  const isAbsent = optional && (call.args ?? []).length === 0;
+  if (isAbsent) return { kind: 'object', members: [], span: call.span };
+  const value = argument(context, call, form);
+  return value === undefined ? undefined : asObject(context, value, form);
+}
+
+export function asObject(context: Context, value: Expr, form: string): ObjectLiteral | undefined {
+  if (value.kind === 'object') return value;
+  if (value.kind !== 'faulty') {
+    context.report('E206', value.span, 'An object is needed here.', `Write \`${form}\`.`);
+  }
+  return undefined;
+}
+
+const unknownCode = { node: 'E101', edge: 'E102', vector: 'E103' } as const;
+const kindWord = { node: 'a node type', edge: 'an edge type', vector: 'a vector type' } as const;
+
+/** Whether a type of this kind is declared; reports it otherwise. */
+export function isDeclared(context: Context, kind: ElementKind, name: Name): boolean {
+  if (context.schema.find(kind, name.text) !== undefined) return true;
+  const message = `\`${name.text}\` is not ${kindWord[kind]}.`;
+  const hint = didYouMean(name.text, context.schema.names(kind), 'Declare it.');
+  context.report(unknownCode[kind], name.span, message, hint);
+  return false;
+}
+
+/** The only type argument, declared; undefined after a report. */
+export function typeArgument(context: Context, call: Call, kind: ElementKind): Name | undefined {
+  const [name, extra] = call.types ?? [];
+  if (name === undefined || extra !== undefined) {
+    const message = `\`${call.name.text}\` takes one type argument.`;
+    const code = name === undefined ? 'E304' : 'E305';
+    context.report(code, call.name.span, message, `Write \`${call.name.text}<…>\`.`);
+    return undefined;
+  }
+  return isDeclared(context, kind, name) ? name : undefined;
+}

@@ -1,0 +1,253 @@
+// Chains: the head, then step after step. Holds the tables of all heads and steps there are.
+import { argument } from './call-argument.js';
+import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
+import type { Call, Chain, Path } from '../syntax/ast-expression.js';
+import type { Name } from '../syntax/ast-literal.js';
+import { checkComparison } from './comparison.js';
+import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import { single } from '../type/load-conversion.js';
+import {
+  checkAddEdge,
+  checkAddEdgeStep,
+  checkAddNode,
+  checkAddVector,
+  checkAddVectors,
+} from './create-step.js';
+import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
+import { bare, hasMembers, memberNames, memberOf } from '../type/shape.js';
+import { checkSelection, checkTextSearch, checkVectorSearch } from './source-step.js';
+import { checkUpdate, checkUpsertEdge, checkUpsertNode, checkUpsertVector } from './step-change.js';
+import { booleanOf, checkPrefilter, checkWhere } from './step-condition.js';
+import { checkEdgeStep, checkEndStep, checkIntersect } from './step-graph.js';
+import {
+  checkCount,
+  checkDedup,
+  checkFirst,
+  checkGroup,
+  checkId,
+  checkOrder,
+  checkRange,
+} from './step-order.js';
+import { checkPath } from './step-path.js';
+import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from './step-search.js';
+import { checkProperty, checkShape } from './step-shape.js';
+import { didYouMean, nearest } from '../syntax/suggestion.js';
+import { isList, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+
+type HeadChecker = (context: Context, call: Call, scope: Scope, place: ChainPlace) => Term;
+
+const heads: Record<string, HeadChecker> = {
+  N: checkSelection,
+  E: checkSelection,
+  V: checkSelection,
+  SearchV: checkVectorSearch,
+  SearchBM25: checkTextSearch,
+  AddN: checkAddNode,
+  AddV: checkAddVector,
+  BatchAddV: checkAddVectors,
+  AddE: checkAddEdge,
+  AND: checkJunction,
+  OR: checkJunction,
+  EXISTS: checkExists,
+  Embed: checkEmbed,
+};
+
+const steps: Record<string, StepChecker> = {
+  Out: checkEdgeStep,
+  In: checkEdgeStep,
+  OutE: checkEdgeStep,
+  InE: checkEdgeStep,
+  FromN: checkEndStep,
+  ToN: checkEndStep,
+  FromV: checkEndStep,
+  ToV: checkEndStep,
+  WHERE: checkWhere,
+  PREFILTER: checkPrefilter,
+  INTERSECT: checkIntersect,
+  EQ: checkComparison,
+  NEQ: checkComparison,
+  GT: checkComparison,
+  GTE: checkComparison,
+  LT: checkComparison,
+  LTE: checkComparison,
+  CONTAINS: checkComparison,
+  IS_IN: checkComparison,
+  RANGE: checkRange,
+  ORDER: checkOrder,
+  FIRST: checkFirst,
+  COUNT: checkCount,
+  DEDUP: checkDedup,
+  ID: checkId,
+  GROUP_BY: checkGroup,
+  AGGREGATE_BY: checkGroup,
+  SearchV: checkSearchWithin,
+  RerankRRF: checkRerankRRF,
+  RerankMMR: checkRerankMMR,
+  UPDATE: checkUpdate,
+  Update: checkUpdate,
+  UpsertN: checkUpsertNode,
+  UpsertE: checkUpsertEdge,
+  UpsertV: checkUpsertVector,
+  AddE: checkAddEdgeStep,
+  ShortestPath: checkPath,
+  ShortestPathBFS: checkPath,
+  ShortestPathDijkstras: checkPath,
+  ShortestPathAStar: checkPath,
+};
+
+const own = <T>(table: Record<string, T>, name: string): T | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined;
+
+/** Types a chain; the result no longer grows. */
+export function checkChain(context: Context, chain: Chain, scope: Scope): Term {
+  const place: ChainPlace = { chain, next: 0, comparisons: 0 };
+  let term = checkHead(context, chain, scope, place);
+  for (let step = chain.steps[place.next]; step !== undefined; step = chain.steps[place.next]) {
+    place.next++;
+    if (step.kind !== 'call') term = checkShape(context, term, step, scope);
+    else term = checkStep(context, term, step, scope, place);
+  }
+  return { ...term, growing: false };
+}
+
+function checkStep(
+  context: Context,
+  input: Term,
+  call: Call,
+  scope: Scope,
+  place: ChainPlace,
+): Term {
+  const name = call.name.text;
+  const step = own(steps, name);
+  if (step !== undefined) return step(context, input, call, scope, place);
+  if (name === 'From' || name === 'To') {
+    const message = `\`${name}\` follows \`AddE\`, \`UpsertE\` or a shortest path.`;
+    context.report('E601', call.name.span, message);
+    return input;
+  }
+  const isProperty = call.types === undefined && call.args === undefined;
+  const names = Object.keys(steps);
+  if (isProperty) return checkProperty(context, input, call.name, scope, names);
+  const hint = /^(LIMIT|TAKE|SKIP|OFFSET|SLICE)$/i.test(name)
+    ? `Write \`RANGE(0, ${limitOf(call)})\`.`
+    : didYouMean(name, names, foreignSteps.get(name.toLowerCase().replaceAll('_', '')));
+  context.report('E602', call.name.span, `There is no step \`${name}\`.`, hint);
+  return unknownTerm();
+}
+
+/** What steps are called elsewhere. */
+const foreignSteps = new Map([
+  ['distinct', 'Write `DEDUP`.'],
+  ['unique', 'Write `DEDUP`.'],
+  ['filter', 'Write `WHERE(…)`.'],
+  ['orderby', 'Write `ORDER<Asc>(_::{property})`.'],
+  ['sort', 'Write `ORDER<Asc>(_::{property})`.'],
+  ['length', 'Write `COUNT`.'],
+  ['size', 'Write `COUNT`.'],
+  ['set', 'Write `UPDATE({property: value})`.'],
+]);
+
+function limitOf(call: Call): string {
+  const value = call.args?.[0]?.value;
+  const isNumber = value?.kind === 'literal' && value.value.kind === 'integer';
+  return isNumber ? String(value.value.kind === 'integer' && value.value.value) : 'n';
+}
+
+function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPlace): Term {
+  const { head } = chain;
+  switch (head.kind) {
+    case 'item': {
+      if (scope.item !== undefined) return scope.item;
+      const message = '`_` stands for the current item, and there is none here.';
+      context.report('E601', head.span, message, 'Name a variable.');
+      return unknownTerm();
+    }
+    case 'path':
+      return checkPathHead(context, head, scope);
+    case 'call':
+      return checkCallHead(context, head, scope, place);
+  }
+}
+
+function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainPlace): Term {
+  const name = call.name.text;
+  // `E()` is the number; `E(id)` is a source that lacks its type.
+  const isNumber = name !== 'E' || (call.args ?? []).length === 0;
+  const isFunction = call.types === undefined && isNumber;
+  if (isFunction && isArithmetic(name)) return checkArithmetic(context, call, scope);
+  const head = own(heads, name);
+  if (head !== undefined) return head(context, call, scope, place);
+  const step = own(steps, name);
+  if (step === checkComparison) {
+    const hint = `Name a value first: \`_::{p}::${name}(…)\`.`;
+    context.report('E657', call.span, `\`${name}\` has no value before it.`, hint);
+    return scalarTerm('Boolean', { kind: 'literal', value: null });
+  }
+  const known = nearest(name, Object.keys(heads));
+  const hint = step
+    ? `\`${name}\` is a step: write \`x::${name}\`.`
+    : known && `Did you mean \`${known}\`?`;
+  context.report('E001', call.name.span, `There is no function or source \`${name}\`.`, hint);
+  return unknownTerm();
+}
+
+const needsType = new Set(['N', 'E', 'V', 'AddN', 'AddE', 'AddV', 'SearchV', 'SearchBM25']);
+
+/** A name, and members of it: `order.customer.email`. */
+function checkPathHead(context: Context, path: Path, scope: Scope): Term {
+  const [first, ...members] = path.names;
+  let term = findName(scope, first.text) ?? missingName(context, first, scope);
+  if (term.parameter !== undefined) context.usedParameters.add(term.parameter);
+  for (const name of members) term = checkMember(context, term, name);
+  return term;
+}
+
+function missingName(context: Context, name: Name, scope: Scope): Term {
+  if (name.text === 'NOW') return scalarTerm('Date', { kind: 'now' });
+  if (needsType.has(name.text)) {
+    const hint = `Write \`${name.text}<Type>\`.`;
+    context.report('E304', name.span, `\`${name.text}\` needs a type argument.`, hint);
+    return unknownTerm();
+  }
+  const message = `\`${name.text}\` is not known here.`;
+  context.report('E301', name.span, message, didYouMean(name.text, visibleNames(scope)));
+  return unknownTerm();
+}
+
+function checkMember(context: Context, of: Term, name: Name): Term {
+  const owner = of.cardinality === 'lookup' ? single(of, 'error', `\`.${name.text}\``) : of;
+  if (isList(owner) || !hasMembers(owner.type)) {
+    const list = isList(owner) ? 'a list' : printItemType(owner.type);
+    const message = `${list} has no member \`${name.text}\`.`;
+    context.report('E104', name.span, message, 'Use the value itself.');
+    return unknownTerm();
+  }
+  const member = memberOf(context, owner, name.text);
+  if (member !== undefined) return member;
+  const message = `There is no member \`${name.text}\`.`;
+  const names = memberNames(context, owner);
+  const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
+  context.report('E658', name.span, message, didYouMean(name.text, names, known));
+  return unknownTerm();
+}
+
+function checkJunction(context: Context, call: Call, scope: Scope): Term {
+  const name = call.name.text;
+  const args = call.args ?? [];
+  if (args.length === 0 || args.some((arg) => arg.name !== undefined)) {
+    const message = `\`${name}\` takes one or more conditions.`;
+    context.report('E305', call.span, message, `Write \`${name}(a, b)\`.`);
+  }
+  const of = args.flatMap(({ value }) => booleanOf(context, value, scope, 'E306') ?? []);
+  return scalarTerm('Boolean', { kind: name === 'AND' ? 'and' : 'or', of });
+}
+
+function checkExists(context: Context, call: Call, scope: Scope): Term {
+  const written = argument(context, call, 'EXISTS(_::Out<EdgeType>)');
+  if (written === undefined) return unknownTerm();
+  const of = context.check(written, innerScope(scope, { miss: 'none' }));
+  const { expression } = bare(context, of);
+  return scalarTerm('Boolean', { kind: 'exists', of: expression });
+}

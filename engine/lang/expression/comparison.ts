@@ -1,0 +1,184 @@
+// Comparisons (helixql.md 3.8): which pairs of types compare, literals read as the type beside
+// them, streams on the left ("any item"), lists on the right.
+//
+// What is emitted: `compare` with `left` a value, or with `any` a list of which one item must
+// satisfy it. IS_IN has a list on the right. CONTAINS has on the left a string, an array, the list
+// of a stream of elements, or with `any` the list of a stream of strings or arrays.
+import { integerFits } from '../../base/integer.js';
+import type { CompareOperator, Expression } from '../../plan/expression.js';
+import { argument } from './call-argument.js';
+import type { Call } from '../syntax/ast-expression.js';
+import type { ChainPlace, Context } from '../type/context.js';
+import { dateLiteral, idLiteral, listExpression, single } from '../type/load-conversion.js';
+import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import type { Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import type { Span } from '../syntax/source.js';
+import { isList, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { comparable, familyOf, isInteger } from '../type/type-relation.js';
+import { isBasic, isVague, type ItemType } from '../type/type.js';
+
+export function checkComparison(
+  context: Context,
+  input: Term,
+  call: Call,
+  scope: Scope,
+  place: ChainPlace,
+): Term {
+  if (++place.comparisons > context.limits.source_depth) {
+    const message = `A chain has at most ${context.limits.source_depth} comparisons.`;
+    context.report('E005', call.span, message, 'The limit is `limits.source_depth`.');
+    return unknownTerm();
+  }
+  const operator = call.name.text as CompareOperator;
+  const written = argument(context, call, `${operator}(value)`);
+  if (written === undefined) return unknownTerm();
+  const left = bare(context, input);
+  const right = bare(context, context.check(written, scope));
+  const pair = { context, operator, left, right, scope, call, span: written.span };
+  if (operator === 'CONTAINS') return contains(pair);
+  if (operator === 'IS_IN') return isIn(pair);
+  return relation(pair);
+}
+
+interface Pair {
+  context: Context;
+  operator: CompareOperator;
+  left: Term;
+  right: Term;
+  scope: Scope;
+  call: Call;
+  /** Of the operand. */
+  span: Span;
+}
+
+function relation(pair: Pair): Term {
+  const { context, operator, left, right, scope, call, span } = pair;
+  const ordered = operator !== 'EQ' && operator !== 'NEQ';
+  if (left.type.kind === 'record' || (ordered && left.type.kind === 'element')) {
+    return left.type.kind === 'element' ? nothingBefore(pair) : noComparison(pair);
+  }
+  const isText = right.literal?.kind === 'string';
+  if (left.type.kind === 'element' && !isText && !comparable(left.type, right.type)) {
+    return nothingBefore(pair);
+  }
+  const one = left.type.kind === 'list' ? right : single(right, scope.miss, `\`${operator}\``);
+  const operand = readAs(context, one, left.type, span);
+  if (operand === undefined) return unknownTerm();
+  if (operand === 'misfit') return misfit(pair, left.type, right.type);
+  warnConstant(context, left, one, call);
+  return comparison(pair, operand, isList(left));
+}
+
+function isIn(pair: Pair): Term {
+  const { context, left, right, span } = pair;
+  if (left.type.kind === 'record') return noComparison(pair);
+  const item = isList(right) ? right.type : right.type.kind === 'list' ? right.type.of : undefined;
+  if (item === undefined && !isVague(right.type)) return misfit(pair, left.type, right.type);
+  if (item !== undefined && !comparable(left.type, item)) {
+    const wantsText = left.type.kind === 'element' || isReadable(left.type);
+    const literals = right.items?.map((term) => readAs(context, term, left.type, span));
+    if (literals === undefined || !wantsText || literals.includes('misfit')) {
+      return misfit(pair, left.type, item);
+    }
+    if (literals.includes(undefined)) return unknownTerm();
+    return comparison(pair, listExpression(literals as Expression[]), isList(left));
+  }
+  const items = right.items ?? [];
+  const isNever = items.length > 0 && items.every((term) => neverHolds(left.type, term));
+  if (isNever) warnConstant(context, left, items[0]!, pair.call);
+  return comparison(pair, right.expression, isList(left));
+}
+
+function contains(pair: Pair): Term {
+  const { context, left, right, scope, span } = pair;
+  const { type } = left;
+  const elements = isList(left) && type.kind === 'element';
+  const item = elements ? type : type.kind === 'list' ? type.of : undefined;
+  if (item === undefined && !isBasic(type, 'String') && !isBasic(type, 'Null')) {
+    return noComparison(pair);
+  }
+  const one = single(right, scope.miss, '`CONTAINS`');
+  const operand = readAs(context, one, item ?? type, span);
+  if (operand === undefined) return unknownTerm();
+  if (operand === 'misfit') return misfit(pair, item ?? type, right.type);
+  return comparison(pair, operand, isList(left) && !elements);
+}
+
+function comparison(pair: Pair, right: Expression, any: boolean): Term {
+  const { operator, left } = pair;
+  const f32 = isSingle(left.type) || isSingle(pair.right.type);
+  const kind = 'compare';
+  return scalarTerm('Boolean', { kind, operator, left: left.expression, right, any, f32 });
+}
+
+const isSingle = (type: ItemType): boolean =>
+  type.kind === 'list' ? isSingle(type.of) : type.kind === 'scalar' && type.name === 'F32';
+
+const isReadable = (type: ItemType): boolean =>
+  type.kind === 'scalar' && (type.name === 'Date' || type.name === 'ID');
+
+/**
+ * The operand beside a value of `type`; undefined after a report. String literals are read as dates
+ * and ids.
+ */
+export function readAs(
+  context: Context,
+  term: Term,
+  type: ItemType,
+  span: Span,
+): Expression | 'misfit' | undefined {
+  if (term.literal?.kind === 'string') {
+    const text = term.literal.value;
+    const isDate = type.kind === 'scalar' && type.name === 'Date';
+    if (isDate || familyOf(type) === 'ID') {
+      const read = isDate ? dateLiteral : idLiteral;
+      const value = read(text, span, context.report);
+      return value === undefined ? undefined : { kind: 'literal', value };
+    }
+  }
+  const right: ItemType = isList(term) ? { kind: 'list', of: term.type } : term.type;
+  return comparable(type, right) ? term.expression : 'misfit';
+}
+
+/** Whether no value of the type equals the literal: beyond its range, or a fraction. */
+function neverHolds(type: ItemType, { literal }: Term): boolean {
+  if (type.kind !== 'scalar' || type.name === 'Integer' || !isInteger(type)) return false;
+  if (literal?.kind === 'float') return !Number.isInteger(literal.value);
+  return literal?.kind === 'integer' && !integerFits(literal.value, type.name as 'I8');
+}
+
+/** Warns of a literal that the type never holds; a fraction still divides what it is ordered by. */
+export function warnConstant(context: Context, left: Term, right: Term, call: Call): void {
+  const { literal } = right;
+  if (literal?.kind !== 'integer' && literal?.kind !== 'float') return;
+  const isOrdered = /^[GL]TE?$/.test(call.name.text);
+  if (!neverHolds(left.type, right) || (isOrdered && literal.kind === 'float')) return;
+  const type = printItemType(left.type);
+  const message = `${type} never holds ${literal.value}, so this is always the same.`;
+  context.report('W109', call.span, message);
+}
+
+function misfit(pair: Pair, left: ItemType, right: ItemType): Term {
+  const [a, b] = [printItemType(left), printItemType(right)];
+  const isText = right.kind === 'scalar' && right.name === 'String' && isReadable(left);
+  const hint = isText ? `Declare the parameter as \`${a}\`.` : `The value before it is ${a}.`;
+  pair.context.report('E622', pair.span, `${a} does not compare with ${b}.`, hint);
+  return unknownBoolean();
+}
+
+function noComparison(pair: Pair): Term {
+  const type = printItemType(pair.left.type);
+  pair.context.report('E621', pair.call.span, `${type} has no \`${pair.operator}\`.`);
+  return unknownBoolean();
+}
+
+function nothingBefore(pair: Pair): Term {
+  const { operator, call, context } = pair;
+  const message = `\`${operator}\` has no value before it.`;
+  context.report('E657', call.span, message, `Name a property: \`_::{p}::${operator}(…)\`.`);
+  return unknownBoolean();
+}
+
+const unknownBoolean = (): Term => scalarTerm('Boolean', { kind: 'literal', value: null });

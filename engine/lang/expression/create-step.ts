@@ -1,0 +1,149 @@
+// Creations (helixql.md 3.11): AddN, AddV, BatchAddV, AddE as heads of chains, and AddE as a step.
+import type { EdgeType, PropertyType, TypeRef } from '../../base/schema.js';
+import type { Assignment, End } from '../../plan/expression.js';
+import { argument, asObject, objectArgument, typeArgument } from './call-argument.js';
+import { assignmentsOf } from './assignment.js';
+import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
+import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import { convert } from '../type/load-conversion.js';
+import { edgeEnds, type EndTerm, reportMissingEnds, warnEnd } from './edge-end.js';
+import { unknownTerm } from '../type/new-term.js';
+import { vectorArgument } from './position.js';
+import type { Scope } from '../type/scope.js';
+import { forgetShape } from '../type/shape-loss.js';
+import { elements } from './source-step.js';
+import { append, rowsOf } from '../type/stream.js';
+import { isList, sameCardinality, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isVague } from '../type/type.js';
+
+export function checkAddNode(context: Context, call: Call, scope: Scope): Term {
+  context.writes++;
+  const type = typeArgument(context, call, 'node');
+  const object = objectArgument(context, call, 'AddN<Type>({property: value})', true);
+  if (type === undefined) return checkMembers(context, object, scope);
+  const ref: TypeRef = { kind: 'node', name: type.text };
+  const set = object === undefined ? [] : assignmentsOf(context, [ref], object, scope);
+  const expression = { kind: 'addNode', type: ref.name, set } as const;
+  return { type: elements([ref]), cardinality: 'one', expression };
+}
+
+/** The values are checked even when the type they are for is not known. */
+function checkMembers(context: Context, object: ObjectLiteral | undefined, scope: Scope): Term {
+  for (const { value } of object?.members ?? []) context.check(value, scope);
+  return unknownTerm();
+}
+
+/** `AddV<T>(vector, {…}, …)`: several objects are merged. */
+export function checkAddVector(context: Context, call: Call, scope: Scope): Term {
+  context.writes++;
+  const type = typeArgument(context, call, 'vector');
+  const form = 'AddV<Type>(vector, {property: value})';
+  const [written, ...rest] = call.args ?? [];
+  if (written === undefined) {
+    context.report('E305', call.span, '`AddV` needs a vector.', `Write \`${form}\`.`);
+  }
+  const vector = written && vectorArgument(context, written.value, scope, type?.text ?? '');
+  const objects = rest.flatMap((arg) => asObject(context, arg.value, form) ?? []);
+  const [{ span } = call] = objects;
+  const members = objects.flatMap((object) => object.members);
+  const merged: ObjectLiteral = { kind: 'object', members, span };
+  if (type === undefined) return checkMembers(context, merged, scope);
+  const ref: TypeRef = { kind: 'vector', name: type.text };
+  const set = assignmentsOf(context, [ref], merged, scope);
+  if (vector === undefined) return { ...unknownTerm(), type: elements([ref]) };
+  const expression = { kind: 'addVector', type: ref.name, vector, set } as const;
+  return { type: elements([ref]), cardinality: 'one', expression };
+}
+
+const vectorList: PropertyType = {
+  kind: 'list',
+  of: { kind: 'list', of: { kind: 'scalar', name: 'F64' } },
+};
+
+export function checkAddVectors(context: Context, call: Call, scope: Scope): Term {
+  context.writes++;
+  const type = typeArgument(context, call, 'vector');
+  const written = argument(context, call, 'BatchAddV<Type>(vectors)');
+  const term = written && context.check(written, scope);
+  const vectors = term && convert(context, term, vectorList, written.span, 'the vectors');
+  if (type === undefined || vectors === undefined) return unknownTerm();
+  const expression = { kind: 'addVectors', type: type.text, vectors } as const;
+  const items = elements([{ kind: 'vector', name: type.text }]);
+  return { type: items, cardinality: 'many', expression };
+}
+
+interface EdgeCall {
+  ref: TypeRef;
+  edge: EdgeType;
+  set: Assignment[];
+}
+
+/** The type and the assignments of `AddE<L>({…})`; undefined after a report. */
+function edgeCall(context: Context, call: Call, scope: Scope): EdgeCall | undefined {
+  const type = typeArgument(context, call, 'edge');
+  const object = objectArgument(context, call, 'AddE<Type>({property: value})', true);
+  if (type === undefined) {
+    checkMembers(context, object, scope);
+    return undefined;
+  }
+  const ref: TypeRef = { kind: 'edge', name: type.text };
+  const edge = context.schema.find('edge', type.text) as EdgeType;
+  const set = object === undefined ? [] : assignmentsOf(context, [ref], object, scope);
+  return { ref, edge, set };
+}
+
+/** `AddE<L>({…})::From(a)::To(b)`. */
+export function checkAddEdge(context: Context, call: Call, scope: Scope, place: ChainPlace): Term {
+  context.writes++;
+  const made = edgeCall(context, call, scope);
+  const ends = edgeEnds(context, place, scope);
+  reportMissingEnds(context, call, ends.written, ['To', 'From']);
+  const { from, to } = ends;
+  if (made === undefined) return unknownTerm();
+  const { ref, edge, set } = made;
+  if (from) warnEnd(context, edge, 'from', from.term, from.call);
+  if (to) warnEnd(context, edge, 'to', to.term, to.call);
+  if (from === undefined || to === undefined) return { ...unknownTerm(), type: elements([ref]) };
+  const [a, b] = [endOf(from), endOf(to)];
+  const expression = { kind: 'addEdge', type: ref.name, set, from: a, to: b } as const;
+  const cardinality = a.many || b.many ? 'many' : 'one';
+  return { type: elements([ref]), cardinality, expression };
+}
+
+/** Every element of a stream is an end; a lookup stands for its only element. */
+function endOf({ term, value }: EndTerm): End {
+  const many = term.cardinality === 'many';
+  return { value: many ? term.expression : value, many };
+}
+
+/** `x::AddE<L>({…})::To(b)`: an edge per item, the item being the end that is not written. */
+export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place) => {
+  context.writes++;
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const made = edgeCall(context, call, scope);
+  const ends = edgeEnds(context, place, scope);
+  if (ends.written.size === 0) reportMissingEnds(context, call, ends.written, ['To']);
+  if (from.type.kind !== 'element' && !isVague(from.type)) {
+    const message = `Edges join elements, not ${printItemType(from.type)}.`;
+    context.report('E601', call.name.span, message);
+    return unknownTerm();
+  }
+  if (made === undefined) return unknownTerm();
+  const { ref, edge, set } = made;
+  const item: Term = { ...from };
+  if (ends.from) warnEnd(context, edge, 'from', ends.from.term, ends.from.call);
+  else warnEnd(context, edge, 'from', item, call);
+  if (ends.to) warnEnd(context, edge, 'to', ends.to.term, ends.to.call);
+  else if (ends.from) warnEnd(context, edge, 'to', item, call);
+  const step = {
+    kind: 'addEdge',
+    type: ref.name,
+    set,
+    slot: context.fresh(),
+    ...(ends.from && { from: ends.from.value }),
+    ...(ends.to && { to: ends.to.value }),
+  } as const;
+  const cardinality = isList(from) ? 'many' : sameCardinality(from);
+  return append(from, step, { type: elements([ref]), cardinality });
+};

@@ -1,0 +1,69 @@
+// Ends of edges and paths: `::From(a)::To(b)` in either order (helixql.md 3.11, 3.12, 3.18).
+import type { EdgeType, TypeRef } from '../../base/schema.js';
+import type { Expression } from '../../plan/expression.js';
+import type { Call } from '../syntax/ast-expression.js';
+import { type ChainPlace, type Context, takeEnds } from '../type/context.js';
+import { endArgument } from './position.js';
+import type { Scope } from '../type/scope.js';
+import type { Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+
+export interface EndTerm {
+  term: Term;
+  /** Exactly one element, or an error at run time. */
+  value: Expression;
+  call: Call;
+}
+
+/** The ends written after an edge step, each at most once; the second of a kind is E305. */
+export function edgeEnds(
+  context: Context,
+  place: ChainPlace,
+  scope: Scope,
+): { from?: EndTerm; to?: EndTerm; written: Set<string> } {
+  const ends: { from?: EndTerm; to?: EndTerm; written: Set<string> } = { written: new Set() };
+  for (const call of takeEnds(place)) {
+    const name = call.name.text;
+    if (ends.written.has(name)) {
+      context.report('E305', call.span, `\`${name}\` stands here twice.`, 'Remove one.');
+      continue;
+    }
+    ends.written.add(name);
+    const end = endArgument(context, call, scope);
+    if (end !== undefined) ends[name === 'From' ? 'from' : 'to'] = { ...end, call };
+  }
+  return ends;
+}
+
+/** Warns when an end is visibly of a type that the edge does not join. */
+export function warnEnd(
+  context: Context,
+  edge: EdgeType,
+  side: 'from' | 'to',
+  term: Term,
+  call: Call,
+): void {
+  const { type } = term;
+  const wanted = edge[side];
+  if (type.kind !== 'element' || type.types.some((given) => same(given, wanted))) return;
+  const verb = side === 'from' ? 'starts' : 'ends';
+  const message = `\`${edge.name}\` ${verb} at ${wanted.name}, not at ${printItemType(type)}.`;
+  context.report('W112', call.span, message, 'The call will answer EDGE_ENDPOINT_TYPE.');
+}
+
+const same = (a: TypeRef, b: TypeRef) => a.kind === b.kind && a.name === b.name;
+
+/** Reports the ends that are missing; `needed` says which must be there. */
+export function reportMissingEnds(
+  context: Context,
+  call: Call,
+  written: ReadonlySet<string>,
+  needed: readonly ('From' | 'To')[],
+): void {
+  for (const end of needed) {
+    if (written.has(end)) continue;
+    const code = end === 'To' ? 'E611' : 'E612';
+    const message = `\`${call.name.text}\` has no \`${end}\`.`;
+    context.report(code, call.span, message, `Add \`::${end}(…)\`.`);
+  }
+}

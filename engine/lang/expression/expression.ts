@@ -1,0 +1,81 @@
+// Expressions (helixql.md 3.4): literals, arrays, objects, negation; chains have a file of their
+// own.
+import { unreachable } from '../../base/assert.js';
+import type { Expression } from '../../plan/expression.js';
+import type { Expr, ObjectLiteral } from '../syntax/ast-expression.js';
+import type { LiteralValue } from '../syntax/ast-literal.js';
+import { checkChain } from './chain.js';
+import type { Context } from '../type/context.js';
+import { listExpression } from '../type/load-conversion.js';
+import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import type { Scope } from '../type/scope.js';
+import { printed } from '../type/shape.js';
+import { booleanOf } from './step-condition.js';
+import { type Term, wholeType } from '../type/term.js';
+import { unify } from '../type/type-relation.js';
+import { type Basic, type ItemType, unknownType } from '../type/type.js';
+
+export function checkExpression(context: Context, expr: Expr, scope: Scope): Term {
+  context.spend();
+  switch (expr.kind) {
+    case 'literal':
+      return literalTerm(expr.value);
+    case 'faulty':
+      return unknownTerm();
+    case 'not': {
+      const of = booleanOf(context, expr.of, scope, 'E306');
+      return of === undefined ? unknownTerm() : scalarTerm('Boolean', { kind: 'not', of });
+    }
+    case 'array':
+      return arrayTerm(context, expr, scope);
+    case 'object':
+      return objectTerm(context, expr, scope);
+    case 'chain':
+      return checkChain(context, expr, scope);
+    default:
+      return unreachable(expr);
+  }
+}
+
+const literalTypes: Record<LiteralValue['kind'], Basic> = {
+  string: 'String',
+  integer: 'Integer',
+  float: 'F64',
+  boolean: 'Boolean',
+  none: 'Null',
+  now: 'Date',
+};
+
+function literalTerm(literal: LiteralValue): Term {
+  const value = 'value' in literal ? literal.value : null;
+  const expression: Expression =
+    literal.kind === 'now' ? { kind: 'now' } : { kind: 'literal', value };
+  return { ...scalarTerm(literalTypes[literal.kind], expression), literal, known: true };
+}
+
+function arrayTerm(context: Context, expr: Extract<Expr, { kind: 'array' }>, scope: Scope): Term {
+  const items = expr.items.map((item) => printed(context, context.check(item, scope)));
+  const of = unify(items.map(wholeType));
+  if (of === undefined) {
+    const hint = 'All items of an array are of one type.';
+    context.report('E303', expr.span, 'This array mixes types.', hint);
+  }
+  const expression = listExpression(items.map((item) => item.expression));
+  const known = items.every((item) => item.known);
+  const type: ItemType = { kind: 'list', of: of ?? unknownType };
+  return { type, cardinality: 'one', expression, items, known };
+}
+
+function objectTerm(context: Context, expr: ObjectLiteral, scope: Scope): Term {
+  const types = new Map<string, ItemType>();
+  const members = expr.members.map(({ name, value }) => {
+    if (types.has(name.text)) {
+      context.report('E702', name.span, `Member \`${name.text}\` stands here twice.`, 'Rename it.');
+    }
+    const term = printed(context, context.check(value, scope));
+    types.set(name.text, wholeType(term));
+    return { name: name.text, value: term.expression };
+  });
+  const expression: Expression = { kind: 'record', members };
+  return { type: { kind: 'record', members: types }, cardinality: 'one', expression };
+}

@@ -1,0 +1,179 @@
+// Sources (helixql.md 3.5, 3.14, 3.15): scans, by-id and by-property selections, vector and keyword
+// searches.
+import type { ElementKind, ElementType, TypeRef } from '../../base/schema.js';
+import type { Expression, Source } from '../../plan/expression.js';
+import { argumentsOf, isDeclared, typeArgument } from './call-argument.js';
+import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
+import type { Name } from '../syntax/ast-literal.js';
+import { readAs, warnConstant } from './comparison.js';
+import type { ChainPlace, Context } from '../type/context.js';
+import { single } from '../type/load-conversion.js';
+import { unknownTerm } from '../type/new-term.js';
+import { identityArgument, resultCount, vectorArgument } from './position.js';
+import type { Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { sourceTerm } from '../type/stream.js';
+import { didYouMean } from '../syntax/suggestion.js';
+import { type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { type Hit, isBasic, type ItemType, typeOfParameter } from '../type/type.js';
+
+const kindOf: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
+
+export const elements = (types: readonly TypeRef[], hit: Hit = 'none'): ItemType => ({
+  kind: 'element',
+  types,
+  hit,
+});
+
+/** `N<T>`, `E<L>(id)`, `V<T>({p: v})`. */
+export function checkSelection(
+  context: Context,
+  call: Call,
+  scope: Scope,
+  place: ChainPlace,
+): Term {
+  const kind = kindOf[call.name.text]!;
+  const types = call.types ?? [];
+  const { args } = call;
+  if (types.length === 0 || (args !== undefined && types.length > 1)) {
+    typeArgument(context, call, kind);
+    return unknownTerm();
+  }
+  const declared = types.filter((name) => isDeclared(context, kind, name));
+  const refs = declared.map((name): TypeRef => ({ kind, name: name.text }));
+  const [type] = refs;
+  if (type === undefined) {
+    for (const arg of args ?? []) if (arg.value.kind !== 'object') context.check(arg.value, scope);
+    return unknownTerm();
+  }
+  if (args === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'many');
+  const [selector] = argumentsOf(context, call, 1, `${call.name.text}<${type.name}>(id)`) ?? [];
+  if (selector === undefined) return unknownTerm();
+  if (selector.kind === 'object') return checkLookup(context, type, selector, scope, place);
+  const id = identityArgument(context, selector, scope);
+  if (id === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'one');
+  const { miss } = scope;
+  const value = single(id, miss, `\`${call.name.text}<${type.name}>\``).expression;
+  const source: Source = { kind: 'byId', type, id: value, miss };
+  return sourceTerm(source, elements(refs), miss === 'none' ? 'opt' : 'one');
+}
+
+function checkLookup(
+  context: Context,
+  type: TypeRef,
+  selector: ObjectLiteral,
+  scope: Scope,
+  place: ChainPlace,
+): Term {
+  const items = elements([type]);
+  const [member, extra] = selector.members;
+  if (member === undefined || extra !== undefined) {
+    const hint = 'Write `{property: value}`, and `::WHERE(…)` for more.';
+    context.report('E305', selector.span, 'A selection names exactly one property.', hint);
+    return sourceTerm({ kind: 'scan', types: [type] }, items, 'lookup');
+  }
+  const property = context.schema.property(type, member.name.text);
+  if (property === undefined) {
+    reportProperty(context, type, member.name);
+    context.check(member.value, scope);
+    return sourceTerm({ kind: 'scan', types: [type] }, items, 'lookup');
+  }
+  const declared = typeOfParameter(property.type);
+  const value = lookupValue(context, declared, member, scope);
+  const { index } = property;
+  const first = index === 'unique' || (context.compat && index === 'index');
+  // A selection in front of an upsert, in the same chain, may miss: then the upsert creates.
+  const miss = upserts(place) ? 'none' : scope.miss;
+  const source: Source = { kind: 'lookup', type, property: property.name, value, first, miss };
+  const cardinality = !first ? 'lookup' : miss === 'none' ? 'opt' : 'one';
+  const term = sourceTerm(source, items, cardinality);
+  if (index === 'unique') term.uniqueLookup = true;
+  return term;
+}
+
+function lookupValue(
+  context: Context,
+  declared: ItemType,
+  member: ObjectLiteral['members'][number],
+  scope: Scope,
+): Expression {
+  const term = bare(context, context.check(member.value, scope));
+  const nothing: Expression = { kind: 'literal', value: null };
+  const isArray = declared.kind === 'list';
+  const one = isArray ? term : single(term, scope.miss, `\`${member.name.text}\``);
+  const value = readAs(context, one, declared, member.value.span);
+  if (value === 'misfit') {
+    const [wanted, got] = [printItemType(declared), printItemType(wholeType(term))];
+    context.report('E205', member.value.span, `\`${member.name.text}\` is ${wanted}, not ${got}.`);
+    return nothing;
+  }
+  const call: Call = { kind: 'call', name: member.name, span: member.value.span };
+  warnConstant(context, { ...one, type: declared }, one, call);
+  return value ?? nothing;
+}
+
+export function reportProperty(context: Context, type: TypeRef, name: Name): void {
+  const names = (context.schema.find(type.kind, type.name)?.properties ?? []).map((p) => p.name);
+  const message = `\`${type.name}\` has no property \`${name.text}\`.`;
+  const known = names.length > 0 ? `It has ${names.slice(0, 12).join(', ')}.` : 'It has none.';
+  context.report('E202', name.span, message, didYouMean(name.text, names, known));
+}
+
+function upserts(place: ChainPlace): boolean {
+  return place.chain.steps.some(
+    (step) => step.kind === 'call' && /^Upsert[NV]$/.test(step.name.text),
+  );
+}
+
+/** `SearchV<T>(vector, k)`. */
+export function checkVectorSearch(context: Context, call: Call, scope: Scope): Term {
+  const type = typeArgument(context, call, 'vector');
+  const args = argumentsOf(context, call, 2, 'SearchV<Type>(vector, k)');
+  const [written, count] = args ?? [];
+  const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
+  const k = count && resultCount(context, count, scope);
+  if (type === undefined) return unknownTerm();
+  const ref: TypeRef = { kind: 'vector', name: type.text };
+  const items = elements([ref], 'vector');
+  if (vector === undefined || k === undefined) {
+    return sourceTerm({ kind: 'scan', types: [ref] }, items, 'many');
+  }
+  return sourceTerm({ kind: 'searchVector', type: type.text, vector, k }, items, 'many');
+}
+
+/** `SearchBM25<T>(text, k)`: T is a node type, or else a vector type. */
+export function checkTextSearch(context: Context, call: Call, scope: Scope): Term {
+  const name = call.types?.[0];
+  const isVector =
+    name !== undefined &&
+    context.schema.find('node', name.text) === undefined &&
+    context.schema.find('vector', name.text) !== undefined;
+  const kind: ElementType['kind'] = isVector ? 'vector' : 'node';
+  const type = typeArgument(context, call, kind);
+  const args = argumentsOf(context, call, 2, 'SearchBM25<Type>(text, k)');
+  const [written, count] = args ?? [];
+  const k = count && resultCount(context, count, scope);
+  const text = written && textArgument(context, written, scope);
+  if (type === undefined) return unknownTerm();
+  const ref: TypeRef = { kind, name: type.text };
+  const items = elements([ref], 'text');
+  if (text === undefined || k === undefined) {
+    return sourceTerm({ kind: 'scan', types: [ref] }, items, 'many');
+  }
+  return sourceTerm({ kind: 'searchText', type: ref, text, k }, items, 'many');
+}
+
+function textArgument(
+  context: Context,
+  written: NonNullable<Call['args']>[number]['value'],
+  scope: Scope,
+): Expression | undefined {
+  const term = single(bare(context, context.check(written, scope)), scope.miss, 'the text');
+  if (isBasic(wholeType(term), 'String') || isBasic(wholeType(term), 'Null')) {
+    return term.expression;
+  }
+  const type = printItemType(wholeType(term));
+  context.report('E205', written.span, `The text is a String, not ${type}.`);
+  return undefined;
+}

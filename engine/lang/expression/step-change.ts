@@ -1,0 +1,134 @@
+// Changes (helixql.md 3.12): UPDATE and the three upserts.
+import type { EdgeType, ElementKind, TypeRef } from '../../base/schema.js';
+import { argument, asObject, objectArgument } from './call-argument.js';
+import { assignmentsOf } from './assignment.js';
+import type { Call, Expr } from '../syntax/ast-expression.js';
+import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import { edgeEnds, reportMissingEnds, warnEnd } from './edge-end.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { vectorArgument } from './position.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { forgetShape } from '../type/shape-loss.js';
+import { elements } from './source-step.js';
+import { append, rowsOf } from '../type/stream.js';
+import { sameCardinality, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isVague } from '../type/type.js';
+
+export const checkUpdate: StepChecker = (context, input, call, scope, place) => {
+  context.writes++;
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const object = objectArgument(context, call, 'UPDATE({property: value})');
+  if (object === undefined) return from;
+  if (from.type.kind !== 'element') {
+    if (isVague(from.type)) return from;
+    const message = `\`UPDATE\` changes elements, not ${printItemType(from.type)}.`;
+    context.report('E604', call.name.span, message);
+    return unknownTerm();
+  }
+  const slot = context.fresh();
+  const item = slotTerm(slot, from.type);
+  const set = assignmentsOf(context, from.type.types, object, innerScope(scope, { item }));
+  const change = { type: from.type, cardinality: sameCardinality(from) };
+  return append(from, { kind: 'update', slot, set }, change);
+};
+
+const upsertOf = { node: 'UpsertN', edge: 'UpsertE', vector: 'UpsertV' } as const;
+
+/** The one type of the chain, of this kind; undefined after a report. */
+function upsertType(
+  context: Context,
+  from: Term,
+  kind: ElementKind,
+  call: Call,
+): TypeRef | undefined {
+  if (isVague(from.type)) return undefined;
+  const types = from.type.kind === 'element' ? from.type.types : [];
+  const [type] = types;
+  if (type === undefined || types.some((other) => other.kind !== kind)) {
+    const hint = type && type.kind !== kind ? `Write \`${upsertOf[type.kind]}\`.` : undefined;
+    const message = `\`${call.name.text}\` is not for ${printItemType(from.type)}.`;
+    context.report('E604', call.name.span, message, hint);
+    return undefined;
+  }
+  if (types.length === 1) return type;
+  const message = `Which type to create is not clear among ${printItemType(from.type)}.`;
+  context.report('E601', call.name.span, message);
+  return undefined;
+}
+
+function warnBoundLookup(context: Context, input: Term, call: Call, place: ChainPlace): void {
+  if (input.uniqueLookup !== true || place.chain.head.kind !== 'path') return;
+  const message = 'This can never create: the selection before it has failed already.';
+  context.report('W110', call.name.span, message, 'Write the selection in the same chain.');
+}
+
+/** Checks values whose type is not known, so that their own faults are reported. */
+function checkLoose(context: Context, written: Expr | undefined, scope: Scope): Term {
+  if (written?.kind === 'object') {
+    for (const { value } of written.members) context.check(value, scope);
+  }
+  return unknownTerm();
+}
+
+export const checkUpsertNode: StepChecker = (context, input, call, scope, place) => {
+  context.writes++;
+  warnBoundLookup(context, input, call, place);
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const object = objectArgument(context, call, 'UpsertN({property: value})');
+  const type = upsertType(context, from, 'node', call);
+  if (type === undefined || object === undefined) return checkLoose(context, object, scope);
+  const slot = context.fresh();
+  const inner = innerScope(scope, { item: slotTerm(slot, from.type, 'opt') });
+  const set = assignmentsOf(context, [type], object, inner);
+  const step = { kind: 'upsertNode', type: type.name, slot, set } as const;
+  return append(from, step, { type: from.type, cardinality: 'one' });
+};
+
+export const checkUpsertVector: StepChecker = (context, input, call, scope, place) => {
+  context.writes++;
+  warnBoundLookup(context, input, call, place);
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const form = 'UpsertV(vector, {property: value})';
+  const [written, second, ...extra] = call.args ?? [];
+  if (written === undefined || extra.length > 0) {
+    const message = `\`UpsertV\` has ${call.args?.length ?? 0} arguments.`;
+    context.report('E305', call.span, message, `Write \`${form}\`.`);
+    return unknownTerm();
+  }
+  const type = upsertType(context, from, 'vector', call);
+  const slot = context.fresh();
+  const inner = innerScope(scope, { item: slotTerm(slot, from.type, 'opt') });
+  const vector = vectorArgument(context, written.value, inner, type?.name ?? '');
+  const object = second && asObject(context, second.value, form);
+  if (type === undefined) return checkLoose(context, object, inner);
+  const set = object === undefined ? [] : assignmentsOf(context, [type], object, inner);
+  const change = { type: from.type, cardinality: 'one' } as const;
+  if (vector === undefined) return { ...unknownTerm(), ...change };
+  const step = { kind: 'upsertVector', type: type.name, slot, vector, set } as const;
+  return append(from, step, change);
+};
+
+/** The chain before only names the type; it is not evaluated. */
+export const checkUpsertEdge: StepChecker = (context, input, call, scope, place) => {
+  context.writes++;
+  const written = argument(context, call, 'UpsertE({property: value})');
+  const object = written && asObject(context, written, 'UpsertE({property: value})');
+  const ends = edgeEnds(context, place, scope);
+  reportMissingEnds(context, call, ends.written, ['To', 'From']);
+  const before = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const type = upsertType(context, before, 'edge', call);
+  if (type === undefined) return checkLoose(context, object, scope);
+  const edge = context.schema.find('edge', type.name) as EdgeType;
+  const { from, to } = ends;
+  if (from) warnEnd(context, edge, 'from', from.term, from.call);
+  if (to) warnEnd(context, edge, 'to', to.term, to.call);
+  const slot = context.fresh();
+  const item = slotTerm(slot, elements([type]), 'opt');
+  const set = object ? assignmentsOf(context, [type], object, innerScope(scope, { item })) : [];
+  const result = { type: elements([type]), cardinality: 'one' } as const;
+  if (from === undefined || to === undefined) return { ...unknownTerm(), ...result };
+  const [a, b] = [from.value, to.value];
+  const expression = { kind: 'upsertEdge', type: type.name, slot, set, from: a, to: b } as const;
+  return { ...result, expression };
+};

@@ -1,0 +1,127 @@
+// Graph steps (helixql.md 3.6, INTERSECT in 3.7): from elements to their edges and neighbours, from
+// edges to ends.
+import type { TypeRef } from '../../base/schema.js';
+import { type GraphStep, inferTypes } from '../../plan/infer.js';
+import { argument, isDeclared } from './call-argument.js';
+import type { Call } from '../syntax/ast-expression.js';
+import type { Context, StepChecker } from '../type/context.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { forgetShape } from '../type/shape-loss.js';
+import { elements } from './source-step.js';
+import { append, rowsOf } from '../type/stream.js';
+import { sameCardinality, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isVague } from '../type/type.js';
+
+/** `Out<L>`, `In<L>`, `OutE<L>`, `InE<L>`. */
+export const checkEdgeStep: StepChecker = (context, input, call, scope, place) => {
+  const name = call.name.text;
+  const direction = name.startsWith('Out') ? 'out' : 'in';
+  const kind = name.endsWith('E') ? 'edges' : 'neighbours';
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const types = call.types ?? [];
+  if (types.length === 0 || call.args !== undefined) {
+    const message = `\`${name}\` takes edge types and no arguments.`;
+    context.report('E305', call.span, message, `Write \`${name}<EdgeType>\`.`);
+    return unknownTerm();
+  }
+  const declared = types.filter((type) => isDeclared(context, 'edge', type));
+  if (declared.length < types.length) return unknownTerm();
+  const step: GraphStep = { kind, direction, edges: declared.map((type) => type.text) };
+  const reached = reach(context, from, step, call, scope);
+  if (reached === undefined) return unknownTerm();
+  return append(from, step, { type: elements(reached), cardinality: 'many' });
+};
+
+/** What the step reaches; undefined after a report. */
+function reach(
+  context: Context,
+  from: Term,
+  step: GraphStep,
+  call: Call,
+  scope: Scope,
+): readonly TypeRef[] | undefined {
+  const { schema } = context.schema;
+  if (isVague(from.type)) {
+    const everything = [...schema.nodes, ...schema.edges, ...schema.vectors];
+    const inferred = inferTypes(schema, everything, step);
+    return 'types' in inferred ? inferred.types : [];
+  }
+  const starts = from.type.kind === 'element' ? from.type.types : [];
+  const inferred = inferTypes(schema, starts, step);
+  if ('types' in inferred) return inferred.types;
+  const what = printItemType(from.type);
+  if (inferred.fault === 'kind') {
+    const needs = step.kind === 'end' ? 'edges' : 'nodes or vectors';
+    const message = `\`${call.name.text}\` needs ${needs}, not ${what}.`;
+    context.report('E601', call.name.span, message);
+  } else if (step.kind !== 'end') {
+    return reportEnds(context, call, what, scope);
+  }
+  return undefined;
+}
+
+/**
+ * The step never matches. Where that is only warned about, the far ends are what it would reach.
+ */
+function reportEnds(
+  context: Context,
+  call: Call,
+  what: string,
+  scope: Scope,
+): readonly TypeRef[] | undefined {
+  const [name] = call.types!;
+  const edge = context.schema.schema.edges.find((type) => type.name === name!.text)!;
+  const isOut = call.name.text.startsWith('Out');
+  const message = `\`${edge.name}\` never ${isOut ? 'starts' : 'ends'} at ${what}.`;
+  const hint = `\`${edge.name}\` goes from ${edge.from.name} to ${edge.to.name}.`;
+  const code = scope.lenient ? 'W109' : call.name.text === 'InE' ? 'E102' : 'E207';
+  context.report(code, name!.span, message, hint);
+  if (!scope.lenient) return undefined;
+  if (call.name.text.endsWith('E')) return [{ kind: 'edge', name: edge.name }];
+  return [isOut ? edge.to : edge.from];
+}
+
+const wrongEnd = { FromN: 'E623', ToN: 'E624', FromV: 'E625', ToV: 'E626' } as const;
+
+/** `FromN`, `ToN`, `FromV`, `ToV`. */
+export const checkEndStep: StepChecker = (context, input, call, scope, place) => {
+  const name = call.name.text as keyof typeof wrongEnd;
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  if (call.types !== undefined || call.args !== undefined) {
+    const message = `\`${name}\` takes no arguments.`;
+    context.report('E305', call.span, message, `Write \`${name}\`.`);
+  }
+  const end = name.startsWith('From') ? 'from' : 'to';
+  const kind = name.endsWith('N') ? 'node' : 'vector';
+  const step: GraphStep = { kind: 'end', end };
+  const reached = reach(context, from, step, call, scope);
+  if (reached === undefined) return unknownTerm();
+  const fitting = reached.filter((type) => type.kind === kind);
+  if (fitting.length === 0 && reached.length > 0) {
+    const right = `${end === 'from' ? 'From' : 'To'}${kind === 'node' ? 'V' : 'N'}`;
+    const message = `These edges have no ${kind} at this end.`;
+    context.report(wrongEnd[name], call.name.span, message, `Write \`${right}\`.`);
+  }
+  const types = fitting.length > 0 ? fitting : reached;
+  return append(from, step, { type: elements(types), cardinality: sameCardinality(from) });
+};
+
+/** `INTERSECT(_::…)`. */
+export const checkIntersect: StepChecker = (context, input, call, scope, place) => {
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const written = argument(context, call, 'INTERSECT(_::Out<EdgeType>)');
+  if (written === undefined) return unknownTerm();
+  const slot = context.fresh();
+  const item = slotTerm(slot, from.type);
+  const reached = context.check(written, innerScope(scope, { item, miss: 'none' }));
+  for (const { type } of [from, reached]) {
+    if (type.kind === 'element' || isVague(type)) continue;
+    const message = `\`INTERSECT\` is for elements, not ${printItemType(type)}.`;
+    context.report('E601', type === from.type ? call.name.span : written.span, message);
+    return unknownTerm();
+  }
+  const of = { slot, value: reached.expression };
+  return append(from, { kind: 'intersect', of }, { type: reached.type, cardinality: 'many' });
+};

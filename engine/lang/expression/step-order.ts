@@ -1,0 +1,214 @@
+// Shaping steps (helixql.md 3.9): RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY, AGGREGATE_BY.
+import type { Expression } from '../../plan/expression.js';
+import { argument } from './call-argument.js';
+import type { Call, Expr } from '../syntax/ast-expression.js';
+import type { Name } from '../syntax/ast-literal.js';
+import type { Context, StepChecker } from '../type/context.js';
+import { idOf, single } from '../type/load-conversion.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { bare, hasMembers, memberNames, memberOf, oneName, printed } from '../type/shape.js';
+import { itemOf } from './step-condition.js';
+import { append, type Change, rowsOf } from '../type/stream.js';
+import { didYouMean } from '../syntax/suggestion.js';
+import { isList, type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isInteger } from '../type/type-relation.js';
+import { isVague, type ItemType, scalarType } from '../type/type.js';
+
+const many = ({ type, shape }: Term): Change => ({
+  type,
+  cardinality: 'many',
+  ...(shape && { shape }),
+});
+
+/** Reports arguments or type arguments where there are none. */
+function plain(context: Context, call: Call): void {
+  if (call.args === undefined && call.types === undefined) return;
+  const name = call.name.text;
+  context.report('E305', call.span, `\`${name}\` takes no arguments.`, `Write \`${name}\`.`);
+}
+
+export const checkRange: StepChecker = (context, input, call, scope) => {
+  const from = rowsOf(input);
+  const args = call.args ?? [];
+  if (args.length !== 2) {
+    const code = args.length === 1 ? 'E631' : 'E305';
+    const bounds = args.length === 1 ? 'one bound' : `${args.length} bounds`;
+    const message = `\`RANGE\` has ${bounds}; it takes two.`;
+    context.report(code, call.span, message, 'Write `RANGE(0, 20)`: from 0, up to but without 20.');
+    return { ...from, cardinality: 'many' };
+  }
+  const terms = args.map((arg) => boundOf(context, arg.value, scope));
+  const [start, end] = terms.map((term) => term?.literal);
+  if (start?.kind === 'integer' && end?.kind === 'integer' && end.value <= start.value) {
+    context.report('W106', call.span, 'This range is always empty.');
+  }
+  if (terms.includes(undefined)) return { ...from, cardinality: 'many' };
+  const [low, high] = terms as [Term, Term];
+  const step = { kind: 'range', start: low.expression, end: high.expression } as const;
+  return append(from, step, many(from));
+};
+
+function boundOf(context: Context, written: Expr, scope: Scope): Term | undefined {
+  const term = single(bare(context, context.check(written, scope)), scope.miss, '`RANGE`');
+  const isNegative = term.literal?.kind === 'integer' && term.literal.value < 0;
+  if ((isInteger(term.type) || isVague(term.type)) && !isNegative && !isList(term)) return term;
+  const got = isNegative ? 'a negative number' : printItemType(wholeType(term));
+  context.report('E633', written.span, `A bound is an integer from 0 up, not ${got}.`);
+  return undefined;
+}
+
+export const checkFirst: StepChecker = (context, input, call) => {
+  plain(context, call);
+  const from = rowsOf(input);
+  if (!isList(from)) return from;
+  const { type, shape } = from;
+  return append(from, { kind: 'first' }, { type, cardinality: 'opt', ...(shape && { shape }) });
+};
+
+/** In front of grouping COUNT changes nothing. A list that is a property counts its items. */
+export const checkCount: StepChecker = (context, input, call, _scope, place) => {
+  plain(context, call);
+  const following = place.chain.steps[place.next];
+  if (following?.kind === 'call' && /^(GROUP|AGGREGATE)_BY$/.test(following.name.text))
+    return input;
+  const only = oneName(input.shape);
+  const isListValue = only !== undefined && wholeType(only).kind === 'list' && !isList(input);
+  const { shape: _, ...items } = isListValue ? bare(context, input) : input;
+  const from = rowsOf(items);
+  return append(from, { kind: 'count' }, { type: scalarType('U64'), cardinality: 'one' });
+};
+
+export const checkDedup: StepChecker = (context, input, call) => {
+  plain(context, call);
+  const from = rowsOf(input);
+  return append(from, { kind: 'dedup' }, many(from));
+};
+
+export const checkId: StepChecker = (context, input, call) => {
+  plain(context, call);
+  const from = rowsOf(input);
+  const { shape: _, ...items } = from;
+  if (from.type.kind === 'element' || isVague(from.type)) return idOf(context, items);
+  const isRecord = from.type.kind === 'record' && from.type.members.has('id');
+  if (isRecord && !isList(from)) return memberOf(context, items, 'id')!;
+  context.report('E601', call.name.span, `${printItemType(from.type)} has no id.`);
+  return unknownTerm();
+};
+
+export const checkOrder: StepChecker = (context, input, call, scope) => {
+  const from = rowsOf(input);
+  const direction = call.types?.[0]?.text;
+  const form = 'ORDER<Asc>(_::{property})';
+  if (call.types?.length !== 1 || (direction !== 'Asc' && direction !== 'Desc')) {
+    const code = call.types === undefined ? 'E305' : 'E206';
+    const message = '`ORDER` takes a direction, `<Asc>` or `<Desc>`.';
+    context.report(code, call.types?.[0]?.span ?? call.name.span, message, `Write \`${form}\`.`);
+  }
+  const written = argument(context, call, form);
+  if (written === undefined) return append(from, { kind: 'dedup' }, many(from));
+  const slot = context.fresh();
+  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const key = bare(context, context.check(written, innerScope(scope, { item, miss: 'none' })));
+  if (key.type.kind === 'record' || (key.type.kind === 'element' && !isVague(key.type))) {
+    const message = `A key is a scalar, not ${printItemType(key.type)}.`;
+    context.report('E205', written.span, message, 'Order by a property: `_::{p}`.');
+  }
+  const keys = [isList(key) ? firstOf(key) : key.expression];
+  const descending = direction === 'Desc';
+  return append(from, { kind: 'order', slot, keys, descending }, many(from));
+};
+
+/** A key that is a list counts as its first item. */
+function firstOf(key: Term): Expression {
+  return append(key, { kind: 'first' }, { type: key.type, cardinality: 'opt' }).expression;
+}
+
+export const checkGroup: StepChecker = (context, input, call) => {
+  const from = rowsOf(input);
+  const data = call.name.text === 'AGGREGATE_BY';
+  const names = groupNames(context, call);
+  if (names === undefined) return unknownTerm();
+  const slot = context.fresh();
+  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  if (!hasMembers(from.type)) {
+    const message = `${printItemType(from.type)} has no properties to group by.`;
+    context.report('E601', call.name.span, message);
+    return unknownTerm();
+  }
+  reportRepeated(context, names);
+  const keys = names.map((name) => groupKey(context, item, name, data));
+  const members = new Map<string, ItemType>(keys.map((key) => [key.name, key.type]));
+  if (data) members.clear();
+  members.set('count', scalarType('U64'));
+  const shaped = from.shape === undefined ? undefined : printed(context, item);
+  if (data) members.set('data', { kind: 'list', of: shaped ? wholeType(shaped) : from.type });
+  const step = {
+    kind: 'group',
+    slot,
+    keys: keys.map(({ name, value }) => ({ name, value })),
+    data,
+    ...(data && shaped ? { shape: shaped.expression } : {}),
+  } as const;
+  return append(from, step, { type: { kind: 'record', members }, cardinality: 'many' });
+};
+
+function groupNames(context: Context, call: Call): Name[] | undefined {
+  const names: Name[] = [];
+  const form = `${call.name.text}(property, …)`;
+  for (const { name, value } of call.args ?? []) {
+    const isPath = value.kind === 'chain' && value.head.kind === 'path';
+    const path = isPath && value.steps.length === 0 ? value.head : undefined;
+    if (name === undefined && path?.kind === 'path' && path.names.length === 1) {
+      names.push(path.names[0]);
+    } else {
+      const hint = `Write \`${form}\`.`;
+      context.report('E206', value.span, 'Only names of properties stand here.', hint);
+      return undefined;
+    }
+  }
+  const namesMax = context.limits.group_properties;
+  if (names.length === 0) {
+    context.report('E305', call.span, `\`${call.name.text}\` needs a name.`, `Write \`${form}\`.`);
+  } else if (names.length > namesMax) {
+    const message = `${names.length} names to group by; ${namesMax} at most.`;
+    context.report('E005', call.span, message, 'The limit is `limits.group_properties`.');
+  } else {
+    return names;
+  }
+  return undefined;
+}
+
+function reportRepeated(context: Context, names: readonly Name[]): void {
+  const seen = new Set<string>();
+  for (const { text, span } of names) {
+    if (seen.has(text))
+      context.report('E702', span, `\`${text}\` stands here twice.`, 'Remove one.');
+    seen.add(text);
+  }
+}
+
+function groupKey(
+  context: Context,
+  item: Term,
+  name: Name,
+  data: boolean,
+): { name: string; value: Expression; type: ItemType } {
+  const isTaken = name.text === 'count' && !data;
+  if (isTaken) {
+    const message = '`count` is the number of items of each group.';
+    context.report('E702', name.span, message, 'Rename the property in a projection before.');
+  }
+  const key = { name: name.text };
+  const nothing = unknownTerm();
+  const member = isTaken ? nothing : memberOf(context, item, name.text);
+  if (member !== undefined) {
+    const value = printed(context, member);
+    return { ...key, value: value.expression, type: wholeType(value) };
+  }
+  const message = `There is no property \`${name.text}\` here.`;
+  const names = memberNames(context, item);
+  context.report('E202', name.span, message, didYouMean(name.text, names));
+  return { ...key, value: nothing.expression, type: nothing.type };
+}

@@ -1,0 +1,156 @@
+// Shortest paths (helixql.md 3.18): the four steps, their ends, weights and estimates.
+import type { TypeRef } from '../../base/schema.js';
+import type { Step } from '../../plan/expression.js';
+import { countOf, isDeclared } from './call-argument.js';
+import type { Call } from '../syntax/ast-expression.js';
+import { type ChainPlace, type Context, type StepChecker, takeEnds } from '../type/context.js';
+import { single } from '../type/load-conversion.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { endArgument } from './position.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { forgetShape } from '../type/shape-loss.js';
+import { bare } from '../type/shape.js';
+import { elements } from './source-step.js';
+import { append, rowsOf } from '../type/stream.js';
+import { didYouMean } from '../syntax/suggestion.js';
+import { printItemType } from '../type/type-print.js';
+import { isNumber } from '../type/type-relation.js';
+import { isVague, type ItemType, scalarType, typeOfParameter } from '../type/type.js';
+
+type PathStep = Extract<Step, { kind: 'shortestPath' }>;
+
+const algorithms: Record<string, PathStep['algorithm']> = {
+  ShortestPath: 'bfs',
+  ShortestPathBFS: 'bfs',
+  ShortestPathDijkstras: 'dijkstra',
+  ShortestPathAStar: 'astar',
+};
+
+const forms: Record<PathStep['algorithm'], string> = {
+  bfs: 'ShortestPath<EdgeType>',
+  dijkstra: 'ShortestPathDijkstras<EdgeType>(_::{weight})',
+  astar: 'ShortestPathAStar<EdgeType>(_::{weight}, "property")',
+};
+
+export const checkPath: StepChecker = (context, input, call, scope, place) => {
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const algorithm = algorithms[call.name.text]!;
+  const edges = pathEdges(context, call);
+  const end = pathEnd(context, call, scope, place);
+  const cost = pathCost(context, call, algorithm, edges, scope);
+  if (from.type.kind !== 'element' && !isVague(from.type)) {
+    const message = `A path starts at an element, not at ${printItemType(from.type)}.`;
+    context.report('E601', call.name.span, message);
+    return unknownTerm();
+  }
+  if (end === undefined || cost === undefined) return unknownTerm();
+  const step: PathStep = {
+    kind: 'shortestPath',
+    algorithm,
+    edges,
+    reverse: end.reverse,
+    target: end.target,
+    ...cost,
+    one: from.cardinality !== 'many',
+  };
+  // A lookup or nullable start must be exactly one element.
+  const start = from.cardinality === 'many' ? from : single(from, 'error', 'the start', true);
+  const cardinality = step.one ? 'one' : 'many';
+  return append(start, step, { type: pathType(context, edges), cardinality });
+};
+
+/** The edge types followed: those written, else all. */
+function pathEdges(context: Context, call: Call): string[] {
+  const names = call.types?.filter((name) => isDeclared(context, 'edge', name));
+  return names?.map((name) => name.text) ?? context.schema.names('edge');
+}
+
+function pathEnd(context: Context, call: Call, scope: Scope, place: ChainPlace) {
+  const [first, ...others] = takeEnds(place);
+  for (const other of others) {
+    const message = `\`${other.name.text}\` is ignored: a path has one other end.`;
+    context.report('W116', other.span, message, 'Remove one.');
+  }
+  if (first === undefined) {
+    const message = `\`${call.name.text}\` has no other end.`;
+    context.report('E627', call.span, message, 'Add `::To(…)` or `::From(…)`.');
+    return undefined;
+  }
+  const end = endArgument(context, first, scope);
+  return end && { target: end.value, reverse: first.name.text === 'From' };
+}
+
+function pathCost(
+  context: Context,
+  call: Call,
+  algorithm: PathStep['algorithm'],
+  edges: string[],
+  scope: Scope,
+): Pick<PathStep, 'weight' | 'heuristic'> | undefined {
+  const args = call.args ?? [];
+  const count = { bfs: 0, dijkstra: 1, astar: 2 }[algorithm];
+  if (args.length !== count || args.some((arg) => arg.name !== undefined)) {
+    const has = countOf(args.length, 'no arguments');
+    const message = `\`${call.name.text}\` has ${has}; it takes ${count}.`;
+    context.report('E305', call.span, message, `Write \`${forms[algorithm]}\`.`);
+    return undefined;
+  }
+  const [weight, heuristic] = args;
+  if (weight === undefined) return {};
+  const refs = edges.map((name): TypeRef => ({ kind: 'edge', name }));
+  const slot = context.fresh();
+  const inner = innerScope(scope, { item: slotTerm(slot, elements(refs)), miss: 'none' });
+  const term = single(bare(context, context.check(weight.value, inner)), 'none', 'the weight');
+  if (!isNumber(term.type)) {
+    const message = `A weight is a number, not ${printItemType(term.type)}.`;
+    context.report('E205', weight.value.span, message);
+    return undefined;
+  }
+  const cost = { weight: { slot, value: term.expression } };
+  if (heuristic === undefined) return cost;
+  const name = estimateName(context, heuristic, edges);
+  return name === undefined ? undefined : { ...cost, heuristic: name };
+}
+
+/** The property that estimates the remaining cost: numeric, on the elements that the edges join. */
+function estimateName(
+  context: Context,
+  { value }: NonNullable<Call['args']>[number],
+  edges: string[],
+): string | undefined {
+  if (value.kind !== 'literal' || value.value.kind !== 'string') {
+    if (value.kind === 'faulty') return undefined;
+    const hint = `Write \`${forms.astar}\`.`;
+    context.report('E206', value.span, 'The name of a property stands here, as a String.', hint);
+    return undefined;
+  }
+  const name = value.value.value;
+  const ends = joinedTypes(context, edges);
+  const declared = ends.flatMap((type) => context.schema.property(type, name) ?? []);
+  if (declared.some((property) => isNumber(typeOfParameter(property.type)))) return name;
+  const types = ends.map((type) => context.schema.find(type.kind, type.name));
+  const names = types.flatMap((type) => type?.properties.map((property) => property.name) ?? []);
+  const message = `The elements joined have no numeric property \`${name}\`.`;
+  context.report('E202', value.span, message, didYouMean(name, names));
+  return undefined;
+}
+
+function joinedTypes(context: Context, edges: string[]): TypeRef[] {
+  const joined = new Map<string, TypeRef>();
+  for (const edge of context.schema.schema.edges) {
+    if (!edges.includes(edge.name)) continue;
+    for (const end of [edge.from, edge.to]) joined.set(`${end.kind} ${end.name}`, end);
+  }
+  return [...joined.values()];
+}
+
+function pathType(context: Context, edges: string[]): ItemType {
+  const along = edges.map((name): TypeRef => ({ kind: 'edge', name }));
+  const members: [string, ItemType][] = [
+    ['path', { kind: 'list', of: elements(joinedTypes(context, edges)) }],
+    ['edges', { kind: 'list', of: elements(along) }],
+    ['total_weight', scalarType('F64')],
+    ['hop_count', scalarType('U64')],
+  ];
+  return { kind: 'record', members: new Map(members) };
+}

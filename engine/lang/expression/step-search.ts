@@ -1,0 +1,111 @@
+// Searches within a stream and rerankers (helixql.md 3.14, 3.16).
+import { argumentsOf, typeArgument } from './call-argument.js';
+import type { Argument, Call } from '../syntax/ast-expression.js';
+import type { Context, StepChecker } from '../type/context.js';
+import { single } from '../type/load-conversion.js';
+import { numberArgument, resultCount, vectorArgument } from './position.js';
+import type { Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { elements } from './source-step.js';
+import { append, rowsOf } from '../type/stream.js';
+import { type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isBasic, isVague, type ItemType } from '../type/type.js';
+
+/** The vectors of a stream, of one type or any; undefined after a report. */
+function vectorsOf(context: Context, from: Term, call: Call, name?: string): ItemType | undefined {
+  if (isVague(from.type)) return from.type;
+  const types = from.type.kind === 'element' ? from.type.types : [];
+  const vectors = types.filter(
+    (t) => t.kind === 'vector' && (name === undefined || t.name === name),
+  );
+  if (vectors.length > 0) return elements(vectors);
+  const what = printItemType(from.type);
+  const wanted = name === undefined ? 'vectors' : `vectors of type \`${name}\``;
+  const message = `\`${call.name.text}\` needs ${wanted}, not ${what}.`;
+  context.report('E603', call.name.span, message, 'Step to the vectors first.');
+  return undefined;
+}
+
+export const checkSearchWithin: StepChecker = (context, input, call, scope) => {
+  const from = rowsOf(input);
+  const type = typeArgument(context, call, 'vector');
+  const [written, count] = argumentsOf(context, call, 2, 'SearchV<Type>(vector, k)') ?? [];
+  const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
+  const k = count && resultCount(context, count, scope);
+  const found = type && vectorsOf(context, from, call, type.text);
+  if (found === undefined || vector === undefined || k === undefined) {
+    return { ...from, cardinality: 'many' };
+  }
+  const { shape } = from;
+  const hits: ItemType = found.kind === 'element' ? { ...found, hit: 'vector' } : found;
+  const step = { kind: 'searchWithin', type: type!.text, vector, k } as const;
+  return append(from, step, { type: hits, cardinality: 'many', ...(shape && { shape }) });
+};
+
+/** Named arguments, each known and at most once. */
+function named(context: Context, call: Call, known: readonly string[]): Map<string, Argument> {
+  const found = new Map<string, Argument>();
+  const form = known.map((name) => `${name}: …`).join(', ');
+  for (const arg of call.args ?? []) {
+    const name = arg.name?.text ?? '';
+    if (known.includes(name) && !found.has(name)) {
+      found.set(name, arg);
+    } else {
+      const hint = `Write \`${call.name.text}(${form})\`.`;
+      context.report('E206', arg.name?.span ?? arg.value.span, 'This argument is unknown.', hint);
+    }
+  }
+  return found;
+}
+
+const reranked = (from: Term): Term['type'] =>
+  from.type.kind === 'element' ? { ...from.type, hit: 'reranked' } : from.type;
+
+export const checkRerankRRF: StepChecker = (context, input, call, scope) => {
+  const from = rowsOf(input);
+  const k = named(context, call, ['k']).get('k');
+  const term = k && numberArgument(context, k.value, scope, '`k`');
+  const { shape } = from;
+  const step = { kind: 'rerankRRF', k: term?.expression ?? null } as const;
+  return append(from, step, {
+    type: reranked(from),
+    cardinality: 'many',
+    ...(shape && { shape }),
+  });
+};
+
+export const checkRerankMMR: StepChecker = (context, input, call, scope) => {
+  const from = rowsOf(input);
+  vectorsOf(context, from, call);
+  const args = named(context, call, ['lambda', 'distance']);
+  const lambda = args.get('lambda');
+  if (lambda === undefined) {
+    const hint = 'Write `RerankMMR(lambda: 0.5)`.';
+    context.report('E305', call.span, '`RerankMMR` needs `lambda`.', hint);
+    return { ...from, cardinality: 'many' };
+  }
+  const weight = numberArgument(context, lambda.value, scope, '`lambda`');
+  const measure = args.get('distance');
+  const distance = measure && distanceOf(context, measure, scope);
+  const { shape } = from;
+  const change = { type: reranked(from), cardinality: 'many', ...(shape && { shape }) } as const;
+  if (weight === undefined) return { ...from, cardinality: 'many' };
+  const lambdaValue = weight.expression;
+  const step = { kind: 'rerankMMR', lambda: lambdaValue, distance: distance ?? null } as const;
+  return append(from, step, change);
+};
+
+const measures = ['cosine', 'euclidean', 'dotproduct'];
+
+function distanceOf(context: Context, { value }: Argument, scope: Scope) {
+  const term = single(bare(context, context.check(value, scope)), scope.miss, '`distance`');
+  const type = wholeType(term);
+  if (term.literal?.kind === 'string' && !measures.includes(term.literal.value)) {
+    const hint = `There are ${measures.map((name) => `"${name}"`).join(', ')}.`;
+    context.report('E206', value.span, `"${term.literal.value}" is no distance.`, hint);
+  } else if (!isBasic(type, 'String') && !isBasic(type, 'Null')) {
+    context.report('E205', value.span, `A distance is a String, not ${printItemType(type)}.`);
+  }
+  return term.expression;
+}

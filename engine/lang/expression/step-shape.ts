@@ -1,0 +1,194 @@
+// Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a
+// step.
+import type { Chain, Path, ProjectionItem, Step } from '../syntax/ast-expression.js';
+import type { Name } from '../syntax/ast-literal.js';
+import type { Context } from '../type/context.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { refuseWord } from '../schema/parameter-checker.js';
+import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
+import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
+import { itemOf } from './step-condition.js';
+import { rowsOf } from '../type/stream.js';
+import { didYouMean } from '../syntax/suggestion.js';
+import { isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isVague } from '../type/type.js';
+
+type ProjectionStep = Exclude<Step, { kind: 'call' }>;
+
+/** Attaches the shape that a `::{…}`, `::|u|{…}` or `::!{…}` describes. */
+export function checkShape(
+  context: Context,
+  input: Term,
+  step: ProjectionStep,
+  scope: Scope,
+): Term {
+  const { span } = step;
+  // A list of scalars is no stream of things with members.
+  const from = input.type.kind === 'list' && !isList(input) ? rowsOf(input) : input;
+  const canExclude = from.type.kind === 'element' || isVague(from.type);
+  if (!hasMembers(from.type) || (step.kind === 'exclusion' && !canExclude)) {
+    const message = `${printItemType(from.type)} has no members to project.`;
+    context.report('E203', span, message, 'Project before taking the value.');
+    return unknownTerm();
+  }
+  const slot = context.fresh();
+  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  if (step.kind === 'exclusion') {
+    const members = excluded(context, item, step.names);
+    return { ...from, shape: { slot, form: 'exclusion', members, span } };
+  }
+  const inner = innerScope(scope, { item, miss: 'none' });
+  if (step.closure !== undefined) bindClosure(context, inner, step.closure, item);
+  const members = projectionMembers(context, item, step.items, inner);
+  const form = step.closure === undefined ? 'projection' : 'closure';
+  return { ...from, shape: { slot, form, members, span } };
+}
+
+/** `x::p`, short for `x::{p}`; it may be meant for one of the `steps`. */
+export function checkProperty(
+  context: Context,
+  input: Term,
+  name: Name,
+  scope: Scope,
+  steps: Iterable<string>,
+): Term {
+  const isMember = !hasMembers(input.type) || memberOf(context, itemOf(input), name.text);
+  if (!isMember) return reportMember(context, itemOf(input), name, steps, scope.lenient);
+  const items: ProjectionItem[] = [{ kind: 'member', name }];
+  const step: ProjectionStep = { kind: 'projection', items, span: name.span };
+  return checkShape(context, input, step, scope);
+}
+
+function bindClosure(context: Context, scope: Scope, name: Name, item: Term): void {
+  if (!refuseWord(context, name) && findName(scope, name.text) !== undefined) {
+    context.report('W107', name.span, `\`${name.text}\` hides the name outside.`, 'Rename it.');
+  }
+  scope.names.set(name.text, item);
+}
+
+function excluded(context: Context, item: Term, names: Name[]): ShapeMember[] {
+  const except = new Set<string>();
+  for (const { text, span } of names) {
+    const name = text === 'ID' ? 'id' : text;
+    if (except.has(name)) {
+      context.report('E643', span, `\`${text}\` is excluded twice.`);
+    } else if (memberOf(context, { ...item, shape: undefined } as Term, name) === undefined) {
+      reportMember(context, item, { text, span });
+    }
+    except.add(name);
+  }
+  return [{ kind: 'spread', except: [...except] }];
+}
+
+function projectionMembers(
+  context: Context,
+  item: Term,
+  items: ProjectionItem[],
+  scope: Scope,
+): ShapeMember[] {
+  const members: ShapeMember[] = [];
+  const names = new Set<string>();
+  const sources = new Set<string>();
+  let spread: Extract<ShapeMember, { kind: 'spread' }> | undefined;
+  for (const written of items) {
+    if (written.kind === 'spread') {
+      if (spread !== undefined) context.report('E702', written.span, '`..` stands here twice.');
+      spread ??= { kind: 'spread', except: [] };
+      if (!members.includes(spread)) members.push(spread);
+      continue;
+    }
+    // `{ID}` is another spelling of `{id}`.
+    const short = written.value === undefined && written.name.text === 'ID';
+    const name = short ? 'id' : written.name.text;
+    if (names.has(name)) {
+      context.report(
+        'E702',
+        written.name.span,
+        `Member \`${name}\` stands here twice.`,
+        'Rename it.',
+      );
+    }
+    names.add(name);
+    const source = sourceName(written);
+    if (source !== undefined) sources.add(source === 'ID' ? 'id' : source);
+    members.push({ kind: 'value', name, term: memberTerm(context, item, written, scope) });
+  }
+  if (spread !== undefined) spread.except = [...new Set([...names, ...sources])];
+  return members;
+}
+
+type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
+type Nested = Extract<MemberItem['value'], { kind: 'nested' }>;
+
+/**
+ * The property that a member takes over directly: `q`, `alias: q`, `alias: ID`, `alias: _::{q}`.
+ */
+function sourceName({ name, value }: MemberItem): string | undefined {
+  if (value === undefined) return name.text;
+  if (value.kind !== 'chain') return undefined;
+  const path = barePath(value);
+  if (path !== undefined) return path.names.length === 1 ? path.names[0].text : undefined;
+  const [step, ...more] = value.steps;
+  if (value.head.kind !== 'item' || step === undefined || more.length > 0) return undefined;
+  if (step.kind === 'call') return step.args || step.types ? undefined : step.name.text;
+  const [only, ...others] = step.kind === 'projection' ? step.items : [];
+  const isPlain = only?.kind === 'member' && only.value === undefined && others.length === 0;
+  return isPlain ? only.name.text : undefined;
+}
+
+function barePath(value: NonNullable<MemberItem['value']>): Path | undefined {
+  const isPath = value.kind === 'chain' && value.head.kind === 'path' && value.steps.length === 0;
+  return isPath ? ((value as Chain).head as Path) : undefined;
+}
+
+function memberTerm(context: Context, item: Term, written: MemberItem, scope: Scope): Term {
+  const { name, value } = written;
+  if (value === undefined) return namedMember(context, item, name, scope);
+  if (value.kind === 'nested') return nestedMember(context, item, value, scope);
+  const path = barePath(value);
+  if (path === undefined || path.names.length > 1) return context.check(value, scope);
+  // Only here is a name first a member of the item, then a variable.
+  const [only] = path.names;
+  const member = memberOf(context, item, only.text);
+  if (member !== undefined && !isVague(item.type)) return member;
+  const isValue = only.text === 'NOW' || findName(scope, only.text) !== undefined;
+  if (isValue) return context.check(value, scope);
+  if (member !== undefined) return member;
+  return reportMember(context, item, only, visibleNames(scope));
+}
+
+function namedMember(context: Context, item: Term, name: Name, scope: Scope): Term {
+  const member = memberOf(context, item, name.text);
+  return member ?? reportMember(context, item, name, [], scope.lenient);
+}
+
+function reportMember(
+  context: Context,
+  item: Term,
+  name: Name,
+  others: Iterable<string> = [],
+  lenient = false,
+): Term {
+  const names = memberNames(context, item);
+  const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
+  const hint = didYouMean(name.text, [...names, ...others], known);
+  const what = printItemType(item.type);
+  context.report(
+    lenient ? 'W109' : 'E202',
+    name.span,
+    `${what} has no member \`${name.text}\`.`,
+    hint,
+  );
+  return unknownTerm();
+}
+
+/** `alias: { … }`: an object over the same item. */
+function nestedMember(context: Context, item: Term, value: Nested, scope: Scope): Term {
+  const slot = context.fresh();
+  const inner = { ...item, ...slotTerm(slot, item.type) };
+  const within = innerScope(scope, { item: inner });
+  const members = projectionMembers(context, inner, value.items, within);
+  const shape: Shape = { slot, form: 'projection', members, span: value.span };
+  return projected(context, { ...item, shape });
+}

@@ -1,0 +1,140 @@
+// The cost class of a plan (design: A runs inline, B is batched, C occupies a reader for long, W
+// writes). An estimate from the plan's form alone; what was measured corrects it later.
+import { stepsLeft } from '../../plan/access.js';
+import type { AccessPath, Pipeline, Source } from '../../plan/expression.js';
+import type { CostClass, Plan } from '../../plan/plan.js';
+import { printedSize } from './printed-size.js';
+import type { SchemaIndex } from '../type/schema-index.js';
+
+const searchMany = 1_000;
+/** Values that a reply may hold by the query's form alone: some milliseconds of printing. */
+const printedMax = 10_000;
+
+interface Survey {
+  /** Steps to neighbours or edges in the whole plan. */
+  hops: number;
+  wide: boolean;
+  /** Sources that read a whole type. */
+  scans: number;
+  /** A bounded amount of work that is still more than a look-up. */
+  batch: boolean;
+  /** Parts of a plan may be shared; each is looked at once. */
+  seen: Set<object>;
+}
+
+export function costOf(plan: Plan, schema: SchemaIndex): CostClass {
+  if (plan.writes) return 'W';
+  const batch = plan.embeds.length > 0;
+  const survey: Survey = { hops: 0, scans: 0, wide: false, batch, seen: new Set() };
+  const singles = new Set<number>();
+  for (const statement of plan.statements) {
+    if (statement.kind === 'for') survey.batch = true;
+    const value = statement.kind === 'bind' ? statement.value : undefined;
+    const single = value?.kind !== 'pipeline' || value.result !== 'many';
+    if (statement.kind === 'bind' && single) singles.add(statement.slot);
+  }
+  look([plan.statements, plan.output], survey, schema, singles);
+  if (printedSize(plan) > printedMax) survey.wide = true;
+  if (survey.wide || (survey.scans > 0 && survey.hops > 0)) return 'C';
+  return survey.batch || survey.hops > 1 ? 'B' : 'A';
+}
+
+/** Visits every pipeline, wherever it stands. */
+function look(
+  value: unknown,
+  survey: Survey,
+  schema: SchemaIndex,
+  singles: ReadonlySet<number>,
+): void {
+  if (typeof value !== 'object' || value === null || survey.seen.has(value)) return;
+  survey.seen.add(value);
+  const node = value as { kind?: unknown };
+  if (node.kind === 'literal') return;
+  if (node.kind === 'pipeline') surveyPipeline(node as Pipeline, survey, schema, singles);
+  for (const member of Object.values(value)) look(member, survey, schema, singles);
+}
+
+function surveyPipeline(
+  pipeline: Pipeline,
+  survey: Survey,
+  schema: SchemaIndex,
+  singles: ReadonlySet<number>,
+): void {
+  const { source } = pipeline;
+  const steps = stepsLeft(pipeline);
+  // The number of elements of a type is kept.
+  if (source.kind === 'scan' && !source.access && steps[0]?.kind === 'count') return;
+  let rows = rowsOf(source, schema, singles);
+  if (source.kind === 'scan' && source.access?.path.kind === 'touching') survey.hops++;
+  if (rows !== 'one') survey.batch = true;
+  if (rows === 'all') survey.scans++;
+  // These have read everything before they yield their first row.
+  if (rows === 'all' && source.kind !== 'scan') survey.wide = true;
+  let hops = 0;
+  for (const step of steps) {
+    switch (step.kind) {
+      case 'neighbours':
+      case 'edges':
+        hops++;
+        if (hops > 1 || rows === 'all') survey.wide = true;
+        break;
+      case 'order':
+        if (hops > 1 || rows === 'all') survey.wide = true;
+        survey.batch = true;
+        break;
+      case 'shortestPath':
+      case 'intersect':
+        survey.wide = true;
+        break;
+      case 'range':
+      case 'first':
+        if (rows === 'all') rows = 'some';
+        break;
+      case 'count':
+      case 'end':
+        break;
+      default:
+        if (rows === 'all') survey.wide = true;
+    }
+  }
+  survey.hops += hops;
+}
+
+/** `all`: every element of a type; `some`: a list of no known length. */
+function rowsOf(
+  source: Source,
+  schema: SchemaIndex,
+  singles: ReadonlySet<number>,
+): 'one' | 'some' | 'all' {
+  switch (source.kind) {
+    case 'scan':
+      return source.access === undefined ? 'all' : rowsAt(source.access.path);
+    case 'byId':
+      return 'one';
+    case 'lookup': {
+      const property = schema.property(source.type, source.property);
+      return property?.index === 'none' ? 'all' : 'one';
+    }
+    case 'searchVector':
+    case 'searchText': {
+      const k = source.k.kind === 'literal' ? Number(source.k.value) : 0;
+      return k > searchMany ? 'all' : 'some';
+    }
+    case 'value':
+      return source.of.kind === 'slot' && singles.has(source.of.slot) ? 'one' : 'some';
+    default:
+      return 'some';
+  }
+}
+
+function rowsAt(path: AccessPath): 'one' | 'some' | 'all' {
+  switch (path.kind) {
+    case 'id':
+    case 'equal':
+      return path.list ? 'some' : 'one';
+    case 'ordered':
+      return path.low || path.high ? 'some' : 'all';
+    default:
+      return 'some';
+  }
+}

@@ -1,0 +1,162 @@
+// One query: header, macros, statements and RETURN (helixql.md 3.2) to a plan and what callers may
+// ask of it.
+import type { Limits } from '../../base/limits.js';
+import type { Expression } from '../../plan/expression.js';
+import { optimize } from '../../plan/optimize.js';
+import type { Output, Plan, Query } from '../../plan/plan.js';
+import type { Macro, QueryDeclaration } from '../syntax/ast-query.js';
+import type { Context } from '../type/context.js';
+import { costOf } from './cost.js';
+import type { Report } from '../syntax/diagnostic.js';
+import { checkExpression } from '../expression/expression.js';
+import { changesData } from '../type/keep.js';
+import { declareParameters } from '../schema/parameter-checker.js';
+import { checkReturns, isNone } from './return-checker.js';
+import type { SchemaIndex } from '../type/schema-index.js';
+import { outermostScope } from '../type/scope.js';
+import { checkStatements } from './statement-checker.js';
+
+/** Plan nodes that one query may be copied into before it is refused. */
+const nodesMax = 200_000;
+
+/** Thrown when projections over projections make a query grow beyond `nodesMax`. */
+class QueryTooLarge extends Error {
+  override readonly name = 'QueryTooLarge';
+}
+
+export interface CheckOptions {
+  compat: boolean;
+  limits: Limits;
+  /** Plans stay as written. */
+  literal: boolean;
+}
+
+export function checkQuery(
+  query: QueryDeclaration,
+  schema: SchemaIndex,
+  report: Report,
+  options: CheckOptions,
+): Query | undefined {
+  try {
+    return planQuery(query, schema, report, options);
+  } catch (error) {
+    if (error instanceof QueryTooLarge) {
+      const message = 'The projections of this query multiply beyond all measure.';
+      report('E005', query.name.span, message, 'Name fewer shaped values inside each other.');
+    } else {
+      // A defect of ours must not hide the query: it is reported like any other fault.
+      const message = `The checker failed: ${error instanceof Error ? error.message : 'unknown'}.`;
+      report('E655', query.name.span, message, 'Report this query.');
+    }
+    return undefined;
+  }
+}
+
+function planQuery(
+  query: QueryDeclaration,
+  schema: SchemaIndex,
+  report: Report,
+  options: CheckOptions,
+): Query {
+  let slotCount = 0;
+  let nodes = 0;
+  const { compat, limits } = options;
+  const context: Context = {
+    schema,
+    report,
+    compat,
+    limits,
+    parameters: [],
+    usedParameters: new Set(),
+    embeds: [],
+    loops: [],
+    changes: changesData(query),
+    writes: 0,
+    fresh: () => slotCount++,
+    spend: () => {
+      if (++nodes > nodesMax) throw new QueryTooLarge();
+    },
+    check: (expr, scope) => checkExpression(context, expr, scope),
+  };
+  const scope = outermostScope();
+  const macros = checkMacros(query.macros, report);
+  const owner = reservedNames.get(query.name.text);
+  if (owner !== undefined) {
+    const message = `\`${query.name.text}\` is reserved for ${owner}.`;
+    report('E705', query.name.span, message, 'Rename the query.');
+  }
+  declareParameters(context, query.parameters, scope);
+  const statements = checkStatements(context, query.statements, scope);
+  const { output, elements } = checkReturns(context, query, scope);
+  warnUnused(context, query);
+  const { parameters, embeds, writes } = context;
+  const { name } = query;
+  const written: Plan = {
+    name: name.text,
+    parameters,
+    slotCount,
+    statements,
+    output,
+    writes: writes > 0,
+    cost: 'B',
+    embeds,
+    ...(macros.model === undefined ? {} : { model: macros.model }),
+    compat,
+  };
+  const plan = options.literal || query.faulty ? written : optimize(written, schema);
+  plan.cost = costOf(plan, schema);
+  const returns = output.kind === 'object' ? output.members.map((m) => m.key) : bareKeys(output);
+  if (macros.mcp !== undefined && !query.faulty && !returnsOne(query)) {
+    const message = 'A query marked `#[mcp]` returns exactly one value.';
+    report('E401', query.returns?.[0]?.span ?? name.span, message);
+  }
+  return { name: name.text, plan, returns, mcp: macros.mcp !== undefined, elements };
+}
+
+/**
+ * Paths that are no query's. Those of health are asked by machines that have no key and must not
+ * be answered by something else.
+ */
+const reservedNames = new Map([
+  ['mcp', 'sessions'],
+  ['livez', 'health'],
+  ['readyz', 'health'],
+  ['healthz', 'health'],
+]);
+
+function returnsOne({ returns }: QueryDeclaration): boolean {
+  return returns?.length === 1 && !isNone(returns[0]!);
+}
+
+function bareKeys(output: Output): string[] {
+  const { value } = output as { value: Expression };
+  return value.kind === 'record' ? value.members.map((member) => member.name) : [];
+}
+
+function checkMacros(macros: readonly Macro[], report: Report): { mcp?: Macro; model?: string } {
+  const found = new Map<string, Macro>();
+  for (const macro of macros) {
+    const { text, span } = macro.name;
+    const takesArgument = text === 'model';
+    const isKnown = text === 'mcp' || takesArgument;
+    if (!isKnown || found.has(text) || takesArgument !== (macro.argument !== undefined)) {
+      const what = !isKnown ? 'unknown' : found.has(text) ? 'here twice' : 'not written like this';
+      const message = `The macro \`${text}\` is ${what}.`;
+      report('E708', span, message, 'There are `#[mcp]` and `#[model("provider:model")]`.');
+    } else {
+      found.set(text, macro);
+    }
+  }
+  const mcp = found.get('mcp');
+  const model = found.get('model')?.argument;
+  return { ...(mcp && { mcp }), ...(model !== undefined && { model }) };
+}
+
+function warnUnused(context: Context, query: QueryDeclaration): void {
+  if (query.faulty) return;
+  for (const [index, { name }] of context.parameters.entries()) {
+    if (context.usedParameters.has(index)) continue;
+    const field = query.parameters.find((other) => other.name.text === name)!;
+    context.report('W102', field.name.span, `Nothing uses \`${name}\`.`, 'Remove it.');
+  }
+}

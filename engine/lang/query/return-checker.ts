@@ -1,0 +1,80 @@
+// RETURN (helixql.md 3.19, 7): which values leave a query, under which keys, in which shape.
+import type { Expression } from '../../plan/expression.js';
+import type { Output } from '../../plan/plan.js';
+import type { Expr } from '../syntax/ast-expression.js';
+import type { QueryDeclaration } from '../syntax/ast-query.js';
+import type { Context } from '../type/context.js';
+import { findName, type Scope } from '../type/scope.js';
+import { printed, projected } from '../type/shape.js';
+import type { Term } from '../type/term.js';
+
+/** `NONE` written literally. */
+export const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
+
+const nothing: Expression = { kind: 'literal', value: null };
+
+export interface Returned {
+  output: Output;
+  /** Whether the only value is whole elements. */
+  elements: boolean;
+}
+
+/** The output of a query, and whether it is whole elements. */
+export function checkReturns(context: Context, query: QueryDeclaration, scope: Scope): Returned {
+  const { returns } = query;
+  const { compat, report } = context;
+  const empty: Output = compat
+    ? { kind: 'bare', value: nothing, data: false }
+    : { kind: 'object', members: [] };
+  if (returns === undefined) {
+    const answer = compat ? 'null' : '{}';
+    const message = `This query returns nothing; it answers \`${answer}\`.`;
+    if (!query.faulty) report('W101', query.name.span, message, 'Add `RETURN`.');
+    return { output: empty, elements: false };
+  }
+  if (returns.length === 1 && isNone(returns[0]!)) return { output: empty, elements: false };
+  for (const expr of returns) {
+    if (isNone(expr)) report('E704', expr.span, '`NONE` stands alone.', 'Remove it.');
+  }
+  const terms = returns.map((expr) => context.check(expr, scope));
+  const [only] = terms;
+  if (compat && returns.length === 1 && returns[0]!.kind === 'object') {
+    return { output: { kind: 'bare', value: only!.expression, data: false }, elements: false };
+  }
+  const keys = returnKeys(context, returns, scope);
+  const members = terms.map((term, at) => ({ key: keys[at]!, value: outputOf(context, term) }));
+  const elements = terms.length === 1 && only!.type.kind === 'element' && !only!.shape;
+  return { output: { kind: 'object', members }, elements };
+}
+
+/** [compat] a one-name projection leaves as bare values, else as objects with one member. */
+function outputOf(context: Context, term: Term): Expression {
+  const leave = context.compat ? printed : projected;
+  return leave(context, term).expression;
+}
+
+/** The name that a value begins with, else `data`; each once. */
+function returnKeys(context: Context, returns: readonly Expr[], scope: Scope): string[] {
+  const seen = new Set<string>();
+  let unnamed = 0;
+  return returns.map((expr) => {
+    const name = nameOf(expr, scope);
+    const key = name ?? 'data';
+    if (name === undefined && ++unnamed > 1) {
+      const message = 'A second value without a name.';
+      context.report('E703', expr.span, message, 'Bind it to a variable.');
+    } else if (seen.has(key)) {
+      const hint = 'Bind one of them to a variable.';
+      context.report('E702', expr.span, `\`${key}\` is returned twice.`, hint);
+    }
+    seen.add(key);
+    return key;
+  });
+}
+
+/** `NOW` is a name only when something is called so. */
+function nameOf(expr: Expr, scope: Scope): string | undefined {
+  if (expr.kind !== 'chain' || expr.head.kind !== 'path') return undefined;
+  const [{ text }] = expr.head.names;
+  return text === 'NOW' && findName(scope, text) === undefined ? undefined : text;
+}

@@ -1,0 +1,108 @@
+// Parameters of a query (helixql.md 2.3, 3.2): written types to parameter types, declared types to
+// objects.
+import type { ObjectMember, ParameterType } from '../../base/schema.js';
+import type { Parameter } from '../../plan/plan.js';
+import type { Name } from '../syntax/ast-literal.js';
+import type { Field, TypeNode } from '../syntax/ast-schema.js';
+import type { Context } from '../type/context.js';
+import { unknownTerm, valueTerm } from '../type/new-term.js';
+import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
+import { findName, type Scope } from '../type/scope.js';
+import { didYouMean } from '../syntax/suggestion.js';
+import { typeOfParameter, unknownType } from '../type/type.js';
+
+/** Declares the parameters in the outermost scope. */
+export function declareParameters(context: Context, fields: readonly Field[], scope: Scope): void {
+  for (const field of fields) {
+    const { name, optional } = field;
+    const type = parameterType(context, field.type);
+    if (!checkName(context, name, scope)) continue;
+    const index = context.parameters.length;
+    const known: ParameterType = type ?? { kind: 'scalar', name: 'String' };
+    const parameter: Parameter = { name: name.text, type: known, optional, vector: false };
+    context.parameters.push(parameter);
+    const given = type === undefined ? unknownType : typeOfParameter(type);
+    const term = valueTerm(given, { kind: 'parameter', index });
+    scope.names.set(name.text, { ...term, known: true, parameter: index });
+  }
+}
+
+/**
+ * Whether a name may be bound here: E105 for words that mean something else, E302 for names in
+ * sight.
+ */
+export function checkName(context: Context, name: Name, scope: Scope): boolean {
+  if (refuseWord(context, name)) {
+    // Its uses are no further faults.
+    scope.names.set(name.text, unknownTerm());
+    return false;
+  }
+  if (findName(scope, name.text) === undefined) return true;
+  const message = `\`${name.text}\` is bound already.`;
+  context.report('E302', name.span, message, 'Rename one of the two.');
+  return false;
+}
+
+/** Reports a name that is a word of the language; whether it is one. */
+export function refuseWord(context: Context, { text, span }: Name): boolean {
+  if (!isWord(text)) return false;
+  context.report('E105', span, `\`${text}\` cannot be the name of a value.`, 'Rename it.');
+  return true;
+}
+
+/** Literals and scalar types. */
+export function isWord(text: string): boolean {
+  return text === 'true' || text === 'false' || text === 'NONE' || isScalarName(text);
+}
+
+/** The type as decoded; undefined after a report. */
+function parameterType(context: Context, node: TypeNode): ParameterType | undefined {
+  switch (node.kind) {
+    case 'list': {
+      const of = parameterType(context, node.of);
+      return of && { kind: 'list', of };
+    }
+    case 'object':
+      return objectType(context, node.fields);
+    case 'name':
+      return namedType(context, node.name);
+  }
+}
+
+function objectType(context: Context, fields: readonly Field[]): ParameterType {
+  const members: ObjectMember[] = [];
+  const seen = new Set<string>();
+  for (const field of fields) {
+    const { text, span } = field.name;
+    if (seen.has(text)) {
+      context.report('E702', span, `Member \`${text}\` stands here twice.`, 'Rename one.');
+      continue;
+    }
+    seen.add(text);
+    if (field.index !== 'none' || field.default !== undefined) {
+      const message = '`INDEX`, `UNIQUE` and `DEFAULT` mean nothing in a parameter.';
+      context.report('W111', span, message, 'Remove them.');
+    }
+    const type = parameterType(context, field.type);
+    if (type !== undefined) members.push({ name: text, type, optional: field.optional });
+  }
+  return { kind: 'object', members };
+}
+
+/** A scalar, or a declared type: an object of its properties, all optional. */
+function namedType(context: Context, name: Name): ParameterType | undefined {
+  if (isScalarName(name.text)) return { kind: 'scalar', name: scalarOf(name, context.report)! };
+  for (const kind of ['node', 'edge', 'vector'] as const) {
+    const type = context.schema.find(kind, name.text);
+    if (type === undefined) continue;
+    const members = type.properties.map((p) => ({ name: p.name, type: p.type, optional: true }));
+    return { kind: 'object', members };
+  }
+  const scalar = scalarOf(name, context.report);
+  if (scalar !== undefined) return { kind: 'scalar', name: scalar };
+  const { schema } = context;
+  const types = [...schema.names('node'), ...schema.names('edge'), ...schema.names('vector')];
+  const hint = didYouMean(name.text, [...scalarNames(), ...types]);
+  context.report('E209', name.span, `There is no type \`${name.text}\`.`, hint);
+  return undefined;
+}

@@ -1,0 +1,191 @@
+// Checks declarations (helixql.md 2.2 to 2.5) and builds the schema of one version.
+import type {
+  Default,
+  EdgeType,
+  ElementKind,
+  Property,
+  PropertyType,
+  ScalarName,
+  Schema,
+  TypeRef,
+} from '../../base/schema.js';
+import type { Literal, Name } from '../syntax/ast-literal.js';
+import type { Field, TypeDeclaration, TypeNode } from '../syntax/ast-schema.js';
+import { literalAs } from '../type/load-conversion.js';
+import type { Report } from '../syntax/diagnostic.js';
+import { didYouMean } from '../syntax/suggestion.js';
+
+/** A declaration with the way to report about it. */
+export interface Declared {
+  declaration: TypeDeclaration;
+  report: Report;
+}
+
+const scalars = new Map<string, ScalarName>(
+  (
+    [
+      'String',
+      'Boolean',
+      'Date',
+      'ID',
+      'I8',
+      'I16',
+      'I32',
+      'I64',
+      'U8',
+      'U16',
+      'U32',
+      'U64',
+      'U128',
+      'F32',
+      'F64',
+    ] as const
+  ).map((name) => [name.toLowerCase(), name]),
+);
+
+/** The scalar of this name, whatever its letter case; another case is warned about. */
+export function scalarOf(name: Name, report: Report): ScalarName | undefined {
+  const scalar = scalars.get(name.text.toLowerCase());
+  if (scalar !== undefined && scalar !== name.text) {
+    const message = `The type is spelt \`${scalar}\`.`;
+    report('W103', name.span, message, `Write \`${scalar}\`.`);
+  }
+  return scalar;
+}
+
+export const isScalarName = (text: string): boolean => scalars.get(text.toLowerCase()) === text;
+
+export const scalarNames = (): string[] => [...scalars.values()];
+
+/** The schema of one version; faulty parts are reported and left out. */
+export function buildSchema(version: number, declared: readonly Declared[]): Schema {
+  const schema: Schema = { version, nodes: [], edges: [], vectors: [] };
+  const accepted = acceptNames(declared);
+  const names = new Map<string, Set<ElementKind>>();
+  for (const { declaration } of accepted) {
+    const kinds = names.get(declaration.name.text) ?? new Set();
+    names.set(declaration.name.text, kinds.add(declaration.kind));
+  }
+  for (const { declaration, report } of accepted) {
+    const { kind, fields } = declaration;
+    const name = declaration.name.text;
+    const properties = buildProperties(kind, fields, report);
+    if (kind === 'node') schema.nodes.push({ kind, name, properties });
+    else if (kind === 'vector') schema.vectors.push({ kind, name, properties });
+    else {
+      const edge = buildEdge(declaration, properties, names, report);
+      if (edge !== undefined) schema.edges.push(edge);
+    }
+  }
+  return schema;
+}
+
+/** Declarations whose name is new within their kind. */
+function acceptNames(declared: readonly Declared[]): Declared[] {
+  const kindsOf = new Map<string, Set<ElementKind>>();
+  return declared.filter(({ declaration: { kind, name }, report }) => {
+    const kinds = kindsOf.get(name.text) ?? new Set<ElementKind>();
+    kindsOf.set(name.text, kinds);
+    if (kinds.has(kind)) {
+      report('E107', name.span, `\`${name.text}\` is declared twice.`, 'Remove one.');
+      return false;
+    }
+    if (kinds.size > 0) {
+      report('W104', name.span, `\`${name.text}\` names types of several kinds.`, 'Rename one.');
+    }
+    kinds.add(kind);
+    return true;
+  });
+}
+
+function buildEdge(
+  declaration: TypeDeclaration,
+  properties: Property[],
+  names: ReadonlyMap<string, Set<ElementKind>>,
+  report: Report,
+): EdgeType | undefined {
+  const end = (name: Name | undefined): TypeRef | undefined => {
+    if (name === undefined) return undefined;
+    const kinds = names.get(name.text);
+    if (kinds?.has('node')) return { kind: 'node', name: name.text };
+    if (kinds?.has('vector')) return { kind: 'vector', name: name.text };
+    const ends = [...names].flatMap(([n, of]) => (of.has('node') || of.has('vector') ? [n] : []));
+    const hint = didYouMean(name.text, ends, 'Declare it.');
+    report('E106', name.span, `\`${name.text}\` is not a node or vector type.`, hint);
+    return undefined;
+  };
+  const from = end(declaration.from);
+  const to = end(declaration.to);
+  if (from === undefined || to === undefined) return undefined;
+  const { unique, name } = declaration;
+  return { kind: 'edge', name: name.text, from, to, unique, properties };
+}
+
+const reserved: Record<ElementKind, Set<string>> = {
+  node: new Set(['id', 'label', 'type', 'version']),
+  edge: new Set(['id', 'label', 'type', 'version', 'from_node', 'to_node']),
+  vector: new Set(['id', 'label', 'type', 'version', 'data', 'score']),
+};
+
+function buildProperties(kind: ElementKind, fields: Field[], report: Report): Property[] {
+  const properties: Property[] = [];
+  const seen = new Set<string>();
+  for (const field of fields) {
+    const { text, span } = field.name;
+    const folded = text.toLowerCase();
+    if (seen.has(folded)) {
+      report('E109', span, `Property \`${text}\` is declared twice.`, 'Rename one.');
+      continue;
+    }
+    seen.add(folded);
+    if (reserved[kind].has(folded)) {
+      report('E204', span, `\`${text}\` is reserved.`, 'Rename the property.');
+      continue;
+    }
+    const hides = kind === 'vector' ? 'distance' : kind === 'node' ? 'score' : undefined;
+    if (text === hides) {
+      report('W105', span, `\`${text}\` hides what searches report under this name.`);
+    }
+    const type = propertyType(field.type, report);
+    if (type === undefined) continue;
+    const property: Property = { name: text, type, index: field.index };
+    const value = defaultOf(field, type, report);
+    if (value !== undefined) property.default = value;
+    properties.push(property);
+  }
+  return properties;
+}
+
+/** Scalars and lists of them; undefined after a report. */
+function propertyType(node: TypeNode, report: Report): PropertyType | undefined {
+  if (node.kind === 'list') {
+    const of = propertyType(node.of, report);
+    return of && { kind: 'list', of };
+  }
+  if (node.kind === 'object') {
+    report('E209', node.span, 'Properties are scalars or lists of scalars, not objects.');
+    return undefined;
+  }
+  const name = scalarOf(node.name, report);
+  if (name !== undefined) return { kind: 'scalar', name };
+  const hint = didYouMean(node.name.text, scalarNames());
+  report('E209', node.span, `\`${node.name.text}\` is no type of a property.`, hint);
+  return undefined;
+}
+
+function defaultOf(field: Field, type: PropertyType, report: Report): Default | undefined {
+  const literal = field.default;
+  if (literal === undefined || literal.kind === 'faulty') return undefined;
+  return defaultValue(literal, type, report);
+}
+
+export function defaultValue(
+  literal: Literal,
+  type: PropertyType,
+  report: Report,
+): Default | undefined {
+  const isDate = type.kind === 'scalar' && type.name === 'Date';
+  if (literal.value.kind === 'now' && isDate) return { kind: 'now' };
+  const value = literalAs(literal.value, type, literal.span, report);
+  return value === undefined || value === null ? undefined : { kind: 'literal', value };
+}

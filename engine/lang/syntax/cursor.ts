@@ -1,0 +1,66 @@
+// The parser's place in the token list: looking ahead, expecting, nesting, and getting back on its
+// feet after a fault. A fault is reported where it is found and then thrown as `SyntaxFault`;
+// whoever can resume catches it.
+import type { Limits } from '../../base/limits.js';
+import type { Name } from './ast-literal.js';
+import type { Report } from './diagnostic.js';
+import type { Token } from './lexer.js';
+import type { Span } from './source.js';
+
+export interface Cursor {
+  readonly tokens: readonly Token[];
+  readonly limits: Limits;
+  /** Replaced while a query is parsed, so that reports carry its name. */
+  report: Report;
+  index: number;
+  /** Brackets consumed and not yet closed. */
+  open: number;
+  depth: number;
+  /** Steps on the longest way into the expressions parsed so far (reach.ts). */
+  steps: number;
+  /** Levels of objects and lists in the values parsed so far, and in the query's variables. */
+  levels: number;
+  levelsOf: Map<string, number>;
+}
+
+export function peek(cursor: Cursor, ahead = 0): Token {
+  const { tokens } = cursor;
+  return tokens[Math.min(cursor.index + ahead, tokens.length - 1)]!;
+}
+
+export function next(cursor: Cursor): Token {
+  const token = peek(cursor);
+  if (token.kind === 'symbol') {
+    if (token.text === '(' || token.text === '{' || token.text === '[') cursor.open++;
+    else if (token.text === ')' || token.text === '}' || token.text === ']') cursor.open--;
+  }
+  if (token.kind !== 'end') cursor.index++;
+  return token;
+}
+
+export function isSymbol(cursor: Cursor, text: string, ahead = 0): boolean {
+  const token = peek(cursor, ahead);
+  return token.kind === 'symbol' && token.text === text;
+}
+
+/** A name of this spelling; without `text`, any name. */
+export function isName(cursor: Cursor, text?: string, ahead = 0): boolean {
+  const token = peek(cursor, ahead);
+  return token.kind === 'name' && (text === undefined || token.text === text);
+}
+
+export function accept(cursor: Cursor, symbol: string): boolean {
+  if (!isSymbol(cursor, symbol)) return false;
+  next(cursor);
+  return true;
+}
+
+export function nameOf(token: Token): Name {
+  return { text: token.text, span: { start: token.start, end: token.end } };
+}
+
+/** From the start of a node to the last token consumed. */
+export function spanFrom(cursor: Cursor, start: number): Span {
+  const last = cursor.tokens[Math.max(0, cursor.index - 1)]!;
+  return { start, end: Math.max(start, last.end) };
+}

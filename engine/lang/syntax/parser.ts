@@ -1,0 +1,98 @@
+// Parses one file (helixql.md 2.1, 3.1): declarations, migrations and queries in any order. Every
+// item is read even when others are faulty; the time is linear in the number of tokens.
+import type { Limits } from '../../base/limits.js';
+import type { Macro, SourceTree } from './ast-query.js';
+import type { TypeDeclaration, Version } from './ast-schema.js';
+import { type Cursor, isName, isSymbol, next, peek } from './cursor.js';
+import type { Collector, Report } from './diagnostic.js';
+import { unexpected } from './expectation.js';
+import { tokenise } from './lexer.js';
+import { parseMacro, parseQuery } from './parser-query.js';
+import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './parser-schema.js';
+import { guarded, startsItem } from './recovery.js';
+import type { SourceFile } from './source.js';
+
+export function parseFile(file: SourceFile, limits: Limits, collector: Collector): SourceTree {
+  const tree: SourceTree = { types: [], versions: [], migrations: [], queries: [] };
+  const report = collector.in(file);
+  if (file.badUtf8At !== undefined) {
+    const span = { start: file.badUtf8At, end: file.badUtf8At + 1 };
+    report('E002', span, 'This file is not UTF-8.', 'Save it as UTF-8.');
+  }
+  if (file.bytes > limits.source_bytes) {
+    const message = `The file has ${file.bytes} bytes; ${limits.source_bytes} at most.`;
+    report('E005', { start: 0, end: 0 }, message, 'The limit is `limits.source_bytes`.');
+    return tree;
+  }
+  const lexical: Parameters<Report>[] = [];
+  const tokens = tokenise(file, limits.source_name, (...fault) => lexical.push(fault));
+  const cursor: Cursor = {
+    tokens,
+    limits,
+    report,
+    index: 0,
+    open: 0,
+    depth: 0,
+    steps: 0,
+    levels: 0,
+    levelsOf: new Map(),
+  };
+  const recover = () => {
+    while (!startsItem(cursor)) next(cursor);
+  };
+  let told = 0;
+  while (peek(cursor).kind !== 'end') {
+    const { length } = tree.queries;
+    guarded(cursor, () => parseTopLevel(cursor, tree, file, collector), recover);
+    cursor.open = 0;
+    // What the lexer could not read lies in the item that has just been parsed.
+    const { start } = peek(cursor);
+    const from = told;
+    while (told < lexical.length && lexical[told]![1].start < start)
+      cursor.report(...lexical[told++]!);
+    if (told > from && tree.queries.length > length) tree.queries.at(-1)!.faulty = true;
+    cursor.report = report;
+  }
+  for (const fault of lexical.slice(told)) report(...fault);
+  return tree;
+}
+
+function parseTopLevel(
+  cursor: Cursor,
+  tree: SourceTree,
+  file: SourceFile,
+  collector: Collector,
+): void {
+  const macros: Macro[] = [];
+  while (isSymbol(cursor, '#')) macros.push(parseMacro(cursor));
+  if (macros.length > 0 || isName(cursor, 'QUERY')) {
+    let faults = 0;
+    const named = (name: string) => {
+      const report = collector.in(file, name);
+      cursor.report = (...fault) => {
+        faults++;
+        report(...fault);
+      };
+    };
+    const query = parseQuery(cursor, macros, named);
+    tree.queries.push(query);
+    query.faulty = faults > 0 || !startsItem(cursor);
+    if (!startsItem(cursor)) unexpected(cursor, 'The next query or type');
+  } else if (isName(cursor, 'schema')) {
+    const version = parseVersion(cursor);
+    tree.versions.push(version);
+    for (const declaration of parseBlock(cursor)) tree.types.push({ version, declaration });
+  } else if (isName(cursor, 'MIGRATION')) {
+    tree.migrations.push(parseMigration(cursor));
+  } else if (isName(cursor) && /^[NEV]$/.test(peek(cursor).text) && isSymbol(cursor, '::', 1)) {
+    const declaration = parseDeclaration(cursor);
+    tree.types.push({ version: firstVersion(declaration), declaration });
+  } else {
+    unexpected(cursor, '`N::`, `E::`, `V::`, `QUERY`, `schema` or `MIGRATION`');
+  }
+}
+
+/** What stands outside every block belongs to version 1. */
+function firstVersion(declaration: TypeDeclaration): Version {
+  return { number: 1, span: declaration.name.span };
+}

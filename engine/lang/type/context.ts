@@ -1,0 +1,57 @@
+// What the checker of one query carries along: the schema, where to report, and what the plan
+// collects.
+import type { Limits } from '../../base/limits.js';
+import type { EmbedSite, Parameter } from '../../plan/plan.js';
+import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
+import type { Report } from '../syntax/diagnostic.js';
+import type { SchemaIndex } from './schema-index.js';
+import type { Scope } from './scope.js';
+import type { SlotSupply } from './substitute.js';
+import type { Term } from './term.js';
+
+export interface Context extends SlotSupply {
+  readonly schema: SchemaIndex;
+  readonly report: Report;
+  readonly compat: boolean;
+  readonly limits: Limits;
+  readonly parameters: Parameter[];
+  readonly usedParameters: Set<number>;
+  readonly embeds: EmbedSite[];
+  /** FOR statements around the statement at hand whose lists are known before the transaction. */
+  readonly loops: EmbedSite['loops'];
+  /** Whether the query creates, changes or deletes anything. */
+  readonly changes: boolean;
+  /** Creations, changes and deletions met so far. */
+  writes: number;
+  /** Types an expression; the way back into the recursion for those who type its parts. */
+  check(expr: Expr, scope: Scope): Term;
+}
+
+/** A chain being read; whoever takes a step of several parts moves `next`. */
+export interface ChainPlace {
+  readonly chain: Chain;
+  /** Index of the step after the one at hand. */
+  next: number;
+  /** Comparisons so far: each nests the plan one level deeper. */
+  comparisons: number;
+}
+
+export type StepChecker = (
+  context: Context,
+  input: Term,
+  call: Call,
+  scope: Scope,
+  place: ChainPlace,
+) => Term;
+
+/** Takes the `::From(…)` and `::To(…)` that follow. */
+export function takeEnds(place: ChainPlace): Call[] {
+  const ends: Call[] = [];
+  for (; ; place.next++) {
+    const step = place.chain.steps[place.next];
+    if (step?.kind !== 'call' || (step.name.text !== 'From' && step.name.text !== 'To')) {
+      return ends;
+    }
+    ends.push(step);
+  }
+}

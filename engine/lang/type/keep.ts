@@ -1,0 +1,67 @@
+// Shapes of variables (helixql.md 3.3, 6.3): what a shape reads of the data for an item - a count, a
+// stream, a lookup - is read when the item is bound, so that no later statement shows through. Only
+// queries that write can tell, so only those pay.
+import type { Expression } from '../../plan/expression.js';
+import type { Keep } from '../../plan/plan.js';
+import type { QueryDeclaration } from '../syntax/ast-query.js';
+import type { Context } from './context.js';
+import type { Shape, ShapeMember, Term } from './term.js';
+
+/** The term as a binding holds it; `keep` computes what its shape needs. */
+export function keptTerm(context: Context, term: Term): { term: Term; keep?: Keep } {
+  if (!context.changes || term.shape === undefined) return { term };
+  const { shape, keep } = keptShape(context, term.shape);
+  return keep === undefined ? { term } : { term: { ...term, shape }, keep };
+}
+
+function keptShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
+  const keeps: Keep['members'] = [];
+  const members = shape.members.map((member): ShapeMember => {
+    if (member.kind === 'spread') return member;
+    const { term } = member;
+    const inner = term.shape && keptShape(context, term.shape);
+    if (!isComputed(term.expression) && inner?.keep === undefined) return member;
+    const key = context.fresh();
+    const value = term.expression;
+    keeps.push({ key, value, ...(inner?.keep && { inner: inner.keep }) });
+    const of: Expression = { kind: 'slot', slot: shape.slot };
+    const expression: Expression = { kind: 'kept', key, of, value };
+    return { ...member, term: { ...term, expression, ...(inner && { shape: inner.shape }) } };
+  });
+  if (keeps.length === 0) return { shape };
+  return { shape: { ...shape, members }, keep: { slot: shape.slot, members: keeps } };
+}
+
+/** Parts that read nothing but what they are given: the item as it was bound, and values. */
+const givenKinds = new Set(
+  (
+    'now parameter slot property single compare and or not exists math aggregate ' +
+    'list record project value spread pipeline where range first count dedup map order group'
+  ).split(' '),
+);
+
+/** Whether the value depends on what is stored besides the item. */
+function isComputed(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(isComputed);
+  const { kind } = value as { kind?: string };
+  // What an earlier binding keeps is not kept again.
+  if (kind === 'kept' || kind === 'literal') return false;
+  return (kind !== undefined && !givenKinds.has(kind)) || Object.values(value).some(isComputed);
+}
+
+const changers = new Set(
+  'AddN AddV BatchAddV AddE UPDATE Update UpsertN UpsertE UpsertV'.split(' '),
+);
+
+/** Whether a query creates, changes or deletes anything, as far as its words say. */
+export function changesData({ statements, returns }: QueryDeclaration): boolean {
+  const doesChange = (node: unknown): boolean => {
+    if (typeof node !== 'object' || node === null) return false;
+    if (Array.isArray(node)) return node.some(doesChange);
+    const { kind, name } = node as { kind?: string; name?: { text: string } };
+    if (kind === 'drop' || (kind === 'call' && changers.has(name!.text))) return true;
+    return Object.values(node).some(doesChange);
+  };
+  return doesChange(statements) || doesChange(returns);
+}

@@ -1,0 +1,180 @@
+// Conversions at load time (helixql.md 4.3): values to the type of the property or argument that
+// receives them, literals checked and turned into their final form.
+import { parseDate } from '../../base/date.js';
+import { parseUuid, printUuid } from '../../base/id.js';
+import { integerFits, integerRange } from '../../base/integer.js';
+import { printType, type PropertyType, type ScalarName } from '../../base/schema.js';
+import { type Instant, type Scalar, Uuid } from '../../base/value.js';
+import type { Expression } from '../../plan/expression.js';
+import type { LiteralValue } from '../syntax/ast-literal.js';
+import type { Context } from './context.js';
+import type { Report } from '../syntax/diagnostic.js';
+import { bare } from './shape.js';
+import type { Span } from '../syntax/source.js';
+import { append, rowsOf } from './stream.js';
+import { isList, type Term, wholeType } from './term.js';
+import { printItemType } from './type-print.js';
+import { fits } from './type-relation.js';
+import { type ItemType, scalarType } from './type.js';
+
+const f32Max = 3.4028235677973366e38;
+
+/**
+ * The value of a literal stored as `type`; undefined after a report. `NONE` is null for every type;
+ * `NOW` is for the caller to handle.
+ */
+export function literalAs(
+  literal: LiteralValue,
+  type: PropertyType,
+  span: Span,
+  report: Report,
+): Scalar | undefined {
+  if (literal.kind === 'none') return null;
+  if (type.kind === 'list' || literal.kind === 'now') return misfit(literal, type, span, report);
+  const { name } = type;
+  const { value } = literal;
+  if (literal.kind === 'string') {
+    if (name === 'String') return literal.value;
+    if (name === 'Date') return dateLiteral(literal.value, span, report);
+    if (name === 'ID') return idLiteral(literal.value, span, report);
+  } else if (literal.kind === 'boolean') {
+    if (name === 'Boolean') return literal.value;
+  } else if (name === 'F32' || name === 'F64') {
+    const float = Number(value);
+    if (name === 'F64' || Math.abs(float) < f32Max) return float;
+    report('E303', span, `${value} is beyond the range of F32.`, 'F32 ends at about 3.4e38.');
+    return undefined;
+  } else if (literal.kind === 'integer' && integerRange[name] !== undefined) {
+    if (integerFits(literal.value, name)) return literal.value;
+    const { min, max } = integerRange[name];
+    report('E303', span, `${value} does not fit ${name}.`, `${name} goes from ${min} to ${max}.`);
+    return undefined;
+  }
+  return misfit(literal, type, span, report);
+}
+
+const literalTypes = {
+  string: 'String',
+  integer: 'an integer',
+  float: 'F64',
+  boolean: 'Boolean',
+  none: 'NONE',
+  now: 'Date',
+} as const;
+
+function misfit(literal: LiteralValue, type: PropertyType, span: Span, report: Report): undefined {
+  const got = literalTypes[literal.kind];
+  report('E205', span, `${printType(type)} is needed here, not ${got}.`);
+  return undefined;
+}
+
+export function dateLiteral(text: string, span: Span, report: Report): Instant | undefined {
+  const date = parseDate(text);
+  if (date !== undefined) return date;
+  const hint = 'Write `2026-03-01T08:00:00+00:00` or `2026-03-01`.';
+  report('E501', span, 'This String is no date.', hint);
+  return undefined;
+}
+
+export function idLiteral(text: string, span: Span, report: Report): Uuid | undefined {
+  const bytes = parseUuid(text);
+  if (bytes !== undefined) return new Uuid(printUuid(bytes));
+  const hint = 'Write a UUID, or declare the parameter as `ID`.';
+  report('E210', span, 'This String is no ID.', hint);
+  return undefined;
+}
+
+/** One value out of a list where a single one is needed; `strict` refuses null as well. */
+export function single(term: Term, miss: 'error' | 'none', place: string, strict = false): Term {
+  if (!isList(term) && !(strict && term.cardinality === 'opt')) return term;
+  const expression: Expression = { kind: 'single', of: term.expression, miss, place };
+  const cardinality = miss === 'none' ? 'opt' : 'one';
+  return { type: term.type, cardinality, expression };
+}
+
+/**
+ * The expression that yields `term` as a value of `type`; undefined after a report. `place` names
+ * the receiver.
+ */
+export function convert(
+  context: Context,
+  value: Term,
+  type: PropertyType,
+  span: Span,
+  place: string,
+): Expression | undefined {
+  const { report } = context;
+  const term = bare(context, value);
+  if (term.literal !== undefined) {
+    const converted = literalAs(term.literal, type, span, report);
+    return converted === undefined ? undefined : { kind: 'literal', value: converted };
+  }
+  if (type.kind === 'list' && term.items !== undefined) {
+    return convertItems(context, term.items, type.of, span, place);
+  }
+  const isStream =
+    type.kind === 'list' && !(type.of.kind === 'scalar' && term.type.kind === 'list');
+  const one = isStream ? term : single(term, 'error', place);
+  const whole = wholeType(one);
+  if (!fits(whole, type)) {
+    reportMisfit(context.report, whole, type, span);
+    return undefined;
+  }
+  return idsOf(context, one, type);
+}
+
+function convertItems(
+  context: Context,
+  items: Term[],
+  type: PropertyType,
+  span: Span,
+  place: string,
+): Expression | undefined {
+  const converted = items.map((item) => convert(context, item, type, span, place));
+  if (converted.includes(undefined)) return undefined;
+  return listExpression(converted as Expression[]);
+}
+
+/** A list of literals is itself a literal. */
+export function listExpression(items: Expression[]): Expression {
+  const values = items.flatMap((item) => (item.kind === 'literal' ? [item.value] : []));
+  if (values.length < items.length) return { kind: 'list', items };
+  return { kind: 'literal', value: values };
+}
+
+/** Elements stored as IDs become their ids. */
+function idsOf(context: Context, term: Term, type: PropertyType): Expression {
+  if (type.kind === 'scalar') {
+    if (term.type.kind !== 'element') return term.expression;
+    return { kind: 'property', of: term.expression, name: 'id' };
+  }
+  const rows = rowsOf(term);
+  if (rows.type.kind !== 'element') return term.expression;
+  return idOf(context, rows).expression;
+}
+
+/** The id of each element. */
+export function idOf(context: Context, term: Term): Term {
+  const type = scalarType('ID');
+  if (!isList(term)) {
+    const expression: Expression = { kind: 'property', of: term.expression, name: 'id' };
+    return { type, cardinality: term.cardinality, expression };
+  }
+  const slot = context.fresh();
+  const of: Expression = { kind: 'slot', slot };
+  const value = { slot, value: { kind: 'property', of, name: 'id' } as const };
+  return append(term, { kind: 'map', value }, { type, cardinality: term.cardinality });
+}
+
+function reportMisfit(report: Report, type: ItemType, target: PropertyType, span: Span): void {
+  const got = printItemType(type);
+  const wanted = printType(target);
+  const scalar = target.kind === 'scalar' ? target.name : undefined;
+  const byText: Partial<Record<ScalarName, string>> = {
+    Date: 'Only literals are read as dates: declare the parameter as `Date`.',
+    ID: 'Only literals are read as ids: declare the parameter as `ID`.',
+  };
+  const isText = type.kind === 'scalar' && type.name === 'String';
+  const hint = isText && scalar !== undefined ? byText[scalar] : undefined;
+  report('E205', span, `${wanted} is needed here, not ${got}.`, hint);
+}

@@ -1,0 +1,22 @@
+// What happens to a projection when a step replaces the items it was attached to (helixql.md 3.10).
+import type { Chain } from '../syntax/ast-expression.js';
+import type { Name } from '../syntax/ast-literal.js';
+import type { Context } from './context.js';
+import type { Term } from './term.js';
+
+const code = { projection: 'W108', closure: 'E641', exclusion: 'E644' } as const;
+const word = { projection: 'projection', closure: 'closure', exclusion: 'exclusion' } as const;
+
+/**
+ * The items without their shape. In the same chain a lost closure or exclusion is a fault; a
+ * variable's shape is merely left behind.
+ */
+export function forgetShape(context: Context, input: Term, step: Name, chain: Chain): Term {
+  if (input.shape === undefined) return input;
+  const { shape, ...items } = input;
+  const isHere = shape.span.start >= chain.span.start && shape.span.end <= chain.span.end;
+  const form = isHere ? shape.form : 'projection';
+  const message = `\`${step.text}\` drops the ${word[shape.form]} before it.`;
+  context.report(code[form], step.span, message, 'Take the step first, then shape the result.');
+  return items;
+}

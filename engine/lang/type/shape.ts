@@ -1,0 +1,175 @@
+// Shapes at work (helixql.md 3.4, 3.10): reading a member of an item, taking the bare value of a
+// one-name projection, and turning a shape into a `project` where a value leaves the query or
+// enters a record.
+import type { Expression, Member } from '../../plan/expression.js';
+import type { Context } from './context.js';
+import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
+import { elementMember, elementMembers } from './schema-index.js';
+import { append, sourceTerm } from './stream.js';
+import { substitute } from './substitute.js';
+import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
+import { isBasic, type ItemType, unknownType } from './type.js';
+
+/** The only member of a projection that names exactly one and has no `..`. */
+export function oneName(shape: Shape | undefined): Term | undefined {
+  if (shape === undefined || shape.form === 'exclusion' || shape.members.length !== 1) {
+    return undefined;
+  }
+  const [member] = shape.members;
+  return member!.kind === 'value' ? member!.term : undefined;
+}
+
+/**
+ * Member `name` of one item: of its shape first, then of the element or record. Undefined: there is
+ * none.
+ */
+export function memberOf(context: Context, item: Term, name: string): Term | undefined {
+  const shaped = item.shape?.members.find((m) => m.kind === 'value' && m.name === name);
+  if (shaped?.kind === 'value') {
+    return instantiate(context, item.shape!, shaped.term, item);
+  }
+  const { type } = item;
+  if (isBasic(type, 'Null')) return unknownTerm();
+  const found = memberType(context, type, name);
+  if (found === undefined) return undefined;
+  const stored = storedName(context, type, name);
+  const term = valueTerm(found, { kind: 'property', of: item.expression, name: stored });
+  if (item.known) term.known = true;
+  return term;
+}
+
+function memberType(context: Context, type: ItemType, name: string): ItemType | undefined {
+  if (type.kind === 'element') return elementMember(context.schema, type.types, name);
+  return type.kind === 'record' ? type.members.get(name) : undefined;
+}
+
+/** [compat] the score of a vector hit is its distance, unless a reranker has set it. */
+function storedName(context: Context, type: ItemType, name: string): string {
+  if (type.kind !== 'element') return name;
+  if (name === 'ID') return 'id';
+  const isDeclared = type.types.some((t) => context.schema.property(t, name) !== undefined);
+  if (context.compat && name === 'score' && type.hit === 'vector' && !isDeclared) return 'distance';
+  return name;
+}
+
+/** Names of the members of an item, for hints. */
+export function memberNames(context: Context, item: Term): string[] {
+  const names = new Set<string>();
+  for (const member of item.shape?.members ?? [])
+    if (member.kind === 'value') names.add(member.name);
+  const { type } = item;
+  const own =
+    type.kind === 'element'
+      ? elementMembers(context.schema, type.types)
+      : type.kind === 'record'
+        ? type.members.keys()
+        : [];
+  for (const name of own) names.add(name);
+  return [...names];
+}
+
+export function hasMembers(type: ItemType): boolean {
+  return type.kind === 'element' || type.kind === 'record' || isBasic(type, 'Null');
+}
+
+/**
+ * The value of a shape's member for one item. Items that cost something to compute are computed
+ * once.
+ */
+function instantiate(context: Context, shape: Shape, member: Term, item: Term): Term {
+  const { expression } = item;
+  const { expression: inner } = member;
+  if (inner.kind === 'property' && inner.of.kind === 'slot' && inner.of.slot === shape.slot) {
+    const isOpt = item.cardinality === 'opt' && !isList(member);
+    const cardinality = isOpt ? 'opt' : member.cardinality;
+    return { ...member, cardinality, growing: false, expression: { ...inner, of: expression } };
+  }
+  // What may be null goes through a step, so that every value of null is null.
+  const isHeld = expression.kind === 'slot' || expression.kind === 'parameter';
+  if (isHeld && (item.cardinality !== 'opt' || isList(member))) {
+    return replaceSlot(context, member, new Map([[shape.slot, expression]]));
+  }
+  const step = { kind: 'map', value: { slot: shape.slot, value: inner } } as const;
+  const value = append({ ...item, growing: false }, step, {
+    type: member.type,
+    cardinality: 'opt',
+  });
+  const { type, cardinality, shape: memberShape } = member;
+  const shaped = memberShape && { shape: memberShape };
+  if (!isList(member)) return { ...value, growing: false, ...shaped };
+  // The row is the list: a source opens it for the steps that follow.
+  const opened = sourceTerm({ kind: 'value', of: value.expression }, type, cardinality);
+  return { ...opened, growing: false, ...shaped };
+}
+
+function replaceSlot(context: Context, term: Term, values: ReadonlyMap<number, Expression>): Term {
+  const expression = substitute(term.expression, values, context);
+  const { shape, ...rest } = term;
+  if (shape === undefined) return { ...rest, expression, growing: false };
+  const slot = context.fresh();
+  const inner = new Map([...values, [shape.slot, { kind: 'slot', slot } as const]]);
+  const members = shape.members.map((m): ShapeMember => {
+    return m.kind === 'spread' ? m : { ...m, term: replaceSlot(context, m.term, inner) };
+  });
+  return { ...rest, expression, growing: false, shape: { ...shape, slot, members } };
+}
+
+/** The value where values are wanted: of a one-name projection its bare value or list of values. */
+export function bare(context: Context, term: Term): Term {
+  const only = oneName(term.shape);
+  if (only === undefined) return term;
+  context.spend();
+  const { shape, ...items } = term;
+  if (!isList(term)) return bare(context, instantiate(context, shape!, only, items));
+  const value = printed(context, only);
+  const step = { kind: 'map', value: { slot: shape!.slot, value: value.expression } } as const;
+  return append(items, step, { type: wholeType(value), cardinality: 'many' });
+}
+
+/** The value as a part of a record or list: shaped, one-name projections bare. */
+export function printed(context: Context, term: Term): Term {
+  if (term.shape === undefined) return term;
+  return oneName(term.shape) === undefined ? projected(context, term) : bare(context, term);
+}
+
+/** The shape applied: objects with its members. */
+export function projected(context: Context, term: Term): Term {
+  const { shape } = term;
+  if (shape === undefined) return term;
+  context.spend();
+  const types = new Map<string, ItemType>();
+  const members: Member[] = [];
+  for (const member of shape.members) {
+    if (member.kind === 'spread') {
+      members.push(...spreadMembers(context, term, member.except, types));
+      continue;
+    }
+    const value = printed(context, member.term);
+    types.set(member.name, wholeType(value));
+    members.push({ kind: 'value', name: member.name, value: value.expression });
+  }
+  const { slot } = shape;
+  const expression: Expression = { kind: 'project', of: term.expression, slot, members };
+  const type: ItemType = { kind: 'record', members: types };
+  return { type, cardinality: term.cardinality, expression };
+}
+
+/**
+ * `..` of an element is left to the executor, which knows its type; of a record it is spelt out.
+ */
+function spreadMembers(
+  context: Context,
+  term: Term,
+  except: string[],
+  types: Map<string, ItemType>,
+): Member[] {
+  const { type, shape } = term;
+  const names = memberNames(context, { ...term, shape: undefined } as Term);
+  const rest = names.filter((name) => !except.includes(name) && name !== 'data');
+  for (const name of rest) types.set(name, memberType(context, type, name) ?? unknownType);
+  if (type.kind !== 'record') return [{ kind: 'spread', except }];
+  return rest.map((name) => {
+    const of = slotTerm(shape!.slot, type).expression;
+    return { kind: 'value', name, value: { kind: 'property', of, name } };
+  });
+}

@@ -1,0 +1,73 @@
+// Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8,
+// 4.3).
+import type { PropertyType } from '../../base/schema.js';
+import { type Basic, isVague, type ItemType, scalarType, unknownType } from './type.js';
+
+const integers = new Set<Basic>(['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64', 'U128']);
+
+export function isInteger(type: ItemType): boolean {
+  return type.kind === 'scalar' && (type.name === 'Integer' || integers.has(type.name));
+}
+
+/** Groups of scalars that compare with each other; undefined for what compares with nothing. */
+export function familyOf(type: ItemType): string | undefined {
+  if (type.kind === 'element') return 'ID';
+  if (type.kind !== 'scalar') return undefined;
+  if (isInteger(type) || type.name === 'F32' || type.name === 'F64') return 'number';
+  return type.name;
+}
+
+export function isNumber(type: ItemType): boolean {
+  return familyOf(type) === 'number' || isVague(type);
+}
+
+/** Whether values of the two types can be equal (helixql.md 3.8). */
+export function comparable(a: ItemType, b: ItemType): boolean {
+  if (isVague(a) || isVague(b)) return true;
+  if (a.kind === 'list' && b.kind === 'list') return comparable(a.of, b.of);
+  const family = familyOf(a);
+  return family !== undefined && family === familyOf(b);
+}
+
+/** Whether a value may be stored as `target`, possibly converted (helixql.md 4.3). */
+export function fits(type: ItemType, target: PropertyType): boolean {
+  if (isVague(type)) return true;
+  if (target.kind === 'list') return type.kind === 'list' && fits(type.of, target.of);
+  const { name } = target;
+  if (name === 'ID') return familyOf(type) === 'ID';
+  if (name === 'F32' || name === 'F64') return familyOf(type) === 'number';
+  if (integers.has(name)) return isInteger(type);
+  return type.kind === 'scalar' && type.name === name;
+}
+
+/**
+ * The type of every item of a list with these items, or undefined when they are of different kinds.
+ */
+export function unify(types: readonly ItemType[]): ItemType | undefined {
+  const known = types.filter((type) => !isVague(type));
+  const [first, ...rest] = known;
+  if (first === undefined) return types.length === 0 ? unknownType : types[0];
+  if (first.kind !== 'scalar') {
+    return rest.every((type) => type.kind !== 'scalar') ? joinTypes(first, rest) : unknownType;
+  }
+  if (rest.some((type) => type.kind !== 'scalar')) return unknownType;
+  const family = familyOf(first);
+  if (rest.some((type) => familyOf(type) !== family)) return undefined;
+  if (family !== 'number') return first;
+  return known.every(isInteger) ? scalarType('Integer') : scalarType('F64');
+}
+
+function joinTypes(first: ItemType, rest: readonly ItemType[]): ItemType {
+  if (rest.length === 0) return first;
+  if (first.kind === 'list' && rest.every((type) => type.kind === 'list')) {
+    const of = unify([first.of, ...rest.map((type) => type.of)]);
+    return of === undefined ? unknownType : { kind: 'list', of };
+  }
+  if (first.kind === 'element' && rest.every((type) => type.kind === 'element')) {
+    // Each once: a list of lists that are the same twice over would name a type 2^n times.
+    const all = [...first.types, ...rest.flatMap((type) => type.types)];
+    const types = [...new Map(all.map((type) => [`${type.kind} ${type.name}`, type])).values()];
+    return { kind: 'element', types, hit: first.hit };
+  }
+  return unknownType;
+}

@@ -1,0 +1,37 @@
+// Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types
+// go together.
+import type { ParameterType, ScalarName, TypeRef } from '../../base/schema.js';
+
+/**
+ * `Integer`: of no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run
+ * time, or already reported as faulty; goes with everything.
+ */
+export type Basic = ScalarName | 'Integer' | 'Null' | 'Unknown';
+
+/** Which search set the `score` of an element. */
+export type Hit = 'none' | 'vector' | 'text' | 'reranked';
+
+export type ItemType =
+  | { kind: 'scalar'; name: Basic }
+  | { kind: 'list'; of: ItemType }
+  | { kind: 'element'; types: readonly TypeRef[]; hit: Hit }
+  | { kind: 'record'; members: ReadonlyMap<string, ItemType> };
+
+export const scalarType = (name: Basic): ItemType => ({ kind: 'scalar', name });
+export const unknownType: ItemType = scalarType('Unknown');
+
+/** Whether the type is the scalar `name`, or not known. */
+export function isBasic(type: ItemType, name: Basic): boolean {
+  return type.kind === 'scalar' && (type.name === name || type.name === 'Unknown');
+}
+
+export function isVague(type: ItemType): boolean {
+  return type.kind === 'scalar' && (type.name === 'Unknown' || type.name === 'Null');
+}
+
+export function typeOfParameter(type: ParameterType): ItemType {
+  if (type.kind === 'scalar') return scalarType(type.name);
+  if (type.kind === 'list') return { kind: 'list', of: typeOfParameter(type.of) };
+  const members = type.members.map((m) => [m.name, typeOfParameter(m.type)] as const);
+  return { kind: 'record', members: new Map(members) };
+}

@@ -1,0 +1,130 @@
+// Brings filter values to the declared types of their key before anything is compared (sessions.md
+// 6.2).
+import { instantOf, parseDate } from '../../base/date.js';
+import { fail } from '../../base/errors.js';
+import { toFloat32 } from '../../base/float.js';
+import { parseUuid } from '../../base/id.js';
+import type { PropertyType, ScalarName } from '../../base/schema.js';
+import { type Scalar, Uuid } from '../../base/value.js';
+import { describe, quote } from '../../json/fault.js';
+import type { JsonView } from '../../json/view.js';
+import type { SessionOperand, SessionTest } from '../../plan/expression.js';
+import { integerOperand, isDecimal } from './decimal.js';
+import type { Meaning } from './vocabulary.js';
+
+const incomparable: SessionOperand = { kind: 'incomparable' };
+
+/**
+ * The operand for comparing with values of the type; undefined when the value cannot be brought to
+ * it.
+ */
+export function operandOf(view: JsonView, type: ScalarName): SessionOperand | undefined {
+  switch (type) {
+    case 'String':
+      return view.kind === 'string' ? { kind: 'value', value: view.text() } : undefined;
+    case 'Boolean':
+      return valueOperand(booleanOf(view));
+    case 'Date':
+      return valueOperand(dateOf(view));
+    case 'ID':
+      return valueOperand(idOf(view));
+    case 'F32':
+    case 'F64':
+      return valueOperand(floatOf(view, type));
+    default: {
+      const text = decimalOf(view);
+      return text === undefined ? undefined : integerOperand(text);
+    }
+  }
+}
+
+const valueOperand = (value: Scalar | undefined): SessionOperand | undefined =>
+  value === undefined ? undefined : { kind: 'value', value };
+
+function decimalOf(view: JsonView): string | undefined {
+  if (view.kind === 'number') return view.token();
+  return view.kind === 'string' ? view.text() : undefined;
+}
+
+function booleanOf(view: JsonView): boolean | undefined {
+  if (view.kind === 'boolean') return view.boolean();
+  if (view.kind !== 'string') return undefined;
+  const text = view.text().toLowerCase();
+  return text === 'true' ? true : text === 'false' ? false : undefined;
+}
+
+function dateOf(view: JsonView): Scalar | undefined {
+  if (view.kind === 'string') return parseDate(view.text());
+  return view.kind === 'number' && view.integral ? instantOf(view.float()) : undefined;
+}
+
+function idOf(view: JsonView): Uuid | undefined {
+  if (view.kind !== 'string') return undefined;
+  const text = view.text();
+  return parseUuid(text) === undefined ? undefined : new Uuid(text.toLowerCase());
+}
+
+/**
+ * A number too large for the type stays as large as it is: every stored value is on one side of it.
+ */
+function floatOf(view: JsonView, type: 'F32' | 'F64'): number | undefined {
+  const text = decimalOf(view);
+  if (text === undefined || !isDecimal(text)) return undefined;
+  const value = Number(text);
+  const narrow = type === 'F32' ? toFloat32(value) : value;
+  return Number.isFinite(narrow) ? narrow : value;
+}
+
+/** Lists compare element by element, so a list type asks for operands of what it holds. */
+function innermost(type: PropertyType): ScalarName {
+  return type.kind === 'scalar' ? type.name : innermost(type.of);
+}
+
+/**
+ * Operands of `values` for every type that has the key. A value that fits some of these types is
+ * not comparable on the others; one that fits none of them is PARAM_TYPE; null is comparable with
+ * nothing.
+ */
+export function casesOf(
+  meaning: Meaning,
+  values: readonly JsonView[],
+): Pick<SessionTest, 'cases' | 'attribute'> {
+  const byScalar = new Map<ScalarName, (SessionOperand | undefined)[]>();
+  const columnOf = (name: ScalarName) => {
+    let column = byScalar.get(name);
+    if (column === undefined) {
+      column = values.map((view) => (view.kind === 'null' ? incomparable : operandOf(view, name)));
+      byScalar.set(name, column);
+    }
+    return column;
+  };
+  const names = meaning.declared.map(({ of }) => innermost(of));
+  if (meaning.anywhere !== undefined) names.push(meaning.anywhere);
+  for (const name of names) columnOf(name);
+  values.forEach((view, i) => {
+    if (![...byScalar.values()].some((column) => column[i] !== undefined))
+      misfit(view, [...byScalar.keys()]);
+  });
+  const filled = new Map<ScalarName, SessionOperand[]>();
+  for (const [name, column] of byScalar)
+    filled.set(
+      name,
+      column.map((operand) => operand ?? incomparable),
+    );
+  const cases = meaning.declared.map(({ type, of }) => ({
+    type,
+    values: filled.get(innermost(of))!,
+  }));
+  const { anywhere } = meaning;
+  return anywhere === undefined ? { cases } : { cases, attribute: filled.get(anywhere)! };
+}
+
+function misfit(view: JsonView, types: readonly ScalarName[]): never {
+  const isPlain = view.kind === 'string' || view.kind === 'number';
+  const got = isPlain ? quote(view) : describe(view);
+  fail(
+    'PARAM_TYPE',
+    { param: 'value', type: types.join(' or ') || 'unset', got },
+    { path: view.path },
+  );
+}

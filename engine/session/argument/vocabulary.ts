@@ -1,0 +1,89 @@
+// What the words in a tool's arguments may mean: types by name, and properties by name with every
+// type that has them, implicit members included. Made once per schema, never changed.
+import type {
+  ElementType,
+  EdgeType,
+  PropertyType,
+  ScalarName,
+  Schema,
+  TypeRef,
+} from '../../base/schema.js';
+import { excerpt, fail } from '../../base/errors.js';
+import { knownNames } from './nearest.js';
+
+/**
+ * One property name: which types have it, and its type where it is a member that any item may have.
+ */
+export interface Meaning {
+  declared: { type: TypeRef; of: PropertyType }[];
+  /** `id`, `label`, and the `score` and `distance` of hits; a type's own property hides them. */
+  anywhere?: ScalarName;
+}
+
+export interface Vocabulary {
+  schema: Schema;
+  nodes: ReadonlyMap<string, ElementType>;
+  edges: ReadonlyMap<string, EdgeType>;
+  vectors: ReadonlyMap<string, ElementType>;
+  properties: ReadonlyMap<string, Meaning>;
+}
+
+const anywhere: readonly [string, ScalarName][] = [
+  ['id', 'ID'],
+  ['label', 'String'],
+  ['score', 'F64'],
+  ['distance', 'F64'],
+];
+const edgeEnds = ['from_node', 'to_node'];
+
+const byName = <T extends ElementType>(types: readonly T[]): Map<string, T> =>
+  new Map(types.map((type) => [type.name, type]));
+
+export function vocabularyOf(schema: Schema): Vocabulary {
+  const properties = new Map<string, Meaning>();
+  const meaning = (name: string): Meaning => {
+    let found = properties.get(name);
+    if (found === undefined) properties.set(name, (found = { declared: [] }));
+    return found;
+  };
+  for (const type of [...schema.nodes, ...schema.edges, ...schema.vectors]) {
+    const ref: TypeRef = { kind: type.kind, name: type.name };
+    for (const { name, type: of } of type.properties)
+      meaning(name).declared.push({ type: ref, of });
+  }
+  for (const name of edgeEnds) {
+    const { declared } = meaning(name);
+    for (const { name: edge } of schema.edges)
+      declared.push({ type: { kind: 'edge', name: edge }, of: { kind: 'scalar', name: 'ID' } });
+  }
+  for (const [name, type] of anywhere) meaning(name).anywhere = type;
+  return {
+    schema,
+    nodes: byName(schema.nodes),
+    edges: byName(schema.edges),
+    vectors: byName(schema.vectors),
+    properties,
+  };
+}
+
+/**
+ * The property's meaning; UNKNOWN_PROPERTY when no type has the name. `path` points to it in the
+ * body.
+ */
+export function meaningOf(vocabulary: Vocabulary, name: string, path: string): Meaning {
+  const meaning = vocabulary.properties.get(name);
+  if (meaning !== undefined) return meaning;
+  const hint = knownNames('properties', name, vocabulary.properties.keys());
+  fail('UNKNOWN_PROPERTY', { name: excerpt(name) }, { path, hint });
+}
+
+/** UNKNOWN_TYPE; `kind` reads like `node` or `node or vector`. */
+export function unknownType(
+  kind: string,
+  name: string,
+  known: Iterable<string>,
+  path: string,
+): never {
+  const hint = knownNames(`${kind} types`, name, known);
+  fail('UNKNOWN_TYPE', { kind, name: excerpt(name) }, { path, hint });
+}

@@ -1,0 +1,192 @@
+// Filter layers (sessions.md 6) as plan expressions over one item: the properties part as tests
+// under `or` and `and`, every traversal filter as the existence of what a small pipeline from the
+// item still holds.
+//
+// Slots: the item of a `where` lives in a slot of its own; each nested traversal takes the next
+// one. An undefined expression stands for "always true".
+import { excerpt, fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import { describe } from '../../json/fault.js';
+import type { JsonView } from '../../json/view.js';
+import type { Expression, SessionTest, Step } from '../../plan/expression.js';
+import { type Arguments, inside, missing, optional, wrongKind } from '../argument/tool-argument.js';
+import { requiredText, textOf } from '../argument/argument-value.js';
+import { casesOf } from '../argument/operand.js';
+import { isStepTool, stepOf, stepTools } from './step-tool.js';
+import { meaningOf, type Vocabulary } from '../argument/vocabulary.js';
+
+const operators = new Set<string>(['==', '!=', '>', '>=', '<', '<=']);
+const placements = ['filter', 'filters'];
+
+export interface Filter {
+  /** Undefined keeps everything. */
+  condition: Expression | undefined;
+  slotCount: number;
+  /** Whether it looks at more than the items themselves. */
+  reaches: boolean;
+}
+
+/**
+ * The filter of a call: all layers that stand in `data` or at top level, ANDed. The item is in slot
+ * 0.
+ */
+export function filterOf(
+  places: readonly JsonView[],
+  vocabulary: Vocabulary,
+  limits: Limits,
+): Filter {
+  const compiler = new FilterCompiler(vocabulary, limits);
+  const condition = compiler.layers(places, 0, 1);
+  return { condition, slotCount: compiler.slotCount, reaches: compiler.reaches };
+}
+
+class FilterCompiler {
+  slotCount = 1;
+  reaches = false;
+  #predicates = 0;
+
+  constructor(
+    private readonly vocabulary: Vocabulary,
+    private readonly limits: Limits,
+  ) {}
+
+  /** The layers named `filter` and `filters` in each of the places. */
+  layers(places: readonly JsonView[], slot: number, depth: number): Expression | undefined {
+    const found: (Expression | undefined)[] = [];
+    for (const place of places) {
+      for (const name of placements) {
+        const view = place.member(name);
+        if (view !== undefined && view.kind !== 'null') found.push(this.#layer(view, slot, depth));
+      }
+    }
+    return all(found);
+  }
+
+  #layer(view: JsonView, slot: number, depth: number): Expression | undefined {
+    if (view.kind !== 'object') wrongKind('filter', 'a filter layer', view);
+    const max = this.limits.filter_depth;
+    if (depth > max) fail('FILTER_TOO_DEEP', { max }, { path: view.path });
+    const properties = view.member('properties');
+    const traversals = view.member('filter_traversals');
+    return all([
+      properties && this.#properties(properties, slot),
+      traversals && this.#traversals(traversals, slot, depth),
+    ]);
+  }
+
+  #properties(view: JsonView, slot: number): Expression | undefined {
+    if (view.kind === 'null') return undefined;
+    if (view.kind === 'object') return this.#group([view], slot);
+    if (view.kind !== 'array') wrongKind('properties', 'an array of arrays', view);
+    const entries = elementsOf(view);
+    if (entries.length === 0) return undefined;
+    if (entries[0]!.kind === 'object') return this.#group(entries, slot);
+    const groups = entries.map((entry) => {
+      if (entry.kind !== 'array') wrongKind('properties', 'an array of property filters', entry);
+      return this.#group(elementsOf(entry), slot);
+    });
+    return any(groups);
+  }
+
+  #group(filters: readonly JsonView[], slot: number): Expression | undefined {
+    this.#count(filters.length, filters[0]?.path);
+    return all(filters.map((filter) => this.#test(filter, slot)));
+  }
+
+  #test(view: JsonView, slot: number): SessionTest {
+    if (view.kind !== 'object') wrongKind('properties', 'a property filter', view);
+    const args = inside('A property filter', view);
+    const { text: key, path } = requiredText(args, 'key');
+    const operator = operatorOf(view.member('operator'));
+    const value = view.member('value') ?? missing(args, 'value', 'any value');
+    const meaning = meaningOf(this.vocabulary, key, path);
+    const list = value.kind === 'array';
+    const max = this.limits.filter_values;
+    if (value.length > max && list) {
+      const args = { count: value.length, what: 'values in one list', max };
+      fail('FILTER_TOO_LARGE', args, { path: value.path });
+    }
+    const values = list ? elementsOf(value) : [value];
+    return { kind: 'test', slot, key, operator, list, ...casesOf(meaning, values) };
+  }
+
+  #traversals(view: JsonView, slot: number, depth: number): Expression | undefined {
+    if (view.kind === 'null') return undefined;
+    if (view.kind !== 'object' && view.kind !== 'array')
+      wrongKind('filter_traversals', 'an array of traversal filters', view);
+    const filters = view.kind === 'object' ? [view] : elementsOf(view);
+    this.#count(filters.length, view.path);
+    return all(filters.map((filter) => this.#traversal(filter, slot, depth)));
+  }
+
+  /** At least one element is reached and passes what is nested in the traversal filter. */
+  #traversal(view: JsonView, slot: number, depth: number): Expression | undefined {
+    if (view.kind !== 'object') wrongKind('filter_traversals', 'a traversal filter', view);
+    const { text: tool, path } = requiredText(inside('A traversal filter', view), 'tool_name');
+    const args = optional(inside(tool, view), 'args');
+    if (args !== undefined && args.kind !== 'object') wrongKind('args', 'an object', args);
+    const places = args === undefined ? [] : [args];
+    const inner = [...places, view];
+    if (tool === 'filter_items') return this.layers(inner, slot, depth + 1);
+    if (!isStepTool(tool)) {
+      const hint = `Allowed here: ${[...stepTools, 'filter_items'].join(', ')}.`;
+      fail('UNKNOWN_TOOL', { tool: excerpt(tool) }, { path, hint });
+    }
+    const owned: Arguments = { owner: tool, places, path: `${view.path}/args` };
+    const step = stepOf(tool, owned, this.vocabulary);
+    this.reaches = true;
+    return reaches(slot, step, this.#inner(inner, slot + 1, depth + 1), slot + 1);
+  }
+
+  #inner(places: readonly JsonView[], slot: number, depth: number) {
+    const condition = this.layers(places, slot, depth);
+    if (condition !== undefined) this.slotCount = Math.max(this.slotCount, slot + 1);
+    return condition;
+  }
+
+  #count(more: number, path: string | undefined): void {
+    this.#predicates += more;
+    const max = this.limits.filter_predicates;
+    if (this.#predicates <= max) return;
+    const args = { count: this.#predicates, what: 'predicates', max };
+    fail('FILTER_TOO_LARGE', args, path === undefined ? {} : { path });
+  }
+}
+
+function reaches(
+  slot: number,
+  step: Step,
+  condition: Expression | undefined,
+  inner: number,
+): Expression {
+  const steps = [step];
+  if (condition !== undefined)
+    steps.push({ kind: 'where', condition: { slot: inner, value: condition } });
+  steps.push({ kind: 'first' });
+  const source = { kind: 'value' as const, of: { kind: 'slot' as const, slot } };
+  return { kind: 'exists', of: { kind: 'pipeline', source, steps, result: 'opt' } };
+}
+
+/** Absent or null, as clients with optional members send it: `==`. */
+function operatorOf(view: JsonView | undefined): SessionTest['operator'] {
+  if (view === undefined || view.kind === 'null') return '==';
+  const text = view.kind === 'string' ? textOf(view, 'operator') : describe(view);
+  if (view.kind === 'string' && operators.has(text)) return text as SessionTest['operator'];
+  fail('UNKNOWN_OPERATOR', { operator: excerpt(text) }, { path: view.path });
+}
+
+const elementsOf = (view: JsonView): JsonView[] =>
+  Array.from({ length: view.length }, (_, i) => view.at(i));
+
+/** True when every part is. */
+function all(parts: readonly (Expression | undefined)[]): Expression | undefined {
+  const of = parts.filter((part) => part !== undefined);
+  return of.length < 2 ? of[0] : { kind: 'and', of };
+}
+
+/** True when one part is; an empty part is true. */
+function any(parts: readonly (Expression | undefined)[]): Expression | undefined {
+  const of = parts.filter((part) => part !== undefined);
+  if (of.length < parts.length) return undefined;
+  return of.length < 2 ? of[0] : { kind: 'or', of };
+}

@@ -1,0 +1,90 @@
+// From a scanned request body to the work to be done: finds the arguments and the tool that reads
+// them.
+import { excerpt, fail } from '../../base/errors.js';
+import type { JsonView } from '../../json/view.js';
+import type { Query } from '../../plan/plan.js';
+import type { Program } from '../../plan/program.js';
+import {
+  type Arguments,
+  dataPath,
+  inside,
+  missing,
+  optional,
+  wrongKind,
+} from '../argument/tool-argument.js';
+import { requiredText } from '../argument/argument-value.js';
+import { nearestName } from '../argument/nearest.js';
+import { callQuery, queryOfTool, toolOfQuery } from './query-tool.js';
+import { vocabularyOf } from '../argument/vocabulary.js';
+import { callableTools, sessionTools } from './tool.js';
+import type { Caller, Tool, Toolbox, Work } from '../work.js';
+
+/** Other names that `tool_call` knows. */
+const aliases = new Map([
+  ['search_vec', 'search_vector'],
+  ['search_vec_text', 'search_vector_text'],
+]);
+
+const callTools = new Set(['tool_call', 'call_tool']);
+
+/**
+ * The query behind a query tool, undefined for every other tool; NOT_FOUND when there is no such
+ * tool.
+ */
+export function findTool(tool: string, program: Program): Query | undefined {
+  if (tool === 'init' || callTools.has(tool) || sessionTools.has(tool)) return undefined;
+  const query = queryOfTool(program, tool);
+  if (query?.mcp) return query;
+  const known = ['init', ...sessionTools.keys(), ...callTools];
+  for (const other of program.queries) if (other.mcp) known.push(toolOfQuery(other));
+  const nearest = query === undefined ? nearestName(tool, known) : undefined;
+  const hint = query ? 'Mark the query with `#[mcp]`.' : nearest && `Did you mean \`${nearest}\`?`;
+  fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' }, hint === undefined ? {} : { hint });
+}
+
+/** What the tools know of a program; make it once per program. */
+export function toolboxOf(program: Program, settings: Omit<Toolbox, 'program' | 'vocabulary'>) {
+  return { ...settings, program, vocabulary: vocabularyOf(program.schema) };
+}
+
+/** The work that a call asks for. Fails with the error of the first fault; nothing is changed. */
+export function prepare(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox): Work {
+  if (callTools.has(tool)) return prepareNamed(body, caller, toolbox);
+  const query = findTool(tool, toolbox.program);
+  const args = argumentsOf(tool, body, optional(inside(tool, body), 'data'), dataPath);
+  if (query !== undefined) return callQuery(query, args, toolbox);
+  return sessionTools.get(tool)!(args, caller, toolbox);
+}
+
+/** `connection_id` of a body: PARAM_MISSING or PARAM_TYPE when it is no string. */
+export function connectionOf(tool: string, body: JsonView): string {
+  return requiredText(inside(tool, body), 'connection_id').text;
+}
+
+/** `tool_call`: the tool stands in the body, its arguments beside its name. */
+function prepareNamed(body: JsonView, caller: Caller, toolbox: Toolbox): Work {
+  const call = inside('tool_call', body);
+  const view = optional(call, 'tool') ?? missing(call, 'tool', 'an object');
+  if (view.kind !== 'object') wrongKind('tool', 'an object', view);
+  const { text, path } = requiredText(inside('tool_call', view), 'tool_name');
+  const name = aliases.get(text) ?? text;
+  const tool: Tool | undefined = callableTools.get(name);
+  if (tool === undefined) {
+    const hint = `Allowed here: ${[...callableTools.keys()].join(', ')}.`;
+    fail('UNKNOWN_TOOL', { tool: excerpt(text) }, { path, hint });
+  }
+  const args = argumentsOf(name, body, optional(inside(name, view), 'args'), '/tool/args');
+  return tool(args, caller, toolbox);
+}
+
+/** Arguments are read from `data` first, then from the top level. */
+function argumentsOf(
+  owner: string,
+  body: JsonView,
+  data: JsonView | undefined,
+  path: string,
+): Arguments {
+  if (data !== undefined && data.kind !== 'object')
+    wrongKind(path.slice(path.lastIndexOf('/') + 1), 'an object', data);
+  return { owner, places: data === undefined ? [body] : [data, body], path };
+}

@@ -1,0 +1,51 @@
+// A compiled query as a session's tool: a query that returns whole elements makes the traversal,
+// any other only answers.
+import { assert } from '../../base/assert.js';
+import { decodeArguments } from '../../json/decode.js';
+import type { JsonView } from '../../json/view.js';
+import type { Plan, Query } from '../../plan/plan.js';
+import type { Program } from '../../plan/program.js';
+import type { Expression } from '../../plan/expression.js';
+import { type Arguments, find } from '../argument/tool-argument.js';
+import { includeData, type Toolbox, type Work } from '../work.js';
+
+const suffix = 'Mcp';
+
+/** The query behind a tool's name, marked `#[mcp]` or not. */
+export function queryOfTool({ queries }: Program, tool: string): Query | undefined {
+  if (!tool.endsWith(suffix)) return undefined;
+  const name = tool.slice(0, -suffix.length);
+  return queries.find((query) => query.name === name);
+}
+
+export const toolOfQuery = (query: Query): string => query.name + suffix;
+
+export function callQuery(query: Query, args: Arguments, { limits }: Toolbox): Work {
+  const data = includeData(args);
+  // Decoding asks an object for its members and its path, nothing else.
+  const parameters = { path: args.path, member: (name: string) => find(args, name) } as JsonView;
+  const decoding = { owner: query.name, limits, strict: false, prefix: args.path, faults: [] };
+  const values = decodeArguments(parameters, query.plan.parameters, decoding);
+  const plan = query.elements ? adoptingPlan(query.plan, data) : query.plan;
+  return { kind: 'run', plan, args: values, after: query.elements ? 'replace' : 'keep' };
+}
+
+/** The same plan with its only returned value kept as items. */
+function adoptingPlan(plan: Plan, data: boolean): Plan {
+  const value: Expression = returnedValue(plan);
+  const source = { kind: 'value' as const, of: value };
+  return {
+    ...plan,
+    output: {
+      kind: 'items',
+      value: { kind: 'pipeline', source, steps: [], result: 'many' },
+      answer: 'first',
+      data,
+    },
+  };
+}
+
+function returnedValue({ output }: Plan): Expression {
+  assert(output.kind !== 'look', 'a query of the program returns values');
+  return output.kind === 'object' ? output.members[0]!.value : output.value;
+}

@@ -1,0 +1,59 @@
+// `schema_resource`: the schema and the queries as a record for the model behind the client
+// (interface.md 2.3).
+import { excerpt, fail } from '../../base/errors.js';
+import { type ElementType, printType, type TypeRef } from '../../base/schema.js';
+import type { Program } from '../../plan/program.js';
+import type { Query } from '../../plan/plan.js';
+import { optional } from '../argument/tool-argument.js';
+import { textOf } from '../argument/argument-value.js';
+import type { Tool } from '../work.js';
+
+/** The record, or the same record as text inside a JSON string. */
+export const schemaResource: Tool = (args, _, { program, schemaFormat }) => {
+  const view = optional(args, 'format');
+  const format = view === undefined ? schemaFormat : textOf(view, 'format');
+  if (format !== 'object' && format !== 'string') {
+    const got = `"${excerpt(format)}"`;
+    const allowed = '"object" or "string"';
+    fail('PARAM_VALUE', { param: 'format', allowed, got }, { path: view!.path });
+  }
+  const text = schemaRecord(program);
+  return { kind: 'answer', body: format === 'string' ? JSON.stringify(text) : text, after: 'keep' };
+};
+
+/** Declared properties only, types as written, declaration order. Compact JSON. */
+export function schemaRecord({ schema, queries }: Program): string {
+  const edges = schema.edges.map((type) => ({
+    name: type.name,
+    from: nameOf(type.from),
+    to: nameOf(type.to),
+    properties: propertiesOf(type),
+  }));
+  return JSON.stringify({
+    schema: {
+      nodes: schema.nodes.map(plainType),
+      vectors: schema.vectors.map(plainType),
+      edges,
+    },
+    queries: queries.map(queryRecord),
+  });
+}
+
+const nameOf = (ref: TypeRef): string => ref.name;
+
+const plainType = (type: ElementType) => ({ name: type.name, properties: propertiesOf(type) });
+
+// Object.fromEntries defines own members, whatever their names.
+const propertiesOf = (type: ElementType): Record<string, string> =>
+  Object.fromEntries(type.properties.map(({ name, type: of }) => [name, printType(of)]));
+
+function queryRecord({ name, plan, returns }: Query) {
+  const { parameters } = plan;
+  const optionalNames = parameters.filter((p) => p.optional).map((p) => p.name);
+  return {
+    name,
+    parameters: Object.fromEntries(parameters.map((p) => [p.name, printType(p.type)])),
+    returns,
+    ...(optionalNames.length > 0 ? { optional: optionalNames } : {}),
+  };
+}

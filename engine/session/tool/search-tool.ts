@@ -1,0 +1,102 @@
+// The three searches: their results become the traversal and are answered all at once (sessions.md
+// 5.12).
+import { fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import { decodeVector } from '../../json/decode.js';
+import { type Decoding, throwFaults } from '../../json/fault.js';
+import type { TypeRef } from '../../base/schema.js';
+import type { CostClass, Output } from '../../plan/plan.js';
+import type { Expression, Source, Step } from '../../plan/expression.js';
+import { type Arguments, optional, required } from '../argument/tool-argument.js';
+import { countOf, numberOf, requiredText } from '../argument/argument-value.js';
+import { lengthOf } from '../session.js';
+import { costOf, itemsSource, literal, pipeline, sessionPlan } from '../session-plan.js';
+import { unknownType } from '../argument/vocabulary.js';
+import { includeData, type Tool } from '../work.js';
+
+/** The only argument of the plans that search vectors. */
+const vectorArgument: Expression = { kind: 'parameter', index: 0 };
+
+const textSearchResults = 5;
+const scoreMinDefault = 0;
+
+/**
+ * Blank: among all vectors of the dimension. Built: exactly, among the vectors of the traversal.
+ */
+export const searchVector: Tool = (args, { traversal }, { limits }) => {
+  const vector = vectorOf(args, limits);
+  const k = requiredCount(args, 'k', limits);
+  const query = { vector: vectorArgument, k: literal(k), scoreMin: scoreMinOf(args) };
+  const isBlank = traversal.items === undefined;
+  const count = lengthOf(traversal);
+  const source: Source = isBlank ? { kind: 'searchAnyVector', ...query } : itemsSource(count);
+  const steps: Step[] = isBlank ? [] : [{ kind: 'searchWithin', ...query }];
+  const plan = searchPlan(args, source, steps, isBlank ? 'B' : costOf(count));
+  return { kind: 'run', plan, args: [vector], after: 'replace' };
+};
+
+/** Among all vectors of the label, by the vector of a text. */
+export const searchVectorText: Tool = (args, _, { vocabulary, limits }) => {
+  const { text, path: textPath } = requiredText(args, 'query');
+  const { text: type, path } = requiredText(args, 'label');
+  if (!vocabulary.vectors.has(type)) unknownType('vector', type, vocabulary.vectors.keys(), path);
+  const view = optional(args, 'k');
+  const k = view === undefined ? textSearchResults : countOf(view, 'k', limits.search_k);
+  const query = { vector: vectorArgument, k: literal(k), scoreMin: scoreMinOf(args) };
+  const plan = searchPlan(args, { kind: 'searchVector', type, ...query }, [], 'B');
+  checkText(text, textPath, limits);
+  if (!/[\p{L}\p{N}]/u.test(text)) return { kind: 'answer', body: '[]', after: 'replace' };
+  return { kind: 'run', plan, args: [], embed: { text, type }, after: 'replace' };
+};
+
+/** Among all elements of a node or vector type, by words. */
+export const searchKeyword: Tool = (args, _, { vocabulary, limits, textEnabled }) => {
+  if (!textEnabled) {
+    const hint = 'Set `text.enabled` to true.';
+    fail('FEATURE_DISABLED', { feature: 'Keyword search' }, { hint });
+  }
+  const { text, path: textPath } = requiredText(args, 'query');
+  const { text: name, path } = requiredText(args, 'label');
+  const { nodes, vectors } = vocabulary;
+  if (!nodes.has(name) && !vectors.has(name))
+    unknownType('node or vector', name, new Set([...nodes.keys(), ...vectors.keys()]), path);
+  const k = literal(requiredCount(args, 'limit', limits));
+  checkText(text, textPath, limits);
+  const type: TypeRef = { kind: nodes.has(name) ? 'node' : 'vector', name };
+  const source: Source = { kind: 'searchText', type, text: literal(text), k };
+  return { kind: 'run', plan: searchPlan(args, source, [], 'B'), args: [], after: 'replace' };
+};
+
+function searchPlan(args: Arguments, source: Source, steps: Step[], cost: CostClass) {
+  const value = pipeline(source, steps);
+  const output: Output = { kind: 'items', value, answer: 'all', data: includeData(args) };
+  return sessionPlan(args.owner, output, cost);
+}
+
+function vectorOf(args: Arguments, limits: Limits): Float64Array {
+  const view = required(args, 'vector', '[F64]');
+  const prefix = view.path.slice(0, view.path.lastIndexOf('/'));
+  const decoding: Decoding = { owner: args.owner, limits, strict: false, prefix, faults: [] };
+  const vector = decodeVector(view, decoding);
+  throwFaults(decoding.faults);
+  return vector!;
+}
+
+function requiredCount(args: Arguments, name: string, limits: Limits): number {
+  return countOf(required(args, name, 'I64'), name, limits.search_k);
+}
+
+function scoreMinOf(args: Arguments): Expression {
+  const view = optional(args, 'min_score');
+  return literal(view === undefined ? scoreMinDefault : numberOf(view, 'min_score'));
+}
+
+/** Bounds the text; terms are counted as words here, the keyword index counts its own. */
+function checkText(text: string, path: string, limits: Limits): void {
+  const size = Buffer.byteLength(text);
+  if (size > limits.text_bytes)
+    fail('TEXT_TOO_LONG', { size, unit: 'bytes', max: limits.text_bytes }, { path });
+  const words = text.match(/\S+/g)?.length ?? 0;
+  if (words > limits.text_terms)
+    fail('TEXT_TOO_LONG', { size: words, unit: 'terms', max: limits.text_terms }, { path });
+}

@@ -1,0 +1,83 @@
+// The four steps: which edge is meant, which way, and what is reached (sessions.md 5.7, 5.8).
+import { excerpt, fail } from '../../base/errors.js';
+import type { Step } from '../../plan/expression.js';
+import { type Arguments, find, missing, optional } from '../argument/tool-argument.js';
+import { textOf } from '../argument/argument-value.js';
+import { unknownType, type Vocabulary } from '../argument/vocabulary.js';
+
+export const stepTools = ['out_step', 'in_step', 'out_e_step', 'in_e_step'] as const;
+
+export type StepTool = (typeof stepTools)[number];
+type Reach = 'node' | 'vector';
+
+export function isStepTool(tool: string): tool is StepTool {
+  return (stepTools as readonly string[]).includes(tool);
+}
+
+const kindWords = new Map<string, Reach>([
+  ['node', 'node'],
+  ['nodes', 'node'],
+  ['vec', 'vector'],
+  ['vector', 'vector'],
+  ['vectors', 'vector'],
+]);
+
+const kindOf = (word: string | undefined): Reach | undefined =>
+  word === undefined ? undefined : kindWords.get(word.toLowerCase());
+
+/** The step that a tool call or a traversal filter asks for. */
+export function stepOf(tool: StepTool, args: Arguments, vocabulary: Vocabulary): Step {
+  const direction = tool === 'out_step' || tool === 'out_e_step' ? 'out' : 'in';
+  if (tool === 'out_e_step' || tool === 'in_e_step')
+    return { kind: 'edges', direction, edges: [edgeOf(args, vocabulary)], turn: true };
+  const { edge, reach } = edgeAndKindOf(args, vocabulary);
+  const step: Step = { kind: 'neighbours', direction, edges: [edge] };
+  // Without a kind word the schema decides, and every far end is of the one kind it allows.
+  if (reach !== undefined) step.reach = reach;
+  return step;
+}
+
+function wordOf(args: Arguments, name: string): string | undefined {
+  const view = optional(args, name);
+  return view === undefined ? undefined : textOf(view, name);
+}
+
+/** Both assignments of `edge_label` and `edge_type`, decided by what the words are. */
+function edgeAndKindOf(
+  args: Arguments,
+  { edges }: Vocabulary,
+): { edge: string; reach: Reach | undefined } {
+  const label = wordOf(args, 'edge_label');
+  const type = wordOf(args, 'edge_type');
+  const isEdge = (word: string | undefined): word is string =>
+    word !== undefined && edges.has(word);
+  const isKind = (word: string | undefined) => word === undefined || kindOf(word) !== undefined;
+  if (isEdge(label) && isKind(type)) return { edge: label, reach: kindOf(type) };
+  if (isEdge(type) && isKind(label)) return { edge: type, reach: kindOf(label) };
+  if (isEdge(label) && isEdge(type)) {
+    if (label === type) return { edge: label, reach: undefined };
+    const allowed = `\`node\`, \`vec\` or \`${label}\``;
+    const path = find(args, 'edge_type')!.path;
+    fail('PARAM_VALUE', { param: 'edge_type', allowed, got: excerpt(type) }, { path });
+  }
+  for (const [name, word] of [
+    ['edge_label', label],
+    ['edge_type', type],
+  ] as const) {
+    if (word !== undefined && !isEdge(word) && !isKind(word))
+      unknownType('edge', word, edges.keys(), find(args, name)!.path);
+  }
+  missing(args, 'edge_label', 'an edge type');
+}
+
+/** `edge_label`, or an `edge_type` that names the edge in its place. */
+function edgeOf(args: Arguments, { edges }: Vocabulary): string {
+  const label = wordOf(args, 'edge_label');
+  if (label !== undefined && edges.has(label)) return label;
+  const type = wordOf(args, 'edge_type');
+  if (type !== undefined && edges.has(type)) return type;
+  const useType = label === undefined || (type !== undefined && kindOf(label) !== undefined);
+  const [name, word] = useType ? (['edge_type', type] as const) : (['edge_label', label] as const);
+  if (word === undefined) missing(args, 'edge_label', 'an edge type');
+  unknownType('edge', word, edges.keys(), find(args, name)!.path);
+}

@@ -1,0 +1,85 @@
+// The stored form of the catalog: one JSON value with its fingerprint (meta.ts), plain data all
+// through.
+//
+// Names that are no longer declared stay in it, hidden, with their numbers, so that their data
+// returns when they are declared again. Invariant: a label id, slot or index id is never given to
+// anything else.
+import { createHash } from 'node:crypto';
+import type { ElementKind, Property, PropertyType } from '../../base/schema.js';
+import type { Table } from '../table/env.js';
+import { metaKey } from '../table/meta.js';
+
+export interface CatalogField {
+  name: string;
+  type: PropertyType;
+  slot: number;
+  index: Property['index'];
+  /** 0 without an index. */
+  indexId: number;
+  isDeclared: boolean;
+  /** `now`, or the JSON text of a literal. */
+  default?: { kind: 'now' } | { kind: 'literal'; text: string };
+}
+
+export interface CatalogLabel {
+  id: number;
+  kind: ElementKind;
+  name: string;
+  isDeclared: boolean;
+  /** Edge types. */
+  from?: number;
+  to?: number;
+  unique?: boolean;
+  /** Number of slots ever given out. */
+  slots: number;
+  /** Declared ones first, in declaration order. */
+  fields: CatalogField[];
+}
+
+export interface StoredCatalog {
+  /** `schema::n` of the data. */
+  version: number;
+  nextLabel: number;
+  nextIndex: number;
+  /** Declared ones first, in declaration order. */
+  labels: CatalogLabel[];
+}
+
+const emptyCatalog: StoredCatalog = { version: 0, nextLabel: 1, nextIndex: 1, labels: [] };
+
+/** The catalog as if everything that was ever declared were so now: what a dump is read with. */
+export function unhidden(stored: StoredCatalog): StoredCatalog {
+  const labels = stored.labels.map((label) => {
+    const shown = new Set(label.fields.filter((field) => field.isDeclared).map(({ name }) => name));
+    const fields = label.fields
+      .filter((field) => field.isDeclared || !shown.has(field.name))
+      .map((field) => ({ ...field, isDeclared: true }));
+    return { ...label, isDeclared: true, fields };
+  });
+  return { ...stored, labels };
+}
+
+/** SHA-256 over the stored form. */
+export function fingerprint(catalog: StoredCatalog): string {
+  return createHash('sha256').update(JSON.stringify(catalog)).digest('hex');
+}
+
+export function readCatalog(meta: Table<Uint8Array>): StoredCatalog {
+  const value = meta.get(metaKey.catalog);
+  if (!value) return emptyCatalog;
+  const { catalog } = JSON.parse(Buffer.from(value).toString()) as { catalog: StoredCatalog };
+  return catalog;
+}
+
+/** The fingerprint that was stored beside the catalog. */
+export function readFingerprint(meta: Table<Uint8Array>): string | undefined {
+  const value = meta.get(metaKey.catalog);
+  return (
+    value && (JSON.parse(Buffer.from(value).toString()) as { fingerprint: string }).fingerprint
+  );
+}
+
+export function writeCatalog(meta: Table<Uint8Array>, catalog: StoredCatalog): void {
+  const stored = { fingerprint: fingerprint(catalog), catalog };
+  meta.put(metaKey.catalog, Buffer.from(JSON.stringify(stored)));
+}

@@ -1,0 +1,73 @@
+// I4: the adjacency of both directions says what the edges say. Every entry is compared with its
+// edge's record; as lists are ascending, equal totals then prove that no edge is missing. Also the
+// chunk invariants of adjacency.ts.
+import { readAdjacency, readDegree } from '../graph/adjacency.js';
+import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
+import type { FullCatalog } from '../catalog/catalog.js';
+import type { Env } from '../table/env.js';
+import { fromOf, labelOf, toOf } from '../record/record.js';
+import type { Direction } from '../table/store.js';
+import { getWord } from '../table/word.js';
+
+export function checkAdjacency(
+  env: Env,
+  catalog: FullCatalog,
+  census: Census,
+  report: Report,
+): void {
+  const unique = new Set<number>();
+  for (const { id, type } of catalog.allLabels()) {
+    if (type.kind === 'edge' && type.unique) unique.add(id);
+  }
+  for (const direction of ['out', 'in'] as const) {
+    let entries = 0;
+    let sealed = 0;
+    for (const { key, value } of everyEntry.lists(env[direction], report)) {
+      const place = `${direction} ${key.id}/${key.label}`;
+      if (key.chunk === 0) {
+        if (sealed > 0) report.add('I4', `${sealed} chunks are missing before ${place}`);
+        sealed = getWord(value, 0);
+        entries += checkAdjacencyList(env, direction, key, unique.has(key.label), report);
+      } else if (sealed-- <= 0)
+        report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
+    }
+    if (entries !== census.edges) {
+      report.add('I4', `${entries} ${direction} entries for ${census.edges} edges`);
+    }
+  }
+}
+
+function checkAdjacencyList(
+  env: Env,
+  direction: Direction,
+  { id, label }: { id: number; label: number },
+  isUnique: boolean,
+  report: Report,
+): number {
+  const place = `${direction} ${id}/${label}`;
+  let pairs: Uint32Array;
+  try {
+    pairs = readAdjacency(env[direction], id, label);
+  } catch (error) {
+    report.add('I4', `${place} cannot be read: ${String(error)}`);
+    return 0;
+  }
+  if (pairs.length === 0) report.add('I4', `${place} is empty`);
+  if (readDegree(env[direction], id, label) * 2 !== pairs.length)
+    report.add('I4', `${place}: degree`);
+  const ends = new Set<number>();
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (isUnique && ends.has(pairs[i + 1]!)) {
+      report.add('I3', `edge ${pairs[i]} of a UNIQUE type is the second between its ends`);
+    }
+    if (isUnique) ends.add(pairs[i + 1]!);
+    const [edge, far] = [pairs[i]!, pairs[i + 1]!];
+    if (i > 0 && pairs[i - 2]! >= edge) report.add('I4', `${place} is not ascending at ${edge}`);
+    const record = peekSound(env.records, edge);
+    const [near, other] = direction === 'out' ? [fromOf, toOf] : [toOf, fromOf];
+    const isRight =
+      record && labelOf(record) === label && near(record) === id && other(record) === far;
+    if (!isRight) report.add('I4', `${place} lists edge ${edge} to ${far}, which is not so`);
+  }
+  return pairs.length / 2;
+}

@@ -1,0 +1,286 @@
+// The data directory (operations.md 3, 4): checked, locked and described by MANIFEST.json before
+// anything opens it.
+//
+// The manifest is replaced atomically. `lmdb` is null until the environment exists, so that a start
+// cut short in between is told from data that went missing. Invariant: whoever holds a
+// DataDirectory is the only process that may open its data.
+import { randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { TrellisError, fail } from '../../base/errors.js';
+import { diskTrouble } from '../lock/disk-trouble.js';
+import { checkDataFile, dataFormat } from './data-file.js';
+import { replaceFile, syncAbove, syncPath } from '../lock/durable-file.js';
+import { openEnv } from '../table/env.js';
+import { type LockToken, isHeld } from '../lock/lock-file.js';
+import { takeLock } from '../lock/lock.js';
+import { metaKey } from '../table/meta.js';
+import { type PageSums, type SumsNote, readSums, writeSums } from '../page/page-sum.js';
+
+export interface DataDirectory {
+  readonly dbUuid: string;
+  /** Changes with every restore from a backup. */
+  readonly restoreEpoch: string;
+  /** Whether the last server stopped in order. */
+  readonly wasClean: boolean;
+  /** What a thread that writes looks for before it commits (permit.ts). */
+  readonly lock: LockToken;
+  /** Checksums of the pages of data.mdb, when nothing was written since they were noted. */
+  readonly sums: PageSums | undefined;
+  /** Notes the port in the LOCK file. */
+  setPort(port: number): void;
+  /** Calls back, once, when another process has taken the directory from this one. */
+  onLost(listener: () => void): void;
+  /** Gives the lock back; `clean` when the data was closed in order. */
+  close(options: { clean: boolean }): void;
+}
+
+interface Manifest {
+  format: { major: number; minor: number };
+  created_by: string;
+  db_uuid: string;
+  restore_epoch: string;
+  lmdb: { version: string; page_size: number; data_format: number } | null;
+  clean: boolean;
+  /** Size of data.mdb at the last clean stop. */
+  data_bytes?: number;
+  /** The checksums of its pages (page-sum.ts) at that stop; they hold until something is written. */
+  data_sums?: SumsNote;
+}
+
+/**
+ * Newer minor formats are read, other major ones are not. 2: checksums cover the key of a value, and
+ * the name of its table.
+ */
+const format = { major: 2, minor: 0 };
+
+/** Time that a stop takes at most for the checksums of pages: enough for some 6 GiB in memory. */
+const sumsMs = 2000;
+
+/** File systems over a network: locks and memory maps do not hold there (statfs types of Linux). */
+const remoteTypes = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'Ceph'],
+]);
+
+export interface OpenOptions {
+  readOnly?: boolean;
+  /**
+   * A new directory that nobody else opens before it was closed in order: the first thing in it is a
+   * mark that says so.
+   */
+  unfinished?: boolean;
+}
+
+/** Stands in a directory that is not filled yet. */
+export const unfinishedMark = 'RESTORING';
+
+/** Says of a new directory that it is not filled yet; to be called before anything is in it. */
+export function markUnfinished(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first !== undefined) syncAbove(resolve(path), resolve(first));
+  // Being there is all that it says: no moment at which it is there in part.
+  writeFileSync(join(path, unfinishedMark), '', { mode: 0o600 });
+  syncPath(path);
+}
+
+export function markFinished(path: string): void {
+  rmSync(join(path, unfinishedMark));
+  syncPath(path);
+}
+
+/**
+ * Checks and locks a data directory, creating it when absent. Fails DATA_DIR_BAD, DATA_LOCKED,
+ * DATA_CORRUPT, FORMAT_TOO_NEW.
+ */
+export function openDataDirectory(path: string, options: OpenOptions = {}): DataDirectory {
+  return toldAsDisk(path, () => openLocked(path, options));
+}
+
+/** A disk that fails here is told as what it is. */
+function toldAsDisk<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw diskTrouble(error, { path, name: 'the data directory', bytes: 0 });
+  }
+}
+
+function openLocked(path: string, options: OpenOptions): DataDirectory {
+  prepareFolder(path, options);
+  const dataFile = join(path, 'graph', 'data.mdb');
+  const lock = takeLock(path);
+  try {
+    const manifest = readManifest(path) ?? freshManifest(path, options);
+    const wasClean = manifest.clean;
+    if (manifest.lmdb === null) createData(path, manifest, options);
+    else {
+      const least = wasClean ? manifest.data_bytes : undefined;
+      checkDataFile(dataFile, { least, dbUuid: manifest.db_uuid });
+    }
+    const sums = readSums(dataFile, manifest.data_sums);
+    const mark = (clean: boolean): void => {
+      if (options.readOnly) return;
+      const { data_bytes: _, ...rest } = manifest;
+      writeManifest(path, { ...rest, clean, ...(clean && factsOf(dataFile)) });
+    };
+    mark(false);
+    return {
+      dbUuid: manifest.db_uuid,
+      restoreEpoch: manifest.restore_epoch,
+      wasClean,
+      lock: lock.token,
+      sums,
+      setPort: (port) => toldAsDisk(path, () => lock.setPort(port)),
+      onLost: (listener) => lock.onLost(listener),
+      close({ clean }) {
+        toldAsDisk(path, () => {
+          try {
+            if (clean && isHeld(lock.token)) mark(true);
+            if (clean && options.unfinished) markFinished(path);
+          } finally {
+            lock.release();
+          }
+        });
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function prepareFolder(path: string, { unfinished = false }: OpenOptions): void {
+  try {
+    if (unfinished) markUnfinished(path);
+    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (first !== undefined) syncAbove(resolve(path), resolve(first));
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
+  }
+  const remote = remoteTypes.get(statfsSync(path).type);
+  if (remote !== undefined)
+    fail('DATA_DIR_BAD', { what: `${path} is on ${remote}, not a local disk` });
+  if (!unfinished && existsSync(join(path, unfinishedMark)))
+    fail('DATA_DIR_BAD', { what: 'a restore did not finish' }, { hint: restoreHint });
+}
+
+const restoreHint = 'Empty the directory, and restore or load into it again.';
+
+function refuseEmpty(path: string): never {
+  return fail('DATA_DIR_BAD', { what: `${path} holds no data, and nothing may be written` });
+}
+
+function freshManifest(path: string, { readOnly }: { readOnly?: boolean }): Manifest {
+  const holdsData = existsSync(join(path, 'graph')) || existsSync(join(path, 'vec'));
+  if (holdsData) fail('DATA_DIR_BAD', { what: 'there is data but no MANIFEST.json' });
+  if (readOnly) refuseEmpty(path);
+  const manifest: Manifest = {
+    format,
+    created_by: 'trellisdb',
+    db_uuid: randomUUID(),
+    restore_epoch: randomUUID(),
+    lmdb: null,
+    clean: true,
+  };
+  writeManifest(path, manifest);
+  return manifest;
+}
+
+/**
+ * Makes the environment. Whatever an interrupted start left of it was never promised to anybody.
+ */
+function createData(path: string, manifest: Manifest, options: { readOnly?: boolean }): void {
+  if (options.readOnly) refuseEmpty(path);
+  const graph = join(path, 'graph');
+  rmSync(graph, { recursive: true, force: true });
+  mkdirSync(graph, { mode: 0o700 });
+  const env = openEnv(graph);
+  env.transact(() => {
+    env.meta.put(metaKey.databaseUuid, Buffer.from(manifest.db_uuid));
+    return true;
+  });
+  env.close();
+  syncPath(graph);
+  manifest.lmdb = dataFormat;
+  writeManifest(path, manifest);
+}
+
+/**
+ * Writes the manifest of a copy of the data directory `from` into `to`, whose data file is there
+ * already. A restored copy begins an epoch of its own.
+ */
+export function copyManifest(from: string, to: string, options: { newEpoch: boolean }): void {
+  const manifest = readManifest(from);
+  if (manifest === undefined) fail('DATA_DIR_BAD', { what: `${from} holds no data` });
+  writeManifest(to, {
+    ...manifest,
+    ...(options.newEpoch && { restore_epoch: randomUUID() }),
+    clean: true,
+    ...factsOf(join(to, 'graph', 'data.mdb')),
+  });
+}
+
+/** What the next start compares the data file with. */
+function factsOf(dataFile: string): { data_bytes: number; data_sums: SumsNote } {
+  return { data_bytes: statSync(dataFile).size, data_sums: writeSums(dataFile, sumsMs) };
+}
+
+const checksumOf = (manifest: Manifest): string =>
+  crc32(JSON.stringify(manifest)).toString(16).padStart(8, '0');
+
+function readManifest(path: string): Manifest | undefined {
+  const file = join(path, 'MANIFEST.json');
+  if (!existsSync(file)) return undefined;
+  try {
+    const { crc32: stored, ...manifest } = JSON.parse(readFileSync(file, 'utf8')) as Manifest & {
+      crc32: string;
+    };
+    const { major, minor } = manifest.format;
+    if (major > format.major) {
+      const known = `${format.major}.${format.minor}`;
+      fail('FORMAT_TOO_NEW', { found: `${major}.${minor}`, known });
+    }
+    if (stored === checksumOf(manifest)) {
+      if (major < format.major) refuseOlder(`${major}.${minor}`);
+      return manifest;
+    }
+  } catch (error) {
+    if (error instanceof TrellisError) throw error;
+  }
+  fail('DATA_DIR_BAD', { what: 'MANIFEST.json is damaged' });
+}
+
+function refuseOlder(found: string): never {
+  const known = `${format.major}.${format.minor}`;
+  fail(
+    'DATA_DIR_BAD',
+    { what: `the data has format ${found}, this version reads ${known}` },
+    {
+      hint:
+        'Write them to a file with `trellis dump` of the version that made them, and read that ' +
+        'file into an empty directory with `trellis load` of this one.',
+    },
+  );
+}
+
+function writeManifest(path: string, manifest: Manifest): void {
+  const content = JSON.stringify({ ...manifest, crc32: checksumOf(manifest) }, null, 2);
+  replaceFile(join(path, 'MANIFEST.json'), `${content}\n`);
+}

@@ -1,0 +1,298 @@
+// The edges of one element under one edge label, oldest first, in chunks of up to 128 entries.
+// Degree and a whole small list cost one exact read; adding an edge rewrites one chunk however many
+// edges there are.
+//
+//   chunk 0, the head    sealed chunks u32 · degree u32 · entries   (the newest edges)
+//   chunk 1..sealed      lowest u32 · entries                       (older edges; lowest stays when its entry goes)
+//   entry                edge id u32 · far id u32                   ascending by edge id over all chunks
+//
+// All little-endian. When the head is full it is sealed under the next number and a new head
+// begins. Invariant: the head exists exactly while the degree is above 0; every edge id of a chunk
+// is at least its `lowest` and below the `lowest` of the next.
+import { fail } from '../../base/errors.js';
+import { intact } from '../../base/intact.js';
+import type { ChangeLog } from '../table/change-log.js';
+import { checksumSize } from '../table/checksum.js';
+import type { Table } from '../table/env.js';
+import type { AdjacencyKey } from '../table/keys.js';
+import { copyWords, getWord, putWord } from '../table/word.js';
+
+const chunkEntries = 128;
+const headBytes = 8;
+const sealedBytes = 4;
+const entryBytes = 8;
+
+const none = new Uint32Array(0);
+
+/** The key of reads and of bulk puts: they are over before it is used again. */
+const probe: AdjacencyKey = { id: 0, label: 0, chunk: 0 };
+
+function peekChunk(
+  table: Table<AdjacencyKey>,
+  id: number,
+  label: number,
+  chunk: number,
+): Uint8Array | undefined {
+  probe.id = id;
+  probe.label = label;
+  probe.chunk = chunk;
+  return table.peek(probe);
+}
+
+/** What one value says: the degree, if it is a head, and the edges in it. */
+export function headTotals(chunk: number, value: Uint8Array): { degree: number; entries: number } {
+  const isHead = chunk === 0;
+  const entries = (value.length - (isHead ? headBytes : sealedBytes)) / entryBytes;
+  return { degree: isHead ? getWord(value, 4) : 0, entries };
+}
+
+/** A list is not what its head says. */
+function missing(id: number): never {
+  fail('DATA_CORRUPT', { what: `edges of element ${id} are missing` });
+}
+
+export function readDegree(table: Table<AdjacencyKey>, id: number, label: number): number {
+  const head = peekChunk(table, id, label, 0);
+  return head === undefined ? 0 : getWord(head, 4);
+}
+
+/** [edge, far, edge, far, ...], oldest first. */
+export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: number): Uint32Array {
+  let head = peekChunk(table, id, label, 0);
+  if (head === undefined) return none;
+  const sealed = getWord(head, 0);
+  const words = new Uint32Array(2 * getWord(head, 4));
+  if (sealed > 0) head = head.slice();
+  let at = 0;
+  for (let chunk = 1; chunk <= sealed; chunk++) {
+    const bytes = peekChunk(table, id, label, chunk);
+    const end = at + ((bytes?.length ?? 0) - sealedBytes) / 4;
+    if (bytes === undefined || end > words.length) missing(id);
+    copyWords(bytes, sealedBytes, words, at);
+    at = end;
+  }
+  const newest = (head.length - headBytes) / 4;
+  if (at + newest !== words.length) missing(id);
+  copyWords(head, headBytes, words, at);
+  return words;
+}
+
+/** Adds an edge whose id is above all others of the list. */
+export function appendEdge(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  edge: number,
+  far: number,
+): void {
+  const former = table.get({ id, label, chunk: 0 });
+  let sealed = former === undefined ? 0 : getWord(former, 0);
+  const degree = former === undefined ? 0 : getWord(former, 4);
+  let kept = former === undefined ? none : former.subarray(headBytes);
+  if (kept.length === chunkEntries * entryBytes) {
+    log.insert(table, { id, label, chunk: ++sealed }, chunkOf(kept as Uint8Array));
+    kept = none;
+  }
+  const head = new Uint8Array(headBytes + kept.length + entryBytes);
+  putWord(head, 0, sealed);
+  putWord(head, 4, degree + 1);
+  head.set(kept, headBytes);
+  putWord(head, headBytes + kept.length, edge);
+  putWord(head, headBytes + kept.length + 4, far);
+  log.replace(table, { id, label, chunk: 0 }, former, head);
+}
+
+/** Where lists are put together; the table copies what it is given. */
+let joined = new Uint8Array(4096);
+
+function makeRoom(bytes: number): void {
+  if (bytes + checksumSize > joined.length) joined = new Uint8Array(2 * (bytes + checksumSize));
+}
+
+/**
+ * Adds the first `size` words of pairs as `appendEdges` does, to an element without edges; false, and
+ * nothing is added, when it has some or these do not fit into one chunk. Saves looking for them.
+ */
+export function insertEdges(
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  pairs: Uint32Array,
+  size: number,
+): boolean {
+  if (4 * size > chunkEntries * entryBytes) return false;
+  const end = headBytes + 4 * size;
+  makeRoom(end);
+  putWord(joined, 0, 0);
+  putWord(joined, 4, size / 2);
+  for (let i = 0; i < size; i++) putWord(joined, headBytes + 4 * i, pairs[i]!);
+  probe.id = id;
+  probe.label = label;
+  probe.chunk = 0;
+  return table.insertPart(probe, joined, 0, end);
+}
+
+/**
+ * Adds the first `size` words of pairs, ascending and above all others of the list: what
+ * `appendEdge` one by one would leave, with nothing noted for undoing.
+ */
+export function appendEdges(
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  pairs: Uint32Array,
+  size: number,
+): void {
+  const former = peekChunk(table, id, label, 0);
+  let sealed = former === undefined ? 0 : getWord(former, 0);
+  const degree = former === undefined ? 0 : getWord(former, 4);
+  let end = former === undefined ? headBytes : former.length;
+  makeRoom(end + 4 * size);
+  const entries = joined;
+  if (former !== undefined) for (let i = headBytes; i < end; i++) entries[i] = former[i]!;
+  for (let i = 0; i < size; i++, end += 4) putWord(entries, end, pairs[i]!);
+  const chunkBytes = chunkEntries * entryBytes;
+  let first = headBytes;
+  for (; end - first > chunkBytes; first += chunkBytes) {
+    const chunk = chunkOf(entries.subarray(first, first + chunkBytes));
+    table.put({ id, label, chunk: ++sealed }, chunk);
+  }
+  first -= headBytes;
+  putWord(entries, first, sealed);
+  putWord(entries, first + 4, degree + size / 2);
+  probe.id = id;
+  probe.label = label;
+  probe.chunk = 0;
+  table.putPart(probe, entries, first, end);
+}
+
+/** A sealed chunk of at least one entry. */
+function chunkOf(entries: Uint8Array): Uint8Array {
+  const chunk = new Uint8Array(sealedBytes + entries.length);
+  chunk.set(entries.subarray(0, 4));
+  chunk.set(entries, sealedBytes);
+  return chunk;
+}
+
+/**
+ * Takes edges, ascending, out of the list: whole when none is left, rewritten once when they are many,
+ * else out of the chunks that hold them.
+ */
+export function removeEdges(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  of: { id: number; label: number },
+  edges: Uint32Array,
+): void {
+  const key = { ...of, chunk: 0 };
+  const head = table.get(key);
+  if (head === undefined) missing(of.id);
+  const degree = getWord(head, 4);
+  if (edges.length === degree && getWord(head, 0) === 0) log.cut(table, key, head);
+  else if (edges.length === degree) writeAdjacency(log, table, of, none);
+  else if (edges.length * chunkEntries < degree) {
+    for (const edge of edges) removeEdge(log, table, of, edge);
+  } else {
+    writeAdjacency(log, table, of, withoutEdges(readAdjacency(table, of.id, of.label), edges));
+  }
+}
+
+function removeEdge(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  edge: number,
+): void {
+  const head = table.get({ id, label, chunk: 0 });
+  if (head === undefined) missing(id);
+  const sealed = getWord(head, 0);
+  const degree = getWord(head, 4) - 1;
+  if (degree === 0 || degree * 4 < sealed * chunkEntries) {
+    const left = readAdjacency(table, id, label);
+    writeAdjacency(log, table, { id, label }, withoutEdges(left, Uint32Array.of(edge)));
+    return;
+  }
+  const inHead = head.length > headBytes && getWord(head, headBytes) <= edge;
+  const shrunk = inHead ? cutEntry(head, headBytes, edge) : head.slice();
+  putWord(shrunk, 4, degree);
+  log.replace(table, { id, label, chunk: 0 }, head, shrunk);
+  if (inHead) return;
+  const chunk = chunkHolding(table, { id, label }, sealed, edge);
+  const bytes = table.get({ id, label, chunk });
+  if (bytes === undefined) missing(id);
+  log.replace(table, { id, label, chunk }, bytes, cutEntry(bytes, sealedBytes, edge));
+}
+
+/** The last sealed chunk whose `lowest` is not above the edge: by binary search. */
+function chunkHolding(
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  sealed: number,
+  edge: number,
+): number {
+  let low = 1;
+  let high = sealed;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    const bytes = peekChunk(table, id, label, middle);
+    if (bytes === undefined) missing(id);
+    if (getWord(bytes, 0) <= edge) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function cutEntry(bytes: Uint8Array, first: number, edge: number): Uint8Array {
+  for (let at = first; at < bytes.length; at += entryBytes) {
+    if (getWord(bytes, at) !== edge) continue;
+    const cut = new Uint8Array(bytes.length - entryBytes);
+    cut.set(bytes.subarray(0, at));
+    cut.set(bytes.subarray(at + entryBytes), at);
+    return cut;
+  }
+  fail('DATA_CORRUPT', { what: `edge ${edge} is missing at one of its ends` });
+}
+
+/** Both ascend. */
+function withoutEdges(pairs: Uint32Array, edges: Uint32Array): Uint32Array {
+  const left = new Uint32Array(Math.max(0, pairs.length - 2 * edges.length));
+  let count = 0;
+  let next = 0;
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (pairs[i] === edges[next]) next++;
+    else {
+      left[count++] = pairs[i]!;
+      left[count++] = pairs[i + 1]!;
+    }
+  }
+  intact(next === edges.length, `edge ${edges[next]} is missing at one of its ends`);
+  return left;
+}
+
+/** Replaces a whole list by `pairs`, ascending by edge id. */
+export function writeAdjacency(
+  log: ChangeLog,
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  pairs: Uint32Array,
+): void {
+  const former = peekChunk(table, id, label, 0);
+  const formerSealed = former === undefined ? 0 : getWord(former, 0);
+  const bytes = new Uint8Array(pairs.buffer, pairs.byteOffset, pairs.byteLength);
+  const size = chunkEntries * entryBytes;
+  const sealed = Math.max(0, Math.ceil(bytes.length / size) - 1);
+  for (let chunk = 1; chunk <= Math.max(sealed, formerSealed); chunk++) {
+    const key = { id, label, chunk };
+    if (chunk > sealed) log.remove(table, key);
+    else log.put(table, key, chunkOf(bytes.subarray((chunk - 1) * size, chunk * size)));
+  }
+  const key = { id, label, chunk: 0 };
+  if (pairs.length === 0) {
+    log.remove(table, key);
+    return;
+  }
+  const newest = bytes.subarray(sealed * size);
+  const head = new Uint8Array(headBytes + newest.length);
+  putWord(head, 0, sealed);
+  putWord(head, 4, pairs.length / 2);
+  head.set(newest, headBytes);
+  log.put(table, key, head);
+}

@@ -1,0 +1,129 @@
+// Which elements a label has: bitmaps of 2,048 consecutive ids, so that a scan of a million
+// elements reads 489 values, and adding or removing one rewrites 256 bytes under an exact key.
+//
+//   key (label, id >>> 11)   bit (id & 7) of byte ((id & 2047) >>> 3)
+//
+// Invariant: a block with no bit set is not stored.
+import { intact } from '../../base/intact.js';
+import type { ChangeLog } from '../table/change-log.js';
+import type { Table } from '../table/env.js';
+import type { BlockKey } from '../table/keys.js';
+import { getWord } from '../table/word.js';
+
+const blockBits = 11;
+const blockIds = 1 << blockBits;
+export const blockBytes = blockIds >>> 3;
+
+/** Blocks read at a time: few at first, so that whoever stops early has read little. */
+const firstBlocks = 2;
+const lastBlocks = 64;
+
+/** Ids handed out at a time unless a block alone has more. */
+const batchIds = 1024;
+
+export function addToList(log: ChangeLog, table: Table<BlockKey>, label: number, id: number): void {
+  const key = { label, block: id >>> blockBits };
+  const former = table.get(key);
+  const bits = former?.slice() ?? new Uint8Array(blockBytes);
+  const inBlock = id & (blockIds - 1);
+  bits[inBlock >>> 3]! |= 1 << (inBlock & 7);
+  log.replace(table, key, former, bits);
+}
+
+/** Adds ids, ascending; each block is written once, with nothing noted for undoing. */
+export function addAllToList(table: Table<BlockKey>, label: number, ids: readonly number[]): void {
+  for (let at = 0; at < ids.length; ) {
+    const block = ids[at]! >>> blockBits;
+    const bits = table.get({ label, block }) ?? new Uint8Array(blockBytes);
+    for (; at < ids.length && ids[at]! >>> blockBits === block; at++) {
+      const inBlock = ids[at]! & (blockIds - 1);
+      bits[inBlock >>> 3]! |= 1 << (inBlock & 7);
+    }
+    table.put({ label, block }, bits);
+  }
+}
+
+/** Removes ids, ascending; each block is written once. */
+export function removeFromList(
+  log: ChangeLog,
+  table: Table<BlockKey>,
+  label: number,
+  ids: Uint32Array,
+): void {
+  for (let at = 0; at < ids.length; ) {
+    const key = { label, block: ids[at]! >>> blockBits };
+    const former = table.get(key);
+    intact(former, 'an element is missing in its label list');
+    const bits = former.slice();
+    for (; at < ids.length && ids[at]! >>> blockBits === key.block; at++) {
+      const inBlock = ids[at]! & (blockIds - 1);
+      const mask = 1 << (inBlock & 7);
+      intact((bits[inBlock >>> 3]! & mask) !== 0, 'an element is missing in its label list');
+      bits[inBlock >>> 3]! &= ~mask;
+    }
+    if (bits.every((byte) => byte === 0)) log.remove(table, key);
+    else log.replace(table, key, former, bits);
+  }
+}
+
+/**
+ * All ids of a label, ascending. No cursor is open while the caller works, so that it may write
+ * meanwhile. `expected`: how many there must be, where nobody writes; a page that is lost shows as
+ * fewer.
+ */
+export function* scanList(
+  table: Table<BlockKey>,
+  label: number,
+  expected?: number,
+): Generator<Uint32Array> {
+  const end = { label, block: 0xffffffff };
+  let ids = new Uint32Array(batchIds + blockIds);
+  let count = 0;
+  let given = 0;
+  let limit = firstBlocks;
+  for (let start = { label, block: 0 }; ; ) {
+    const entries = table.entries({ start, end, limit });
+    for (const { key, value } of entries) {
+      count = unpack(value, key.block * blockIds, ids, count);
+      if (count < batchIds) continue;
+      given += count;
+      yield ids.subarray(0, count);
+      ids = new Uint32Array(batchIds + blockIds);
+      count = 0;
+    }
+    if (entries.length < limit) break;
+    limit = Math.min(limit * 4, lastBlocks);
+    start = { label, block: entries[entries.length - 1]!.key.block + 1 };
+  }
+  given += count;
+  intact(expected === undefined || given === expected, 'the list of a type has lost elements');
+  if (count > 0) yield ids.subarray(0, count);
+}
+
+/** Ids in the bitmap of a block. */
+export function listedIn(bits: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; at < bits.length; at++) {
+    for (let left = bits[at]!; left !== 0; left &= left - 1) count++;
+  }
+  return count;
+}
+
+/** The ids in the bitmap of a block. */
+export function idsIn(block: number, bits: Uint8Array): Uint32Array {
+  const ids = new Uint32Array(blockIds);
+  return ids.subarray(0, unpack(bits, block * blockIds, ids, 0));
+}
+
+/** Writes the ids of a block behind the first `count`; returns the new count. */
+function unpack(bits: Uint8Array, first: number, ids: Uint32Array, count: number): number {
+  for (let at = 0; at < blockBytes; at += 4) {
+    let word = getWord(bits, at);
+    while (word !== 0) {
+      const lowest = word & -word;
+      ids[count++] = first + at * 8 + (31 - Math.clz32(lowest));
+      word ^= lowest;
+    }
+  }
+  return count;
+}

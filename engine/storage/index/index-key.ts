@@ -1,0 +1,65 @@
+// The keys of property indexes; drawn in property-index.ts.
+import { ByteWriter } from '../../base/bytes.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { writeOrdered } from './order.js';
+import type { StoredProperty } from '../table/store.js';
+
+/** Longer than any stored prefix (limits.index_key_bytes), short enough for a key of lmdb. */
+export const longestPrefix = 1940;
+
+const writer = new ByteWriter(256);
+
+function startIndex(indexId: number): void {
+  writer.length = 0;
+  for (let shift = 24; shift >= 0; shift -= 8) writer.byte((indexId >>> shift) & 255);
+}
+
+/** What all keys of a value begin with. */
+export function prefixOf(property: StoredProperty, value: Scalar | ScalarList): Uint8Array {
+  startIndex(property.indexId);
+  writeOrdered(writer, value, property.type);
+  return writer.take();
+}
+
+/** Bytes of the value in a prefix, as users count them: a text without its end mark. */
+export function valueSize(prefix: Uint8Array, property: StoredProperty): number {
+  const isText = property.type.kind === 'scalar' && property.type.name === 'String';
+  return prefix.length - (isText ? 6 : 4);
+}
+
+/** The first possible key of an index: its keys are those below that of the next index id. */
+export function indexStart(indexId: number): Uint8Array {
+  startIndex(indexId);
+  return writer.take();
+}
+
+/** The key of an id under a value; id 0 stands for the value itself. */
+export function indexKey(prefix: Uint8Array, id: number): Uint8Array {
+  const at = prefix.length;
+  const key = new Uint8Array(at + 4);
+  key.set(prefix);
+  key[at] = id >>> 24;
+  key[at + 1] = id >>> 16;
+  key[at + 2] = id >>> 8;
+  key[at + 3] = id;
+  return key;
+}
+
+/** Appends the key of the list of a value: `indexKey` with id 0. */
+export function appendListKey(target: ByteWriter, prefix: Uint8Array): void {
+  target.append(prefix);
+  for (let i = 0; i < 4; i++) target.byte(0);
+}
+
+/** Above every key that begins with the prefix, below everything else above it. */
+export function above(prefix: Uint8Array): Uint8Array {
+  const key = new Uint8Array(prefix.length + 5).fill(255);
+  key.set(prefix);
+  return key;
+}
+
+/** The id at the end of a key. */
+export function idOfKey(key: Uint8Array): number {
+  const at = key.length - 4;
+  return ((key[at]! << 24) | (key[at + 1]! << 16) | (key[at + 2]! << 8) | key[at + 3]!) >>> 0;
+}

@@ -1,0 +1,221 @@
+// Opens the store on any thread: reads everywhere, writes on the one thread that commits.
+import type { Limits } from '../base/limits.js';
+import { type FullCatalog, catalogOf } from './catalog/catalog.js';
+import {
+  type StoredCatalog,
+  readCatalog,
+  unhidden,
+  writeCatalog,
+} from './catalog/catalog-record.js';
+import { type Env, type Usage, openEnv } from './table/env.js';
+import type { LoadView } from './view/load-view.js';
+import { metaKey, readState } from './table/meta.js';
+import { LmdbView, type RefreshableView } from './view/read-view.js';
+import { Repacker } from './folder/repack.js';
+import {
+  type Declarations,
+  type SchemaOptions,
+  type SchemaPreview,
+  applySchema,
+  previewSchema,
+} from './schema/schema-commit.js';
+import type { Catalog, VectorChange } from './table/store.js';
+import { WritePermit } from './lock/permit.js';
+import { type LoggedChange, replayLog } from './record/vlog.js';
+import type { VectorTypeOptions } from './view/write-context.js';
+import { type Loaded, type WriteGroup, Writer } from './view/writer.js';
+
+export type { RefreshableView, SchemaPreview };
+
+export interface StorageOptions {
+  limits: Limits;
+  /**
+   * `create` on the first thread, before all others; `attach` on one more that writes; `read` on
+   * threads that only read.
+   */
+  mode: 'create' | 'attach' | 'read';
+  /** Of the writer: how embeddings are kept, per vector type. */
+  vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
+  /** Of the writer: asked at every commit. */
+  permit?: WritePermit;
+}
+
+/** One per thread and folder. */
+export interface Storage {
+  /** As of opening, the last `applySchema` on this thread, or `reloadCatalog`. */
+  readonly catalog: Catalog;
+  reloadCatalog(): void;
+  /** Whether the data that are seen have the catalog that was read last; on reading threads. */
+  isCurrent(): boolean;
+  /** A view of the newest commit, with the present catalog. */
+  reader(): RefreshableView;
+  /**
+   * One durable transaction for a group of requests; `work` may be run twice, the first time in vain.
+   * Returns the vector changes committed, in
+   * sequence order; the last one has the sequence `committedSeq()`. An error that comes out of it,
+   * rather than out of a request, means that the storage failed: stop writing.
+   */
+  commitGroup(work: (group: WriteGroup) => void): VectorChange[];
+  /**
+   * One durable transaction of a bulk load: all of it or, when `work` throws, nothing. Returns what
+   * `work` does and the vector changes committed, in sequence order.
+   */
+  load<T>(nowMs: number, work: (view: LoadView) => T): Loaded<T>;
+  /**
+   * Brings the data to the declarations of a compiled program: all or nothing. Fails
+   * SCHEMA_INCOMPATIBLE. Other threads call `reloadCatalog` afterwards.
+   */
+  applySchema(declarations: Declarations, options: SchemaOptions): void;
+  /** What `applySchema` would do or refuse; changes nothing. */
+  previewSchema(declarations: Declarations, nowMs: number): SchemaPreview;
+  /**
+   * Makes a catalog that a dump brought the one of an empty store. Until it is opened again,
+   * everything in it counts as declared.
+   */
+  adoptCatalog(stored: StoredCatalog): void;
+  /** Changes of vector indexes after a sequence, ascending. */
+  replay(afterSeq: number): Iterable<LoggedChange>;
+  /** Lowest sequence that the log still holds, or the next one. */
+  oldestLoggedSeq(): number;
+  /** Sequence of the newest committed vector change, 0 before the first. */
+  committedSeq(): number;
+  /** Forgets log entries up to and including a sequence. */
+  trimLog(upToSeq: number): void;
+  /** Some milliseconds of filling loose pages again, in a transaction of its own; false: none due. */
+  repack(): boolean;
+  /** Puts and removals since this thread opened the store. */
+  readonly puts: number;
+  /** Whether anything may be written, files beside the store included. */
+  readonly permit: WritePermit;
+  /** Raw tables, for `check` and statistics. */
+  readonly env: Env;
+  /** What the file holds, as of the newest commit. */
+  usage(): Usage;
+  /** Opens the file again, only to read, after `close`. Views of before are of no use any more. */
+  reopen(): void;
+  /** Resolves when this thread has let go of the file. */
+  close(): Promise<void>;
+}
+
+/** Opens the folder `path`, which holds data.mdb and lock.mdb. */
+export function openStorage(path: string, options: StorageOptions): Storage {
+  const { mode, permit = new WritePermit() } = options;
+  const env = openEnv(path, { readOnly: mode === 'read', permit });
+  return new OpenStorage(path, env, permit, options);
+}
+
+const nothing = new Uint8Array(0);
+
+class OpenStorage implements Storage {
+  catalog: FullCatalog;
+  /** As the data had it when it was read last. */
+  #catalogBytes: Uint8Array | undefined;
+  /** Made at the first write: reading threads have none. */
+  #writer: Writer | undefined;
+  #repacker: Repacker | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    private readonly path: string,
+    public env: Env,
+    readonly permit: WritePermit,
+    private readonly options: StorageOptions,
+  ) {
+    this.catalog = catalogOf(readCatalog(env.meta));
+    this.#catalogBytes = env.meta.get(metaKey.catalog);
+  }
+
+  get #writing(): Writer {
+    return (this.#writer ??= new Writer(
+      this.env,
+      this.options.limits,
+      this.options.vectorTypes ?? {},
+    ));
+  }
+
+  get puts(): number {
+    return this.#writer?.context.log.total ?? 0;
+  }
+
+  reloadCatalog(): void {
+    this.env.refresh();
+    this.catalog = catalogOf(readCatalog(this.env.meta));
+    this.#catalogBytes = this.env.meta.get(metaKey.catalog);
+  }
+
+  isCurrent(): boolean {
+    const now = this.env.meta.peek(metaKey.catalog, true) ?? nothing;
+    return Buffer.compare(now, this.#catalogBytes ?? nothing) === 0;
+  }
+
+  reader(): RefreshableView {
+    this.env.refresh();
+    return new LmdbView(this.env, this.catalog);
+  }
+
+  commitGroup(work: (group: WriteGroup) => void): VectorChange[] {
+    return this.#writing.commit(this.catalog, work);
+  }
+
+  load<T>(nowMs: number, work: (view: LoadView) => T): Loaded<T> {
+    return this.#writing.load(this.catalog, nowMs, work);
+  }
+
+  applySchema(declarations: Declarations, options: SchemaOptions): void {
+    this.catalog = applySchema(this.#writing, declarations, options);
+  }
+
+  previewSchema(declarations: Declarations, nowMs: number): SchemaPreview {
+    return previewSchema(this.#writing, declarations, nowMs);
+  }
+
+  adoptCatalog(stored: StoredCatalog): void {
+    this.#writing.transact(() => writeCatalog(this.env.meta, stored));
+    this.catalog = catalogOf(unhidden(stored));
+  }
+
+  replay(afterSeq: number): Iterable<LoggedChange> {
+    this.env.refresh();
+    return replayLog(this.env, afterSeq);
+  }
+
+  oldestLoggedSeq(): number {
+    return this.#state().trimmedSeq + 1;
+  }
+
+  committedSeq(): number {
+    return this.#state().nextSeq - 1;
+  }
+
+  #state(): { trimmedSeq: number; nextSeq: number } {
+    if (this.#writer) return this.#writer.context.totals.state;
+    this.env.refresh();
+    return readState(this.env.meta);
+  }
+
+  trimLog(upToSeq: number): void {
+    this.#writing.trimLog(upToSeq);
+  }
+
+  repack(): boolean {
+    const repacker = (this.#repacker ??= new Repacker(this.env));
+    const { due } = repacker;
+    if (due === 'read') repacker.step();
+    if (due === 'write') this.env.transact(() => repacker.step());
+    return due !== undefined;
+  }
+
+  usage(): Usage {
+    this.env.refresh();
+    return this.env.usage();
+  }
+
+  reopen(): void {
+    this.env = openEnv(this.path, { readOnly: true });
+    this.#closed = undefined;
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.env.close());
+  }
+}

@@ -1,0 +1,138 @@
+// Property values as JSON text: how they are stored in records and how they leave in replies
+// (http.md 4.2). Invariant: reading back what was printed gives an equal value of the property's
+// type.
+import type { ByteWriter } from '../../base/bytes.js';
+import { parseDate, printDate } from '../../base/date.js';
+import { assert } from '../../base/assert.js';
+import { toFloat32 } from '../../base/float.js';
+import { parseInteger } from '../../base/integer.js';
+import type { PropertyType, ScalarName } from '../../base/schema.js';
+import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
+
+/** Printable characters that JSON strings hold as they are. */
+function isPlain(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 32 || code > 126 || code === 34 || code === 92) return false;
+  }
+  return true;
+}
+
+function printText(writer: ByteWriter, text: string): void {
+  if (text.length <= 64 && isPlain(text)) {
+    writer.byte(34);
+    writer.ascii(text);
+    writer.byte(34);
+  } else writer.utf8(JSON.stringify(text));
+}
+
+/**
+ * Prints one scalar. `type` matters to F32 only: a number that is not yet the shortest name of its
+ * float is cut.
+ */
+export function printScalar(writer: ByteWriter, value: Scalar, type?: ScalarName): void {
+  if (typeof value === 'string') printText(writer, value);
+  else if (typeof value === 'number') {
+    writer.ascii(String(type === 'F32' ? toFloat32(value) : value));
+  } else if (value instanceof Instant) writer.ascii(`"${printDate(value)}"`);
+  else if (value instanceof Uuid) writer.ascii(`"${value.text}"`);
+  else writer.ascii(String(value));
+}
+
+/** Prints a scalar or a list as a JSON array. */
+export function printValue(
+  writer: ByteWriter,
+  value: Scalar | ScalarList,
+  type?: PropertyType,
+): void {
+  if (!(Array.isArray(value) || value instanceof Float64Array)) {
+    printScalar(writer, value as Scalar, type?.kind === 'scalar' ? type.name : undefined);
+    return;
+  }
+  const inner = type?.kind === 'list' ? type.of : undefined;
+  writer.byte(91);
+  for (let i = 0; i < value.length; i++) {
+    if (i > 0) writer.byte(44);
+    printValue(writer, value[i] as Scalar | ScalarList, inner);
+  }
+  writer.byte(93);
+}
+
+/** Node's own decoders of byte ranges; they take any Uint8Array as receiver. */
+const slices = Buffer.prototype as unknown as {
+  utf8Slice(this: Uint8Array, start: number, end: number): string;
+  latin1Slice(this: Uint8Array, start: number, end: number): string;
+};
+
+/** Reads the value printed in bytes [start, end) as `type`. The range must not be empty. */
+export function readFragment(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  type: PropertyType,
+): Scalar | ScalarList {
+  if (type.kind === 'scalar') return readScalar(bytes, start, end, type.name);
+  if (type.of.kind === 'scalar' && type.of.name === 'F64') {
+    const numbers = JSON.parse(slices.latin1Slice.call(bytes, start, end)) as number[];
+    return numbers.includes(null as never) ? numbers : Float64Array.from(numbers);
+  }
+  const items: (Scalar | ScalarList)[] = [];
+  let at = start + 1;
+  while (bytes[at] !== 93) {
+    const stop = itemEnd(bytes, at);
+    items.push(bytes[at] === 110 ? null : readFragment(bytes, at, stop, type.of));
+    at = bytes[stop] === 44 ? stop + 1 : stop;
+  }
+  return items;
+}
+
+/** Where the array item that begins at `at` ends: at the comma or bracket behind it. */
+function itemEnd(bytes: Uint8Array, at: number): number {
+  let depth = 0;
+  for (; ; at++) {
+    const byte = bytes[at];
+    if (byte === 34) {
+      at++;
+      while (bytes[at] !== 34) at += bytes[at] === 92 ? 2 : 1;
+    } else if (byte === 91) depth++;
+    else if (byte === 93) {
+      if (depth-- === 0) return at;
+    } else if (byte === 44 && depth === 0) return at;
+    assert(byte !== undefined, 'a stored list has an end');
+  }
+}
+
+function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarName): Scalar {
+  switch (name) {
+    case 'String': {
+      const text = slices.utf8Slice.call(bytes, start + 1, end - 1);
+      return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+    }
+    case 'Boolean':
+      return bytes[start] === 116;
+    case 'F32':
+    case 'F64':
+      return Number(slices.latin1Slice.call(bytes, start, end));
+    case 'Date': {
+      const instant = parseDate(slices.latin1Slice.call(bytes, start + 1, end - 1));
+      assert(instant, 'a stored date is a date');
+      return instant;
+    }
+    case 'ID':
+      return new Uuid(slices.latin1Slice.call(bytes, start + 1, end - 1));
+    default:
+      return readInteger(bytes, start, end);
+  }
+}
+
+/**
+ * Most integers are short: their digits are summed, anything else is read exactly from its text.
+ */
+function readInteger(bytes: Uint8Array, start: number, end: number): number | bigint {
+  if (end - start > 15 || bytes[start] === 45) {
+    return parseInteger(slices.latin1Slice.call(bytes, start, end));
+  }
+  let value = 0;
+  for (let at = start; at < end; at++) value = value * 10 + bytes[at]! - 48;
+  return value;
+}

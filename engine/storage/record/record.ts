@@ -1,0 +1,75 @@
+// The record of an element: a fixed head, then its properties as ready JSON text, so that replies
+// are made by copying.
+//
+//   offset  size
+//      0      2    label id
+//      2      1    kind: 0 node, 1 edge, 2 vector
+//      3      1    zero
+//      4      2    number of property slots S
+//      6      2    zero
+//      8     16    uuid
+//     24      4    edges: id of the from end
+//     28      4    edges: id of the to end
+//     32     16    edges: uuid of the from end
+//     48     16    edges: uuid of the to end
+//   24|64   4 S    end of the fragment in each slot, counted from the start of the record
+//     ...          fragments in slot order; an empty one means unset
+//
+// All numbers are little-endian. Written by record-writer.ts. Invariant: a slot keeps its meaning
+// for ever; slots beyond S are unset.
+import type { ElementKind } from '../../base/schema.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { readFragment } from './fragment.js';
+import type { StoredProperty } from '../table/store.js';
+import { getWord } from '../table/word.js';
+
+const kinds: readonly ElementKind[] = ['node', 'edge', 'vector'];
+const plainHead = 24;
+const edgeHead = 64;
+
+/** Places of 16-byte uuids in a record. */
+export const uuidAt = { own: 8, from: 32, to: 48 } as const;
+
+export const labelOf = (record: Uint8Array): number => record[0]! | (record[1]! << 8);
+export const kindOf = (record: Uint8Array): ElementKind => kinds[record[2]!]!;
+
+/** Ids of the ends of an edge. */
+export const fromOf = (record: Uint8Array): number => getWord(record, 24);
+export const toOf = (record: Uint8Array): number => getWord(record, 28);
+
+const headSize = (record: Uint8Array): number => (record[2] === 1 ? edgeHead : plainHead);
+const slotsOf = (record: Uint8Array): number => record[4]! | (record[5]! << 8);
+
+const place = { start: 0, end: 0 };
+
+/**
+ * Bytes [start, end) of the fragment in a slot of a record that starts at `at`; start equals end when
+ * the property is unset. Holds until the next call.
+ */
+export function fragmentOf(
+  bytes: Uint8Array,
+  slot: number,
+  at = 0,
+): { readonly start: number; readonly end: number } {
+  const slots = bytes[at + 4]! | (bytes[at + 5]! << 8);
+  const table = at + (bytes[at + 2] === 1 ? edgeHead : plainHead);
+  place.start = place.end = 0;
+  if (slot >= slots) return place;
+  place.start = slot === 0 ? table + 4 * slots : at + getWord(bytes, table + 4 * slot - 4);
+  place.end = at + getWord(bytes, table + 4 * slot);
+  return place;
+}
+
+/** Where the ends of the fragments are kept, and how many slots there are: for reading many. */
+export function fragmentsOf(record: Uint8Array): { table: number; slots: number } {
+  return { table: headSize(record), slots: slotsOf(record) };
+}
+
+/** The value of a property, null when unset. */
+export function decodeProperty(
+  record: Uint8Array,
+  property: StoredProperty,
+): Scalar | ScalarList | null {
+  const { start, end } = fragmentOf(record, property.slot);
+  return start === end ? null : readFragment(record, start, end, property.type);
+}

@@ -1,0 +1,34 @@
+// Whether a changed catalog leaves everything that a program of the former one can name as it was, so
+// that its queries go on to give their answers over the changed data. Pure.
+import { printType } from '../../base/schema.js';
+import type { CatalogField, CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
+
+export function isAdditive(former: StoredCatalog, next: StoredCatalog): boolean {
+  const labels = new Map(next.labels.map((label) => [label.id, label]));
+  return former.labels.every((label) => {
+    const now = labels.get(label.id);
+    return !label.isDeclared || (now !== undefined && isKept(label, now));
+  });
+}
+
+function isKept(former: CatalogLabel, now: CatalogLabel): boolean {
+  const isSame =
+    now.isDeclared &&
+    now.name === former.name &&
+    now.kind === former.kind &&
+    now.from === former.from &&
+    now.to === former.to;
+  return isSame && former.fields.every((field) => isFieldKept(field, now));
+}
+
+/** A property that was hidden must stay so: its texts would be found by those who never saw them. */
+function isFieldKept(former: CatalogField, { fields }: CatalogLabel): boolean {
+  const now = fields.find(({ slot }) => slot === former.slot);
+  if (!former.isDeclared) return now === undefined || !now.isDeclared;
+  return (
+    now?.isDeclared === true &&
+    now.name === former.name &&
+    printType(now.type) === printType(former.type) &&
+    (former.indexId === 0 || now.indexId === former.indexId)
+  );
+}

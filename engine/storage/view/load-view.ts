@@ -1,0 +1,178 @@
+// The write transaction of a bulk load. It is undone as a whole or not at all, so that nothing is
+// noted for undoing; label lists and adjacency are collected in memory and written once, in key
+// order, when the load of the transaction ends, records and uuids at the latest when they are read.
+//
+// Invariant: after `finish` the store is as single requests would have left it. Until then label
+// lists and adjacency in LMDB lack what was collected.
+import { assert } from '../../base/assert.js';
+import { fail } from '../../base/errors.js';
+import type { FullCatalog } from '../catalog/catalog.js';
+import { readAdjacency, readDegree } from '../graph/adjacency.js';
+import type { Place } from '../record/blank-record.js';
+import { addAllToList } from '../graph/label-list.js';
+import { addNewEntry, claimValue, disclaimValue } from '../index/new-entries.js';
+import { NewEdges } from '../graph/new-edges.js';
+import { NewRecords } from '../record/new-records.js';
+import { LmdbView } from './read-view.js';
+import { uuidAt } from '../record/record.js';
+import type { Label, VectorChange } from '../table/store.js';
+import { appendVector, storedVector } from '../record/vector-record.js';
+import { logChange } from '../record/vlog.js';
+import type { WriteContext } from './write-context.js';
+
+const lastId = 0xffff_fffe;
+
+export class LoadView extends LmdbView {
+  /** Vector changes so far, in sequence order. */
+  readonly changes: VectorChange[] = [];
+  readonly #lists = new Map<number, number[]>();
+  readonly #out = new Map<number, NewEdges>();
+  readonly #in = new Map<number, NewEdges>();
+  readonly #records: NewRecords;
+  /** Where the last uuid of our own stands. */
+  #last: Place | undefined;
+
+  constructor(
+    private readonly context: WriteContext,
+    full: FullCatalog,
+    private readonly nowMs: number,
+  ) {
+    super(context.env, full);
+    this.#records = new NewRecords(context.env);
+  }
+
+  /** The id that the next element gets. */
+  get nextId(): number {
+    return this.context.totals.state.nextId;
+  }
+
+  override idOf(uuid: Uint8Array): number {
+    this.#records.flush();
+    return super.idOf(uuid);
+  }
+
+  override record(id: number): Uint8Array | undefined {
+    this.#records.flush();
+    return super.record(id);
+  }
+
+  override recordShared(id: number): Uint8Array | undefined {
+    this.#records.flush();
+    return super.recordShared(id);
+  }
+
+  /**
+   * Notes that the next element has a value that no other has, by the key of the value's list; false
+   * when some element has it.
+   */
+  claim(key: Uint8Array): boolean {
+    return claimValue(this.env.index, key, this.nextId);
+  }
+
+  /** Takes back what `claim` noted for an element that is not made after all. */
+  disclaim(key: Uint8Array): void {
+    disclaimValue(this.env.index, key, this.nextId);
+  }
+
+  /** Whether an edge of the label goes from one to the other. */
+  hasPair(label: number, from: number, to: number): boolean {
+    if (this.#out.get(label)?.has(from, to)) return true;
+    const { out, in: into } = this.env;
+    const isOut = readDegree(out, from, label) <= readDegree(into, to, label);
+    const pairs = isOut ? readAdjacency(out, from, label) : readAdjacency(into, to, label);
+    const far = isOut ? to : from;
+    for (let i = 1; i < pairs.length; i += 2) if (pairs[i] === far) return true;
+    return false;
+  }
+
+  /**
+   * Adds an element whose record, up to `end`, is ready but for its uuid, which is filled in: `own`,
+   * or a new one. The bytes are read once more, and room behind the record is written, until the
+   * load of the transaction ends.
+   */
+  create(label: Label, { bytes, start }: Place, end: number, own?: Uint8Array): number {
+    const { totals, uuids } = this.context;
+    if (own) bytes.set(own, start + uuidAt.own);
+    else {
+      uuids.write(bytes, start + uuidAt.own, this.nowMs);
+      this.#last ??= { bytes, start: 0 };
+      this.#last.bytes = bytes;
+      this.#last.start = start + uuidAt.own;
+    }
+    const id = totals.state.nextId++;
+    assert(id <= lastId, 'ids are not used up');
+    this.#records.add(id, bytes, start, end);
+    const list = this.#lists.get(label.id);
+    if (list) list.push(id);
+    else this.#lists.set(label.id, [id]);
+    return id;
+  }
+
+  /** Adds a new element to the list of a value that is under `key`. */
+  addEntry(key: Uint8Array, id: number): void {
+    addNewEntry(this.env.index, key, id);
+  }
+
+  link(label: Label, edge: number, from: number, to: number): void {
+    const out = edgesOf(this.#out, label.id);
+    out.add(from, edge, to);
+    edgesOf(this.#in, label.id).add(to, edge, from);
+    if (label.type.kind === 'edge' && label.type.unique) out.notePair(from, to);
+  }
+
+  /** Fails VECTOR_DIMENSION. */
+  checkDimension(label: Label, got: number): void {
+    const { totals, vectorTypes } = this.context;
+    const known = totals.of(label.id).dimension;
+    const expected = known || (vectorTypes[label.name]?.dimensions ?? got);
+    if (got !== expected) fail('VECTOR_DIMENSION', { type: label.name, expected, got });
+  }
+
+  putVector(label: Label, id: number, vector: Float64Array): void {
+    const { env, log, totals, vectorTypes } = this.context;
+    if (totals.of(label.id).dimension === 0) {
+      totals.change(label.id, { dimension: vector.length });
+    }
+    const width = vectorTypes[label.name]?.store ?? 'f64';
+    assert(appendVector(env.vectors, id, vector, width), 'new ids are above all others');
+    const stored = storedVector(vector, width);
+    const change: VectorChange = { kind: 'put', label: label.id, id, vector: stored };
+    logChange(log, env.vlog, totals.state.nextSeq++, change);
+    this.changes.push(change);
+  }
+
+  putDerived(key: Uint8Array, value: Uint8Array): void {
+    this.env.derived.put(key, value);
+  }
+
+  deleteDerived(key: Uint8Array): void {
+    this.env.derived.remove(key);
+  }
+
+  /** Writes what was collected. */
+  finish(): void {
+    const { env, hints, totals } = this.context;
+    this.#records.flush();
+    if (this.#last) {
+      const { bytes, start } = this.#last;
+      totals.state.lastUuid = bytes.slice(start, start + 16);
+    }
+    for (const [label, ids] of this.#lists) {
+      addAllToList(env.labels, label, ids);
+      totals.change(label, { count: totals.of(label).count + ids.length });
+    }
+    const last = this.nextId - 1;
+    for (const [label, edges] of this.#out) {
+      edges.write(env.out, label, hints.bitsFor('out', label, last));
+    }
+    for (const [label, edges] of this.#in) {
+      edges.write(env.in, label, hints.bitsFor('in', label, last));
+    }
+  }
+}
+
+function edgesOf(all: Map<number, NewEdges>, label: number): NewEdges {
+  let edges = all.get(label);
+  if (edges === undefined) all.set(label, (edges = new NewEdges()));
+  return edges;
+}

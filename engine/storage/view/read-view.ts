@@ -1,0 +1,114 @@
+// Reads of one LMDB snapshot: of the last `refresh` on a reading thread, of the open transaction in
+// the writer.
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { readAdjacency, readDegree } from '../graph/adjacency.js';
+import type { Env } from '../table/env.js';
+import { scanList } from '../graph/label-list.js';
+import { readCommits, readTotal } from '../table/meta.js';
+import { prefixOf } from '../index/index-key.js';
+import { idsWithin } from '../index/index-walk.js';
+import { idsUnder } from '../index/property-index.js';
+import { RecordCache } from '../record/record-cache.js';
+import type { Catalog, Direction, IndexBounds, ReadView, StoredProperty } from '../table/store.js';
+import { VectorReader, readVector } from '../record/vector-record.js';
+import { getWord } from '../table/word.js';
+
+const entriesPerRead = 64;
+
+/** A read view that can be moved to the newest commit. */
+export interface RefreshableView extends ReadView {
+  /** Call once per batch, before its first read, on a thread that returns to its event loop. */
+  refresh(): void;
+}
+
+export class LmdbView implements RefreshableView {
+  constructor(
+    protected readonly env: Env,
+    readonly catalog: Catalog,
+  ) {}
+
+  refresh(): void {
+    this.env.refresh();
+  }
+
+  idOf(uuid: Uint8Array): number {
+    const value = this.env.uuid.peek(uuid);
+    return value === undefined ? 0 : getWord(value, 0);
+  }
+
+  record(id: number): Uint8Array | undefined {
+    return this.env.records.get(id);
+  }
+
+  recordShared(id: number): Uint8Array | undefined {
+    return this.env.records.peek(id);
+  }
+
+  readonly #records = new RecordCache((id) => this.env.records.peek(id));
+
+  commits(): number | undefined {
+    return readCommits(this.env.meta);
+  }
+
+  keptRecords(): RecordCache | undefined {
+    return this.#records.at(readCommits(this.env.meta));
+  }
+
+  scan(label: number): Iterable<Uint32Array> {
+    const isStill = this.commits() !== undefined;
+    return scanList(this.env.labels, label, isStill ? this.count(label) : undefined);
+  }
+
+  count(label: number): number {
+    return readTotal(this.env.meta, label).count;
+  }
+
+  dimension(label: number): number {
+    return readTotal(this.env.meta, label).dimension;
+  }
+
+  adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array {
+    return readAdjacency(this.env[direction], id, edgeLabel);
+  }
+
+  degree(id: number, edgeLabel: number, direction: Direction): number {
+    return readDegree(this.env[direction], id, edgeLabel);
+  }
+
+  lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array {
+    return idsUnder(this.env.index, prefixOf(property, value));
+  }
+
+  range(property: StoredProperty, bounds: IndexBounds, descending = false): Iterable<Uint32Array> {
+    return idsWithin(this.env.index, property, bounds, descending);
+  }
+
+  vector(id: number): Float64Array | undefined {
+    return readVector(this.env.vectors, id);
+  }
+
+  #vectors: VectorReader | undefined;
+
+  vectorShared(id: number): Float64Array | undefined {
+    this.#vectors ??= new VectorReader(this.env.vectors);
+    return this.#vectors.read(id);
+  }
+
+  getDerived(key: Uint8Array): Uint8Array | undefined {
+    return this.env.derived.get(key);
+  }
+
+  *scanDerived(
+    start: Uint8Array,
+    end: Uint8Array,
+  ): Generator<{ key: Uint8Array; value: Uint8Array }> {
+    for (let from = start; ; ) {
+      const entries = this.env.derived.entries({ start: from, end, limit: entriesPerRead });
+      yield* entries;
+      if (entries.length < entriesPerRead) return;
+      const last = entries[entries.length - 1]!.key;
+      from = new Uint8Array(last.length + 1);
+      from.set(last);
+    }
+  }
+}

@@ -1,0 +1,146 @@
+// Removes elements, few or many: every list that some of them leave (a block of their type's list, the
+// edges of an element) is written once for all of them, in the order of keys, so that the cost of a hub
+// is that of its edges, however many of them share a list. Invariant: what is going to be refused for its
+// size is refused before the first change.
+import { intact } from '../../base/intact.js';
+import { removeEdges } from '../graph/adjacency.js';
+import type { ChangeLog } from '../table/change-log.js';
+import type { Table } from '../table/env.js';
+import { orderOf } from '../table/id-order.js';
+import { entriesOf } from '../index/index-entry.js';
+import type { AdjacencyKey } from '../table/keys.js';
+import { removeFromList } from '../graph/label-list.js';
+import { removeEntry } from '../index/property-index.js';
+import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from '../record/record.js';
+import type { Catalog } from '../table/store.js';
+import { putWord } from '../table/word.js';
+import type { WriteContext } from './write-context.js';
+
+/** What goes, in the order in which it is written. */
+interface Plan {
+  /** Ids by label, ascending. */
+  lists: Map<number, number[]>;
+  cuts: Cuts[];
+  /** Changes that are certain. */
+  changes: number;
+}
+
+/** Edges of one type that leave the lists of their ends in one direction. */
+interface Cuts {
+  table: Table<AdjacencyKey>;
+  label: number;
+  edges: number[];
+  ends: number[];
+  /** Places by ascending end; see id-order.ts. */
+  order: Uint32Array;
+}
+
+/** Changes that every element makes: its record, its uuid. */
+const ownChanges = 2;
+
+/** Elements between two looks at the clock. */
+const tickElements = 256;
+
+type Tick = (count: number) => void;
+
+/**
+ * `ids` ascend and are of elements that exist; of a node or vector all edges are among them, or have
+ * gone before.
+ * `onVector` hears of every vector, in their order.
+ */
+export function removeElements(
+  context: WriteContext,
+  catalog: Catalog,
+  ids: Uint32Array,
+  tick: Tick,
+  onVector: (label: number, id: number) => void,
+): void {
+  const { log, env, totals } = context;
+  const { lists, cuts, changes } = planOf(context, catalog, ids, tick);
+  log.expect(changes);
+  for (let at = 0; at < ids.length; at++) {
+    if (at % tickElements === 0) tick(Math.min(tickElements, ids.length - at));
+    const id = ids[at]!;
+    const record = env.records.get(id)!;
+    const label = catalog.label(labelOf(record));
+    for (const { prefix } of entriesOf(label, (property) => decodeProperty(record, property))) {
+      removeEntry(log, env.index, prefix, id);
+    }
+    if (kindOf(record) === 'vector') {
+      log.remove(env.vectors, id);
+      onVector(label.id, id);
+    }
+    const idBytes = new Uint8Array(4);
+    putWord(idBytes, 0, id);
+    log.cut(env.uuid, record.slice(uuidAt.own, uuidAt.own + 16), idBytes);
+    log.cut(env.records, id, record);
+  }
+  for (const [label, list] of lists) {
+    removeFromList(log, env.labels, label, Uint32Array.from(list));
+    totals.change(label, { count: totals.of(label).count - list.length });
+  }
+  for (const one of cuts) cut(log, one, tick);
+}
+
+function planOf({ env }: WriteContext, catalog: Catalog, ids: Uint32Array, tick: Tick): Plan {
+  const lists = new Map<number, number[]>();
+  const cuts = new Map<number, { out: Cuts; in: Cuts }>();
+  let changes = ownChanges * ids.length;
+  for (let at = 0; at < ids.length; at++) {
+    if (at % tickElements === 0) tick(Math.min(tickElements, ids.length - at));
+    const id = ids[at]!;
+    const record = env.records.peek(id);
+    intact(record, 'an element that is to go is missing');
+    const label = catalog.label(labelOf(record));
+    for (const property of label.properties) {
+      if (property.indexId !== 0 && decodeProperty(record, property) !== null) changes++;
+    }
+    entryOf(lists, label.id, () => []).push(id);
+    if (kindOf(record) !== 'edge') continue;
+    const both = entryOf(cuts, label.id, () => ({
+      out: noCuts(env.out, label.id),
+      in: noCuts(env.in, label.id),
+    }));
+    both.out.edges.push(id);
+    both.out.ends.push(fromOf(record));
+    both.in.edges.push(id);
+    both.in.ends.push(toOf(record));
+  }
+  const all = [...cuts.values()].flatMap((both) => [both.out, both.in]);
+  for (const one of all) {
+    one.order = orderOf(Uint32Array.from(one.ends), one.ends.length);
+    changes += countEnds(one);
+  }
+  return { lists, cuts: all, changes };
+}
+
+const noCuts = (table: Table<AdjacencyKey>, label: number): Cuts => {
+  return { table, label, edges: [], ends: [], order: new Uint32Array(0) };
+};
+
+function entryOf<T>(map: Map<number, T>, key: number, make: () => T): T {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
+}
+
+/** Distinct ends: each has a list that changes. */
+function countEnds({ ends, order }: Cuts): number {
+  let count = 0;
+  for (let at = 0; at < order.length; at++) {
+    if (at === 0 || ends[order[at]!] !== ends[order[at - 1]!]) count++;
+  }
+  return count;
+}
+
+/** Takes edges out of the lists of the elements at their ends. */
+function cut(log: ChangeLog, { table, label, edges, ends, order }: Cuts, tick: Tick): void {
+  for (let at = 0; at < order.length; ) {
+    const id = ends[order[at]!]!;
+    const first = at;
+    while (at < order.length && ends[order[at]!] === id) at++;
+    const own = Uint32Array.from(order.subarray(first, at), (place) => edges[place]!);
+    tick(1);
+    removeEdges(log, table, { id, label }, own);
+  }
+}

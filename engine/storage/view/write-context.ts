@@ -1,0 +1,26 @@
+// What everything that writes in a request's transaction works on.
+import type { UuidGenerator } from '../../base/id.js';
+import type { Limits } from '../../base/limits.js';
+import type { EdgeHints } from '../graph/edge-hints.js';
+import type { VectorWidth } from '../record/vector-record.js';
+import type { ChangeLog } from '../table/change-log.js';
+import type { Env } from '../table/env.js';
+import type { Totals } from './totals.js';
+
+/** What the configuration says about a vector type. */
+export interface VectorTypeOptions {
+  store?: VectorWidth;
+  /** Required dimension; else that of the first vector. */
+  dimensions?: number;
+}
+
+/** What a write view works on; owned by the writer. */
+export interface WriteContext {
+  env: Env;
+  log: ChangeLog;
+  totals: Totals;
+  uuids: UuidGenerator;
+  hints: EdgeHints;
+  limits: Limits;
+  vectorTypes: Readonly<Record<string, VectorTypeOptions>>;
+}

@@ -1,0 +1,253 @@
+// The write transaction of one request: all changes of elements, with everything that hangs on them
+// (uuid map, label list, indexes, adjacency, embedding, log, totals).
+//
+// Invariant: what a single element's input can get wrong (sizes, unique values, dimension) is found
+// before its first put; `update` alone puts before it judges uniqueness, and relies on the request
+// being undone.
+import { assert } from '../../base/assert.js';
+import { fail } from '../../base/errors.js';
+import { distinct } from '../../base/words.js';
+import { appendEdge, readAdjacency, readDegree } from '../graph/adjacency.js';
+import type { FullCatalog } from '../catalog/catalog.js';
+import type { Table } from '../table/env.js';
+import type { GroupWork, Postponed } from '../table/group-work.js';
+import { type Entry, entriesOf } from '../index/index-entry.js';
+import type { AdjacencyKey } from '../table/keys.js';
+import { addToList } from '../graph/label-list.js';
+import { valueSize } from '../index/index-key.js';
+import { addEntry, isTaken, removeEntry } from '../index/property-index.js';
+import { LmdbView } from './read-view.js';
+import { decodeProperty, labelOf, uuidAt } from '../record/record.js';
+import { removeElements } from './removal.js';
+import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
+import type { Label, PropertyValues, VectorChange, WriteView } from '../table/store.js';
+import { encodeVector, storedVector } from '../record/vector-record.js';
+import type { WriteContext } from './write-context.js';
+import { logChange } from '../record/vlog.js';
+import { putWord } from '../table/word.js';
+
+/** Highest id that can be given out: the one above it serves as the end of scans. */
+const lastId = 0xffff_fffe;
+
+export class LmdbWriteView extends LmdbView implements WriteView {
+  pending: VectorChange[] = [];
+  unpublished: readonly VectorChange[] = [];
+
+  constructor(
+    private readonly context: WriteContext,
+    private readonly full: FullCatalog,
+    private readonly nowMs: number,
+    /** Absent in transactions of one request. */
+    private readonly group?: GroupWork,
+  ) {
+    super(context.env, full);
+  }
+
+  postponed<T extends Postponed>(make: () => T): T | undefined {
+    return this.group?.waiting(make);
+  }
+
+  settle(): void {
+    this.group?.settle(this);
+  }
+
+  /** What is written is in no count of commits yet. */
+  override commits(): undefined {
+    return undefined;
+  }
+
+  override keptRecords(): undefined {
+    return undefined;
+  }
+
+  override count(label: number): number {
+    return this.context.totals.of(label).count;
+  }
+
+  override dimension(label: number): number {
+    return this.context.totals.of(label).dimension;
+  }
+
+  createNode(label: Label, values: PropertyValues): number {
+    return this.#create(label, values);
+  }
+
+  createEdge(label: Label, from: number, to: number, values: PropertyValues): number {
+    if (label.type.kind === 'edge' && label.type.unique) this.#checkPair(label, from, to);
+    const fromUuid = this.#endUuid(from, label.from);
+    const ends = { from, to, fromUuid, toUuid: this.#endUuid(to, label.to) };
+    const id = this.#create(label, values, ends);
+    const { log, env } = this.context;
+    appendEdge(log, env.out, { id: from, label: label.id }, id, to);
+    appendEdge(log, env.in, { id: to, label: label.id }, id, from);
+    return id;
+  }
+
+  createVector(label: Label, vector: Float64Array, values: PropertyValues): number {
+    this.#checkDimension(label, vector.length);
+    const id = this.#create(label, values);
+    this.#putVector(label, id, vector, true);
+    return id;
+  }
+
+  update(changes: readonly { id: number; values: PropertyValues }[]): void {
+    const { log, env, limits } = this.context;
+    const added: { id: number; entry: Entry }[] = [];
+    log.expect(changes.length);
+    for (const { id, values } of changes) {
+      const former = this.#existing(id);
+      const label = this.catalog.label(labelOf(former));
+      const next = entriesOf(label, (property) => values.get(property.name) ?? null);
+      const record = encodeRecord(headOf(former), label.properties, values, limits, former);
+      const had = entriesOf(label, (property) => decodeProperty(former, property));
+      for (const { prefix } of without(had, next)) removeEntry(log, env.index, prefix, id);
+      for (const entry of without(next, had)) added.push({ id, entry });
+      log.put(env.records, id, record);
+    }
+    for (const { id, entry } of added) {
+      this.#checkEntry(this.catalog.label(labelOf(this.#existing(id))), entry);
+      addEntry(log, env.index, entry.prefix, id);
+    }
+  }
+
+  replaceVector(id: number, vector: Float64Array): void {
+    const label = this.catalog.label(labelOf(this.#existing(id)));
+    this.#checkDimension(label, vector.length);
+    this.#putVector(label, id, vector, false);
+  }
+
+  remove(id: number): void {
+    this.removeAll(Uint32Array.of(id), () => undefined);
+  }
+
+  removeAll(ids: Uint32Array, tick: (count: number) => void): void {
+    const { context, catalog } = this;
+    removeElements(context, catalog, ids, tick, (label, id) => {
+      this.#change({ kind: 'delete', label, id });
+    });
+  }
+
+  incidentCount(id: number): number {
+    let count = 0;
+    for (const { table, label } of this.#listsOf(id)) count += readDegree(table, id, label);
+    return count;
+  }
+
+  incident(id: number): Uint32Array {
+    const edges: number[] = [];
+    for (const { table, label } of this.#listsOf(id)) {
+      const pairs = readAdjacency(table, id, label);
+      for (let i = 0; i < pairs.length; i += 2) edges.push(pairs[i]!);
+    }
+    return distinct(Uint32Array.from(edges));
+  }
+
+  *#listsOf(id: number): Generator<{ table: Table<AdjacencyKey>; label: number }> {
+    const own = labelOf(this.#existing(id));
+    for (const direction of ['out', 'in'] as const) {
+      for (const label of this.full.edgesAt(own, direction)) {
+        yield { table: this.env[direction], label };
+      }
+    }
+  }
+
+  putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void {
+    const { log } = this.context;
+    if (former === undefined) log.put(this.env.derived, key, value);
+    else log.replace(this.env.derived, key, former, value);
+  }
+
+  deleteDerived(key: Uint8Array): void {
+    this.context.log.remove(this.env.derived, key);
+  }
+
+  #create(label: Label, values: PropertyValues, ends?: RecordHead['ends']): number {
+    const { log, env, totals, uuids, limits } = this.context;
+    const entries = entriesOf(label, (property) => values.get(property.name) ?? null);
+    for (const entry of entries) this.#checkEntry(label, entry);
+    const uuid = uuids.next(this.nowMs);
+    const head: RecordHead = { label: label.id, kind: label.kind, uuid, ...(ends && { ends }) };
+    const record = encodeRecord(head, label.properties, values, limits);
+    const id = totals.state.nextId++;
+    assert(id <= lastId, 'ids are not used up');
+    totals.state.lastUuid = uuid;
+    const idBytes = new Uint8Array(4);
+    putWord(idBytes, 0, id);
+    log.insert(env.uuid, uuid, idBytes);
+    log.insert(env.records, id, record);
+    addToList(log, env.labels, label.id, id);
+    for (const { prefix } of entries) addEntry(log, env.index, prefix, id);
+    this.#count(label, 1);
+    return id;
+  }
+
+  #putVector(label: Label, id: number, vector: Float64Array, isNew: boolean): void {
+    const { log, env, vectorTypes } = this.context;
+    const width = vectorTypes[label.name]?.store ?? 'f64';
+    const value = encodeVector(vector, width);
+    if (isNew) log.insert(env.vectors, id, value);
+    else log.put(env.vectors, id, value);
+    const stored = storedVector(vector, width);
+    this.#change({ kind: 'put', label: label.id, id, vector: stored });
+  }
+
+  #change(change: VectorChange): void {
+    const { log, env, totals } = this.context;
+    logChange(log, env.vlog, totals.state.nextSeq++, change);
+    this.pending.push(change);
+  }
+
+  #count(label: Label, step: number): void {
+    const { totals } = this.context;
+    totals.change(label.id, { count: totals.of(label.id).count + step });
+  }
+
+  #existing(id: number): Uint8Array {
+    const record = this.record(id);
+    assert(record, 'the caller checked that the element exists');
+    return record;
+  }
+
+  #endUuid(id: number, label: number | undefined): Uint8Array {
+    const record = this.recordShared(id);
+    assert(record && labelOf(record) === label, 'the caller checked both ends');
+    return record.slice(uuidAt.own, uuidAt.own + 16);
+  }
+
+  /** An entry that is to be made; those there are keep what they were once allowed. */
+  #checkEntry(label: Label, { property, prefix }: Entry): void {
+    const size = valueSize(prefix, property);
+    const max = this.context.limits.index_key_bytes;
+    if (size > max) fail('INDEX_KEY_TOO_LONG', { property: property.name, max, size });
+    if (property.index !== 'unique' || !isTaken(this.env.index, prefix)) return;
+    fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+  }
+
+  /** A UNIQUE edge type: looks for the pair in the shorter of the two lists. */
+  #checkPair(label: Label, from: number, to: number): void {
+    const isOut = readDegree(this.env.out, from, label.id) <= readDegree(this.env.in, to, label.id);
+    const pairs = isOut
+      ? readAdjacency(this.env.out, from, label.id)
+      : readAdjacency(this.env.in, to, label.id);
+    const far = isOut ? to : from;
+    for (let i = 1; i < pairs.length; i += 2) {
+      if (pairs[i] === far) fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
+    }
+  }
+
+  #checkDimension(label: Label, got: number): void {
+    const { totals, vectorTypes } = this.context;
+    const known = totals.of(label.id).dimension;
+    const expected = known || (vectorTypes[label.name]?.dimensions ?? got);
+    if (got !== expected) fail('VECTOR_DIMENSION', { type: label.name, expected, got });
+    if (known === 0) totals.change(label.id, { dimension: got });
+  }
+}
+
+/** Entries of `a` that `b` does not have. Both hold at most one per property, in the same order. */
+function without(a: readonly Entry[], b: readonly Entry[]): Entry[] {
+  return a.filter(
+    ({ property, prefix }) =>
+      !b.some((other) => other.property === property && Buffer.compare(other.prefix, prefix) === 0),
+  );
+}

@@ -1,0 +1,177 @@
+// The writer lane's side of the store: one durable transaction for a group of requests, each undone
+// alone when it fails.
+//
+// Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals
+// and state · commit (W7 to W9, inside LMDB). Invariant: after `commit` returns, everything is on
+// disk, or it has thrown and nothing is.
+import { failpoint } from '../../base/failpoint.js';
+import { UuidGenerator } from '../../base/id.js';
+import type { Limits } from '../../base/limits.js';
+import type { FullCatalog } from '../catalog/catalog.js';
+import { ChangeLog } from '../table/change-log.js';
+import { EdgeHints } from '../graph/edge-hints.js';
+import type { Env } from '../table/env.js';
+import { GroupWork } from '../table/group-work.js';
+import { LoadView } from './load-view.js';
+import type { VectorChange, WriteView } from '../table/store.js';
+import { Totals } from './totals.js';
+import { LmdbWriteView } from './write-view.js';
+import type { VectorTypeOptions, WriteContext } from './write-context.js';
+
+export interface WriteGroup {
+  /**
+   * Runs one request. When `work` throws, exactly its changes are undone and the error goes on to
+   * the caller.
+   */
+  request<T>(nowMs: number, work: (view: WriteView) => T): T;
+}
+
+export interface Loaded<T> {
+  result: T;
+  changes: VectorChange[];
+}
+
+export class Writer {
+  readonly context: WriteContext;
+
+  constructor(env: Env, limits: Limits, vectorTypes: Readonly<Record<string, VectorTypeOptions>>) {
+    const totals = new Totals(env.meta);
+    const { lastUuid } = totals.state;
+    const uuids = new UuidGenerator(lastUuid.some((byte) => byte !== 0) ? lastUuid : undefined);
+    this.context = {
+      env,
+      log: new ChangeLog(limits),
+      totals,
+      uuids,
+      hints: new EdgeHints(totals.state.nextId),
+      limits,
+      vectorTypes,
+    };
+  }
+
+  /**
+   * Runs `work` in one transaction; returns the vector changes it committed, in sequence order. When
+   * what is done once for all requests fails, `work` is run again, each request doing its own share:
+   * then those fail that touch what is damaged, and no others.
+   */
+  commit(catalog: FullCatalog, work: (group: WriteGroup) => void): VectorChange[] {
+    const group = new GroupWork(this.context.env);
+    try {
+      return this.#commit(catalog, work, group);
+    } catch (error) {
+      if (!group.hasFailed) throw error;
+      return this.#commit(catalog, work);
+    }
+  }
+
+  #commit(
+    catalog: FullCatalog,
+    work: (group: WriteGroup) => void,
+    group?: GroupWork,
+  ): VectorChange[] {
+    const { env, totals } = this.context;
+    const changes: VectorChange[] = [];
+    let isDirty = false;
+    // An undo that fails leaves the transaction in an unknown state: nothing of it may be
+    // committed.
+    let broken: { error: unknown } | undefined;
+    const request = <T>(nowMs: number, run: (view: WriteView) => T): T => {
+      if (broken) throw broken.error;
+      const view = new LmdbWriteView(this.context, catalog, nowMs, group);
+      view.unpublished = changes;
+      this.#begin();
+      group?.begin();
+      try {
+        const result = run(view);
+        failpoint('W6');
+        isDirty ||= !this.context.log.isEmpty;
+        for (const change of view.pending) changes.push(change);
+        return result;
+      } catch (error) {
+        try {
+          if (group?.hasFailed) throw error;
+          this.#undo();
+          group?.undo();
+        } catch (undoError) {
+          broken = { error: undoError };
+        }
+        throw error;
+      }
+    };
+    try {
+      env.transact(() => {
+        failpoint('W5');
+        work({ request });
+        if (broken) throw broken.error;
+        if (isDirty) {
+          group?.finish();
+          totals.store();
+        }
+        failpoint('beforeSyncDataPages');
+        return isDirty;
+      });
+    } catch (error) {
+      totals.reload();
+      throw error;
+    }
+    failpoint('W9');
+    return changes;
+  }
+
+  /**
+   * One durable transaction of a bulk load, undone as a whole. Returns what `work` does and the
+   * vector changes it committed, in sequence order.
+   */
+  load<T>(catalog: FullCatalog, nowMs: number, work: (view: LoadView) => T): Loaded<T> {
+    const view = new LoadView(this.context, catalog, nowMs);
+    let result: T | undefined;
+    this.transact(() => {
+      result = work(view);
+      view.finish();
+    });
+    failpoint('W9');
+    return { result: result as T, changes: view.changes };
+  }
+
+  /**
+   * One transaction of its own that is undone as a whole, without the limits of requests. `keep`:
+   * false undoes it in any case.
+   */
+  transact(work: () => void, { keep = true } = {}): void {
+    const { env, log, totals } = this.context;
+    log.begin({ keep: false });
+    totals.begin();
+    try {
+      env.transact(() => {
+        work();
+        totals.store();
+        return keep;
+      });
+    } catch (error) {
+      totals.reload();
+      throw error;
+    }
+    if (!keep) totals.reload();
+  }
+
+  /** Removes log entries up to and including a sequence. */
+  trimLog(upToSeq: number): void {
+    const { env, totals } = this.context;
+    const last = Math.min(upToSeq, totals.state.nextSeq - 1);
+    if (last <= totals.state.trimmedSeq) return;
+    this.transact(() => {
+      for (let seq = totals.state.trimmedSeq + 1; seq <= last; seq++) env.vlog.remove(seq);
+      totals.state.trimmedSeq = last;
+    });
+  }
+
+  #begin(): void {
+    this.context.log.begin();
+    this.context.totals.begin();
+  }
+
+  #undo(): void {
+    this.context.log.undo();
+    this.context.totals.undo();
+  }
+}

@@ -1,0 +1,238 @@
+// Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates.
+// Each check throws the error it stands for; the order in which they run is that of reception.ts.
+import { isIP } from 'node:net';
+import { excerpt, fail } from '../../engine/index.js';
+import { isLoopback } from '../http/address.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Role } from './key-file.js';
+import { type Caller, type Keyring, scopeNames } from './keys.js';
+
+export interface SecurityOptions {
+  keys: Keyring;
+  /** The configured host, as in `server.host`. */
+  host: string;
+  allowedHosts: readonly string[];
+  corsOrigins: readonly string[];
+  insecureNoAuth: boolean;
+  trustProxy: boolean;
+  secure: boolean;
+  limits: { auth_failures: number; rate_per_key: number; rate_per_address: number };
+  /** Hears why a key was refused, for the counters. */
+  onAuthFailure: (reason: string) => void;
+}
+
+/** What a route asks of a key. `open` needs none. */
+export type Access = 'open' | 'any' | 'read' | 'write' | 'admin' | 'metrics';
+
+const grants: Record<Role, readonly Access[]> = {
+  read: ['any', 'read'],
+  write: ['any', 'read', 'write'],
+  admin: ['any', 'read', 'write', 'admin', 'metrics'],
+  metrics: ['metrics'],
+};
+
+const hostsMax = 256;
+const corsHeaders =
+  '\r\nAccess-Control-Allow-Methods: GET, POST' +
+  '\r\nAccess-Control-Allow-Headers: content-type, x-api-key, authorization, x-request-id, ' +
+  'x-request-timeout-ms, idempotency-key' +
+  '\r\nAccess-Control-Max-Age: 600';
+
+export class Security {
+  /** Host values already judged; bounded, because clients choose them. */
+  readonly #hosts = new Map<string, boolean>();
+  readonly #failures: Rate;
+  readonly #keyRate: Rate;
+  readonly #addressRate: Rate;
+  readonly #anyHost: boolean;
+  readonly #remoteBind: boolean;
+
+  constructor(private readonly options: SecurityOptions) {
+    this.#failures = new Rate(options.limits.auth_failures);
+    this.#keyRate = new Rate(options.limits.rate_per_key);
+    this.#addressRate = new Rate(options.limits.rate_per_address);
+    this.#anyHost = options.allowedHosts.includes('*');
+    this.#remoteBind = !isLoopback(options.host);
+  }
+
+  get keysActive(): boolean {
+    return this.options.keys.active;
+  }
+
+  /** http.md 8.3. */
+  checkHost(exchange: Exchange): void {
+    const { host } = exchange;
+    const { keys, allowedHosts } = this.options;
+    if (this.#anyHost || (keys.active && allowedHosts.length === 0)) return;
+    let allowed = this.#hosts.get(host);
+    if (allowed === undefined) {
+      allowed = this.#isAllowedHost(host);
+      if (this.#hosts.size >= hostsMax) this.#hosts.clear();
+      this.#hosts.set(host, allowed);
+    }
+    if (!allowed) fail('HOST_NOT_ALLOWED', { host: excerpt(host) });
+  }
+
+  #isAllowedHost(value: string): boolean {
+    const name = hostName(value);
+    if (name === undefined) return false;
+    if (isAddress(name) || name === 'localhost' || name.endsWith('.localhost')) return true;
+    if (name === 'host.docker.internal') return true;
+    const listed = [this.options.host, ...this.options.allowedHosts];
+    return listed.some((entry) => entry.toLowerCase() === name);
+  }
+
+  /** http.md 8.4. A listed origin gets its header on the answer, whatever that is. */
+  checkOrigin(exchange: Exchange): void {
+    const { origin, fetchSite } = exchange;
+    if (origin === '') {
+      if (fetchSite === 'cross-site') fail('ORIGIN_NOT_ALLOWED', { origin: 'another site' });
+      return;
+    }
+    if (this.#isListedOrigin(origin)) {
+      exchange.extraHeaders += `\r\nAccess-Control-Allow-Origin: ${origin}\r\nVary: Origin`;
+      return;
+    }
+    const own = `${this.options.secure ? 'https' : 'http'}://${exchange.host}`;
+    if (origin !== own) fail('ORIGIN_NOT_ALLOWED', { origin: excerpt(origin) });
+  }
+
+  #isListedOrigin(origin: string): boolean {
+    const { corsOrigins, keys } = this.options;
+    if (origin === 'null') return false;
+    return corsOrigins.includes(origin) || (corsOrigins.includes('*') && keys.active);
+  }
+
+  /** Whether this is a preflight of an allowed origin; its answer has no body. */
+  isPreflight(exchange: Exchange): boolean {
+    if (exchange.method !== 'OPTIONS' || exchange.preflightMethod === '') return false;
+    if (exchange.origin === '' || !this.#isListedOrigin(exchange.origin)) return false;
+    exchange.extraHeaders += corsHeaders;
+    return true;
+  }
+
+  /** http.md 8.2. Health routes are not asked. */
+  checkProtectedMode(exchange: Exchange): void {
+    const { keys, insecureNoAuth } = this.options;
+    if (!this.#remoteBind || keys.active || insecureNoAuth) return;
+    if (!isLocal(exchange)) fail('PROTECTED_MODE');
+  }
+
+  /**
+   * The caller, or undefined when no keys are configured; fails for a missing, wrong or expired
+   * key.
+   */
+  authenticate(exchange: Exchange): Caller | undefined {
+    const { keys, limits, onAuthFailure } = this.options;
+    const now = Date.now();
+    if (limits.rate_per_address > 0 && !this.#addressRate.pass(this.peer(exchange), now)) {
+      fail('RATE_LIMITED', { what: 'requests', seconds: 1 });
+    }
+    if (!keys.active) return undefined;
+    const text = exchange.apiKey || bearer(exchange.authorization);
+    if (text === '') {
+      onAuthFailure('missing');
+      fail('API_KEY_REQUIRED');
+    }
+    const caller = keys.find(text, now);
+    if (caller === undefined) {
+      onAuthFailure('wrong');
+      if (!this.#failures.pass(this.peer(exchange), now)) {
+        fail('RATE_LIMITED', { what: 'wrong keys', seconds: 1 });
+      }
+      return fail('INVALID_API_KEY');
+    }
+    if (limits.rate_per_key > 0 && !this.#keyRate.pass(caller.keyId, now)) {
+      fail('RATE_LIMITED', { what: 'requests', seconds: 1 });
+    }
+    return caller;
+  }
+
+  /** The client's address; behind a trusted proxy the one that proxy saw. */
+  peer(exchange: Exchange): string {
+    if (!this.options.trustProxy || exchange.forwardedFor === '') return exchange.peer();
+    const seen = exchange.forwardedFor.split(',').at(-1)!.trim();
+    // Anything else is no address: it names nobody, and is not repeated in the log.
+    return isIP(seen) === 0 ? exchange.peer() : seen;
+  }
+
+  /** Role and scope. An endpoint without a query is closed to keys that are limited to some. */
+  checkAccess(
+    exchange: Exchange,
+    caller: Caller | undefined,
+    { access, query }: { access: Access; query?: string },
+  ): void {
+    if (access === 'open') return;
+    if (caller === undefined) {
+      if (access === 'admin' && !isLocal(exchange)) {
+        fail('FORBIDDEN', { action: 'administer from another machine' });
+      }
+      return;
+    }
+    if (!grants[caller.role].includes(access)) {
+      const action = access === 'any' || access === 'metrics' ? 'see this' : actions[access];
+      fail('FORBIDDEN', { action }, { hint: `The role \`${neededRole[access]}\` is needed.` });
+    }
+    if (caller.queries === undefined || access === 'any') return;
+    if (query === undefined) fail('FORBIDDEN', { action: 'go beyond its queries' });
+    else if (!scopeNames(caller.queries, query)) fail('FORBIDDEN', { action: `call ${query}` });
+  }
+}
+
+/**
+ * Whether a request comes from this machine itself. What a proxy on this machine passes on does
+ * not, whether the proxy is trusted or not: every address it names must be of this machine too.
+ */
+function isLocal(exchange: Exchange): boolean {
+  if (!isLoopback(exchange.peer()) || exchange.forwarded) return false;
+  const { forwardedFor } = exchange;
+  return forwardedFor === '' || forwardedFor.split(',').every((one) => isLoopback(one.trim()));
+}
+
+const actions = { read: 'read', write: 'write', admin: 'administer' } as const;
+const neededRole = {
+  any: 'read',
+  read: 'read',
+  write: 'write',
+  admin: 'admin',
+  metrics: 'metrics',
+} as const;
+
+/**
+ * The name of a Host value in lower case, without port and brackets; undefined when it is no host
+ * at all.
+ */
+function hostName(value: string): string | undefined {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]\s/@]+))(?::\d{0,5})?$/.exec(value);
+  return (match?.[1] ?? match?.[2])?.toLowerCase();
+}
+
+function isAddress(name: string): boolean {
+  return name.includes(':') || /^\d{1,3}(\.\d{1,3}){3}$/.test(name);
+}
+
+function bearer(authorization: string): string {
+  return /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trim() ?? '';
+}
+
+const sourcesMax = 10_000;
+
+/** At most `limit` events per second and source; 0 = no bound. */
+class Rate {
+  readonly #counts = new Map<string, number>();
+  #second = 0;
+
+  constructor(private readonly limit: number) {}
+
+  pass(source: string, now: number): boolean {
+    if (this.limit === 0) return true;
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second || this.#counts.size > sourcesMax) {
+      this.#second = second;
+      this.#counts.clear();
+    }
+    const count = (this.#counts.get(source) ?? 0) + 1;
+    this.#counts.set(source, count);
+    return count <= this.limit;
+  }
+}

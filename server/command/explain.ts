@@ -1,0 +1,70 @@
+// `trellis explain`: the plan of one query of a project.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Explanation,
+  type Program,
+  type Query,
+  TrellisError,
+  defaultLimits,
+  excerpt,
+  explain,
+  fail,
+  nearestName,
+  openDataDirectory,
+  openStorage,
+  printExplanation,
+  statisticsOf,
+} from '../../engine/index.js';
+import type { Config } from '../config/config.js';
+import { exitCodes } from '../process/exit-code.js';
+import { printErrorLine, printLine } from '../observe/log.js';
+import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
+
+/** `trellis explain`: the plan of one query of a project. Ends with 0, 65 or 78. */
+export function explainCommand(config: Config, name: string, json: boolean): number {
+  const { program, diagnostics, sources } = loadProgram(programOptions(config));
+  if (program === undefined) {
+    for (const diagnostic of diagnostics) {
+      if (diagnostic.severity === 'error') printErrorLine(pictureOf(diagnostic, sources));
+    }
+    return fail('SOURCE_INVALID', { what: `${countErrors(diagnostics)} errors in the sources` });
+  }
+  const query = program.queries.find((each) => each.name === name) ?? unknown(program, name);
+  const { explanation, note } = explained(query, config.dataDir);
+  if (json) printLine(JSON.stringify(explanation, null, 2));
+  else printLine(printExplanation(explanation));
+  if (note !== undefined) printErrorLine(`No estimates: ${note}`);
+  return exitCodes.ok;
+}
+
+function unknown({ queries }: Program, name: string): never {
+  const near = nearestName(
+    name,
+    queries.map((query) => query.name),
+  );
+  const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
+  return fail('CONFIG_INVALID', { what: `There is no query ${excerpt(name)}.` }, hint);
+}
+
+/** With row counts where the data directory can be read; a running server keeps it to itself. */
+function explained(query: Query, dataDir: string): { explanation: Explanation; note?: string } {
+  const { plan } = query;
+  if (!existsSync(join(dataDir, 'MANIFEST.json'))) return { explanation: explain(plan) };
+  try {
+    const directory = openDataDirectory(dataDir, { readOnly: true });
+    try {
+      const path = join(dataDir, 'graph');
+      const storage = openStorage(path, { limits: defaultLimits, mode: 'attach' });
+      const explanation = explain(plan, statisticsOf(storage.reader()));
+      storage.close();
+      return { explanation };
+    } finally {
+      directory.close({ clean: false });
+    }
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    const note = `${error.message} Ask the server: POST /${plan.name}?explain=1.`;
+    return { explanation: explain(plan), note };
+  }
+}

@@ -1,0 +1,155 @@
+// `trellis verify`: checks a data directory at rest (operations.md 7). Pages are read without LMDB
+// first, which damage could kill; only where they are sound the deep check asks it, in a child process.
+// Changes nothing, unless it is told to make derived data anew.
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Salvaged,
+  TrellisError,
+  type Violation,
+  checkData,
+  defaultLimits,
+  derivedInvariants,
+  errorMessage,
+  fail,
+  openDataDirectory,
+  openStorage,
+  rebuildData,
+  repairDerived,
+  salvage,
+  takeLock,
+  verifyStorage,
+} from '../../engine/index.js';
+import type { CommandLine } from './arguments.js';
+import type { Config } from '../config/config.js';
+import { printLine } from '../observe/log.js';
+import { type Report, endCodes, verifyInChild } from '../process/verify-child.js';
+
+export function verifyCommand(line: CommandLine, configOf: () => Config): number {
+  const directory = line.words[0] ?? configOf().dataDir;
+  if (!existsSync(join(directory, 'MANIFEST.json'))) {
+    fail('DATA_DIR_BAD', { what: `${directory} holds no data` });
+  }
+  const salvage = line.flags.get('salvage');
+  if (salvage !== undefined) return salvageInto(directory, salvage);
+  if (line.switches.has('repair-derived') && !repair(directory, configOf()))
+    return endCodes.primary;
+  const deep = line.switches.has('deep') || line.switches.has('repair-derived');
+  const report =
+    deep && !line.switches.has('here')
+      ? verifyInChild(directory)
+      : line.switches.has('live')
+        ? live(directory)
+        : here(directory, deep);
+  if (line.switches.has('json')) printLine(JSON.stringify(report));
+  else printReport(report);
+  return codeOf(report.violations);
+}
+
+/** False: rows are damaged, of which nothing can be made. */
+function repair(dataDir: string, { limits, text, vectorTypes }: Config): boolean {
+  const opened = openDataDirectory(dataDir);
+  let isDone = false;
+  try {
+    const options = { limits, textEnabled: text.enabled, dataDir, vectorTypes };
+    const { rows, broken } = checkData(dataFileOf(dataDir), { sums: opened.sums });
+    for (const what of rows) printLine(what);
+    if (rows.length > 0) return false;
+    if (broken.length > 0) rebuildData(opened.dbUuid, options);
+    else {
+      const storage = openStorage(join(dataDir, 'graph'), { limits, mode: 'attach' });
+      repairDerived(storage, options);
+      storage.close();
+    }
+    isDone = true;
+    return true;
+  } finally {
+    opened.close({ clean: isDone });
+  }
+}
+
+const dataFileOf = (directory: string): string => join(directory, 'graph', 'data.mdb');
+
+/** Writes every element that can be read to a dump; tells of the others. */
+function salvageInto(directory: string, file: string): number {
+  const lock = takeLock(directory);
+  const out = openSync(file, 'wx', 0o600);
+  let saved: Salvaged | undefined;
+  try {
+    saved = salvage(dataFileOf(directory), (block) => {
+      for (let at = 0; at < block.length; ) at += writeSync(out, block, at);
+    });
+    fsyncSync(out);
+  } finally {
+    closeSync(out);
+    if (saved === undefined) rmSync(file);
+    lock.release();
+  }
+  for (const what of saved.lines) printLine(what);
+  printLine(
+    `${file}: ${saved.count} elements that could be read; ${saved.lost} elements could not`,
+  );
+  return saved.isWhole ? endCodes.clean : endCodes.primary;
+}
+
+function codeOf(violations: readonly Violation[]): number {
+  if (violations.length === 0) return endCodes.clean;
+  return violations.every(({ invariant }) => derivedInvariants.has(invariant))
+    ? endCodes.derived
+    : endCodes.primary;
+}
+
+function here(directory: string, deep: boolean): Report {
+  try {
+    const opened = openDataDirectory(directory, { readOnly: true });
+    try {
+      const { dbUuid, sums } = opened;
+      const { broken } = deep ? checkData(dataFileOf(directory), { sums }) : { broken: [] };
+      // LMDB would answer wrongly from such pages, or die of them.
+      if (broken.length > 0) return { directory, violations: broken.map(violationOf) };
+      const storage = openStorage(join(directory, 'graph'), {
+        limits: defaultLimits,
+        mode: 'attach',
+      });
+      const violations = deep ? verifyStorage(storage, { dbUuid, dataDir: directory }) : [];
+      storage.close();
+      return { directory, violations };
+    } finally {
+      opened.close({ clean: false });
+    }
+  } catch (error) {
+    if (!(error instanceof TrellisError) || error.code !== 'DATA_CORRUPT') throw error;
+    return { directory, violations: [{ invariant: 'I15', what: errorMessage(error.data) }] };
+  }
+}
+
+/** What is wrong with pages breaks what their table is for. */
+function violationOf(what: string): Violation {
+  const table = /^\w+/.exec(what)?.[0] ?? '';
+  return { invariant: tableInvariants[table] ?? 'I15', what };
+}
+
+const tableInvariants: Record<string, string> = {
+  index: 'I5',
+  derived: 'I7',
+  uuid: 'I16',
+  labels: 'I6',
+  out: 'I4',
+  in: 'I4',
+};
+
+/** Reads the newest commit of a data directory that a server holds, which goes on writing. */
+function live(directory: string): Report {
+  const storage = openStorage(join(directory, 'graph'), { limits: defaultLimits, mode: 'read' });
+  try {
+    return { directory, violations: verifyStorage(storage, { dataDir: directory }) };
+  } finally {
+    storage.close();
+  }
+}
+
+function printReport({ directory, violations }: Report): void {
+  for (const { invariant, what } of violations) printLine(`${invariant} ${what}`);
+  const count = violations.length;
+  printLine(count === 0 ? `${directory}: clean` : `${directory}: ${count} faults`);
+}

@@ -1,0 +1,174 @@
+// The configuration as one schema (operations.md 2): keys, types, ranges and defaults. Everything
+// else about keys, the text of messages included, is read off this schema. Times are milliseconds
+// and sizes bytes once they have been read.
+import type { XStatic } from 'typebox/schema';
+import { limitTable, type Limits } from '../../engine/index.js';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+const hourMs = 3_600_000;
+
+/**
+ * JSON Schema of one key, as far as this file uses it. `unit`: what a number counts, and so the
+ * suffixes of its text.
+ */
+export interface KeySchema {
+  type?: 'string' | 'boolean' | 'integer' | 'number' | 'array';
+  enum?: readonly string[];
+  items?: { type: 'string' };
+  minimum?: number;
+  maximum?: number;
+  unit?: 'bytes' | 'milliseconds';
+  secret?: boolean;
+  default: unknown;
+}
+
+const text = (standard: string) => ({ type: 'string', default: standard }) as const;
+const flag = (standard: boolean) => ({ type: 'boolean', default: standard }) as const;
+const integer = (standard: number, minimum: number, maximum: number) =>
+  ({ type: 'integer', default: standard, minimum, maximum }) as const;
+const texts = () => ({ type: 'array', items: { type: 'string' }, default: [] }) as const;
+const time = (standard: number, maximum: number, minimum = 0) =>
+  ({ ...integer(standard, minimum, maximum), unit: 'milliseconds' }) as const;
+const size = (standard: number, maximum: number = Number.MAX_SAFE_INTEGER) =>
+  ({ ...integer(standard, 0, maximum), unit: 'bytes' }) as const;
+const choice = <const T extends readonly string[]>(...values: T) =>
+  ({ enum: values, default: values[0]! }) as const;
+const section = <const T extends Record<string, object>>(properties: T) =>
+  ({ type: 'object', properties }) as const;
+
+/** Limits where 0 switches off (http.md 7); all others are at least 1. */
+const offLimits: ReadonlySet<string> = new Set([
+  'query_visits',
+  'sessions_per_key',
+  'session_idle',
+  'rate_per_key',
+  'rate_per_address',
+]);
+
+const limitSchemas = Object.entries(limitTable).map(([name, limit]): [string, KeySchema] => {
+  const schema = integer(limit.default, offLimits.has(name) ? 0 : 1, limit.hardMax);
+  return [name, limit.unit === 'count' ? schema : { ...schema, unit: limit.unit }];
+});
+
+const metric = choice('cosine', 'dot', 'l2');
+const m = integer(16, 2, 128);
+const efConstruction = integer(128, 4, 4_096);
+const efSearch = integer(128, 1, 10_000);
+
+/** `vectors.<Type>.*`; each key falls back to `[vectors]`. */
+export const vectorTypeSchema = section({
+  metric: metric,
+  m: m,
+  ef_construction: efConstruction,
+  ef_search: efSearch,
+  dimensions: integer(0, 1, 65_535),
+  embedding_model: text(''),
+  layout: choice('auto', 'fast', 'compact', 'flat'),
+  store: choice('f64', 'f32'),
+  exact: flag(false),
+});
+
+export const configSchema = section({
+  compat: choice('trellis', 'helix-2'),
+  server: section({
+    host: text('127.0.0.1'),
+    port: integer(6969, 0, 65_535),
+    /** 0 is replaced by the number of cores less one. */
+    workers: integer(0, 1, 64),
+    idle_time: time(120_000, 24 * hourMs, 1_000),
+    drain_time: time(10_000, hourMs),
+    allowed_hosts: texts(),
+    trust_proxy: flag(false),
+    strict_members: flag(false),
+    insecure_no_auth: flag(false),
+    explorer: flag(true),
+    watch: flag(true),
+    worker_heap: size(GiB, 64 * GiB),
+    transport: choice('auto', 'uws', 'node'),
+  }),
+  auth: section({
+    keys_file: text(''),
+    api_key: { ...text(''), secret: true } as const,
+  }),
+  cors: section({ origins: texts() }),
+  tls: section({ cert: text(''), key: text('') }),
+  limits: section(Object.fromEntries(limitSchemas)),
+  sessions: section({ enabled: flag(true), schema_format: choice('object', 'string') }),
+  storage: section({
+    data_dir: text(''),
+    min_free: size(GiB),
+    max_bytes: size(0),
+    read_only: flag(false),
+    ballast: size(64 * MiB),
+  }),
+  vectors: section({
+    metric,
+    m,
+    ef_construction: efConstruction,
+    ef_search: efSearch,
+    /** 0 is replaced by half of the memory. */
+    memory_bytes: size(0),
+  }),
+  snapshot: section({
+    interval: time(300_000, 24 * hourMs, 1_000),
+    after_writes: integer(50_000, 1, Number.MAX_SAFE_INTEGER),
+    keep: integer(2, 1, 16),
+  }),
+  text: section({ enabled: flag(true) }),
+  embedding: section({
+    model: text(''),
+    timeout: time(30_000, 600_000, 1),
+    retries: integer(3, 0, 10),
+    cache_entries: integer(1_024, 0, 1_000_000),
+    allow_private: flag(false),
+  }),
+  log: section({
+    level: choice('info', 'debug', 'warn', 'error'),
+    format: choice('auto', 'json', 'text'),
+    slow_ms: time(100, hourMs),
+    values: flag(false),
+    access: { type: 'number', default: 0, minimum: 0, maximum: 1 } as const,
+  }),
+  backup: section({ dir: text('') }),
+});
+
+type Section<T> = { [K in keyof T]-?: NonNullable<T[K]> };
+type Sections<T> = {
+  [K in keyof T]-?: NonNullable<T[K]> extends object
+    ? Section<NonNullable<T[K]>>
+    : NonNullable<T[K]>;
+};
+
+/** Sections with their keys; every key has a value. */
+export type ConfigValues = Omit<Sections<XStatic<typeof configSchema>>, 'limits'> & {
+  limits: Limits;
+};
+export type VectorTypeConfig = XStatic<typeof vectorTypeSchema>;
+
+/** Every fixed key with the schema of its value, `server.port` and so on. */
+export const keySchemas: ReadonlyMap<string, KeySchema> = collectKeys(configSchema.properties, '');
+
+type Tree = { [name: string]: object };
+
+function collectKeys(properties: Tree, prefix: string): Map<string, KeySchema> {
+  const keys = new Map<string, KeySchema>();
+  for (const [name, inner] of Object.entries(properties)) {
+    if ('properties' in inner) {
+      const deep = collectKeys(inner.properties as Tree, `${prefix}${name}.`);
+      for (const [key, leaf] of deep) keys.set(key, leaf);
+    } else keys.set(prefix + name, inner as KeySchema);
+  }
+  return keys;
+}
+
+/** The schema behind a key, per-type vector keys included; undefined for an unknown key. */
+export function schemaOf(key: string): KeySchema | undefined {
+  const known = keySchemas.get(key);
+  if (known !== undefined) return known;
+  const match = /^vectors\.([A-Za-z_][A-Za-z0-9_]*)\.([a-z_]+)$/.exec(key);
+  const types: Tree = vectorTypeSchema.properties;
+  if (match === null || !Object.hasOwn(types, match[2]!)) return undefined;
+  return types[match[2]!] as KeySchema;
+}

@@ -1,0 +1,71 @@
+// Values of the configuration: from TOML values or texts to checked values, and what a message says
+// is allowed.
+import { Check } from 'typebox/schema';
+import { excerpt, fail } from '../../engine/index.js';
+import type { KeySchema } from './config-schema.js';
+
+const multiples: Record<string, Record<string, number>> = {
+  milliseconds: { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 },
+  bytes: { '': 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 },
+};
+
+/** `30s` and `16 MiB` as numbers; a bare number is in milliseconds or bytes. */
+function readQuantity(text: string, unit: 'bytes' | 'milliseconds'): number | undefined {
+  const match = /^([0-9]{1,16}(?:\.[0-9]{1,6})?) ?([A-Za-z]*)$/.exec(text.trim());
+  if (!match) return undefined;
+  const factor = match[2] === '' ? 1 : multiples[unit]![match[2]!];
+  return factor === undefined ? undefined : Math.round(Number(match[1]) * factor);
+}
+
+/** A text of a flag or variable as the type its key has; other texts stay and fail the check. */
+function readText(text: string, schema: KeySchema): unknown {
+  if (schema.unit !== undefined) return readQuantity(text, schema.unit);
+  switch (schema.type) {
+    case 'integer':
+    case 'number':
+      return /^-?[0-9]+(\.[0-9]+)?$/.test(text.trim()) ? Number(text) : text;
+    case 'boolean':
+      return text === 'true' || text === '1'
+        ? true
+        : text === 'false' || text === '0'
+          ? false
+          : text;
+    case 'array':
+      return text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '');
+    default:
+      return text;
+  }
+}
+
+/** What a key takes, for a message: `an integer from 1 to 64`. */
+function describeAllowed(schema: KeySchema): string {
+  const { type, minimum, maximum, unit } = schema;
+  if (schema.enum !== undefined) return schema.enum.map((option) => `"${option}"`).join(' or ');
+  if (type === 'boolean') return 'true or false';
+  if (type === 'string') return 'a string';
+  if (type === 'array') return 'a list of strings';
+  const noun = type === 'integer' ? 'an integer' : 'a number';
+  const range = `from ${minimum} to ${maximum}`;
+  if (unit === 'milliseconds') return `a time ${range} ms, such as "30s" (ms, s, m, h)`;
+  if (unit === 'bytes') return `a size ${range} bytes, such as "16MiB" (KiB, MiB, GiB)`;
+  return `${noun} ${range}`;
+}
+
+/**
+ * The checked value of a key, from text (flags, environment) or from a parsed file. Fails
+ * CONFIG_INVALID naming the key, its source and what is allowed.
+ */
+export function readValue(key: string, schema: KeySchema, raw: unknown, source: string): unknown {
+  const fromText = source.startsWith('flag') || source.startsWith('environment');
+  let value = raw;
+  if (typeof raw === 'string' && (fromText || schema.unit !== undefined)) {
+    value = readText(raw, schema);
+  }
+  if (value !== undefined && Check(schema, value)) return value;
+  const got = schema.secret ? '***' : excerpt(JSON.stringify(raw) ?? String(raw));
+  const what = `${key} must be ${describeAllowed(schema)}, got ${got} (${source}).`;
+  return fail('CONFIG_INVALID', { what });
+}

@@ -1,0 +1,279 @@
+// The configuration in force: layers from flags down to defaults, one value and one source per key.
+// The only file that reads the environment of the process, and where secrets are made unreadable
+// for everyone else.
+import { availableParallelism, totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { type Limits, fail, nearestName } from '../../engine/index.js';
+import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
+import { readValue } from './config-value.js';
+import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
+import { socketPathOf } from '../http/listening.js';
+import { flatten, parseJsonTable, parseToml, readOptional } from './toml.js';
+
+export interface Setting {
+  value: unknown;
+  /** `default`, `flag --port`, `environment TRELLIS_PORT`, `trellis.toml`, ... */
+  source: string;
+}
+
+export interface Config extends Omit<ConfigValues, 'limits'> {
+  limits: Limits;
+  vectorTypes: Record<string, VectorTypeConfig>;
+  projectDir: string;
+  /** Absolute. */
+  dataDir: string;
+  keysFile: string;
+  /** Directory of further sources, relative to the project. */
+  queriesDir: string;
+  /** Credentials and base URLs of embedding providers, by variable name. */
+  environment: Readonly<Record<string, string | undefined>>;
+  failpoint: string | undefined;
+  /** Every key that has a value. */
+  settings: ReadonlyMap<string, Setting>;
+  /** Worth a line in the log at start. */
+  notes: string[];
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConfigRequest {
+  projectDir: string;
+  /** Values of flags by configuration key. */
+  flags: ReadonlyMap<string, string>;
+  instance?: string;
+  environment: Environment;
+}
+
+/** The environment of the process. */
+export const processEnvironment: Environment = process.env;
+
+/**
+ * Tells uWebSockets.js how large a header block may be; it looks once, when it is loaded
+ * (operations.md U09).
+ */
+export function announceHeaderBytes(bytes: number): void {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(bytes);
+}
+
+interface Layer {
+  source: (key: string) => string;
+  values: Map<string, unknown>;
+}
+
+/** Reads and checks everything. Fails CONFIG_INVALID. */
+export function loadConfig(request: ConfigRequest): Config {
+  const projectDir = resolve(request.projectDir);
+  const notes: string[] = [];
+  const own = readOptional(join(projectDir, 'trellis.toml'), 'trellis.toml');
+  const helix = readHelixFiles(projectDir, request.instance, notes);
+  const dotEnv = readDotEnv(projectDir);
+  const { environment } = request;
+  const layers: Layer[] = [
+    ...helix.layers,
+    fileLayer('trellis.toml', own === undefined ? {} : parseToml(own, 'trellis.toml')),
+    environmentLayer(helixVariables, dotEnv, '.env '),
+    environmentLayer(trellisVariables(dotEnv), dotEnv, '.env '),
+    environmentLayer(helixVariables, environment, ''),
+    environmentLayer(trellisVariables(environment), environment, ''),
+    {
+      source: (key) => `flag --${key.split('.').at(-1)!.replaceAll('_', '-')}`,
+      values: new Map(request.flags),
+    },
+  ];
+  const settings = mergeLayers(layers);
+  const usesHelix = own === undefined && helix.layers.length > 0;
+  if (usesHelix && settings.get('compat')!.source === 'default') {
+    settings.set('compat', { value: 'helix-2', source: 'default beside HelixDB configuration' });
+  }
+  addProviders(settings, environment, dotEnv);
+  return assemble(settings, projectDir, helix.queries, { ...dotEnv, ...environment }, notes);
+}
+
+function readHelixFiles(
+  projectDir: string,
+  instance: string | undefined,
+  notes: string[],
+): { layers: Layer[]; queries: string } {
+  const layers: Layer[] = [];
+  let queries = 'db';
+  const add = (name: string, config: HelixConfig): void => {
+    layers.push({ source: () => name, values: config.values });
+    queries = config.queries ?? queries;
+    const note = ignoredNote(name, config);
+    if (note !== undefined) notes.push(note);
+  };
+  const json = readOptional(join(projectDir, 'config.hx.json'), 'config.hx.json');
+  if (json !== undefined) {
+    add('config.hx.json', readHelixJson(parseJsonTable(json, 'config.hx.json')));
+  }
+  const toml = readOptional(join(projectDir, 'helix.toml'), 'helix.toml');
+  if (toml !== undefined) add('helix.toml', readHelixToml(parseToml(toml, 'helix.toml'), instance));
+  return { layers, queries };
+}
+
+function fileLayer(name: string, table: Record<string, unknown>): Layer {
+  return { source: () => name, values: flatten(table) };
+}
+
+/** As Node reads such a file: comments, `export`, quotes, values of several lines. */
+function readDotEnv(projectDir: string): Environment {
+  const text = readOptional(join(projectDir, '.env'), '.env') ?? '';
+  // A byte-order mark is no part of the first name, and a tab before a comment none of the value.
+  const variables = Object.entries(parseEnv(text.replace(/^\uFEFF/, '')));
+  return Object.fromEntries(variables.map(([name, value]) => [name, value!.trim()]));
+}
+
+/** Configuration key of each variable of HelixDB. */
+const helixVariables = new Map([
+  ['HELIX_PORT', 'server.port'],
+  ['HELIX_DATA_DIR', 'storage.data_dir'],
+  ['HELIX_API_KEY', 'auth.api_key'],
+  ['HELIX_CORES_OVERRIDE', 'server.workers'],
+]);
+
+const shortForms = new Map([
+  ['TRELLIS_HOST', 'server.host'],
+  ['TRELLIS_PORT', 'server.port'],
+  ['TRELLIS_DATA_DIR', 'storage.data_dir'],
+  ['TRELLIS_API_KEY', 'auth.api_key'],
+  ['TRELLIS_COMPAT', 'compat'],
+]);
+
+const sections = new Set([...keySchemas.keys()].map((key) => key.split('.')[0]!));
+
+/**
+ * The key of each `TRELLIS_<SECTION>_<KEY>` that is set; an unknown key of a known section is
+ * refused.
+ */
+function trellisVariables(environment: Environment): Map<string, string> {
+  const known = new Map(shortForms);
+  for (const key of keySchemas.keys()) {
+    if (key.includes('.')) known.set(`TRELLIS_${key.replace('.', '_').toUpperCase()}`, key);
+  }
+  for (const name of Object.keys(environment)) {
+    const section = /^TRELLIS_([A-Z]+)_/.exec(name)?.[1]?.toLowerCase();
+    if (section === undefined || known.has(name) || !sections.has(section)) continue;
+    failUnknown(name, `environment ${name}`, known.keys());
+  }
+  return known;
+}
+
+function environmentLayer(
+  variables: ReadonlyMap<string, string>,
+  environment: Environment,
+  prefix: string,
+): Layer {
+  const values = new Map<string, unknown>();
+  const names = new Map<string, string>();
+  for (const [name, key] of variables) {
+    const text = environment[name];
+    if (text === undefined || text === '') continue;
+    // HelixDB's own files are never opened: ours go into a directory beside them.
+    const directory = name === 'HELIX_DATA_DIR' ? join(text, 'trellis') : text;
+    values.set(key, key === 'storage.data_dir' ? resolve(directory) : text);
+    names.set(key, name);
+  }
+  return { source: (key) => `environment ${prefix}${names.get(key)}`, values };
+}
+
+function failUnknown(key: string, source: string, known: Iterable<string>): never {
+  const near = nearestName(key, known);
+  const what = `${key} is not a configuration key (${source}).`;
+  const hint = near === undefined ? 'See `trellis config print`.' : `Did you mean \`${near}\`?`;
+  return fail('CONFIG_INVALID', { what }, { hint });
+}
+
+/** Later layers win; every value is checked, also those that lose. */
+function mergeLayers(layers: readonly Layer[]): Map<string, Setting> {
+  const settings = new Map<string, Setting>();
+  for (const [key, schema] of keySchemas) {
+    settings.set(key, { value: schema.default, source: 'default' });
+  }
+  for (const { source, values } of layers) {
+    for (const [key, raw] of values) {
+      const schema = schemaOf(key);
+      if (schema === undefined) return failUnknown(key, source(key), keySchemas.keys());
+      settings.set(key, { value: readValue(key, schema, raw, source(key)), source: source(key) });
+    }
+  }
+  return settings;
+}
+
+const providerVariables = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'AZURE_OPENAI_API_KEY',
+  'AZURE_OPENAI_RESOURCE_NAME',
+  'AZURE_OPENAI_ENDPOINT',
+  'GEMINI_API_KEY',
+  'GEMINI_BASE_URL',
+  'EMBEDDING_URL',
+];
+
+function addProviders(
+  settings: Map<string, Setting>,
+  environment: Environment,
+  dotEnv: Environment,
+): void {
+  for (const name of providerVariables) {
+    const value = environment[name] ?? dotEnv[name];
+    const source = environment[name] === undefined ? '.env' : 'environment';
+    if (value !== undefined) settings.set(name, { value, source });
+  }
+}
+
+function assemble(
+  settings: Map<string, Setting>,
+  projectDir: string,
+  queriesDir: string,
+  environment: Environment,
+  notes: string[],
+): Config {
+  // At least two, where operations.md says one: beside a single reader that searches vectors, the second
+  // of two processors stood idle (3.2K of 3.9K searches a second).
+  replaceZero(settings, 'server.workers', Math.max(2, Math.min(64, availableParallelism() - 1)));
+  replaceZero(settings, 'vectors.memory_bytes', Math.floor(totalmem() / 2));
+  const nested: Record<string, Record<string, unknown>> = {};
+  const vectorTypes: Record<string, Record<string, unknown>> = Object.create(null);
+  for (const [key, { value }] of settings) {
+    const [section, name, deep] = key.split('.');
+    if (deep !== undefined) (vectorTypes[name!] ??= {})[deep] = value;
+    else if (name !== undefined) (nested[section!] ??= {})[name] = value;
+  }
+  const values = { ...nested, compat: settings.get('compat')!.value } as unknown as ConfigValues;
+  const socket = socketPathOf(values.server.host);
+  if (socket !== undefined) values.server.host = `unix:${resolve(projectDir, socket)}`;
+  const dataDir = resolve(projectDir, values.storage.data_dir || join('.trellis', 'data'));
+  return {
+    ...values,
+    limits: values.limits as Limits,
+    vectorTypes: vectorTypes as Record<string, VectorTypeConfig>,
+    projectDir,
+    dataDir,
+    keysFile: resolve(projectDir, values.auth.keys_file || join(dataDir, 'keys.json')),
+    queriesDir,
+    environment: Object.fromEntries(providerVariables.map((name) => [name, environment[name]])),
+    failpoint: environment.TRELLIS_FAILPOINT,
+    settings,
+    notes,
+  };
+}
+
+function replaceZero(settings: Map<string, Setting>, key: string, value: number): void {
+  if (settings.get(key)!.value === 0) settings.set(key, { value, source: 'default' });
+}
+
+const secretName = /(_API_KEY|_TOKEN|_SECRET)$/;
+
+/** `key = value  # source`, one line each; secrets as `***`. */
+export function printConfig(config: Config): string {
+  const lines = [...config.settings].map(([key, { value, source }]) => {
+    const schema = schemaOf(key);
+    const secret = secretName.test(key) || (schema?.secret === true && value !== '');
+    // An address may carry a name and a password.
+    const shown = JSON.stringify(value).replace(/\/\/[^/@"]*@/g, '//***@');
+    return `${key} = ${secret ? '***' : shown}  # ${source}`;
+  });
+  return lines.join('\n');
+}

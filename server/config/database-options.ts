@@ -1,0 +1,85 @@
+// What the engine is told of the configuration: one place where keys of trellis.toml become options
+// of a database.
+import {
+  type DatabaseOptions,
+  type EmbedderOptions,
+  type IndexOptions,
+  type Program,
+  createEmbedder,
+} from '../../engine/index.js';
+import type { Config } from './config.js';
+import type { VectorTypeConfig } from './config-schema.js';
+import type { Log } from '../observe/log.js';
+
+const MiB = 1024 * 1024;
+
+function typeOptions(config: VectorTypeConfig): DatabaseOptions['vectors']['types'][string] {
+  const { metric, m, ef_construction, ef_search, layout, exact } = config;
+  const { dimensions, embedding_model, store } = config;
+  const options = {
+    metric,
+    m,
+    efConstruction: ef_construction,
+    efSearch: ef_search,
+    layout,
+    exact,
+    dimensions,
+    embeddingModel: embedding_model,
+    store,
+  };
+  // Absent keys must not hide the defaults they fall back to.
+  const present = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present);
+}
+
+/** Who counts calls of embedding providers. */
+export type EmbeddingEvents = Pick<EmbedderOptions, 'onCall' | 'onCached'>;
+
+export function databaseOptions(
+  config: Config,
+  program: Program,
+  log: Log,
+  events: EmbeddingEvents = {},
+): DatabaseOptions {
+  const { vectors, embedding, snapshot, server, storage } = config;
+  const standard: IndexOptions = {
+    metric: vectors.metric,
+    m: vectors.m,
+    efConstruction: vectors.ef_construction,
+    efSearch: vectors.ef_search,
+    layout: 'auto',
+    exact: false,
+    memoryBytes: vectors.memory_bytes,
+  };
+  const types = Object.entries(config.vectorTypes).map(([name, type]) => [name, typeOptions(type)]);
+  return {
+    dataDir: config.dataDir,
+    program,
+    limits: config.limits,
+    workers: server.workers,
+    embedder: createEmbedder({
+      environment: config.environment,
+      timeoutMs: embedding.timeout,
+      retries: embedding.retries,
+      cacheEntries: embedding.cache_entries,
+      allowPrivate: embedding.allow_private,
+      ...events,
+    }),
+    ...(embedding.model === '' ? {} : { embeddingModel: embedding.model }),
+    vectors: { default: standard, types: Object.fromEntries(types) },
+    textEnabled: config.text.enabled,
+    strictMembers: server.strict_members,
+    readOnly: storage.read_only,
+    minFreeBytes: storage.min_free,
+    maxBytes: storage.max_bytes,
+    ballastBytes: storage.ballast,
+    snapshot: {
+      intervalMs: snapshot.interval,
+      afterWrites: snapshot.after_writes,
+      keep: snapshot.keep,
+    },
+    workerHeapMb: Math.max(64, Math.round(server.worker_heap / MiB)),
+    ...(config.failpoint === undefined ? {} : { failpoint: config.failpoint }),
+    log,
+  };
+}

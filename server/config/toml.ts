@@ -1,0 +1,56 @@
+// Configuration files as flat keys: `[server] port = 1` becomes `server.port`. The only importer of
+// the TOML parser.
+import { readFileSync } from 'node:fs';
+import { TomlError, parse } from 'smol-toml';
+import { fail } from '../../engine/index.js';
+
+export type Table = Record<string, unknown>;
+
+export function isTable(value: unknown): value is Table {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The text of a file, or undefined when there is none. Fails CONFIG_INVALID when it cannot be read.
+ */
+export function readOptional(path: string, name: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    return fail('CONFIG_INVALID', { what: `${name} cannot be read: ${code}.` });
+  }
+}
+
+/** Fails CONFIG_INVALID with line and column. */
+export function parseToml(text: string, name: string): Table {
+  try {
+    return parse(text) as Table;
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = error.message.split('\n')[0]!.replace(/^Invalid TOML document: /, '');
+    const what = `${name}:${error.line}:${error.column} is not TOML: ${reason}.`;
+    return fail('CONFIG_INVALID', { what });
+  }
+}
+
+export function parseJsonTable(text: string, name: string): Table {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return fail('CONFIG_INVALID', { what: `${name} is not JSON: ${(error as Error).message}.` });
+  }
+  return isTable(value) ? value : fail('CONFIG_INVALID', { what: `${name} is no JSON object.` });
+}
+
+/** Leaves of nested tables under dotted keys. */
+export function flatten(table: Table, prefix = ''): Map<string, unknown> {
+  const flat = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(table)) {
+    if (!isTable(value)) flat.set(prefix + name, value);
+    else for (const [key, leaf] of flatten(value, `${prefix}${name}.`)) flat.set(key, leaf);
+  }
+  return flat;
+}

@@ -1,0 +1,127 @@
+// Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
+// operator actions. Each is an endpoint like any other; what it needs of the running server is
+// given as functions.
+import { type Database, fail, lookPlan } from '../../engine/index.js';
+import { explorerRoutes } from './explorer.js';
+import { liveBody, type Readiness, readyReply } from './health.js';
+import { okStatus } from '../http/http-error.js';
+import { introspection } from './introspect.js';
+import { type Metrics, printMetrics, type Sample } from '../observe/metrics.js';
+import { budgetOf, jsonType } from '../request/reception.js';
+import type { Endpoint, Result } from '../request/routes.js';
+import type { Access } from '../auth/security.js';
+import type { SlowLog } from '../observe/slow-log.js';
+import { indexesBody } from './vector-admin.js';
+
+/** An operator's action: what the query string asks, and the body; gives the answer's value. */
+export type Action = (asked: URLSearchParams, body: Uint8Array) => unknown;
+
+export interface AdminOptions {
+  version: string;
+  compat: boolean;
+  explorer: boolean;
+  metrics: Metrics;
+  slowLog: SlowLog;
+  /** Fails NOT_READY before the database is open. */
+  database: () => Database;
+  readiness: () => Readiness;
+  /** Samples of the process, the transport and the database. */
+  samples: () => Sample[];
+  /** `POST /_admin/<name>`: the answer's value. */
+  actions: ReadonlyMap<string, Action>;
+}
+
+const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** Time an operator's action may take: a snapshot or backup of a large database. */
+const actionBudgetMs = 3_600_000;
+const lookBudgetMs = 30_000;
+
+export function adminEndpoints(options: AdminOptions): {
+  fixed: Map<string, Endpoint>;
+  actions: Map<string, Endpoint>;
+} {
+  const fixed = new Map<string, Endpoint>();
+  const add = (path: string, access: Access, handle: Endpoint['handle'], always = false): void => {
+    fixed.set(path, {
+      metrics: options.metrics.route(path),
+      access,
+      writes: false,
+      always,
+      budgetMs: lookBudgetMs,
+      handle,
+    });
+  };
+  addHealth(options, add);
+  addObservation(options, add);
+  for (const [path, explore] of explorerRoutes) {
+    add(path, 'read', (exchange) => {
+      if (!options.explorer) {
+        const hint = 'Set `server.explorer` to true.';
+        fail('FEATURE_DISABLED', { feature: 'The explorer' }, { hint });
+      }
+      const parameters = new URLSearchParams(exchange.query);
+      const result = options.database().run(lookPlan(explore(parameters)), [], undefined, {
+        budgetMs: budgetOf(exchange, lookBudgetMs),
+        onCancellable: (cancel) => {
+          exchange.cancel = cancel;
+        },
+        onWork: (cost) => {
+          exchange.work = cost;
+        },
+      });
+      return result instanceof Promise ? result.then(({ body }) => body) : result.body;
+    });
+  }
+  return { fixed, actions: actionEndpoints(options) };
+}
+
+type Add = (path: string, access: Access, handle: Endpoint['handle'], always?: boolean) => void;
+
+function addHealth({ readiness }: AdminOptions, add: Add): void {
+  add('/livez', 'open', () => liveBody, true);
+  add('/healthz', 'open', () => liveBody, true);
+  add('/readyz', 'open', () => readyReply(readiness(), jsonType), true);
+  const root = jsonText({ name: 'trellisdb', ready: true });
+  add('/', 'open', () => root);
+}
+
+function addObservation(options: AdminOptions, add: Add): void {
+  const version = jsonText({
+    name: 'trellisdb',
+    version: options.version,
+    interface: 1,
+    compat: options.compat ? 'helix-2' : 'trellis',
+    format: { major: 1, minor: 0 },
+  });
+  add('/version', 'any', () => version);
+  add('/introspect', 'any', (_exchange, _body, caller) =>
+    Buffer.from(introspection(options.database().program, caller?.queries)),
+  );
+  add('/slowlog', 'admin', () => jsonText(options.slowLog.list()));
+  add('/_admin/indexes', 'admin', () => jsonText(indexesBody(options.database())));
+  add('/metrics', 'metrics', () => ({
+    status: okStatus,
+    type: 'text/plain; version=0.0.4; charset=utf-8\r\nCache-Control: no-store',
+    body: printMetrics([...options.metrics.samples(), ...options.samples()]),
+  }));
+}
+
+function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
+  const endpoints = new Map<string, Endpoint>();
+  for (const [name, act] of options.actions) {
+    const path = `/_admin/${name}`;
+    endpoints.set(path, {
+      metrics: options.metrics.route(path),
+      access: 'admin',
+      // Like a write: the clock does not answer for it.
+      writes: true,
+      always: false,
+      budgetMs: actionBudgetMs,
+      ndjson: name === 'import',
+      handle: async ({ query }, body): Promise<Result> =>
+        jsonText((await act(new URLSearchParams(query), body)) ?? {}),
+    });
+  }
+  return endpoints;
+}

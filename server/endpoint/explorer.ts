@@ -1,0 +1,62 @@
+// The four read-only routes of HelixDB's dashboard (http.md 9): what the query string asks to see.
+// Looking is the engine's, in a reading thread and within the limits of a query.
+import { type Look, excerpt, fail, parseUuid } from '../../engine/index.js';
+
+const itemsMax = 10_000;
+
+/** One route: the query string's parameters to what is to be seen. */
+export type Explore = (parameters: URLSearchParams) => Look;
+
+function required(parameters: URLSearchParams, owner: string, name: string, type: string): string {
+  const value = parameters.get(name);
+  if (value === null) {
+    return fail('PARAM_MISSING', { owner, param: name, type }, { path: `/${name}` });
+  }
+  return value;
+}
+
+function limitOf(parameters: URLSearchParams, standard: number): number {
+  const text = parameters.get('limit');
+  if (text === null) return standard;
+  if (!/^[0-9]{1,9}$/.test(text)) {
+    const args = { param: 'limit', type: 'an integer', got: excerpt(JSON.stringify(text)) };
+    fail('PARAM_TYPE', args, { path: '/limit' });
+  }
+  return Math.min(Number(text), itemsMax);
+}
+
+/** The 16 bytes of an id: UUID text, or the same number in decimal as HelixDB prints it. */
+function idOf(parameters: URLSearchParams, owner: string, name: string): Uint8Array {
+  const text = required(parameters, owner, name, 'ID');
+  const bytes = parseUuid(text) ?? parseDecimalId(text);
+  if (bytes !== undefined) return bytes;
+  const args = { param: name, type: 'ID', got: excerpt(JSON.stringify(text)) };
+  return fail('PARAM_TYPE', args, { path: `/${name}` });
+}
+
+function parseDecimalId(text: string): Uint8Array | undefined {
+  if (!/^[0-9]{1,39}$/.test(text)) return undefined;
+  const value = BigInt(text);
+  if (value >= 1n << 128n) return undefined;
+  return Uint8Array.from(Buffer.from(value.toString(16).padStart(32, '0'), 'hex'));
+}
+
+export const explorerRoutes: ReadonlyMap<string, Explore> = new Map<string, Explore>([
+  ['/node-details', (asked) => ({ kind: 'node', id: idOf(asked, '/node-details', 'id') })],
+  [
+    '/nodes-by-label',
+    (asked) => ({
+      kind: 'nodes',
+      type: required(asked, '/nodes-by-label', 'label', 'String'),
+      count: limitOf(asked, 1_000),
+    }),
+  ],
+  [
+    '/node-connections',
+    (asked) => ({ kind: 'connections', id: idOf(asked, '/node-connections', 'node_id') }),
+  ],
+  [
+    '/nodes-edges',
+    (asked) => ({ kind: 'graph', count: limitOf(asked, 300), title: asked.get('node_label') }),
+  ],
+]);

@@ -1,0 +1,63 @@
+// Health answers (http.md 10): whether the process lives, and whether it is ready for work.
+import {
+  type DatabaseStatus,
+  type ErrorData,
+  errorMessage,
+  isRetryable,
+} from '../../engine/index.js';
+import { okStatus, statusOf } from '../http/http-error.js';
+import type { Reply } from '../request/routes.js';
+
+export type ServerPhase = 'starting' | 'serving' | 'stopping';
+
+export interface Readiness {
+  phase: ServerPhase;
+  /** Of the database, once it has been opened. */
+  status: DatabaseStatus | undefined;
+  /** Named conditions, all of which must hold. */
+  checks: Record<string, boolean>;
+  /** What the opening database is at, and how far: 0 to 100. */
+  opening: { step: string; progress: number };
+}
+
+export const liveBody = Buffer.from('{"live":true}');
+
+/** Why ordinary requests are refused, or undefined when they are served. */
+export function refusalOf({ phase, status, opening }: Readiness): ErrorData | undefined {
+  if (phase === 'stopping') return { code: 'SHUTTING_DOWN', args: {} };
+  if (status?.phase === 'lost') {
+    return { code: 'STORAGE_LOST', args: { what: status.readOnlyReason ?? '' } };
+  }
+  if (phase === 'serving') return undefined;
+  const args = { phase: opening.step, progress: Math.floor(opening.progress) };
+  return { code: 'NOT_READY', args };
+}
+
+/**
+ * The answer of /readyz: 200, or 503 with the error's members beside. `type` is the JSON content
+ * type.
+ */
+export function readyReply(readiness: Readiness, type: string): Reply {
+  const { checks, status, phase } = readiness;
+  const failed = Object.values(checks).includes(false);
+  const notReady: ErrorData = { code: 'NOT_READY', args: { phase: 'checks', progress: 100 } };
+  const error = refusalOf(readiness) ?? (failed ? notReady : undefined);
+  const body = {
+    ready: error === undefined,
+    writes: error === undefined && (status?.writes ?? false),
+    phase: error?.code === 'STORAGE_LOST' ? 'lost' : phase,
+    checks,
+    ...(error && {
+      step: readiness.opening.step,
+      progress: Math.floor(readiness.opening.progress),
+      error: errorMessage(error),
+      code: error.code,
+      retryable: isRetryable(error.code),
+    }),
+  };
+  return {
+    status: error === undefined ? okStatus : statusOf(error.code),
+    type: error === undefined ? type : `${type}\r\nRetry-After: 1`,
+    body: JSON.stringify(body),
+  };
+}

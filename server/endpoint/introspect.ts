@@ -1,0 +1,63 @@
+// `GET /introspect`: schema and queries in the form HelixDB's dashboard reads (http.md 9).
+// Everything in source order.
+import {
+  type ParameterType,
+  type Program,
+  type Property,
+  emptySchema,
+} from '../../engine/index.js';
+import { scopeNames } from '../auth/keys.js';
+
+/** HelixDB's spelling of a type: `Array(F64)`, `{name: String}`. */
+function printHelixType(type: ParameterType): string {
+  if (type.kind === 'scalar') return type.name;
+  if (type.kind === 'list') return `Array(${printHelixType(type.of)})`;
+  const members = type.members.map((member) => `${member.name}: ${printHelixType(member.type)}`);
+  return `{${members.join(', ')}}`;
+}
+
+/** An object whose members keep their order and may have any name. */
+function members(entries: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries(entries);
+}
+
+function properties(implicit: Record<string, string>, declared: readonly Property[]) {
+  const own = declared.map(({ name, type }) => [name, printHelixType(type)] as const);
+  return { ...implicit, ...members(own) };
+}
+
+const nodeImplicit = { id: 'ID', label: 'String' };
+const vectorImplicit = { ...nodeImplicit, data: 'Array(F64)', score: 'F64' };
+
+/** `scope`: a key limited to these queries sees them, and nothing of the data behind them. */
+export function introspection(program: Program, scope?: readonly string[]): string {
+  const schema = scope === undefined ? program.schema : emptySchema;
+  const queries = program.queries.filter(({ name }) => !scope || scopeNames(scope, name));
+  const description = {
+    schema: {
+      nodes: schema.nodes.map((type) => ({
+        name: type.name,
+        properties: properties(nodeImplicit, type.properties),
+      })),
+      vectors: schema.vectors.map((type) => ({
+        name: type.name,
+        properties: properties(vectorImplicit, type.properties),
+      })),
+      edges: schema.edges.map((type) => ({
+        name: type.name,
+        from: type.from.name,
+        to: type.to.name,
+        properties: properties({}, type.properties),
+      })),
+    },
+    queries: queries.map(({ name, plan, returns, mcp }) => ({
+      name,
+      parameters: members(plan.parameters.map((p) => [p.name, printHelixType(p.type)])),
+      returns,
+      optional: plan.parameters.filter((p) => p.optional).map((p) => p.name),
+      writes: plan.writes,
+      mcp,
+    })),
+  };
+  return JSON.stringify(description, null, 2);
+}

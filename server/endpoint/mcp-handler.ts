@@ -1,0 +1,282 @@
+// The `mcp/` endpoints: finds the session, lets its calls run one at a time in order of arrival,
+// has their plans run by the database, and applies what a call does to its session only when it has
+// succeeded.
+import {
+  connectionOf,
+  type Database,
+  fail,
+  findTool,
+  type JsonView,
+  type Limits,
+  nextPlan,
+  prepare,
+  type Query,
+  type Session,
+  SessionStore,
+  scanBody,
+  type Toolbox,
+  toolboxOf,
+  TrellisError,
+  unreachable,
+  type Work,
+  windowOf,
+} from '../../engine/index.js';
+
+export interface McpOptions {
+  database: Database;
+  limits: Limits;
+  /** Milliseconds of a clock that never steps back. */
+  now: () => number;
+  /** That many unpredictable bytes. */
+  randomBytes: (count: number) => Uint8Array;
+  schemaFormat: 'object' | 'string';
+  compat: boolean;
+  textEnabled: boolean;
+  enabled: boolean;
+}
+
+/** Who calls. For query tools the flags are about that query, for all others about the key. */
+export interface McpCaller {
+  /** The empty text stands for "no key". */
+  keyId: string;
+  mayRead: boolean;
+  mayWrite: boolean;
+}
+
+export interface McpHandler {
+  /**
+   * The reply body of `POST /mcp/<tool>`, at once when everything ran on this thread. Throws or
+   * rejects with TrellisError. While the call waits for its turn, the function given to
+   * `onCancellable` takes it out of the queue.
+   */
+  handle(
+    tool: string,
+    body: Uint8Array,
+    caller: McpCaller,
+    budgetMs: number,
+    onCancellable?: (cancel: () => void) => void,
+  ): Uint8Array | Promise<Uint8Array>;
+  /** Ends sessions that have been idle too long; to be called at least once a minute. */
+  sweep(nowMs: number): void;
+  metrics(): { name: string; value: number }[];
+  /** Ends all sessions of a key. */
+  dropKey(keyId: string): void;
+}
+
+export function createMcpHandler(options: McpOptions): McpHandler {
+  return new SessionHandler(options);
+}
+
+type Reply = Uint8Array | Promise<Uint8Array>;
+
+const encoder = new TextEncoder();
+
+/**
+ * Goes on with a value that may or may not be there yet, without a detour through the event loop
+ * when it is.
+ */
+function then<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+class SessionHandler implements McpHandler {
+  readonly #store: SessionStore;
+  #toolbox: Toolbox | undefined;
+
+  constructor(private readonly options: McpOptions) {
+    this.#store = new SessionStore(options.limits, options.randomBytes);
+  }
+
+  handle(
+    tool: string,
+    body: Uint8Array,
+    caller: McpCaller,
+    budgetMs: number,
+    onCancellable?: (cancel: () => void) => void,
+  ): Reply {
+    const { enabled, database, limits, now } = this.options;
+    if (!enabled) {
+      const hint = 'Set `sessions.enabled` to true.';
+      fail('FEATURE_DISABLED', { feature: 'The `mcp/` interface' }, { hint });
+    }
+    const query = findTool(tool, database.program);
+    checkRole(query, caller);
+    const view = scanBody(body, limits);
+    if (tool === 'init') return encoder.encode(`"${this.#store.open(caller.keyId, now()).id}"`);
+    const session = this.#store.get(connectionOf(tool, view), caller.keyId, now());
+    const turn = () => this.#turn(session, tool, view, budgetMs, caller);
+    if (this.#store.enter(session)) return turn();
+    return this.#wait(session, turn, onCancellable);
+  }
+
+  sweep(nowMs: number): void {
+    this.#store.sweep(nowMs);
+  }
+
+  dropKey(keyId: string): void {
+    this.#store.dropByKey(keyId);
+  }
+
+  metrics(): { name: string; value: number }[] {
+    const { open, bytes, created, expired, evicted } = this.#store.counts();
+    return [
+      { name: 'sessions', value: open },
+      { name: 'session_bytes', value: bytes },
+      { name: 'sessions_created_total', value: created },
+      { name: 'sessions_expired_total', value: expired },
+      { name: 'sessions_evicted_total', value: evicted },
+    ];
+  }
+
+  /** Queues a call behind the one that runs on its session. */
+  #wait(
+    session: Session,
+    turn: () => Reply,
+    onCancellable?: (cancel: () => void) => void,
+  ): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        try {
+          resolve(turn());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      const withdraw = this.#store.wait(session, start);
+      onCancellable?.(() => {
+        // Nobody is there any more to read this.
+        if (withdraw()) reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: 0 } }));
+      });
+    });
+  }
+
+  /** Runs a call whose session is its own until it ends, and hands the session on. */
+  #turn(
+    session: Session,
+    tool: string,
+    view: JsonView,
+    budgetMs: number,
+    caller: McpCaller,
+  ): Reply {
+    const leave = () => this.#store.leave(session, this.options.now());
+    let reply: Reply;
+    try {
+      reply = this.#perform(session, tool, view, budgetMs, caller);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    if (reply instanceof Promise) return reply.finally(leave);
+    leave();
+    return reply;
+  }
+
+  /**
+   * A call that falls into a reload is made anew, as one of the new program: nothing of it was done.
+   */
+  #perform(
+    session: Session,
+    tool: string,
+    view: JsonView,
+    budgetMs: number,
+    caller: McpCaller,
+    attempts = 3,
+  ): Reply {
+    const again = (error: unknown): Reply => {
+      const isSwap = error instanceof TrellisError && error.code === 'SCHEMA_CHANGED';
+      if (!isSwap || attempts === 1) throw error;
+      checkRole(findTool(tool, this.options.database.program), caller);
+      return this.#perform(session, tool, view, budgetMs, caller, attempts - 1);
+    };
+    try {
+      const reply = this.#attempt(session, tool, view, budgetMs);
+      return reply instanceof Promise ? reply.catch(again) : reply;
+    } catch (error) {
+      return again(error);
+    }
+  }
+
+  #attempt(session: Session, tool: string, view: JsonView, budgetMs: number): Reply {
+    if (!session.live) fail('CONNECTION_NOT_FOUND', { id: session.id }, { path: '/connection_id' });
+    const deadline = this.options.now() + budgetMs;
+    const work = prepare(tool, view, session, this.#currentToolbox());
+    switch (work.kind) {
+      case 'answer':
+        this.#store.settle(session, work.after);
+        return encoder.encode(work.body);
+      case 'next':
+        return this.#next(session, session.traversal.cursor, 1, work.data, deadline);
+      case 'run':
+        return this.#run(session, work, deadline);
+      default:
+        return unreachable(work);
+    }
+  }
+
+  #run(session: Session, work: Work & { kind: 'run' }, deadline: number): Reply {
+    const { database } = this.options;
+    const { program } = database;
+    const { plan, embed, after } = work;
+    const { items } = session.traversal;
+    const args = embed
+      ? database.embed(undefined, embed.type, [embed.text], this.#left(deadline))
+      : work.args;
+    return then(
+      then(args, (args) => {
+        if (database.program !== program) fail('SCHEMA_CHANGED');
+        return database.run(plan, args, items, { budgetMs: this.#left(deadline) });
+      }),
+      (result) => {
+        this.#store.settle(session, after, result.items);
+        return result.body;
+      },
+    );
+  }
+
+  /**
+   * Answers the first item from position `start` on that still exists. Looks at `count` items first
+   * and at twice as many each time they have all been deleted, so that reading everything costs
+   * O(n) in all.
+   */
+  #next(session: Session, start: number, count: number, data: boolean, deadline: number): Reply {
+    const part = windowOf(session.traversal, start, count);
+    if (part.ids.length === 0) {
+      this.#store.advance(session, start);
+      return encoder.encode('null');
+    }
+    const plan = nextPlan(part.ids.length, data);
+    const { database } = this.options;
+    const run = database.run(plan, [], part, { budgetMs: this.#left(deadline) });
+    return then(run, ({ items, body }) => {
+      const found = items!.ids[0];
+      if (found === undefined)
+        return this.#next(session, start + part.ids.length, count * 2, data, deadline);
+      // An element that exists is found at the first of its places.
+      this.#store.advance(session, start + part.ids.indexOf(found) + 1);
+      return body;
+    });
+  }
+
+  /** Milliseconds left until `deadline`, at least one. */
+  #left(deadline: number): number {
+    return Math.max(1, deadline - this.options.now());
+  }
+
+  /** Made anew when the database has got another program. */
+  #currentToolbox(): Toolbox {
+    const { database, limits, textEnabled, schemaFormat, compat } = this.options;
+    if (this.#toolbox?.program !== database.program) {
+      const format = compat ? 'string' : schemaFormat;
+      const settings = { limits, textEnabled, schemaFormat: format } as const;
+      this.#toolbox = toolboxOf(database.program, settings);
+    }
+    return this.#toolbox;
+  }
+}
+
+function checkRole(query: Query | undefined, caller: McpCaller): void {
+  const role = query?.plan.writes ? 'write' : 'read';
+  if (role === 'write' ? caller.mayWrite : caller.mayRead) return;
+  const action = query === undefined ? 'use sessions' : `run \`${query.name}\``;
+  fail('FORBIDDEN', { action }, { hint: `The key needs the role \`${role}\`.` });
+}

@@ -1,0 +1,144 @@
+// `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and
+// whom it is handed to.
+import {
+  type Database,
+  type Limits,
+  type Program,
+  type Query,
+  TrellisError,
+  emptySchema,
+  excerpt,
+  fail,
+  findTool,
+} from '../../engine/index.js';
+import type { Exchange } from '../http/exchange.js';
+import { askedFor, explanationBody } from './explained.js';
+import type { Caller } from '../auth/keys.js';
+import type { McpCaller, McpHandler } from './mcp-handler.js';
+import type { Metrics } from '../observe/metrics.js';
+import { budgetOf } from '../request/reception.js';
+import type { Endpoint, ToolRoutes } from '../request/routes.js';
+
+/** Fails unless the caller may look at plans. */
+export type GuardPlans = (exchange: Exchange, caller: Caller | undefined, query: string) => void;
+
+/** One endpoint per query of the database's program. */
+export function queryEndpoints(
+  database: Database,
+  limits: Limits,
+  metrics: Metrics,
+  guardPlans: GuardPlans,
+): Map<string, Endpoint> {
+  const endpoints = database.program.queries.map((query): [string, Endpoint] => {
+    const { name, plan } = query;
+    const budgetMs = budgetFor(query, limits);
+    return [
+      name,
+      {
+        metrics: metrics.route(name),
+        access: plan.writes ? 'write' : 'read',
+        query: name,
+        writes: plan.writes,
+        always: false,
+        budgetMs,
+        handle: (exchange, body, caller) => {
+          const asked = exchange.query === '' ? undefined : askedFor(exchange.query);
+          if (asked !== undefined) guardPlans(exchange, caller, name);
+          if (asked === 'explain') return explanationBody(database, query);
+          return database.call(name, body, {
+            budgetMs: budgetOf(exchange, budgetMs),
+            onCancellable: cancelInto(exchange),
+            onWork: (cost) => {
+              exchange.work = cost;
+            },
+            ...(asked === 'profile' && { profile: true }),
+          });
+        },
+      },
+    ];
+  });
+  return new Map(endpoints);
+}
+
+function budgetFor(query: Query | undefined, limits: Limits): number {
+  return query?.plan.writes ? limits.write_time : limits.query_time;
+}
+
+export interface ToolOptions {
+  /** Of the database, once it has been opened. */
+  program: () => Program | undefined;
+  handler: () => McpHandler;
+  limits: Limits;
+  metrics: Metrics;
+}
+
+/** The session tools and the `<Query>Mcp` tools of the current program. */
+export function toolRoutes(options: ToolOptions): ToolRoutes {
+  let known = new Map<string, Endpoint>();
+  let knownFor: Program | undefined;
+  return {
+    find: (tool) => {
+      const program = options.program() ?? emptyProgram;
+      if (knownFor !== program) {
+        known = new Map();
+        knownFor = program;
+      }
+      let endpoint = known.get(tool);
+      if (endpoint !== undefined) return endpoint;
+      try {
+        endpoint = toolEndpoint(tool, program, options);
+      } catch (error) {
+        if (error instanceof TrellisError) return undefined;
+        throw error;
+      }
+      known.set(tool, endpoint);
+      return endpoint;
+    },
+    failUnknown: (tool) => {
+      findTool(tool, options.program() ?? emptyProgram);
+      return fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' });
+    },
+  };
+}
+
+/** Fails NOT_FOUND for an unknown tool. */
+function toolEndpoint(tool: string, program: Program, options: ToolOptions): Endpoint {
+  const query = findTool(tool, program);
+  const writes = query?.plan.writes ?? false;
+  const budgetMs = budgetFor(query, options.limits);
+  return {
+    metrics: options.metrics.route(`mcp/${tool}`),
+    access: writes ? 'write' : 'read',
+    ...(query === undefined ? {} : { query: query.name }),
+    writes,
+    always: false,
+    budgetMs,
+    handle: (exchange, body, caller) => {
+      const rights = callerOf(caller);
+      const budget = budgetOf(exchange, budgetMs);
+      return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
+    },
+  };
+}
+
+const emptyProgram: Program = {
+  schema: emptySchema,
+  olderSchemas: [],
+  migrations: [],
+  queries: [],
+  compat: false,
+};
+
+function cancelInto(exchange: Exchange): (cancel: () => void) => void {
+  return (cancel) => {
+    exchange.cancel = cancel;
+  };
+}
+
+/** Rights as the session room sees them; scope and role of query tools are checked before. */
+function callerOf(caller: Caller | undefined): McpCaller {
+  if (caller === undefined) return { keyId: '', mayRead: true, mayWrite: true };
+  const { keyId, role } = caller;
+  const mayWrite = role === 'write' || role === 'admin';
+  return { keyId, mayRead: mayWrite || role === 'read', mayWrite };
+}

@@ -1,0 +1,110 @@
+// One import while its parts come in: which of them it has, what it answered to the last one, and what
+// of its counts it has told. Invariant: a part whose answer was lost may be sent again: it is answered
+// again, and loaded once.
+import { crc32 } from 'node:zlib';
+import {
+  type FedRow,
+  LoadFeed,
+  type StreamPart,
+  errorMessage,
+  excerpt,
+  fail,
+  type BulkLoad,
+} from '../../engine/index.js';
+import type { ImportReply } from '../import/remote-import.js';
+
+const rejectsMax = 1_000;
+
+type Counts = Pick<LoadFeed, 'nodes' | 'edges' | 'vectors' | 'rejected'>;
+
+const countsOf = ({ nodes, edges, vectors, rejected }: Counts): Counts => {
+  return { nodes, edges, vectors, rejected };
+};
+
+/** A part as it came. */
+export interface Part {
+  /** Where its sender says that it begins in the stream. */
+  at: number | undefined;
+  body: Uint8Array;
+  /** Others follow. */
+  isMore: boolean;
+}
+
+export class RunningImport {
+  isBusy = false;
+  timer: NodeJS.Timeout | undefined;
+  readonly #feed: LoadFeed;
+  readonly #rejects: FedRow[] = [];
+  #told: Counts = { nodes: 0, edges: 0, vectors: 0, rejected: 0 };
+  #last: { part: StreamPart; reply: ImportReply } | undefined;
+
+  constructor(readonly load: BulkLoad) {
+    this.#feed = new LoadFeed(load, {
+      onRejects: (rows) => {
+        this.#rejects.push(...rows.slice(0, rejectsMax - this.#rejects.length));
+      },
+    });
+  }
+
+  /** The answer to a part that this import, finished or not, has had before. */
+  answerOf({ at, body, isMore }: Part): ImportReply | undefined {
+    const { end, ...counts } = this.load.progress;
+    if (!isMore && end?.part && isSame(end.part, at ?? end.part.at, body)) {
+      return { ...countsOf(counts), at: counts.offset, resumed: 0, repeated: true, rejects: [] };
+    }
+    const last = this.#last;
+    // Without `at` it may as well be more of the same.
+    return last && at !== undefined && isSame(last.part, at, body) ? last.reply : undefined;
+  }
+
+  /** Whether it has answered to a part: the next one is not the first. */
+  get hasParts(): boolean {
+    return this.#last !== undefined;
+  }
+
+  /** Whether a part is the beginning of the stream, though more of it than that has come. */
+  isRestart({ at }: Part): boolean {
+    return at === 0 && this.#feed.received > 0;
+  }
+
+  async take({ at, body, isMore }: Part): Promise<ImportReply> {
+    const { load } = this;
+    const feed = this.#feed;
+    const { received } = feed;
+    if (at !== undefined && at !== received) {
+      fail('PARAM_VALUE', { param: 'at', allowed: String(received), got: at });
+    }
+    const part = { at: received, bytes: body.length, checksum: crc32(body) };
+    await feed.write(body);
+    if (!isMore) {
+      await feed.end(part);
+      await load.finish({ part });
+    }
+    const told = this.#told;
+    const { nodes, edges, vectors, rejected } = (this.#told = countsOf(feed));
+    const reply = {
+      nodes: nodes - told.nodes,
+      edges: edges - told.edges,
+      vectors: vectors - told.vectors,
+      rejected: rejected - told.rejected,
+      at: feed.received,
+      resumed: feed.resumed,
+      repeated: feed.repeated,
+      rejects: this.#rejects.splice(0).map((row) => ({ ...row, message: errorMessage(row.error) })),
+    };
+    this.#last = { part, reply };
+    return reply;
+  }
+}
+
+function isSame(part: StreamPart, at: number, body: Uint8Array): boolean {
+  return part.at === at && part.bytes === body.length && part.checksum === crc32(body);
+}
+
+/** The `at` of a request. Fails PARAM_TYPE. */
+export function placeOf(given: string | null): number | undefined {
+  if (given === null) return undefined;
+  const at = Number(given);
+  if (/^\d+$/.test(given) && Number.isSafeInteger(at)) return at;
+  return fail('PARAM_TYPE', { param: 'at', type: 'a number of bytes', got: excerpt(given) });
+}

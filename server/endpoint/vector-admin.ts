@@ -1,0 +1,42 @@
+// What operators see of the indexes: `GET /_admin/indexes` and `POST /_admin/recall`. Members are in
+// snake_case, as everywhere over HTTP.
+import { type Database, excerpt, fail } from '../../engine/index.js';
+
+const samplesStandard = 100;
+const samplesMax = 10_000;
+const kStandard = 10;
+const kMax = 1_000;
+
+/** Names as they stand in JSON; undefined becomes null. */
+function inSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inSnakeCase);
+  if (value === null || typeof value !== 'object') return value ?? null;
+  const members = Object.entries(value).map(([name, inner]) => {
+    return [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), inSnakeCase(inner)];
+  });
+  return Object.fromEntries(members);
+}
+
+export const indexesBody = (database: Database): unknown => ({
+  indexes: inSnakeCase(database.indexes()),
+});
+
+/** `type`, `samples` and `k` are in the query string. */
+export async function recallBody(database: Database, asked: URLSearchParams): Promise<unknown> {
+  const type = asked.get('type') ?? undefined;
+  const samples = numberOf('samples', asked.get('samples'), samplesStandard, samplesMax);
+  const k = numberOf('k', asked.get('k'), kStandard, kMax);
+  return { recall: inSnakeCase(await database.recall(type, { samples, k })) };
+}
+
+function numberOf(
+  param: string,
+  text: string | null | undefined,
+  standard: number,
+  max: number,
+): number {
+  if (text === null || text === undefined) return standard;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > max) fail('PARAM_RANGE', { param, min: 1, max, got: excerpt(text) });
+  return value;
+}

@@ -1,0 +1,352 @@
+// The twin of http.ts on node:http, for machines where uWebSockets.js does not load and for clients
+// that pipeline calls whose answers take time. The same exchanges, the same limits, the same
+// answers; only slower.
+import { readFileSync } from 'node:fs';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { TrellisError } from '../../engine/index.js';
+import { plainAddress, socketPeer } from './address.js';
+import { Exchange, hasBody, keepHeader } from './exchange.js';
+import { declaredLength, framingFault } from './framing.js';
+import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
+import { clearSocket, failListening, openSocketTo, socketPathOf } from './listening.js';
+import { type Transport, type TransportOptions, freshCounts } from './transport.js';
+
+/** As uWebSockets.js: more header lines than this are refused. */
+const headerLinesMax = 98;
+const headTimeMs = 11_000;
+const sweepMs = 500;
+/** How long a refused connection may go on sending. */
+const lingerMs = 1000;
+
+class NodeExchange extends Exchange {
+  #chunks: Buffer[] = [];
+  #buffered = 0;
+  #unsentBytes = 0;
+  #onEnd: (() => void) | undefined;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+    private readonly transport: NodeTransport,
+  ) {
+    super();
+    this.startedAt = performance.now();
+    this.method = request.method ?? '';
+    const url = request.url ?? '';
+    const mark = url.indexOf('?');
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    const { rawHeaders } = request;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      keepHeader(this, rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
+    }
+  }
+
+  peer(): string {
+    if (this.transport.onSocket) return socketPeer;
+    return plainAddress(this.request.socket.remoteAddress ?? '');
+  }
+
+  send(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.#releaseBody();
+    const { response } = this;
+    const lines = `Content-Type: ${type}\r\nX-Request-Id: ${this.requestId}${this.extraHeaders}`;
+    for (const line of lines.split('\r\n')) {
+      const colon = line.indexOf(': ');
+      response.setHeader(line.slice(0, colon), line.slice(colon + 2));
+    }
+    response.setHeader('Content-Length', Buffer.byteLength(body));
+    if (close || this.#ends) {
+      response.setHeader('Connection', 'close');
+      this.transport.closing.add(this.request.socket);
+    }
+    response.writeHead(Number(status.slice(0, 3)), status.slice(4));
+    if (this.method === 'HEAD') response.end();
+    else {
+      this.#keepUnsent(body.length);
+      response.end(body);
+    }
+  }
+
+  #keepUnsent(bytes: number): void {
+    const { transport } = this;
+    this.#unsentBytes = bytes;
+    transport.counts.bufferedResponseBytes += bytes;
+    transport.unread.add(this);
+    transport.closeNonReaders();
+  }
+
+  releaseUnsent(): void {
+    this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
+    this.#unsentBytes = 0;
+    this.transport.unread.delete(this);
+  }
+
+  /** Node's parser stops at an offer to upgrade, and loses what comes behind it. */
+  get #ends(): boolean {
+    return this.request.headers.upgrade !== undefined;
+  }
+
+  drop(): void {
+    this.request.socket.destroy();
+  }
+
+  /** Node keeps a half-closed connection open by itself. */
+  hold(): void {}
+
+  letGo(): void {
+    const { socket } = this.request;
+    if (this.#onEnd !== undefined) return;
+    this.#onEnd = () => this.drop();
+    if (socket.readableEnded) this.#onEnd();
+    else socket.once('end', this.#onEnd);
+  }
+
+  closed(): void {
+    const { transport } = this;
+    if (this.#onEnd !== undefined) this.request.socket.off('end', this.#onEnd);
+    this.releaseUnsent();
+    this.#releaseBody();
+    if (this.settled) return;
+    this.settled = true;
+    transport.counts.aborted++;
+    transport.options.receiver.gone(this);
+  }
+
+  #releaseBody(): void {
+    this.transport.counts.bufferedBodyBytes -= this.#buffered;
+    this.#buffered = 0;
+    this.#chunks = [];
+  }
+
+  readBody(): void {
+    const { receiver } = this.transport.options;
+    this.request.on('data', (chunk: Buffer) => {
+      if (!this.settled) guarded(receiver, this, () => this.#take(chunk));
+    });
+    this.request.on('end', () => {
+      if (!this.settled) guarded(receiver, this, () => this.#complete());
+    });
+  }
+
+  #complete(): void {
+    const body = Buffer.concat(this.#chunks);
+    this.#releaseBody();
+    this.transport.options.receiver.complete(this, body);
+  }
+
+  #take(chunk: Buffer): void {
+    const { counts, options } = this.transport;
+    const { receiver, limits } = options;
+    if (this.bytesIn + chunk.length > limits.body_bytes) {
+      counts.bodiesTooLarge++;
+      receiver.refuse(this, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
+      return;
+    }
+    this.bytesIn += chunk.length;
+    this.#buffered += chunk.length;
+    counts.bufferedBodyBytes += chunk.length;
+    this.#chunks.push(chunk);
+    if (counts.bufferedBodyBytes > limits.buffered_body_bytes) {
+      receiver.refuse(this, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
+    }
+  }
+}
+
+type Receiver = TransportOptions['receiver'];
+
+function guarded(receiver: Receiver, exchange: Exchange, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    receiver.fault(exchange, error);
+  }
+}
+
+class NodeTransport implements Transport {
+  readonly name = 'node';
+  readonly counts = freshCounts();
+  /** Answers not handed to the kernel yet, the oldest first. */
+  readonly unread = new Set<NodeExchange>();
+  /** Sockets whose last answer is on its way. */
+  readonly closing = new WeakSet<Socket>();
+  /** Whether clients come through a socket in the file system: then they have no address. */
+  onSocket = false;
+  readonly #servers: Server[] = [];
+
+  constructor(readonly options: TransportOptions) {}
+
+  #createServer(): Server {
+    const { limits, idleMs, tls } = this.options;
+    const settings = {
+      keepAliveTimeout: idleMs,
+      headersTimeout: Math.min(headTimeMs, limits.receive_time),
+      requestTimeout: limits.receive_time,
+      connectionsCheckingInterval: sweepMs,
+      maxHeaderSize: limits.header_bytes,
+      noDelay: true,
+      // Checked with the rest of the head, so that the refusal is an answer of ours.
+      requireHostHeader: false,
+    };
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#onRequest(request, response);
+    const server = tls
+      ? createTlsServer({ ...settings, ...readTls(tls), minVersion: 'TLSv1.2' }, onRequest)
+      : createServer(settings, onRequest);
+    server.maxHeadersCount = headerLinesMax + 2;
+    // A client may have said all it has to say, and wait for the answer. (Not among the types.)
+    Object.assign(server, { httpAllowHalfOpen: true });
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      // Behind an answer that is still to come, Node would send this into the middle of the next.
+      if (response.socket !== null) response.writeContinue();
+      this.#onRequest(request, response);
+    });
+    server.on('checkExpectation', onRequest);
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // Bytes that follow refused ones fail again; the first answer must still go out.
+      if (this.closing.has(socket)) return;
+      this.closing.add(socket);
+      refuseRaw(error, socket);
+    });
+    server.on('connection', (socket: Socket) => this.#onConnection(socket));
+    return server;
+  }
+
+  #onConnection(socket: Socket): void {
+    if (++this.counts.connections > this.options.limits.connections) {
+      this.counts.connectionsRefused++;
+      socket.destroy();
+    }
+    socket.on('close', () => {
+      this.counts.connections--;
+    });
+  }
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = new NodeExchange(request, response, this);
+    const { receiver, limits } = this.options;
+    response.on('close', () => exchange.closed());
+    response.on('finish', () => exchange.releaseUnsent());
+    guarded(receiver, exchange, () => {
+      if (request.httpVersion === '1.0') nameHost(exchange, request.socket);
+      const fault = headFault(request) ?? framingFault(exchange);
+      if (fault !== undefined) {
+        return receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
+      }
+      if (!receiver.open(exchange) || exchange.settled) {
+        request.resume();
+        return;
+      }
+      if (declaredLength(exchange) > limits.body_bytes) {
+        this.counts.bodiesTooLarge++;
+        const error = { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } } as const;
+        return receiver.refuse(exchange, error);
+      }
+      if (hasBody(exchange)) exchange.readBody();
+      else receiver.complete(exchange, new Uint8Array(0));
+    });
+  }
+
+  closeNonReaders(): void {
+    for (const exchange of this.unread) {
+      if (this.counts.bufferedResponseBytes <= this.options.limits.buffered_response_bytes) return;
+      this.counts.nonReadersClosed++;
+      exchange.drop();
+      exchange.releaseUnsent();
+    }
+  }
+
+  async listen(addresses: readonly string[], port: number): Promise<number> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        let bound = port;
+        for (const address of addresses) bound = await this.#bind(address, bound);
+        return bound;
+      } catch (error) {
+        this.stopListening();
+        const taken = error instanceof TrellisError && error.data.code === 'PORT_IN_USE';
+        if (port !== 0 || attempt === 16 || !taken) throw error;
+      }
+    }
+  }
+
+  async #bind(address: string, port: number): Promise<number> {
+    const path = socketPathOf(address);
+    if (path !== undefined) await clearSocket(address);
+    const server = this.#createServer();
+    const errno = await new Promise<string | undefined>((resolve) => {
+      server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'UNKNOWN'));
+      const place = path === undefined ? { host: address, port } : { path };
+      server.listen({ ...place, exclusive: true }, () => resolve(undefined));
+    });
+    if (errno !== undefined) failListening(address, port, errno);
+    this.#servers.push(server);
+    if (path === undefined) return (server.address() as AddressInfo).port;
+    openSocketTo(address);
+    this.onSocket = true;
+    return 0;
+  }
+
+  stopListening(): void {
+    for (const server of this.#servers) server.close();
+  }
+
+  close(): void {
+    this.stopListening();
+    for (const server of this.#servers) server.closeAllConnections();
+  }
+
+  renewTls(): boolean {
+    const { tls } = this.options;
+    if (tls === undefined) return false;
+    for (const server of this.#servers) {
+      (server as unknown as { setSecureContext(o: object): void }).setSecureContext(readTls(tls));
+    }
+    return true;
+  }
+}
+
+function readTls(tls: { cert: string; key: string }): { cert: Buffer; key: Buffer } {
+  return { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
+}
+
+/** HTTP/1.0 asks for no Host: whom it reached is who is meant. No browser speaks it. */
+function nameHost(exchange: Exchange, { localAddress = 'localhost' }: Socket): void {
+  if (exchange.hostCount > 0) return;
+  exchange.hostCount = 1;
+  exchange.host = localAddress.includes(':') ? `[${localAddress}]` : localAddress;
+}
+
+function headFault(request: IncomingMessage): string | undefined {
+  const { httpVersion, headers } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'only HTTP/1 is spoken here';
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
+    return 'HTTP/1.0 has no Transfer-Encoding';
+  }
+  if (request.rawHeaders.length / 2 > headerLinesMax) return 'there are too many headers';
+  return undefined;
+}
+
+/** Answers what node:http could not read; then the connection ends. */
+function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (
+    !socket.writable ||
+    error.code === 'ECONNRESET' ||
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  ) {
+    socket.destroy();
+    return;
+  }
+  const large = error.code === 'HPE_HEADER_OVERFLOW';
+  socket.end(large ? headersTooLargeRefusal : framingRefusal('it is not HTTP/1.1'));
+  // A close with bytes unread would take the answer from the client.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+}
+
+export function openNodeTransport(options: TransportOptions): Transport {
+  return new NodeTransport(options);
+}

@@ -1,0 +1,82 @@
+// What a transport is: it turns sockets into exchanges, enforces framing, sizes and times, and
+// sends answers. Two exist: http.ts (uWebSockets.js) and http-node.ts (Node's own); everything
+// above sees only this file.
+import { networkInterfaces } from 'node:os';
+import type { ErrorData } from '../../engine/index.js';
+import type { Exchange } from './exchange.js';
+
+/**
+ * Who is told about requests. A transport never lets an exception of these pass it: it hands it to
+ * `fault`.
+ */
+export interface Receiver {
+  /** The head is in and its framing is sound. Answers, or returns true to be given the body. */
+  open(exchange: Exchange): boolean;
+  /** The whole body is in; the bytes are the receiver's. */
+  complete(exchange: Exchange, body: Uint8Array): void;
+  /** The transport refuses; the answer closes the connection. */
+  refuse(exchange: Exchange, error: ErrorData): void;
+  /** `open` or `complete` threw. */
+  fault(exchange: Exchange, error: unknown): void;
+  /** The client went away before its answer. */
+  gone(exchange: Exchange): void;
+}
+
+export interface TransportOptions {
+  receiver: Receiver;
+  limits: {
+    body_bytes: number;
+    buffered_body_bytes: number;
+    buffered_response_bytes: number;
+    header_bytes: number;
+    receive_time: number;
+    connections: number;
+  };
+  /** Milliseconds an idle connection may live. */
+  idleMs: number;
+  tls?: { cert: string; key: string };
+}
+
+/** Counted by the transport, read by /metrics. */
+export interface TransportCounts {
+  connections: number;
+  aborted: number;
+  connectionsRefused: number;
+  receiveTimeouts: number;
+  bodiesTooLarge: number;
+  bufferedBodyBytes: number;
+  bufferedResponseBytes: number;
+  nonReadersClosed: number;
+}
+
+export interface Transport {
+  readonly name: 'uws' | 'node';
+  readonly counts: TransportCounts;
+  /** Binds all addresses to one port (0 = any free one) and gives the port. Fails PORT_IN_USE. */
+  listen(addresses: readonly string[], port: number): Promise<number>;
+  /** No new connections; open ones go on. */
+  stopListening(): void;
+  /** Ends every connection. */
+  close(): void;
+  /** Reads certificate and key again, where the transport can. */
+  renewTls(): boolean;
+}
+
+export function freshCounts(): TransportCounts {
+  return {
+    connections: 0,
+    aborted: 0,
+    connectionsRefused: 0,
+    receiveTimeouts: 0,
+    bodiesTooLarge: 0,
+    bufferedBodyBytes: 0,
+    bufferedResponseBytes: 0,
+    nonReadersClosed: 0,
+  };
+}
+
+export function machineHasIpv6Loopback(): boolean {
+  return Object.values(networkInterfaces()).some((list) =>
+    list?.some((entry) => entry.address === '::1'),
+  );
+}

@@ -1,0 +1,14 @@
+// Where an import writes its rows to: the data directory itself, or a running server.
+
+/** What both ways of importing offer. */
+export interface ImportTarget {
+  write(bytes: Uint8Array): Promise<void>;
+  end(): Promise<void>;
+  readonly nodes: number;
+  readonly edges: number;
+  readonly vectors: number;
+  readonly rejected: number;
+  readonly resumed: number;
+  /** Everything was loaded by an earlier import: the counts are those of that time. */
+  readonly repeated: boolean;
+}

@@ -1,0 +1,78 @@
+// Imports through a running server: the stream goes out in parts, each a request to /_admin/import
+// under one name, so that the server goes on where it stopped.
+import { type ErrorData, type FedRow, TrellisError, fail } from '../../engine/index.js';
+import type { ImportTarget } from './import-target.js';
+
+const partBytes = 8 * 1024 * 1024;
+
+/** What /_admin/import answers for a part. */
+export interface ImportReply {
+  nodes: number;
+  edges: number;
+  vectors: number;
+  rejected: number;
+  /** Bytes of the stream that have come: where its next part begins. */
+  at: number;
+  /** Rows loaded by an earlier attempt under the same name. */
+  resumed: number;
+  /** The import was over before: the counts are those of that time. */
+  repeated: boolean;
+  rejects: FedRow[];
+}
+
+export class RemoteImport implements ImportTarget {
+  nodes = 0;
+  edges = 0;
+  vectors = 0;
+  rejected = 0;
+  resumed = 0;
+  repeated = false;
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+  /** Bytes of the parts before. */
+  #at = 0;
+
+  constructor(
+    private readonly url: string,
+    private readonly key: string,
+    private readonly name: string,
+    private readonly onRejects: (rows: FedRow[]) => void,
+  ) {}
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#parts.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#bytes >= partBytes) await this.#send(true);
+  }
+
+  end(): Promise<void> {
+    return this.#send(false);
+  }
+
+  async #send(isMore: boolean): Promise<void> {
+    const body = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.#bytes = 0;
+    const at = String(this.#at);
+    this.#at += body.length;
+    const query = new URLSearchParams({ name: this.name, at, ...(isMore && { more: '1' }) });
+    const headers: Record<string, string> = { 'Content-Type': 'application/x-ndjson' };
+    if (this.key !== '') headers['x-api-key'] = this.key;
+    const target = new URL(`/_admin/import?${query.toString()}`, this.url);
+    let response: Response;
+    try {
+      response = await fetch(target, { method: 'POST', headers, body });
+    } catch {
+      return fail('CONFIG_INVALID', { what: `No server answers at ${this.url}.` });
+    }
+    const reply = (await response.json()) as ImportReply & ErrorData;
+    if (!response.ok) throw new TrellisError({ code: reply.code, args: reply.args ?? {} });
+    this.nodes += reply.nodes;
+    this.edges += reply.edges;
+    this.vectors += reply.vectors;
+    this.rejected += reply.rejected;
+    this.resumed = reply.resumed;
+    this.repeated = reply.repeated;
+    if (reply.rejects.length > 0) this.onRejects(reply.rejects);
+  }
+}

@@ -1,0 +1,80 @@
+// What the process itself costs, for /metrics: garbage collection, memory, files, delays of the main loop.
+import { readdirSync } from 'node:fs';
+import {
+  type PerformanceEntry,
+  PerformanceObserver,
+  constants,
+  monitorEventLoopDelay,
+} from 'node:perf_hooks';
+import { Histogram } from '../../engine/index.js';
+import type { Sample } from './metrics.js';
+
+const collections: Record<number, string> = {
+  [constants.NODE_PERFORMANCE_GC_MINOR]: 'minor',
+  [constants.NODE_PERFORMANCE_GC_MAJOR]: 'major',
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL]: 'incremental',
+  [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weak_callbacks',
+};
+
+/** The delay of a timer that runs every so many milliseconds is measured, this wait included. */
+const lagStepMs = 20;
+
+export class RuntimeMetrics {
+  readonly #loopDelay = monitorEventLoopDelay({ resolution: lagStepMs });
+  readonly #collections = new Map<string, Histogram>();
+  readonly #observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      const { detail, duration } = entry as PerformanceEntry & { detail: { kind: number } };
+      const kind = collections[detail.kind] ?? 'other';
+      const seconds = this.#collections.get(kind) ?? new Histogram();
+      this.#collections.set(kind, seconds);
+      seconds.observe(duration / 1000);
+    }
+  });
+
+  start(): void {
+    this.#loopDelay.enable();
+    this.#observer.observe({ entryTypes: ['gc'] });
+  }
+
+  stop(): void {
+    this.#loopDelay.disable();
+    this.#observer.disconnect();
+  }
+
+  #lag(): number {
+    const { mean } = this.#loopDelay;
+    return Number.isFinite(mean) ? Math.max(0, mean / 1e6 - lagStepMs) / 1000 : 0;
+  }
+
+  samples(): Sample[] {
+    const memory = process.memoryUsage();
+    const main = { thread: 'main' };
+    const files = openFiles();
+    const samples: Sample[] = [
+      {
+        name: 'event_loop_utilization',
+        value: performance.eventLoopUtilization().utilization,
+      },
+      { name: 'event_loop_lag_seconds', labels: main, value: this.#lag() },
+      { name: 'rss_bytes', value: memory.rss },
+      { name: 'external_bytes', value: memory.external },
+      { name: 'heap_used_bytes', labels: main, value: memory.heapUsed },
+    ];
+    if (files !== undefined) samples.push({ name: 'open_fds', value: files });
+    for (const [kind, seconds] of this.#collections) {
+      samples.push(...seconds.samples('gc_seconds', { kind }));
+    }
+    return samples;
+  }
+}
+
+/** Open file descriptors of this process, where the system tells. */
+function openFiles(): number | undefined {
+  try {
+    // Reading the list takes a descriptor of its own.
+    return readdirSync('/proc/self/fd').length - 1;
+  } catch {
+    return undefined;
+  }
+}

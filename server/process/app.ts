@@ -1,0 +1,281 @@
+// The running server put together: keys, security, routes, reception, transport, around a database
+// that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
+// phase.
+import { randomBytes } from 'node:crypto';
+import { type Database, TrellisError } from '../../engine/index.js';
+import { isLoopback, listenAddresses } from '../http/address.js';
+import { type Action, adminEndpoints } from '../endpoint/admin-handler.js';
+import type { Config } from '../config/config.js';
+import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.js';
+import { Keyring } from '../auth/keys.js';
+import type { Log } from '../observe/log.js';
+import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
+import { Metrics, type Sample } from '../observe/metrics.js';
+import { type GuardPlans, queryEndpoints, toolRoutes } from '../endpoint/query-handler.js';
+import { Reception } from '../request/reception.js';
+import { RuntimeMetrics } from '../observe/runtime-metrics.js';
+import { Routes } from '../request/routes.js';
+import { Security } from '../auth/security.js';
+import { SlowLog } from '../observe/slow-log.js';
+import { tlsFiles } from './tls.js';
+import { openTransport } from './open-transport.js';
+import { type Transport, machineHasIpv6Loopback } from '../http/transport.js';
+
+const storageReadMaxMs = 100;
+const heartbeatMaxS = 5;
+const housekeepingMs = 1_000;
+
+export interface AppOptions {
+  config: Config;
+  log: Log;
+  version: string;
+  /** `POST /_admin/<name>`. */
+  actions: ReadonlyMap<string, Action>;
+}
+
+export class App {
+  phase: ServerPhase = 'starting';
+  /** What the opening database is at, and how far: 0 to 100. */
+  opening = { step: 'opening', progress: 0 };
+  readonly metrics = new Metrics();
+  readonly keys: Keyring;
+  readonly #slowLog = new SlowLog();
+  readonly #runtime = new RuntimeMetrics();
+  #database: Database | undefined;
+  #sessions: McpHandler | undefined;
+  readonly #security: Security;
+  #routes!: Routes;
+  #reception!: Reception;
+  #transport!: Transport;
+  #housekeeping: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: AppOptions) {
+    const { config } = options;
+    this.keys = new Keyring(config.keysFile, config.auth.api_key);
+    this.#security = this.#makeSecurity();
+    this.#routes = this.#makeRoutes();
+  }
+
+  /** Opens the listener; health routes answer from now on. Fails PORT_IN_USE. Gives the port. */
+  async listen(): Promise<number> {
+    const { config, log } = this.options;
+    this.#reception = new Reception({
+      security: this.#security,
+      routes: this.#routes,
+      metrics: this.metrics,
+      slowLog: this.#slowLog,
+      log,
+      slowMs: config.log.slow_ms,
+      accessShare: config.log.access,
+      closedBy: () => this.#refusal(),
+    });
+    const tls = tlsFiles(config, log);
+    this.#transport = await openTransport(
+      config.server.transport,
+      {
+        receiver: this.#reception,
+        limits: config.limits,
+        idleMs: config.server.idle_time,
+        ...(tls && { tls }),
+      },
+      log,
+    );
+    this.#runtime.start();
+    this.#housekeeping = setInterval(() => this.#keepHouse(), housekeepingMs);
+    this.#housekeeping.unref();
+    const { host, port } = config.server;
+    return this.#transport.listen(listenAddresses(host, machineHasIpv6Loopback()), port);
+  }
+
+  /** Takes the opened database: queries are served once `phase` is `serving`. */
+  attach(database: Database): void {
+    const { config } = this.options;
+    this.#database = database;
+    this.#sessions = createMcpHandler({
+      database,
+      limits: config.limits,
+      now: () => performance.now(),
+      randomBytes,
+      schemaFormat: config.sessions.schema_format,
+      compat: config.compat === 'helix-2',
+      textEnabled: config.text.enabled,
+      enabled: config.sessions.enabled,
+    });
+    this.adoptProgram();
+  }
+
+  /** Makes the routes follow the database's program. */
+  adoptProgram(): void {
+    const { limits } = this.options.config;
+    // Plans and counts are the operator's to see.
+    const guard: GuardPlans = (exchange, caller, query) =>
+      this.#security.checkAccess(exchange, caller, { access: 'admin', query });
+    this.#routes.replaceQueries(queryEndpoints(this.#opened(), limits, this.metrics, guard));
+  }
+
+  #makeRoutes(): Routes {
+    const { config, version, actions } = this.options;
+    const admin = adminEndpoints({
+      version,
+      compat: config.compat === 'helix-2',
+      explorer: config.server.explorer,
+      metrics: this.metrics,
+      slowLog: this.#slowLog,
+      database: () => this.#opened(),
+      readiness: () => this.readiness(),
+      samples: () => this.#samples(),
+      actions,
+    });
+    const tools = toolRoutes({
+      program: () => this.#database?.program,
+      handler: () => this.#sessions!,
+      limits: config.limits,
+      metrics: this.metrics,
+    });
+    return new Routes(admin.fixed, tools, admin.actions);
+  }
+
+  #makeSecurity(): Security {
+    const { config } = this.options;
+    return new Security({
+      keys: this.keys,
+      host: config.server.host,
+      allowedHosts: config.server.allowed_hosts,
+      corsOrigins: config.cors.origins,
+      insecureNoAuth: config.server.insecure_no_auth,
+      trustProxy: config.server.trust_proxy,
+      secure: config.tls.cert !== '',
+      limits: config.limits,
+      onAuthFailure: (reason) => this.metrics.authFailures.add(reason),
+    });
+  }
+
+  #opened(): Database {
+    if (this.#database === undefined) throw new TrellisError(this.#refusal()!);
+    return this.#database;
+  }
+
+  #refusal() {
+    const { phase } = this;
+    // Asked for every request: nothing is allocated while all is well.
+    const status = this.#database?.status();
+    if (phase === 'serving' && status?.phase !== 'lost') return undefined;
+    return refusalOf({ phase, status, checks: {}, opening: this.opening });
+  }
+
+  readiness(): Readiness {
+    const database = this.#database;
+    const status = database?.status();
+    const checks: Record<string, boolean> = { replayed: this.phase !== 'starting' };
+    if (database !== undefined && status?.phase === 'serving') {
+      checks.storage_read = readsInTime(database);
+      checks.writer = (status.heartbeatAge ?? 0) < heartbeatMaxS;
+      checks.data_file = true;
+    }
+    return { phase: this.phase, status, checks, opening: this.opening };
+  }
+
+  #keepHouse(): void {
+    this.#sessions?.sweep(performance.now());
+    try {
+      if (this.keys.refresh()) this.options.log('info', 'the key file was read again');
+    } catch (error) {
+      this.options.log('error', 'the key file was not read; the old keys stay', { error });
+    }
+    for (const keyId of this.keys.lapsed(Date.now())) this.#sessions?.dropKey(keyId);
+  }
+
+  /** SIGHUP: keys and TLS files are read again. */
+  renew(): void {
+    this.#keepHouse();
+    if (this.options.config.tls.cert !== '' && !this.#transport.renewTls()) {
+      this.options.log('warn', 'new TLS files take effect after a restart');
+    }
+  }
+
+  #samples(): Sample[] {
+    const { counts } = this.#transport;
+    const own: Record<string, number> = {
+      in_flight: this.#reception.inFlight,
+      connections: counts.connections,
+      aborted_total: counts.aborted,
+      buffered_body_bytes: counts.bufferedBodyBytes,
+      buffered_response_bytes: counts.bufferedResponseBytes,
+    };
+    const samples = Object.entries(own).map(([name, value]): Sample => ({ name, value }));
+    samples.push(
+      ...this.#runtime.samples(),
+      limitHit('connections', counts.connectionsRefused),
+      limitHit('receive_time', counts.receiveTimeouts),
+      limitHit('buffered_response_bytes', counts.nonReadersClosed),
+    );
+    return [...samples, ...(this.#sessions?.metrics() ?? []), ...(this.#database?.metrics() ?? [])];
+  }
+
+  /** No new connections; calls in flight get `ms` to end. */
+  async drain(ms: number): Promise<void> {
+    this.phase = 'stopping';
+    this.#transport.stopListening();
+    const latest = performance.now() + ms;
+    await this.#reception.drain(ms);
+    // Large answers are still on their way to slow readers.
+    while (this.#transport.counts.bufferedResponseBytes > 0 && performance.now() < latest) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#housekeeping);
+    this.#runtime.stop();
+    this.#transport?.close();
+  }
+
+  /** What deserves a warning at start (http.md 8). */
+  warnings(): string[] {
+    const { config } = this.options;
+    const warnings = this.#deafWarnings();
+    if (this.keys.closed) {
+      return [
+        ...warnings,
+        `nobody is answered: ${config.keysFile} holds no key; add one, or remove the file`,
+      ];
+    }
+    if (isLoopback(config.server.host)) return warnings;
+    if (!this.keys.active) {
+      const open = config.server.insecure_no_auth;
+      if (open) return [...warnings, 'everyone may do everything: there are no keys'];
+      return [
+        ...warnings,
+        'protected mode: there are no API keys, so only this machine is answered',
+      ];
+    }
+    if (config.tls.cert === '') warnings.push('API keys travel in clear text: TLS is off');
+    return warnings;
+  }
+
+  /** Keys of the configuration that the transport in use does not hear. */
+  #deafWarnings(): string[] {
+    const set = this.options.config.settings.get('server.idle_time')!.source !== 'default';
+    if (!set || this.#transport?.name !== 'uws') return [];
+    return [
+      'server.idle_time has no effect on uWebSockets.js, which ends an idle connection after 10 s; ' +
+        'server.transport = "node" keeps to it',
+    ];
+  }
+}
+
+function limitHit(limit: string, value: number): Sample {
+  return { name: 'limit_hits_total', labels: { limit }, value };
+}
+
+const nobody = new Uint8Array(16);
+
+function readsInTime(database: Database): boolean {
+  const before = performance.now();
+  try {
+    database.view((view) => view.idOf(nobody));
+  } catch {
+    return false;
+  }
+  return performance.now() - before < storageReadMaxMs;
+}

@@ -1,0 +1,46 @@
+// Exit codes of the commands (operations.md 1), and the last words on stderr that go with them.
+import { type ErrorCode, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
+import { printErrorLine } from '../observe/log.js';
+
+export const exitCodes = { ok: 0, diagnostics: 1, source: 65, internal: 70 } as const;
+
+const byCode: Partial<Record<ErrorCode, number>> = {
+  SOURCE_INVALID: exitCodes.source,
+  SCHEMA_INCOMPATIBLE: exitCodes.source,
+  PORT_IN_USE: 71,
+  LISTEN_FAILED: 71,
+  DATA_CORRUPT: 74,
+  DATA_DIR_BAD: 74,
+  INSUFFICIENT_STORAGE: 74,
+  DATA_LOCKED: 75,
+  FORMAT_TOO_NEW: 76,
+  CONFIG_INVALID: 78,
+};
+
+const advice: Partial<Record<ErrorCode, string>> = {
+  SOURCE_INVALID: 'Run `trellis check` and correct the sources.',
+  PORT_IN_USE: 'Stop the other server, or choose another port with --port.',
+  LISTEN_FAILED: 'Set `server.host` and `server.port` to where this machine can listen.',
+  DATA_CORRUPT: 'Run `trellis verify --deep`, or restore a backup.',
+  DATA_DIR_BAD: 'Choose a writable directory on a local disk with --data.',
+  DATA_LOCKED: 'Stop the other server, or choose another directory with --data.',
+  FORMAT_TOO_NEW: 'Use the version of TrellisDB that wrote the data, or a newer one.',
+  CONFIG_INVALID: 'See `trellis config print`.',
+};
+
+/**
+ * Prints what went wrong as one last line, `CODE: message What to do.`, and gives the exit code.
+ */
+export function reportFailure(error: unknown): number {
+  if (!(error instanceof TrellisError)) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    printErrorLine(text);
+    printErrorLine('INTERNAL: a defect ended the command. Report it with the lines above.');
+    return exitCodes.internal;
+  }
+  const { data } = error;
+  const hint = errorHint(data) ?? advice[data.code] ?? '';
+  const message = errorMessage(data).replaceAll(/\s*\n\s*/g, ' ');
+  printErrorLine(`${data.code}: ${message} ${hint}`.trimEnd());
+  return byCode[data.code] ?? exitCodes.internal;
+}

@@ -1,0 +1,75 @@
+// Reload: recompiles the sources and swaps the program in the database. Invariant: a set that is
+// faulty, unreadable or empty never replaces a working one; at most one reload runs, and one more
+// waits when something changed meanwhile.
+import { type Database, TrellisError, errorMessage } from '../../engine/index.js';
+import type { Log } from '../observe/log.js';
+import { type ProgramOptions, countErrors, loadProgram, pictureOf } from '../project/program.js';
+
+export interface ReloadOptions extends ProgramOptions {
+  database: Database;
+  log: Log;
+  /** Shows a diagnostic with its picture to people; absent where the log goes to a machine. */
+  show?: ((picture: string) => void) | undefined;
+  /** After a swap. */
+  onSwap: () => void;
+  onResult: (result: 'done' | 'refused') => void;
+  onCompiled: (seconds: number) => void;
+}
+
+export interface ReloadResult {
+  reloaded: boolean;
+  /** Why not. */
+  reason?: string;
+  errors: number;
+  queries: number;
+}
+
+export function createReloader(options: ReloadOptions): () => Promise<ReloadResult> {
+  let last: Promise<ReloadResult> = Promise.resolve(undefined as never);
+  let waiting: Promise<ReloadResult> | undefined;
+  return () => {
+    waiting ??= last
+      .catch(() => undefined)
+      .then(() => {
+        waiting = undefined;
+        return (last = reload(options));
+      });
+    return waiting;
+  };
+}
+
+async function reload(options: ReloadOptions): Promise<ReloadResult> {
+  const { database, log, onSwap, onResult } = options;
+  const refuse = (reason: string, errors = 0): ReloadResult => {
+    log('warn', 'sources were not reloaded; the old ones keep serving', { reason });
+    onResult('refused');
+    return { reloaded: false, reason, errors, queries: database.program.queries.length };
+  };
+  const started = performance.now();
+  try {
+    const { program, diagnostics, sources } = loadProgram(options);
+    options.onCompiled((performance.now() - started) / 1000);
+    for (const diagnostic of diagnostics) {
+      const { code, file, line, column, hint } = diagnostic;
+      const picture = pictureOf(diagnostic, sources);
+      const level = diagnostic.severity === 'error' ? 'error' : 'warn';
+      if (options.show) options.show(picture);
+      else log(level, diagnostic.message, { code, file, line, column, hint, picture });
+    }
+    if (sources.length === 0) return refuse('there are no sources');
+    if (program === undefined) {
+      const errors = countErrors(diagnostics);
+      return refuse(`${errors} errors in the sources`, errors);
+    }
+    await database.reload(program);
+    onSwap();
+    onResult('done');
+    const queries = program.queries.length;
+    const ms = Math.round(performance.now() - started);
+    log('info', 'sources reloaded', { queries, ms });
+    return { reloaded: true, errors: 0, queries };
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    return refuse(errorMessage(error.data));
+  }
+}

@@ -1,0 +1,80 @@
+// The server that has a data directory open, as other commands reach it: its port stands in the LOCK
+// file, a socket in the file system in the configuration.
+import { readFileSync } from 'node:fs';
+import { type RequestOptions, request as requestPlain } from 'node:http';
+import { request as requestTls } from 'node:https';
+import { join } from 'node:path';
+import { type ErrorData, TrellisError, fail } from '../../engine/index.js';
+import type { Config } from '../config/config.js';
+import { socketPathOf } from '../http/listening.js';
+
+/** Whether an error says that a running server has the directory. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof TrellisError && error.code === 'DATA_LOCKED';
+}
+
+/** Where the server listens that has the data directory open. */
+interface Place {
+  origin: string;
+  socketPath?: string;
+}
+
+function placeOf(config: Config): Place {
+  const scheme = config.tls.cert === '' ? 'http' : 'https';
+  const socketPath = socketPathOf(config.server.host);
+  if (socketPath !== undefined) return { origin: `${scheme}://localhost`, socketPath };
+  let port: number | null | undefined;
+  try {
+    const text = readFileSync(join(config.dataDir, 'LOCK'), 'utf8');
+    port = (JSON.parse(text) as { port?: number | null }).port;
+  } catch {
+    // A server that is just starting or stopping has not written it.
+  }
+  if (port === undefined || port === null) {
+    fail('DATA_LOCKED', { what: `${config.dataDir} belongs to a process that serves no port` });
+  }
+  return { origin: `${scheme}://127.0.0.1:${port}` };
+}
+
+/** What the refusals of a key are about, for somebody at a command line. */
+const keyHint = 'Give the key of an administrator with --key.';
+const keyCodes: ReadonlySet<string> = new Set(['API_KEY_REQUIRED', 'INVALID_API_KEY', 'FORBIDDEN']);
+
+/** Asks the running server for an operator's action. Fails with its error. */
+export async function askServer(config: Config, action: string, body: object): Promise<unknown> {
+  const headers: Record<string, string> = { 'Content-Type': 'application/json' };
+  if (config.auth.api_key !== '') headers['x-api-key'] = config.auth.api_key;
+  const place = placeOf(config);
+  const url = `${place.origin}/_admin/${action}`;
+  let status: number;
+  let reply: ErrorData;
+  try {
+    const options = { method: 'POST', headers, ...(place.socketPath && place) };
+    [status, reply] = await post(url, options, JSON.stringify(body));
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    const what = `the server at ${place.socketPath ?? place.origin} does not answer (${code})`;
+    return fail('DATA_LOCKED', { what });
+  }
+  if (status === 200) return reply;
+  const { code, args = {} } = reply;
+  throw new TrellisError({ code, args, ...(keyCodes.has(code) && { hint: keyHint }) });
+}
+
+/** As `fetch`, which knows no sockets in the file system. */
+function post(url: string, options: RequestOptions, body: string): Promise<[number, ErrorData]> {
+  return new Promise((resolve, reject) => {
+    const request = url.startsWith('https:') ? requestTls : requestPlain;
+    const sent = request(url, options, async (response) => {
+      try {
+        const pieces: Buffer[] = [];
+        for await (const piece of response) pieces.push(piece as Buffer);
+        resolve([response.statusCode!, JSON.parse(Buffer.concat(pieces).toString())]);
+      } catch (error) {
+        reject(error);
+      }
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

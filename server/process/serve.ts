@@ -1,0 +1,271 @@
+// `trellis serve`: the order of start and stop (operations.md 4), signals, reload. Owns the process
+// while it serves. Invariant: the ready line is printed once, after /readyz would answer 200.
+import { join, relative } from 'node:path';
+import {
+  type Database,
+  type OpenDatabase,
+  type Query,
+  armFailpoint,
+  describeJson,
+  fail,
+  scanBody,
+} from '../../engine/index.js';
+import type { Action } from '../endpoint/admin-handler.js';
+import { App } from './app.js';
+import { backupName, newBackupPath } from './backup-place.js';
+import type { Config, Environment } from '../config/config.js';
+import { databaseOptions } from '../config/database-options.js';
+import { exitCodes, reportFailure } from './exit-code.js';
+import { ImportHandler } from '../endpoint/import-handler.js';
+import { socketPathOf } from '../http/listening.js';
+import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
+import type { Metrics } from '../observe/metrics.js';
+import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
+import { createReloader, type ReloadResult } from './reload.js';
+import { playSeed } from '../project/seed.js';
+import { recallBody } from '../endpoint/vector-admin.js';
+import { packageVersion } from './program-file.js';
+import { verifyRunning } from './verify-child.js';
+import { type ProjectWatch, watchSources } from './watch.js';
+
+export interface ServeOptions {
+  config: Config;
+  environment: Environment;
+  allowPreload: boolean;
+  openDatabase: OpenDatabase;
+}
+
+/** Settings of the process that make storage unsafe are refused before anything is opened. */
+function checkEnvironment({ environment, allowPreload }: ServeOptions): void {
+  if (environment.LMDB_RESTORE) {
+    const what = 'LMDB_RESTORE is set: it makes storage open older data.';
+    fail('CONFIG_INVALID', { what }, { hint: 'Unset it.' });
+  }
+  if (environment.LD_PRELOAD && !allowPreload) {
+    const what = 'LD_PRELOAD is set: foreign code would run inside the server.';
+    fail('CONFIG_INVALID', { what }, { hint: 'Unset it, or start with --allow-preload.' });
+  }
+}
+
+function compileSources(config: Config, log: Log) {
+  const { program, diagnostics, sources } = loadProgram(programOptions(config));
+  for (const diagnostic of diagnostics) printErrorLine(pictureOf(diagnostic, sources));
+  if (program === undefined) {
+    const count = countErrors(diagnostics);
+    const noun = count === 1 ? 'error' : 'errors';
+    return fail('SOURCE_INVALID', { what: `The sources have ${count} ${noun}.` });
+  }
+  if (program.queries.length === 0) log('warn', 'the project has no queries');
+  return program;
+}
+
+function formatOf({ log: { format } }: Config): 'json' | 'text' {
+  return format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format;
+}
+
+/** Runs a server until it is told to stop; gives the exit code. */
+export async function serve(options: ServeOptions): Promise<number> {
+  const { config } = options;
+  checkEnvironment(options);
+  const log = createLog({ level: config.log.level, format: formatOf(config) });
+  for (const note of config.notes) log('info', note);
+  armFailpoint(config.failpoint);
+  const started = performance.now();
+  const program = compileSources(config, log);
+  const server = new Server(config, log);
+  server.metrics.compileSeconds.observe((performance.now() - started) / 1000);
+  const opening = options.openDatabase({
+    ...databaseOptions(config, program, log, server.metrics.embedding),
+    onProgress: (progress, step) => server.noteProgress(step, progress),
+  });
+  // What is refused at once (a bad or locked directory) is said before a port is taken.
+  await Promise.race([opening, new Promise((resolve) => setImmediate(resolve))]);
+  try {
+    const port = await server.listen();
+    const database = await opening;
+    await server.begin(database, port);
+  } catch (error) {
+    server.close();
+    const database = await opening.catch(() => undefined);
+    await database?.close({ snapshot: false });
+    throw error;
+  }
+  return server.ended;
+}
+
+/** One running server and the process around it. */
+class Server {
+  readonly #app: App;
+  #database: Database | undefined;
+  #watch: ProjectWatch | undefined;
+  #reload: (() => Promise<ReloadResult>) | undefined;
+  #stopping = false;
+  #snapshot = true;
+  #end!: (code: number) => void;
+  readonly ended = new Promise<number>((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {
+    const imports = new ImportHandler(() => this.#database);
+    const actions = new Map<string, Action>([
+      ['import', (asked, body) => imports.handle(asked, body)],
+      ['backup', (_, body) => this.#backUp(body)],
+      ['verify', () => verifyRunning(config.dataDir)],
+      ['reload', () => this.#reload?.()],
+      ['snapshot', () => this.#database?.snapshot()],
+      ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
+    ]);
+    this.#app = new App({ config, log, version: packageVersion(), actions });
+    this.#installHandlers();
+  }
+
+  get metrics(): Metrics {
+    return this.#app.metrics;
+  }
+
+  listen(): Promise<number> {
+    return this.#app.listen();
+  }
+
+  noteProgress(step: string, progress: number): void {
+    this.#app.opening = { step, progress };
+  }
+
+  /** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */
+  async #backUp(body: Uint8Array): Promise<unknown> {
+    const given = scanBody(body, this.config.limits).member('name');
+    if (given !== undefined && given.kind !== 'string' && given.kind !== 'null') {
+      const args = { param: 'name', type: 'String', got: describeJson(given) };
+      fail('PARAM_TYPE', args, { path: '/name' });
+    }
+    const name = given?.kind === 'string' ? given.text() : backupName();
+    const path = newBackupPath(this.config, name);
+    const { bytes } = await this.#database!.backUp(path);
+    return { path, bytes };
+  }
+
+  /** From an open database to the ready line. */
+  async begin(database: Database, port: number): Promise<void> {
+    const { config, log } = this;
+    this.#database = database;
+    if (this.#stopping) return this.#stop();
+    if (port > 0) database.notePort(port);
+    this.#app.attach(database);
+    const calls = await playSeed(config.projectDir, database);
+    if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
+    this.#prepareReload(database);
+    for (const warning of this.#app.warnings()) log('warn', warning);
+    if (this.#stopping) return;
+    this.#app.phase = 'serving';
+    const url = urlOf(config, port);
+    printLine(`trellis ready ${url}`);
+    const { queries } = database.program;
+    log('info', 'serving', {
+      port,
+      queries: queries.length,
+      try: `curl -s ${sample(queries, url)}`,
+    });
+  }
+
+  #prepareReload(database: Database): void {
+    const { config, log } = this;
+    const { projectDir, queriesDir } = config;
+    const reload = createReloader({
+      ...programOptions(config),
+      database,
+      log,
+      show: formatOf(config) === 'text' ? printErrorLine : undefined,
+      onSwap: () => this.#app.adoptProgram(),
+      onResult: (result) => this.#app.metrics.reloads.add(result),
+      onCompiled: (seconds) => this.metrics.compileSeconds.observe(seconds),
+    });
+    this.#reload = reload;
+    if (!config.server.watch) return;
+    // Without a queries directory of its own only the project's own files are sources.
+    const queries = join(projectDir, queriesDir);
+    const folders = relative(projectDir, queries) === '' ? [projectDir] : [projectDir, queries];
+    this.#watch = watchSources(folders, () => void reload());
+  }
+
+  #installHandlers(): void {
+    const { log } = this;
+    process.on('SIGTERM', () => this.#onStopSignal());
+    process.on('SIGINT', () => this.#onStopSignal());
+    process.on('SIGHUP', () => {
+      this.#app.renew();
+      void this.#reload?.();
+    });
+    process.on('SIGUSR2', () => {
+      log('info', 'state', { ...this.#app.readiness() });
+    });
+    process.on('unhandledRejection', (error) => {
+      // Storage raises such beside errors it has already reported (operations.md L13).
+      this.#app.metrics.unhandledRejections++;
+      log('error', 'unhandled rejection', { error });
+    });
+    process.on('uncaughtException', (error) => {
+      log('error', 'uncaught exception: the server ends', { error });
+      void this.#endFatally();
+    });
+  }
+
+  #onStopSignal(): void {
+    if (this.#stopping) {
+      this.#snapshot = false;
+      return;
+    }
+    this.#stopping = true;
+    // While the database still opens, `begin` stops it as soon as it is there.
+    if (this.#database) void this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    const { log, config } = this;
+    log('info', 'stopping');
+    try {
+      this.#watch?.close();
+      await this.#app.drain(config.server.drain_time);
+      await this.#database?.close({ snapshot: this.#snapshot });
+      this.close();
+      this.#end(exitCodes.ok);
+    } catch (error) {
+      this.#end(reportFailure(error));
+    }
+  }
+
+  /**
+   * The writer gets a moment to end its transaction; then the process dies in a way that cannot
+   * harm storage (L09).
+   */
+  async #endFatally(): Promise<void> {
+    const timer = setTimeout(() => process.kill(process.pid, 'SIGKILL'), fatalMs);
+    await this.#database?.close({ snapshot: false }).catch(() => undefined);
+    clearTimeout(timer);
+    printErrorLine('INTERNAL: a defect ended the server. Report it with the lines above.');
+    this.#end(exitCodes.internal);
+  }
+
+  close(): void {
+    this.#app.close();
+  }
+}
+
+const fatalMs = 2_000;
+
+function urlOf({ server: { host }, tls }: Config, port: number): string {
+  const scheme = tls.cert === '' ? 'http' : 'https';
+  if (socketPathOf(host) !== undefined) return host;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** What a newcomer can call at once: a read without parameters, else what there is to call. */
+function sample(queries: readonly Query[], place: string): string {
+  const socket = socketPathOf(place);
+  const url = socket === undefined ? place : `--unix-socket ${socket} http://localhost`;
+  const query = queries.find(({ plan }) => plan.parameters.length === 0 && !plan.writes);
+  return query === undefined ? `${url}/introspect` : `-X POST ${url}/${query.name}`;
+}

@@ -1,0 +1,64 @@
+// The deep check of data in a child process: what LMDB dies of ends the child alone.
+import { spawn, spawnSync } from 'node:child_process';
+import { type Violation, fail } from '../../engine/index.js';
+import { programFile } from './program-file.js';
+
+/** How `trellis verify` ends. */
+export const endCodes = { clean: 0, derived: 1, primary: 2 } as const;
+
+export interface Report {
+  directory: string;
+  violations: Violation[];
+}
+
+const childOf = (directory: string, ...more: string[]): string[] => {
+  return [programFile(), 'verify', directory, '--deep', '--here', '--json', ...more];
+};
+
+/** Checks data at rest in a child process, which damage may kill. */
+export function verifyInChild(directory: string): Report {
+  const end = spawnSync(process.execPath, childOf(directory), {
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  return reportOf(directory, end);
+}
+
+/** Checks the data of this running server, in a child process (`POST /_admin/verify`). */
+export async function verifyRunning(
+  directory: string,
+): Promise<{ clean: boolean; violations: Violation[] }> {
+  const child = spawn(process.execPath, childOf(directory, '--live'));
+  const texts = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));
+  const { violations } = await new Promise<Report>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status, signal) => {
+      try {
+        resolve(reportOf(directory, { ...texts, status, signal }));
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+  return { clean: violations.length === 0, violations };
+}
+
+interface ChildEnd {
+  stdout: string;
+  stderr: string;
+  status: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+function reportOf(directory: string, { stdout, stderr, signal, status }: ChildEnd): Report {
+  if (signal !== null) {
+    const what = `reading the data ended the process by ${signal}: pages are damaged`;
+    return { directory, violations: [{ invariant: 'I15', what }] };
+  }
+  if (Object.values<unknown>(endCodes).includes(status)) {
+    return JSON.parse(stdout) as Report;
+  }
+  return fail('DATA_DIR_BAD', { what: stderr.trim().split('\n').at(-1) ?? 'verify failed' });
+}

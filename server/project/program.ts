@@ -1,0 +1,56 @@
+// From a project's files to a program: reading, compiling, and the printing of diagnostics for
+// people.
+import {
+  type Diagnostic,
+  type Limits,
+  type Program,
+  type Source,
+  compile,
+  printDiagnostic,
+} from '../../engine/index.js';
+import type { Config } from '../config/config.js';
+import { readSources } from './project.js';
+
+export interface Compiled {
+  /** Absent when a diagnostic is an error. */
+  program: Program | undefined;
+  diagnostics: Diagnostic[];
+  sources: Source[];
+}
+
+export interface ProgramOptions {
+  projectDir: string;
+  queriesDir: string;
+  compat: boolean;
+  limits: Limits;
+}
+
+export function programOptions(config: Config): ProgramOptions {
+  const { projectDir, queriesDir, compat, limits } = config;
+  return { projectDir, queriesDir, compat: compat === 'helix-2', limits };
+}
+
+/**
+ * Reads and compiles. Fails SOURCE_INVALID when a file cannot be read; faults inside files are
+ * diagnostics.
+ */
+export function loadProgram(options: ProgramOptions): Compiled {
+  const { projectDir, queriesDir, compat, limits } = options;
+  const sources = readSources(projectDir, queriesDir);
+  const { program, diagnostics } = compile(sources, { compat, limits });
+  return { program, diagnostics, sources };
+}
+
+/** One diagnostic with its picture. */
+export function pictureOf(diagnostic: Diagnostic, sources: readonly Source[]): string {
+  const source = sources.find(({ path }) => path === diagnostic.file);
+  const text = source === undefined ? '' : textOf(source);
+  return printDiagnostic(diagnostic, text);
+}
+
+const textOf = ({ text }: Source): string =>
+  typeof text === 'string' ? text : new TextDecoder().decode(text);
+
+export function countErrors(diagnostics: readonly Diagnostic[]): number {
+  return diagnostics.filter((diagnostic) => diagnostic.severity === 'error').length;
+}

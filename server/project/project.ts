@@ -1,0 +1,102 @@
+// The sources of a project: which `.hx` files belong to it, read in path order. Invariant: a file
+// that cannot be read refuses the whole set, so that a program is never compiled from half of its
+// sources.
+import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { type Source, fail } from '../../engine/index.js';
+
+/** Beyond this nobody wrote a source by hand; the compiler's own limit is far below. */
+const fileBytesMax = 64 * 1024 * 1024;
+const depthMax = 32;
+
+function refuse(path: string, why: string): never {
+  return fail('SOURCE_INVALID', { what: `${path}: ${why}` });
+}
+
+function reasonOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ELOOP') return 'is a loop of symbolic links';
+  if (code === 'EACCES' || code === 'EPERM') return 'may not be read';
+  return code === 'ENOENT' ? 'is a link to nothing' : `cannot be read (${code})`;
+}
+
+/**
+ * Files directly in the project and below its queries directory; paths are relative, with forward
+ * slashes.
+ */
+export function readSources(projectDir: string, queriesDir: string): Source[] {
+  const paths = new Set(listFolder(projectDir, '', projectDir).files);
+  const queries = join(projectDir, queriesDir);
+  if (relative(projectDir, queries) !== '') {
+    const found = walk(projectDir, queries, new Set(), 0);
+    for (const path of found) paths.add(path);
+  }
+  return [...paths].sort(byPath).map((path) => readSource(projectDir, path));
+}
+
+const byPath = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function walk(projectDir: string, folder: string, above: Set<string>, depth: number): string[] {
+  const path = slashed(relative(projectDir, folder));
+  let real: string;
+  try {
+    real = realpathSync(folder);
+  } catch (error) {
+    // The queries directory itself may be missing.
+    if (depth === 0 && (error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    return refuse(path, reasonOf(error));
+  }
+  if (above.has(real) || depth > depthMax) refuse(path, 'is a loop of symbolic links');
+  const { files, folders } = listFolder(folder, path, projectDir);
+  const within = new Set(above).add(real);
+  const deeper = folders.flatMap((inner) => walk(projectDir, inner, within, depth + 1));
+  return [...files, ...deeper];
+}
+
+function listFolder(
+  folder: string,
+  path: string,
+  projectDir: string,
+): { files: string[]; folders: string[] } {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return refuse(path || projectDir, missing ? 'does not exist' : reasonOf(error));
+  }
+  const files: string[] = [];
+  const folders: string[] = [];
+  for (const entry of entries) {
+    const full = join(folder, entry.name);
+    const isSource = entry.name.endsWith('.hx');
+    if (isSource) files.push(slashed(relative(projectDir, full)));
+    else if (isFolder(entry, full)) folders.push(full);
+  }
+  return { files, folders };
+}
+
+function isFolder(entry: Dirent, full: string): boolean {
+  if (!entry.isSymbolicLink()) return entry.isDirectory();
+  try {
+    return statSync(full).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function readSource(projectDir: string, path: string): Source {
+  const full = join(projectDir, path);
+  try {
+    const status = statSync(full);
+    if (status.isDirectory()) refuse(path, 'is a directory');
+    if (!status.isFile()) refuse(path, 'is no file');
+    if (status.size > fileBytesMax) refuse(path, `is larger than ${fileBytesMax} bytes`);
+    return { path, text: readFileSync(full) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    return refuse(path, reasonOf(error));
+  }
+}
+
+const slashed = (path: string): string => path.replaceAll('\\', '/');

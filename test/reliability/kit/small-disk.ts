@@ -1,0 +1,74 @@
+// Small file systems of their own, for tests that fill one or cut its power: ext4 in a file, which needs
+// root and loop devices. Where there are none, tests say so and are skipped.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder, removeFolder, root } from '../../support/project.js';
+
+const run = (command: string, ...args: string[]): void => {
+  execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+};
+
+/** A file system in a file. */
+export class SmallDisk {
+  readonly #home = makeFolder();
+  readonly folder = join(this.#home, 'disk');
+  readonly #image = join(this.#home, 'image');
+
+  constructor(bytes: number) {
+    mkdirSync(this.folder);
+    run('truncate', '-s', String(bytes), this.#image);
+    run('mkfs.ext4', '-q', '-F', '-m', '0', this.#image);
+    process.once('exit', () => this.#detach());
+  }
+
+  /** `commit`: seconds between two writes of the journal. */
+  mount(commit = 5): void {
+    run('mount', '-o', `loop,commit=${commit}`, this.#image, this.folder);
+  }
+
+  /** The power is gone; whoever holds files there gets errors. Mount it again afterwards. */
+  cutPower(): void {
+    run(cutProgram(), this.folder);
+  }
+
+  /** Nobody may hold files there. */
+  unmount(): void {
+    run('umount', this.folder);
+  }
+
+  #detach(): void {
+    spawnSync('umount', ['-l', this.folder], { stdio: 'ignore' });
+  }
+
+  remove(): void {
+    this.#detach();
+    removeFolder(this.#home);
+  }
+}
+
+let program: string | undefined;
+
+function cutProgram(): string {
+  if (program === undefined) {
+    program = join(makeFolder(), 'cut-power');
+    run('cc', '-o', program, join(root, 'test/reliability/cut-power.c'));
+  }
+  return program;
+}
+
+/** Why there can be no such disk on this machine, or undefined. */
+export function whyNoDisk(): string | undefined {
+  let disk: SmallDisk | undefined;
+  try {
+    disk = new SmallDisk(4 * 2 ** 20);
+    disk.mount();
+    disk.cutPower();
+    disk.unmount();
+    return undefined;
+  } catch (error) {
+    return `an ext4 file system in a file cannot be had: ${(error as Error).message.split('\n')[0]}`;
+  } finally {
+    disk?.remove();
+  }
+}

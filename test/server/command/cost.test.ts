@@ -1,0 +1,89 @@
+// Which reads run on the main thread: what averages do to that choice.
+import { setTimeout } from 'node:timers/promises';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { CostBook } from '../../../engine/database/lane/cost.js';
+
+let book: CostBook;
+let idle: boolean;
+beforeEach(() => {
+  idle = false;
+  book = new CostBook(() => idle, 4);
+});
+
+function learn(times: number, micros: number): void {
+  for (let i = 0; i < times; i++) book.learn(0, micros);
+}
+
+const runsHere = (): boolean => book.mayInline(0, 'A', 100);
+
+describe('the choice between main thread and lane', () => {
+  it('goes by the class of the plan and the size of the body', () => {
+    expect(book.mayInline(0, 'A', 4096)).toBe(true);
+    expect(book.mayInline(0, 'A', 4097)).toBe(false);
+    expect(book.mayInline(0, 'B', 1)).toBe(false);
+  });
+
+  it('keeps a cheap query through its first calls and through interruptions', () => {
+    book.learn(0, 20_000);
+    expect(runsHere()).toBe(true);
+    for (let i = 0; i < 100; i++) {
+      learn(50, 10);
+      book.learn(0, 15_000);
+      expect(runsHere()).toBe(true);
+    }
+  });
+
+  it('sends a dear query to a lane soon, and lets it back when it is cheap again', () => {
+    learn(100, 10);
+    learn(30, 400);
+    expect(runsHere()).toBe(false);
+    learn(60, 10);
+    expect(runsHere()).toBe(true);
+  });
+
+  it('takes a bounded read when nothing else is going on, once it is known to be short', async () => {
+    const takes = (bytes = 8_000) => book.mayInline(0, 'B', bytes);
+    idle = true;
+    expect(takes()).toBe(false);
+    learn(50, 200);
+    expect(takes()).toBe(true);
+    expect(book.mayInline(0, 'C', 8_000)).toBe(false);
+    expect(takes(40_000)).toBe(false);
+    idle = false;
+    expect(takes()).toBe(false);
+    idle = true;
+    expect(takes()).toBe(false);
+    await setTimeout(15);
+    expect(takes()).toBe(true);
+    book.spend(0, 200);
+    expect(takes()).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(takes()).toBe(true);
+    learn(50, 600);
+    expect(takes()).toBe(false);
+  });
+
+  it('keeps more short reads where lanes are few: they would share the processors', () => {
+    const taken = (lanes: number): number => {
+      book = new CostBook(() => false, lanes);
+      learn(50, 60);
+      let count = 0;
+      for (; runsHere(); count++) book.spend(0, 60);
+      return count;
+    };
+    expect(taken(4)).toBe(3);
+    expect(taken(2)).toBe(17);
+    learn(100, 200);
+    expect(runsHere()).toBe(false);
+  });
+
+  it('spends no more than its budget in a turn', async () => {
+    for (let i = 0; runsHere(); i++) {
+      expect(i).toBeLessThan(200);
+      book.spend(0, 10);
+    }
+    expect(book.mayInline(1, 'A', 1)).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(runsHere()).toBe(true);
+  });
+});

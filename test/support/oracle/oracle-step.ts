@@ -1,0 +1,236 @@
+// Sources and steps of the oracle: every step takes the whole list of rows and gives a whole list.
+import { unreachable } from '../../../engine/base/assert.js';
+import { fail } from '../../../engine/base/errors.js';
+import type { PropertyType } from '../../../engine/base/schema.js';
+import type { Source, Step } from '../../../engine/plan/expression.js';
+import { type OracleElement, Item, Rec, rowsOf, type Value } from './oracle-value.js';
+import { shortestPath } from './oracle-path.js';
+import { numberOf, vectorOf } from './oracle-argument.js';
+import { find, perItem, type Run } from './oracle-run.js';
+import {
+  rerankMMR,
+  rerankRRF,
+  searchAnyVector,
+  searchText,
+  searchVector,
+  searchWithin,
+} from './oracle-search.js';
+import { compareKeys, equal, singles } from './oracle-compare.js';
+import { createEdgeAt, createNode, createVector, update } from './oracle-write.js';
+
+type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
+type SourceOf<K extends Source['kind']> = Extract<Source, { kind: K }>;
+type Rows = readonly Value[];
+
+const itemsOf = (elements: readonly OracleElement[]) => elements.map((each) => new Item(each));
+
+export function open(run: Run, source: Source): Rows {
+  switch (source.kind) {
+    case 'scan':
+      return itemsOf(run.graph.all(...source.types));
+    case 'byId':
+      return byId(run, source);
+    case 'lookup':
+      return lookup(run, source);
+    case 'value':
+      return rowsOf(run.value(source.of));
+    case 'items': {
+      const { start, end } = source;
+      return run.items
+        .slice(start, end < 0 ? undefined : end)
+        .filter(({ element }) => element.alive);
+    }
+    case 'searchVector':
+      return searchVector(run, source);
+    case 'searchAnyVector':
+      return searchAnyVector(run, source);
+    case 'searchText':
+      return searchText(run, source);
+    default:
+      return unreachable(source);
+  }
+}
+
+function byId(run: Run, { type, id, miss }: SourceOf<'byId'>): Rows {
+  const value = run.value(id);
+  if (value === null && miss === 'error')
+    fail('PARAM_MISSING', { owner: type.name, param: 'id', type: 'ID' });
+  const found = find(run, value);
+  if (found?.type.kind === type.kind && found.type.name === type.name) return [new Item(found)];
+  return miss === 'error' ? fail('NO_VALUE_FOUND', { what: type.name }) : [];
+}
+
+const isSingle = (type: PropertyType): boolean =>
+  type.kind === 'list' ? isSingle(type.of) : type.name === 'F32';
+
+function lookup(run: Run, { type, property, value, first, miss }: SourceOf<'lookup'>): Rows {
+  const wanted = run.value(value);
+  const declared = run.graph.type(type).properties.find(({ name }) => name === property)!;
+  const cut = isSingle(declared.type) ? singles : (one: Value) => one;
+  const found = run.graph.all(type).filter((element) => {
+    const own = element.values.get(property) ?? null;
+    return wanted !== null && own !== null && equal(cut(own), cut(wanted));
+  });
+  if (first && found.length === 0 && miss === 'error') fail('NO_VALUE_FOUND', { what: type.name });
+  return itemsOf(first ? found.slice(0, 1) : found);
+}
+
+/** Elements of the rows; graph steps pass over everything else. */
+const live = (rows: Rows): OracleElement[] =>
+  rows.flatMap((row) => (row instanceof Item && row.element.alive ? [row.element] : []));
+
+function graphStep(run: Run, step: StepOf<'neighbours' | 'edges' | 'end'>, rows: Rows): Item[] {
+  if (step.kind === 'end') {
+    const edges = live(rows).filter((edge) => edge.from !== undefined);
+    const wanted = edges.filter((edge) => step.edge === undefined || edge.type.name === step.edge);
+    return itemsOf(wanted.map((edge) => edge[step.end]!));
+  }
+  const [near, far] =
+    step.direction === 'out' ? (['from', 'to'] as const) : (['to', 'from'] as const);
+  const reached = live(rows).flatMap((element) => {
+    if (step.kind === 'edges' && step.turn && element.type.kind === 'edge')
+      return step.edges.includes(element.type.name) ? [element[far]!] : [];
+    const edges = run.graph.edges(element, step.edges, near);
+    return step.kind === 'edges' ? edges : edges.map((edge) => edge[far]!);
+  });
+  if (step.kind === 'edges' || step.reach === undefined) return itemsOf(reached);
+  return itemsOf(reached.filter((element) => element.type.kind === step.reach));
+}
+
+/** Elements are the same by identity, everything else by value. */
+const same = (a: Value, b: Value): boolean =>
+  a instanceof Item && b instanceof Item ? a.element === b.element : equal(a, b);
+
+const distinct = (rows: Rows): Rows =>
+  rows.filter((row, i) => rows.findIndex((other) => same(other, row)) === i);
+
+function intersect(run: Run, { of }: StepOf<'intersect'>, rows: Rows): Rows {
+  const reached = rows.map((row) => rowsOf(perItem(run, of, row)));
+  const [first = [], ...rest] = reached;
+  return distinct(first).filter((item) =>
+    rest.every((list) => list.some((other) => same(item, other))),
+  );
+}
+
+function order(run: Run, { slot, keys, descending }: StepOf<'order'>, rows: Rows): Rows {
+  const keyed = rows.map((row) => ({
+    row,
+    keys: keys.map((value) => perItem(run, { slot, value }, row)),
+  }));
+  keyed.sort((a, b) => {
+    for (const i of keys.keys()) {
+      const result = compareKeys(a.keys[i]!, b.keys[i]!, descending);
+      if (result !== 0) return result;
+    }
+    return 0;
+  });
+  return keyed.map(({ row }) => row);
+}
+
+function group(run: Run, { slot, keys, data, shape }: StepOf<'group'>, rows: Rows): Rows {
+  const groups: { keys: Value[]; items: Value[] }[] = [];
+  for (const row of rows) {
+    const values = keys.map(({ value }) => perItem(run, { slot, value }, row));
+    let found = groups.find((one) => one.keys.every((key, i) => same(key, values[i]!)));
+    if (found === undefined) groups.push((found = { keys: values, items: [] }));
+    found.items.push(data && shape ? perItem(run, { slot, value: shape }, row) : row);
+  }
+  return groups.map((one) => {
+    const count = ['count', one.items.length] as const;
+    if (data) return new Rec([count, ['data', one.items]]);
+    return new Rec([...keys.map(({ name }, i) => [name, one.keys[i]!] as const), count]);
+  });
+}
+
+function slice(run: Run, { start, end }: StepOf<'range'>, rows: Rows): Rows {
+  const [from, to] = [start, end].map((bound) =>
+    bound === null
+      ? rows.length
+      : Math.min(rows.length, numberOf(run.value(bound), 'RANGE', 0, Infinity)),
+  );
+  return rows.slice(from, to);
+}
+
+/** As the element is stored now, with the search attributes of the row it was. */
+const refreshed = ({ element, score, distance, reranked }: Item) =>
+  new Item(element, score, distance, reranked);
+
+function change(run: Run, { slot, set }: StepOf<'update'>, rows: Rows): Rows {
+  const items = rows.filter((row): row is Item => row instanceof Item && row.element.alive);
+  update(
+    run,
+    slot,
+    set,
+    items.map(({ element }) => element),
+  );
+  return items.map(refreshed);
+}
+
+function upsert(run: Run, step: StepOf<'upsertNode' | 'upsertVector'>, rows: Rows): Rows {
+  const [row] = rows;
+  if (row instanceof Item && row.element.alive) {
+    update(run, step.slot, step.set, [row.element]);
+    if (step.kind === 'upsertVector') {
+      run.slots[step.slot] = refreshed(row);
+      const vector = vectorOf(run.value(step.vector));
+      run.graph.checkDimension(step.type, vector, true);
+      row.element.vector = vector;
+    }
+    return [refreshed(row)];
+  }
+  run.slots[step.slot] = null;
+  if (step.kind === 'upsertNode') return [createNode(run, step.type, step.set)];
+  return [createVector(run, step.type, run.value(step.vector), step.set)];
+}
+
+function addEdges(run: Run, step: StepOf<'addEdge'>, rows: Rows): Rows {
+  return rows.map((row) => {
+    run.slots[step.slot] = row;
+    const end = (value: typeof step.from) => (value === undefined ? row : run.value(value));
+    return createEdgeAt(run, step.type, step.set, { from: end(step.from), to: end(step.to) });
+  });
+}
+
+export function take(run: Run, step: Step, rows: Rows): Rows {
+  switch (step.kind) {
+    case 'neighbours':
+    case 'edges':
+    case 'end':
+      return graphStep(run, step, rows);
+    case 'where':
+      return rows.filter((row) => perItem(run, step.condition, row) === true);
+    case 'intersect':
+      return intersect(run, step, rows);
+    case 'range':
+      return slice(run, step, rows);
+    case 'first':
+      return rows.slice(0, 1);
+    case 'count':
+      return [rows.length];
+    case 'dedup':
+      return distinct(rows);
+    case 'map':
+      return rows.map((row) => perItem(run, step.value, row));
+    case 'order':
+      return order(run, step, rows);
+    case 'group':
+      return group(run, step, rows);
+    case 'searchWithin':
+      return searchWithin(run, step, rows);
+    case 'rerankRRF':
+      return rerankRRF(run, step, rows);
+    case 'rerankMMR':
+      return rerankMMR(run, step, rows);
+    case 'update':
+      return change(run, step, rows);
+    case 'upsertNode':
+    case 'upsertVector':
+      return upsert(run, step, rows);
+    case 'addEdge':
+      return addEdges(run, step, rows);
+    case 'shortestPath':
+      return shortestPath(run, step, rows);
+    default:
+      return unreachable(step);
+  }
+}

@@ -1,0 +1,76 @@
+// Distances on stored (rotated, full) vectors: the exact step of every search. What is returned
+// orders by the metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN,
+// never infinite.
+import { H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, METRIC_COSINE, METRIC_DOT, N_NORM } from '../layout';
+import { sumFloats } from './sum';
+
+const LARGEST: f32 = 3.4e38;
+
+/** Inner product of P floats. */
+export function dotFloats(x: usize, y: usize): f32 {
+  const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let a = f32x4.splat(0);
+  let b = f32x4.splat(0);
+  let c = f32x4.splat(0);
+  let d = f32x4.splat(0);
+  do {
+    a = f32x4.add(a, f32x4.mul(v128.load(x), v128.load(y)));
+    b = f32x4.add(b, f32x4.mul(v128.load(x, 16), v128.load(y, 16)));
+    c = f32x4.add(c, f32x4.mul(v128.load(x, 32), v128.load(y, 32)));
+    d = f32x4.add(d, f32x4.mul(v128.load(x, 48), v128.load(y, 48)));
+    x += 64; y += 64;
+  } while (x < end);
+  return sumFloats(f32x4.add(f32x4.add(a, b), f32x4.add(c, d)));
+}
+
+/** Squared L2 distance of P floats. */
+export function squareFloats(x: usize, y: usize): f32 {
+  const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let a = f32x4.splat(0);
+  let b = f32x4.splat(0);
+  let c = f32x4.splat(0);
+  let d = f32x4.splat(0);
+  do {
+    let v = f32x4.sub(v128.load(x), v128.load(y));
+    a = f32x4.add(a, f32x4.mul(v, v));
+    v = f32x4.sub(v128.load(x, 16), v128.load(y, 16));
+    b = f32x4.add(b, f32x4.mul(v, v));
+    v = f32x4.sub(v128.load(x, 32), v128.load(y, 32));
+    c = f32x4.add(c, f32x4.mul(v, v));
+    v = f32x4.sub(v128.load(x, 48), v128.load(y, 48));
+    d = f32x4.add(d, f32x4.mul(v, v));
+    x += 64; y += 64;
+  } while (x < end);
+  return sumFloats(f32x4.add(f32x4.add(a, b), f32x4.add(c, d)));
+}
+
+// @ts-ignore: decorator
+@inline
+function finite(value: f32): f32 {
+  // The comparison is false for NaN too.
+  return abs(value) < LARGEST ? value : value < 0 ? -LARGEST : LARGEST;
+}
+
+/**
+ * Distance, by the metric, of the lane's rotated query and the vector of `node`, which is at
+ * `vector`. Cosines are taken as differences, too: 2 - 2 cos would cancel between near ones.
+ */
+export function vectorDistance(lane: usize, node: usize, vector: usize): f32 {
+  const query = <usize>load<u32>(lane, L_ROTATED);
+  const metric = load<u32>(0, H_METRIC);
+  if (metric == METRIC_DOT) return finite(-dotFloats(query, vector));
+  if (metric == METRIC_COSINE && isAnyZero(lane, node)) return 2;
+  return finite(squareFloats(query, vector));
+}
+
+/** A zero vector is at a right angle to all. */
+// @ts-ignore: decorator
+@inline
+function isAnyZero(lane: usize, node: usize): bool {
+  return load<f32>(lane, L_NORM) == 0 || load<f32>(node, N_NORM) == 0;
+}
+
+/** The same for a node that keeps its vector. */
+export function exactDistance(lane: usize, node: usize): f32 {
+  return vectorDistance(lane, node, node + <usize>load<u32>(0, H_VECTOR));
+}
