@@ -33,7 +33,7 @@ const setClock = (seconds: number): void => writeFileSync(offsetFile, String(sec
 let server: Server | undefined;
 beforeAll(async () => {
   if (!hasCompiler) return;
-  const source = join(root, 'test/reliability/set-clock.c');
+  const source = join(root, 'test/reliability/kit/set-clock.c');
   execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', env.LD_PRELOAD, source, '-ldl']);
   setClock(0);
 });
@@ -97,6 +97,7 @@ inLinux('T20 threads that start after the clock was set share the clock of deadl
   const clock = join(await compileStorage(), 'base/clock.js');
   const script = `
 import { Worker } from 'node:worker_threads';
+import { writeFileSync } from 'node:fs';
 import { sharedMs, wallMs } from '${clock}';
 const wall = wallMs();
 writeFileSync(process.env.CLOCK_OFFSET_FILE, '${day}');

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync
 import { join } from 'node:path';
 import { root } from '../../support/project.js';
 
-const source = join(root, 'test/reliability/record-io.c');
+const source = join(root, 'test/reliability/kit/record-io.c');
 
 /** Why I/O cannot be recorded on this machine, or undefined. */
 export function whyNoRecorder(): string | undefined {

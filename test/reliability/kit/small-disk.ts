@@ -52,7 +52,7 @@ let program: string | undefined;
 function cutProgram(): string {
   if (program === undefined) {
     program = join(makeFolder(), 'cut-power');
-    run('cc', '-o', program, join(root, 'test/reliability/cut-power.c'));
+    run('cc', '-o', program, join(root, 'test/reliability/kit/cut-power.c'));
   }
   return program;
 }
