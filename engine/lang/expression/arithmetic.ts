@@ -1,6 +1,6 @@
 // Arithmetic and aggregates (helixql.md 3.17), and `Embed` (3.14).
 import type { AggregateFunction, Expression, MathFunction } from '../../plan/expression.js';
-import { argument, countOf } from './call-argument.js';
+import { argument, countOf } from '../step/call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';

@@ -1,9 +1,9 @@
 // Chains: the head, then step after step. Holds the tables of all heads and steps there are.
-import { argument } from './call-argument.js';
+import { argument } from '../step/call-argument.js';
 import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
 import type { Call, Chain, Path } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
-import { checkComparison } from './comparison.js';
+import { checkComparison } from '../step/comparison.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import {
@@ -12,14 +12,19 @@ import {
   checkAddNode,
   checkAddVector,
   checkAddVectors,
-} from './create-step.js';
+} from '../step/create-step.js';
 import { scalarTerm, unknownTerm } from '../type/new-term.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf } from '../type/shape.js';
-import { checkSelection, checkTextSearch, checkVectorSearch } from './source-step.js';
-import { checkUpdate, checkUpsertEdge, checkUpsertNode, checkUpsertVector } from './step-change.js';
-import { booleanOf, checkPrefilter, checkWhere } from './step-condition.js';
-import { checkEdgeStep, checkEndStep, checkIntersect } from './step-graph.js';
+import { checkSelection, checkTextSearch, checkVectorSearch } from '../step/source-step.js';
+import {
+  checkUpdate,
+  checkUpsertEdge,
+  checkUpsertNode,
+  checkUpsertVector,
+} from '../step/step-change.js';
+import { booleanOf, checkPrefilter, checkWhere } from '../step/step-condition.js';
+import { checkEdgeStep, checkEndStep, checkIntersect } from '../step/step-graph.js';
 import {
   checkCount,
   checkDedup,
@@ -28,10 +33,10 @@ import {
   checkId,
   checkOrder,
   checkRange,
-} from './step-order.js';
-import { checkPath } from './step-path.js';
-import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from './step-search.js';
-import { checkProperty, checkShape } from './step-shape.js';
+} from '../step/step-order.js';
+import { checkPath } from '../step/step-path.js';
+import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
+import { checkProperty, checkShape } from '../step/step-shape.js';
 import { didYouMean, nearest } from '../syntax/suggestion.js';
 import { isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';

@@ -10,7 +10,7 @@ import { listExpression } from '../type/load-conversion.js';
 import { scalarTerm, unknownTerm } from '../type/new-term.js';
 import type { Scope } from '../type/scope.js';
 import { printed } from '../type/shape.js';
-import { booleanOf } from './step-condition.js';
+import { booleanOf } from '../step/step-condition.js';
 import { type Term, wholeType } from '../type/term.js';
 import { unify } from '../type/type-relation.js';
 import { type Basic, type ItemType, unknownType } from '../type/type.js';

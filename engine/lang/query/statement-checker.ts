@@ -9,7 +9,7 @@ import { slotTerm, unknownTerm, valueTerm } from '../type/new-term.js';
 import { checkName, isWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf, oneName } from '../type/shape.js';
-import { itemOf } from '../expression/step-condition.js';
+import { itemOf } from '../step/step-condition.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
 import { didYouMean } from '../syntax/suggestion.js';
 import { isList, type Term, wholeType } from '../type/term.js';
