@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../engine/base/errors.js';
 import { caseFiles } from './support/corpus/case.js';
+import { readPages } from './support/page.js';
 import { root } from './support/project.js';
 import {
   exportsOf,
@@ -179,6 +180,18 @@ describe('size and form', () => {
     );
   });
 
+  test('the first page is short, the others have one reader each', () => {
+    const most = (path: string) => (path === 'README.md' ? 12_000 : 24_000);
+    const pages = readPages();
+    expect(pages.length).toBeGreaterThan(10);
+    list(
+      pages
+        .map(({ path, text }): [string, number] => [path, Buffer.byteLength(text)])
+        .filter(([path, size]) => size > most(path))
+        .map(([path, size]) => `${path} has ${size} bytes`),
+    );
+  });
+
   test('functions have at most 70 lines', () => {
     const product = [...engine, ...server, ...bench];
     list(
@@ -251,9 +264,7 @@ describe('banned', () => {
     );
   });
   test('no path of a machine', () => {
-    const readme = join(root, 'README.md');
-    const texts = all.map((file): [string, string] => [file.path, file.text]);
-    if (existsSync(readme)) texts.push(['README.md', readFileSync(readme, 'utf8')]);
+    const texts = [...all, ...readPages()].map(({ path, text }): [string, string] => [path, text]);
     const machine = new RegExp(`/(${['home', 'Users', 'root', 'work'].join('|')})/\\w`);
     list(texts.filter(([, text]) => machine.test(text)).map(([path]) => path));
   });
@@ -284,10 +295,8 @@ describe('completeness', () => {
   });
 
   test('every error code is documented', () => {
-    const readme = existsSync(join(root, 'README.md'))
-      ? readFileSync(join(root, 'README.md'), 'utf8')
-      : '';
-    list(errorCodes.filter((code) => !readme.includes(code)));
+    const page = readFileSync(join(root, 'server/errors.md'), 'utf8');
+    list(errorCodes.filter((code) => !page.includes(`\`${code}\``)));
   });
 
   test('every failpoint is covered', () => {

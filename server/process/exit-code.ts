@@ -28,6 +28,9 @@ const advice: Partial<Record<ErrorCode, string>> = {
   CONFIG_INVALID: 'See `trellis config print`.',
 };
 
+/** The exit code of a command that an error ended. */
+export const exitCodeOf = (code: ErrorCode): number => byCode[code] ?? exitCodes.internal;
+
 /**
  * Prints what went wrong as one last line, `CODE: message What to do.`, and gives the exit code.
  */
@@ -42,5 +45,5 @@ export function reportFailure(error: unknown): number {
   const hint = errorHint(data) ?? advice[data.code] ?? '';
   const message = errorMessage(data).replaceAll(/\s*\n\s*/g, ' ');
   printErrorLine(`${data.code}: ${message} ${hint}`.trimEnd());
-  return byCode[data.code] ?? exitCodes.internal;
+  return exitCodeOf(data.code);
 }
