@@ -40,7 +40,7 @@ export type { Recall } from './database/vectors/recall.js';
 export type { Embedder, EmbedderOptions } from './embed/embedder.js';
 export type { Catalog, Label, ReadView } from './storage/table/store.js';
 export type { IndexOptions, Layout, Metric } from './vector/index.js';
-export { nearestName } from './session/argument/nearest.js';
+export { nearestName } from './base/nearest.js';
 export { scanBody } from './json/decode.js';
 export { describe as describeJson } from './json/fault.js';
 export type { JsonView } from './json/view.js';

@@ -54,7 +54,7 @@ export function decodeArguments(
 ): Argument[] {
   const args: Argument[] = [];
   for (const parameter of parameters)
-    args.push(decodeMember(object, parameter, parameter.vector, decoding));
+    args.push(decodeMember(object, parameter, parameter.vector, parameters, decoding));
   if (decoding.strict) refuseOthers(object, parameters, decoding);
   throwFaults(decoding.faults);
   return args;
@@ -70,11 +70,12 @@ function decodeMember(
   object: JsonView,
   member: Declared,
   vector: boolean,
+  declared: readonly Declared[],
   decoding: Decoding,
 ): Argument {
   const view = object.member(member.name);
   if (view === undefined)
-    return member.optional ? null : missing(decoding, object.path, member.name, member.type);
+    return member.optional ? null : missing(decoding, object, member, declared);
   if (member.optional && view.kind === 'null') return null;
   return vector
     ? decodeVectors(view, member.type, decoding)
@@ -111,7 +112,7 @@ function decodeObject(
 ): ReadonlyMap<string, Argument> {
   const values = new Map<string, Argument>();
   for (const member of members)
-    values.set(member.name, decodeMember(view, member, false, decoding));
+    values.set(member.name, decodeMember(view, member, false, members, decoding));
   if (decoding.strict) refuseOthers(view, members, decoding);
   return values;
 }

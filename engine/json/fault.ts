@@ -8,6 +8,7 @@ import {
   TrellisError,
 } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
+import { nearestName } from '../base/nearest.js';
 import type { ParameterType } from '../base/schema.js';
 import { pointerTo } from './pointer.js';
 import type { JsonView } from './view.js';
@@ -74,14 +75,38 @@ export function wrongType(
   );
 }
 
+/** PARAM_MISSING for a member of `object`, of which those `declared` are known; says what was sent. */
 export function missing(
   decoding: Decoding,
-  object: string,
+  object: JsonView,
+  { name, type }: { name: string; type: ParameterType },
+  declared: readonly { name: string }[],
+): null {
+  if (isFull(decoding)) return null;
+  const args = { owner: decoding.owner, type: printShort(type) };
+  const sent = object.kind === 'object' ? object.names(namesMax) : [];
+  const path = pointerTo(object.path, name);
+  return addFault(decoding, path, 'PARAM_MISSING', args, sentInstead(name, type, sent, declared));
+}
+
+/** Members looked at for a name that was meant, and shown. */
+const namesMax = 100;
+const sentMax = 8;
+
+/** What was sent instead: the nearest name that means nothing here, else the names there are. */
+function sentInstead(
   name: string,
   type: ParameterType,
-): null {
-  const args = { owner: decoding.owner, type: printShort(type) };
-  return addFault(decoding, pointerTo(object, name), 'PARAM_MISSING', args);
+  sent: readonly string[],
+  declared: readonly { name: string }[],
+): string {
+  const known = new Set(declared.map((member) => member.name));
+  const others = sent.filter((each) => !known.has(each));
+  const near = nearestName(name, others);
+  if (near !== undefined) return `\`${excerpt(near)}\` was sent. Did you mean \`${name}\`?`;
+  if (sent.length === 0) return `For example {"${name}": ${example(type)}}.`;
+  const names = sent.slice(0, sentMax).map((each) => `\`${excerpt(each)}\``);
+  return `Sent were ${names.join(', ')}${sent.length > sentMax ? ', …' : ''}.`;
 }
 
 /** Throws the first fault, the others beside it. */

@@ -166,11 +166,12 @@ export class TapeView implements JsonView {
     return new TapeView(this.bytes, this.tape, key + ENTRY, this, name);
   }
 
-  names(): string[] {
+  names(most = Number.POSITIVE_INFINITY): string[] {
     const { bytes, tape } = this;
     const names: string[] = [];
     const end = this.#membersEnd;
-    for (let key = this.index + ENTRY; key < end; key = entryAfter(tape, key + ENTRY))
+    let key = this.index + ENTRY;
+    for (; key < end && names.length < most; key = entryAfter(tape, key + ENTRY))
       names.push(textAt(bytes, tape, key));
     return names;
   }

@@ -37,6 +37,6 @@ export interface JsonView {
   at(index: number): JsonView;
   /** Own member of an object; undefined when absent. */
   member(name: string): JsonView | undefined;
-  /** Member names of an object in source order. */
-  names(): string[];
+  /** Member names of an object in source order, the first `most` of them. */
+  names(most?: number): string[];
 }

@@ -196,6 +196,30 @@ describe('bodies', () => {
     expect(faultOf([name, age], '{"name":"x"}').errors).toBeUndefined();
   });
 
+  it('say what was sent where a parameter is missing', () => {
+    const hints: [string, string | undefined][] = [
+      ['{"nme":"x"}', '`nme` was sent. Did you mean `name`?'],
+      ['{"Name":"x"}', '`Name` was sent. Did you mean `name`?'],
+      ['{"note":"x","title":1}', 'Sent were `note`, `title`.'],
+      ['{}', 'For example {"name": "text"}.'],
+      ['', 'For example {"name": "text"}.'],
+      // What has a meaning of its own was not mistyped.
+      ['{"nam":"x"}', 'Sent were `nam`.'],
+    ];
+    const nam = parameter('nam?', scalar('String'));
+    for (const [text, hint] of hints) {
+      const declared = text.includes('"nam"') ? [name, nam] : [name, note];
+      expect(faultOf(declared, text), text).toMatchObject({ code: 'PARAM_MISSING', hint });
+    }
+    const rows = parameter('rows', list(object({ first: scalar('I8'), 'last?': scalar('I8') })));
+    expect(faultOf([rows], '{"rows":[{"firts":1}]}')).toMatchObject({
+      path: '/rows/0/first',
+      hint: '`firts` was sent. Did you mean `first`?',
+    });
+    const many = Array.from({ length: 200 }, (_, at) => `"m${at}":1`).join();
+    expect(faultOf([name], `{${many}}`).hint).toMatch(/^Sent were `m0`, .*`m7`, …\.$/);
+  });
+
   it('report at most 8', () => {
     const many = Array.from({ length: 20 }, (_, i) => parameter(`p${i}`, scalar('I8')));
     expect(faultOf(many, '{}').errors).toHaveLength(8);

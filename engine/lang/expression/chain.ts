@@ -37,7 +37,7 @@ import {
 import { checkPath } from '../step/step-path.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
 import { checkProperty, checkShape } from '../step/step-shape.js';
-import { didYouMean, nearest } from '../syntax/suggestion.js';
+import { didYouMean, nearestName } from '../../base/nearest.js';
 import { isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 
@@ -190,7 +190,7 @@ function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainP
     context.report('E657', call.span, `\`${name}\` has no value before it.`, hint);
     return scalarTerm('Boolean', { kind: 'literal', value: null });
   }
-  const known = nearest(name, Object.keys(heads));
+  const known = nearestName(name, Object.keys(heads));
   const hint = step
     ? `\`${name}\` is a step: write \`x::${name}\`.`
     : known && `Did you mean \`${known}\`?`;

@@ -11,7 +11,7 @@ import { findName, innerScope, type Scope } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf, oneName } from '../type/shape.js';
 import { itemOf } from '../step/step-condition.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 import { isList, type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';

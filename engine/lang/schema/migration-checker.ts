@@ -12,7 +12,7 @@ import type { FieldRule, Migration, TypeMigration } from '../../plan/program.js'
 import type { Mapping, MappingRule, MigrationDeclaration } from '../syntax/ast-schema.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { defaultValue, scalarOf } from './schema-checker.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 
 export interface DeclaredMigration {
   declaration: MigrationDeclaration;

@@ -8,7 +8,7 @@ import type { Context } from '../type/context.js';
 import { unknownTerm, valueTerm } from '../type/new-term.js';
 import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
 import { findName, type Scope } from '../type/scope.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 import { typeOfParameter, unknownType } from '../type/type.js';
 
 /** Declares the parameters in the outermost scope. */

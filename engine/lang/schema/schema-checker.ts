@@ -13,7 +13,7 @@ import type { Literal, Name } from '../syntax/ast-literal.js';
 import type { Field, TypeDeclaration, TypeNode } from '../syntax/ast-schema.js';
 import { literalAs } from '../type/load-conversion.js';
 import type { Report } from '../syntax/diagnostic.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 
 /** A declaration with the way to report about it. */
 export interface Declared {

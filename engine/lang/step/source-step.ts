@@ -13,7 +13,7 @@ import { identityArgument, resultCount, vectorArgument } from './position.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { sourceTerm } from '../type/stream.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 import { type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { type Hit, isBasic, type ItemType, typeOfParameter } from '../type/type.js';

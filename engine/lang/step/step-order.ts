@@ -10,7 +10,7 @@ import { innerScope, type Scope } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf, oneName, printed } from '../type/shape.js';
 import { itemOf } from './step-condition.js';
 import { append, type Change, rowsOf } from '../type/stream.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 import { isList, type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';

@@ -12,7 +12,7 @@ import { forgetShape } from '../type/shape-loss.js';
 import { bare } from '../type/shape.js';
 import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber } from '../type/type-relation.js';
 import { isVague, type ItemType, scalarType, typeOfParameter } from '../type/type.js';

@@ -9,7 +9,7 @@ import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js
 import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
 import { itemOf } from './step-condition.js';
 import { rowsOf } from '../type/stream.js';
-import { didYouMean } from '../syntax/suggestion.js';
+import { didYouMean } from '../../base/nearest.js';
 import { isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';

@@ -1,6 +1,7 @@
 // Where a tool's arguments stand in a body. A tool reads `data` first
 // and the top level where `data` lacks the member; traversal filters read their `args`.
-import { fail } from '../../base/errors.js';
+import { excerpt, fail } from '../../base/errors.js';
+import { nearestName } from '../../base/nearest.js';
 import { describe } from '../../json/fault.js';
 import type { JsonView } from '../../json/view.js';
 
@@ -39,8 +40,13 @@ export function wrongKind(
   fail('PARAM_TYPE', { param, type, got }, { path: view.path });
 }
 
+/** PARAM_MISSING; where a name near it was sent, the hint says so. */
 export function missing(args: Arguments, name: string, type: string): never {
-  fail('PARAM_MISSING', { owner: args.owner, param: name, type }, { path: `${args.path}/${name}` });
+  const sent = args.places.flatMap((place) => (place.kind === 'object' ? place.names(100) : []));
+  const near = nearestName(name, sent);
+  const hint = near && `\`${excerpt(near)}\` was sent. Did you mean \`${name}\`?`;
+  const path = `${args.path}/${name}`;
+  fail('PARAM_MISSING', { owner: args.owner, param: name, type }, { path, ...(hint && { hint }) });
 }
 
 /** An optional argument: absent and null are alike. */

@@ -9,7 +9,7 @@ import type {
   TypeRef,
 } from '../../base/schema.js';
 import { excerpt, fail } from '../../base/errors.js';
-import { knownNames } from './nearest.js';
+import { rankedNames } from '../../base/nearest.js';
 
 /**
  * One property name: which types have it, and its type where it is a member that any item may have.
@@ -86,4 +86,14 @@ export function unknownType(
 ): never {
   const hint = knownNames(`${kind} types`, name, known);
   fail('UNKNOWN_TYPE', { kind, name: excerpt(name) }, { path, hint });
+}
+
+const namesMax = 20;
+
+/** `Known node types: Author, Book.`, nearest first, at most 20 names. */
+function knownNames(what: string, name: string, known: Iterable<string>): string {
+  const ranked = rankedNames(name, known);
+  if (ranked.length === 0) return `The schema has no ${what}.`;
+  const names = ranked.slice(0, namesMax).join(', ');
+  return `Known ${what}: ${names}${ranked.length > namesMax ? ', …' : ''}.`;
 }

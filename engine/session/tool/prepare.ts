@@ -13,7 +13,7 @@ import {
   wrongKind,
 } from '../argument/tool-argument.js';
 import { requiredText } from '../argument/argument-value.js';
-import { nearestName } from '../argument/nearest.js';
+import { nearestName } from '../../base/nearest.js';
 import { callQuery, queryOfTool, toolOfQuery } from './query-tool.js';
 import { vocabularyOf } from '../argument/vocabulary.js';
 import { callableTools, sessionTools } from './tool.js';
