@@ -1,31 +1,46 @@
 // `trellis check`: prints every diagnostic of a project, and what its schema means for the data that
 // are stored. Changes nothing. Ends with 0, or with 1 when there is an error or the data refuse.
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Diagnostic,
   type Program,
   type SchemaPreview,
   TrellisError,
+  errorHint,
   errorMessage,
   openDataDirectory,
   openStorage,
 } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
+import { hasData } from '../process/data-at-rest.js';
 import { exitCodes } from '../process/exit-code.js';
 import { printErrorLine, printLine } from '../observe/log.js';
+import { configOf } from '../project/line-config.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
+import { type Command, projectFlags } from '../terminal/command.js';
+import { counted } from '../terminal/wording.js';
 
 /** What is known of the stored data; `unknown` with the reason in `message`. */
 type DataReport = SchemaPreview | { status: 'unknown'; code: string; message: string };
 
-export function checkCommand(config: () => Config, json: boolean): number {
+export const check: Command = {
+  name: 'check',
+  about: 'Prints every fault of the sources, and what the schema means for the stored data.',
+  words: '[PROJECT_DIR]',
+  flags: { ...projectFlags, json: { about: 'Prints for programs.' } },
+  run: (line) => checkProject(() => configOf(line, line.words[0]), line.switches.has('json')),
+};
+
+function checkProject(config: () => Config, json: boolean): number {
   try {
     const loaded = config();
-    const { program, diagnostics, sources } = loadProgram(programOptions(loaded));
+    const compiled = loadProgram(programOptions(loaded));
+    const { program, diagnostics, sources } = compiled;
     const data = program && previewOf(loaded, program);
     if (json) printLine(printJson(diagnostics, data));
-    else for (const diagnostic of diagnostics) printLine(pictureOf(diagnostic, sources));
+    else
+      for (const diagnostic of diagnostics)
+        printLine(pictureOf(diagnostic, compiled, process.stdout));
     const errors = countErrors(diagnostics);
     if (!json) {
       if (data !== undefined) for (const line of dataLines(data)) printLine(line);
@@ -42,14 +57,14 @@ export function checkCommand(config: () => Config, json: boolean): number {
     // `check` ends with 0 or 1 only.
     const { code } = error;
     if (json) printLine(JSON.stringify({ diagnostics: [], error: errorMessage(error.data), code }));
-    printErrorLine(`${code}: ${errorMessage(error.data)}`);
+    printErrorLine(`${code}: ${errorMessage(error.data)} ${errorHint(error.data) ?? ''}`.trimEnd());
     return exitCodes.diagnostics;
   }
 }
 
 /** The schema tried on the data directory, if there is one that nobody else holds. */
 function previewOf({ dataDir, limits }: Config, program: Program): DataReport | undefined {
-  if (!existsSync(join(dataDir, 'MANIFEST.json'))) return undefined;
+  if (!hasData(dataDir)) return undefined;
   try {
     const directory = openDataDirectory(dataDir, { readOnly: true });
     try {
@@ -89,6 +104,6 @@ function printJson(diagnostics: readonly Diagnostic[], data: DataReport | undefi
 }
 
 function summary(files: number, errors: number, warnings: number): string {
-  const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
-  return `${count(files, 'file')}: ${count(errors, 'error')}, ${count(warnings, 'warning')}`;
+  const found = `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
+  return `${counted(files, 'file')}: ${found}`;
 }

@@ -1,5 +1,4 @@
 // `trellis explain`: the plan of one query of a project.
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Explanation,
@@ -17,18 +16,37 @@ import {
   statisticsOf,
 } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
+import { hasData } from '../process/data-at-rest.js';
 import { exitCodes } from '../process/exit-code.js';
 import { printErrorLine, printLine } from '../observe/log.js';
+import { configOf } from '../project/line-config.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
+import { type Command, projectFlags } from '../terminal/command.js';
+import { counted } from '../terminal/wording.js';
 
-/** `trellis explain`: the plan of one query of a project. Ends with 0, 65 or 78. */
-export function explainCommand(config: Config, name: string, json: boolean): number {
-  const { program, diagnostics, sources } = loadProgram(programOptions(config));
+export const explainQuery: Command = {
+  name: 'explain',
+  about: 'Shows the plan of a query: what it reads, in which order, through which index.',
+  words: '[PROJECT_DIR] QUERY',
+  flags: { ...projectFlags, json: { about: 'Prints for programs.' } },
+  run: (line) => {
+    const query = line.words.at(-1)!;
+    const project = line.words.length > 1 ? line.words[0] : undefined;
+    return printPlan(configOf(line, project), query, line.switches.has('json'));
+  },
+};
+
+/** Ends with 0, 65 or 78. */
+function printPlan(config: Config, name: string, json: boolean): number {
+  const compiled = loadProgram(programOptions(config));
+  const { program, diagnostics } = compiled;
   if (program === undefined) {
     for (const diagnostic of diagnostics) {
-      if (diagnostic.severity === 'error') printErrorLine(pictureOf(diagnostic, sources));
+      if (diagnostic.severity !== 'error') continue;
+      printErrorLine(pictureOf(diagnostic, compiled, process.stderr));
     }
-    return fail('SOURCE_INVALID', { what: `${countErrors(diagnostics)} errors in the sources` });
+    const errors = counted(countErrors(diagnostics), 'error');
+    return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
   }
   const query = program.queries.find((each) => each.name === name) ?? unknown(program, name);
   const { explanation, note } = explained(query, config.dataDir);
@@ -50,7 +68,7 @@ function unknown({ queries }: Program, name: string): never {
 /** With row counts where the data directory can be read; a running server keeps it to itself. */
 function explained(query: Query, dataDir: string): { explanation: Explanation; note?: string } {
   const { plan } = query;
-  if (!existsSync(join(dataDir, 'MANIFEST.json'))) return { explanation: explain(plan) };
+  if (!hasData(dataDir)) return { explanation: explain(plan) };
   try {
     const directory = openDataDirectory(dataDir, { readOnly: true });
     try {

@@ -11,7 +11,6 @@ import {
   fail,
   openDatabase,
 } from '../../engine/index.js';
-import type { CommandLine } from './arguments.js';
 import type { Config } from '../config/config.js';
 import { dateReader } from '../import/csv-date.js';
 import { databaseOptions } from '../config/database-options.js';
@@ -20,22 +19,38 @@ import { type ImportFile, ImportSource, findFiles, nameOf } from '../import/impo
 import { createLog, printLine } from '../observe/log.js';
 import { loadProgram, programOptions } from '../project/program.js';
 import type { ImportTarget } from '../import/import-target.js';
-import { ProgressBar } from './progress-bar.js';
+import { configOf } from '../project/line-config.js';
+import { type Command, type CommandLine, keyFlag, projectFlags } from '../terminal/command.js';
+import { ProgressBar } from '../terminal/progress-bar.js';
 import { RemoteImport } from '../import/remote-import.js';
 
 const kinds = ['node', 'edge', 'vector'] as const;
 
+export const importFiles: Command = {
+  name: 'import',
+  about: 'Loads files of rows (NDJSON, CSV) into the data, or into a running server.',
+  words: '[PROJECT_DIR] FILE...',
+  flags: {
+    ...projectFlags,
+    ...keyFlag,
+    url: { value: 'URL', about: 'The server to load into, such as http://127.0.0.1:6969.' },
+    node: { value: 'TYPE', about: 'The rows of a CSV file are nodes of this type.' },
+    edge: { value: 'TYPE', about: 'The rows of a CSV file are edges of this type.' },
+    vector: { value: 'TYPE', about: 'The rows of a CSV file are vectors of this type.' },
+    rejects: { value: 'FILE', about: 'Where refused rows go; FILE.rejects.ndjson unless said.' },
+    'date-format': { value: 'FORMAT', about: 'How dates are written in a CSV file.' },
+  },
+  run: importCommand,
+};
+
 /** Gives 0, or 1 when rows were refused. */
-export async function importCommand(
-  line: CommandLine,
-  configOf: (project: string) => Config,
-): Promise<number> {
+async function importCommand(line: CommandLine): Promise<number> {
   const [first] = line.words;
   const hasProject =
     first !== undefined && statSync(first, { throwIfNoEntry: false })?.isDirectory() === true;
   const paths = hasProject ? line.words.slice(1) : line.words;
   if (paths.length === 0) fail('CONFIG_INVALID', { what: 'trellis import needs a file.' });
-  const config = configOf(hasProject ? first : '.');
+  const config = configOf(line, hasProject ? first : undefined);
   const files = findFiles(paths, (path) => csvType(line, config, path));
   const format = line.flags.get('date-format');
   const source = new ImportSource(files, format === undefined ? undefined : dateReader(format));

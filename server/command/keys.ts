@@ -1,8 +1,6 @@
 // `trellis keys add|list|revoke`: changes the key file, which a running server reads again by
 // itself.
 import { excerpt, fail } from '../../engine/index.js';
-import type { CommandLine } from './arguments.js';
-import type { Config } from '../config/config.js';
 import { exitCodes } from '../process/exit-code.js';
 import {
   type KeyRecord,
@@ -12,30 +10,48 @@ import {
   readKeyFile,
   roles,
 } from '../auth/key-file.js';
+import { configOf } from '../project/line-config.js';
+import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
+import { usageOf } from '../terminal/command-line.js';
+import { shownPath } from '../terminal/wording.js';
 import { printErrorLine, printLine } from '../observe/log.js';
 
-export function keysCommand(
-  { words, flags }: CommandLine,
-  configOf: (projectDir?: string) => Config,
-): number {
+export const keys: Command = {
+  name: 'keys',
+  about: 'Adds, lists and revokes the API keys of a project.',
+  words: 'add NAME | list | revoke ID [PROJECT_DIR]',
+  flags: {
+    ...projectFlags,
+    role: { value: 'ROLE', about: `What a new key may do: ${roles.join(', ')}.` },
+    queries: { value: 'A,B*', about: 'The only queries a new key may call.' },
+    expires: { value: 'DATE', about: 'When a new key ends.' },
+  },
+  run: changeKeys,
+};
+
+function changeKeys(line: CommandLine): number {
+  const { words, flags } = line;
   switch (words[0]) {
     case 'add':
-      return add(words[1], flags, configOf(words[2]).keysFile);
+      return add(words[1], flags, configOf(line, words[2]).keysFile);
     case 'list':
-      return list(configOf(words[1]).keysFile);
+      return list(configOf(line, words[1]).keysFile);
     case 'revoke':
-      return revoke(words[1], configOf(words[2]).keysFile);
+      return revoke(words[1], configOf(line, words[2]).keysFile);
     default:
       return fail(
         'CONFIG_INVALID',
         { what: 'trellis keys: one of add, list, revoke is needed.' },
-        { hint: 'Usage: trellis keys add NAME --role ROLE | list | revoke ID' },
+        { hint: `Usage: ${usageOf(keys)}` },
       );
   }
 }
 
 function add(name: string | undefined, flags: ReadonlyMap<string, string>, path: string): number {
-  if (!name) fail('CONFIG_INVALID', { what: 'trellis keys add: a name is needed.' });
+  if (!name) {
+    const hint = 'Such as `trellis keys add ci --role read`.';
+    fail('CONFIG_INVALID', { what: 'trellis keys add: a name is needed.' }, { hint });
+  }
   const role = flags.get('role');
   if (!roles.includes(role as Role)) {
     const got = role === undefined ? 'nothing' : excerpt(role);
@@ -84,7 +100,9 @@ function revoke(wanted: string | undefined, path: string): number {
   });
   printErrorLine(`Revoked: ${revoked}.`);
   if (left === 0) {
-    printErrorLine(`${path} holds no key now, and still asks for one. Remove it to need none.`);
+    printErrorLine(
+      `${shownPath(path)} holds no key now, and still asks for one. Remove it to need none.`,
+    );
   }
   return exitCodes.ok;
 }

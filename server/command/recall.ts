@@ -2,23 +2,35 @@
 // the data directory itself.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type OpenDatabase, type Recall, fail } from '../../engine/index.js';
-import type { CommandLine } from './arguments.js';
+import { type Recall, fail, openDatabase } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { databaseOptions } from '../config/database-options.js';
 import { exitCodes } from '../process/exit-code.js';
 import { socketPathOf } from '../http/listening.js';
 import { createLog, printLine } from '../observe/log.js';
+import { configOf } from '../project/line-config.js';
 import { loadProgram, programOptions } from '../project/program.js';
+import { type Command, type CommandLine, keyFlag, projectFlags } from '../terminal/command.js';
+import { counted } from '../terminal/wording.js';
 import { recallBody } from '../endpoint/vector-admin.js';
 import { askServer } from '../process/running-server.js';
 
-/** `trellis recall [TYPE] [--samples N] [--k N]`. */
-export async function recallCommand(
-  { words, flags }: CommandLine,
-  config: Config,
-  openDatabase: OpenDatabase,
-): Promise<number> {
+export const recall: Command = {
+  name: 'recall',
+  about: 'Measures how many of the true nearest neighbours the vector indexes find.',
+  words: '[TYPE]',
+  flags: {
+    ...projectFlags,
+    ...keyFlag,
+    samples: { value: 'N', about: 'How many searches to compare.' },
+    k: { value: 'N', about: 'How many neighbours of each.' },
+  },
+  run: measure,
+};
+
+async function measure(line: CommandLine): Promise<number> {
+  const { words, flags } = line;
+  const config = configOf(line);
   const asked = new URLSearchParams();
   if (words[0] !== undefined) asked.set('type', words[0]);
   for (const name of ['samples', 'k']) {
@@ -27,12 +39,12 @@ export async function recallCommand(
   }
   const body = isServed(config)
     ? ((await askServer(config, `recall?${asked}`, {})) as RecallBody)
-    : await here(config, asked, openDatabase);
-  for (const { type, vectors, samples, k, recall, search_micros: micros } of body.recall) {
-    const share = (recall * 100).toFixed(2);
+    : await here(config, asked);
+  for (const { type, vectors, samples, k, recall: found, search_micros: micros } of body.recall) {
+    const share = (found * 100).toFixed(2);
+    const from = `${counted(samples, 'sample')} of ${counted(vectors, 'vector')}`;
     printLine(
-      `${type}: recall@${k} ${share} % (${samples} samples of ${vectors} vectors, ` +
-        `${Math.round(micros)} us per search)`,
+      `${type}: recall@${k} ${share} % (${from}, ` + `${Math.round(micros)} us per search)`,
     );
   }
   if (body.recall.length === 0) printLine('There are no vector types.');
@@ -57,11 +69,7 @@ function isServed({ dataDir, server }: Config): boolean {
   }
 }
 
-async function here(
-  config: Config,
-  asked: URLSearchParams,
-  openDatabase: OpenDatabase,
-): Promise<RecallBody> {
+async function here(config: Config, asked: URLSearchParams): Promise<RecallBody> {
   const { program } = loadProgram(programOptions(config));
   if (program === undefined) return fail('SOURCE_INVALID', { what: 'The sources have errors.' });
   const log = createLog({ level: 'warn', format: 'text' });

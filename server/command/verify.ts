@@ -1,7 +1,7 @@
 // `trellis verify`: checks a data directory at rest (operations.md 7). Pages are read without LMDB
 // first, which damage could kill; only where they are sound the deep check asks it, in a child process.
 // Changes nothing, unless it is told to make derived data anew.
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Salvaged,
@@ -11,7 +11,6 @@ import {
   defaultLimits,
   derivedInvariants,
   errorMessage,
-  fail,
   openDataDirectory,
   openStorage,
   rebuildData,
@@ -20,19 +19,45 @@ import {
   takeLock,
   verifyStorage,
 } from '../../engine/index.js';
-import type { CommandLine } from './arguments.js';
 import type { Config } from '../config/config.js';
+import { configOf } from '../project/line-config.js';
+import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
+import { counted, shownPath } from '../terminal/wording.js';
 import { printLine } from '../observe/log.js';
+import { failNoData, hasData } from '../process/data-at-rest.js';
 import { type Report, endCodes, verifyInChild } from '../process/verify-child.js';
 
-export function verifyCommand(line: CommandLine, configOf: () => Config): number {
-  const directory = line.words[0] ?? configOf().dataDir;
-  if (!existsSync(join(directory, 'MANIFEST.json'))) {
-    fail('DATA_DIR_BAD', { what: `${directory} holds no data` });
-  }
+export const verify: Command = {
+  name: 'verify',
+  about: 'Checks the data at rest, and repairs or saves what is damaged.',
+  words: '[DATA_DIR]',
+  flags: {
+    ...projectFlags,
+    deep: { about: 'Compares every index with the rows, vector snapshots included.' },
+    'repair-derived': { about: 'Makes indexes anew from the rows.' },
+    salvage: { value: 'FILE', about: 'Writes a dump of everything that can be read.' },
+    json: { about: 'Prints for programs.' },
+    here: { about: 'Reads in this process, which damaged pages may end.' },
+    live: { about: 'Reads the newest state of data that a server holds.' },
+  },
+  run: verifyData,
+};
+
+/** The data directory itself, or the project that has one. */
+function directoryOf(line: CommandLine): string {
+  const [word] = line.words;
+  if (word === undefined) return configOf(line).dataDir;
+  if (hasData(word)) return word;
+  const { dataDir } = configOf(line, word);
+  return hasData(dataDir) ? dataDir : failNoData(word);
+}
+
+function verifyData(line: CommandLine): number {
+  const directory = directoryOf(line);
+  if (!hasData(directory)) failNoData(directory);
   const salvage = line.flags.get('salvage');
   if (salvage !== undefined) return salvageInto(directory, salvage);
-  if (line.switches.has('repair-derived') && !repair(directory, configOf()))
+  if (line.switches.has('repair-derived') && !repair(directory, configOf(line)))
     return endCodes.primary;
   const deep = line.switches.has('deep') || line.switches.has('repair-derived');
   const report =
@@ -87,7 +112,8 @@ function salvageInto(directory: string, file: string): number {
   }
   for (const what of saved.lines) printLine(what);
   printLine(
-    `${file}: ${saved.count} elements that could be read; ${saved.lost} elements could not`,
+    `${shownPath(file)}: ${counted(saved.count, 'element')} that could be read; ` +
+      `${counted(saved.lost, 'element')} could not`,
   );
   return saved.isWhole ? endCodes.clean : endCodes.primary;
 }
@@ -151,5 +177,5 @@ function live(directory: string): Report {
 function printReport({ directory, violations }: Report): void {
   for (const { invariant, what } of violations) printLine(`${invariant} ${what}`);
   const count = violations.length;
-  printLine(count === 0 ? `${directory}: clean` : `${directory}: ${count} faults`);
+  printLine(`${shownPath(directory)}: ${count === 0 ? 'clean' : counted(count, 'fault')}`);
 }

@@ -67,5 +67,5 @@ export function readValue(key: string, schema: KeySchema, raw: unknown, source: 
   if (value !== undefined && Check(schema, value)) return value;
   const got = schema.secret ? '***' : excerpt(JSON.stringify(raw) ?? String(raw));
   const what = `${key} must be ${describeAllowed(schema)}, got ${got} (${source}).`;
-  return fail('CONFIG_INVALID', { what });
+  return fail('CONFIG_INVALID', { what }, { hint: 'See `trellis config print`.' });
 }

@@ -25,7 +25,6 @@ const advice: Partial<Record<ErrorCode, string>> = {
   DATA_DIR_BAD: 'Choose a writable directory on a local disk with --data.',
   DATA_LOCKED: 'Stop the other server, or choose another directory with --data.',
   FORMAT_TOO_NEW: 'Use the version of TrellisDB that wrote the data, or a newer one.',
-  CONFIG_INVALID: 'See `trellis config print`.',
 };
 
 /** The exit code of a command that an error ended. */

@@ -3,6 +3,7 @@
 // waits when something changed meanwhile.
 import { type Database, TrellisError, errorMessage } from '../../engine/index.js';
 import type { Log } from '../observe/log.js';
+import { counted } from '../terminal/wording.js';
 import { type ProgramOptions, countErrors, loadProgram, pictureOf } from '../project/program.js';
 
 export interface ReloadOptions extends ProgramOptions {
@@ -47,11 +48,12 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
   };
   const started = performance.now();
   try {
-    const { program, diagnostics, sources } = loadProgram(options);
+    const compiled = loadProgram(options);
+    const { program, diagnostics, sources } = compiled;
     options.onCompiled((performance.now() - started) / 1000);
     for (const diagnostic of diagnostics) {
       const { code, file, line, column, hint } = diagnostic;
-      const picture = pictureOf(diagnostic, sources);
+      const picture = pictureOf(diagnostic, compiled, options.show ? process.stderr : {});
       const level = diagnostic.severity === 'error' ? 'error' : 'warn';
       if (options.show) options.show(picture);
       else log(level, diagnostic.message, { code, file, line, column, hint, picture });
@@ -59,7 +61,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     if (sources.length === 0) return refuse('there are no sources');
     if (program === undefined) {
       const errors = countErrors(diagnostics);
-      return refuse(`${errors} errors in the sources`, errors);
+      return refuse(`${counted(errors, 'error')} in the sources`, errors);
     }
     await database.reload(program);
     onSwap();

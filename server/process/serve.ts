@@ -24,6 +24,7 @@ import { countErrors, loadProgram, pictureOf, programOptions } from '../project/
 import { createReloader, type ReloadResult } from './reload.js';
 import { playSeed } from '../project/seed.js';
 import { recallBody } from '../endpoint/vector-admin.js';
+import { counted } from '../terminal/wording.js';
 import { packageVersion } from './program-file.js';
 import { verifyRunning } from './verify-child.js';
 import { type ProjectWatch, watchSources } from './watch.js';
@@ -48,12 +49,12 @@ function checkEnvironment({ environment, allowPreload }: ServeOptions): void {
 }
 
 function compileSources(config: Config, log: Log) {
-  const { program, diagnostics, sources } = loadProgram(programOptions(config));
-  for (const diagnostic of diagnostics) printErrorLine(pictureOf(diagnostic, sources));
+  const compiled = loadProgram(programOptions(config));
+  const { program, diagnostics } = compiled;
+  for (const one of diagnostics) printErrorLine(pictureOf(one, compiled, process.stderr));
   if (program === undefined) {
-    const count = countErrors(diagnostics);
-    const noun = count === 1 ? 'error' : 'errors';
-    return fail('SOURCE_INVALID', { what: `The sources have ${count} ${noun}.` });
+    const errors = counted(countErrors(diagnostics), 'error');
+    return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
   }
   if (program.queries.length === 0) log('warn', 'the project has no queries');
   return program;

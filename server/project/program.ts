@@ -1,5 +1,6 @@
 // From a project's files to a program: reading, compiling, and the printing of diagnostics for
 // people.
+import { join } from 'node:path';
 import {
   type Diagnostic,
   type Limits,
@@ -8,7 +9,9 @@ import {
   compile,
   printDiagnostic,
 } from '../../engine/index.js';
-import type { Config } from '../config/config.js';
+import { type Config, processEnvironment } from '../config/config.js';
+import { paintPicture, painterFor } from '../terminal/colour.js';
+import { shownPath } from '../terminal/wording.js';
 import { readSources } from './project.js';
 
 export interface Compiled {
@@ -16,6 +19,7 @@ export interface Compiled {
   program: Program | undefined;
   diagnostics: Diagnostic[];
   sources: Source[];
+  projectDir: string;
 }
 
 export interface ProgramOptions {
@@ -38,14 +42,23 @@ export function loadProgram(options: ProgramOptions): Compiled {
   const { projectDir, queriesDir, compat, limits } = options;
   const sources = readSources(projectDir, queriesDir);
   const { program, diagnostics } = compile(sources, { compat, limits });
-  return { program, diagnostics, sources };
+  return { program, diagnostics, sources, projectDir };
 }
 
-/** One diagnostic with its picture. */
-export function pictureOf(diagnostic: Diagnostic, sources: readonly Source[]): string {
+/** One diagnostic with its picture, for whoever reads `stream` in the working directory. */
+export function pictureOf(
+  diagnostic: Diagnostic,
+  { sources, projectDir }: Pick<Compiled, 'sources' | 'projectDir'>,
+  stream: { isTTY?: boolean } = {},
+): string {
   const source = sources.find(({ path }) => path === diagnostic.file);
-  const text = source === undefined ? '' : textOf(source);
-  return printDiagnostic(diagnostic, text);
+  const file = source === undefined ? diagnostic.file : shownPath(join(projectDir, source.path));
+  const picture = printDiagnostic(
+    { ...diagnostic, file },
+    source === undefined ? '' : textOf(source),
+  );
+  const paint = painterFor(stream, processEnvironment);
+  return paintPicture(paint, picture, diagnostic.severity === 'error');
 }
 
 const textOf = ({ text }: Source): string =>

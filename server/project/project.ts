@@ -4,6 +4,7 @@
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Source, fail } from '../../engine/index.js';
+import { shownPath } from '../terminal/wording.js';
 
 /** Beyond this nobody wrote a source by hand; the compiler's own limit is far below. */
 const fileBytesMax = 64 * 1024 * 1024;
@@ -63,7 +64,9 @@ function listFolder(
     entries = readdirSync(folder, { withFileTypes: true });
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return refuse(path || projectDir, missing ? 'does not exist' : reasonOf(error));
+    if (!missing) return refuse(path || projectDir, reasonOf(error));
+    const what = `${path || shownPath(projectDir)}: does not exist.`;
+    return fail('SOURCE_INVALID', { what }, { hint: 'Name the folder of a project.' });
   }
   const files: string[] = [];
   const folders: string[] = [];

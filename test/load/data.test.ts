@@ -173,7 +173,7 @@ describe('data management', () => {
     damageRecord(data);
     const file = join(folder, 'rescued.ndjson');
     const done = await command(folder, 'verify', data, '--salvage', file);
-    expect(ends(done)).toMatch(/^2 .*1 elements could not/s);
+    expect(ends(done)).toMatch(/^2 .*1 element could not/s);
     // Edges of the lost element are in the dump as well; `import` refuses exactly those.
     const fresh = join(makeFolder(), 'data');
     const back = await command(folder, 'import', project, file, '--data', fresh);

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ProgressBar } from '../../server/command/progress-bar.js';
+import { ProgressBar } from '../../server/terminal/progress-bar.js';
 import { makeFolder, writeProject } from '../support/project.js';
 import { type Server, runCli, startServer } from '../support/server/server.js';
 

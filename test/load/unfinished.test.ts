@@ -11,9 +11,8 @@ import { backUp, restore } from '../../engine/database/care/backup.js';
 import { dump } from '../../engine/database/care/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
-import type { CommandLine } from '../../server/command/arguments.js';
 import type { Config } from '../../server/config/config.js';
-import { loadCommand } from '../../server/command/data.js';
+import { loadDump } from '../../server/command/load.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
 
 const step = process.env.TRELLIS_TEST_LONG ? 1 : 7;
@@ -104,14 +103,13 @@ const works: [string, (path: string) => Promise<unknown>][] = [
   [
     'load',
     (path) => {
-      const line = { words: [dumped], flags: new Map(), switches: new Set() };
       const config = {
         dataDir: path,
         limits: defaultLimits,
         vectorTypes: {},
         text: { enabled: true },
       };
-      return loadCommand(line as unknown as CommandLine, () => config as unknown as Config);
+      return loadDump(dumped, config as unknown as Config);
     },
   ],
 ];

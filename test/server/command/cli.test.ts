@@ -1,7 +1,15 @@
 // The commands as processes: output, last line on stderr, exit codes, start and stop (operations.md
 // 1 and 4).
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -169,6 +177,12 @@ describe('config and keys', () => {
     [['serve', '.', '--workers=-1'], /from 1 to 64/],
     [['serve', '.', '--worker', '1'], /Did you mean --workers\?/],
     [['serve', '.', '--port'], /--port needs a value/],
+    [['serve', 'a', 'b'], /does not take b/],
+    [['restore'], /needs BACKUP\. Usage: trellis restore BACKUP/],
+    [['check', '--json=yes'], /--json takes no value/],
+    [['check', '-x'], /takes no -x/],
+    [['help', 'chek'], /Did you mean check\?/],
+    [['load', 'nowhere'], /no file nowhere\. `trellis dump FILE` writes one\.$/],
     [['sevre'], /Did you mean `trellis serve`\?/],
     [['config', 'show'], /Usage: trellis config print/],
     [['keys', 'add', 'x', '--role', 'king'], /--role must be read, write, admin, metrics/],
@@ -179,6 +193,55 @@ describe('config and keys', () => {
     expect(code).toBe(78);
     expect(lastLine).toMatch(/^CONFIG_INVALID: /);
     expect(lastLine).toMatch(message);
+  });
+});
+
+describe('help', () => {
+  const printed = async (...argv: string[]) => {
+    const { code, text } = await inProcess(() => runCommand(argv));
+    expect([argv, code]).toEqual([argv, 0]);
+    return text;
+  };
+  it('names every command with a sentence, and what each takes', async () => {
+    const text = await printed('help');
+    for (const same of [[], ['--help'], ['-h']]) expect(await printed(...same)).toBe(text);
+    const rows = [...text.matchAll(/^ {2}(\w+) +(\S.*)$/gm)];
+    const files = readdirSync(join(here, '../../../server/command'));
+    const names = files.map((file) => file.replace('.ts', '')).filter((name) => name !== 'cli');
+    expect(rows.map(([, name]) => name).sort()).toEqual(names.sort());
+    for (const [, name, about] of rows) {
+      expect(about).toMatch(/^[A-Z][^.]*(\.\w[^.]*)*\.$/);
+      const help = await printed('help', name!);
+      expect(help).toContain(`${about}\n\nUsage: trellis ${name} `);
+      expect(help).toMatch(/^ {2}--help +\S/m);
+      expect(await printed(name!, '--help')).toBe(help);
+      expect(await printed(name!, '-h')).toBe(help);
+    }
+    // What is about a project says which one in one way.
+    for (const name of names.filter((each) => !['help', 'version', 'init'].includes(each)))
+      expect(await printed('help', name)).toMatch(/--project DIR[\s\S]*--data DIR/);
+  });
+  it('says the version', async () => {
+    expect(await printed('version')).toMatch(/^\d+\.\d+\.\d+/);
+    expect(await printed('--version')).toBe(await printed('version'));
+  });
+  it('takes the project as a word and as a flag', async () => {
+    write('p/a.hx', faulty);
+    const place = (text: string) => text.replaceAll(folder, '');
+    const asked = async (...argv: string[]) =>
+      inProcess(() => runCommand(['check', ...argv]).then((code) => code));
+    const word = await asked(join(folder, 'p'));
+    expect(place(word.text)).toMatch(/p\/a\.hx:3:10 E101/);
+    expect(await asked('--project', join(folder, 'p'))).toEqual(word);
+    const both = await asked(join(folder, 'p'), '--project', folder);
+    expect(both.lastLine).toMatch(/^CONFIG_INVALID: There are two projects: /);
+  });
+  it('paints for a terminal alone', async () => {
+    write('a.hx', faulty);
+    const control = String.fromCharCode(27);
+    const clean = { FORCE_COLOR: '', NO_COLOR: '' };
+    expect((await run(['check'], { ...clean, FORCE_COLOR: '1' })).stdout).toContain(control);
+    expect((await run(['check'], { FORCE_COLOR: '0' })).stdout).not.toContain(control);
   });
 });
 

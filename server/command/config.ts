@@ -1,0 +1,28 @@
+// `trellis config print`: the configuration in force, and where each value comes from.
+import { fail } from '../../engine/index.js';
+import { printConfig } from '../config/config.js';
+import { exitCodes } from '../process/exit-code.js';
+import { configOf } from '../project/line-config.js';
+import { type Command, projectFlags } from '../terminal/command.js';
+import { usageOf } from '../terminal/command-line.js';
+import { printLine } from '../observe/log.js';
+
+export const config: Command = {
+  name: 'config',
+  about: 'Prints the configuration in force, and where each value comes from.',
+  words: 'print [PROJECT_DIR]',
+  flags: {
+    ...projectFlags,
+    host: { value: 'H', about: 'As `serve` takes it.' },
+    port: { value: 'N', about: 'As `serve` takes it.' },
+    workers: { value: 'N', about: 'As `serve` takes it.' },
+  },
+  run: (line) => {
+    if (line.words[0] !== 'print') {
+      const hint = `Usage: ${usageOf(config)}`;
+      fail('CONFIG_INVALID', { what: 'trellis config: the word is `print`.' }, { hint });
+    }
+    printLine(printConfig(configOf(line, line.words[1])));
+    return exitCodes.ok;
+  },
+};

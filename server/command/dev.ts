@@ -1,0 +1,26 @@
+// `trellis dev`: `serve` for the one who edits the sources: it watches them, and speaks plain text.
+import { openDatabase } from '../../engine/index.js';
+import { processEnvironment } from '../config/config.js';
+import { serve } from '../process/serve.js';
+import { configOf } from '../project/line-config.js';
+import type { Command } from '../terminal/command.js';
+import { serveFlags } from './serve.js';
+
+const standard = new Map([
+  ['server.watch', 'true'],
+  ['log.format', 'text'],
+]);
+
+export const dev: Command = {
+  name: 'dev',
+  about: 'Serves a project for whoever edits it: watches the sources, says what goes on.',
+  words: '[PROJECT_DIR]',
+  flags: serveFlags,
+  run: (line) =>
+    serve({
+      config: configOf(line, line.words[0], standard),
+      environment: processEnvironment,
+      allowPreload: line.switches.has('allow-preload'),
+      openDatabase,
+    }),
+};

@@ -1,0 +1,40 @@
+// `trellis help`: what there is, one sentence each; `trellis help COMMAND`: what one takes.
+import { excerpt, fail, nearestName } from '../../engine/index.js';
+import { exitCodes } from '../process/exit-code.js';
+import { packageVersion } from '../process/program-file.js';
+import type { Command } from '../terminal/command.js';
+import { columns, helpOf } from '../terminal/command-line.js';
+import { printLine } from '../observe/log.js';
+
+/** Of a table that may still grow; `help` itself belongs to it. */
+export function helpAmong(table: readonly Command[]): Command {
+  return {
+    name: 'help',
+    about: 'Says what the commands are, or what one of them takes.',
+    words: '[COMMAND]',
+    flags: {},
+    run: ({ words }) => {
+      printLine(words[0] === undefined ? overview(table) : helpOf(find(table, words[0])));
+      return exitCodes.ok;
+    },
+  };
+}
+
+function find(table: readonly Command[], name: string): Command {
+  const names = table.map((each) => each.name);
+  const near = nearestName(name, names);
+  const hint = near === undefined ? 'Run `trellis help`.' : `Did you mean ${near}?`;
+  return (
+    table.find((each) => each.name === name) ??
+    fail('CONFIG_INVALID', { what: `There is no command ${excerpt(name)}.` }, { hint })
+  );
+}
+
+function overview(table: readonly Command[]): string {
+  return [
+    `TrellisDB ${packageVersion()}: a graph and vector database server`,
+    'Usage: trellis COMMAND [WORDS] [--project DIR] [--data DIR]',
+    columns(table.map(({ name, about }) => [name, about])),
+    '`trellis help COMMAND` says what a command takes.',
+  ].join('\n\n');
+}

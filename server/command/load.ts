@@ -1,0 +1,54 @@
+// `trellis load` (operations.md 8): a dump into an empty data directory; rows of a dump go into other
+// data by `import`.
+import { createReadStream, existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DumpReader, fail, openDataDirectory, openStorage } from '../../engine/index.js';
+import type { Config } from '../config/config.js';
+import { exitCodes } from '../process/exit-code.js';
+import { configOf } from '../project/line-config.js';
+import { type Command, projectFlags } from '../terminal/command.js';
+import { counted, shownPath } from '../terminal/wording.js';
+import { printLine } from '../observe/log.js';
+
+export const load: Command = {
+  name: 'load',
+  about: 'Fills an empty data directory from a dump.',
+  words: 'FILE',
+  flags: projectFlags,
+  run: (line) => loadDump(resolve(line.words[0]!), configOf(line)),
+};
+
+export async function loadDump(from: string, config: Config): Promise<number> {
+  if (!existsSync(from)) {
+    const hint = '`trellis dump FILE` writes one.';
+    fail('CONFIG_INVALID', { what: `There is no file ${shownPath(from)}.` }, { hint });
+  }
+  const { dataDir, limits } = config;
+  if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
+    const hint = 'Rows of a dump go into other data with `trellis import`.';
+    fail('DATA_DIR_BAD', { what: `${shownPath(dataDir)} is not empty` }, { hint });
+  }
+  const directory = openDataDirectory(dataDir, { unfinished: true });
+  let clean = false;
+  try {
+    const storage = openStorage(join(dataDir, 'graph'), {
+      limits,
+      mode: 'attach',
+      vectorTypes: config.vectorTypes,
+    });
+    try {
+      const reader = new DumpReader(storage, { limits, textEnabled: config.text.enabled });
+      for await (const block of createReadStream(from, { highWaterMark: 1 << 20 })) {
+        reader.write(block as Uint8Array);
+      }
+      reader.end();
+      printLine(`loaded ${counted(reader.count, 'element')} into ${shownPath(dataDir)}`);
+    } finally {
+      storage.close();
+    }
+    clean = true;
+  } finally {
+    directory.close({ clean });
+  }
+  return exitCodes.ok;
+}

@@ -1,0 +1,33 @@
+// Colour for people at a terminal, and for nobody else: a pipe gets plain text unless FORCE_COLOR
+// asks for more, and NO_COLOR or a dumb terminal turn it off.
+import { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+import type { Environment } from '../config/config.js';
+
+export type Colour = Parameters<typeof styleText>[0];
+export type Paint = (colour: Colour, text: string) => string;
+
+const plain: Paint = (_, text) => text;
+const coloured: Paint = (colour, text) => (text === '' ? '' : styleText(colour, text));
+
+/** How texts for a stream are painted. */
+export function painterFor(stream: { isTTY?: boolean }, environment: Environment): Paint {
+  if (!stream.isTTY && environment.FORCE_COLOR === undefined) return plain;
+  // Node knows what the variables mean; a stream that is no terminal has no such method of its own.
+  const depth = WriteStream.prototype.getColorDepth({ ...environment });
+  return depth > 1 ? coloured : plain;
+}
+
+/** A diagnostic's picture: its head by how bad it is, the carets, the hint. */
+export function paintPicture(paint: Paint, picture: string, isError: boolean): string {
+  const colour = isError ? 'red' : 'yellow';
+  return picture
+    .split('\n')
+    .map((line, i) => {
+      const head = i === 0 ? /^(.*:\d+:\d+) (\w+) (.*)$/.exec(line) : null;
+      if (head) return `${paint('bold', head[1]!)} ${paint(colour, head[2]!)} ${head[3]}`;
+      if (/^[ |]*\^+$/.test(line)) return paint(colour, line);
+      return line.startsWith('  hint: ') ? paint('cyan', line) : line;
+    })
+    .join('\n');
+}
