@@ -22,11 +22,12 @@ import { serveProject } from './serve.js';
 import { verify } from './verify.js';
 import { version } from './version.js';
 
-const table: Command[] = [
+/** Every command, in the order of help. */
+export const commands: Command[] = [
   ...[dev, serveProject, check, explainQuery, config, keys],
   ...[importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
-table.push(helpAmong(table), version);
+commands.push(helpAmong(commands), version);
 
 const aliases: Record<string, string> = {
   '--help': 'help',
@@ -37,9 +38,9 @@ const aliases: Record<string, string> = {
 
 function commandOf(given: string): Command {
   const name = Object.hasOwn(aliases, given) ? aliases[given]! : given;
-  const command = table.find((each) => each.name === name);
+  const command = commands.find((each) => each.name === name);
   if (command !== undefined) return command;
-  const names = table.map((each) => each.name);
+  const names = commands.map((each) => each.name);
   const near = nearestName(name, names);
   const hint = near === undefined ? 'Run `trellis help`.' : `Did you mean \`trellis ${near}\`?`;
   return fail('CONFIG_INVALID', { what: `There is no command ${excerpt(name)}.` }, { hint });
