@@ -13,6 +13,7 @@ import {
   type Report,
 } from './syntax/diagnostic.js';
 import { buildMigrations } from './schema/migration-checker.js';
+import { docAbove } from './syntax/doc-comment.js';
 import { parseFile } from './syntax/parser.js';
 import { type CheckOptions, checkQuery } from './query/query-checker.js';
 import { buildSchema, type Declared } from './schema/schema-checker.js';
@@ -138,7 +139,7 @@ function checkQueries(
       }
       if (seen.size > queriesMax) continue;
       const query = checkQuery(declaration, schema, report, options);
-      if (query !== undefined) queries.push(query);
+      if (query !== undefined) queries.push({ ...query, doc: docAbove(file, span.start) });
     }
   }
   return queries;

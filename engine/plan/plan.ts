@@ -3,6 +3,7 @@
 // thread and compared.
 import type { ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline } from './expression.js';
+import type { ReplyType } from './output-type.js';
 
 export interface Parameter {
   name: string;
@@ -92,6 +93,10 @@ export interface Query {
   plan: Plan;
   /** Keys of the reply, in order. */
   returns: string[];
+  /** The type of the reply. */
+  output: ReplyType;
+  /** The comment above the query, without its slashes. */
+  doc: string;
   /** Marked `#[mcp]`. */
   mcp: boolean;
   /** Whether the only returned value is whole elements (so that a session may adopt it). */

@@ -17,6 +17,7 @@ import { openStorage, type Storage } from '../../engine/storage/open-storage.js'
 import { uuidAt } from '../../engine/storage/record/record.js';
 import type { ReadView, WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import { mismatch } from '../support/reply-conforms.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { fillGarden } from './kit/garden.js';
 import { type Example, examples } from './kit/language-case.js';
@@ -86,7 +87,11 @@ class Server {
       budgetMs: 1000,
       embeddings: new Map(texts.map((text) => [text, Float64Array.of(text.length, 1)])),
     };
-    return Buffer.from(execute(query.plan, args, context).body).toString();
+    const text = Buffer.from(execute(query.plan, args, context).body).toString();
+    expect(mismatch(query.output, text, this.program.schema), `${query.name}: ${text}`).toBe(
+      undefined,
+    );
+    return text;
   }
 
   /** The answer of a call, or code and message of its error, with the ids of the garden by name. */

@@ -28,6 +28,8 @@ const query = (name: string, writes = false): Query => ({
   name,
   plan: plan(name, writes),
   returns: [],
+  output: { members: [] },
+  doc: '',
   mcp: false,
   elements: false,
 });

@@ -87,7 +87,7 @@ function planQuery(
   }
   declareParameters(context, query.parameters, scope);
   const statements = checkStatements(context, query.statements, scope);
-  const { output, elements } = checkReturns(context, query, scope);
+  const { output, reply, elements } = checkReturns(context, query, scope);
   warnUnused(context, query);
   const { parameters, embeds, writes } = context;
   const { name } = query;
@@ -110,7 +110,8 @@ function planQuery(
     const message = 'A query marked `#[mcp]` returns exactly one value.';
     report('E401', query.returns?.[0]?.span ?? name.span, message);
   }
-  return { name: name.text, plan, returns, mcp: macros.mcp !== undefined, elements };
+  const mcp = macros.mcp !== undefined;
+  return { name: name.text, plan, returns, output: reply, doc: '', mcp, elements };
 }
 
 /**

@@ -1,5 +1,6 @@
 // RETURN (helixql.md 3.19, 7): which values leave a query, under which keys, in which shape.
 import type { Expression } from '../../plan/expression.js';
+import type { ReplyType } from '../../plan/output-type.js';
 import type { Output } from '../../plan/plan.js';
 import type { Expr } from '../syntax/ast-expression.js';
 import type { QueryDeclaration } from '../syntax/ast-query.js';
@@ -7,6 +8,7 @@ import type { Context } from '../type/context.js';
 import { findName, type Scope } from '../type/scope.js';
 import { printed, projected } from '../type/shape.js';
 import type { Term } from '../type/term.js';
+import { outputTypeOf } from './reply-type.js';
 
 /** `NONE` written literally. */
 export const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
@@ -15,6 +17,7 @@ const nothing: Expression = { kind: 'literal', value: null };
 
 export interface Returned {
   output: Output;
+  reply: ReplyType;
   /** Whether the only value is whole elements. */
   elements: boolean;
 }
@@ -26,25 +29,34 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
   const empty: Output = compat
     ? { kind: 'bare', value: nothing, data: false }
     : { kind: 'object', members: [] };
+  const emptyReply: ReplyType = compat
+    ? { bare: { kind: 'literal', value: null } }
+    : { members: [] };
+  const none: Returned = { output: empty, reply: emptyReply, elements: false };
   if (returns === undefined) {
     const answer = compat ? 'null' : '{}';
     const message = `This query returns nothing; it answers \`${answer}\`.`;
     if (!query.faulty) report('W101', query.name.span, message, 'Add `RETURN`.');
-    return { output: empty, elements: false };
+    return none;
   }
-  if (returns.length === 1 && isNone(returns[0]!)) return { output: empty, elements: false };
+  if (returns.length === 1 && isNone(returns[0]!)) return none;
   for (const expr of returns) {
     if (isNone(expr)) report('E704', expr.span, '`NONE` stands alone.', 'Remove it.');
   }
   const terms = returns.map((expr) => context.check(expr, scope));
   const [only] = terms;
   if (compat && returns.length === 1 && returns[0]!.kind === 'object') {
-    return { output: { kind: 'bare', value: only!.expression, data: false }, elements: false };
+    const output: Output = { kind: 'bare', value: only!.expression, data: false };
+    return { output, reply: { bare: outputTypeOf(context, only!, 'object') }, elements: false };
   }
   const keys = returnKeys(context, returns, scope);
   const members = terms.map((term, at) => ({ key: keys[at]!, value: outputOf(context, term) }));
+  const leaving = compat ? 'bare' : 'object';
+  const types = terms.map((term, at) => {
+    return { name: keys[at]!, type: outputTypeOf(context, term, leaving) };
+  });
   const elements = terms.length === 1 && only!.type.kind === 'element' && !only!.shape;
-  return { output: { kind: 'object', members }, elements };
+  return { output: { kind: 'object', members }, reply: { members: types }, elements };
 }
 
 /** [compat] a one-name projection leaves as bare values, else as objects with one member. */

@@ -98,14 +98,13 @@ export const checkEndStep: StepChecker = (context, input, call, scope, place) =>
   const step: GraphStep = { kind: 'end', end };
   const reached = reach(context, from, step, call, scope);
   if (reached === undefined) return unknownTerm();
-  const fitting = reached.filter((type) => type.kind === kind);
-  if (fitting.length === 0 && reached.length > 0) {
+  if (reached.length > 0 && !reached.some((type) => type.kind === kind)) {
     const right = `${end === 'from' ? 'From' : 'To'}${kind === 'node' ? 'V' : 'N'}`;
     const message = `These edges have no ${kind} at this end.`;
     context.report(wrongEnd[name], call.name.span, message, `Write \`${right}\`.`);
   }
-  const types = fitting.length > 0 ? fitting : reached;
-  return append(from, step, { type: elements(types), cardinality: sameCardinality(from) });
+  // Edges of several types may end at either kind; all their ends are rows.
+  return append(from, step, { type: elements(reached), cardinality: sameCardinality(from) });
 };
 
 /** `INTERSECT(_::…)`. */

@@ -6,6 +6,7 @@ import { defaultLimits } from '../../../engine/base/limits.js';
 import type { Argument, ItemList } from '../../../engine/exec/row/execute.js';
 import { decodeParameters } from '../../../engine/json/decode.js';
 import { compile } from '../../../engine/lang/compile.js';
+import type { ReplyType } from '../../../engine/plan/output-type.js';
 import type { Plan, Query } from '../../../engine/plan/plan.js';
 import { printPlan } from '../../../engine/plan/print.js';
 import type { Program } from '../../../engine/plan/program.js';
@@ -32,6 +33,7 @@ import {
 } from './oracle-statement.js';
 import { type Item, Rec, type Value } from './oracle-value.js';
 import { Random } from '../random.js';
+import { mismatch } from '../reply-conforms.js';
 
 const now = parseDate('2026-03-02T09:30:00.123456Z')!;
 const kinds = { N: 'node', E: 'edge', V: 'vector' } as const;
@@ -151,14 +153,14 @@ export class World {
   }
 
   #call(query: WorldQuery): void {
-    const { plan } = this.program.queries.find(({ name }) => name === query.name)!;
+    const { plan, output } = this.program.queries.find(({ name }) => name === query.name)!;
     const body = this.#body(query);
     const args = attempt(() =>
       decodeParameters(Buffer.from(body), plan.parameters, plan.name, defaultLimits),
     );
     if ('code' in args) throw new RangeError(`${args.code} for ${body} of ${query.text}`);
     const literal = this.#literal.get(query.name)!.plan;
-    const wrong = this.compare(plan, literal, args.ok);
+    const wrong = this.compare(plan, literal, args.ok, undefined, output);
     if (wrong !== undefined) throw new RangeError(this.#describe(query, body, wrong));
     if (plan.writes && query.name.startsWith('write')) {
       const dump = this.program.queries.find(({ name }) => name === 'dump')!.plan;
@@ -180,6 +182,7 @@ export class World {
     literal: Plan,
     args: readonly Argument[],
     items?: { list: ItemList; rows: readonly Item[] },
+    reply?: ReplyType,
   ): string | undefined {
     const engine = attempt(() => this.#engineAnswer(plan, args, items?.list));
     let oracle: Outcome<OracleAnswer>;
@@ -200,7 +203,10 @@ export class World {
     const naming = (uuid: string) => this.#names.get(uuid);
     const { body, items: kept } = engine.ok;
     this.counts.agreed++;
-    const wrong = difference(Buffer.from(body).toString(), oracle.ok.tree, naming);
+    const text = Buffer.from(body).toString();
+    const wrong =
+      difference(text, oracle.ok.tree, naming) ??
+      (reply && mismatch(reply, text, this.program.schema));
     if (wrong !== undefined || kept === undefined) return wrong;
     const got = Array.from(kept.ids, (id) => this.engine.uuidOf(id)).join();
     const wanted = oracle.ok.items!.map(({ element }) => element.uuid).join();

@@ -1,0 +1,192 @@
+// What a returned term answers, as an OutputType: follows the very rules by which shapes.ts turns
+// terms into what is printed. Invariant: nothing that may be null is said to be sure; a stored
+// property may always be unset.
+import type { Expression } from '../../plan/expression.js';
+import {
+  nullable,
+  type OutputMember,
+  type OutputType,
+  unknownOutput,
+} from '../../plan/output-type.js';
+import type { Context } from '../type/context.js';
+import { elementMember, elementMembers } from '../type/schema-index.js';
+import { oneName } from '../type/shape.js';
+import { isList, type Shape, type Term } from '../type/term.js';
+import type { ItemType } from '../type/type.js';
+
+/** How a shape leaves the query: `bare`, a projection of one name as the value of that name. */
+type Leaving = 'bare' | 'object';
+
+export function outputTypeOf(context: Context, term: Term, leaving: Leaving): OutputType {
+  return new TypeReader(context).whole(term, leaving);
+}
+
+/** Members that every element has. */
+const sureMembers = new Set(['id', 'ID', 'label', 'from_node', 'to_node']);
+
+/** What a search alone sets: items of other sources have no such members. */
+const isHitMember = (name: string): boolean => name === 'score' || name === 'distance';
+
+class TypeReader {
+  /** Slots that hold an item of the value being shaped: it is there. */
+  readonly #items = new Set<number>();
+
+  constructor(private readonly context: Context) {}
+
+  /** Lists and nulls included. */
+  whole(term: Term, leaving: Leaving): OutputType {
+    const { shape } = term;
+    const only = leaving === 'bare' ? oneName(shape) : undefined;
+    if (only !== undefined) {
+      const of = this.#within(shape!, () => this.whole(only, 'bare'));
+      return this.#spread(term, of);
+    }
+    if (shape !== undefined) {
+      const record: OutputType = { kind: 'record', members: this.#shaped(term, shape) };
+      return this.#spread(term, record);
+    }
+    const item = this.#item(term);
+    if (!isList(term)) return this.#isSure(term) ? item : nullable(item);
+    return { kind: 'list', of: this.#isSureRow(term) ? item : nullable(item) };
+  }
+
+  /** A shaped value by its cardinality: null stays null. */
+  #spread(term: Term, of: OutputType): OutputType {
+    if (isList(term)) return { kind: 'list', of: this.#isSureRow(term) ? of : nullable(of) };
+    return this.#isSure(term) ? of : nullable(of);
+  }
+
+  #within<T>({ slot }: Shape, read: () => T): T {
+    this.#items.add(slot);
+    const found = read();
+    this.#items.delete(slot);
+    return found;
+  }
+
+  #shaped(term: Term, shape: Shape): OutputMember[] {
+    return this.#within(shape, () =>
+      shape.members.flatMap((member): OutputMember[] => {
+        if (member.kind === 'spread') return this.#spreadMembers(term.type, member.except);
+        return [{ name: member.name, type: this.whole(member.term, 'bare') }];
+      }),
+    );
+  }
+
+  /** `..`: what any of the types has; a member that one of them lacks is not in all answers. */
+  #spreadMembers(type: ItemType, except: readonly string[]): OutputMember[] {
+    if (type.kind === 'record') {
+      return [...type.members]
+        .filter(([name]) => !except.includes(name))
+        .map(([name, inner]) => ({ name, type: nullable(this.type(inner)) }));
+    }
+    if (type.kind !== 'element') return [];
+    const { schema } = this.context;
+    const names = elementMembers(schema, type.types);
+    return names
+      .filter((name) => name !== 'data' && !except.includes(name))
+      .map((name): OutputMember => {
+        const found = elementMember(schema, type.types, name);
+        const isSure = sureMembers.has(name);
+        const inner = found === undefined ? unknownOutput : this.type(found, true);
+        const everywhere = type.types.every((one) => elementMember(schema, [one], name));
+        const declared = type.types.some((one) => schema.property(one, name) !== undefined);
+        const isHit = isHitMember(name) && !declared;
+        const optional = !everywhere || isHit ? { optional: true as const } : {};
+        return { name, type: isSure || isHit ? inner : nullable(inner), ...optional };
+      });
+  }
+
+  #item({ type, expression, items }: Term): OutputType {
+    const isGiven = expression.kind === 'property' || expression.kind === 'parameter';
+    return this.type(type, isGiven || items?.every((item) => this.#isSure(item)) === true);
+  }
+
+  /** `given`: lists that are stored or sent hold no null; those that a query makes may. */
+  type(type: ItemType, given = false): OutputType {
+    switch (type.kind) {
+      case 'list': {
+        const of = this.type(type.of, given);
+        const isSure = given || type.of.kind === 'element' || type.of.kind === 'record';
+        return { kind: 'list', of: isSure ? of : nullable(of) };
+      }
+      case 'element': {
+        const data = this.context.compat && type.types.some(({ kind }) => kind === 'vector');
+        return { kind: 'element', types: type.types, hit: type.hit, data };
+      }
+      case 'record': {
+        const members = [...type.members].map(([name, inner]): OutputMember => {
+          // A list of a record is there, empty or not; of anything else nobody has said so.
+          const isStream = inner.kind === 'list' && inner.of.kind !== 'scalar';
+          const sure = this.type(inner);
+          const found = isStream ? sure : nullable(sure);
+          return { name, type: found, ...(isHitMember(name) && { optional: true }) };
+        });
+        return { kind: 'record', members };
+      }
+      case 'scalar':
+        if (type.name === 'Unknown') return unknownOutput;
+        if (type.name === 'Null') return { kind: 'literal', value: null };
+        return { kind: 'scalar', name: type.name };
+    }
+  }
+
+  /** Whether a single value is never null. */
+  #isSure(term: Term): boolean {
+    if (term.cardinality === 'opt') return false;
+    if (term.type.kind === 'element' || term.type.kind === 'record') {
+      return this.#isSureExpression(term.expression, true);
+    }
+    return this.#isSureExpression(term.expression, false);
+  }
+
+  #isSureExpression(expression: Expression, whole: boolean): boolean {
+    switch (expression.kind) {
+      case 'literal':
+        return expression.value !== null;
+      case 'now':
+      case 'compare':
+      case 'and':
+      case 'or':
+      case 'not':
+      case 'exists':
+      case 'list':
+      case 'record':
+      case 'embed':
+        return true;
+      case 'aggregate':
+        return expression.function === 'COUNT';
+      case 'parameter':
+        return this.context.parameters[expression.index]?.optional === false;
+      case 'slot':
+        // A variable that holds one element; of what else it holds nobody has kept account.
+        return whole || this.#items.has(expression.slot);
+      case 'property': {
+        const { of, name } = expression;
+        const isItem = of.kind === 'slot' && this.#items.has(of.slot);
+        return isItem && sureMembers.has(name);
+      }
+      case 'kept':
+        return this.#isSureExpression(expression.value, whole);
+      case 'project':
+        return this.#isSureExpression(expression.of, true);
+      case 'pipeline': {
+        if (expression.result === 'opt') return false;
+        return whole || expression.steps.at(-1)?.kind === 'count';
+      }
+      default:
+        return whole;
+    }
+  }
+
+  /** Whether no row of a list is null. */
+  #isSureRow({ type, expression }: Term): boolean {
+    if (type.kind === 'element' || type.kind === 'record') return true;
+    if (expression.kind !== 'pipeline') return false;
+    const last = expression.steps.at(-1);
+    if (last?.kind === 'count') return true;
+    if (last?.kind !== 'map') return false;
+    const { slot, value } = last.value;
+    const isItem = value.kind === 'property' && value.of.kind === 'slot' && value.of.slot === slot;
+    return isItem && sureMembers.has(value.name);
+  }
+}
