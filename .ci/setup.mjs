@@ -1,47 +1,45 @@
 // Brings a checkout to a runnable state with nothing but Node and npm: installs the locked
-// packages, compiles TypeScript and AssemblyScript, bundles. Steps whose inputs did not change are skipped.
+// packages, compiles TypeScript and AssemblyScript, bundles. Steps whose inputs did not change are skipped:
+// `dist` stays as it is under a server that runs from it. `--dry-run` says what would be done.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const force = process.argv.includes('--force');
+const dryRun = process.argv.includes('--dry-run');
+/** Windows runs `.cmd` files in a shell only; none of the arguments has a character that one reads. */
+const npm = process.platform === 'win32' ? ['npm.cmd', { shell: true }] : ['npm', {}];
 
-function run(command, args) {
-  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+function run(command, args, options = {}) {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    ...options,
+  });
   if (result.status !== 0) {
     console.error(`setup: \`${command} ${args.join(' ')}\` failed`);
     process.exit(result.status ?? 1);
   }
 }
 
-function* filesBelow(folder) {
+/** Files with one of the endings; folders that other programs fill (data, installed peers) are left out. */
+function* filesBelow(folder, ...endings) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    // bench/peers holds what the benches installed for themselves.
     if (entry.isDirectory()) {
-      if (entry.name !== 'peers') yield* filesBelow(path);
-    } else if (entry.name.endsWith('.ts') || entry.name.endsWith('.json')) yield path;
+      const isForeign = entry.name === 'peers' || entry.name.startsWith('.');
+      if (!isForeign) yield* filesBelow(path, ...endings);
+    } else if (endings.some((ending) => entry.name.endsWith(ending))) yield path;
   }
 }
 
-/** A fingerprint of names, sizes and times: cheap, and any edit changes it. */
+/** Of names and contents: a checkout that only got new times is up to date. */
 function fingerprint(paths) {
   const hash = createHash('sha256');
-  for (const path of paths) {
-    const { size, mtimeMs } = statSync(path);
-    hash.update(`${path} ${size} ${mtimeMs}\n`);
-  }
+  for (const path of paths) hash.update(`${relative(root, path)}\0`).update(readFileSync(path));
   return hash.digest('hex');
 }
 
@@ -51,20 +49,21 @@ async function step(name, stamp, inputs, work) {
   const mark = fingerprint(inputs);
   if (!force && existsSync(path) && readFileSync(path, 'utf8') === mark) return;
   console.error(`setup: ${name}`);
+  if (dryRun) return;
   await work();
-  mkdirSync(join(path, '..'), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, mark);
 }
 
 const at = (...parts) => join(root, ...parts);
 
 await step('installing packages', 'node_modules/.trellis-stamp', [at('package-lock.json')], () =>
-  run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']),
+  run(npm[0], ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], npm[1]),
 );
 await step(
   'compiling AssemblyScript',
   'dist/wasm/.stamp',
-  [at('asconfig.json'), ...filesBelow(at('wasm'))],
+  [at('asconfig.json'), ...filesBelow(at('wasm'), '.ts', '.json')],
   () => {
     mkdirSync(at('dist/wasm'), { recursive: true });
     run(process.execPath, [
@@ -74,19 +73,35 @@ await step(
     ]);
   },
 );
-const sources = ['engine', 'server', 'bench'].flatMap((folder) => [...filesBelow(at(folder))]);
+const rooms = ['engine', 'server', 'bench'];
+const sources = rooms.flatMap((folder) => [...filesBelow(at(folder), '.ts')]);
 await step(
   'compiling TypeScript',
   'dist/.stamp',
   [at('tsconfig.json'), at('wasm/layout.ts'), ...sources],
-  () => run(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json']),
+  () => {
+    run(process.execPath, [at('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json']);
+    // What was compiled from a file that has gone would be shipped for ever.
+    const known = new Set(sources.map((path) => relative(root, path).replace(/\.ts$/, '')));
+    for (const path of rooms.flatMap((room) => [
+      ...filesBelow(at('dist', room), '.js', '.ts', '.map'),
+    ])) {
+      const from = relative(at('dist'), path).replace(/\.(js|d\.ts)(\.map)?$/, '');
+      if (!known.has(from)) rmSync(path);
+    }
+  },
 );
+/** What may go into the bundles; benches do not. */
+function compiled() {
+  const folders = [at('dist/engine'), at('dist/server')].filter(existsSync);
+  return folders.flatMap((folder) => [...filesBelow(folder, '.js')]);
+}
 // One file instead of 350: a process starts in half the time. The entries stay side by side, where
 // they look for each other and, two folders up, for package.json and dist/wasm.
 await step(
   'bundling',
   'dist/bin/.stamp',
-  [at('dist/.stamp'), at('package-lock.json'), at('.ci/setup.mjs')],
+  [at('package-lock.json'), at('.ci/setup.mjs'), ...compiled()],
   async () => {
     const { buildSync } = await import('esbuild');
     rmSync(at('dist/bin'), { recursive: true, force: true });

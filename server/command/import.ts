@@ -19,6 +19,7 @@ import { type ImportFile, ImportSource, findFiles, nameOf } from '../import/impo
 import { createLog, printLine } from '../observe/log.js';
 import { loadProgram, programOptions } from '../project/program.js';
 import type { ImportTarget } from '../import/import-target.js';
+import { ignoreInGit } from '../project/git-ignore.js';
 import { configOf } from '../project/line-config.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../terminal/command.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
@@ -111,6 +112,7 @@ async function importHere(
     return feed;
   } finally {
     await database.close();
+    ignoreInGit(config.dataDir);
   }
 }
 

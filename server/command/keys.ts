@@ -1,6 +1,7 @@
 // `trellis keys add|list|revoke`: changes the key file, which a running server reads again by
 // itself.
 import { excerpt, fail } from '../../engine/index.js';
+import type { Config } from '../config/config.js';
 import { exitCodes } from '../process/exit-code.js';
 import {
   type KeyRecord,
@@ -10,6 +11,7 @@ import {
   readKeyFile,
   roles,
 } from '../auth/key-file.js';
+import { ignoreInGit } from '../project/git-ignore.js';
 import { configOf } from '../project/line-config.js';
 import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
 import { usageOf } from '../terminal/command-line.js';
@@ -33,7 +35,7 @@ function changeKeys(line: CommandLine): number {
   const { words, flags } = line;
   switch (words[0]) {
     case 'add':
-      return add(words[1], flags, configOf(line, words[2]).keysFile);
+      return add(words[1], flags, configOf(line, words[2]));
     case 'list':
       return list(configOf(line, words[1]).keysFile);
     case 'revoke':
@@ -47,7 +49,11 @@ function changeKeys(line: CommandLine): number {
   }
 }
 
-function add(name: string | undefined, flags: ReadonlyMap<string, string>, path: string): number {
+function add(
+  name: string | undefined,
+  flags: ReadonlyMap<string, string>,
+  { keysFile, dataDir }: Config,
+): number {
   if (!name) {
     const hint = 'Such as `trellis keys add ci --role read`.';
     fail('CONFIG_INVALID', { what: 'trellis keys add: a name is needed.' }, { hint });
@@ -68,7 +74,8 @@ function add(name: string | undefined, flags: ReadonlyMap<string, string>, path:
   }
   const options = { name: name!, role: role as Role, ...(queries && { queries }) };
   const { record, text } = makeKey(expires ? { ...options, expires } : options, new Date());
-  changeKeyFile(path, (keys) => [...keys, record]);
+  changeKeyFile(keysFile, (all) => [...all, record]);
+  ignoreInGit(dataDir);
   printErrorLine(`Key ${record.id} (${record.role}) was added. It is shown only now:`);
   printLine(text);
   return exitCodes.ok;

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { DumpReader, fail, openDataDirectory, openStorage } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { exitCodes } from '../process/exit-code.js';
+import { ignoreInGit } from '../project/git-ignore.js';
 import { configOf } from '../project/line-config.js';
 import { type Command, projectFlags } from '../terminal/command.js';
 import { counted, shownPath } from '../terminal/wording.js';
@@ -47,6 +48,7 @@ export async function loadDump(from: string, config: Config): Promise<number> {
       storage.close();
     }
     clean = true;
+    ignoreInGit(dataDir);
   } finally {
     directory.close({ clean });
   }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { armFailpoint, restore } from '../../engine/index.js';
 import { exitCodes } from '../process/exit-code.js';
+import { ignoreInGit } from '../project/git-ignore.js';
 import { configOf } from '../project/line-config.js';
 import { type Command, projectFlags } from '../terminal/command.js';
 import { shownPath } from '../terminal/wording.js';
@@ -17,6 +18,7 @@ export const restoreBackup: Command = {
     const from = resolve(line.words[0]!);
     armFailpoint(config.failpoint);
     await restore(from, config.dataDir);
+    ignoreInGit(config.dataDir);
     printLine(`restored ${shownPath(config.dataDir)} from ${shownPath(from)}`);
     return exitCodes.ok;
   },

@@ -22,6 +22,7 @@ import { type Log, createLog, printErrorLine, printLine } from '../observe/log.j
 import type { Metrics } from '../observe/metrics.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
 import { createReloader, type ReloadResult } from './reload.js';
+import { ignoreInGit } from '../project/git-ignore.js';
 import { playSeed } from '../project/seed.js';
 import { recallBody } from '../endpoint/vector-admin.js';
 import { counted } from '../terminal/wording.js';
@@ -153,6 +154,7 @@ class Server {
   async begin(database: Database, port: number): Promise<void> {
     const { config, log } = this;
     this.#database = database;
+    ignoreInGit(config.dataDir);
     if (this.#stopping) return this.#stop();
     if (port > 0) database.notePort(port);
     this.#app.attach(database);

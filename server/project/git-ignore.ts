@@ -1,0 +1,16 @@
+// Keeps data out of version control, and so out of packages made from a checkout: every `.trellis`
+// folder holds a `.gitignore` that ignores all of it.
+import { existsSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/** Where data lie that were just made; a data directory elsewhere is its owner's to ignore. */
+export function ignoreInGit(dataDir: string): void {
+  const folder = dirname(dataDir);
+  const path = join(folder, '.gitignore');
+  if (basename(folder) !== '.trellis' || !existsSync(folder) || existsSync(path)) return;
+  try {
+    writeFileSync(path, '*\n', { flag: 'wx' });
+  } catch {
+    // A folder that cannot be written holds data all the same.
+  }
+}
