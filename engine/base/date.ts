@@ -11,7 +11,8 @@ const pattern = new RegExp(
 const secondsMin = -62_135_596_800;
 const secondsMax = 253_402_300_799;
 
-function daysOf(year: number, month: number, day: number): number {
+/** Days since 1970 of a day of the proleptic Gregorian calendar; months beyond 12 are not. */
+export function daysOf(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
   const yearOfEra = y - era * 400;
@@ -20,7 +21,7 @@ function daysOf(year: number, month: number, day: number): number {
   return era * 146_097 + yearOfEra * 365 + leaps + dayOfYear - 719_468;
 }
 
-function monthDays(year: number, month: number): number {
+export function monthDays(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
@@ -62,12 +63,14 @@ export function instantFromMicros(nowMicros: number): Instant {
   return new Instant(seconds, Math.floor(nowMicros - seconds * 1e6));
 }
 
-const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);
+export interface Civil {
+  year: number;
+  month: number;
+  day: number;
+}
 
-/** `2026-03-01T08:00:00+00:00`, with 0, 3 or 6 fraction digits. */
-export function printDate(instant: Instant): string {
-  const days = Math.floor(instant.seconds / 86_400);
-  const inDay = instant.seconds - days * 86_400;
+/** The day of the calendar that is so many days after 1970-01-01. */
+export function civilOf(days: number): Civil {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const dayOfEra = shifted - era * 146_097;
@@ -83,7 +86,16 @@ export function printDate(instant: Instant): string {
   const shiftedMonth = Math.floor((5 * dayOfYear + 2) / 153);
   const day = dayOfYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1;
   const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+  return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day };
+}
+
+const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);
+
+/** `2026-03-01T08:00:00+00:00`, with 0, 3 or 6 fraction digits. */
+export function printDate(instant: Instant): string {
+  const days = Math.floor(instant.seconds / 86_400);
+  const inDay = instant.seconds - days * 86_400;
+  const { year, month, day } = civilOf(days);
   const clock = `${two(Math.floor(inDay / 3600))}:${two(Math.floor(inDay / 60) % 60)}:${two(inDay % 60)}`;
   const { micros } = instant;
   const fraction =

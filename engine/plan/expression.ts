@@ -6,7 +6,17 @@
 import type { Scalar, ScalarList } from '../base/value.js';
 import type { TypeRef } from '../base/schema.js';
 
-export type CompareOperator = 'EQ' | 'NEQ' | 'GT' | 'GTE' | 'LT' | 'LTE' | 'CONTAINS' | 'IS_IN';
+export type CompareOperator =
+  | 'EQ'
+  | 'NEQ'
+  | 'GT'
+  | 'GTE'
+  | 'LT'
+  | 'LTE'
+  | 'CONTAINS'
+  | 'IS_IN'
+  | 'STARTS_WITH'
+  | 'ENDS_WITH';
 
 export type MathFunction =
   | 'ADD'
@@ -35,6 +45,18 @@ export type MathFunction =
   | 'ROUND'
   | 'MIN'
   | 'MAX';
+
+export type TextFunction =
+  | 'LOWER'
+  | 'UPPER'
+  | 'TRIM'
+  | 'LENGTH'
+  | 'CONCAT'
+  | 'SUBSTRING'
+  | 'REPLACE'
+  | 'SPLIT';
+
+export type DateFunction = 'YEAR' | 'MONTH' | 'DAY' | 'HOUR' | 'TRUNC' | 'DATE_ADD' | 'DATE_DIFF';
 
 export type AggregateFunction = 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COUNT';
 
@@ -105,6 +127,14 @@ export type Expression =
   | { kind: 'math'; function: MathFunction; of: Expression[]; integer: boolean }
   /** Over one list (a scalar counts as a list of one); nulls are skipped. */
   | { kind: 'aggregate'; function: AggregateFunction; of: Expression; integer: boolean }
+  /** Only the branch taken is evaluated; null counts as false. */
+  | { kind: 'if'; condition: Expression; value: Expression; otherwise: Expression }
+  /** The first value that is not null, the rest unevaluated; what is missing (404) is null. */
+  | { kind: 'coalesce'; of: Expression[] }
+  /** Null when an argument is. */
+  | { kind: 'text'; function: TextFunction; of: Expression[] }
+  /** Null when an argument is. Units are Strings, the last argument. */
+  | { kind: 'date'; function: DateFunction; of: Expression[] }
   | { kind: 'list'; items: Expression[] }
   | { kind: 'record'; members: { name: string; value: Expression }[] }
   /** The embedding of a text that was embedded before the transaction. */

@@ -155,6 +155,13 @@ function inline(printer: Printer, value: Expression): string {
       return `${value.function}(${list(value.of)})${value.integer ? ' integer' : ''}`;
     case 'aggregate':
       return `${value.function} of ${of(value.of)}${value.integer ? ' integer' : ''}`;
+    case 'if':
+      return `if(${list([value.condition, value.value, value.otherwise])})`;
+    case 'coalesce':
+      return `coalesce(${list(value.of)})`;
+    case 'text':
+    case 'date':
+      return `${value.function}(${list(value.of)})`;
     case 'list':
       return `[${list(value.items)}]`;
     case 'record':

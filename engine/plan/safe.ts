@@ -23,6 +23,10 @@ export function isSafe(expression: Expression, parameters: Parameters): boolean 
       return all(expression.of);
     case 'compare':
       return all([expression.left, expression.right]);
+    case 'if':
+      return all([expression.condition, expression.value, expression.otherwise]);
+    case 'coalesce':
+      return all(expression.of);
     case 'list':
       return all(expression.items);
     case 'record':

@@ -7,6 +7,9 @@ import { readText } from '../row/step-argument.js';
 import type { Builder } from '../row/builder.js';
 import { buildAggregate } from '../evaluate/aggregate.js';
 import { buildCompare } from '../evaluate/compare.js';
+import { buildCoalesce, buildIf } from '../evaluate/branch.js';
+import { buildDate } from '../evaluate/date.js';
+import { buildText } from '../evaluate/text.js';
 import { buildMath } from '../evaluate/math.js';
 import { buildTest } from '../evaluate/test.js';
 import { collect, firstOf, isInhabited } from '../row/pull.js';
@@ -65,6 +68,14 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
       return buildAggregate(builder, expression);
     case 'test':
       return buildTest(builder, expression);
+    case 'if':
+      return buildIf(builder, expression);
+    case 'coalesce':
+      return buildCoalesce(builder, expression);
+    case 'text':
+      return buildText(builder, expression);
+    case 'date':
+      return buildDate(builder, expression);
     default:
       return buildComposite(builder, expression);
   }

@@ -81,6 +81,8 @@ const compares: Record<CompareOperator, Compare> = {
   LTE: (frame, a, b) => order(frame, a, b) <= 0,
   CONTAINS: contains,
   IS_IN: isIn,
+  STARTS_WITH: (_, a, b) => typeof a === 'string' && typeof b === 'string' && a.startsWith(b),
+  ENDS_WITH: (_, a, b) => typeof a === 'string' && typeof b === 'string' && a.endsWith(b),
 };
 
 /** Numbers, also inside lists, as the 32-bit float they round to. */

@@ -40,6 +40,7 @@ import { checkProperty, checkShape } from '../step/step-shape.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';
 import { isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
+import { foreignFunctions, functions } from '../function/functions.js';
 
 type HeadChecker = (context: Context, call: Call, scope: Scope, place: ChainPlace) => Term;
 
@@ -57,6 +58,7 @@ const heads: Record<string, HeadChecker> = {
   OR: checkJunction,
   EXISTS: checkExists,
   Embed: checkEmbed,
+  ...functions,
 };
 
 const steps: Record<string, StepChecker> = {
@@ -79,6 +81,8 @@ const steps: Record<string, StepChecker> = {
   LTE: checkComparison,
   CONTAINS: checkComparison,
   IS_IN: checkComparison,
+  STARTS_WITH: checkComparison,
+  ENDS_WITH: checkComparison,
   RANGE: checkRange,
   ORDER: checkOrder,
   FIRST: checkFirst,
@@ -191,9 +195,10 @@ function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainP
     return scalarTerm('Boolean', { kind: 'literal', value: null });
   }
   const known = nearestName(name, Object.keys(heads));
+  const foreign = foreignFunctions.get(name.toUpperCase().replaceAll('_', ''));
   const hint = step
     ? `\`${name}\` is a step: write \`x::${name}\`.`
-    : known && `Did you mean \`${known}\`?`;
+    : (foreign ?? (known && `Did you mean \`${known}\`?`));
   context.report('E001', call.name.span, `There is no function or source \`${name}\`.`, hint);
   return unknownTerm();
 }

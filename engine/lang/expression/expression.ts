@@ -50,7 +50,9 @@ function literalTerm(literal: LiteralValue): Term {
   const value = 'value' in literal ? literal.value : null;
   const expression: Expression =
     literal.kind === 'now' ? { kind: 'now' } : { kind: 'literal', value };
-  return { ...scalarTerm(literalTypes[literal.kind], expression), literal, known: true };
+  // The texts to embed are collected before anybody has looked at the clock.
+  const known = literal.kind !== 'now';
+  return { ...scalarTerm(literalTypes[literal.kind], expression), literal, known };
 }
 
 function arrayTerm(context: Context, expr: Extract<Expr, { kind: 'array' }>, scope: Scope): Term {

@@ -39,6 +39,7 @@ export function checkComparison(
   const pair = { context, operator, left, right, scope, call, span: written.span };
   if (operator === 'CONTAINS') return contains(pair);
   if (operator === 'IS_IN') return isIn(pair);
+  if (operator === 'STARTS_WITH' || operator === 'ENDS_WITH') return affix(pair);
   return relation(pair);
 }
 
@@ -56,6 +57,9 @@ interface Pair {
 function relation(pair: Pair): Term {
   const { context, operator, left, right, scope, call, span } = pair;
   const ordered = operator !== 'EQ' && operator !== 'NEQ';
+  // Of everything it may be asked whether it is there.
+  if (!ordered && right.literal?.kind === 'none')
+    return comparison(pair, right.expression, isList(left));
   if (left.type.kind === 'record' || (ordered && left.type.kind === 'element')) {
     return left.type.kind === 'element' ? nothingBefore(pair) : noComparison(pair);
   }
@@ -104,6 +108,18 @@ function contains(pair: Pair): Term {
   if (operand === undefined) return unknownTerm();
   if (operand === 'misfit') return misfit(pair, item ?? type, right.type);
   return comparison(pair, operand, isList(left) && !elements);
+}
+
+/** The beginning or the end of a String; of a stream of Strings, of any of them. */
+function affix(pair: Pair): Term {
+  const { context, operator, left, right, scope } = pair;
+  if (!isBasic(left.type, 'String') && !isBasic(left.type, 'Null')) return noComparison(pair);
+  const one = single(right, scope.miss, `\`${operator}\``);
+  const operand = readAs(context, one, left.type, pair.span);
+  if (operand === undefined) return unknownBoolean();
+  if (operand === 'misfit' || one.type.kind === 'element')
+    return misfit(pair, left.type, right.type);
+  return comparison(pair, operand, isList(left));
 }
 
 function comparison(pair: Pair, right: Expression, any: boolean): Term {

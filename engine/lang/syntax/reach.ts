@@ -8,8 +8,13 @@ import type { Span } from './source.js';
 
 /** Steps whose value holds nothing of what they were given. */
 const plain = new Set(
-  'COUNT ID EQ NEQ GT GTE LT LTE CONTAINS IS_IN Out In OutE InE FromN ToN FromV ToV'.split(' '),
+  'COUNT ID EQ NEQ GT GTE LT LTE CONTAINS IS_IN STARTS_WITH ENDS_WITH Out In OutE InE FromN ToN FromV ToV'.split(
+    ' ',
+  ),
 );
+
+/** Functions whose value is one of those they are given. */
+const passing = new Set(['IF', 'COALESCE']);
 
 /** Steps that make records of lists of what they were given. */
 const wrapping = new Set(['GROUP_BY', 'AGGREGATE_BY']);
@@ -64,7 +69,8 @@ export function chainReach(
   beginReach(cursor);
   const head = parseHead();
   // What is called makes an element, a number or a text.
-  let levels = head.kind === 'call' ? 0 : cursor.levels;
+  const isMade = head.kind === 'call' && !passing.has(head.name.text);
+  let levels = isMade ? 0 : cursor.levels;
   const steps: Step[] = [];
   for (;;) {
     cursor.levels = 0;

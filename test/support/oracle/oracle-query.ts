@@ -1,6 +1,7 @@
 // Random queries for the oracle: chains of every step over a random schema, typed well enough that
 // most of them compile. What does not compile is left out by the caller.
 import { propertyTypes, valueTexts, vectorTexts, type WorldType } from './oracle-schema.js';
+import { dateCall, functionTest, numberCall, textCall } from './function/write.js';
 import type { Random } from '../random.js';
 
 export interface WorldParameter {
@@ -62,6 +63,8 @@ export class QueryWriter {
     const choice = random.below(10);
     if (choice < 2 && others.length > 0) return `${item}::{${random.pick(others)}}`;
     if (choice === 2 && isNumeric) return this.arithmetic(types, 1, item);
+    if (choice === 2 && type === 'String') return textCall(this, types, item);
+    if (choice === 2 && type === 'Date') return dateCall(this, types, item);
     if (choice < 6 || type === 'ID') return this.parameter(type);
     const other = isNumeric && random.chance(0.3) ? random.pick(numeric) : property;
     return random.pick(valueTexts[propertyTypes[other]!]!);
@@ -84,6 +87,7 @@ export class QueryWriter {
       () => `${random.pick(['SQRT', 'LN', 'LOG10'])}(ADD(ABS(${one()}), 1))`,
       () => `LOG(ADD(ABS(${one()}), 1), 3)`,
       () => `POW(${one()}, 2)`,
+      () => numberCall(this, types, item),
       () => `EXP(MIN(${one()}, 3))`,
     ])();
   }
@@ -101,6 +105,7 @@ export class QueryWriter {
 
   comparison(types: readonly string[], item: string): string {
     const { random } = this;
+    if (random.chance(0.1)) return functionTest(this, types, item);
     const names = this.properties(types);
     if (names.length === 0 || random.chance(0.08)) {
       const operator = random.pick(['EQ', 'NEQ', 'GT', 'LTE']);
@@ -367,6 +372,7 @@ export class QueryWriter {
     if (random.chance(0.3)) extra(this.arithmetic(types, 2, item));
     if (random.chance(0.2)) extra(this.condition(types, 1, item));
     if (random.chance(0.2)) extra(random.pick(['"text"', '5', 'true']));
+    if (random.chance(0.2)) extra(random.pick([textCall, dateCall])(this, types, item));
     if (random.chance(0.2)) parts.push('label');
     if (types.every((name) => this.type(name).kind !== 'E') && random.chance(0.2))
       parts.push('score');

@@ -9,6 +9,7 @@ import type { CompareOperator, Expression, SessionTest } from '../../../engine/p
 import type { Keep, Plan, Statement } from '../../../engine/plan/plan.js';
 import type { OracleGraph } from './oracle-graph.js';
 import { aggregate, calculate } from './oracle-math.js';
+import { callFunction } from './function/evaluate.js';
 import { memberOf, membersOf, perItem, type Run } from './oracle-run.js';
 import { open, take } from './oracle-step.js';
 import { compare, equal, ordered, singles } from './oracle-compare.js';
@@ -170,6 +171,11 @@ function evaluate(run: Run, expression: Expression): Value {
       return aggregate(expression.function, expression.integer, rowsOf(run.value(expression.of)));
     case 'test':
       return sessionTest(run, expression);
+    case 'if':
+    case 'coalesce':
+    case 'text':
+    case 'date':
+      return callFunction(run, expression);
     default:
       return compose(run, expression);
   }
@@ -260,6 +266,9 @@ const comparisons: Record<CompareOperator, (a: Value, b: Value) => boolean> = {
     return b !== null && isList(a) && a.some((item) => equal(item, b));
   },
   IS_IN: (a, b) => a !== null && b !== null && rowsOf(b).some((item) => equal(a, item)),
+  STARTS_WITH: (a, b) => typeof a === 'string' && typeof b === 'string' && a.indexOf(b) === 0,
+  ENDS_WITH: (a, b) =>
+    typeof a === 'string' && typeof b === 'string' && a.slice(a.length - b.length) === b,
 };
 
 function test(run: Run, { operator, left, right, any, f32 }: Kind<'compare'>): boolean {

@@ -1,0 +1,181 @@
+// IF and COALESCE: the value of one of several branches, and the one type that all of them have.
+import type { Expression } from '../../plan/expression.js';
+import { countOf } from '../step/call-argument.js';
+import { checkReadOnly } from '../step/read-only.js';
+import { booleanOf } from '../step/step-condition.js';
+import type { Call, Expr } from '../syntax/ast-expression.js';
+import type { Context } from '../type/context.js';
+import { unknownTerm } from '../type/new-term.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { rowsOf } from '../type/stream.js';
+import { type Cardinality, isList, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { familyOf, unify } from '../type/type-relation.js';
+import { isBasic, isVague, type ItemType, scalarType, unknownType } from '../type/type.js';
+
+/** `IF(c, a, b)`, `IF(c, a)`. */
+export function checkIf(context: Context, call: Call, scope: Scope): Term {
+  const args = valuesOf(context, call, 2, 3, 'IF(condition, a, b)');
+  if (args === undefined) return unknownTerm();
+  const [asked, ...written] = args as [Expr, ...Expr[]];
+  if (asked.kind === 'literal')
+    reportUnreached(context, asked, 'This condition is always the same.');
+  const before = context.writes;
+  const condition = booleanOf(context, asked, scope, 'E659');
+  if (context.writes > before) checkReadOnly(context, asked, scope);
+  const branches = written.map((expr) => branchOf(context, expr, scope));
+  const term = joined(context, call, branches);
+  if (condition === undefined || term === undefined) return unknownTerm();
+  const [value, otherwise] = branches;
+  const nothing: Expression = { kind: 'literal', value: null };
+  const expression: Expression = {
+    kind: 'if',
+    condition,
+    value: value!.expression,
+    otherwise: otherwise?.expression ?? nothing,
+  };
+  const isSure = otherwise !== undefined && branches.every((each) => isNeverNull(context, each));
+  return finished(term, expression, isSure);
+}
+
+/** `COALESCE(a, …)`: what is missing inside an argument is null. */
+export function checkCoalesce(context: Context, call: Call, scope: Scope): Term {
+  const args = valuesOf(context, call, 1, Number.POSITIVE_INFINITY, 'COALESCE(a, b)');
+  if (args === undefined) return unknownTerm();
+  const inner = innerScope(scope, { miss: 'none' });
+  const branches = args.map((expr) => branchOf(context, expr, inner));
+  const sure = branches.findIndex((each) => isNeverNull(context, each));
+  const unreached = sure < 0 ? undefined : args[sure + 1];
+  if (unreached !== undefined) {
+    reportUnreached(context, unreached, 'The value before this is never null.');
+  }
+  const term = joined(context, call, branches);
+  if (term === undefined) return unknownTerm();
+  const of = branches.map(({ expression }) => expression);
+  return finished(term, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
+}
+
+function valuesOf(context: Context, call: Call, least: number, most: number, form: string) {
+  const args = call.args ?? [];
+  const isPlain = call.types === undefined && args.every(({ name }) => name === undefined);
+  if (isPlain && args.length >= least && args.length <= most) return args.map((arg) => arg.value);
+  const message = `\`${call.name.text}\` has ${countOf(args.length, 'no arguments')}.`;
+  context.report('E305', call.span, message, `Write \`${form}\`.`);
+  return undefined;
+}
+
+function reportUnreached(context: Context, expr: Expr, message: string): void {
+  context.report('W118', expr.span, message, 'Remove it.');
+}
+
+function branchOf(context: Context, expr: Expr, scope: Scope): Term {
+  const term = bare(context, checkReadOnly(context, expr, scope));
+  if (term.shape === undefined) return term;
+  const { shape: _, ...items } = term;
+  context.report('W108', expr.span, 'The projection is dropped here.', 'Shape the result.');
+  return items;
+}
+
+const isNone = (term: Term): boolean => term.literal?.kind === 'none';
+
+/** The type and the cardinality that all branches share; undefined after a report. */
+function joined(context: Context, call: Call, branches: readonly Term[]): Term | undefined {
+  const values = branches.filter((term) => !isNone(term));
+  const isAny = (term: Term) => isList(term) || term.type.kind === 'list';
+  const known = values.filter((term) => isList(term) || !isVague(term.type));
+  const lists = known.filter(isAny);
+  if (lists.length > 0 && lists.length < known.length) {
+    return refused(context, call, 'a list', 'a single value');
+  }
+  const isStream = values.some(isList);
+  const types = isStream ? known.map((term) => rowsOf(term).type) : known.map((term) => term.type);
+  const type = types.length === 0 ? (values[0]?.type ?? scalarType('Null')) : joinedType(types);
+  if (type === undefined) {
+    const [first, ...rest] = types as [ItemType, ...ItemType[]];
+    const other = rest.find((each) => joinedType([first, each]) === undefined) ?? rest.at(-1)!;
+    return refused(context, call, printItemType(first), printItemType(other));
+  }
+  const cardinality: Cardinality = isStream ? 'many' : 'opt';
+  const isKnown = branches.every((term) => term.known);
+  const expression: Expression = { kind: 'literal', value: null };
+  return { type, cardinality, expression, ...(isKnown && { known: true }) };
+}
+
+function refused(context: Context, call: Call, a: string, b: string): undefined {
+  const message = `\`${call.name.text}\` would be ${a} or ${b}.`;
+  context.report('E710', call.span, message, 'Make them one type.');
+  return undefined;
+}
+
+const sameType = (a: ItemType, b: ItemType): boolean => printed(a) === printed(b);
+const printed = (type: ItemType): string =>
+  JSON.stringify(type, (_, value: unknown) => (value instanceof Map ? [...value] : value));
+
+/** One type of several; undefined when they are unlike. */
+function joinedType(types: readonly ItemType[]): ItemType | undefined {
+  const [first, ...rest] = types.filter((type) => !isVague(type));
+  if (first === undefined) return unknownType;
+  if (rest.every((type) => sameType(first, type))) return first;
+  if (rest.some((type) => type.kind !== first.kind)) return undefined;
+  if (first.kind === 'record') return joinedRecord([first, ...(rest as (typeof first)[])]);
+  if (first.kind === 'list') {
+    const of = joinedType([first, ...rest].map((type) => (type as typeof first).of));
+    return of && { kind: 'list', of };
+  }
+  if (first.kind === 'scalar' && rest.some((type) => familyOf(type) !== familyOf(first))) {
+    return undefined;
+  }
+  return unify([first, ...rest]);
+}
+
+function joinedRecord(records: readonly Extract<ItemType, { kind: 'record' }>[]): ItemType {
+  const members = new Map<string, ItemType>();
+  for (const name of records.flatMap((record) => [...record.members.keys()])) {
+    if (members.has(name)) continue;
+    const types = records.flatMap((record) => record.members.get(name) ?? []);
+    members.set(name, joinedType(types) ?? unknownType);
+  }
+  return { kind: 'record', members };
+}
+
+function finished(term: Term, expression: Expression, isSure: boolean): Term {
+  const cardinality = term.cardinality === 'opt' && isSure ? 'one' : term.cardinality;
+  return { ...term, cardinality, expression };
+}
+
+/** Whether a value is surely there; a property may be unset. */
+function isNeverNull(context: Context, term: Term): boolean {
+  if (isList(term)) return !isNullable(context, term.expression);
+  if (term.cardinality === 'opt' || isNone(term)) return false;
+  const { type } = term;
+  if (type.kind === 'element' && term.expression.kind !== 'parameter') return true;
+  return !isNullable(context, term.expression) && !isBasic(type, 'Null');
+}
+
+function isNullable(context: Context, expression: Expression): boolean {
+  switch (expression.kind) {
+    case 'literal':
+      return expression.value === null;
+    case 'parameter':
+      return context.parameters[expression.index]?.optional !== false;
+    case 'pipeline': {
+      if (expression.result === 'many') return false;
+      const last = expression.steps.at(-1);
+      return last?.kind !== 'count';
+    }
+    case 'aggregate':
+      return expression.function !== 'COUNT' && expression.function !== 'SUM';
+    case 'now':
+    case 'list':
+    case 'record':
+    case 'compare':
+    case 'and':
+    case 'or':
+    case 'not':
+    case 'exists':
+      return false;
+    default:
+      return true;
+  }
+}

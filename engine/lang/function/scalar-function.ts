@@ -1,0 +1,103 @@
+// Functions of texts and dates: what they take and what they yield.
+import type { DateFunction, TextFunction } from '../../plan/expression.js';
+import type { Call } from '../syntax/ast-expression.js';
+import type { Context } from '../type/context.js';
+import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import type { Scope } from '../type/scope.js';
+import type { Term } from '../type/term.js';
+import { type Basic, scalarType } from '../type/type.js';
+import { allKnown, checkArguments, type Parameter } from './function-call.js';
+
+interface Signature {
+  parameters: readonly Parameter[];
+  /** How many of the last parameters may be left out. */
+  optional?: number;
+  /** The last parameter may come again and again. */
+  repeats?: true;
+  result: Basic;
+  list?: true;
+  form: string;
+}
+
+const texts: Record<TextFunction, Signature> = {
+  LOWER: { parameters: ['text'], result: 'String', form: 'LOWER(text)' },
+  UPPER: { parameters: ['text'], result: 'String', form: 'UPPER(text)' },
+  TRIM: { parameters: ['text'], result: 'String', form: 'TRIM(text)' },
+  LENGTH: { parameters: ['text'], result: 'U64', form: 'LENGTH(text)' },
+  CONCAT: {
+    parameters: ['scalar', 'scalar'],
+    repeats: true,
+    result: 'String',
+    form: 'CONCAT(a, b)',
+  },
+  SUBSTRING: {
+    parameters: ['text', 'position', 'position'],
+    optional: 1,
+    result: 'String',
+    form: 'SUBSTRING(text, 0, 20)',
+  },
+  REPLACE: {
+    parameters: ['text', 'text', 'text'],
+    result: 'String',
+    form: 'REPLACE(text, from, to)',
+  },
+  SPLIT: {
+    parameters: ['text', 'separator'],
+    result: 'String',
+    list: true,
+    form: 'SPLIT(text, ",")',
+  },
+};
+
+const dates: Record<DateFunction, Signature> = {
+  YEAR: { parameters: ['date'], result: 'U16', form: 'YEAR(date)' },
+  MONTH: { parameters: ['date'], result: 'U8', form: 'MONTH(date)' },
+  DAY: { parameters: ['date'], result: 'U8', form: 'DAY(date)' },
+  HOUR: { parameters: ['date'], result: 'U8', form: 'HOUR(date)' },
+  TRUNC: { parameters: ['date', 'unit'], result: 'Date', form: 'TRUNC(date, "month")' },
+  DATE_ADD: {
+    parameters: ['date', 'integer', 'unit'],
+    result: 'Date',
+    form: 'DATE_ADD(date, 30, "day")',
+  },
+  DATE_DIFF: {
+    parameters: ['date', 'date', 'unit'],
+    result: 'I64',
+    form: 'DATE_DIFF(from, to, "day")',
+  },
+};
+
+export const textFunctions = Object.keys(texts) as TextFunction[];
+export const dateFunctions = Object.keys(dates) as DateFunction[];
+
+/** The parameters of a call with so many arguments. */
+function parametersFor({ parameters, optional = 0, repeats }: Signature, count: number) {
+  if (repeats && count > parameters.length) {
+    return Array.from({ length: count }, (_, i) => parameters[i] ?? parameters.at(-1)!);
+  }
+  return count >= parameters.length - optional ? parameters.slice(0, count) : parameters;
+}
+
+export function checkTextFunction(context: Context, call: Call, scope: Scope): Term {
+  const name = call.name.text as TextFunction;
+  const made = checkScalar(context, call, scope, texts[name]);
+  if (made === undefined) return unknownTerm();
+  return { ...made, expression: { kind: 'text', function: name, of: made.of } };
+}
+
+export function checkDateFunction(context: Context, call: Call, scope: Scope): Term {
+  const name = call.name.text as DateFunction;
+  const made = checkScalar(context, call, scope, dates[name]);
+  if (made === undefined) return unknownTerm();
+  return { ...made, expression: { kind: 'date', function: name, of: made.of } };
+}
+
+function checkScalar(context: Context, call: Call, scope: Scope, signature: Signature) {
+  const parameters = parametersFor(signature, call.args?.length ?? 0);
+  const terms = checkArguments(context, call, scope, parameters, signature.form);
+  if (terms === undefined) return undefined;
+  const { type } = scalarTerm(signature.result, { kind: 'now' });
+  const of = terms.map(({ expression }) => expression);
+  const result = signature.list ? ({ kind: 'list', of: scalarType('String') } as const) : type;
+  return { type: result, cardinality: 'one' as const, known: allKnown(terms), of };
+}
