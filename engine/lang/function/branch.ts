@@ -8,7 +8,7 @@ import type { Context } from '../type/context.js';
 import { unknownTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { rowsOf } from '../type/stream.js';
+import { rowsOf, sourceTerm } from '../type/stream.js';
 import { type Cardinality, isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { familyOf, unify } from '../type/type-relation.js';
@@ -36,7 +36,7 @@ export function checkIf(context: Context, call: Call, scope: Scope): Term {
     otherwise: otherwise?.expression ?? nothing,
   };
   const isSure = otherwise !== undefined && branches.every((each) => isNeverNull(context, each));
-  return finished(term, expression, isSure);
+  return finished(context, term, expression, isSure);
 }
 
 /** `COALESCE(a, …)`: what is missing inside an argument is null. */
@@ -53,7 +53,7 @@ export function checkCoalesce(context: Context, call: Call, scope: Scope): Term 
   const term = joined(context, call, branches);
   if (term === undefined) return unknownTerm();
   const of = branches.map(({ expression }) => expression);
-  return finished(term, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
+  return finished(context, term, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
 }
 
 function valuesOf(context: Context, call: Call, least: number, most: number, form: string) {
@@ -139,19 +139,40 @@ function joinedRecord(records: readonly Extract<ItemType, { kind: 'record' }>[])
   return { kind: 'record', members };
 }
 
-function finished(term: Term, expression: Expression, isSure: boolean): Term {
+/** Records of several forms get all members of all forms; a list that is not there is empty. */
+function finished(context: Context, term: Term, made: Expression, isSure: boolean): Term {
+  const { type } = term;
+  const expression =
+    type.kind === 'record' ? withMembers(context, made, type.members.keys()) : made;
+  if (isList(term)) {
+    const source = { kind: 'value', of: expression } as const;
+    const { expression: rows } = sourceTerm(source, type, 'many');
+    return { ...term, expression: rows };
+  }
   const cardinality = term.cardinality === 'opt' && isSure ? 'one' : term.cardinality;
   return { ...term, cardinality, expression };
+}
+
+function withMembers(context: Context, of: Expression, names: Iterable<string>): Expression {
+  const slot = context.fresh();
+  const item: Expression = { kind: 'slot', slot };
+  const members = Array.from(names, (name) => {
+    return { kind: 'value', name, value: { kind: 'property', of: item, name } } as const;
+  });
+  return { kind: 'project', of, slot, members };
 }
 
 /** Whether a value is surely there; a property may be unset. */
 function isNeverNull(context: Context, term: Term): boolean {
   if (isList(term)) return !isNullable(context, term.expression);
   if (term.cardinality === 'opt' || isNone(term)) return false;
-  const { type } = term;
-  if (type.kind === 'element' && term.expression.kind !== 'parameter') return true;
-  return !isNullable(context, term.expression) && !isBasic(type, 'Null');
+  const { type, expression } = term;
+  if (type.kind === 'element') return expression.kind === 'slot' || isOne(expression);
+  return !isNullable(context, expression) && !isBasic(type, 'Null');
 }
+
+const isOne = (expression: Expression): boolean =>
+  expression.kind === 'pipeline' && expression.result === 'one';
 
 function isNullable(context: Context, expression: Expression): boolean {
   switch (expression.kind) {
