@@ -16,7 +16,7 @@ Every error is one JSON object. Its status is the one of its code, always the sa
 curl -s localhost:6969/worksOf -H 'Content-Type: application/json' -d '{"person":1}'
 \`\`\`
 \`\`\`json
-{"error":"\`person\` must be String, got a number.","code":"PARAM_TYPE","path":"/person","args":{"param":"person","type":"String","got":"a number"},"retryable":false,"request_id":"…"}
+{"error":"\`person\` must be String, got a number.","code":"PARAM_TYPE","path":"/person","args":{"param":"person","type":"String","got":"a number"},"hint":"For example \\"text\\".","retryable":false,"request_id":"…"}
 \`\`\`
 
 | Member | Is |

@@ -1,0 +1,52 @@
+// Every block of code in the manual is run: commands against one server of the demo, sources compiled, configuration
+// loaded. What cannot run here says why, and is counted.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Page, blocksOf, readPages } from '../support/page.js';
+import { root } from '../support/project.js';
+import { type Server, startServer } from '../support/server/server.js';
+import { checkBlock, reasonNotToRun, tasksOf } from './block.js';
+import { Workplace } from './workplace.js';
+
+const demo = join(root, 'server/demo');
+const sources = Object.fromEntries(
+  readdirSync(demo, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => [name, readFileSync(join(demo, name), 'utf8')]),
+);
+
+let server: Server;
+let run = 0;
+const notRun: string[] = [];
+beforeAll(async () => {
+  server = await startServer({ sources });
+});
+afterAll(async () => {
+  process.stdout.write(`the manual: ${run} blocks run, ${notRun.length} not\n`);
+  for (const line of notRun) process.stdout.write(`  ${line}\n`);
+  await server?.dispose();
+});
+
+const pages = readPages().filter((page) => blocksOf(page).length > 0);
+
+test('most of the manual is run', () => {
+  const blocks = pages.flatMap(blocksOf);
+  const kept = blocks.filter(({ info }) => info.startsWith('not-run'));
+  expect(blocks.length).toBeGreaterThan(50);
+  expect(kept.length).toBeLessThan(blocks.length / 4);
+});
+
+describe.each(pages)('$path', (page: Page) => {
+  let place: Workplace | undefined;
+  for (const task of tasksOf(blocksOf(page))) {
+    const { block } = task;
+    test(`line ${block.line}: ${block.language} ${block.info}`, async () => {
+      const reason = reasonNotToRun(block);
+      if (reason === undefined) {
+        await checkBlock(task, (place ??= new Workplace(server)));
+        run++;
+      } else notRun.push(`${page.path}:${block.line} ${reason}`);
+    });
+  }
+});

@@ -1,0 +1,82 @@
+// Where the commands of the manual are run: an empty folder for each page, in which `trellis` is a command, the demo
+// stands at server/demo, `trellisdb` is an installed package, and one server of the demo answers at the port of the manual.
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { transformSync } from 'esbuild';
+import { makeFolder, root } from '../support/project.js';
+import type { Block } from '../support/page.js';
+import type { Server } from '../support/server/server.js';
+
+interface Done {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const manualPort = 6969;
+const outputMs = 20_000;
+
+/** Python with the official client, if it is here. */
+export const pythonWithClient: boolean =
+  spawnSync('python3', ['-c', 'import helix'], { stdio: 'ignore' }).status === 0;
+
+export class Workplace {
+  readonly folder = makeFolder();
+  readonly #path: string;
+  #files = 0;
+
+  constructor(private readonly server: Server) {
+    const commands = join(this.folder, '.commands');
+    mkdirSync(commands);
+    const main = join(root, 'dist/bin/main.js');
+    const script = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
+    writeFileSync(join(commands, 'trellis'), script, { mode: 0o755 });
+    this.#path = `${commands}${delimiter}${process.env.PATH}`;
+    mkdirSync(join(this.folder, 'server'));
+    symlinkSync(server.project, join(this.folder, 'server/demo'));
+    mkdirSync(join(this.folder, 'node_modules'));
+    symlinkSync(root, join(this.folder, 'node_modules/trellisdb'));
+    symlinkSync(join(root, 'node_modules/helix-ts'), join(this.folder, 'node_modules/helix-ts'));
+  }
+
+  /** Runs a block to its end; for the manual's port the server's own is taken. */
+  async run(block: Block): Promise<Done> {
+    const { port } = this.server;
+    const text = block.text.replaceAll(String(manualPort), String(port));
+    const done = await this.#spawn(...this.#command(block.language, text));
+    const back = (output: string) =>
+      output.replaceAll(String(port), String(manualPort)).replaceAll(`${this.folder}/`, '');
+    return { ...done, stdout: back(done.stdout), stderr: back(done.stderr) };
+  }
+
+  #command(language: string, text: string): [string, string[]] {
+    if (language === 'sh') return ['bash', ['-e', '-o', 'pipefail', '-c', text]];
+    if (language === 'python') return ['python3', ['-c', text]];
+    const code = transformSync(text, { loader: 'ts', format: 'esm' }).code;
+    const path = join(this.folder, `block-${++this.#files}.mjs`);
+    writeFileSync(path, code);
+    return [process.execPath, [path]];
+  }
+
+  #spawn(program: string, args: string[]): Promise<Done> {
+    const configured = /^(TRELLIS|HELIX|OPENAI|AZURE_OPENAI|GEMINI|EMBEDDING)_/;
+    const inherited = Object.entries(process.env).filter(([name]) => !configured.test(name));
+    const env = { ...Object.fromEntries(inherited), PATH: this.#path, NO_COLOR: '1' };
+    return new Promise((resolve, reject) => {
+      const child = spawn(program, args, {
+        cwd: this.folder,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: outputMs,
+        killSignal: 'SIGKILL',
+      });
+      let stdout = '';
+      let stderr = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+      child.once('error', reject);
+      child.once('close', (code) => resolve({ code, stdout, stderr }));
+    });
+  }
+}
