@@ -14,6 +14,7 @@ import { dump } from './dump.js';
 import { explainQuery } from './explain.js';
 import { helpAmong } from './help.js';
 import { importFiles } from './import.js';
+import { init } from './init.js';
 import { keys } from './keys.js';
 import { load } from './load.js';
 import { recall } from './recall.js';
@@ -24,7 +25,7 @@ import { version } from './version.js';
 
 /** Every command, in the order of help. */
 export const commands: Command[] = [
-  ...[dev, serveProject, check, explainQuery, config, keys],
+  ...[init, dev, serveProject, check, explainQuery, config, keys],
   ...[importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
 commands.push(helpAmong(commands), version);

@@ -1,6 +1,7 @@
 // Where the program itself lies: compiled file by file, or bundled into one folder.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { fail } from '../../engine/index.js';
 
 /** The file to run for another process of this program. */
 export function programFile(): string {
@@ -19,4 +20,11 @@ export function packageVersion(): string {
     }
   }
   return '0.0.0';
+}
+
+/** The folder of project templates, which is shipped as it stands in the sources. */
+export function templateFolder(): string {
+  const places = ['../template', '../../server/template', '../../../server/template'];
+  const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return paths.find(existsSync) ?? fail('CONFIG_INVALID', { what: 'There are no templates here.' });
 }

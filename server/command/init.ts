@@ -1,0 +1,39 @@
+// `trellis init`: a new project from a template. Asks nothing, and writes over nothing.
+import { join } from 'node:path';
+import { fail } from '../../engine/index.js';
+import { exitCodes } from '../process/exit-code.js';
+import { packageVersion, templateFolder } from '../process/program-file.js';
+import { hasSources, makeProject } from '../project/new-project.js';
+import type { Command } from '../terminal/command.js';
+import { shownPath } from '../terminal/wording.js';
+import { printLine } from '../observe/log.js';
+
+export const init: Command = {
+  name: 'init',
+  about: 'Makes a new project from a template.',
+  words: '[DIR]',
+  flags: {
+    template: { value: 'NAME', about: 'start (also: hello), graphrag or memory.' },
+    force: { about: 'Also where there are sources; keeps every file that is there.' },
+  },
+  run: ({ words, flags, switches }) => {
+    const folder = words[0] ?? '.';
+    if (hasSources(folder) && !switches.has('force')) {
+      const what = `${shownPath(folder)} holds .hx files already.`;
+      fail('CONFIG_INVALID', { what }, { hint: 'Name another folder, or add --force.' });
+    }
+    const template = flags.get('template') ?? 'start';
+    const templates = templateFolder();
+    const { written, kept } = makeProject({
+      folder,
+      templates,
+      template,
+      version: packageVersion(),
+    });
+    for (const name of written) printLine(`wrote ${shownPath(join(folder, name))}`);
+    for (const name of kept) printLine(`kept  ${shownPath(join(folder, name))}`);
+    const go = shownPath(folder) === '.' ? '' : `cd ${shownPath(folder)} && `;
+    printLine(`\nNext: ${go}npx trellis dev`);
+    return exitCodes.ok;
+  },
+};

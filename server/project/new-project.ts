@@ -1,0 +1,93 @@
+// A new project: the files of a template, and those that every project has. Invariant: a file that is
+// there already is never written over.
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { excerpt, fail, nearestName } from '../../engine/index.js';
+import { keySchemas } from '../config/config-schema.js';
+
+export interface NewProject {
+  folder: string;
+  /** The folder of all templates, and which of them. */
+  templates: string;
+  template: string;
+  version: string;
+}
+
+/** Another word for the simplest one. */
+const aliases: ReadonlyMap<string, string> = new Map([['hello', 'start']]);
+
+function templateOf({ templates, template }: NewProject): string {
+  const known = readdirSync(templates).filter((name) => !name.startsWith('.'));
+  const name = aliases.get(template) ?? template;
+  if (known.includes(name)) return join(templates, name);
+  const near = nearestName(name, [...known, ...aliases.keys()]);
+  const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${near}?`;
+  return fail('CONFIG_INVALID', { what: `There is no template ${excerpt(name)}.` }, { hint });
+}
+
+/** Writes what is not there yet; gives the names of files that were written and that were kept. */
+export function makeProject(project: NewProject): { written: string[]; kept: string[] } {
+  const { folder } = project;
+  const template = templateOf(project);
+  const files = new Map<string, string | Buffer>();
+  for (const name of readdirSync(template)) files.set(name, readFileSync(join(template, name)));
+  files.set('README.md', `${files.get('README.md')?.toString() ?? ''}\n${daily}`);
+  files.set('trellis.toml', configText());
+  files.set('.gitignore', '.trellis/\nnode_modules/\n.env\n');
+  files.set('package.json', packageText(project));
+  mkdirSync(folder, { recursive: true });
+  const written: string[] = [];
+  const kept: string[] = [];
+  for (const [name, text] of files) {
+    const path = join(folder, name);
+    const isThere = existsSync(path);
+    if (!isThere) writeFileSync(path, text, { flag: 'wx' });
+    (isThere ? kept : written).push(name);
+  }
+  return { written, kept };
+}
+
+/** Whether somebody's sources are in the folder. */
+export function hasSources(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.hx'));
+}
+
+const daily = `\`npx trellis dev\` serves this folder and takes over what you change; \`npx trellis check\` prints what is wrong;
+\`npx trellis help\` names the rest. The data are in \`.trellis\`, filled from \`seed.ndjson\` when they are empty.
+`;
+
+function packageText({ folder, version }: NewProject): string {
+  const name = basename(resolve(folder))
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-');
+  const scripts = { dev: 'trellis dev', start: 'trellis serve', check: 'trellis check' };
+  const dependencies = { trellisdb: `^${version}` };
+  const text = { name: name.replace(/^[._-]+/, '') || 'app', private: true, scripts, dependencies };
+  return `${JSON.stringify(text, null, 2)}\n`;
+}
+
+/** Values that a new project sets. */
+const chosen: ReadonlyMap<string, unknown> = new Map([['embedding.model', 'hash']]);
+
+/** `trellis.toml` with every key: those with a default stand there as comments. */
+function configText(): string {
+  const lines = ['# Every key with its default; take the # away to change one.'];
+  let current = '';
+  for (const [key, schema] of keySchemas) {
+    const [section, name] = key.split('.') as [string, string | undefined];
+    if (name !== undefined && section !== current) lines.push('', `[${section}]`);
+    current = section;
+    if (key === 'embedding.model') lines.push(...aboutModel);
+    const isChosen = chosen.has(key);
+    const value = isChosen ? chosen.get(key) : schema.default;
+    const unit = schema.unit === 'milliseconds' ? '  # ms' : schema.unit ? '  # bytes' : '';
+    lines.push(`${isChosen ? '' : '# '}${name ?? key} = ${JSON.stringify(value)}${unit}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+const aboutModel = [
+  '# "hash" is computed here and works offline; it compares words, not meanings. A real one:',
+  '# "openai:text-embedding-3-small", with OPENAI_API_KEY in the environment or in .env. Vectors of',
+  '# two models do not mix: begin with empty data after a change.',
+];

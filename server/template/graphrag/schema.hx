@@ -1,0 +1,23 @@
+// Documents are cut into chunks; each chunk is embedded, and says which entities it mentions. A
+// question finds chunks by vector and by word, and walks from them to what else is known.
+
+N::Document {
+    UNIQUE INDEX source: String,
+    title: String,
+    added: Date DEFAULT NOW
+}
+
+// The embedding is implicit. `position`: the first chunk of a document is 0.
+V::Chunk {
+    text: String,
+    position: U32
+}
+
+N::Entity {
+    UNIQUE INDEX name: String,
+    kind: String
+}
+
+E::HasChunk { From: Document, To: Chunk }
+E::Mentions UNIQUE { From: Chunk, To: Entity }
+E::RelatedTo { From: Entity, To: Entity, Properties: { how: String } }

@@ -1,0 +1,109 @@
+// New projects (tooling.md 2, W02): each template compiles without a word, fills its data, and answers
+// the calls of its README; nothing that is there is written over.
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runCommand } from '../../../server/command/cli.js';
+import { keySchemas } from '../../../server/config/config-schema.js';
+import { loadConfig } from '../../../server/config/config.js';
+import { databaseOptions } from '../../../server/config/database-options.js';
+import { loadProgram, programOptions } from '../../../server/project/program.js';
+import { playSeed } from '../../../server/project/seed.js';
+import { root } from '../../support/project.js';
+
+// Built, for threads start from files.
+const { openDatabase } = (await import(
+  join(root, 'dist/bin/index.js')
+)) as typeof import('../../../engine/index.js');
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'trellis-init-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function trellis(...argv: string[]): Promise<[number, string]> {
+  const lines: string[] = [];
+  const spies = (['log', 'error'] as const).map((name) =>
+    vi
+      .spyOn(console, name)
+      .mockImplementation((...line: unknown[]) => void lines.push(line.join(' '))),
+  );
+  const code = await runCommand(argv).finally(() => {
+    for (const spy of spies) spy.mockRestore();
+  });
+  return [code, lines.join('\n')];
+}
+
+const configOf = (projectDir: string) =>
+  loadConfig({ projectDir, flags: new Map(), environment: {} });
+
+describe('W02: trellis init', () => {
+  it.each(['start', 'graphrag', 'memory'])('--template %s answers', async (template) => {
+    const project = join(folder, 'app');
+    expect((await trellis('init', project, '--template', template))[0]).toBe(0);
+    const config = configOf(project);
+    const { program, diagnostics } = loadProgram(programOptions(config));
+    expect(diagnostics).toEqual([]);
+    expect(await trellis('check', project)).toEqual([0, '2 files: 0 errors, 0 warnings']);
+    const database = await openDatabase(databaseOptions(config, program!, () => undefined));
+    try {
+      expect(await playSeed(project, database)).toBeGreaterThan(4);
+      const readme = readFileSync(join(project, 'README.md'), 'utf8');
+      const calls = [...readme.matchAll(/^curl .*localhost:6969\/(\w+)(?: -d '(.*)')?$/gm)];
+      expect(calls).toHaveLength(5);
+      for (const [, query, body = '{}'] of calls) {
+        const answer = JSON.parse(
+          Buffer.from(await database.call(query!, Buffer.from(body))).toString(),
+        );
+        // Something was found, not merely answered.
+        expect(JSON.stringify(answer), query).toMatch(/"\w+":"[^"]+"/);
+      }
+    } finally {
+      await database.close({ snapshot: false });
+    }
+  });
+
+  it('hello is start', async () => {
+    await trellis('init', join(folder, 'a'), '--template', 'hello');
+    await trellis('init', join(folder, 'b'));
+    for (const name of readdirSync(join(folder, 'a')).filter((each) => each !== 'package.json'))
+      expect(readFileSync(join(folder, 'a', name))).toEqual(readFileSync(join(folder, 'b', name)));
+  });
+
+  it('writes a configuration in which every key has its default', async () => {
+    const project = join(folder, 'app');
+    await trellis('init', project);
+    const path = join(project, 'trellis.toml');
+    const text = readFileSync(path, 'utf8');
+    for (const key of keySchemas.keys())
+      expect(text).toMatch(new RegExp(`^(# )?${key.split('.').at(-1)} = `, 'm'));
+    const before = configOf(project);
+    // Where 0 stands for what the machine has, 0 itself cannot be asked for.
+    const computed = /^# (workers|memory_bytes) = 0.*$/gm;
+    const whole = text.replaceAll(computed, '').replaceAll(/^# (\w+ = )/gm, '$1');
+    writeFileSync(path, whole);
+    const after = configOf(project);
+    const values = ({ settings }: typeof before) =>
+      [...settings].map(([key, { value }]) => [key, value]);
+    expect(values(after)).toEqual(values(before));
+  });
+
+  it('keeps what is there, and refuses sources', async () => {
+    writeFileSync(join(folder, 'package.json'), '{"name":"mine"}');
+    expect((await trellis('init', folder))[1]).toMatch(/^kept .*package\.json$/m);
+    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe('{"name":"mine"}');
+    writeFileSync(join(folder, 'schema.hx'), 'N::Mine { x: U8 }\n');
+    const [code, text] = await trellis('init', folder);
+    expect([code, text]).toEqual([
+      78,
+      expect.stringMatching(/holds \.hx files already\. .*--force\.$/),
+    ]);
+    expect((await trellis('init', folder, '--force'))[0]).toBe(0);
+    expect(readFileSync(join(folder, 'schema.hx'), 'utf8')).toBe('N::Mine { x: U8 }\n');
+    expect((await trellis('init', join(folder, 'x'), '--template', 'graphrga'))[1]).toMatch(
+      /no template graphrga\. Did you mean graphrag\?$/,
+    );
+  });
+});
