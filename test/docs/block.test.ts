@@ -50,3 +50,13 @@ describe.each(pages)('$path', (page: Page) => {
     });
   }
 });
+
+// Behind the pages, whose calls have made the server count.
+test('every metric is described', async () => {
+  const page = readFileSync(join(root, 'server/operating.md'), 'utf8');
+  const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
+  const families = [...text.matchAll(/^# TYPE (\w+) \w+$/gm)].map((match) => match[1]!);
+  expect(families.length).toBeGreaterThan(50);
+  const names = families.map((name) => name.replace('trellis_', ''));
+  expect(names.filter((name) => !new RegExp(`\`${name}(\\{|\`)`).test(page))).toEqual([]);
+});
