@@ -48,9 +48,27 @@ function sourceRows(source: Source, statistics: Statistics): number {
       return numberOf(source.k) ?? listLength;
     case 'items':
       return source.end < 0 ? listLength : source.end - source.start;
+    case 'set':
+    case 'fuse':
+      return combinedRows(source, statistics);
     default:
-      return source.of.kind === 'slot' || source.of.kind === 'parameter' ? 1 : listLength;
+      return listRows(source.of, statistics);
   }
+}
+
+function listRows(of: Expression, statistics: Statistics): number {
+  if (of.kind === 'pipeline') return estimateRows(of, statistics).at(-1)!;
+  return of.kind === 'slot' || of.kind === 'parameter' ? 1 : listLength;
+}
+
+function combinedRows(
+  source: Extract<Source, { kind: 'set' | 'fuse' }>,
+  statistics: Statistics,
+): number {
+  const rows = source.of.map((each) => listRows(each, statistics));
+  if (source.kind === 'fuse' || source.operation === 'union')
+    return rows.reduce((sum, each) => sum + each, 0);
+  return source.operation === 'except' ? rows[0]! : Math.min(...rows);
 }
 
 function pathRows(path: AccessPath, all: number, statistics: Statistics): number {

@@ -246,10 +246,19 @@ export type Source =
   /** The rows of a value: null none, a list its items, else itself. */
   | { kind: 'value'; of: Expression }
   /**
+   * Rows of lists taken together, each once. Lists behind the first are read when they are needed,
+   * but those that can fail before anything else.
+   */
+  | { kind: 'set'; operation: SetOperation; of: Expression[] }
+  /** Ranked lists of elements as one, by reciprocal rank. Null: `k` of 60, weights of 1. */
+  | { kind: 'fuse'; of: Expression[]; k: Expression | null; weights: Expression | null }
+  /**
    * The list of items handed in beside the plan (a session's traversal), optionally a slice of
    * positions.
    */
   | { kind: 'items'; start: number; end: number };
+
+export type SetOperation = 'union' | 'except' | 'intersect';
 
 export type Direction = 'out' | 'in';
 

@@ -202,7 +202,7 @@ const keepsElements = new Set<Step['kind']>([
 ]);
 
 function yieldsElements({ source, steps }: Pipeline): boolean {
-  if (source.kind === 'value' || source.kind === 'items') return false;
+  if (source.kind === 'value' || source.kind === 'items' || source.kind === 'set') return false;
   return steps.every((step) => keepsElements.has(step.kind));
 }
 

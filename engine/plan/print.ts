@@ -261,6 +261,13 @@ function printSource(printer: Printer, source: Source): string {
       return `search any vector near ${of(source.vector)} k ${of(source.k)}`;
     case 'value':
       return of(source.of);
+    case 'set':
+      return `${source.operation} of ${source.of.map(of).join(', ')}`;
+    case 'fuse': {
+      const k = source.k === null ? '' : ` k ${of(source.k)}`;
+      const weights = source.weights === null ? '' : ` weights ${of(source.weights)}`;
+      return `fuse ${source.of.map(of).join(', ')}${k}${weights}`;
+    }
     case 'items':
       return `items ${source.start}..${source.end}`;
     default:

@@ -60,6 +60,8 @@ export function isSafeSource(source: Source, parameters: Parameters): boolean {
       return (!source.first || source.miss === 'none') && isSafe(source.value, parameters);
     case 'value':
       return isSafe(source.of, parameters);
+    case 'set':
+      return source.of.every((each) => isSafe(each, parameters));
     default:
       return false;
   }

@@ -7,6 +7,7 @@ import { fuseEdgeEnd } from '../../plan/fuse.js';
 import type { Label } from '../../storage/table/store.js';
 import { readBound } from '../row/step-argument.js';
 import { buildAccess } from './access.js';
+import { buildCombined } from './combined.js';
 import { type Builder, declared, edgeLabels, labelOf } from '../row/builder.js';
 import type { Flow, IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
@@ -89,6 +90,9 @@ function buildSource(builder: Builder, source: Source, next: Step | undefined): 
       const isStep = next?.kind === 'neighbours' || next?.kind === 'edges';
       return (isStep ? itemIds : itemRows)(source.start, source.end);
     }
+    case 'set':
+    case 'fuse':
+      return buildCombined(builder, source);
     default:
       return buildSearch(builder, source);
   }

@@ -21,6 +21,7 @@ function refreshed(row: Element): Element {
   element.score = row.score;
   element.distance = row.distance;
   element.reranked = row.reranked;
+  element.share = row.share;
   return element;
 }
 

@@ -17,6 +17,8 @@ export class Element {
   declare distance: number;
   /** A reranker has set `score`: [compat] then prints it instead of the distance. */
   declare reranked: boolean;
+  /** Of a fused hit: its score as a part of the highest possible; NaN on everything else. */
+  declare share: number;
   /** Embedding as of the binding, where the plan may change or delete it later. */
   declare vector: Float64Array | undefined;
 
@@ -28,6 +30,7 @@ export class Element {
 Element.prototype.score = Number.NaN;
 Element.prototype.distance = Number.NaN;
 Element.prototype.reranked = false;
+Element.prototype.share = Number.NaN;
 Element.prototype.vector = undefined;
 
 /**

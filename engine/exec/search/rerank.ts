@@ -12,10 +12,10 @@ import { similarity } from '../row/similarity.js';
 import { Element, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
-const rankConstant = 60;
+export const rankConstant = 60;
 
 /** A copy of the hit with another score. */
-function rescored(frame: Frame, element: Element, score: number): Element {
+export function rescored(frame: Frame, element: Element, score: number): Element {
   const copy = copyOf(frame, element);
   copy.distance = element.distance;
   copy.score = score;
@@ -65,6 +65,12 @@ export function rerankMMR(input: Flow, lambda: Evaluate, distance: Evaluate | un
   };
 }
 
+/** What is weighed against likeness: of a fused hit its share, as fused scores are all small. */
+function relevanceOf({ score, share }: Element): number {
+  if (!Number.isNaN(share)) return share;
+  return Number.isNaN(score) ? 0 : score;
+}
+
 function select(frame: Frame, hits: Element[], lambda: number, metric: Metric): Element[] {
   const vectors = hits.map((hit) => vectorOf(frame, hit));
   frame.charge(vectors.reduce((sum, vector) => sum + 8 * (vector?.length ?? 0), 0));
@@ -77,7 +83,7 @@ function select(frame: Frame, hits: Element[], lambda: number, metric: Metric): 
     let bestScore = Number.NEGATIVE_INFINITY;
     for (let at = 0; at < left.length; at++) {
       const i = left[at]!;
-      const relevance = Number.isNaN(hits[i]!.score) ? 0 : hits[i]!.score;
+      const relevance = relevanceOf(hits[i]!);
       const penalty = taken.length === 0 ? 0 : closest[i]!;
       const score = lambda * relevance - (1 - lambda) * penalty;
       if (best < 0 || score > bestScore) [best, bestScore] = [at, score];

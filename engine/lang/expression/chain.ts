@@ -1,6 +1,8 @@
 // Chains: the head, then step after step. Holds the tables of all heads and steps there are.
 import { argument } from '../step/call-argument.js';
 import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
+import { checkFusion } from './fusion.js';
+import { checkSet } from './set-head.js';
 import type { Call, Chain, Path } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { checkComparison } from '../step/comparison.js';
@@ -59,6 +61,10 @@ const heads: Record<string, HeadChecker> = {
   EXISTS: checkExists,
   Embed: checkEmbed,
   ...functions,
+  RerankRRF: checkFusion,
+  UNION: checkSet,
+  EXCEPT: checkSet,
+  INTERSECT: checkSet,
 };
 
 const steps: Record<string, StepChecker> = {

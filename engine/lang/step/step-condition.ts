@@ -1,5 +1,5 @@
 // Conditions (helixql.md 3.7): WHERE, PREFILTER, and what counts as a Boolean.
-import type { Expression } from '../../plan/expression.js';
+import type { Expression, ItemExpression, Source } from '../../plan/expression.js';
 import { argument } from './call-argument.js';
 import type { Expr } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
@@ -7,6 +7,7 @@ import { slotTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { append, rowsOf } from '../type/stream.js';
+import { substitute } from '../type/substitute.js';
 import type { Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isBasic } from '../type/type.js';
@@ -60,14 +61,31 @@ export function itemOf(term: Term): Term {
   return { type, expression, cardinality: 'one', ...(shape && { shape }) };
 }
 
+type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
+
+/** The search that an expression is and nothing else; undefined when it has its filter already. */
+function bareSearch(expression: Expression): Search | undefined {
+  if (expression.kind !== 'pipeline' || expression.steps.length > 0) return undefined;
+  const { source } = expression;
+  const isSearch = source.kind === 'searchVector' || source.kind === 'searchText';
+  return isSearch && source.prefilter === undefined ? source : undefined;
+}
+
+/** The searches that a filter directly behind them is for: one, or all that are fused. */
+function searchesOf(input: Term): (Search | undefined)[] {
+  const { expression, growing, shape } = input;
+  if (!growing || shape !== undefined || expression.kind !== 'pipeline') return [undefined];
+  const { source, steps } = expression;
+  const isFusion = source.kind === 'fuse' && steps.length === 0;
+  return isFusion ? source.of.map(bareSearch) : [bareSearch(expression)];
+}
+
 export const checkPrefilter: StepChecker = (context, input, call, scope) => {
-  const { expression } = input;
   const written = argument(context, call, 'PREFILTER(condition)');
-  const source = expression.kind === 'pipeline' ? expression.source : undefined;
-  const isSearch = source?.kind === 'searchVector' || source?.kind === 'searchText';
-  const direct = isSearch && expression.kind === 'pipeline' && expression.steps.length === 0;
-  if (!direct || !input.growing || source.prefilter !== undefined || input.shape !== undefined) {
-    const message = '`PREFILTER` stands directly after `SearchV<…>(…)` or `SearchBM25<…>(…)`.';
+  const searches = searchesOf(input);
+  if (searches.includes(undefined)) {
+    const message =
+      '`PREFILTER` stands directly after `SearchV<…>(…)`, `SearchBM25<…>(…)` or their fusion.';
     context.report('E706', call.name.span, message, 'Use `WHERE` here.');
     return input;
   }
@@ -75,6 +93,15 @@ export const checkPrefilter: StepChecker = (context, input, call, scope) => {
   const slot = context.fresh();
   const item = slotTerm(slot, input.type);
   const value = booleanOf(context, written, innerScope(scope, { item, miss: 'none' }), 'E659');
-  if (value !== undefined) source.prefilter = { slot, value };
+  if (value === undefined) return input;
+  for (const [at, search] of searches.entries())
+    search!.prefilter = at === 0 ? { slot, value } : copyOf(context, { slot, value });
   return input;
 };
+
+/** The same condition on another slot: binders in it are its own. */
+function copyOf(context: Context, { slot, value }: ItemExpression): ItemExpression {
+  const own = context.fresh();
+  const values = new Map([[slot, { kind: 'slot', slot: own } as const]]);
+  return { slot: own, value: substitute(value, values, context) };
+}

@@ -45,9 +45,20 @@ export const checkSearchWithin: StepChecker = (context, input, call, scope) => {
 
 /** Named arguments, each known and at most once. */
 function named(context: Context, call: Call, known: readonly string[]): Map<string, Argument> {
-  const found = new Map<string, Argument>();
   const form = known.map((name) => `${name}: …`).join(', ');
-  for (const arg of call.args ?? []) {
+  return namedArguments(context, call, call.args ?? [], known, form);
+}
+
+/** The same of some of the arguments; `form` shows how all are written. */
+export function namedArguments(
+  context: Context,
+  call: Call,
+  args: readonly Argument[],
+  known: readonly string[],
+  form: string,
+): Map<string, Argument> {
+  const found = new Map<string, Argument>();
+  for (const arg of args) {
     const name = arg.name?.text ?? '';
     if (known.includes(name) && !found.has(name)) {
       found.set(name, arg);

@@ -13,8 +13,8 @@ const plain = new Set(
   ),
 );
 
-/** Functions whose value is one of those they are given. */
-const passing = new Set(['IF', 'COALESCE']);
+/** Functions whose value is made of those they are given. */
+const passing = new Set(['IF', 'COALESCE', 'UNION', 'EXCEPT', 'INTERSECT']);
 
 /** Steps that make records of lists of what they were given. */
 const wrapping = new Set(['GROUP_BY', 'AGGREGATE_BY']);

@@ -198,7 +198,8 @@ export class QueryWriter {
       many,
       types,
     });
-    const choice = random.below(12);
+    const choice = random.below(14);
+    if (choice >= 12) return this.together(choice === 12);
     if (choice < 3 && this.variables.length > 0) return random.pick(this.variables);
     if (choice === 3) {
       const own = this.variables.filter(
@@ -231,9 +232,32 @@ export class QueryWriter {
     return this.random.pick(['1', '2', '3', '50']);
   }
 
-  vectorSearch(name: string): string {
+  /** Several streams as one: a set, or ranked lists fused. */
+  together(isSet: boolean): Stream {
+    const { random } = this;
+    const lists = Array.from({ length: 1 + random.below(3) }, () => this.source());
+    const types = [...new Set(lists.flatMap((list) => list.types))];
+    const texts = lists.map(({ text }) => text).join(', ');
+    if (isSet) {
+      const operation = random.pick(['UNION', 'UNION', 'EXCEPT', 'INTERSECT']);
+      return { text: `${operation}(${texts})`, types, many: true };
+    }
+    const isVine = random.chance(0.4);
+    const searches = `${this.vectorSearch('Vine', false)}, ${this.vectorSearch('Vine', false)}`;
+    const k = random.chance(0.5) ? '' : `, k: ${random.pick(['0', '1', '60.5', '-1'])}`;
+    const count = isVine ? 2 : lists.length;
+    const weights = Array.from({ length: count }, () => random.pick(['0', '1', '2.5']));
+    const given = random.chance(0.4) ? `, weights: [${weights.join(', ')}]` : '';
+    if (!isVine) return { text: `RerankRRF(${texts}${k}${given})`, types, many: true };
+    const filter = random.chance(0.5) ? `::PREFILTER(${this.condition(['Vine'], 1)})` : '';
+    return { text: `RerankRRF(${searches}${k}${given})${filter}`, types: ['Vine'], many: true };
+  }
+
+  vectorSearch(name: string, mayFilter = true): string {
     const search = `SearchV<${name}>(${this.random.pick(vectorTexts)}, ${this.count()})`;
-    return this.random.chance(0.4) ? `${search}::PREFILTER(${this.condition([name], 1)})` : search;
+    return mayFilter && this.random.chance(0.4)
+      ? `${search}::PREFILTER(${this.condition([name], 1)})`
+      : search;
   }
 
   /** A literal or a parameter. */

@@ -157,7 +157,7 @@ export function rerankMMR(run: Run, step: StepOf<'rerankMMR'>, rows: readonly Va
         similarity(String(metric), item.vector ?? [], other.vector ?? []),
       );
       const penalty = near.length === 0 ? 0 : Math.max(...near);
-      return lambda * (item.score ?? 0) - (1 - lambda) * penalty;
+      return lambda * (item.share ?? item.score ?? 0) - (1 - lambda) * penalty;
     });
     const score = Math.max(...scores);
     const [chosen] = left.splice(scores.indexOf(score), 1);

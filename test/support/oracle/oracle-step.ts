@@ -15,6 +15,7 @@ import {
   searchVector,
   searchWithin,
 } from './oracle-search.js';
+import { combine, distinct, fuse, same } from './oracle-combine.js';
 import { compareKeys, equal, singles } from './oracle-compare.js';
 import { createEdgeAt, createNode, createVector, update } from './oracle-write.js';
 
@@ -40,6 +41,10 @@ export function open(run: Run, source: Source): Rows {
         .slice(start, end < 0 ? undefined : end)
         .filter(({ element }) => element.alive);
     }
+    case 'set':
+      return combine(run, source);
+    case 'fuse':
+      return fuse(run, source);
     case 'searchVector':
       return searchVector(run, source);
     case 'searchAnyVector':
@@ -97,13 +102,6 @@ function graphStep(run: Run, step: StepOf<'neighbours' | 'edges' | 'end'>, rows:
   return itemsOf(reached.filter((element) => element.type.kind === step.reach));
 }
 
-/** Elements are the same by identity, everything else by value. */
-const same = (a: Value, b: Value): boolean =>
-  a instanceof Item && b instanceof Item ? a.element === b.element : equal(a, b);
-
-const distinct = (rows: Rows): Rows =>
-  rows.filter((row, i) => rows.findIndex((other) => same(other, row)) === i);
-
 function intersect(run: Run, { of }: StepOf<'intersect'>, rows: Rows): Rows {
   const reached = rows.map((row) => rowsOf(perItem(run, of, row)));
   const [first = [], ...rest] = reached;
@@ -152,8 +150,8 @@ function slice(run: Run, { start, end }: StepOf<'range'>, rows: Rows): Rows {
 }
 
 /** As the element is stored now, with the search attributes of the row it was. */
-const refreshed = ({ element, score, distance, reranked }: Item) =>
-  new Item(element, score, distance, reranked);
+const refreshed = ({ element, score, distance, reranked, share }: Item) =>
+  new Item(element, score, distance, reranked, share);
 
 function change(run: Run, { slot, set }: StepOf<'update'>, rows: Rows): Rows {
   const items = rows.filter((row): row is Item => row instanceof Item && row.element.alive);

@@ -27,6 +27,8 @@ export class Item {
     readonly score?: number,
     readonly distance?: number,
     readonly reranked = false,
+    /** Of a fused hit: its score as a part of the highest possible. */
+    readonly share?: number,
   ) {
     this.values = element.values;
     this.vector = element.vector;

@@ -1,0 +1,31 @@
+// Compiles sources that take several lists: sets and fusions. A list that is a pipeline is pulled as
+// far as it is needed, any other is evaluated.
+import type { Expression, Source } from '../../plan/expression.js';
+import { isSafe } from '../../plan/safe.js';
+import { combined } from '../operators/set.js';
+import { rowsOfValue } from '../operators/source.js';
+import type { Builder } from '../row/builder.js';
+import type { Flow } from '../row/flow.js';
+import { fuse } from '../search/hybrid.js';
+
+export function buildCombined(
+  builder: Builder,
+  source: Extract<Source, { kind: 'set' | 'fuse' }>,
+): Flow {
+  const lists = source.of.map((each) => flowOf(builder, each));
+  if (source.kind === 'fuse') {
+    const [constant, weights] = [source.k, source.weights].map((each) =>
+      each === null ? undefined : builder.value(each),
+    );
+    return fuse({ lists, constant, weights });
+  }
+  // Without the parameters, bounds that are parameters count as what can fail.
+  const canFail = source.of.map((each) => !isSafe(each, []));
+  return combined(source.operation, lists, canFail);
+}
+
+function flowOf(builder: Builder, expression: Expression): Flow {
+  return expression.kind === 'pipeline' && expression.result === 'many'
+    ? builder.flow(expression)
+    : rowsOfValue(builder.value(expression));
+}

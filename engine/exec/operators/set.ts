@@ -1,0 +1,123 @@
+// UNION, EXCEPT and INTERSECT of lists: each row once, in the order of its first occurrence, as that
+// occurrence. Elements are the same by id, other rows by their typed key.
+//
+// Invariant: what can fail does so whatever is asked for, in the order written; everything else is
+// read when it is needed.
+import { IdSet } from '../../base/id-set.js';
+import type { SetOperation } from '../../plan/expression.js';
+import { asRows, batchesOf, type Flow, type IdFlow, type RowFlow } from '../row/flow.js';
+import { type Frame, rowBytes } from '../row/frame.js';
+import { keyOf } from '../row/key.js';
+import { collect } from '../row/pull.js';
+import { Element, type Value } from '../row/value.js';
+
+export function combined(
+  operation: SetOperation,
+  lists: readonly Flow[],
+  canFail: readonly boolean[],
+): Flow {
+  if (lists.every((list) => list.kind === 'ids')) {
+    return { kind: 'ids', open: (frame) => idsOf(frame, operation, lists as readonly IdFlow[]) };
+  }
+  const isEager = canFail.some((each, at) => each && at > 0);
+  return {
+    kind: 'rows',
+    open(frame) {
+      const opened = lists.map((list, at): RowFlow => {
+        if (!isEager || !canFail[at]) return asRows(list);
+        const rows = collect(list, frame);
+        return { kind: 'rows', open: () => batchesOf(rows) };
+      });
+      return operation === 'union' ? union(frame, opened) : filtered(frame, operation, opened);
+    },
+  };
+}
+
+/** Lists of bare ids cannot fail: no step that makes some looks at a value. */
+function* idsOf(frame: Frame, operation: SetOperation, lists: readonly IdFlow[]) {
+  const seen = new IdSet();
+  if (operation === 'union') {
+    for (const list of lists) {
+      for (const ids of list.open(frame)) {
+        frame.tick(ids.length);
+        const kept = ids.filter((id) => seen.add(id));
+        if (kept.length > 0) yield kept;
+      }
+    }
+    return;
+  }
+  const [first, ...others] = lists;
+  const sets = others.map((list) => idSetOf(frame, list));
+  const wanted = operation === 'intersect';
+  for (const ids of first!.open(frame)) {
+    frame.tick(ids.length);
+    const kept = ids.filter((id) => sets.every((set) => set.has(id) === wanted) && seen.add(id));
+    if (kept.length > 0) yield kept;
+  }
+}
+
+function idSetOf(frame: Frame, list: IdFlow): IdSet {
+  const set = new IdSet();
+  for (const ids of list.open(frame)) {
+    frame.tick(ids.length);
+    for (let i = 0; i < ids.length; i++) set.add(ids[i]!);
+  }
+  return set;
+}
+
+/** Rows met so far. */
+class RowSet {
+  readonly #ids = new IdSet();
+  readonly #keys = new Set<string>();
+
+  constructor(private readonly frame: Frame) {}
+
+  /** Takes the row in; false when it was there already. */
+  add(row: Value): boolean {
+    if (row instanceof Element) return this.#ids.add(row.id);
+    const key = keyOf(this.frame, row);
+    if (this.#keys.has(key)) return false;
+    this.frame.charge(rowBytes + 2 * key.length);
+    this.#keys.add(key);
+    return true;
+  }
+
+  has(row: Value): boolean {
+    return row instanceof Element ? this.#ids.has(row.id) : this.#keys.has(keyOf(this.frame, row));
+  }
+}
+
+function* union(frame: Frame, lists: readonly RowFlow[]): Iterable<readonly Value[]> {
+  const seen = new RowSet(frame);
+  for (const list of lists) {
+    for (const batch of list.open(frame)) {
+      frame.tick(batch.length);
+      const kept = batch.filter((row) => seen.add(row));
+      if (kept.length > 0) yield kept;
+    }
+  }
+}
+
+function* filtered(
+  frame: Frame,
+  operation: 'except' | 'intersect',
+  [first, ...others]: readonly RowFlow[],
+): Iterable<readonly Value[]> {
+  const sets = others.map((list) => {
+    const set = new RowSet(frame);
+    for (const batch of list.open(frame)) {
+      frame.tick(batch.length);
+      for (const row of batch) set.add(row);
+    }
+    return set;
+  });
+  const seen = new RowSet(frame);
+  const wanted = operation === 'intersect';
+  for (const batch of first!.open(frame)) {
+    frame.tick(batch.length);
+    const kept = batch.filter(
+      (row) => sets.every((set) => set.has(row) === wanted) && seen.add(row),
+    );
+    if (kept.length > 0) yield kept;
+  }
+}

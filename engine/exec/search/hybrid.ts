@@ -1,0 +1,95 @@
+// Fusion of ranked lists by reciprocal rank (Cormack, Clarke, Büttcher, SIGIR 2009): an element that
+// is r-th in a list of weight w gets w / (k + r) of it. Only positions matter, so that scores of
+// different searches need no common measure.
+import { fail } from '../../base/errors.js';
+import { IdSet } from '../../base/id-set.js';
+import { asRows, type Flow, type RowFlow } from '../row/flow.js';
+import { type Frame, rowBytes } from '../row/frame.js';
+import { readNumber } from '../row/step-argument.js';
+import { Element, isListValue } from '../row/value.js';
+import type { Evaluate } from '../row/compiled.js';
+import { rankConstant, rescored } from './rerank.js';
+
+export interface Fusion {
+  lists: readonly Flow[];
+  constant: Evaluate | undefined;
+  weights: Evaluate | undefined;
+}
+
+/** Of an element in some of the lists. */
+interface Entry {
+  first: Element;
+  score: number;
+  /** Of the first list that has one. */
+  distance: number;
+}
+
+export function fuse({ lists, constant, weights }: Fusion): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const k = constant ? readPart(frame, constant(frame), 'k') : rankConstant;
+      const parts = readWeights(frame, weights, lists.length);
+      const entries = new Map<number, Entry>();
+      for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
+      const most = parts.reduce((sum, weight) => sum + weight / (k + 1), 0);
+      const hits = [...entries.values()];
+      frame.tick(hits.length);
+      hits.sort((a, b) => b.score - a.score || a.first.id - b.first.id);
+      if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, most));
+    },
+  };
+}
+
+function hitOf(frame: Frame, { first, score, distance }: Entry, most: number): Element {
+  const hit = rescored(frame, first, score);
+  hit.distance = distance;
+  hit.share = score / most;
+  return hit;
+}
+
+/** Adds what a list gives to its elements. A list without weight is read, as it may fail. */
+function gather(
+  frame: Frame,
+  entries: Map<number, Entry>,
+  list: Flow,
+  k: number,
+  weight: number,
+): void {
+  const seen = new IdSet();
+  for (const batch of asRows(list).open(frame)) {
+    frame.tick(batch.length);
+    for (const row of batch) {
+      if (!(row instanceof Element) || !seen.add(row.id) || weight === 0) continue;
+      const part = weight / (k + seen.size);
+      const entry = entries.get(row.id);
+      if (entry === undefined) {
+        frame.charge(2 * rowBytes);
+        entries.set(row.id, { first: row, score: part, distance: row.distance });
+        continue;
+      }
+      entry.score += part;
+      if (Number.isNaN(entry.distance)) entry.distance = row.distance;
+    }
+  }
+}
+
+function readPart(frame: Frame, value: ReturnType<Evaluate>, param: string): number {
+  frame.tick(1);
+  if (value === null) fail('PARAM_MISSING', { owner: 'RerankRRF', param, type: 'F64' });
+  return readNumber(param, value, 0, Number.MAX_VALUE, false);
+}
+
+function readWeights(frame: Frame, weights: Evaluate | undefined, count: number): number[] {
+  if (weights === undefined) return new Array<number>(count).fill(1);
+  const value = weights(frame);
+  if (value === null) {
+    fail('PARAM_MISSING', { owner: 'RerankRRF', param: 'weights', type: '[F64]' });
+  }
+  const given = isListValue(value) ? Array.from(value) : [value];
+  if (given.length !== count) {
+    const allowed = `${count} numbers, one per list`;
+    fail('PARAM_VALUE', { param: 'weights', allowed, got: String(given.length) });
+  }
+  return given.map((weight) => readPart(frame, weight, 'weights'));
+}

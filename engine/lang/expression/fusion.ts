@@ -1,0 +1,83 @@
+// RerankRRF(a, b, …, k: n, weights: [w, …]) at the head of a chain: ranked lists of elements as one
+// list, by reciprocal rank. The lists of elements meet by id.
+import type { Expression } from '../../plan/expression.js';
+import type { Argument, Call, Expr } from '../syntax/ast-expression.js';
+import type { Context } from '../type/context.js';
+import { unknownTerm } from '../type/new-term.js';
+import type { Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { rowsOf, sourceTerm } from '../type/stream.js';
+import { isList, type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isNumber, unify } from '../type/type-relation.js';
+import { isVague, type ItemType, unknownType } from '../type/type.js';
+import { numberArgument } from '../step/position.js';
+import { namedArguments } from '../step/step-search.js';
+import { checkReadOnly } from '../step/read-only.js';
+
+const form = 'a, b, k: 60, weights: [1, 1]';
+
+export function checkFusion(context: Context, call: Call, scope: Scope): Term {
+  const args = call.args ?? [];
+  const firstNamed = args.findIndex((arg) => arg.name !== undefined);
+  const count = firstNamed < 0 ? args.length : firstNamed;
+  if (count === 0 || call.types !== undefined) {
+    const message = '`RerankRRF` fuses one or more lists here.';
+    context.report('E305', call.span, message, `Write \`RerankRRF(${form})\`.`);
+    return unknownTerm();
+  }
+  const lists = args.slice(0, count).map(({ value }) => rankedList(context, value, scope, call));
+  const known = namedArguments(context, call, args.slice(count), ['k', 'weights'], form);
+  const constant = known.get('k');
+  const k = constant && numberArgument(context, constant.value, scope, '`k`');
+  const weights = weightsOf(context, known.get('weights'), count, scope);
+  const found = lists.filter((list) => list !== undefined);
+  if (found.length < count || (constant && k === undefined)) return unknownTerm();
+  const of = found.map((list): Expression => list.expression);
+  const source = { kind: 'fuse', of, k: k?.expression ?? null, weights } as const;
+  return sourceTerm(source, fusedType(found), 'many');
+}
+
+function fusedType(lists: readonly Term[]): ItemType {
+  const known = lists.map((list) => list.type).filter((type) => !isVague(type));
+  const type = known.length === 0 ? unknownType : unify(known)!;
+  return type.kind === 'element' ? { ...type, hit: 'reranked' } : type;
+}
+
+/** A list of elements, without its shape; undefined after a report. */
+function rankedList(context: Context, value: Expr, scope: Scope, call: Call): Term | undefined {
+  const { shape, ...items } = checkReadOnly(context, value, scope);
+  const rows = rowsOf(items);
+  const isElements = rows.type.kind === 'element' && isList(rows);
+  if (!isElements && !isVague(rows.type)) {
+    const what = isList(rows) ? `a list of ${printItemType(rows.type)}` : printItemType(rows.type);
+    const hint = 'Give it a search or another list of elements.';
+    context.report('E716', value.span, `\`RerankRRF\` fuses lists of elements, not ${what}.`, hint);
+    return undefined;
+  }
+  if (shape !== undefined) {
+    const message = `\`${call.name.text}\` drops this ${shape.form}.`;
+    context.report('W108', shape.span, message, 'Shape the result.');
+  }
+  return rows;
+}
+
+function weightsOf(
+  context: Context,
+  written: Argument | undefined,
+  count: number,
+  scope: Scope,
+): Expression | null {
+  if (written === undefined) return null;
+  const { value } = written;
+  const term = bare(context, checkReadOnly(context, value, scope));
+  const type = wholeType(term);
+  if (!isVague(type) && !(type.kind === 'list' && isNumber(type.of))) {
+    const message = `\`weights\` is a list of numbers, not ${printItemType(type)}.`;
+    context.report('E205', value.span, message);
+  } else if (value.kind === 'array' && value.items.length !== count) {
+    const message = `${value.items.length} weights for ${count} lists.`;
+    context.report('E716', value.span, message, 'Write one weight per list.');
+  }
+  return term.expression;
+}

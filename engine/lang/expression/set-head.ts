@@ -1,0 +1,64 @@
+// UNION, EXCEPT and INTERSECT at the head of a chain: lists of elements, of scalars or of records as
+// one. What they yield is of all the types that the lists may hold.
+import type { Expression, SetOperation } from '../../plan/expression.js';
+import type { Call } from '../syntax/ast-expression.js';
+import type { Context } from '../type/context.js';
+import { unknownTerm } from '../type/new-term.js';
+import type { Scope } from '../type/scope.js';
+import { bare, oneName } from '../type/shape.js';
+import { rowsOf, sourceTerm } from '../type/stream.js';
+import type { Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { unify } from '../type/type-relation.js';
+import { isVague, type ItemType, unknownType } from '../type/type.js';
+import { checkReadOnly } from '../step/read-only.js';
+
+export function checkSet(context: Context, call: Call, scope: Scope): Term {
+  const name = call.name.text;
+  const args = call.args ?? [];
+  if (args.length === 0 || call.types !== undefined || args.some((arg) => arg.name)) {
+    const message = `\`${name}\` takes one or more lists.`;
+    context.report('E305', call.span, message, `Write \`${name}(a, b)\`.`);
+    return unknownTerm();
+  }
+  const lists = args.map(({ value }) => listOf(context, checkReadOnly(context, value, scope), call));
+  const type = typeOfAll(lists.map((list) => list.type));
+  if (type === undefined) {
+    const kinds = lists.map((list) => printItemType(list.type)).join(' and ');
+    const hint = 'Project all of them to the same: `a::{p}`.';
+    context.report('E709', call.span, `\`${name}\` of ${kinds}: they are of unlike kinds.`, hint);
+    return unknownTerm();
+  }
+  const operation = name.toLowerCase() as SetOperation;
+  const of = lists.map((list): Expression => list.expression);
+  return sourceTerm({ kind: 'set', operation, of }, type, 'many');
+}
+
+/** The rows of an argument: a projection of one name is its values, any other shape is dropped. */
+function listOf(context: Context, term: Term, call: Call): Term {
+  if (oneName(term.shape) !== undefined) return rowsOf(bare(context, term));
+  const { shape, ...items } = term;
+  if (shape !== undefined) {
+    const message = `\`${call.name.text}\` drops this ${shape.form}.`;
+    context.report('W108', shape.span, message, 'Shape the result.');
+  }
+  return rowsOf(items);
+}
+
+/** The type of what is in any of the lists; undefined: they hold unlike kinds. */
+function typeOfAll(types: readonly ItemType[]): ItemType | undefined {
+  const known = types.filter((type) => !isVague(type));
+  const [first] = known;
+  if (first === undefined) return unknownType;
+  if (first.kind === 'list' || known.some((type) => type.kind !== first.kind)) return undefined;
+  if (first.kind !== 'record') return unify(known);
+  const members = new Map<string, ItemType>();
+  for (const name of known.flatMap((type) => [...membersOf(type).keys()])) {
+    const found = known.flatMap((type) => membersOf(type).get(name) ?? []);
+    members.set(name, unify(found) ?? unknownType);
+  }
+  return { kind: 'record', members };
+}
+
+const membersOf = (type: ItemType): ReadonlyMap<string, ItemType> =>
+  type.kind === 'record' ? type.members : new Map();
