@@ -1,5 +1,6 @@
 // Random queries for the oracle: chains of every step over a random schema, typed well enough that
 // most of them compile. What does not compile is left out by the caller.
+import { type Stream, together } from './oracle-extension.js';
 import { propertyTypes, valueTexts, vectorTexts, type WorldType } from './oracle-schema.js';
 import { dateCall, functionTest, numberCall, textCall } from './function/write.js';
 import type { Random } from '../random.js';
@@ -10,13 +11,6 @@ export interface WorldParameter {
   optional: boolean;
   /** Of an ID: the type whose elements are most often named. */
   element?: string;
-}
-
-/** Elements of some types; `many` unless one row at most. */
-export interface Stream {
-  text: string;
-  types: readonly string[];
-  many: boolean;
 }
 
 const numeric = ['size', 'rank', 'level', 'serial', 'huge', 'ratio', 'weight'];
@@ -199,7 +193,7 @@ export class QueryWriter {
       types,
     });
     const choice = random.below(14);
-    if (choice >= 12) return this.together(choice === 12);
+    if (choice >= 12) return together(this, choice === 12);
     if (choice < 3 && this.variables.length > 0) return random.pick(this.variables);
     if (choice === 3) {
       const own = this.variables.filter(
@@ -230,27 +224,6 @@ export class QueryWriter {
 
   count(): string {
     return this.random.pick(['1', '2', '3', '50']);
-  }
-
-  /** Several streams as one: a set, or ranked lists fused. */
-  together(isSet: boolean): Stream {
-    const { random } = this;
-    const lists = Array.from({ length: 1 + random.below(3) }, () => this.source());
-    const types = [...new Set(lists.flatMap((list) => list.types))];
-    const texts = lists.map(({ text }) => text).join(', ');
-    if (isSet) {
-      const operation = random.pick(['UNION', 'UNION', 'EXCEPT', 'INTERSECT']);
-      return { text: `${operation}(${texts})`, types, many: true };
-    }
-    const isVine = random.chance(0.4);
-    const searches = `${this.vectorSearch('Vine', false)}, ${this.vectorSearch('Vine', false)}`;
-    const k = random.chance(0.5) ? '' : `, k: ${random.pick(['0', '1', '60.5', '-1'])}`;
-    const count = isVine ? 2 : lists.length;
-    const weights = Array.from({ length: count }, () => random.pick(['0', '1', '2.5']));
-    const given = random.chance(0.4) ? `, weights: [${weights.join(', ')}]` : '';
-    if (!isVine) return { text: `RerankRRF(${texts}${k}${given})`, types, many: true };
-    const filter = random.chance(0.5) ? `::PREFILTER(${this.condition(['Vine'], 1)})` : '';
-    return { text: `RerankRRF(${searches}${k}${given})${filter}`, types: ['Vine'], many: true };
   }
 
   vectorSearch(name: string, mayFilter = true): string {
