@@ -1,6 +1,7 @@
 // Whole random queries for the oracle: those that load a world, those that read it, those that
 // change it and read again, and one that shows everything there is.
-import { QueryWriter, type Stream, type WorldParameter } from './oracle-query.js';
+import type { Stream } from './oracle-extension.js';
+import { QueryWriter, type WorldParameter } from './oracle-query.js';
 import { vectorTexts, type WorldType } from './oracle-schema.js';
 import type { Random } from '../random.js';
 
