@@ -21,7 +21,9 @@ export function checkSet(context: Context, call: Call, scope: Scope): Term {
     context.report('E305', call.span, message, `Write \`${name}(a, b)\`.`);
     return unknownTerm();
   }
-  const lists = args.map(({ value }) => listOf(context, checkReadOnly(context, value, scope), call));
+  const lists = args.map(({ value }) =>
+    listOf(context, checkReadOnly(context, value, scope), call),
+  );
   const type = typeOfAll(lists.map((list) => list.type));
   if (type === undefined) {
     const kinds = lists.map((list) => printItemType(list.type)).join(' and ');
