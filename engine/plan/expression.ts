@@ -249,7 +249,7 @@ export type Source =
    * Rows of lists taken together, each once. Lists behind the first are read when they are needed,
    * but those that can fail before anything else.
    */
-  | { kind: 'set'; operation: SetOperation; of: Expression[] }
+  | { kind: 'set'; operation: 'union' | 'except' | 'intersect'; of: Expression[] }
   /** Ranked lists of elements as one, by reciprocal rank. Null: `k` of 60, weights of 1. */
   | { kind: 'fuse'; of: Expression[]; k: Expression | null; weights: Expression | null }
   /**
@@ -257,8 +257,6 @@ export type Source =
    * positions.
    */
   | { kind: 'items'; start: number; end: number };
-
-export type SetOperation = 'union' | 'except' | 'intersect';
 
 export type Direction = 'out' | 'in';
 

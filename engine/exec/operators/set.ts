@@ -4,12 +4,14 @@
 // Invariant: what can fail does so whatever is asked for, in the order written; everything else is
 // read when it is needed.
 import { IdSet } from '../../base/id-set.js';
-import type { SetOperation } from '../../plan/expression.js';
+import type { Source } from '../../plan/expression.js';
 import { asRows, batchesOf, type Flow, type IdFlow, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { keyOf } from '../row/key.js';
 import { collect } from '../row/pull.js';
 import { Element, type Value } from '../row/value.js';
+
+type SetOperation = Extract<Source, { kind: 'set' }>['operation'];
 
 export function combined(
   operation: SetOperation,

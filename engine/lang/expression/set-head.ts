@@ -1,6 +1,6 @@
 // UNION, EXCEPT and INTERSECT at the head of a chain: lists of elements, of scalars or of records as
 // one. What they yield is of all the types that the lists may hold.
-import type { Expression, SetOperation } from '../../plan/expression.js';
+import type { Expression, Source } from '../../plan/expression.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { unknownTerm } from '../type/new-term.js';
@@ -31,7 +31,7 @@ export function checkSet(context: Context, call: Call, scope: Scope): Term {
     context.report('E709', call.span, `\`${name}\` of ${kinds}: they are of unlike kinds.`, hint);
     return unknownTerm();
   }
-  const operation = name.toLowerCase() as SetOperation;
+  const operation = name.toLowerCase() as Extract<Source, { kind: 'set' }>['operation'];
   const of = lists.map((list): Expression => list.expression);
   return sourceTerm({ kind: 'set', operation, of }, type, 'many');
 }
