@@ -248,3 +248,13 @@ export function fail(
 ): never {
   throw new TrellisError({ code, args, ...extra });
 }
+
+/**
+ * Any thrown value as error data; what is not a TrellisError is a defect: INTERNAL, with the stack
+ * for the log.
+ */
+export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
+  if (error instanceof TrellisError) return { error: error.data };
+  const stack = error instanceof Error ? error.stack : String(error);
+  return { error: { code: 'INTERNAL', args: {} }, stack };
+}

@@ -63,7 +63,7 @@ const emptyCatalog: Catalog = {
 
 /** A context for expressions that the checker has proved to depend on parameters alone. */
 const parametersOnly: ExecutionContext = {
-  view: { catalog: emptyCatalog } as unknown as ReadView,
+  view: { catalog: emptyCatalog } as ReadView,
   vectors: () => undefined,
   text: undefined,
   now: instantFromMicros(0),

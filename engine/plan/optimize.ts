@@ -23,7 +23,7 @@ export function optimize(plan: Plan, declarations: Declarations): Plan {
   const rewrite = rewriter((part) => {
     if (part.kind === 'pipeline') return planPipeline(planning, part);
     if (part.kind === 'compare') return countTest(part, plan.parameters) ?? part;
-    return withPrefilter(planning, part as unknown as Source) as unknown as Expression;
+    return part.kind === 'searchVector' ? withPrefilter(planning, part) : part;
   });
   const { statements, output } = inlined;
   return { ...inlined, statements: rewrite(statements), output: rewrite(output) };

@@ -1,20 +1,23 @@
 // Rewriting plans: a copy in which every expression was looked at once, innermost first. What does
 // not change is shared with the original, which is never touched.
-import type { Expression } from './expression.js';
+import type { Expression, Source } from './expression.js';
 
 type Node = Record<string, unknown>;
 
 const isPlain = (value: object): boolean => Object.getPrototypeOf(value) === Object.prototype;
 
+/** A part of a plan that a rule may replace by another of its sort. */
+export type Part = Expression | Source;
+
 /** `visit` is shown every part that has a `kind`, its own parts already rewritten. */
-export function rewriter(visit: (part: Expression) => Expression): <T>(value: T) => T {
+export function rewriter(visit: (part: Part) => Part): <T>(value: T) => T {
   const done = new Map<object, unknown>();
   const rewrite = (value: unknown): unknown => {
     if (typeof value !== 'object' || value === null) return value;
     const known = done.get(value);
     if (known !== undefined) return known;
     const result = Array.isArray(value) ? copyList(value, rewrite) : copyNode(value, rewrite);
-    const kept = (result as Node).kind === undefined ? result : visit(result as Expression);
+    const kept = (result as Node).kind === undefined ? result : visit(result as Part);
     done.set(value, kept);
     return kept;
   };

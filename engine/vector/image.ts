@@ -60,7 +60,7 @@ export class ImageCopy {
     private readonly tick: () => void,
   ) {
     const memory = createMemory(chunkPages * PAGE_BYTES);
-    this.#scratch = Buffer.from(memory.buffer as unknown as ArrayBuffer);
+    this.#scratch = Buffer.from(memory.buffer);
     this.#scratchKernel = instantiate(memory);
     let position = bodyStart;
     for (const segment of segments) {

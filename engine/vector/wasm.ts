@@ -74,5 +74,5 @@ export function createMemory(bytes = 0): WebAssembly.Memory {
 
 export function instantiate(memory: WebAssembly.Memory): Kernel {
   compiled ??= new WebAssembly.Module(moduleBytes());
-  return new WebAssembly.Instance(compiled, { env: { memory } }).exports as unknown as Kernel;
+  return new WebAssembly.Instance(compiled, { env: { memory } }).exports as Kernel;
 }

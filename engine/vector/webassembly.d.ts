@@ -10,6 +10,6 @@ declare namespace WebAssembly {
   }
   class Instance {
     constructor(module: Module, imports: Record<string, Record<string, unknown>>);
-    readonly exports: Record<string, unknown>;
+    readonly exports: unknown;
   }
 }

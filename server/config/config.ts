@@ -241,7 +241,7 @@ function assemble(
     if (deep !== undefined) (vectorTypes[name!] ??= {})[deep] = value;
     else if (name !== undefined) (nested[section!] ??= {})[name] = value;
   }
-  const values = { ...nested, compat: settings.get('compat')!.value } as unknown as ConfigValues;
+  const values = { ...nested, compat: settings.get('compat')!.value } as ConfigValues;
   const socket = socketPathOf(values.server.host);
   if (socket !== undefined) values.server.host = `unix:${resolve(projectDir, socket)}`;
   const dataDir = resolve(projectDir, values.storage.data_dir || join('.trellis', 'data'));

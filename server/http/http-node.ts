@@ -3,7 +3,7 @@
 // answers; only slower.
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { Server as TlsServer, createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { TrellisError } from '../../engine/index.js';
 import { plainAddress, socketPeer } from './address.js';
@@ -304,7 +304,7 @@ class NodeTransport implements Transport {
     const { tls } = this.options;
     if (tls === undefined) return false;
     for (const server of this.#servers) {
-      (server as unknown as { setSecureContext(o: object): void }).setSecureContext(readTls(tls));
+      if (server instanceof TlsServer) server.setSecureContext(readTls(tls));
     }
     return true;
   }

@@ -19,6 +19,18 @@ import { type Transport, type TransportOptions, freshCounts } from './transport.
 
 type Uws = typeof import('uWebSockets.js');
 
+declare module 'uWebSockets.js' {
+  interface TemplatedApp {
+    /** The declared types lack the form with host and options; U12 needs both. */
+    listen(
+      host: string,
+      port: number,
+      options: number,
+      callback: (socket: us_listen_socket | false) => void,
+    ): TemplatedApp;
+  }
+}
+
 /** Larger answers are handed over piece by piece, as fast as the client reads. */
 const wholeAnswerMax = 64 * 1024;
 const receiveSweepMs = 250;
@@ -379,14 +391,7 @@ class UwsTransport implements Transport {
 
   #bind(address: string, port: number): us_listen_socket | undefined {
     let socket: us_listen_socket | false = false;
-    // The declared types lack the form with host and options; U12 needs both.
-    const listen = this.#app.listen.bind(this.#app) as unknown as (
-      host: string,
-      port: number,
-      options: number,
-      callback: (socket: us_listen_socket | false) => void,
-    ) => void;
-    listen(address, port, exclusivePort, (result) => {
+    this.#app.listen(address, port, exclusivePort, (result) => {
       socket = result;
     });
     return socket === false ? undefined : socket;

@@ -118,7 +118,7 @@ export function exportsOf(file: SourceFile): string[] {
     if (!modifiers?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)) continue;
     if (ts.isVariableStatement(statement))
       found.push(...statement.declarationList.declarations.map((d) => d.name.getText(file.tree)));
-    else found.push((statement as unknown as { name?: ts.Identifier }).name?.text ?? 'default');
+    else found.push(ts.getNameOfDeclaration(statement as ts.DeclarationStatement)?.getText(file.tree) ?? 'default');
   }
   return found;
 }

@@ -1,7 +1,7 @@
 // Runs one request on this thread: decodes its body, executes its plan on a view, gives bytes.
 // Shared by the main thread's inline reads, the reader lanes and the writer lane, so that all of
 // them answer alike.
-import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
+import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { instantFromMicros } from '../../base/date.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/row/execute.js';
@@ -70,14 +70,4 @@ export function run(
     items: request.items,
     clock,
   });
-}
-
-/**
- * Any thrown value as error data; what is not a TrellisError is a defect: INTERNAL, with the stack
- * for the log.
- */
-export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
-  if (error instanceof TrellisError) return { error: error.data };
-  const stack = error instanceof Error ? error.stack : String(error);
-  return { error: { code: 'INTERNAL', args: {} }, stack };
 }

@@ -10,6 +10,7 @@ import type { ExecutionResult } from '../../exec/row/execute.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { WritePermit } from '../../storage/lock/permit.js';
 import type { VectorChange } from '../../storage/table/store.js';
+import type { WriteGroup } from '../../storage/view/writer.js';
 import type { RequestExtra } from './batch.js';
 import type { Figures } from '../meter/figures.js';
 import type { Gate } from '../call/gate.js';
@@ -107,7 +108,7 @@ export class GroupCommit {
   #runOne(
     waiting: Waiting,
     nowMs: number,
-    transaction: Parameters<Parameters<Storage['commitGroup']>[0]>[0],
+    transaction: WriteGroup,
   ): Outcome {
     const { extra, slot } = waiting;
     try {

@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { ByteWriter } from '../../base/bytes.js';
 import type { ExecutionResult } from '../../exec/row/execute.js';
 import { type ReplyExtra, packBatch, replyWords } from './batch.js';
-import { errorDataOf } from '../call/runner.js';
+import { errorDataOf } from '../../base/errors.js';
 
 const flushMicros = 200;
 

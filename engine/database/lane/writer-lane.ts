@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
 import type { Limits } from '../../base/limits.js';
 import type { Program } from '../../plan/program.js';
@@ -29,7 +29,7 @@ import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from '../call/query-table.js';
 import { changeSchema, openSchema } from '../schema/schema-swap.js';
 import { keepsTexts } from '../care/text-upkeep.js';
-import { type Equipment, errorDataOf } from '../call/runner.js';
+import type { Equipment } from '../call/runner.js';
 import {
   type VectorStore,
   type VectorStoreOptions,

@@ -4,8 +4,7 @@
 // abandoned or whose thread has ended has no thread any more, and nobody waits for it.
 import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
-import { type ErrorData, TrellisError, excerpt, fail } from '../../base/errors.js';
-import { errorDataOf } from '../call/runner.js';
+import { type ErrorData, TrellisError, errorDataOf, excerpt, fail } from '../../base/errors.js';
 import type { LoadOrder } from './load-writer.js';
 import type { LoadEnd, LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
 import type { FromLoader, ReadPiece, ToLoader } from './loader.js';

@@ -5,7 +5,7 @@ import { fail } from '../../base/errors.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { distinct } from '../../base/words.js';
 import type { Assignment } from '../../plan/expression.js';
-import { textProperties } from '../../storage/record/document.js';
+import { textsAmong } from '../../storage/record/document.js';
 import { decodeProperty, kindOf, labelOf } from '../../storage/record/record.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import type { Builder } from '../row/builder.js';
@@ -78,20 +78,12 @@ function valuesOf(record: Uint8Array, label: Label): Values {
   return values;
 }
 
-/** The texts of an element, as `textProperties` orders them. */
-function textsOf(label: Label, values: Values): string[] {
-  const texts: string[] = [];
-  for (const { name } of textProperties(label)) {
-    const value = values.get(name);
-    if (value === undefined) continue;
-    if (typeof value === 'string') texts.push(value);
-    else for (const item of value as readonly string[]) texts.push(item);
-  }
-  return texts;
-}
+/** The texts of an element that is not stored yet, or not so. */
+const textsIn = (label: Label, values: Values): string[] =>
+  textsAmong(label, ({ name }) => values.get(name));
 
 function addDocument(frame: Frame, label: Label, id: number, values: Values): void {
-  const texts = frame.context.text ? textsOf(label, values) : [];
+  const texts = frame.context.text ? textsIn(label, values) : [];
   if (texts.length > 0) frame.context.text!.add(frame.write, label.id, id, texts);
 }
 
@@ -193,7 +185,7 @@ export function updateElements(
   if (changes.length > 0)
     frame.write.update(changes.map(({ id, after }) => ({ id, values: after })));
   for (const { id, label, before, after } of changes) {
-    const [former, next] = [textsOf(label, before), textsOf(label, after)];
+    const [former, next] = [textsIn(label, before), textsIn(label, after)];
     if (sameTexts(former, next)) continue;
     frame.context.text?.replace(frame.write, label.id, id, former, next);
   }
@@ -249,7 +241,7 @@ function documentsOf(
   for (const id of ids) {
     const record = frame.write.record(id)!;
     const label = frame.view.catalog.label(labelOf(record));
-    const texts = textsOf(label, valuesOf(record, label));
+    const texts = textsIn(label, valuesOf(record, label));
     if (texts.length === 0) continue;
     frame.charge(record.length);
     documents.push({ label: label.id, id, texts });

@@ -8,7 +8,7 @@ import {
   typeOf,
   typesOf,
 } from '../../base/schema.js';
-import type { FieldRule, Migration, TypeMigration } from '../../plan/program.js';
+import type { FieldRule, Migration, TypeMigration } from '../../base/migration.js';
 import type { Mapping, MappingRule, MigrationDeclaration } from '../syntax/ast-schema.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { defaultValue, scalarOf } from './schema-checker.js';

@@ -21,7 +21,7 @@ export function isDecimal(text: string): boolean {
 export function integerOperand(text: string): SessionOperand | undefined {
   const match = decimalText.exec(text);
   if (match === null) return undefined;
-  const [, sign, before, after = '', exponent = '0'] = match as unknown as string[];
+  const [, sign, before, after = '', exponent = '0'] = match;
   const all = before! + after;
   let start = 0;
   while (all[start] === '0') start++;

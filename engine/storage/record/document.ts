@@ -1,6 +1,7 @@
 // The keyword document of an element: its String and [String] values in the order of their slots,
 // which no edit of a declaration changes: a document that is cut short stays the same.
 import type { PropertyType } from '../../base/schema.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
 import { decodeProperty } from './record.js';
 import type { Label, StoredProperty, WriteView } from '../table/store.js';
 
@@ -27,9 +28,17 @@ export function textProperties(label: Label): readonly StoredProperty[] {
 
 /** Texts of a record as its label declares them; edges have no document. */
 export function textsOf(label: Label, record: Uint8Array): string[] {
+  return textsAmong(label, (property) => decodeProperty(record, property));
+}
+
+/** As `textsOf`, of an element whose values are not a record's. */
+export function textsAmong(
+  label: Label,
+  valueOf: (property: StoredProperty) => Scalar | ScalarList | undefined,
+): string[] {
   const texts: string[] = [];
   for (const property of textProperties(label)) {
-    const value = decodeProperty(record, property);
+    const value = valueOf(property);
     if (typeof value === 'string') texts.push(value);
     else if (Array.isArray(value)) texts.push(...value.filter((item) => item !== null));
   }

@@ -7,6 +7,7 @@ import { assert } from '../../base/assert.js';
 import { toFloat32 } from '../../base/float.js';
 import { parseInteger } from '../../base/integer.js';
 import type { PropertyType, ScalarName } from '../../base/schema.js';
+import { slice, sliceUtf8 } from '../../base/slice.js';
 import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 
 /** Printable characters that JSON strings hold as they are. */
@@ -58,12 +59,6 @@ export function printValue(
   writer.byte(93);
 }
 
-/** Node's own decoders of byte ranges; they take any Uint8Array as receiver. */
-const slices = Buffer.prototype as unknown as {
-  utf8Slice(this: Uint8Array, start: number, end: number): string;
-  latin1Slice(this: Uint8Array, start: number, end: number): string;
-};
-
 /** Reads the value printed in bytes [start, end) as `type`. The range must not be empty. */
 export function readFragment(
   bytes: Uint8Array,
@@ -73,7 +68,7 @@ export function readFragment(
 ): Scalar | ScalarList {
   if (type.kind === 'scalar') return readScalar(bytes, start, end, type.name);
   if (type.of.kind === 'scalar' && type.of.name === 'F64') {
-    const numbers = JSON.parse(slices.latin1Slice.call(bytes, start, end)) as number[];
+    const numbers = JSON.parse(slice(bytes, start, end)) as number[];
     return numbers.includes(null as never) ? numbers : Float64Array.from(numbers);
   }
   const items: (Scalar | ScalarList)[] = [];
@@ -105,21 +100,21 @@ function itemEnd(bytes: Uint8Array, at: number): number {
 function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarName): Scalar {
   switch (name) {
     case 'String': {
-      const text = slices.utf8Slice.call(bytes, start + 1, end - 1);
+      const text = sliceUtf8(bytes, start + 1, end - 1);
       return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
     }
     case 'Boolean':
       return bytes[start] === 116;
     case 'F32':
     case 'F64':
-      return Number(slices.latin1Slice.call(bytes, start, end));
+      return Number(slice(bytes, start, end));
     case 'Date': {
-      const instant = parseDate(slices.latin1Slice.call(bytes, start + 1, end - 1));
+      const instant = parseDate(slice(bytes, start + 1, end - 1));
       assert(instant, 'a stored date is a date');
       return instant;
     }
     case 'ID':
-      return new Uuid(slices.latin1Slice.call(bytes, start + 1, end - 1));
+      return new Uuid(slice(bytes, start + 1, end - 1));
     default:
       return readInteger(bytes, start, end);
   }
@@ -130,7 +125,7 @@ function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarN
  */
 function readInteger(bytes: Uint8Array, start: number, end: number): number | bigint {
   if (end - start > 15 || bytes[start] === 45) {
-    return parseInteger(slices.latin1Slice.call(bytes, start, end));
+    return parseInteger(slice(bytes, start, end));
   }
   let value = 0;
   for (let at = start; at < end; at++) value = value * 10 + bytes[at]! - 48;

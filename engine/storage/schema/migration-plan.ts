@@ -4,33 +4,14 @@
 // A type mapped to a free name keeps its label id, so that nothing but records changes. A type
 // mapped to a name that another type keeps is merged into it: its elements move to that label.
 // Invariant: no two labels of a kind have one name.
-import type { ElementKind, Schema, TypeRef, ScalarName } from '../../base/schema.js';
-import type { Scalar } from '../../base/value.js';
+import type { Migration, TypeMigration } from '../../base/migration.js';
+import type { Schema, TypeRef } from '../../base/schema.js';
 import { fail } from '../../base/errors.js';
 import type { CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
 import { type SchemaChange, compareSchema } from './schema-change.js';
 
-/** How one property of the new type comes to be; shaped as the compiler makes it. */
-export type FieldRule =
-  | { kind: 'literal'; value: Scalar }
-  | { kind: 'now' }
-  | { kind: 'copy'; from: string; as?: ScalarName };
-
-export interface TypeMapping {
-  kind: ElementKind;
-  from: string;
-  to: string;
-  fields: { name: string; rule: FieldRule }[];
-}
-
-export interface Migration {
-  fromVersion: number;
-  toVersion: number;
-  types: TypeMapping[];
-}
-
 export interface Move {
-  mapping: TypeMapping;
+  mapping: TypeMigration;
   /** Label ids, the same unless elements move. */
   from: number;
   to: number;
@@ -81,7 +62,7 @@ export function planMigration(
   return { moves, change };
 }
 
-function movesOf(stored: StoredCatalog, types: readonly TypeMapping[]): Move[] {
+function movesOf(stored: StoredCatalog, types: readonly TypeMigration[]): Move[] {
   const byKey = new Map(stored.labels.map((label) => [keyOf(label), label]));
   const leaving = new Set(
     types

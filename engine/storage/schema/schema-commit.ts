@@ -14,7 +14,8 @@ import {
 import { type DocumentIndex, textsOf } from '../record/document.js';
 import type { Env } from '../table/env.js';
 import { scanList } from '../graph/label-list.js';
-import { type Migration, planMigration } from './migration-plan.js';
+import type { Migration } from '../../base/migration.js';
+import { planMigration } from './migration-plan.js';
 import { rewriteElements } from './migration.js';
 import { readTotal } from '../table/meta.js';
 import { isAdditive } from './schema-additive.js';

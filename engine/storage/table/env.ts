@@ -25,6 +25,11 @@ import type { WritePermit } from '../lock/permit.js';
 import { type TableName, tableNames } from './table-name.js';
 import { getWord, putWord } from './word.js';
 
+declare module 'lmdb' {
+  /** Takes a part of a buffer as well, and notes the buffer's address there. */
+  function asBinary(parcel: Parcel): import("lmdb").Binary;
+}
+
 /** What lmdb's declarations leave out or say more narrowly than it is. */
 interface RawDatabase {
   lastSize: number;
@@ -70,7 +75,7 @@ interface Source {
 
 function sourceOf(bytes: Uint8Array): Source {
   const parcel = { start: 0, end: 0, address: 0, buffer: bytes.buffer };
-  return { bytes, parcel, value: asBinary(parcel as unknown as Uint8Array) };
+  return { bytes, parcel, value: asBinary(parcel) };
 }
 
 let scratch = sourceOf(new Uint8Array(4096));
@@ -386,7 +391,7 @@ const pagesOf = (tree: TreeStats): number =>
 const metaPages = 2;
 
 function usageOf(root: RootDatabase, tables: Record<string, { readonly pages: number }>): Usage {
-  const stats = root.getStats() as unknown as RootStats;
+  const stats = root.getStats() as RootStats;
   let pages = metaPages + pagesOf(stats.root) + pagesOf(stats.free);
   for (const table of Object.values(tables)) pages += table.pages;
   return {

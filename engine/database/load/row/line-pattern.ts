@@ -11,7 +11,7 @@
 // read in full.
 import type { JsonKind, JsonView } from '../../../json/view.js';
 import { scanNumber, scanned } from '../../../json/number.js';
-import { slice } from '../../../json/slice.js';
+import { slice } from '../../../base/slice.js';
 import type { TypeForm } from './type-form.js';
 
 const QUOTE = 0x22;

@@ -5,7 +5,7 @@ interface Slicer {
   utf8Slice(start: number, end: number): string;
 }
 
-const { latin1Slice, utf8Slice } = Buffer.prototype as unknown as Slicer;
+const { latin1Slice, utf8Slice }: Slicer = Buffer.prototype;
 
 /** Text of bytes that are known to be ASCII. */
 export function slice(bytes: Uint8Array, start: number, end: number): string {
