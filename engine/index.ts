@@ -16,6 +16,7 @@ export { type LimitName, type Limits, defaultLimits, limitTable } from './base/l
 export { DefectError, assert, unreachable } from './base/assert.js';
 export { armFailpoint, failpoint } from './base/failpoint.js';
 export { Histogram } from './base/histogram.js';
+export type { Families, HistogramName, Sample, SampleName } from './base/sample.js';
 export { parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
 export type {
@@ -34,6 +35,7 @@ export { statisticsOf } from './exec/statistics.js';
 export type { Program } from './plan/program.js';
 export { type Diagnostic, printDiagnostic } from './lang/syntax/diagnostic.js';
 export type { Database, DatabaseStatus, OpenDatabase } from './database/database.js';
+export { databaseFamilies } from './database/meter/families.js';
 export type { CallOptions, DatabaseOptions } from './database/call/options.js';
 export type { IndexInfo } from './database/vectors/index-list.js';
 export type { Recall } from './database/vectors/recall.js';

@@ -1,12 +1,6 @@
-// Numbers for /metrics: one sample, and the distribution of a measured quantity as Prometheus wants it.
+// The distribution of a measured quantity as Prometheus wants it.
 // Invariant: the cells of a histogram have one writer; whoever reads them may be on another thread.
-
-/** One number, without the common prefix of names. */
-export interface Metric {
-  name: string;
-  labels?: Record<string, string>;
-  value: number;
-}
+import type { HistogramSample } from './sample.js';
 
 /** Upper bounds in seconds, 0.5 ms to 10 s. */
 export const secondBounds: readonly number[] = [
@@ -34,9 +28,12 @@ export class Histogram {
   }
 
   /** Samples of `name`: cumulative buckets, sum and count. */
-  samples(name: string, labels?: Record<string, string>): Metric[] {
+  samples<Name extends string>(
+    name: Name,
+    labels?: Record<string, string>,
+  ): HistogramSample<Name>[] {
     const { bounds, cells } = this;
-    const list: Metric[] = [];
+    const list: HistogramSample<Name>[] = [];
     let total = 0;
     for (let i = 0; i <= bounds.length; i++) {
       total += cells[i]!;

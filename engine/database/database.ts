@@ -1,7 +1,7 @@
 // The public face of an open database: calls by query name, plans of sessions, reload, status,
 // close.
 import type { ErrorData } from '../base/errors.js';
-import type { Metric } from '../base/histogram.js';
+import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { BulkLoad } from './load/load-run.js';
 import type { Plan } from '../plan/plan.js';
@@ -72,7 +72,7 @@ export interface Database {
   recall(type: string | undefined, request: RecallRequest): Promise<Recall[]>;
   status(): DatabaseStatus;
   /** Numbers for /metrics, by name (see operations.md 9.2). */
-  metrics(): Metric[];
+  metrics(): DatabaseSample[];
   /** Finishes queued writes, snapshots, closes. */
   close(options?: { snapshot?: boolean }): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // Gathers what /metrics shows of an open database (operations.md 9.2). Only looks.
-import type { Metric } from '../base/histogram.js';
+import type { DatabaseSample } from './meter/families.js';
 import type { Usage } from '../storage/table/env.js';
 import type { Storage } from '../storage/open-storage.js';
 import type { ReadView } from '../storage/table/store.js';
@@ -25,7 +25,7 @@ export interface Observed {
   tally: Tally;
 }
 
-export function databaseMetrics(of: Observed): Metric[] {
+export function databaseMetrics(of: Observed): DatabaseSample[] {
   const { dispatcher, writer } = of;
   // Before the look at the data: it lets this thread see the newest commit.
   const usage = of.storage.usage();
@@ -48,8 +48,8 @@ export function databaseMetrics(of: Observed): Metric[] {
   ];
 }
 
-function elementMetrics(view: ReadView, usage: Usage): Metric[] {
-  const list: Metric[] = [];
+function elementMetrics(view: ReadView, usage: Usage): DatabaseSample[] {
+  const list: DatabaseSample[] = [];
   let documents = 0;
   let terms = 0;
   for (const label of view.catalog.labels()) {

@@ -3,7 +3,7 @@
 // cost of calls, and never writes LMDB itself.
 import { join } from 'node:path';
 import { type TrellisError, fail } from '../base/errors.js';
-import type { Metric } from '../base/histogram.js';
+import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
@@ -450,7 +450,7 @@ class OpenedDatabase implements Database {
     return { phase, progress: this.#progress, writes, readOnlyReason, heartbeatAge };
   }
 
-  metrics(): Metric[] {
+  metrics(): DatabaseSample[] {
     if (this.#isClosed) fail('SHUTTING_DOWN');
     return databaseMetrics({
       storage: this.#storage,

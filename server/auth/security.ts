@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { excerpt, fail } from '../../engine/index.js';
 import { isLoopback } from '../http/address.js';
 import type { Exchange } from '../http/exchange.js';
+import type { HeaderList } from '../http/header-list.js';
 import type { Role } from './key-file.js';
 import { type Caller, type Keyring, scopeNames } from './keys.js';
 
@@ -32,11 +33,19 @@ const grants: Record<Role, readonly Access[]> = {
 };
 
 const hostsMax = 256;
-const corsHeaders =
-  '\r\nAccess-Control-Allow-Methods: GET, POST' +
-  '\r\nAccess-Control-Allow-Headers: content-type, x-api-key, authorization, x-request-id, ' +
-  'x-request-timeout-ms, idempotency-key' +
-  '\r\nAccess-Control-Max-Age: 600';
+const heardHeaders = [
+  'content-type',
+  'x-api-key',
+  'authorization',
+  'x-request-id',
+  'x-request-timeout-ms',
+  'idempotency-key',
+];
+const corsHeaders: HeaderList = [
+  ['Access-Control-Allow-Methods', 'GET, POST'],
+  ['Access-Control-Allow-Headers', heardHeaders.join(', ')],
+  ['Access-Control-Max-Age', '600'],
+];
 
 export class Security {
   /** Host values already judged; bounded, because clients choose them. */
@@ -90,7 +99,10 @@ export class Security {
       return;
     }
     if (this.#isListedOrigin(origin)) {
-      exchange.extraHeaders += `\r\nAccess-Control-Allow-Origin: ${origin}\r\nVary: Origin`;
+      exchange.addHeaders([
+        ['Access-Control-Allow-Origin', origin],
+        ['Vary', 'Origin'],
+      ]);
       return;
     }
     const own = `${this.options.secure ? 'https' : 'http'}://${exchange.host}`;
@@ -107,7 +119,7 @@ export class Security {
   isPreflight(exchange: Exchange): boolean {
     if (exchange.method !== 'OPTIONS' || exchange.preflightMethod === '') return false;
     if (exchange.origin === '' || !this.#isListedOrigin(exchange.origin)) return false;
-    exchange.extraHeaders += corsHeaders;
+    exchange.addHeaders(corsHeaders);
     return true;
   }
 

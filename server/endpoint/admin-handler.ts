@@ -4,10 +4,12 @@
 import { type Database, fail, lookPlan } from '../../engine/index.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
+import type { HeaderList } from '../http/header-list.js';
 import { okStatus } from '../http/http-error.js';
 import { introspection } from './introspect.js';
-import { type Metrics, printMetrics, type Sample } from '../observe/metrics.js';
-import { budgetOf, jsonType } from '../request/reception.js';
+import type { ServerSample } from '../observe/families.js';
+import { type Metrics, printMetrics } from '../observe/metrics.js';
+import { budgetOf } from '../request/reception.js';
 import type { Endpoint, Result } from '../request/routes.js';
 import type { Access } from '../auth/security.js';
 import type { SlowLog } from '../observe/slow-log.js';
@@ -26,10 +28,15 @@ export interface AdminOptions {
   database: () => Database;
   readiness: () => Readiness;
   /** Samples of the process, the transport and the database. */
-  samples: () => Sample[];
+  samples: () => ServerSample[];
   /** `POST /_admin/<name>`: the answer's value. */
   actions: ReadonlyMap<string, Action>;
 }
+
+const metricsHeaders: HeaderList = [
+  ['Content-Type', 'text/plain; version=0.0.4; charset=utf-8'],
+  ['Cache-Control', 'no-store'],
+];
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -81,7 +88,7 @@ type Add = (path: string, access: Access, handle: Endpoint['handle'], always?: b
 function addHealth({ readiness }: AdminOptions, add: Add): void {
   add('/livez', 'open', () => liveBody, true);
   add('/healthz', 'open', () => liveBody, true);
-  add('/readyz', 'open', () => readyReply(readiness(), jsonType), true);
+  add('/readyz', 'open', () => readyReply(readiness()), true);
   const root = jsonText({ name: 'trellisdb', ready: true });
   add('/', 'open', () => root);
 }
@@ -102,7 +109,7 @@ function addObservation(options: AdminOptions, add: Add): void {
   add('/_admin/indexes', 'admin', () => jsonText(indexesBody(options.database())));
   add('/metrics', 'metrics', () => ({
     status: okStatus,
-    type: 'text/plain; version=0.0.4; charset=utf-8\r\nCache-Control: no-store',
+    headers: metricsHeaders,
     body: printMetrics([...options.metrics.samples(), ...options.samples()]),
   }));
 }

@@ -5,6 +5,7 @@ import {
   errorMessage,
   isRetryable,
 } from '../../engine/index.js';
+import { jsonHeaders } from '../http/header-list.js';
 import { okStatus, statusOf } from '../http/http-error.js';
 import type { Reply } from '../request/routes.js';
 
@@ -33,11 +34,8 @@ export function refusalOf({ phase, status, opening }: Readiness): ErrorData | un
   return { code: 'NOT_READY', args };
 }
 
-/**
- * The answer of /readyz: 200, or 503 with the error's members beside. `type` is the JSON content
- * type.
- */
-export function readyReply(readiness: Readiness, type: string): Reply {
+/** The answer of /readyz: 200, or 503 with the error's members beside. */
+export function readyReply(readiness: Readiness): Reply {
   const { checks, status, phase } = readiness;
   const failed = Object.values(checks).includes(false);
   const notReady: ErrorData = { code: 'NOT_READY', args: { phase: 'checks', progress: 100 } };
@@ -57,7 +55,7 @@ export function readyReply(readiness: Readiness, type: string): Reply {
   };
   return {
     status: error === undefined ? okStatus : statusOf(error.code),
-    type: error === undefined ? type : `${type}\r\nRetry-After: 1`,
+    headers: error === undefined ? jsonHeaders : [...jsonHeaders, ['Retry-After', '1']],
     body: JSON.stringify(body),
   };
 }

@@ -21,6 +21,7 @@ import {
   type Work,
   windowOf,
 } from '../../engine/index.js';
+import type { ServerSample } from '../observe/families.js';
 
 export interface McpOptions {
   database: Database;
@@ -58,7 +59,7 @@ export interface McpHandler {
   ): Uint8Array | Promise<Uint8Array>;
   /** Ends sessions that have been idle too long; to be called at least once a minute. */
   sweep(nowMs: number): void;
-  metrics(): { name: string; value: number }[];
+  metrics(): ServerSample[];
   /** Ends all sessions of a key. */
   dropKey(keyId: string): void;
 }
@@ -117,7 +118,7 @@ class SessionHandler implements McpHandler {
     this.#store.dropByKey(keyId);
   }
 
-  metrics(): { name: string; value: number }[] {
+  metrics(): ServerSample[] {
     const { open, bytes, created, expired, evicted } = this.#store.counts();
     return [
       { name: 'sessions', value: open },

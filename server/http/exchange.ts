@@ -2,6 +2,7 @@
 // exchanges, everyone else sees only this class. Owns the header fields that mean something here
 // (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
 // `send` is called at most once.
+import { type HeaderList, noHeaders } from './header-list.js';
 
 /** What the server keeps of a request's head; an absent header is the empty text. */
 export abstract class Exchange {
@@ -43,8 +44,8 @@ export abstract class Exchange {
   bytesIn = 0;
   /** What the receiver remembers between the head and the answer. */
   memo: unknown;
-  /** Further header lines of the answer, each beginning with CR LF. */
-  extraHeaders = '';
+  /** Of the answer, besides those that it is sent with. */
+  headers: HeaderList = noHeaders;
 
   /** The client's address as text; IPv4 in IPv6 is printed as IPv4. Only before the answer. */
   abstract peer(): string;
@@ -58,11 +59,21 @@ export abstract class Exchange {
   /** From now on a client that has stopped sending has gone. */
   abstract letGo(): void;
 
+  /** More fields for the answer, whatever it will be. */
+  addHeaders(list: HeaderList): void {
+    this.headers = [...this.headers, ...list];
+  }
+
   /**
-   * Sends the answer. `type` is the value of Content-Type, which may carry further header lines
-   * after a CR LF; the request id and the length are added. A HEAD request gets the head only.
+   * Sends the answer; the request id, the fields added before and the length go with it. A HEAD
+   * request gets the head only.
    */
-  abstract send(status: string, type: string, body: Uint8Array | string, close: boolean): void;
+  abstract send(
+    status: string,
+    headers: HeaderList,
+    body: Uint8Array | string,
+    close: boolean,
+  ): void;
 }
 
 /**

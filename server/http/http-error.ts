@@ -9,6 +9,8 @@ import {
   isRetryable,
 } from '../../engine/index.js';
 
+import { type HeaderList, jsonHeaders, noHeaders } from './header-list.js';
+
 export const okStatus = '200 OK';
 export const noContentStatus = '204 No Content';
 
@@ -123,13 +125,13 @@ export function errorBody(fault: ErrorData, requestId: string): string {
   return `${text},"request_id":"${requestId}"}`;
 }
 
-/** Header lines that an error adds, each beginning with CR LF. */
-export function errorHeaders(data: ErrorData): string {
+/** What an error adds to the header of its answer. */
+export function errorHeaders(data: ErrorData): HeaderList {
   const status = statusOf(data.code);
-  if (data.code === 'API_KEY_REQUIRED') return '\r\nWWW-Authenticate: Bearer';
-  if (data.code === 'METHOD_NOT_ALLOWED') return `\r\nAllow: ${data.args.allow}`;
-  if (status !== many && status !== unavailable) return '';
-  return `\r\nRetry-After: ${data.args.seconds ?? 1}`;
+  if (data.code === 'API_KEY_REQUIRED') return [['WWW-Authenticate', 'Bearer']];
+  if (data.code === 'METHOD_NOT_ALLOWED') return [['Allow', String(data.args.allow)]];
+  if (status !== many && status !== unavailable) return noHeaders;
+  return [['Retry-After', String(data.args.seconds ?? 1)]];
 }
 
 /** A whole answer for bytes that are no request; `what` is said to the client. */
@@ -143,14 +145,12 @@ export const headersTooLargeRefusal =
   'HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 function rawAnswer(status: string, body: string): string {
-  const lines = [
-    `HTTP/1.1 ${status}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'X-Request-Id: none',
-    'Cache-Control: no-store',
-    'X-Content-Type-Options: nosniff',
-    'Connection: close',
+  const headers: HeaderList = [
+    ...jsonHeaders,
+    ['Content-Length', String(Buffer.byteLength(body))],
+    ['X-Request-Id', 'none'],
+    ['Connection', 'close'],
   ];
-  return `${lines.join('\r\n')}\r\n\r\n${body}`;
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`;
 }

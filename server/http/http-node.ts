@@ -9,9 +9,10 @@ import { TrellisError } from '../../engine/index.js';
 import { plainAddress, socketPeer } from './address.js';
 import { Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
+import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
 import { clearSocket, failListening, openSocketTo, socketPathOf } from './listening.js';
-import { type Transport, type TransportOptions, freshCounts } from './transport.js';
+import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
 
 /** As uWebSockets.js: more header lines than this are refused. */
 const headerLinesMax = 98;
@@ -49,16 +50,14 @@ class NodeExchange extends Exchange {
     return plainAddress(this.request.socket.remoteAddress ?? '');
   }
 
-  send(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+  send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     if (this.settled) return;
     this.settled = true;
     this.#releaseBody();
     const { response } = this;
-    const lines = `Content-Type: ${type}\r\nX-Request-Id: ${this.requestId}${this.extraHeaders}`;
-    for (const line of lines.split('\r\n')) {
-      const colon = line.indexOf(': ');
-      response.setHeader(line.slice(0, colon), line.slice(colon + 2));
-    }
+    for (const [name, value] of headers) response.setHeader(name, value);
+    response.setHeader('X-Request-Id', this.requestId);
+    for (const [name, value] of this.headers) response.setHeader(name, value);
     response.setHeader('Content-Length', Buffer.byteLength(body));
     if (close || this.#ends) {
       response.setHeader('Connection', 'close');
@@ -154,16 +153,6 @@ class NodeExchange extends Exchange {
     if (counts.bufferedBodyBytes > limits.buffered_body_bytes) {
       receiver.refuse(this, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
     }
-  }
-}
-
-type Receiver = TransportOptions['receiver'];
-
-function guarded(receiver: Receiver, exchange: Exchange, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    receiver.fault(exchange, error);
   }
 }
 

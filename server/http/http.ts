@@ -6,6 +6,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import { printAddress, socketPeer } from './address.js';
 import { Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
+import type { HeaderList } from './header-list.js';
 import { okStatus } from './http-error.js';
 import {
   clearSocket,
@@ -15,7 +16,7 @@ import {
   removeSocket,
   socketPathOf,
 } from './listening.js';
-import { type Transport, type TransportOptions, freshCounts } from './transport.js';
+import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
 
 type Uws = typeof import('uWebSockets.js');
 
@@ -50,13 +51,14 @@ export async function loadUws(): Promise<Uws | undefined> {
   return undefined;
 }
 
-/** Whether the code at hand runs inside a uWS callback, where the socket is corked already. */
-let corked = false;
-
 class UwsExchange extends Exchange {
   /** The response object is dead. */
   #gone = false;
   #paused = false;
+  /** Whether a callback of uWS runs for it: then the socket is corked already. */
+  #corked = false;
+  /** The turn of the event loop in which its call began. */
+  #heldTurn = 0;
   #chunks: Uint8Array[] | undefined;
   #unsent: Uint8Array | undefined;
   #unsentBytes = 0;
@@ -81,6 +83,7 @@ class UwsExchange extends Exchange {
   hold(): void {
     if (this.settled) return;
     this.#paused = true;
+    this.#heldTurn = this.transport.turn();
     this.response.onWritable(always);
     this.response.pause();
   }
@@ -91,20 +94,27 @@ class UwsExchange extends Exchange {
     this.response.resume();
   }
 
-  send(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+  /** Runs what a callback of uWS brings about. */
+  within(work: () => void): void {
+    this.#corked = true;
+    guarded(this.transport.options.receiver, this, work);
+    this.#corked = false;
+  }
+
+  send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     if (this.settled) return;
     this.settled = true;
     this.#releaseBody();
     const last = close || this.ends;
-    if (corked && !last) this.#write(status, type, body, false);
-    else if (corked) this.later(() => this.#uncorked(status, type, body, true));
-    else this.#uncorked(status, type, body, last);
+    if (this.#corked && !last) this.#write(status, headers, body, false);
+    else if (this.#corked) this.later(() => this.#uncorked(status, headers, body, true));
+    else this.#uncorked(status, headers, body, last);
   }
 
-  #uncorked(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+  #uncorked(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     this.response.cork(() => {
       this.letGo();
-      this.#write(status, type, body, close);
+      this.#write(status, headers, body, close);
     });
   }
 
@@ -124,12 +134,12 @@ class UwsExchange extends Exchange {
     return this.transferEncodingCount > 0;
   }
 
-  #write(status: string, type: string, body: Uint8Array | string, close: boolean): void {
+  #write(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     const { response } = this;
     if (status !== okStatus) response.writeStatus(status);
-    // One call into native code instead of five: the value carries the other header lines.
-    const lines = `${type}\r\nX-Request-Id: ${this.requestId}${this.extraHeaders}`;
-    response.writeHeader('Content-Type', lines);
+    for (const [name, value] of headers) response.writeHeader(name, value);
+    response.writeHeader('X-Request-Id', this.requestId);
+    for (const [name, value] of this.headers) response.writeHeader(name, value);
     if (this.method === 'HEAD' && !close) {
       // Any argument of endWithoutBody would make it announce another length (U10).
       response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
@@ -186,6 +196,9 @@ class UwsExchange extends Exchange {
     if (this.settled) return;
     this.settled = true;
     transport.counts.aborted++;
+    // What is heard in the turn in which the call began was read with its request: not the end of
+    // the stream, but another request behind it, for which uWS has no place.
+    if (this.#paused && transport.turn() === this.#heldTurn) transport.counts.pipelinedClosed++;
     transport.options.receiver.gone(this);
   }
 
@@ -251,16 +264,6 @@ class UwsExchange extends Exchange {
   }
 }
 
-type Receiver = TransportOptions['receiver'];
-
-function guarded(receiver: Receiver, exchange: Exchange, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    receiver.fault(exchange, error);
-  }
-}
-
 class UwsTransport implements Transport {
   readonly name = 'uws';
   /** Whether clients come through a socket in the file system: then they have no address. */
@@ -274,6 +277,8 @@ class UwsTransport implements Transport {
   readonly #app: TemplatedApp;
   readonly #sockets: us_listen_socket[] = [];
   readonly #sweep: NodeJS.Timeout;
+  #turn = 0;
+  #turnEnd: NodeJS.Immediate | undefined;
 
   constructor(
     private readonly uws: Uws,
@@ -289,6 +294,15 @@ class UwsTransport implements Transport {
     this.#sweep.unref();
   }
 
+  /** The number of this turn of the event loop; one timer serves all who ask in it. */
+  turn(): number {
+    this.#turnEnd ??= setImmediate(() => {
+      this.#turnEnd = undefined;
+      this.#turn++;
+    });
+    return this.#turn;
+  }
+
   #countConnection(response: HttpResponse, change: number): void {
     const { counts, options } = this;
     counts.connections += change < 0 ? -1 : 1;
@@ -300,16 +314,14 @@ class UwsTransport implements Transport {
   #onRequest(response: HttpResponse, request: HttpRequest): void {
     const exchange = new UwsExchange(response, this);
     response.onAborted(() => exchange.aborted());
-    corked = true;
     const { receiver } = this.options;
-    guarded(receiver, exchange, () => {
+    exchange.within(() => {
       readHead(exchange, request);
       const fault = framingFault(exchange);
       if (fault !== undefined) {
         receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
       } else if (receiver.open(exchange) && !exchange.settled) this.#readBody(exchange, response);
     });
-    corked = false;
   }
 
   #readBody(exchange: UwsExchange, response: HttpResponse): void {
@@ -324,10 +336,7 @@ class UwsTransport implements Transport {
       return;
     }
     response.onData((chunk, last) => {
-      if (exchange.settled) return;
-      corked = true;
-      guarded(receiver, exchange, () => exchange.take(chunk, last));
-      corked = false;
+      if (!exchange.settled) exchange.within(() => exchange.take(chunk, last));
     });
   }
 
@@ -421,17 +430,14 @@ const exclusivePort = 1;
 const emptyBody = new Uint8Array(0);
 const always = (): boolean => true;
 
-/** The exchange that `keep` fills: one function for all requests, instead of one each. */
-let filling: Exchange;
-const keep = (name: string, value: string): void => keepHeader(filling, name, value);
-
 function readHead(exchange: Exchange, request: HttpRequest): void {
   exchange.startedAt = performance.now();
   exchange.method = request.getCaseSensitiveMethod();
   exchange.path = request.getUrl();
   exchange.query = request.getQuery() ?? '';
-  filling = exchange;
-  request.forEach(keep);
+  request.forEach((name, value) => {
+    keepHeader(exchange, name, value);
+  });
 }
 
 export function openUwsTransport(uws: Uws, options: TransportOptions): Transport {

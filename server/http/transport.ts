@@ -47,6 +47,8 @@ export interface TransportCounts {
   bufferedBodyBytes: number;
   bufferedResponseBytes: number;
   nonReadersClosed: number;
+  /** Connections ended because a request came behind one whose answer was to come. */
+  pipelinedClosed: number;
 }
 
 export interface Transport {
@@ -72,7 +74,17 @@ export function freshCounts(): TransportCounts {
     bufferedBodyBytes: 0,
     bufferedResponseBytes: 0,
     nonReadersClosed: 0,
+    pipelinedClosed: 0,
   };
+}
+
+/** Runs what a request brings about, which may throw. */
+export function guarded(receiver: Receiver, exchange: Exchange, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    receiver.fault(exchange, error);
+  }
 }
 
 export function machineHasIpv6Loopback(): boolean {

@@ -1,16 +1,10 @@
 // Counters and histograms, and their Prometheus text form 0.0.4 (operations.md 9.2). Names carry
 // the prefix `trellis_`. Invariant: label values come from fixed sets (routes, codes, limits,
 // defined queries), never from a request.
-
-import { Histogram } from '../../engine/index.js';
+import { type Families, Histogram, type Sample } from '../../engine/index.js';
+import { type CounterName, type ServerSample, families } from './families.js';
 
 type Labels = Record<string, string>;
-
-export interface Sample {
-  name: string;
-  labels?: Labels;
-  value: number;
-}
 
 /** What one route has answered. */
 export class RouteMetrics {
@@ -29,9 +23,9 @@ export class RouteMetrics {
     this.bytesOut += bytesOut;
   }
 
-  samples(): Sample[] {
+  samples(): ServerSample[] {
     const route = this.label;
-    const samples: Sample[] = [];
+    const samples: ServerSample[] = [];
     for (const [status, value] of this.#statuses) {
       const labels = { route, status: status.slice(0, 3) };
       samples.push({ name: 'requests_total', labels, value });
@@ -48,7 +42,7 @@ export class LabelledCounter {
   readonly #values = new Map<string, number>();
 
   constructor(
-    private readonly name: string,
+    private readonly name: CounterName,
     private readonly label: string,
   ) {}
 
@@ -60,7 +54,7 @@ export class LabelledCounter {
     return this.#values.get(label) ?? 0;
   }
 
-  samples(): Sample[] {
+  samples(): ServerSample[] {
     return [...this.#values].map(([label, value]) => ({
       name: this.name,
       labels: { [this.label]: label },
@@ -89,8 +83,8 @@ export class EmbeddingMetrics {
     errors.add(code);
   };
 
-  samples(): Sample[] {
-    const samples: Sample[] = [];
+  samples(): ServerSample[] {
+    const samples: ServerSample[] = [];
     for (const [provider, seconds] of this.#seconds) {
       samples.push(...seconds.samples('embed_seconds', { provider }));
     }
@@ -121,7 +115,7 @@ export class Metrics {
     return route;
   }
 
-  samples(): Sample[] {
+  samples(): ServerSample[] {
     const routes = [...this.#routes.values()].flatMap((route) => route.samples());
     const { rejected, limitHits, authFailures, reloads, timeouts } = this;
     const counters = [rejected, limitHits, authFailures, reloads, timeouts];
@@ -146,22 +140,27 @@ function printLabels(labels: Labels | undefined): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-function typeOf(name: string): string {
-  if (name.endsWith('_total')) return 'counter';
-  return /_(bucket|sum|count)$/.test(name) ? 'histogram' : 'gauge';
+const catalogue: Families = families;
+
+/** The family of a sample: histograms have several names to one. */
+const familyOf = (name: string): string =>
+  name in catalogue ? name : name.replace(/_(bucket|sum|count)$/, '');
+
+const fullName = (name: string): string => (name.startsWith('process_') ? name : `trellis_${name}`);
+
+/** Prometheus text: samples of one family stand together, in the order in which they first occur. */
+export function printMetrics(samples: readonly Sample[]): string {
+  const texts = new Map<string, string>();
+  for (const { name, labels, value } of samples) {
+    const family = familyOf(name);
+    const text = texts.get(family) ?? head(family);
+    texts.set(family, `${text}${fullName(name)}${printLabels(labels)} ${value}\n`);
+  }
+  return [...texts.values()].join('');
 }
 
-/** Prometheus text: samples of one name stand together, in the order in which names first occur. */
-export function printMetrics(samples: readonly Sample[]): string {
-  const families = new Map<string, string[]>();
-  for (const { name, labels, value } of samples) {
-    const type = typeOf(name);
-    const family = type === 'histogram' ? name.replace(/_(bucket|sum|count)$/, '') : name;
-    let lines = families.get(family);
-    if (lines === undefined) {
-      families.set(family, (lines = [`# TYPE trellis_${family} ${type}`]));
-    }
-    lines.push(`trellis_${name}${printLabels(labels)} ${value}`);
-  }
-  return `${[...families.values()].flat().join('\n')}\n`;
+function head(family: string): string {
+  const { help, type } = catalogue[family]!;
+  const name = fullName(family);
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
 }

@@ -1,5 +1,5 @@
 // What the process itself costs, for /metrics: garbage collection, memory, files, delays of the main loop.
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import {
   type PerformanceEntry,
   PerformanceObserver,
@@ -7,7 +7,7 @@ import {
   monitorEventLoopDelay,
 } from 'node:perf_hooks';
 import { Histogram } from '../../engine/index.js';
-import type { Sample } from './metrics.js';
+import type { ServerSample } from './families.js';
 
 const collections: Record<number, string> = {
   [constants.NODE_PERFORMANCE_GC_MINOR]: 'minor',
@@ -32,6 +32,9 @@ export class RuntimeMetrics {
     }
   });
 
+  readonly #startedAt = Date.now() / 1000 - process.uptime();
+  readonly #filesMax = openFilesMax();
+
   start(): void {
     this.#loopDelay.enable();
     this.#observer.observe({ entryTypes: ['gc'] });
@@ -47,11 +50,30 @@ export class RuntimeMetrics {
     return Number.isFinite(mean) ? Math.max(0, mean / 1e6 - lagStepMs) / 1000 : 0;
   }
 
-  samples(): Sample[] {
+  /** What every process shows under the same names, whatever it is. */
+  #processSamples(rss: number, files: number | undefined): ServerSample[] {
+    const { user, system } = process.cpuUsage();
+    const samples: ServerSample[] = [
+      { name: 'process_cpu_seconds_total', value: (user + system) / 1e6 },
+      { name: 'process_resident_memory_bytes', value: rss },
+      { name: 'process_start_time_seconds', value: this.#startedAt },
+    ];
+    if (this.#filesMax !== undefined) {
+      samples.push({ name: 'process_max_fds', value: this.#filesMax });
+    }
+    if (files === undefined) return samples;
+    return [
+      ...samples,
+      { name: 'process_open_fds', value: files },
+      { name: 'open_fds', value: files },
+    ];
+  }
+
+  samples(): ServerSample[] {
     const memory = process.memoryUsage();
     const main = { thread: 'main' };
     const files = openFiles();
-    const samples: Sample[] = [
+    const samples: ServerSample[] = [
       {
         name: 'event_loop_utilization',
         value: performance.eventLoopUtilization().utilization,
@@ -61,7 +83,7 @@ export class RuntimeMetrics {
       { name: 'external_bytes', value: memory.external },
       { name: 'heap_used_bytes', labels: main, value: memory.heapUsed },
     ];
-    if (files !== undefined) samples.push({ name: 'open_fds', value: files });
+    samples.push(...this.#processSamples(memory.rss, files));
     for (const [kind, seconds] of this.#collections) {
       samples.push(...seconds.samples('gc_seconds', { kind }));
     }
@@ -74,6 +96,17 @@ function openFiles(): number | undefined {
   try {
     // Reading the list takes a descriptor of its own.
     return readdirSync('/proc/self/fd').length - 1;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How many it may open, where the system tells. */
+function openFilesMax(): number | undefined {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
+    return soft === undefined ? undefined : Number(soft);
   } catch {
     return undefined;
   }

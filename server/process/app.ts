@@ -10,7 +10,8 @@ import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.
 import { Keyring } from '../auth/keys.js';
 import type { Log } from '../observe/log.js';
 import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
-import { Metrics, type Sample } from '../observe/metrics.js';
+import type { ServerSample } from '../observe/families.js';
+import { Metrics } from '../observe/metrics.js';
 import { type GuardPlans, queryEndpoints, toolRoutes } from '../endpoint/query-handler.js';
 import { Reception } from '../request/reception.js';
 import { RuntimeMetrics } from '../observe/runtime-metrics.js';
@@ -24,6 +25,8 @@ import { type Transport, machineHasIpv6Loopback } from '../http/transport.js';
 const storageReadMaxMs = 100;
 const heartbeatMaxS = 5;
 const housekeepingMs = 1_000;
+/** A line about what clients do comes at most so often. */
+const tellEveryMs = 60_000;
 
 export interface AppOptions {
   config: Config;
@@ -48,6 +51,8 @@ export class App {
   #reception!: Reception;
   #transport!: Transport;
   #housekeeping: NodeJS.Timeout | undefined;
+  #pipelinedTold = 0;
+  #tellAgainAt = 0;
 
   constructor(private readonly options: AppOptions) {
     const { config } = options;
@@ -183,6 +188,21 @@ export class App {
       this.options.log('error', 'the key file was not read; the old keys stay', { error });
     }
     for (const keyId of this.keys.lapsed(Date.now())) this.#sessions?.dropKey(keyId);
+    this.#tellPipelining();
+  }
+
+  /** Says how clients lost their connections, at most once a minute. */
+  #tellPipelining(): void {
+    const { pipelinedClosed } = this.#transport.counts;
+    const now = performance.now();
+    if (pipelinedClosed === this.#pipelinedTold || now < this.#tellAgainAt) return;
+    const connections = pipelinedClosed - this.#pipelinedTold;
+    this.#pipelinedTold = pipelinedClosed;
+    this.#tellAgainAt = now + tellEveryMs;
+    const reason =
+      'connections were closed: their clients sent a request before the one before it was ' +
+      'answered, which uWebSockets.js cannot keep; server.transport = "node" can';
+    this.options.log('warn', reason, { connections });
   }
 
   /** SIGHUP: keys and TLS files are read again. */
@@ -193,16 +213,23 @@ export class App {
     }
   }
 
-  #samples(): Sample[] {
+  #buildLabels(): Record<string, string> {
+    const { version, config } = this.options;
+    const { name } = this.#transport;
+    return { version, node: process.versions.node, transport: name, compat: config.compat };
+  }
+
+  #samples(): ServerSample[] {
     const { counts } = this.#transport;
-    const own: Record<string, number> = {
-      in_flight: this.#reception.inFlight,
-      connections: counts.connections,
-      aborted_total: counts.aborted,
-      buffered_body_bytes: counts.bufferedBodyBytes,
-      buffered_response_bytes: counts.bufferedResponseBytes,
-    };
-    const samples = Object.entries(own).map(([name, value]): Sample => ({ name, value }));
+    const samples: ServerSample[] = [
+      { name: 'build_info', labels: this.#buildLabels(), value: 1 },
+      { name: 'in_flight', value: this.#reception.inFlight },
+      { name: 'connections', value: counts.connections },
+      { name: 'aborted_total', value: counts.aborted },
+      { name: 'pipelined_closed_total', value: counts.pipelinedClosed },
+      { name: 'buffered_body_bytes', value: counts.bufferedBodyBytes },
+      { name: 'buffered_response_bytes', value: counts.bufferedResponseBytes },
+    ];
     samples.push(
       ...this.#runtime.samples(),
       limitHit('connections', counts.connectionsRefused),
@@ -264,7 +291,7 @@ export class App {
   }
 }
 
-function limitHit(limit: string, value: number): Sample {
+function limitHit(limit: string, value: number): ServerSample {
   return { name: 'limit_hits_total', labels: { limit }, value };
 }
 

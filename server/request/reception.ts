@@ -11,6 +11,7 @@ import {
 } from '../../engine/index.js';
 import { type Exchange, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
+import { jsonHeaders } from '../http/header-list.js';
 import {
   errorBody,
   errorHeaders,
@@ -40,10 +41,6 @@ export interface ReceptionOptions {
   /** Why ordinary requests are refused at the moment, if they are. */
   closedBy: () => ErrorData | undefined;
 }
-
-/** Headers of every JSON answer, as the value of Content-Type. */
-export const jsonType =
-  'application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff';
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
 /** A refused body up to this size is read and forgotten; a larger one ends the connection. */
@@ -126,7 +123,7 @@ export class Reception implements Receiver {
     security.checkOrigin(exchange);
     if (!always) security.checkProtectedMode(exchange);
     if (security.isPreflight(exchange)) {
-      exchange.send(noContentStatus, jsonType, '', false);
+      exchange.send(noContentStatus, jsonHeaders, '', false);
       return undefined;
     }
     const caller = endpoint?.access === 'open' ? undefined : security.authenticate(exchange);
@@ -200,10 +197,10 @@ export class Reception implements Receiver {
     if (exchange.settled) return;
     if (result instanceof Uint8Array) {
       this.#finish(exchange, endpoint.metrics, okStatus, result.length);
-      exchange.send(okStatus, jsonType, result, false);
+      exchange.send(okStatus, jsonHeaders, result, false);
     } else {
       this.#finish(exchange, endpoint.metrics, result.status, result.body.length);
-      exchange.send(result.status, result.type, result.body, false);
+      exchange.send(result.status, result.headers, result.body, false);
     }
   }
 
@@ -230,8 +227,8 @@ export class Reception implements Receiver {
     const visit = exchange.memo as Visit | undefined;
     this.#count(error.code, visit?.endpoint.query);
     this.#finish(exchange, visit?.endpoint.metrics ?? this.#other, status, body.length, error);
-    exchange.extraHeaders += errorHeaders(error);
-    exchange.send(status, jsonType, body, close || leavesLargeBody(exchange));
+    exchange.addHeaders(errorHeaders(error));
+    exchange.send(status, jsonHeaders, body, close || leavesLargeBody(exchange));
   }
 
   #count(code: ErrorCode, query: string | undefined): void {

@@ -3,6 +3,7 @@
 // name of a prototype is a route.
 import { excerpt, fail, nearestName } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
+import type { HeaderList } from '../http/header-list.js';
 import { type Caller, scopeNames } from '../auth/keys.js';
 import type { RouteMetrics } from '../observe/metrics.js';
 import type { Access } from '../auth/security.js';
@@ -10,8 +11,7 @@ import type { Access } from '../auth/security.js';
 /** A finished answer other than a JSON 200. */
 export interface Reply {
   status: string;
-  /** Value of Content-Type and further header lines. */
-  type: string;
+  headers: HeaderList;
   body: Uint8Array | string;
 }
 

@@ -3,6 +3,7 @@
 // can be tested alone.
 import { type ErrorData, TrellisError, fail } from '../../engine/base/errors.js';
 import type { Database, DatabaseStatus } from '../../engine/database/database.js';
+import type { DatabaseSample } from '../../engine/database/meter/families.js';
 import type { CallOptions } from '../../engine/database/call/options.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
@@ -175,7 +176,7 @@ export class FakeDatabase implements Database {
     return this.current;
   }
 
-  metrics() {
+  metrics(): DatabaseSample[] {
     return [{ name: 'commit_errors_total', labels: { errno: 'EIO' }, value: 0 }];
   }
 

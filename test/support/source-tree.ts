@@ -118,7 +118,11 @@ export function exportsOf(file: SourceFile): string[] {
     if (!modifiers?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)) continue;
     if (ts.isVariableStatement(statement))
       found.push(...statement.declarationList.declarations.map((d) => d.name.getText(file.tree)));
-    else found.push(ts.getNameOfDeclaration(statement as ts.DeclarationStatement)?.getText(file.tree) ?? 'default');
+    else
+      found.push(
+        ts.getNameOfDeclaration(statement as ts.DeclarationStatement)?.getText(file.tree) ??
+          'default',
+      );
   }
   return found;
 }

@@ -11,6 +11,7 @@ import type { Usage } from '../../storage/table/env.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
 import { lostReason } from '../../storage/lock/permit.js';
 import { keepBallast } from './ballast.js';
+import type { DatabaseSample } from '../meter/families.js';
 
 const pollMs = 1000;
 
@@ -122,7 +123,7 @@ export class DiskWatch {
     fail('INSUFFICIENT_STORAGE', { free, needed: 1 }, { hint });
   }
 
-  metrics(): { name: string; value: number }[] {
+  metrics(): DatabaseSample[] {
     return [
       { name: 'disk_free_bytes', value: Number.isFinite(this.#freeBytes) ? this.#freeBytes : 0 },
       { name: 'file_bytes', value: this.#size() },

@@ -105,11 +105,7 @@ export class GroupCommit {
     failpoint('W11');
   }
 
-  #runOne(
-    waiting: Waiting,
-    nowMs: number,
-    transaction: WriteGroup,
-  ): Outcome {
+  #runOne(waiting: Waiting, nowMs: number, transaction: WriteGroup): Outcome {
     const { extra, slot } = waiting;
     try {
       const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);

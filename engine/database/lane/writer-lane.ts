@@ -7,7 +7,13 @@
 import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import { type ErrorData, TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
+import {
+  type ErrorData,
+  TrellisError,
+  errorDataOf,
+  errorMessage,
+  fail,
+} from '../../base/errors.js';
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
 import type { Limits } from '../../base/limits.js';
 import type { Program } from '../../plan/program.js';

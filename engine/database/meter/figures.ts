@@ -1,13 +1,8 @@
 // What the writer does, in numbers that the calling thread reads while the writer is busy or stuck: shared
 // memory, written by the writer alone. Its heartbeat is among them.
 import { sharedMs } from '../../base/clock.js';
-import {
-  Histogram,
-  type Metric,
-  cellsOf,
-  countBounds,
-  secondBounds,
-} from '../../base/histogram.js';
+import { Histogram, cellsOf, countBounds, secondBounds } from '../../base/histogram.js';
+import type { DatabaseSample } from './families.js';
 
 const histograms = [
   ['commit_seconds', secondBounds],
@@ -98,7 +93,7 @@ export class Figures {
     return Math.max(0, (sharedMs() - last) / 1000);
   }
 
-  metrics(committedSeq: number): Metric[] {
+  metrics(committedSeq: number): DatabaseSample[] {
     const applied = this.#get('applied_seq');
     return [
       ...histograms.flatMap(([name], i) => this.#histograms[i]!.samples(name)),
@@ -108,7 +103,7 @@ export class Figures {
       { name: 'index_lag', value: Math.max(0, committedSeq - applied) },
       { name: 'replayed_ops', value: this.#get('replayed_ops') },
       { name: 'snapshot_failures_total', value: this.#get('snapshot_failures_total') },
-      ...rebuildReasons.map((reason): Metric => {
+      ...rebuildReasons.map((reason): DatabaseSample => {
         return { name: 'rebuilds_total', labels: { reason }, value: this.#get(reason) };
       }),
     ];

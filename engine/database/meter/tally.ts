@@ -1,7 +1,8 @@
 // What calls have cost, in numbers for /metrics: per query its time, rows and visits, per lane the time
 // spent waiting. Of the calling thread. Invariant: the numbers of a query outlive reloads.
-import { Histogram, type Metric } from '../../base/histogram.js';
+import { Histogram } from '../../base/histogram.js';
 import type { Call, Cost } from '../call/call.js';
+import type { DatabaseSample } from './families.js';
 
 class QueryTally {
   readonly seconds = new Histogram();
@@ -51,8 +52,8 @@ export class Tally {
     this.#commitErrors.set(errno, (this.#commitErrors.get(errno) ?? 0) + 1);
   }
 
-  metrics(): Metric[] {
-    const list: Metric[] = [{ name: 'tasks_cancelled_total', value: this.cancelled }];
+  metrics(): DatabaseSample[] {
+    const list: DatabaseSample[] = [{ name: 'tasks_cancelled_total', value: this.cancelled }];
     for (const lane of ['read', 'write'] as const) {
       list.push(...this.#waits[lane].samples('queue_wait_seconds', { lane }));
     }

@@ -2,7 +2,7 @@
 // snapshots as the writer reports them, their recall as last measured.
 import { wallMs } from '../../base/clock.js';
 import { excerpt, fail } from '../../base/errors.js';
-import type { Metric } from '../../base/histogram.js';
+import type { DatabaseSample } from '../meter/families.js';
 import type { ReadView } from '../../storage/table/store.js';
 import type { SharedIndex } from '../../vector/open-index.js';
 import { type IndexInfo, listIndexes } from './index-list.js';
@@ -49,8 +49,8 @@ export class VectorWatch {
     return results;
   }
 
-  metrics(): Metric[] {
-    const list: Metric[] = [];
+  metrics(): DatabaseSample[] {
+    const list: DatabaseSample[] = [];
     let shared = 0;
     for (const info of this.list()) {
       if (info.kind !== 'vector') continue;

@@ -34,11 +34,11 @@ export function textsOf(label: Label, record: Uint8Array): string[] {
 /** As `textsOf`, of an element whose values are not a record's. */
 export function textsAmong(
   label: Label,
-  valueOf: (property: StoredProperty) => Scalar | ScalarList | undefined,
+  readValue: (property: StoredProperty) => Scalar | ScalarList | undefined,
 ): string[] {
   const texts: string[] = [];
   for (const property of textProperties(label)) {
-    const value = valueOf(property);
+    const value = readValue(property);
     if (typeof value === 'string') texts.push(value);
     else if (Array.isArray(value)) texts.push(...value.filter((item) => item !== null));
   }

@@ -27,7 +27,7 @@ import { getWord, putWord } from './word.js';
 
 declare module 'lmdb' {
   /** Takes a part of a buffer as well, and notes the buffer's address there. */
-  function asBinary(parcel: Parcel): import("lmdb").Binary;
+  function asBinary(parcel: Parcel): import('lmdb').Binary;
 }
 
 /** What lmdb's declarations leave out or say more narrowly than it is. */
