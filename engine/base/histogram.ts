@@ -27,6 +27,11 @@ export class Histogram {
     cells[bounds.length + 1]! += value;
   }
 
+  /** Whether anything was observed: what never happened need not be shown once per label. */
+  get isEmpty(): boolean {
+    return this.cells.every((cell) => cell === 0);
+  }
+
   /** Samples of `name`: cumulative buckets, sum and count. */
   samples<Name extends string>(
     name: Name,

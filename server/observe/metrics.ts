@@ -24,8 +24,9 @@ export class RouteMetrics {
   }
 
   samples(): ServerSample[] {
-    const route = this.label;
     const samples: ServerSample[] = [];
+    if (this.seconds.isEmpty) return samples;
+    const route = this.label;
     for (const [status, value] of this.#statuses) {
       const labels = { route, status: status.slice(0, 3) };
       samples.push({ name: 'requests_total', labels, value });
@@ -131,36 +132,55 @@ export class Metrics {
 }
 
 const escapes: Record<string, string> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
+const special = /[\\"\n]/;
+const specials = /[\\"\n]/g;
 
 function printLabels(labels: Labels | undefined): string {
-  if (labels === undefined) return '';
-  const pairs = Object.entries(labels).map(([name, value]) => {
-    return `${name}="${value.replace(/[\\"\n]/g, (c) => escapes[c]!)}"`;
-  });
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+  let text = '';
+  for (const name in labels) {
+    const value = labels[name]!;
+    const safe = special.test(value) ? value.replace(specials, (c) => escapes[c]!) : value;
+    text += `${text === '' ? '{' : ','}${name}="${safe}"`;
+  }
+  return text === '' ? '' : `${text}}`;
 }
 
 const catalogue: Families = families;
 
-/** The family of a sample: histograms have several names to one. */
-const familyOf = (name: string): string =>
-  name in catalogue ? name : name.replace(/_(bucket|sum|count)$/, '');
-
 const fullName = (name: string): string => (name.startsWith('process_') ? name : `trellis_${name}`);
 
-/** Prometheus text: samples of one family stand together, in the order in which they first occur. */
-export function printMetrics(samples: readonly Sample[]): string {
-  const texts = new Map<string, string>();
-  for (const { name, labels, value } of samples) {
-    const family = familyOf(name);
-    const text = texts.get(family) ?? head(family);
-    texts.set(family, `${text}${fullName(name)}${printLabels(labels)} ${value}\n`);
+interface Printed {
+  family: string;
+  /** With the prefix. */
+  name: string;
+}
+
+/** By name of a sample. */
+const printedNames = new Map<string, Printed>();
+
+/** Histograms have several names to one family. */
+function printedName(name: string): Printed {
+  let printed = printedNames.get(name);
+  if (printed === undefined) {
+    const family = name in catalogue ? name : name.replace(/_(bucket|sum|count)$/, '');
+    printedNames.set(name, (printed = { family, name: fullName(name) }));
   }
-  return [...texts.values()].join('');
+  return printed;
 }
 
 function head(family: string): string {
   const { help, type } = catalogue[family]!;
   const name = fullName(family);
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+/** Prometheus text: samples of one family stand together, in the order in which they first occur. */
+export function printMetrics(samples: readonly Sample[]): Buffer {
+  const texts = new Map<string, string>();
+  for (const { name, labels, value } of samples) {
+    const printed = printedName(name);
+    const text = texts.get(printed.family) ?? head(printed.family);
+    texts.set(printed.family, `${text}${printed.name}${printLabels(labels)} ${value}\n`);
+  }
+  return Buffer.from([...texts.values()].join(''));
 }

@@ -61,6 +61,7 @@ export class Tally {
       list.push({ name: 'commit_errors_total', labels: { errno }, value });
     }
     for (const [query, { seconds, rows, visits }] of this.#byName) {
+      if (seconds.isEmpty) continue;
       const labels = { query };
       list.push(...seconds.samples('query_seconds', labels));
       list.push({ name: 'query_rows', labels, value: rows });
