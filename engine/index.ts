@@ -15,8 +15,7 @@ export {
 export { type LimitName, type Limits, defaultLimits, limitTable } from './base/limits.js';
 export { DefectError, assert, unreachable } from './base/assert.js';
 export { armFailpoint, failpoint } from './base/failpoint.js';
-export { Histogram } from './base/histogram.js';
-export type { Families, HistogramName, Sample, SampleName } from './base/sample.js';
+export { type Families, Histogram, type Sample, type SampleName } from './base/sample.js';
 export { parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
 export type {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedMs } from '../../engine/base/clock.js';
-import { Histogram } from '../../engine/base/histogram.js';
+import { Histogram } from '../../engine/base/sample.js';
 import { Figures, createFiguresBuffer } from '../../engine/database/meter/figures.js';
 import { families } from '../../server/observe/families.js';
 import { printMetrics } from '../../server/observe/metrics.js';

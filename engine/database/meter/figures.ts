@@ -1,7 +1,7 @@
 // What the writer does, in numbers that the calling thread reads while the writer is busy or stuck: shared
 // memory, written by the writer alone. Its heartbeat is among them.
 import { sharedMs } from '../../base/clock.js';
-import { Histogram, cellsOf, countBounds, secondBounds } from '../../base/histogram.js';
+import { Histogram, cellsOf, countBounds, secondBounds } from '../../base/sample.js';
 import type { DatabaseSample } from './families.js';
 
 const histograms = [

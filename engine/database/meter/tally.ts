@@ -1,6 +1,6 @@
 // What calls have cost, in numbers for /metrics: per query its time, rows and visits, per lane the time
 // spent waiting. Of the calling thread. Invariant: the numbers of a query outlive reloads.
-import { Histogram } from '../../base/histogram.js';
+import { Histogram } from '../../base/sample.js';
 import type { Call, Cost } from '../call/call.js';
 import type { DatabaseSample } from './families.js';
 
