@@ -16,8 +16,8 @@ const helpForm = /^# HELP ([a-z][a-z0-9_]*) (\S.*)$/;
 const typeForm = /^# TYPE ([a-z][a-z0-9_]*) (counter|gauge|histogram)$/;
 const numberForm = /^(-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?|[+-]Inf|NaN)$/;
 /** Units are base units, and a name does not say its type. */
-const badName =
-  /(_(ms|millis|milliseconds|micros|kb|mb|kilobytes|percent|minutes|hours))|_(counter|gauge|histogram)$/;
+const badUnit = /_(ms|millis|micros|milliseconds|kilobytes|percent|minutes|hours)(_|$)/;
+const badEnd = /_(bucket|sum|count|counter|gauge|histogram)$/;
 
 export function readScrape(text: string): Scrape {
   const scrape: Scrape = { samples: new Map(), families: [], faults: [] };
@@ -34,8 +34,7 @@ export function readScrape(text: string): Scrape {
       if (helped !== name) faults.push(`${name} has no help`);
       if (families.includes(name)) faults.push(`${name} stands in two places`);
       if ((kind === 'counter') !== name.endsWith('_total')) faults.push(`${name} is a ${kind}`);
-      if (badName.test(name) || /_(bucket|sum|count)$/.test(name))
-        faults.push(`${name} is no name`);
+      if (badUnit.test(name) || badEnd.test(name)) faults.push(`${name} is no name`);
       families.push(name);
       family = { name, type: kind, last: new Map() };
     } else readSample(line);
