@@ -56,7 +56,8 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
     const file = readSource(path, text);
     return { file, tree: parseFile(file, limits, collector), report: collector.in(file) };
   });
-  const schemas = buildSchemas(parsed);
+  for (const { tree } of parsed) collector.lose(tree.lost);
+  const schemas = buildSchemas(parsed, collector);
   const versions = [...schemas.keys()].sort((a, b) => a - b);
   const schema = schemas.get(versions.at(-1)!)!;
   const declared = parsed.flatMap(({ tree, report }) =>
@@ -70,8 +71,8 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
     literal,
   });
   // Where something could not be read, that may have been a query.
-  const isRead = !collector.sorted().some(({ code }) => code.startsWith('E00'));
-  if (queries.length === 0 && isRead) warnEmpty(parsed);
+  const isSound = !collector.sorted().some(({ severity }) => severity === 'error');
+  if (queries.length === 0 && isSound) warnEmpty(parsed);
   const diagnostics = collector.sorted();
   if (diagnostics.some((diagnostic) => diagnostic.severity === 'error')) {
     return { program: undefined, diagnostics };
@@ -81,7 +82,7 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
 }
 
 /** The schema of every version that is declared; version 1 when there is none. */
-function buildSchemas(parsed: readonly ParsedFile[]): Map<number, Schema> {
+function buildSchemas(parsed: readonly ParsedFile[], collector: Collector): Map<number, Schema> {
   const declared = new Map<number, Declared[]>();
   const of = (version: Version): Declared[] => {
     const list = declared.get(version.number) ?? [];
@@ -93,7 +94,8 @@ function buildSchemas(parsed: readonly ParsedFile[]): Map<number, Schema> {
     for (const { version, declaration } of tree.types) of(version).push({ declaration, report });
   }
   if (declared.size === 0) declared.set(1, []);
-  return new Map([...declared].map(([version, list]) => [version, buildSchema(version, list)]));
+  const lose = (name: string) => collector.lose([name]);
+  return new Map([...declared].map(([number, list]) => [number, buildSchema(number, list, lose)]));
 }
 
 /** Warns about every older version that no migration leaves. */
@@ -127,7 +129,7 @@ function checkQueries(
   for (const { file, tree } of parsed) {
     for (const declaration of tree.queries) {
       const { text, span } = declaration.name;
-      const report = collector.in(file, text);
+      const report = collector.in(file, text, declaration.lost);
       const other = seen.get(text);
       if (other !== undefined) {
         report('E701', span, `There are two queries \`${text}\`.`, `The other is in ${other}.`);

@@ -40,6 +40,7 @@ import { checkPath } from '../step/step-path.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
 import { checkProperty, checkShape } from '../step/step-shape.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';
+import { foreignStep, foreignWord } from '../syntax/foreign.js';
 import { isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { foreignFunctions, functions } from '../function/functions.js';
@@ -145,24 +146,12 @@ function checkStep(
   const isProperty = call.types === undefined && call.args === undefined;
   const names = Object.keys(steps);
   if (isProperty) return checkProperty(context, input, call.name, scope, names);
-  const hint = /^(LIMIT|TAKE|SKIP|OFFSET|SLICE)$/i.test(name)
+  const hint = /^(LIMIT|TAKE|TOP|SKIP|OFFSET|SLICE)$/i.test(name)
     ? `Write \`RANGE(0, ${limitOf(call)})\`.`
-    : didYouMean(name, names, foreignSteps.get(name.toLowerCase().replaceAll('_', '')));
+    : (foreignStep(name) ?? didYouMean(name, [...names, 'From', 'To']));
   context.report('E602', call.name.span, `There is no step \`${name}\`.`, hint);
   return unknownTerm();
 }
-
-/** What steps are called elsewhere. */
-const foreignSteps = new Map([
-  ['distinct', 'Write `DEDUP`.'],
-  ['unique', 'Write `DEDUP`.'],
-  ['filter', 'Write `WHERE(…)`.'],
-  ['orderby', 'Write `ORDER<Asc>(_::{property})`.'],
-  ['sort', 'Write `ORDER<Asc>(_::{property})`.'],
-  ['length', 'Write `COUNT`.'],
-  ['size', 'Write `COUNT`.'],
-  ['set', 'Write `UPDATE({property: value})`.'],
-]);
 
 function limitOf(call: Call): string {
   const value = call.args?.[0]?.value;
@@ -180,10 +169,27 @@ function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPla
       return unknownTerm();
     }
     case 'path':
-      return checkPathHead(context, head, scope);
+      return sourceWithout(context, chain, scope, place) ?? checkPathHead(context, head, scope);
     case 'call':
       return checkCallHead(context, head, scope, place);
   }
+}
+
+/** `N::Type` in place of `N<Type>`. */
+function sourceWithout(
+  context: Context,
+  { head, steps: [step] }: Chain,
+  scope: Scope,
+  place: ChainPlace,
+): Term | undefined {
+  if (head.kind !== 'path' || head.names.length > 1 || step?.kind !== 'call') return undefined;
+  const [{ text, span }] = head.names;
+  if (!/^[NEV]$/.test(text) || own(steps, step.name.text) || findName(scope, text))
+    return undefined;
+  const hint = `Write \`${text}<${step.name.text}>\`.`;
+  context.report('E304', span, `\`${text}\` needs a type argument.`, hint);
+  place.next = 1;
+  return unknownTerm();
 }
 
 function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainPlace): Term {
@@ -204,9 +210,21 @@ function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainP
   const foreign = foreignFunctions.get(name.toUpperCase().replaceAll('_', ''));
   const hint = step
     ? `\`${name}\` is a step: write \`x::${name}\`.`
-    : (foreign ?? (known && `Did you mean \`${known}\`?`));
+    : (foreign ??
+      (known && `Did you mean \`${known}\`?`) ??
+      typeHint(context, name) ??
+      foreignWord(name));
   context.report('E001', call.name.span, `There is no function or source \`${name}\`.`, hint);
   return unknownTerm();
+}
+
+/** What is meant by the name of a type where a value is expected. */
+function typeHint({ schema }: Context, name: string): string | undefined {
+  if (schema.find('node', name)) return `Write \`N<${name}>\`, or \`AddN<${name}>\` to create one.`;
+  if (schema.find('edge', name)) return `Write \`E<${name}>\`, or \`AddE<${name}>\` to create one.`;
+  if (schema.find('vector', name))
+    return `Write \`V<${name}>\`, or \`AddV<${name}>\` to create one.`;
+  return undefined;
 }
 
 const needsType = new Set(['N', 'E', 'V', 'AddN', 'AddE', 'AddV', 'SearchV', 'SearchBM25']);
@@ -228,8 +246,23 @@ function missingName(context: Context, name: Name, scope: Scope): Term {
     return unknownTerm();
   }
   const message = `\`${name.text}\` is not known here.`;
-  context.report('E301', name.span, message, didYouMean(name.text, visibleNames(scope)));
+  context.report('E301', name.span, message, hintOfMissing(context, name.text, scope));
   return unknownTerm();
+}
+
+/** A property of the item at hand, a word of another language, a type, or the nearest name. */
+function hintOfMissing(context: Context, name: string, scope: Scope): string | undefined {
+  const { item } = scope;
+  if (item !== undefined && hasMembers(item.type) && memberOf(context, item, name) !== undefined)
+    return `A property of the item is \`_::{${name}}\`.`;
+  return (
+    foreignWord(name) ??
+    typeHint(context, name) ??
+    didYouMean(
+      name,
+      [...visibleNames(scope)].filter((other) => other !== name),
+    )
+  );
 }
 
 function checkMember(context: Context, of: Term, name: Name): Term {
@@ -237,7 +270,8 @@ function checkMember(context: Context, of: Term, name: Name): Term {
   if (isList(owner) || !hasMembers(owner.type)) {
     const list = isList(owner) ? 'a list' : printItemType(owner.type);
     const message = `${list} has no member \`${name.text}\`.`;
-    context.report('E104', name.span, message, 'Use the value itself.');
+    const hint = hasMembers(owner.type) ? `Write \`x::{${name.text}}\`.` : 'Use the value itself.';
+    context.report('E104', name.span, message, hint);
     return unknownTerm();
   }
   const member = memberOf(context, owner, name.text);

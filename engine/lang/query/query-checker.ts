@@ -37,8 +37,11 @@ export function checkQuery(
   report: Report,
   options: CheckOptions,
 ): Query | undefined {
+  const { told, tell } = holdWarnings(query, report);
   try {
-    return planQuery(query, schema, report, options);
+    const planned = planQuery(query, schema, told, options);
+    tell();
+    return planned;
   } catch (error) {
     if (error instanceof QueryTooLarge) {
       const message = 'The projections of this query multiply beyond all measure.';
@@ -50,6 +53,24 @@ export function checkQuery(
     }
     return undefined;
   }
+}
+
+/** What is said of a sound query only: beside an error it may be what follows from it. */
+const ofSound = new Set(['W101', 'W102', 'W115']);
+
+/** Keeps these warnings back until `tell`, which drops them when the query has an error. */
+function holdWarnings(query: QueryDeclaration, report: Report): { told: Report; tell: () => void } {
+  let isSound = !query.faulty;
+  const held: Parameters<Report>[] = [];
+  const told: Report = (...said) => {
+    if (ofSound.has(said[0])) held.push(said);
+    else report(...said);
+    if (said[0].startsWith('E')) isSound = false;
+  };
+  const tell = () => {
+    if (isSound) for (const said of held) report(...said);
+  };
+  return { told, tell };
 }
 
 function planQuery(
@@ -154,7 +175,6 @@ function checkMacros(macros: readonly Macro[], report: Report): { mcp?: Macro; m
 }
 
 function warnUnused(context: Context, query: QueryDeclaration): void {
-  if (query.faulty) return;
   for (const [index, { name }] of context.parameters.entries()) {
     if (context.usedParameters.has(index)) continue;
     const field = query.parameters.find((other) => other.name.text === name)!;

@@ -4,6 +4,7 @@ import type { ObjectMember, ParameterType } from '../../base/schema.js';
 import type { Parameter } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Field, TypeNode } from '../syntax/ast-schema.js';
+import { foreignType } from '../syntax/foreign.js';
 import type { Context } from '../type/context.js';
 import { unknownTerm, valueTerm } from '../type/new-term.js';
 import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
@@ -102,7 +103,7 @@ function namedType(context: Context, name: Name): ParameterType | undefined {
   if (scalar !== undefined) return { kind: 'scalar', name: scalar };
   const { schema } = context;
   const types = [...schema.names('node'), ...schema.names('edge'), ...schema.names('vector')];
-  const hint = didYouMean(name.text, [...scalarNames(), ...types]);
+  const hint = foreignType(name.text) ?? didYouMean(name.text, [...scalarNames(), ...types]);
   context.report('E209', name.span, `There is no type \`${name.text}\`.`, hint);
   return undefined;
 }

@@ -11,6 +11,7 @@ import type {
 } from '../../base/schema.js';
 import type { Literal, Name } from '../syntax/ast-literal.js';
 import type { Field, TypeDeclaration, TypeNode } from '../syntax/ast-schema.js';
+import { foreignType } from '../syntax/foreign.js';
 import { literalAs } from '../type/load-conversion.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { didYouMean } from '../../base/nearest.js';
@@ -57,8 +58,14 @@ export const isScalarName = (text: string): boolean => scalars.get(text.toLowerC
 
 export const scalarNames = (): string[] => [...scalars.values()];
 
-/** The schema of one version; faulty parts are reported and left out. */
-export function buildSchema(version: number, declared: readonly Declared[]): Schema {
+/**
+ * The schema of one version; faulty parts are reported and left out, `lose` is told their names.
+ */
+export function buildSchema(
+  version: number,
+  declared: readonly Declared[],
+  lose: (name: string) => void,
+): Schema {
   const schema: Schema = { version, nodes: [], edges: [], vectors: [] };
   const accepted = acceptNames(declared);
   const names = new Map<string, Set<ElementKind>>();
@@ -70,11 +77,14 @@ export function buildSchema(version: number, declared: readonly Declared[]): Sch
     const { kind, fields } = declaration;
     const name = declaration.name.text;
     const properties = buildProperties(kind, fields, report);
+    for (const { name: field } of fields)
+      if (!properties.some((property) => property.name === field.text)) lose(field.text);
     if (kind === 'node') schema.nodes.push({ kind, name, properties });
     else if (kind === 'vector') schema.vectors.push({ kind, name, properties });
     else {
       const edge = buildEdge(declaration, properties, names, report);
       if (edge !== undefined) schema.edges.push(edge);
+      else lose(name);
     }
   }
   return schema;
@@ -156,6 +166,8 @@ function buildProperties(kind: ElementKind, fields: Field[], report: Report): Pr
   return properties;
 }
 
+const knownTypes = `There are ${scalarNames().join(', ')}.`;
+
 /** Scalars and lists of them; undefined after a report. */
 function propertyType(node: TypeNode, report: Report): PropertyType | undefined {
   if (node.kind === 'list') {
@@ -168,7 +180,8 @@ function propertyType(node: TypeNode, report: Report): PropertyType | undefined 
   }
   const name = scalarOf(node.name, report);
   if (name !== undefined) return { kind: 'scalar', name };
-  const hint = didYouMean(node.name.text, scalarNames());
+  const { text } = node.name;
+  const hint = foreignType(text) ?? didYouMean(text, scalarNames(), knownTypes);
   report('E209', node.span, `\`${node.name.text}\` is no type of a property.`, hint);
   return undefined;
 }

@@ -15,6 +15,8 @@ export function argumentsOf(
   form: string,
 ): Expr[] | undefined {
   const args = call.args ?? [];
+  // What could not be read has been reported.
+  if (args.some(({ value }) => value.kind === 'faulty') && args.length !== count) return undefined;
   if (args.length === count && args.every((arg) => arg.name === undefined)) {
     return args.map((arg) => arg.value);
   }
@@ -65,9 +67,22 @@ const kindWord = { node: 'a node type', edge: 'an edge type', vector: 'a vector 
 export function isDeclared(context: Context, kind: ElementKind, name: Name): boolean {
   if (context.schema.find(kind, name.text) !== undefined) return true;
   const message = `\`${name.text}\` is not ${kindWord[kind]}.`;
-  const hint = didYouMean(name.text, context.schema.names(kind), 'Declare it.');
+  const hint =
+    kindHint(context, name.text) ??
+    didYouMean(name.text, context.schema.names(kind), 'Declare it.');
   context.report(unknownCode[kind], name.span, message, hint);
   return false;
+}
+
+/** Says so when the type is declared as one of another kind. */
+function kindHint({ schema }: Context, name: string): string | undefined {
+  for (const [kind, letter] of [
+    ['node', 'N'],
+    ['edge', 'E'],
+    ['vector', 'V'],
+  ] as const)
+    if (schema.find(kind, name)) return `It is ${kindWord[kind]}: \`${letter}<${name}>\`.`;
+  return undefined;
 }
 
 /** The only type argument, declared; undefined after a report. */

@@ -98,7 +98,7 @@ export function checkAddEdge(context: Context, call: Call, scope: Scope, place: 
   context.writes++;
   const made = edgeCall(context, call, scope);
   const ends = edgeEnds(context, place, scope);
-  reportMissingEnds(context, call, ends.written, ['To', 'From']);
+  reportMissingEnds(context, call, ends.written, ['To', 'From'], place);
   const { from, to } = ends;
   if (made === undefined) return unknownTerm();
   const { ref, edge, set } = made;
@@ -123,7 +123,7 @@ export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place
   const from = forgetShape(context, rowsOf(input), call.name, place.chain);
   const made = edgeCall(context, call, scope);
   const ends = edgeEnds(context, place, scope);
-  if (ends.written.size === 0) reportMissingEnds(context, call, ends.written, ['To']);
+  if (ends.written.size === 0) reportMissingEnds(context, call, ends.written, ['To'], place);
   if (from.type.kind !== 'element' && !isVague(from.type)) {
     const message = `Edges join elements, not ${printItemType(from.type)}.`;
     context.report('E601', call.name.span, message);

@@ -1,7 +1,7 @@
 // Ends of edges and paths: `::From(a)::To(b)` in either order (helixql.md 3.11, 3.12, 3.18).
 import type { EdgeType, TypeRef } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
-import type { Call } from '../syntax/ast-expression.js';
+import type { Call, Step } from '../syntax/ast-expression.js';
 import { type ChainPlace, type Context, takeEnds } from '../type/context.js';
 import { endArgument } from './position.js';
 import type { Scope } from '../type/scope.js';
@@ -59,11 +59,17 @@ export function reportMissingEnds(
   call: Call,
   written: ReadonlySet<string>,
   needed: readonly ('From' | 'To')[],
+  place: ChainPlace,
 ): void {
   for (const end of needed) {
     if (written.has(end)) continue;
     const code = end === 'To' ? 'E611' : 'E612';
     const message = `\`${call.name.text}\` has no \`${end}\`.`;
-    context.report(code, call.span, message, `Add \`::${end}(…)\`.`);
+    // A step that was meant as an end is a fault of its own.
+    const { steps } = place.chain;
+    const isMisspelt = (step: Step) => step.kind === 'call' && /^(from|to)$/.test(step.name.text);
+    if (steps.slice(place.next).some(isMisspelt)) continue;
+    const hint = `Add \`::${end}(…)\`.`;
+    context.report(code, call.span, message, hint);
   }
 }

@@ -56,6 +56,12 @@ export function vectorArgument(
     const isVector = type.kind === 'list' && type.of.kind === 'scalar' && type.of.name === 'F64';
     if (isVector) parameter.vector = true;
   }
+  const whole = wholeType(term);
+  if (whole.kind === 'scalar' && whole.name === 'String') {
+    const message = 'A vector is needed here, [F64], not String.';
+    context.report('E205', value.span, message, 'Write `Embed(text)`.');
+    return undefined;
+  }
   return convert(context, term, vectorType, value.span, 'the vector');
 }
 

@@ -115,7 +115,7 @@ export const checkUpsertEdge: StepChecker = (context, input, call, scope, place)
   const written = argument(context, call, 'UpsertE({property: value})');
   const object = written && asObject(context, written, 'UpsertE({property: value})');
   const ends = edgeEnds(context, place, scope);
-  reportMissingEnds(context, call, ends.written, ['To', 'From']);
+  reportMissingEnds(context, call, ends.written, ['To', 'From'], place);
   const before = forgetShape(context, rowsOf(input), call.name, place.chain);
   const type = upsertType(context, before, 'edge', call);
   if (type === undefined) return checkLoose(context, object, scope);

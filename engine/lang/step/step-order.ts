@@ -25,6 +25,8 @@ const many = ({ type, shape }: Term): Change => ({
 /** Reports arguments or type arguments where there are none. */
 function plain(context: Context, call: Call): void {
   if (call.args === undefined && call.types === undefined) return;
+  // What could not be read has been reported.
+  if (call.args?.some(({ value }) => value.kind === 'faulty')) return;
   const name = call.name.text;
   context.report('E305', call.span, `\`${name}\` takes no arguments.`, `Write \`${name}\`.`);
 }

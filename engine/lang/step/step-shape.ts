@@ -10,6 +10,7 @@ import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
 import { itemOf } from './step-condition.js';
 import { rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
+import { foreignStep } from '../syntax/foreign.js';
 import { isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';
@@ -54,7 +55,7 @@ export function checkProperty(
   steps: Iterable<string>,
 ): Term {
   const isMember = !hasMembers(input.type) || memberOf(context, itemOf(input), name.text);
-  if (!isMember) return reportMember(context, itemOf(input), name, steps, scope.lenient);
+  if (!isMember) return reportMember(context, itemOf(input), name, steps, scope.lenient, true);
   const items: ProjectionItem[] = [{ kind: 'member', name }];
   const step: ProjectionStep = { kind: 'projection', items, span: name.span };
   return checkShape(context, input, step, scope);
@@ -169,10 +170,14 @@ function reportMember(
   name: Name,
   others: Iterable<string> = [],
   lenient = false,
+  isStep = false,
 ): Term {
   const names = memberNames(context, item);
   const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
-  const hint = didYouMean(name.text, [...names, ...others], known);
+  const near = didYouMean(name.text, [...names, ...others]);
+  const step = foreignStep(name.text);
+  // `x::distinct` is meant as a step, `x::{distinct}` as a property.
+  const hint = (isStep ? (step ?? near) : (near ?? step)) ?? known;
   const what = printItemType(item.type);
   context.report(
     lenient ? 'W109' : 'E202',

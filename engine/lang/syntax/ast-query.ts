@@ -12,6 +12,8 @@ export interface QueryDeclaration {
   returns?: Expr[];
   /** Parts of it could not be read, so that what is missing means nothing. */
   faulty: boolean;
+  /** Names that stand in those parts: they may have been bound there. */
+  lost?: ReadonlySet<string>;
 }
 
 export interface Macro {
@@ -32,4 +34,6 @@ export interface SourceTree {
   versions: Version[];
   migrations: MigrationDeclaration[];
   queries: QueryDeclaration[];
+  /** Names that stand in what could not be read: they may have been declared there. */
+  lost: Set<string>;
 }

@@ -22,18 +22,30 @@ export interface Diagnostic {
 export type Report = (code: string, span: Span, message: string, hint?: string) => void;
 
 export interface Collector {
-  /** A `Report` for one file and, inside a query, its name. */
-  in(file: SourceFile, query?: string): Report;
+  /** A `Report` for one file and, inside a query, its name and the names lost in it. */
+  in(file: SourceFile, query?: string, lost?: ReadonlySet<string>): Report;
+  /**
+   * Names that may have been declared in what could not be read: that they are not known is no
+   * further fault.
+   */
+  lose(names: Iterable<string>): void;
   /** Everything reported so far, ordered by file and position. */
   sorted(): Diagnostic[];
 }
 
-/** Keeps one report per code and place, so that checking something twice says nothing twice. */
+/** What is reported of a name that nothing declares. */
+const unknownName = new Set('E101 E102 E103 E106 E201 E202 E209 E301 E652 E658'.split(' '));
+
+/**
+ * Keeps one error per place, and one warning per code and place: what is checked twice is said
+ * once, and what follows from an error where it stands is not said at all.
+ */
 export function collectDiagnostics(): Collector {
+  const lost = new Set<string>();
   const found: { path: string; start: number; diagnostic: Diagnostic }[] = [];
   const seen = new Map<string, Set<number>>();
   const add = (file: SourceFile, query: string | undefined, code: string, span: Span) => {
-    const key = `${code} ${file.path}`;
+    const key = `${code.startsWith('E') ? 'E' : code} ${file.path}`;
     const starts = seen.get(key) ?? new Set();
     if (starts.has(span.start)) return undefined;
     seen.set(key, starts.add(span.start));
@@ -53,7 +65,14 @@ export function collectDiagnostics(): Collector {
     return diagnostic;
   };
   return {
-    in: (file, query) => (code, span, message, hint) => {
+    lose: (names) => {
+      for (const name of names) lost.add(name);
+    },
+    in: (file, query, own) => (code, span, message, hint) => {
+      if (unknownName.has(code)) {
+        const name = file.text.slice(span.start, span.end);
+        if (lost.has(name) || own?.has(name)) return;
+      }
       const diagnostic = add(file, query, code, span);
       if (diagnostic === undefined) return;
       diagnostic.message = message;

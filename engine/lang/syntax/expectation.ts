@@ -1,6 +1,7 @@
 // What the parser insists on: a token that must be there, and the report when another is.
 import type { Name } from './ast-literal.js';
 import { type Cursor, isName, isSymbol, nameOf, next, peek } from './cursor.js';
+import { foreignSign, foreignWord } from './foreign.js';
 import type { Token } from './lexer.js';
 
 /** Thrown after a report; carries nothing. */
@@ -8,13 +9,26 @@ export class SyntaxFault extends Error {
   override readonly name = 'SyntaxFault';
 }
 
-export function expect(cursor: Cursor, symbol: string): Token {
-  if (!isSymbol(cursor, symbol)) unexpected(cursor, `\`${symbol}\``);
+/** Passes a stray sign that stands in front of one of these symbols, or of a name. */
+export function passStray(cursor: Cursor, ...symbols: string[]): void {
+  if (peek(cursor).stray !== true) return;
+  const isWanted = symbols.some((symbol) => isSymbol(cursor, symbol, 1));
+  if (symbols.length === 0 ? isName(cursor, undefined, 1) : isWanted) next(cursor);
+}
+
+export function expect(cursor: Cursor, symbol: string, hint?: string): Token {
+  passStray(cursor, symbol);
+  if (!isSymbol(cursor, symbol)) unexpected(cursor, `\`${symbol}\``, hint);
   return next(cursor);
 }
 
 export function expectName(cursor: Cursor, what: string): Name {
-  if (!isName(cursor)) unexpected(cursor, what);
+  passStray(cursor);
+  if (!isName(cursor)) {
+    const { kind, text } = peek(cursor);
+    const isQuoted = kind === 'string' && /^\w+$/.test(text);
+    unexpected(cursor, what, isQuoted ? `Write \`${text}\` without quotes.` : undefined);
+  }
   return nameOf(next(cursor));
 }
 
@@ -24,14 +38,56 @@ export function expectWord(cursor: Cursor, word: string): Token {
 }
 
 /** Reports the token at hand as unexpected; `wanted` says what could stand there. */
-export function unexpected(cursor: Cursor, wanted: string): never {
+export function unexpected(cursor: Cursor, wanted: string, hint?: string): never {
   const token = peek(cursor);
   // What the lexer could not read has been reported already.
   if (token.kind !== 'faulty') {
     const text = token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text;
     const shown =
       token.kind === 'end' ? text : token.kind === 'string' ? 'a string' : `\`${text}\``;
-    cursor.report('E001', token, `Unexpected ${shown}.`, `${wanted} could stand here.`);
+    const meant = hint ?? foreignHint(cursor);
+    const said = meant ?? `${wanted} could stand here.`;
+    cursor.report('E001', token, `Unexpected ${shown}.`, said);
   }
   throw new SyntaxFault();
 }
+
+/** What a word or a sign of another language is called here. */
+function foreignHint(cursor: Cursor): string | undefined {
+  const { kind, text } = peek(cursor);
+  if (kind === 'name') return foreignWord(text);
+  if (kind !== 'symbol') return undefined;
+  const before = cursor.tokens[cursor.index - 1];
+  const isAfterValue = before?.kind === 'name' || /^[)}\]>]$/.test(before?.text ?? '');
+  return (isAfterValue ? afterValue.get(text) : undefined) ?? foreignSign(text);
+}
+
+/** What is written without `::`. */
+const afterValue = new Map([
+  ['.', 'A step follows `::`.'],
+  ['{', 'A projection follows `::`: `x::{property}`.'],
+  ['[', 'A slice is `x::RANGE(0, 1)`, a member `x::{property}`.'],
+]);
+
+/**
+ * Refuses a word of another language that stands where a value does and is followed by what no
+ * value is followed by, so that it is said once and not of every word behind it.
+ */
+export function refuseForeign(cursor: Cursor): void {
+  const token = peek(cursor);
+  const follows = peek(cursor, 1);
+  if (token.kind !== 'name' || cursor.levelsOf.has(token.text)) return;
+  const isSign = follows.kind === 'symbol';
+  const isCalled = isSign && follows.text === '(';
+  const isAlone = isSign ? /^[([_!]$/.test(follows.text) : follows.kind !== 'end';
+  const isRead = isName(cursor, 'RETURN', 1) || (isCalled && !foreignStatement.test(token.text));
+  const hint = isAlone && !isRead ? foreignWord(token.text) : undefined;
+  if (hint === undefined) return;
+  const known = isCalled ? 'begins nothing here' : 'is not known here';
+  const message = `\`${token.text}\` ${known}.`;
+  cursor.report(isCalled ? 'E001' : 'E301', token, message, hint);
+  throw new SyntaxFault();
+}
+
+/** Words in front of parentheses that hold nothing of this language. */
+const foreignStatement = /^(match|create|merge|insert|select|while|for|foreach|values|delete)$/i;

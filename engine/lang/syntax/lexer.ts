@@ -2,9 +2,10 @@
 // over, so that the parser always receives a complete list that ends with an `end` token.
 import { compactInteger } from '../../base/integer.js';
 import type { Report } from './diagnostic.js';
+import { foreignSign } from './foreign.js';
 import { lineEnd, type SourceFile } from './source.js';
 
-/** `faulty` stands where a malformed literal was. */
+/** `faulty` stands where a malformed literal or a foreign sign was; it has been reported. */
 export type TokenKind = 'name' | 'string' | 'integer' | 'float' | 'symbol' | 'faulty' | 'end';
 
 export interface Token {
@@ -15,6 +16,8 @@ export interface Token {
   end: number;
   /** Of integers and floats. */
   value?: number | bigint;
+  /** A sign that means nothing here; where the text makes sense without it, it is passed over. */
+  stray?: true;
 }
 
 const space = /\s+/y;
@@ -24,6 +27,10 @@ const moreDigits = /(?:\.|(?<=[eE])[+-])[0-9][0-9A-Za-z_]*/y;
 const integer = /^-?[0-9]+$/;
 const float = /^-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$/;
 const symbol = /::|\.\.|<-|=>|[:,.(){}[\]<>!|#?_]/y;
+/** Signs of other languages that would fall apart into signs of this one. */
+const operator = /===?|!==?|[<>:]=|&&|\|\||\.\.\.|--?>/y;
+/** A quoted text that ends on its line. */
+const quoted = /'[^'\r\n]*'|`[^`\r\n]*`/y;
 const foreign = /=+|[^\sA-Za-z0-9"(){}[\]<>:,.|!#?_/=-]+|./uy;
 
 const integerMax = 2n ** 128n - 1n;
@@ -41,10 +48,14 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
       if (end - start > nameMax) reportName(start, end, nameMax, report);
     } else if ((end = numberEnd(text, start)) > start) {
       tokens.push(readNumber(text.slice(start, end), start, end, report));
+    } else if ((end = foreignComment(text, start, report)) > start) {
+      // Nothing else is wrong with it.
     } else if (text[start] === '"') {
       const token = readString(text, start, report);
       tokens.push(token);
       end = token.end;
+    } else if ((end = foreignEnd(text, start)) > start) {
+      tokens.push(reportForeign(text, start, end, report));
     } else if ((end = match(symbol, start)) > start) {
       tokens.push({ kind: 'symbol', text: text.slice(start, end), start, end });
     } else if (text.startsWith('/*', start)) {
@@ -52,7 +63,7 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
       end = text.length;
     } else {
       end = match(foreign, start);
-      reportForeign(text.slice(start, end), start, report);
+      tokens.push(reportForeign(text, start, end, report));
     }
     start = skipBlank(text, end);
   }
@@ -94,14 +105,42 @@ function reportName(start: number, end: number, nameMax: number, report: Report)
   report('E005', { start, end }, message, 'The limit is `limits.source_name`.');
 }
 
-function reportForeign(text: string, start: number, report: Report): void {
-  const point = text.codePointAt(0)!;
-  const shown =
-    point > 32 && point < 127
-      ? `\`${String.fromCodePoint(point)}\``
-      : `Character U+${point.toString(16).toUpperCase().padStart(4, '0')}`;
-  const hint = point === 61 ? 'Bind with `<-`; compare with `::EQ(…)`.' : undefined;
-  report('E003', { start, end: start + text.length }, `${shown} begins no token.`, hint);
+/** Where a sign or a text of another language ends; `start` itself when there is none. */
+function foreignEnd(text: string, start: number): number {
+  const end = matchEnd(quoted, text, start);
+  return end > start ? end : matchEnd(operator, text, start);
+}
+
+const macro = /#\s*\[/y;
+const macroWord = /#\s*(mcp|model)\b/y;
+
+/** Reports `# …` and `-- …`; where the line ends, or `start` itself when this is neither. */
+function foreignComment(text: string, start: number, report: Report): number {
+  const isHash = text[start] === '#' && matchEnd(macro, text, start) === start;
+  const isDashes = text.startsWith('--', start) && text[start + 2] !== '>';
+  if (!isHash && !isDashes) return start;
+  const isMacro = isHash && matchEnd(macroWord, text, start) > start;
+  const sign = isHash ? '#' : '--';
+  const hint = isMacro ? 'A macro is written `#[mcp]`.' : 'A comment begins with `//`.';
+  const span = { start, end: start + sign.length };
+  report(isHash ? 'E001' : 'E003', span, `\`${sign}\` begins no comment.`, hint);
+  return lineEnd(text, start);
+}
+
+function reportForeign(text: string, start: number, end: number, report: Report): Token {
+  const sign = text.slice(start, end);
+  const point = sign.codePointAt(0)!;
+  const isQuoted = (sign[0] === "'" || sign[0] === '`') && sign.length > 1;
+  const plain = point > 32 && point < 127;
+  const shown = !plain
+    ? `Character U+${point.toString(16).toUpperCase().padStart(4, '0')}`
+    : `\`${isQuoted || sign.length > 3 ? String.fromCodePoint(point) : sign}\``;
+  const hint = foreignSign(isQuoted ? sign[0]! : sign);
+  report('E003', { start, end }, `${shown} begins no token.`, hint);
+  const kind = 'faulty';
+  return isQuoted
+    ? { kind, text: sign, start, end }
+    : { kind, text: sign, start, end, stray: true };
 }
 
 function readNumber(text: string, start: number, end: number, report: Report): Token {

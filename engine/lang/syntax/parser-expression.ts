@@ -12,15 +12,17 @@ import type {
 } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
-import { expect, expectName, unexpected } from './expectation.js';
+import { expect, expectName, passStray, refuseForeign, unexpected } from './expectation.js';
 import { literalOf } from './parser-literal.js';
 import { bindVariables, chainReach, oneLevel, readVariable } from './reach.js';
-import { listUntil, nested } from './recovery.js';
+import { guarded, listUntil, nested } from './recovery.js';
 
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 
 export function parseExpression(cursor: Cursor): Expr {
   return nested(cursor, () => {
+    // A sign in front of a name is no part of it.
+    if (/^[$@&]$/.test(peek(cursor).text)) passStray(cursor);
     const token = peek(cursor);
     if (accept(cursor, '!')) {
       const of = parseExpression(cursor);
@@ -67,9 +69,17 @@ function pathChain(names: Path['names']): Chain {
 
 function parseChain(cursor: Cursor): Chain {
   const { start } = peek(cursor);
-  const nextStep = () => (accept(cursor, '::') ? parseStep(cursor) : undefined);
+  const nextStep = () => (goesOn(cursor) ? parseStep(cursor) : undefined);
   const { head, steps } = chainReach(cursor, () => parseHead(cursor), nextStep);
   return { kind: 'chain', head, steps, span: spanFrom(cursor, start) };
+}
+
+/** Whether a step follows; `.` in its place is told, and the step read. */
+function goesOn(cursor: Cursor): boolean {
+  if (accept(cursor, '::')) return true;
+  if (!isSymbol(cursor, '.') || !isName(cursor, undefined, 1)) return false;
+  guarded(cursor, () => unexpected(cursor, '`::`', 'A step or a property follows `::`.'));
+  return accept(cursor, '.');
 }
 
 function parseHead(cursor: Cursor): Chain['head'] {
@@ -79,6 +89,7 @@ function parseHead(cursor: Cursor): Chain['head'] {
     return { kind: 'item', span: spanFrom(cursor, start) };
   }
   if (!isName(cursor) || isOther(cursor)) unexpected(cursor, 'An expression');
+  refuseForeign(cursor);
   if (isSymbol(cursor, '<', 1) || isSymbol(cursor, '(', 1)) return parseCall(cursor);
   const names: Path['names'] = [nameOf(next(cursor))];
   readVariable(cursor, names[0].text);
@@ -107,6 +118,17 @@ function parseCall(cursor: Cursor): Call {
   return call;
 }
 
+/** A step by its name; `ORDER BY` and `GROUP BY` are two words elsewhere. */
+function parseStepCall(cursor: Cursor): Call {
+  const { text } = peek(cursor);
+  const isPair = /^(order|group)$/i.test(text) && /^by$/i.test(peek(cursor, 1).text);
+  if (!isPair) return parseCall(cursor);
+  next(cursor);
+  const isGroup = /^group$/i.test(text);
+  const hint = isGroup ? 'Write `GROUP_BY(property)`.' : 'Write `ORDER<Asc>(_::{property})`.';
+  return unexpected(cursor, '`(`', hint);
+}
+
 function parseArgument(cursor: Cursor): Argument {
   if (!isName(cursor) || !isSymbol(cursor, ':', 1)) return { value: parseExpression(cursor) };
   const name = nameOf(next(cursor));
@@ -116,7 +138,7 @@ function parseArgument(cursor: Cursor): Argument {
 
 function parseStep(cursor: Cursor): Step {
   const { start } = peek(cursor);
-  if (isName(cursor)) return parseCall(cursor);
+  if (isName(cursor)) return parseStepCall(cursor);
   if (isSymbol(cursor, '{')) {
     const items = parseItems(cursor);
     return { kind: 'projection', items, span: spanFrom(cursor, start) };

@@ -4,9 +4,10 @@ import type { Expr } from './ast-expression.js';
 import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
 import type { Field } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
+import { expectClose } from './bracket.js';
 import { expect, expectName, expectWord, unexpected } from './expectation.js';
 import { parseExpression } from './parser-expression.js';
-import { parseTyped } from './parser-schema.js';
+import { parseTyped } from './parser-field.js';
 import { beginReach, bindVariables } from './reach.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
@@ -35,20 +36,35 @@ export function parseQuery(
   const name = expectName(cursor, 'A query name');
   named(name.text);
   cursor.levelsOf.clear();
-  expect(cursor, '(');
+  expect(cursor, '(', 'Parameters stand in parentheses, also none at all: `()`.');
   const parameters = listUntil(cursor, ')', () => parseParameter(cursor));
-  guarded(cursor, () => expect(cursor, '=>'));
+  for (const { name } of parameters) cursor.levelsOf.set(name.text, 0);
+  guarded(cursor, () => expect(cursor, '=>', arrowHint));
+  const braced = passBrace(cursor);
   const budget = { left: cursor.limits.source_statements };
   const statements = parseStatements(cursor, budget);
   // A brace too many does not hide the statements behind it.
-  while (isSymbol(cursor, '}')) {
+  while (isSymbol(cursor, '}') && !braced) {
     guarded(cursor, () => unexpected(cursor, 'A statement or `RETURN`'));
     cursor.index++;
     statements.push(...parseStatements(cursor, budget));
   }
   const query: QueryDeclaration = { name, macros, parameters, statements, faulty: false };
   if (isReturn(cursor)) query.returns = parseReturn(cursor);
+  if (braced && isSymbol(cursor, '}')) cursor.index++;
   return query;
+}
+
+const arrowHint = 'A query is written `QUERY name(parameter: Type) => … RETURN value`.';
+
+/** A brace around the whole query is told once, and its end expected. */
+function passBrace(cursor: Cursor): boolean {
+  if (!isSymbol(cursor, '{')) return false;
+  guarded(cursor, () =>
+    unexpected(cursor, 'A statement or `RETURN`', 'Braces are for `FOR` only.'),
+  );
+  cursor.index++;
+  return true;
 }
 
 function parseParameter(cursor: Cursor): Field {
@@ -65,8 +81,19 @@ function isKeyword(cursor: Cursor, word: string): boolean {
   return !isSymbol(cursor, '<-', 1) && !isSymbol(cursor, '::', 1) && !isSymbol(cursor, '.', 1);
 }
 
+/** `x <-`, and what other languages write for it. */
 function isBinding(cursor: Cursor): boolean {
-  return isName(cursor) && isSymbol(cursor, '<-', 1);
+  return isName(cursor) && (isSymbol(cursor, '<-', 1) || isForeignBinding(cursor));
+}
+
+/** `let`, `const` and the like stand in front. */
+function isDeclared(cursor: Cursor): boolean {
+  return /^(let|const|var|val|auto|mut)$/.test(peek(cursor, -1).text);
+}
+
+function isForeignBinding(cursor: Cursor): boolean {
+  const sign = peek(cursor, 1);
+  return (sign.kind === 'symbol' || sign.stray === true) && /^:?=$/.test(sign.text);
 }
 
 /** Up to `RETURN`, `}` or the next item. */
@@ -89,8 +116,13 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
   const { open } = cursor;
   const recover = () => skipStatement(cursor, open);
   beginReach(cursor);
+  if (peek(cursor).stray) {
+    next(cursor);
+    return undefined;
+  }
   if (isBinding(cursor)) {
     const name = nameOf(next(cursor));
+    if (isSymbol(cursor, '=')) guarded(cursor, () => unexpected(cursor, '`<-`'));
     const { start } = next(cursor);
     // A faulty value still binds its name, so that its uses are not reported as unknown.
     const value = guarded(cursor, () => parseExpression(cursor), recover);
@@ -137,10 +169,11 @@ function parseFor(cursor: Cursor, budget: { left: number }): Statement {
       cursor,
       names.map(({ text }) => text),
     );
-    expect(cursor, '{');
+    expect(cursor, '{', 'The body of a loop stands in braces.');
+    const opener = cursor.index - 1;
     const body = parseStatements(cursor, budget);
     // Where the brace is missing, what stands before is still a body.
-    guarded(cursor, () => expect(cursor, '}'));
+    guarded(cursor, () => expectClose(cursor, opener, '}'));
     return { kind: 'for', names, destructured, in: list, body };
   });
 }
@@ -148,8 +181,9 @@ function parseFor(cursor: Cursor, budget: { left: number }): Statement {
 /** Passes tokens until a statement, `RETURN`, the end of the block or the next item begins. */
 function skipStatement(cursor: Cursor, open: number): void {
   while (!startsItem(cursor)) {
-    if (isBinding(cursor) || isReturn(cursor)) return;
+    if ((isName(cursor) && isSymbol(cursor, '<-', 1)) || isReturn(cursor)) return;
     if (cursor.open <= open) {
+      if (isBinding(cursor) && isDeclared(cursor)) return;
       if (isSymbol(cursor, '}') || isKeyword(cursor, 'DROP')) return;
       if (isName(cursor, 'FOR') && (isName(cursor, 'IN', 2) || isSymbol(cursor, '{', 1))) return;
     }

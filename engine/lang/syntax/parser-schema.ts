@@ -3,18 +3,19 @@
 import type { ElementKind } from '../../base/schema.js';
 import type { Name } from './ast-literal.js';
 import type {
-  Field,
   Mapping,
   MappingRule,
   MigrationDeclaration,
   TypeDeclaration,
-  TypeNode,
   Version,
 } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
+import { didYouMean } from '../../base/nearest.js';
+import { expectClose, refuseClose } from './bracket.js';
 import { expect, expectName, expectWord, SyntaxFault, unexpected } from './expectation.js';
+import { goesOn, parseBody } from './parser-field.js';
 import { parseLiteral } from './parser-literal.js';
-import { guarded, listUntil, nested, startsItem } from './recovery.js';
+import { guarded, listUntil, startsItem } from './recovery.js';
 
 const kindOfLetter: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
 
@@ -28,120 +29,62 @@ export function parseDeclaration(cursor: Cursor): TypeDeclaration {
   const declaration: TypeDeclaration = { kind, name, unique, fields: [] };
   if (kind === 'edge') parseEdgeParts(cursor, declaration);
   else if (isSymbol(cursor, '{')) declaration.fields = parseBody(cursor);
+  else if (isSymbol(cursor, '(')) unexpected(cursor, '`{`');
   return declaration;
 }
 
 function expectTypeName(cursor: Cursor): Name {
   if (isName(cursor) && !/^[A-Z]/.test(peek(cursor).text)) {
-    unexpected(cursor, 'A type name, which begins with an upper-case letter,');
+    const { text } = peek(cursor);
+    const hint = `Types begin with a capital: \`${text[0]!.toUpperCase()}${text.slice(1)}\`.`;
+    unexpected(cursor, 'A type name', hint);
   }
   return expectName(cursor, 'A type name');
 }
 
 /** An edge type that has both ends is declared whatever else is wrong with it. */
 function parseEdgeParts(cursor: Cursor, declaration: TypeDeclaration): void {
-  expect(cursor, '{');
+  expect(cursor, '{', edgeHint);
+  const opener = cursor.index - 1;
   const { open } = cursor;
   const recover = () => {
     while (!startsItem(cursor) && cursor.open >= open) next(cursor);
     if (declaration.from === undefined || declaration.to === undefined) throw new SyntaxFault();
   };
-  guarded(cursor, () => parseParts(cursor, declaration), recover);
+  guarded(cursor, () => parseParts(cursor, declaration, opener), recover);
 }
 
-function parseParts(cursor: Cursor, declaration: TypeDeclaration): void {
+const edgeHint = 'Write `E::Type { From: A, To: B, Properties: { property: String } }`.';
+const partsThereAre = ['From', 'To', 'Properties'];
+
+function parseParts(cursor: Cursor, declaration: TypeDeclaration, opener: number): void {
   const seen = new Set<string>();
   while (!isSymbol(cursor, '}')) {
     const part = peek(cursor);
-    if (seen.has(part.text) || !/^(From|To|Properties)$/.test(part.text) || part.kind !== 'name') {
-      unexpected(cursor, '`From`, `To` or `Properties`, each once,');
+    if (seen.has(part.text) || !partsThereAre.includes(part.text) || part.kind !== 'name') {
+      if (startsItem(cursor)) refuseClose(cursor, opener, '}', '');
+      const near = didYouMean(part.text, partsThereAre, edgeHint);
+      unexpected(cursor, '`From`, `To` or `Properties`, each once,', near);
     }
     seen.add(next(cursor).text);
     expect(cursor, ':');
-    if (part.text === 'From') declaration.from = expectTypeName(cursor);
-    else if (part.text === 'To') declaration.to = expectTypeName(cursor);
+    if (part.text === 'From') declaration.from = parseEnd(cursor);
+    else if (part.text === 'To') declaration.to = parseEnd(cursor);
     else declaration.fields = parseBody(cursor);
     if (!goesOn(cursor)) break;
   }
   if (!seen.has('From') || !seen.has('To'))
-    unexpected(cursor, seen.has('From') ? '`To`' : '`From`');
-  expect(cursor, '}');
+    unexpected(cursor, seen.has('From') ? '`To`' : '`From`', edgeHint);
+  expectClose(cursor, opener, '}');
 }
 
-/** A faulty field does not hide the next one. */
-export function parseBody(cursor: Cursor): Field[] {
-  expect(cursor, '{');
-  const fields: Field[] = [];
-  const open = cursor.open;
-  while (!isSymbol(cursor, '}')) {
-    const recover = () => skipField(cursor, open);
-    const field = guarded(cursor, () => parseField(cursor), recover);
-    if (field !== undefined) fields.push(field);
-    if (!goesOn(cursor)) break;
+/** The type at an end; a kind in front of it is passed over. */
+function parseEnd(cursor: Cursor): Name {
+  if (isName(cursor) && kindOfLetter[peek(cursor).text] && isSymbol(cursor, '::', 1)) {
+    guarded(cursor, () => unexpected(cursor, 'A type name', 'Write the name of the type alone.'));
+    cursor.index += 2;
   }
-  // Where the brace is missing, the fields are still fields.
-  guarded(cursor, () => expect(cursor, '}'));
-  return fields;
-}
-
-/** Whether another part follows, also where its comma is missing. */
-function goesOn(cursor: Cursor): boolean {
-  if (accept(cursor, ',')) return true;
-  if (!isName(cursor) || startsItem(cursor)) return false;
-  guarded(cursor, () => unexpected(cursor, '`,` or `}`'));
-  return true;
-}
-
-function skipField(cursor: Cursor, open: number): void {
-  while (!startsItem(cursor)) {
-    const inside = cursor.open > open;
-    if (!inside && (isSymbol(cursor, ',') || isSymbol(cursor, '}'))) return;
-    next(cursor);
-  }
-}
-
-function parseField(cursor: Cursor): Field {
-  let index: Field['index'] = 'none';
-  if (isName(cursor, 'UNIQUE') && isName(cursor, undefined, 1)) {
-    next(cursor);
-    expectWord(cursor, 'INDEX');
-    index = 'unique';
-  } else if (isName(cursor, 'INDEX') && isName(cursor, undefined, 1)) {
-    next(cursor);
-    index = 'index';
-  }
-  const name = expectName(cursor, 'A property name');
-  const field = parseTyped(cursor, name);
-  field.index = index;
-  if (isName(cursor, 'DEFAULT')) {
-    next(cursor);
-    field.default = parseLiteral(cursor, 'A literal, `NOW` or `NONE`');
-  }
-  return field;
-}
-
-/** `[?] : Type` after a name: a field without decoration, or a parameter. */
-export function parseTyped(cursor: Cursor, name: Name): Field {
-  const optional = accept(cursor, '?');
-  expect(cursor, ':');
-  return { name, index: 'none', optional, type: parseType(cursor) };
-}
-
-function parseType(cursor: Cursor): TypeNode {
-  return nested(cursor, () => {
-    const { start } = peek(cursor);
-    if (accept(cursor, '[')) {
-      const of = parseType(cursor);
-      expect(cursor, ']');
-      return { kind: 'list', of, span: spanFrom(cursor, start) };
-    }
-    if (isSymbol(cursor, '{')) {
-      const fields = parseBody(cursor);
-      return { kind: 'object', fields, span: spanFrom(cursor, start) };
-    }
-    const name = expectName(cursor, 'A type');
-    return { kind: 'name', name, span: name.span };
-  });
+  return expectTypeName(cursor);
 }
 
 /** `schema::n`. */
@@ -160,10 +103,11 @@ export function parseVersion(cursor: Cursor): Version {
 /** The declarations of `{ … }` after `schema::n`; a faulty one does not hide the next. */
 export function parseBlock(cursor: Cursor): TypeDeclaration[] {
   expect(cursor, '{');
+  const opener = cursor.index - 1;
   const declarations: TypeDeclaration[] = [];
   const isDeclaration = () => isName(cursor) && kindOfLetter[peek(cursor).text] !== undefined;
   while (!isSymbol(cursor, '}')) {
-    if (!isDeclaration()) unexpected(cursor, '`N::`, `E::` or `V::`');
+    if (!isDeclaration()) refuseClose(cursor, opener, '}', '`N::`, `E::` or `V::`');
     const recover = () => {
       while (!startsItem(cursor)) next(cursor);
     };

@@ -3,9 +3,11 @@
 import type { Limits } from '../../base/limits.js';
 import type { Macro, SourceTree } from './ast-query.js';
 import type { TypeDeclaration, Version } from './ast-schema.js';
+import { nearestName } from '../../base/nearest.js';
 import { type Cursor, isName, isSymbol, next, peek } from './cursor.js';
 import type { Collector, Report } from './diagnostic.js';
 import { unexpected } from './expectation.js';
+import { foreignItem } from './foreign.js';
 import { tokenise } from './lexer.js';
 import { parseMacro, parseQuery } from './parser-query.js';
 import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './parser-schema.js';
@@ -13,7 +15,8 @@ import { guarded, startsItem } from './recovery.js';
 import type { SourceFile } from './source.js';
 
 export function parseFile(file: SourceFile, limits: Limits, collector: Collector): SourceTree {
-  const tree: SourceTree = { types: [], versions: [], migrations: [], queries: [] };
+  const lost = new Set<string>();
+  const tree: SourceTree = { types: [], versions: [], migrations: [], queries: [], lost };
   const report = collector.in(file);
   if (file.badUtf8At !== undefined) {
     const span = { start: file.badUtf8At, end: file.badUtf8At + 1 };
@@ -36,6 +39,8 @@ export function parseFile(file: SourceFile, limits: Limits, collector: Collector
     steps: 0,
     levels: 0,
     levelsOf: new Map(),
+    unread: new Set(),
+    lost: new Set(),
   };
   const recover = () => {
     while (!startsItem(cursor)) next(cursor);
@@ -43,13 +48,19 @@ export function parseFile(file: SourceFile, limits: Limits, collector: Collector
   let told = 0;
   while (peek(cursor).kind !== 'end') {
     const { length } = tree.queries;
+    const isQuery = isName(cursor, 'QUERY') || isSymbol(cursor, '#');
+    cursor.lost = new Set();
+    cursor.unread.clear();
     guarded(cursor, () => parseTopLevel(cursor, tree, file, collector), recover);
     cursor.open = 0;
+    // What a query names is declared elsewhere.
+    if (tree.queries.length > length) tree.queries.at(-1)!.lost = cursor.lost;
+    else if (!isQuery) for (const name of cursor.lost) lost.add(name);
     // What the lexer could not read lies in the item that has just been parsed.
     const { start } = peek(cursor);
     const from = told;
-    while (told < lexical.length && lexical[told]![1].start < start)
-      cursor.report(...lexical[told++]!);
+    for (; told < lexical.length && lexical[told]![1].start < start; told++)
+      if (!follows(cursor, lexical[told]!)) cursor.report(...lexical[told]!);
     if (told > from && tree.queries.length > length) tree.queries.at(-1)!.faulty = true;
     cursor.report = report;
   }
@@ -77,7 +88,7 @@ function parseTopLevel(
     const query = parseQuery(cursor, macros, named);
     tree.queries.push(query);
     query.faulty = faults > 0 || !startsItem(cursor);
-    if (!startsItem(cursor)) unexpected(cursor, 'The next query or type');
+    if (!startsItem(cursor)) passRest(cursor, tree);
   } else if (isName(cursor, 'schema')) {
     const version = parseVersion(cursor);
     tree.versions.push(version);
@@ -88,8 +99,33 @@ function parseTopLevel(
     const declaration = parseDeclaration(cursor);
     tree.types.push({ version: firstVersion(declaration), declaration });
   } else {
-    unexpected(cursor, '`N::`, `E::`, `V::`, `QUERY`, `schema` or `MIGRATION`');
+    refuseItem(cursor);
   }
+}
+
+/** What stands behind a query may have been a declaration. */
+function passRest(cursor: Cursor, tree: SourceTree): void {
+  const { lost } = cursor;
+  cursor.lost = tree.lost;
+  const recover = () => {
+    while (!startsItem(cursor)) next(cursor);
+  };
+  guarded(cursor, () => unexpected(cursor, 'The next query or type'), recover);
+  cursor.lost = lost;
+}
+
+/** Reports what begins no item; `N:Type` and `N<Type>` are near enough to say so. */
+function refuseItem(cursor: Cursor): never {
+  const { kind, text } = peek(cursor);
+  const near = nearestName(text, ['QUERY', 'MIGRATION', 'schema']);
+  const hint = foreignItem(text) ?? (near === undefined ? undefined : `Did you mean \`${near}\`?`);
+  const wanted = '`N::`, `E::`, `V::`, `QUERY`, `schema` or `MIGRATION`';
+  return unexpected(cursor, wanted, kind === 'name' ? hint : undefined);
+}
+
+/** Whether a foreign sign stands in what was passed over because of another fault. */
+function follows(cursor: Cursor, [code, { start }]: Parameters<Report>): boolean {
+  return code === 'E003' && cursor.unread.has(start);
 }
 
 /** What stands outside every block belongs to version 1. */

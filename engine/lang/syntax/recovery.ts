@@ -1,6 +1,7 @@
 // Nesting, lists, and getting back on its feet after a fault: whoever can resume catches it.
-import { accept, type Cursor, isName, isSymbol, peek } from './cursor.js';
-import { expect, SyntaxFault, unexpected } from './expectation.js';
+import { refuseClose } from './bracket.js';
+import { accept, beginsItem, type Cursor, isSymbol, next, peek } from './cursor.js';
+import { passStray, SyntaxFault } from './expectation.js';
 
 /** Parses one level deeper; too deep is E005. */
 export function nested<T>(cursor: Cursor, parse: () => T): T {
@@ -27,49 +28,51 @@ export function guarded<T>(
   parse: () => T,
   recover: () => void = () => {},
 ): T | undefined {
-  const { open } = cursor;
+  const { open, index } = cursor;
   try {
     return parse();
   } catch (error) {
     if (!(error instanceof SyntaxFault)) throw error;
-    recover();
-    cursor.open = open;
+    const fault = cursor.index;
+    try {
+      recover();
+    } finally {
+      cursor.open = open;
+      loseNames(cursor, index, fault);
+    }
     return undefined;
   }
 }
 
-/** `item {"," item} [","]` up to, and including, the closing symbol. */
+/** Notes what was passed over of the part that begins at `index` and could not be read at `fault`. */
+function loseNames(cursor: Cursor, index: number, fault: number): void {
+  for (let at = index; at < cursor.index; at++) {
+    const { kind, text, start, stray } = cursor.tokens[at]!;
+    if (kind === 'name') cursor.lost.add(text);
+    // A sign that is the fault itself stays reported.
+    else if (stray && at > fault) cursor.unread.add(start);
+  }
+}
+
+/**
+ * `item {"," item} [","]` up to, and including, the closing symbol; the opening one has just been
+ * read.
+ */
 export function listUntil<T>(cursor: Cursor, close: string, item: () => T): T[] {
+  const opener = cursor.index - 1;
   const items: T[] = [];
   while (!isSymbol(cursor, close)) {
+    if (peek(cursor).kind === 'end') refuseClose(cursor, opener, close, '');
     items.push(item());
+    passStray(cursor, ',', close);
     if (accept(cursor, ',')) continue;
-    if (!isSymbol(cursor, close)) unexpected(cursor, `\`,\` or \`${close}\``);
+    if (!isSymbol(cursor, close)) refuseClose(cursor, opener, close, `\`,\` or \`${close}\``);
   }
-  expect(cursor, close);
+  next(cursor);
   return items;
 }
 
-const kinds = new Set(['N', 'E', 'V']);
-
-/**
- * Whether a new item of the file begins here. A chain on a variable called `N` is told by what
- * follows.
- */
+/** Whether a new item of the file begins here. */
 export function startsItem(cursor: Cursor): boolean {
-  const token = peek(cursor);
-  if (token.kind === 'end' || isSymbol(cursor, '#')) return true;
-  if (token.kind !== 'name') return false;
-  switch (token.text) {
-    case 'QUERY':
-      return isName(cursor, undefined, 1);
-    case 'MIGRATION':
-      return isName(cursor, 'schema', 1);
-    case 'schema':
-      return isSymbol(cursor, '::', 1) && peek(cursor, 2).kind === 'integer';
-    default:
-      if (!kinds.has(token.text) || !isSymbol(cursor, '::', 1)) return false;
-      if (!isName(cursor, undefined, 2)) return false;
-      return !isSymbol(cursor, '<', 3) && !isSymbol(cursor, '(', 3) && !isSymbol(cursor, '::', 3);
-  }
+  return beginsItem(cursor.tokens, cursor.index);
 }

@@ -1,0 +1,67 @@
+// Brackets that are never closed: the fault is where one was opened, not where its absence is
+// noticed. Reads only tokens, and only once something is wrong.
+import { beginsItem, type Cursor, isSymbol, peek } from './cursor.js';
+import { SyntaxFault, unexpected } from './expectation.js';
+import type { Token } from './lexer.js';
+
+const closers: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
+const isCloser = /^[)\]}]$/;
+
+/**
+ * Reports that the bracket at `opener` is not closed here: at the bracket when it never is, else at
+ * the token at hand, where `wanted` could stand.
+ */
+export function refuseClose(cursor: Cursor, opener: number, close: string, wanted: string): never {
+  const { tokens } = cursor;
+  const isOpen = close === '>' ? isOpenAngle(tokens, opener) : isOpenBracket(tokens, opener);
+  if (!isOpen || peek(cursor).kind === 'faulty') return unexpected(cursor, wanted);
+  const { text } = tokens[opener]!;
+  const hint = `Add \`${close}\`.`;
+  cursor.report('E001', tokens[opener]!, `This \`${text}\` is never closed.`, hint);
+  throw new SyntaxFault();
+}
+
+/** `}` and the like, of the bracket at `opener`. */
+export function expectClose(cursor: Cursor, opener: number, close: string): void {
+  if (!isSymbol(cursor, close)) refuseClose(cursor, opener, close, `\`${close}\``);
+  cursor.open--;
+  cursor.index++;
+}
+
+/** Type arguments are names: whatever else comes before `>` shows that it is missing. */
+function isOpenAngle(tokens: readonly Token[], opener: number): boolean {
+  for (let at = opener + 1; ; at++) {
+    const { kind, text } = tokens[at]!;
+    if (kind === 'symbol' && text === '>') return false;
+    const isBreak = kind === 'end' || (kind === 'symbol' && /^([()[\]{}]|<-|=>|::)$/.test(text));
+    if (isBreak || (kind === 'name' && text === 'RETURN')) return true;
+  }
+}
+
+/** Whether the brackets behind do not add up before the item, or what cannot be inside, ends. */
+function isOpenBracket(tokens: readonly Token[], opener: number): boolean {
+  const wanted = [closers[tokens[opener]!.text]!];
+  for (let at = opener + 1; ; at++) {
+    const { kind, text } = tokens[at]!;
+    if (kind === 'end' || beginsItem(tokens, at)) return true;
+    if (kind === 'name' && endsValue(tokens, at) && !wanted.includes('}')) return true;
+    if (kind !== 'symbol') continue;
+    const close = closers[text];
+    if (close !== undefined) wanted.push(close);
+    else if (isCloser.test(text)) {
+      // What is opened inside and not closed is closed with what is around it.
+      const from = wanted.lastIndexOf(text);
+      if (from < 0) return true;
+      wanted.length = from;
+      if (from === 0) return false;
+    }
+  }
+}
+
+/** A new statement or `RETURN`: neither stands in parentheses. */
+function endsValue(tokens: readonly Token[], at: number): boolean {
+  const follows = tokens[at + 1];
+  if (follows?.kind === 'symbol' && follows.text === '<-') return true;
+  if (tokens[at]!.text !== 'RETURN' || follows === undefined) return false;
+  return follows.kind !== 'symbol' || !/^(::|\.|,|[)\]}])$/.test(follows.text);
+}

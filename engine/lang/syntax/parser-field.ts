@@ -1,0 +1,151 @@
+// Parses properties and parameters (helixql.md 2.1): bodies of fields, and the types behind their
+// names. What other languages write there is read as what was meant, so that nothing follows from it.
+import type { Name } from './ast-literal.js';
+import type { Field, TypeNode } from './ast-schema.js';
+import { expectClose } from './bracket.js';
+import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
+import { expect, expectName, passStray, unexpected } from './expectation.js';
+import { foreignType } from './foreign.js';
+import { parseLiteral } from './parser-literal.js';
+import { guarded, nested, startsItem } from './recovery.js';
+
+/** A faulty field does not hide the next one. */
+export function parseBody(cursor: Cursor): Field[] {
+  expect(cursor, '{');
+  const opener = cursor.index - 1;
+  const fields: Field[] = [];
+  const open = cursor.open;
+  const recover = () => skipField(cursor, open);
+  while (!isSymbol(cursor, '}') && !startsItem(cursor)) {
+    const field = guarded(cursor, () => parseField(cursor), recover);
+    if (field !== undefined) fields.push(field);
+    if (!goesOn(cursor, recover)) break;
+  }
+  // Where the brace is missing, the fields are still fields.
+  guarded(cursor, () => expectClose(cursor, opener, '}'));
+  return fields;
+}
+
+/** Whether another part follows, also where its comma is missing or something stands before it. */
+export function goesOn(cursor: Cursor, recover?: () => void): boolean {
+  const at = cursor.index;
+  if (peek(cursor).stray) next(cursor);
+  if (accept(cursor, ',')) return true;
+  if (isSymbol(cursor, '}') || startsItem(cursor)) return false;
+  const isNext = isName(cursor) && (recover === undefined || isPart(cursor));
+  if (isNext) {
+    if (cursor.index === at) guarded(cursor, () => unexpected(cursor, '`,` or `}`'));
+    return true;
+  }
+  if (recover === undefined) return false;
+  guarded(cursor, () => unexpected(cursor, '`,` or `}`', afterType(cursor)), recover);
+  return accept(cursor, ',');
+}
+
+/** `name:`, `name?:`, `INDEX name:`: the next field or part. */
+function isPart(cursor: Cursor): boolean {
+  const isNamed = (ahead: number): boolean =>
+    isName(cursor, undefined, ahead) &&
+    (isSymbol(cursor, ':', ahead + 1) || isSymbol(cursor, '?', ahead + 1));
+  return isNamed(0) || isNamed(1) || isNamed(2);
+}
+
+/** What is written behind a type elsewhere, and here in front of its name or not at all. */
+function afterType(cursor: Cursor): string | undefined {
+  const { text } = peek(cursor);
+  if (/^(unique|primary|key)$/i.test(text)) return 'Write `UNIQUE INDEX` in front of the property.';
+  if (/^index(ed)?$/i.test(text)) return 'Write `INDEX` in front of the property.';
+  if (/^(not|null|nullable|required|optional|!)$/i.test(text)) return unsetHint;
+  if (text === '=' || /^default$/i.test(text)) return 'Write `DEFAULT value` behind the type.';
+  return undefined;
+}
+
+const unsetHint = 'Leave it out: every property may be unset, none is compulsory.';
+
+function skipField(cursor: Cursor, open: number): void {
+  while (!startsItem(cursor)) {
+    const inside = cursor.open > open;
+    if (!inside && (isSymbol(cursor, ',') || isSymbol(cursor, '}'))) return;
+    next(cursor);
+  }
+}
+
+function parseField(cursor: Cursor): Field {
+  let index: Field['index'] = 'none';
+  if (isName(cursor, 'UNIQUE') && isName(cursor, undefined, 1)) {
+    next(cursor);
+    if (!isName(cursor, 'INDEX')) unexpected(cursor, '`INDEX`', 'Write `UNIQUE INDEX`.');
+    next(cursor);
+    index = 'unique';
+  } else if (isName(cursor, 'INDEX') && isName(cursor, undefined, 1)) {
+    next(cursor);
+    index = 'index';
+  }
+  const name = expectName(cursor, 'A property name');
+  const field = parseTyped(cursor, name);
+  field.index = index;
+  if (isName(cursor, 'DEFAULT')) {
+    next(cursor);
+    field.default = parseLiteral(cursor, 'A literal, `NOW` or `NONE`');
+  }
+  return field;
+}
+
+/** `[?] : Type` after a name: a field without decoration, or a parameter. */
+export function parseTyped(cursor: Cursor, name: Name): Field {
+  const optional = accept(cursor, '?');
+  expect(cursor, ':');
+  return { name, index: 'none', optional, type: parseType(cursor) };
+}
+
+function parseType(cursor: Cursor): TypeNode {
+  return nested(cursor, () => {
+    const { start } = peek(cursor);
+    if (accept(cursor, '[')) {
+      const opener = cursor.index - 1;
+      const of = parseType(cursor);
+      passStray(cursor, ']');
+      expectClose(cursor, opener, ']');
+      return { kind: 'list', of, span: spanFrom(cursor, start) };
+    }
+    if (isSymbol(cursor, '{')) {
+      const fields = parseBody(cursor);
+      return { kind: 'object', fields, span: spanFrom(cursor, start) };
+    }
+    const name = expectName(cursor, 'A type');
+    const type: TypeNode = { kind: 'name', name, span: name.span };
+    return parseForeignType(cursor, type, name) ?? type;
+  });
+}
+
+/**
+ * `List<T>`, `T[]`, `Option<T>`, `T!` of other languages: told once, and read as what was meant, so
+ * that nothing follows from it.
+ */
+function parseForeignType(cursor: Cursor, type: TypeNode, name: Name): TypeNode | undefined {
+  const refuse = (hint: string): void => {
+    guarded(cursor, () => unexpected(cursor, '`,`', hint));
+  };
+  if (isSymbol(cursor, '[') && isSymbol(cursor, ']', 1)) {
+    refuse(`Write \`[${name.text}]\`.`);
+    cursor.index += 2;
+    return { kind: 'list', of: type, span: spanFrom(cursor, name.span.start) };
+  }
+  if (isSymbol(cursor, '!') || isSymbol(cursor, '?')) {
+    refuse(isSymbol(cursor, '!') ? 'Leave it out.' : '`?` stands behind the name: `name?: Type`.');
+    cursor.index++;
+    return undefined;
+  }
+  if (!isSymbol(cursor, '<')) return undefined;
+  const { start } = name.span;
+  next(cursor);
+  const opener = cursor.index - 1;
+  const of = parseType(cursor);
+  expectClose(cursor, opener, '>');
+  const span = spanFrom(cursor, start);
+  const isList = /^(list|array|vec|vector|set|sequence)$/i.test(name.text);
+  const inner = of.kind === 'name' ? of.name.text : 'Type';
+  const hint = isList ? `Write \`[${inner}]\`.` : (foreignType(name.text) ?? 'Leave it out.');
+  cursor.report('E209', span, `Types take no arguments.`, hint);
+  return isList ? { kind: 'list', of, span } : of;
+}
