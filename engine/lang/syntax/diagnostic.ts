@@ -33,6 +33,10 @@ export interface Collector {
   sorted(): Diagnostic[];
 }
 
+/** Stands for the name of a declaration whose name could not be read. */
+export const anyType = '*';
+const unknownType = new Set('E101 E102 E103 E106 E201 E209'.split(' '));
+
 /** What is reported of a name that nothing declares. */
 const unknownName = new Set('E101 E102 E103 E106 E201 E202 E209 E301 E652 E658'.split(' '));
 
@@ -72,6 +76,7 @@ export function collectDiagnostics(): Collector {
       if (unknownName.has(code)) {
         const name = file.text.slice(span.start, span.end);
         if (lost.has(name) || own?.has(name)) return;
+        if (lost.has(anyType) && unknownType.has(code)) return;
       }
       const diagnostic = add(file, query, code, span);
       if (diagnostic === undefined) return;

@@ -10,6 +10,7 @@ import type {
   Version,
 } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
+import { anyType } from './diagnostic.js';
 import { didYouMean } from '../../base/nearest.js';
 import { expectClose, refuseClose } from './bracket.js';
 import { expect, expectName, expectWord, SyntaxFault, unexpected } from './expectation.js';
@@ -23,6 +24,7 @@ const kindOfLetter: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 've
 export function parseDeclaration(cursor: Cursor): TypeDeclaration {
   const kind = kindOfLetter[next(cursor).text]!;
   expect(cursor, '::');
+  if (!isName(cursor)) cursor.lost.add(anyType);
   const name = expectTypeName(cursor);
   const unique = kind === 'edge' && isName(cursor, 'UNIQUE');
   if (unique) next(cursor);

@@ -47,10 +47,10 @@ export function guarded<T>(
 /** Notes what was passed over of the part that begins at `index` and could not be read at `fault`. */
 function loseNames(cursor: Cursor, index: number, fault: number): void {
   for (let at = index; at < cursor.index; at++) {
-    const { kind, text, start, stray } = cursor.tokens[at]!;
+    const { kind, text, start } = cursor.tokens[at]!;
     if (kind === 'name') cursor.lost.add(text);
     // A sign that is the fault itself stays reported.
-    else if (stray && at > fault) cursor.unread.add(start);
+    else if (kind === 'faulty' && at > fault) cursor.unread.add(start);
   }
 }
 
