@@ -1,6 +1,6 @@
-// Brackets that are never closed: the fault is where one was opened, not where its absence is
-// noticed. Reads only tokens, and only once something is wrong.
-import { beginsItem, type Cursor, isSymbol, peek } from './cursor.js';
+// What a list of tokens shows by its form alone: where items of the file begin, and brackets that are
+// never closed: that fault is where one was opened, not where its absence is noticed.
+import { type Cursor, isSymbol, peek } from './cursor.js';
 import { SyntaxFault, unexpected } from './expectation.js';
 import type { Token } from './lexer.js';
 
@@ -64,4 +64,31 @@ function endsValue(tokens: readonly Token[], at: number): boolean {
   if (follows?.kind === 'symbol' && follows.text === '<-') return true;
   if (tokens[at]!.text !== 'RETURN' || follows === undefined) return false;
   return follows.kind !== 'symbol' || !/^(::|\.|,|[)\]}])$/.test(follows.text);
+}
+
+const kinds = new Set(['N', 'E', 'V']);
+
+/**
+ * Whether a new item of the file begins at this token. A chain on a variable called `N` is told by
+ * what follows.
+ */
+export function beginsItem(tokens: readonly Token[], at: number): boolean {
+  const token = (ahead: number): Token => tokens[Math.min(at + ahead, tokens.length - 1)]!;
+  const isSymbol = (text: string, ahead: number): boolean =>
+    token(ahead).kind === 'symbol' && token(ahead).text === text;
+  const isName = (ahead: number): boolean => token(ahead).kind === 'name';
+  const { kind, text } = token(0);
+  if (kind === 'end' || isSymbol('#', 0)) return true;
+  if (kind !== 'name') return false;
+  switch (text) {
+    case 'QUERY':
+      return isName(1);
+    case 'MIGRATION':
+      return isName(1) && token(1).text === 'schema';
+    case 'schema':
+      return isSymbol('::', 1) && token(2).kind === 'integer';
+    default:
+      if (!kinds.has(text) || !isSymbol('::', 1) || !isName(2)) return false;
+      return !isSymbol('<', 3) && !isSymbol('(', 3) && !isSymbol('::', 3);
+  }
 }

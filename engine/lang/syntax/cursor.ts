@@ -68,30 +68,3 @@ export function spanFrom(cursor: Cursor, start: number): Span {
   const last = cursor.tokens[Math.max(0, cursor.index - 1)]!;
   return { start, end: Math.max(start, last.end) };
 }
-
-const kinds = new Set(['N', 'E', 'V']);
-
-/**
- * Whether a new item of the file begins at this token. A chain on a variable called `N` is told by
- * what follows.
- */
-export function beginsItem(tokens: readonly Token[], at: number): boolean {
-  const token = (ahead: number): Token => tokens[Math.min(at + ahead, tokens.length - 1)]!;
-  const isSymbol = (text: string, ahead: number): boolean =>
-    token(ahead).kind === 'symbol' && token(ahead).text === text;
-  const isName = (ahead: number): boolean => token(ahead).kind === 'name';
-  const { kind, text } = token(0);
-  if (kind === 'end' || isSymbol('#', 0)) return true;
-  if (kind !== 'name') return false;
-  switch (text) {
-    case 'QUERY':
-      return isName(1);
-    case 'MIGRATION':
-      return isName(1) && token(1).text === 'schema';
-    case 'schema':
-      return isSymbol('::', 1) && token(2).kind === 'integer';
-    default:
-      if (!kinds.has(text) || !isSymbol('::', 1) || !isName(2)) return false;
-      return !isSymbol('<', 3) && !isSymbol('(', 3) && !isSymbol('::', 3);
-  }
-}

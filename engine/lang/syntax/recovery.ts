@@ -1,6 +1,6 @@
 // Nesting, lists, and getting back on its feet after a fault: whoever can resume catches it.
-import { refuseClose } from './bracket.js';
-import { accept, beginsItem, type Cursor, isSymbol, next, peek } from './cursor.js';
+import { beginsItem, refuseClose } from './bracket.js';
+import { accept, type Cursor, isSymbol, next, peek } from './cursor.js';
 import { passStray, SyntaxFault } from './expectation.js';
 
 /** Parses one level deeper; too deep is E005. */
