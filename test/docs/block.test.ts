@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Page, blocksOf, readPages } from '../support/page.js';
+import { type Page, blocksOf, readManual } from '../support/page.js';
 import { root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
 import { checkBlock, reasonNotToRun, tasksOf } from './block.js';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await server?.dispose();
 });
 
-const pages = readPages().filter((page) => blocksOf(page).length > 0);
+const pages = readManual().filter((page) => blocksOf(page).length > 0);
 
 test('most of the manual is run', () => {
   const blocks = pages.flatMap(blocksOf);

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { commands } from '../../server/command/cli.js';
 import { keySchemas, type KeySchema, vectorTypeSchema } from '../../server/config/config-schema.js';
 import { projectFlags } from '../../server/terminal/command.js';
-import { readPages } from '../support/page.js';
+import { readManual } from '../support/page.js';
 import { root } from '../support/project.js';
 
 const pageOf = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -114,7 +114,7 @@ describe('the command line', () => {
 });
 
 describe('what the manual leads to', () => {
-  const pages = readPages();
+  const pages = readManual();
   /** The name that a heading is linked by. */
   const anchorOf = (heading: string): string =>
     heading

@@ -41,10 +41,10 @@ export class Workplace {
   }
 
   /** Runs a block to its end; for the manual's port the server's own is taken. */
-  async run(block: Block): Promise<Done> {
+  async run({ language, text: written }: Block): Promise<Done> {
     const { port } = this.server;
-    const text = block.text.replaceAll(String(manualPort), String(port));
-    const done = await this.#spawn(...this.#command(block.language, text));
+    const text = written.replaceAll(String(manualPort), String(port));
+    const done = await this.#spawn(...this.#command(language, text));
     const back = (output: string) =>
       output.replaceAll(String(port), String(manualPort)).replaceAll(`${this.folder}/`, '');
     return { ...done, stdout: back(done.stdout), stderr: back(done.stderr) };

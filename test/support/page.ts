@@ -31,6 +31,11 @@ export function readPages(): Page[] {
   }));
 }
 
+/** The manual: what `trellis init` writes is about projects of their own, and tested with that command. */
+export function readManual(): Page[] {
+  return readPages().filter(({ path }) => !path.startsWith('server/template/'));
+}
+
 /** The blocks of a page, in its order. */
 export function blocksOf({ path, text }: Page): Block[] {
   const lines = text.split('\n');
