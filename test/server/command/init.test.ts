@@ -51,7 +51,10 @@ describe('W02: trellis init', () => {
     try {
       expect(await playSeed(project, database)).toBeGreaterThan(4);
       const readme = readFileSync(join(project, 'README.md'), 'utf8');
-      const calls = [...readme.matchAll(/^curl .*localhost:6969\/(\w+)(?: -d '(.*)')?$/gm)];
+      // `-d` alone says that it sends a form, which the server refuses.
+      const form =
+        /^curl .*localhost:6969\/(\w+)(?: -H 'Content-Type: application\/json' -d '(.*)')?$/gm;
+      const calls = [...readme.matchAll(form)];
       expect(calls).toHaveLength(5);
       for (const [, query, body = '{}'] of calls) {
         const answer = JSON.parse(
