@@ -74,7 +74,7 @@ function timingOf(times: number[], elapsedMs: number, used: NodeJS.CpuUsage): Ti
 }
 
 /** Field by field the median of several timings. */
-export function medianTiming(rounds: readonly Timing[]): Timing {
+function medianTiming(rounds: readonly Timing[]): Timing {
   const of = (field: keyof Timing): number => median(rounds.map((round) => round[field]));
   return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), cpu: of('cpu') };
 }

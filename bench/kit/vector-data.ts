@@ -34,7 +34,7 @@ const rows = (matrix: Matrix, count: number): Float32Array[] =>
   Array.from({ length: Math.min(count, matrix.n) }, (_, i) => Float32Array.from(matrix.row(i)));
 
 /** Short names of the sets on disk. */
-export const storedSets: Record<string, string> = {
+const storedSets: Record<string, string> = {
   sift: 'sift-5k-128-euclidean',
   mnist: 'mnist-10k-784-euclidean',
   lsa: 'lsa-wordnet-256-cosine',

@@ -50,7 +50,7 @@ export async function loadWordNet(): Promise<WordNet | undefined> {
 }
 
 /** Neighbours by number, from pairs; `reversed` for those that point here. */
-export function neighbours(pairs: Uint32Array, count: number, reversed = false): number[][] {
+function neighbours(pairs: Uint32Array, count: number, reversed = false): number[][] {
   const lists = Array.from({ length: count }, (): number[] => []);
   const [from, to] = reversed ? [1, 0] : [0, 1];
   for (let i = 0; i < pairs.length; i += 2) lists[pairs[i + from]!]!.push(pairs[i + to]!);

@@ -53,7 +53,7 @@ function measure(set: VectorSet, results: readonly Result[]): void {
  * Speed at a recall, between the points about it on logarithmic scales of speed and of what is
  * missed.
  */
-export function speedAt(points: readonly Point[], target: number): number | undefined {
+function speedAt(points: readonly Point[], target: number): number | undefined {
   const missed = (recall: number): number => Math.log(Math.max(1e-5, 1 - recall));
   let best: number | undefined;
   for (let i = 0; i < points.length; i++) {

@@ -232,8 +232,15 @@ export function isRetryable(code: ErrorCode): boolean {
 /** The only error class that input can cause. */
 export class TrellisError extends Error {
   override readonly name = 'TrellisError';
+  /**
+   * A refusal is an answer, not a defect: whoever reads it wants to know what was wrong with the
+   * call, not where that was found, and a trace costs more than all else of it.
+   */
   constructor(readonly data: ErrorData) {
+    const depth = Error.stackTraceLimit;
+    if (data.code !== 'INTERNAL') Error.stackTraceLimit = 0;
     super(errorMessage(data));
+    Error.stackTraceLimit = depth;
   }
   get code(): ErrorCode {
     return this.data.code;

@@ -26,7 +26,7 @@ export function failpoint(point: string): void {
   else throw new FailpointError(point);
 }
 
-export class FailpointError extends Error {
+class FailpointError extends Error {
   override readonly name = 'FailpointError';
   constructor(readonly point: string) {
     super(`failpoint ${point}`);

@@ -50,7 +50,7 @@ export function isList(value: unknown): value is ScalarList {
 }
 
 /** Negative, zero or positive by Unicode code point; UTF-16 order differs above the surrogates. */
-export function compareText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {

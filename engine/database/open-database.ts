@@ -1,11 +1,11 @@
-// Opens a database: data directory, storage, writer lane (schema, recovery), reader lanes.
-// Implements the Database face. The calling thread owns admission: it knows the program, judges the
-// cost of calls, and never writes LMDB itself.
+// Opens a database and wires it: data directory, storage, writer lane (schema, recovery), reader
+// lanes, and what judges calls before they get there. Implements the Database face. Owns the phase it
+// is in, and the order in which things open and close. The calling thread never writes LMDB itself.
 import { join } from 'node:path';
-import { type TrellisError, fail } from '../base/errors.js';
+import { fail } from '../base/errors.js';
 import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
-import type { Plan, Query } from '../plan/plan.js';
+import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/folder/manifest.js';
 import { type Storage, openStorage } from '../storage/open-storage.js';
@@ -14,7 +14,7 @@ import type { ReadView } from '../storage/table/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import { AttachedIndexes } from './vectors/attached-index.js';
 import { backUp } from './care/backup.js';
-import { type Call, callOf, type CallInput } from './call/call.js';
+import { Admission } from './admission.js';
 import type { Database, DatabaseStatus } from './database.js';
 import type { CallOptions, DatabaseOptions } from './call/options.js';
 import { Dispatcher, loadMax } from './lane/dispatcher.js';
@@ -31,11 +31,11 @@ import { pack } from './call/pack.js';
 import { type ProbeLater, ProbeWatch, probe } from './care/probe.js';
 import { Tally } from './meter/tally.js';
 import { ThreadPair } from './lane/pool.js';
-import { failUnknown, placeOf, queryNumber } from './call/query-table.js';
-import { type Equipment, decodeCall } from './call/runner.js';
+import { placeOf } from './call/query-table.js';
+import type { Equipment } from './call/runner.js';
 import { Reloads } from './schema/reloads.js';
 import { SchemaGuard } from './schema/schema-guard.js';
-import { embedRows, embedTexts, modelChoiceOf, modelOf } from './text-embedding.js';
+import { embedRows, modelChoiceOf } from './text-embedding.js';
 import { VectorWatch } from './vectors/vector-watch.js';
 import { DiskWatch } from './care/watch.js';
 import { hasGivenUp, reopen } from './reopen.js';
@@ -59,7 +59,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 class OpenedDatabase implements Database {
   program: Program;
-  #queries = new Map<string, { query: Query; number: number }>();
   /** The present program as lanes get it. */
   #packed: unknown;
   /** Of the present program, and of the last reload that was begun. */
@@ -79,6 +78,7 @@ class OpenedDatabase implements Database {
   readonly #writer: WriterLink;
   readonly #loads: LoadDesk;
   readonly #inline: InlineReads;
+  readonly #admission: Admission;
   readonly #guard: SchemaGuard;
   readonly #reloads = new Reloads();
   readonly #tally = new Tally();
@@ -140,6 +140,7 @@ class OpenedDatabase implements Database {
     this.#disk = new DiskWatch(options, { onLost }, () => this.#storage.usage());
     directory.onLost(() => this.#disk.lose(takenReason));
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
+    this.#admission = this.#makeAdmission();
   }
 
   #makeDispatcher(slots: SlotPool): Dispatcher {
@@ -156,6 +157,22 @@ class OpenedDatabase implements Database {
       },
       onReady: () => this.#threads.unref(),
       onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
+    });
+  }
+
+  #makeAdmission(): Admission {
+    return new Admission({
+      limits: this.options.limits,
+      isInlineOnly: this.options.workers === 0,
+      equipment: this.#equipment,
+      guard: this.#guard,
+      inline: this.#inline,
+      dispatcher: this.#dispatcher,
+      writer: this.#writer,
+      disk: this.#disk,
+      tally: this.#tally,
+      models: this.#models,
+      checkAlive: () => this.#checkAlive(),
     });
   }
 
@@ -224,6 +241,13 @@ class OpenedDatabase implements Database {
     if (this.#phase === 'opening') this.#phase = 'serving';
   }
 
+  /** Makes a program the current one on this thread. */
+  #adopt(program: Program, schema: number): void {
+    this.program = program;
+    this.#guard.equip(schema);
+    this.#admission.adopt(program, this.#generation);
+  }
+
   /** Gives up opening: ends the threads. */
   async abandon(): Promise<void> {
     this.#phase = 'stopping';
@@ -233,49 +257,12 @@ class OpenedDatabase implements Database {
     this.#storage.close();
   }
 
-  /** Makes a program the current one on this thread. */
-  #adopt(program: Program, schema: number): void {
-    this.program = program;
-    this.#guard.equip(schema);
-    const entries = program.queries.map((query, place) => {
-      return [query.name, { query, number: queryNumber(this.#generation, place) }] as const;
-    });
-    this.#queries = new Map(entries);
-    this.#inline.costs.reset();
-    this.#tally.adopt(program.queries.map(({ name }) => name));
-  }
-
   call(
     name: string,
     body: Uint8Array,
     options: CallOptions = {},
   ): Uint8Array | Promise<Uint8Array> {
-    return this.#reloads.whole(() => this.#answer(name, body, options), bodyOf);
-  }
-
-  #answer(
-    name: string,
-    body: Uint8Array,
-    options: CallOptions,
-  ): ExecutionResult | Promise<ExecutionResult> {
-    const entry = this.#queries.get(name);
-    if (entry === undefined) failUnknown(name, this.#queries.keys());
-    const { query, number } = entry;
-    const { schema } = this.#guard;
-    const { plan } = query;
-    if (options.profile) {
-      const args = decodeCall(query, body, this.#equipment);
-      return this.#runPlan({ ...plan, profile: true }, args, undefined, options);
-    }
-    if (plan.embeds.length > 0) {
-      const args = decodeCall(query, body, this.#equipment);
-      return this.#embedFirst(plan, { query: number, schema, body, args }, options);
-    }
-    if (!plan.writes && this.#inline.allows(number, plan, body.length)) {
-      const args = decodeCall(query, body, this.#equipment);
-      return this.#runInline(plan, { query: number, schema, body, args }, options);
-    }
-    return this.#runInLane(plan, { query: number, schema, body }, options);
+    return this.#reloads.whole(() => this.#admission.call(name, body, options), bodyOf);
   }
 
   run(
@@ -284,74 +271,7 @@ class OpenedDatabase implements Database {
     items: ItemList | undefined,
     options: CallOptions = {},
   ): ExecutionResult | Promise<ExecutionResult> {
-    return this.#reloads.wholePlan(() => this.#runPlan(plan, args, items, options));
-  }
-
-  #runPlan(
-    plan: Plan,
-    args: readonly Argument[],
-    items: ItemList | undefined,
-    options: CallOptions,
-  ): ExecutionResult | Promise<ExecutionResult> {
-    const { schema } = this.#guard;
-    const input: CallInput = { query: -1, schema, body: new Uint8Array(0), args, items };
-    if (plan.embeds.length > 0) return this.#embedFirst(plan, input, options);
-    if (!plan.writes && this.#inline.allows(-1, plan, 0))
-      return this.#runInline(plan, input, options);
-    return this.#runInLane(plan, input, options);
-  }
-
-  #budgetOf(plan: Plan, options: CallOptions): number {
-    const { limits } = this.options;
-    return options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
-  }
-
-  #runInline(
-    plan: Plan,
-    input: CallInput,
-    options: CallOptions,
-  ): ExecutionResult | Promise<ExecutionResult> {
-    this.#checkAlive();
-    const budgetMs = this.#budgetOf(plan, options);
-    const result = this.#guard.run(input.schema, (view) =>
-      this.#inline.run(view, plan, input, budgetMs, options),
-    );
-    return result ?? this.#runInLane(plan, input, options);
-  }
-
-  #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
-    const budgetMs = this.#budgetOf(plan, options);
-    return new Promise((resolve, reject) => {
-      const call = callOf(plan, input, { budgetMs, onWork: options.onWork, resolve, reject });
-      this.#submit(call, plan, options);
-    });
-  }
-
-  #submit(call: Call, plan: Plan, options: CallOptions): void {
-    try {
-      this.#checkAlive();
-      if (call.cost === 'W') {
-        this.#disk.checkRoom(plan);
-        this.#writer.submit(call);
-      } else this.#dispatcher.submit(call);
-      options.onCancellable?.(() => {
-        this.#tally.cancelled++;
-        this.#dispatcher.cancel(call);
-      });
-    } catch (error) {
-      call.settled = true;
-      call.reject(error as TrellisError);
-    }
-  }
-
-  async #embedFirst(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
-    const started = performance.now();
-    const budgetMs = this.#budgetOf(plan, options);
-    const embeddings = await embedTexts(this.#models, plan, input.args!, started + budgetMs);
-    const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
-    const full = { ...input, embeddings };
-    if (!plan.writes && this.options.workers === 0) return this.#runInline(plan, full, rest);
-    return this.#runInLane(plan, full, rest);
+    return this.#reloads.wholePlan(() => this.#admission.run(plan, args, items, options));
   }
 
   #checkAlive(): void {
@@ -370,8 +290,7 @@ class OpenedDatabase implements Database {
     budgetMs: number,
   ): Promise<Float64Array[]> {
     this.#checkAlive();
-    const chosen = modelOf(this.#models, model, vectorType);
-    return this.#models.embedder.embed(chosen, texts, performance.now() + budgetMs);
+    return this.#admission.embed(model, vectorType, texts, budgetMs);
   }
 
   view<T>(look: (view: ReadView) => T): T {

@@ -49,7 +49,7 @@ export function isSafePipeline({ source, steps }: Pipeline, parameters: Paramete
   return isSafeSource(source, parameters) && steps.every((step) => isSafeStep(step, parameters));
 }
 
-export function isSafeSource(source: Source, parameters: Parameters): boolean {
+function isSafeSource(source: Source, parameters: Parameters): boolean {
   switch (source.kind) {
     case 'scan':
     case 'items':

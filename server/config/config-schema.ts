@@ -70,7 +70,7 @@ export const vectorTypeSchema = section({
   exact: flag(false),
 });
 
-export const configSchema = section({
+const configSchema = section({
   compat: choice('trellis', 'helix-2'),
   server: section({
     host: text('127.0.0.1'),

@@ -2,7 +2,7 @@
 // writer of the console. Bodies, parameter values and keys never come here; control characters are
 // escaped.
 
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 export type LogFields = Record<string, unknown>;
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;

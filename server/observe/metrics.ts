@@ -39,7 +39,7 @@ export class RouteMetrics {
 }
 
 /** Counters by one label, e.g. refusals by code. */
-export class LabelledCounter {
+class LabelledCounter {
   readonly #values = new Map<string, number>();
 
   constructor(
@@ -65,7 +65,7 @@ export class LabelledCounter {
 }
 
 /** Calls of embedding providers. */
-export class EmbeddingMetrics {
+class EmbeddingMetrics {
   readonly #seconds = new Map<string, Histogram>();
   readonly #errors = new Map<string, LabelledCounter>();
   #cacheHits = 0;

@@ -5,7 +5,7 @@ import { excerpt, fail } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 
 /** The standard place: `backups` in the data directory. */
-export function backupDir(config: Config): string {
+function backupDir(config: Config): string {
   const { backup, dataDir, projectDir } = config;
   return backup.dir === '' ? join(dataDir, 'backups') : resolve(projectDir, backup.dir);
 }

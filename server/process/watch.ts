@@ -7,9 +7,9 @@ import { type FSWatcher, type Stats, readdirSync, statSync, watch } from 'node:f
 import { join } from 'node:path';
 
 /** A save is one change; editors write all of it within a few milliseconds. */
-export const quietMs = 20;
+const quietMs = 20;
 /** For a source that is gone or empty, as it is between the steps of a save. */
-export const returnMs = 200;
+const returnMs = 200;
 const lookMs = 2_000;
 const depthMax = 32;
 

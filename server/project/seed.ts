@@ -27,7 +27,7 @@ interface Line {
 }
 
 /** Whether nothing is stored. */
-export function isEmpty(database: Database): boolean {
+function isEmpty(database: Database): boolean {
   return database.view((view) =>
     view.catalog.labels().every((label) => view.count(label.id) === 0),
   );

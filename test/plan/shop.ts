@@ -20,7 +20,7 @@ import { uuidAt } from '../../engine/storage/record/record.js';
 import type { WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 
-export const shopText = `
+const shopText = `
 N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX weight: F32,
           INDEX made: Date, INDEX big: U64, INDEX flag: Boolean, INDEX tags: [String],
           INDEX twin: ID, name: String, note: String }

@@ -29,7 +29,7 @@ export interface LoneOptions {
 }
 
 /** The program of one text; throws what is wrong with it. */
-export function programOf(text: string): Program {
+function programOf(text: string): Program {
   const { program, diagnostics } = compile([{ path: 'main.hx', text }], { compat: false });
   if (program !== undefined) return program;
   throw new RangeError(`${JSON.stringify(diagnostics, undefined, 1)}\n${text}`);

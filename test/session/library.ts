@@ -56,7 +56,7 @@ export const librarySchema: Schema = {
 };
 
 /** A1 A2 A3 B1 B2 B3 P1 P2 P3 W1 W2 W3 W4 C1 C2 C3 have the dense ids 1 to 16. */
-export function fillLibrary(database: MemoryDatabase): void {
+function fillLibrary(database: MemoryDatabase): void {
   const [a1, a2, a3] = [
     database.addNode('Author', { name: 'Ada', born: 1815 }),
     database.addNode('Author', { name: 'Bo' }),

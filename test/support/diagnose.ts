@@ -17,7 +17,7 @@ const header = /^(?:.*\/)?([\w.-]+\.hx):(\d+):(\d+) ([EW]\d{3}) (.*)$/;
 export const fileNameOf = (one: Case) => `case-${one.id.replace(/[^\w-]/g, '_')}.hx`;
 
 /** Diagnostics by file name, in the order printed. */
-export function parseDiagnostics(output: string): Map<string, Diagnostic[]> {
+function parseDiagnostics(output: string): Map<string, Diagnostic[]> {
   const found = new Map<string, Diagnostic[]>();
   let last: Diagnostic | undefined;
   for (const line of output.split('\n')) {

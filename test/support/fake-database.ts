@@ -37,7 +37,7 @@ const query = (name: string, writes = false): Query => ({
 
 const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export const failure = (data: ErrorData): TrellisError => new TrellisError(data);
+const failure = (data: ErrorData): TrellisError => new TrellisError(data);
 
 const numberIn = (body: Uint8Array): number => Number(/\d+/.exec(Buffer.from(body).toString()));
 

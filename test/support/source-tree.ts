@@ -40,7 +40,7 @@ export function trackedFiles(): string[] {
 }
 
 /** `../plan/plan.js` imported by engine/exec/run.ts is engine/plan/plan.ts. */
-function resolveImport(path: string, specifier: string): string {
+export function resolveImport(path: string, specifier: string): string {
   if (!specifier.startsWith('.')) return specifier;
   return normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts');
 }

@@ -46,7 +46,7 @@ const mapped =
     made(frame, map(textOf(value!, name)), name);
 
 /** The number of code points. */
-export function lengthOf(text: string): number {
+function lengthOf(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);

@@ -47,7 +47,7 @@ function buildSpread(builder: Builder, except: ReadonlySet<string>) {
 }
 
 /** One item as a record; null stays null. */
-export function buildShape(builder: Builder, slot: number, members: readonly Member[]) {
+function buildShape(builder: Builder, slot: number, members: readonly Member[]) {
   const parts = members.map((member) =>
     member.kind === 'value'
       ? { name: member.name, value: builder.value(member.value), spread: undefined }

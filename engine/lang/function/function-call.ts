@@ -24,7 +24,7 @@ const wanted: Record<Parameter, string> = {
   position: 'an integer from 0 up',
 };
 
-export const units = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'];
+const units = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'];
 
 function suits(parameter: Parameter, type: ItemType): boolean {
   if (isVague(type)) return true;

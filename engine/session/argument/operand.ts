@@ -18,7 +18,7 @@ const incomparable: SessionOperand = { kind: 'incomparable' };
  * The operand for comparing with values of the type; undefined when the value cannot be brought to
  * it.
  */
-export function operandOf(view: JsonView, type: ScalarName): SessionOperand | undefined {
+function operandOf(view: JsonView, type: ScalarName): SessionOperand | undefined {
   switch (type) {
     case 'String':
       return view.kind === 'string' ? { kind: 'value', value: view.text() } : undefined;

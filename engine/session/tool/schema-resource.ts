@@ -22,7 +22,7 @@ export const schemaResource: Tool = (args, _, { program, schemaFormat }) => {
 };
 
 /** Declared properties only, types as written, declaration order. Compact JSON. */
-export function schemaRecord({ schema, queries }: Program): string {
+function schemaRecord({ schema, queries }: Program): string {
   const edges = schema.edges.map((type) => ({
     name: type.name,
     from: nameOf(type.from),

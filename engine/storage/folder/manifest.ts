@@ -88,7 +88,7 @@ export interface OpenOptions {
 }
 
 /** Stands in a directory that is not filled yet. */
-export const unfinishedMark = 'RESTORING';
+const unfinishedMark = 'RESTORING';
 
 /** Says of a new directory that it is not filled yet; to be called before anything is in it. */
 export function markUnfinished(path: string): void {

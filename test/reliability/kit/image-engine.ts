@@ -27,7 +27,7 @@ function builtChild(): string {
 let child: string | undefined;
 
 /** The data directory ended the process that read it. */
-export class EngineDied extends Error {
+class EngineDied extends Error {
   override readonly name = 'EngineDied';
 }
 

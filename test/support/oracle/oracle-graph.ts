@@ -18,8 +18,7 @@ interface Saved {
 }
 
 /** Ids of elements that the engine has not named yet: they come after all it has. */
-export const newUuid = (id: number): string =>
-  `ffffffff-0000-7000-8000-${String(id).padStart(12, '0')}`;
+const newUuid = (id: number): string => `ffffffff-0000-7000-8000-${String(id).padStart(12, '0')}`;
 
 export class OracleGraph {
   readonly elements: OracleElement[] = [];

@@ -17,7 +17,7 @@ export interface StubRequest {
 }
 
 /** Two numbers that depend on the text: enough to tell embeddings apart. */
-export const stubVector = (text: string): number[] => [text.length, 1];
+const stubVector = (text: string): number[] => [text.length, 1];
 
 function embeddingOf(path: string, body: never): string {
   const { input, text, content } = body as {

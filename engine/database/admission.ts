@@ -1,0 +1,157 @@
+// Admission: judges every call of the present program and routes it. Cheap reads run here at once,
+// others in a reading thread, writes in the writer's; texts are embedded before. Of the calling
+// thread. Invariant: a call is settled once, by its result or its error, wherever it was refused.
+import type { TrellisError } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
+import type { Plan, Query } from '../plan/plan.js';
+import type { Program } from '../plan/program.js';
+import { type Call, type CallInput, callOf } from './call/call.js';
+import type { CallOptions } from './call/options.js';
+import { failUnknown, queryNumber } from './call/query-table.js';
+import { type Equipment, decodeCall } from './call/runner.js';
+import type { DiskWatch } from './care/watch.js';
+import type { Dispatcher } from './lane/dispatcher.js';
+import type { InlineReads } from './lane/inline.js';
+import type { WriterLink } from './lane/writer-link.js';
+import type { Tally } from './meter/tally.js';
+import type { SchemaGuard } from './schema/schema-guard.js';
+import { type ModelChoice, embedTexts, modelOf } from './text-embedding.js';
+
+/** Where calls go, and what they are judged by. */
+export interface AdmissionParts {
+  limits: Limits;
+  /** There are no reading threads. */
+  isInlineOnly: boolean;
+  equipment: Equipment;
+  guard: SchemaGuard;
+  inline: InlineReads;
+  dispatcher: Dispatcher;
+  writer: WriterLink;
+  disk: DiskWatch;
+  tally: Tally;
+  models: ModelChoice;
+  /** Fails while calls are not taken. */
+  checkAlive: () => void;
+}
+
+export class Admission {
+  #queries = new Map<string, { query: Query; number: number }>();
+
+  constructor(private readonly parts: AdmissionParts) {}
+
+  /** Makes a program the current one on this thread. */
+  adopt(program: Program, generation: number): void {
+    const entries = program.queries.map((query, place) => {
+      return [query.name, { query, number: queryNumber(generation, place) }] as const;
+    });
+    this.#queries = new Map(entries);
+    this.parts.inline.costs.reset();
+    this.parts.tally.adopt(program.queries.map(({ name }) => name));
+  }
+
+  /** Runs a query: here when it is cheap, else in a lane. Fails with TrellisError. */
+  call(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const entry = this.#queries.get(name);
+    if (entry === undefined) failUnknown(name, this.#queries.keys());
+    const { query, number } = entry;
+    const { schema } = this.parts.guard;
+    const { plan } = query;
+    if (options.profile) {
+      const args = decodeCall(query, body, this.parts.equipment);
+      return this.run({ ...plan, profile: true }, args, undefined, options);
+    }
+    if (plan.embeds.length > 0) {
+      const args = decodeCall(query, body, this.parts.equipment);
+      return this.#embedFirst(plan, { query: number, schema, body, args }, options);
+    }
+    if (!plan.writes && this.parts.inline.allows(number, plan, body.length)) {
+      const args = decodeCall(query, body, this.parts.equipment);
+      return this.#runInline(plan, { query: number, schema, body, args }, options);
+    }
+    return this.#runInLane(plan, { query: number, schema, body }, options);
+  }
+
+  /** Runs a plan that has no name. */
+  run(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const { schema } = this.parts.guard;
+    const input: CallInput = { query: -1, schema, body: new Uint8Array(0), args, items };
+    if (plan.embeds.length > 0) return this.#embedFirst(plan, input, options);
+    if (!plan.writes && this.parts.inline.allows(-1, plan, 0))
+      return this.#runInline(plan, input, options);
+    return this.#runInLane(plan, input, options);
+  }
+
+  #budgetOf(plan: Plan, options: CallOptions): number {
+    const { limits } = this.parts;
+    return options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
+  }
+
+  #runInline(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    this.parts.checkAlive();
+    const budgetMs = this.#budgetOf(plan, options);
+    const result = this.parts.guard.run(input.schema, (view) =>
+      this.parts.inline.run(view, plan, input, budgetMs, options),
+    );
+    return result ?? this.#runInLane(plan, input, options);
+  }
+
+  #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
+    const budgetMs = this.#budgetOf(plan, options);
+    return new Promise((resolve, reject) => {
+      const call = callOf(plan, input, { budgetMs, onWork: options.onWork, resolve, reject });
+      this.#submit(call, plan, options);
+    });
+  }
+
+  #submit(call: Call, plan: Plan, options: CallOptions): void {
+    try {
+      this.parts.checkAlive();
+      if (call.cost === 'W') {
+        this.parts.disk.checkRoom(plan);
+        this.parts.writer.submit(call);
+      } else this.parts.dispatcher.submit(call);
+      options.onCancellable?.(() => {
+        this.parts.tally.cancelled++;
+        this.parts.dispatcher.cancel(call);
+      });
+    } catch (error) {
+      call.settled = true;
+      call.reject(error as TrellisError);
+    }
+  }
+
+  async #embedFirst(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
+    const started = performance.now();
+    const budgetMs = this.#budgetOf(plan, options);
+    const embeddings = await embedTexts(this.parts.models, plan, input.args!, started + budgetMs);
+    const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
+    const full = { ...input, embeddings };
+    if (!plan.writes && this.parts.isInlineOnly) return this.#runInline(plan, full, rest);
+    return this.#runInLane(plan, full, rest);
+  }
+
+  embed(
+    model: string | undefined,
+    vectorType: string | undefined,
+    texts: readonly string[],
+    budgetMs: number,
+  ): Promise<Float64Array[]> {
+    const { models } = this.parts;
+    const chosen = modelOf(models, model, vectorType);
+    return models.embedder.embed(chosen, texts, performance.now() + budgetMs);
+  }
+}
