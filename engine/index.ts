@@ -52,6 +52,7 @@ export { type Session, SessionStore } from './session/store.js';
 export type { Toolbox, Work } from './session/work.js';
 export { fragmentOf, labelOf, uuidAt } from './storage/record/record.js';
 export { createEmbedder } from './embed/create-embedder.js';
+export { modelFault } from './embed/model-fault.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
 export { openDatabase } from './database/open-database.js';
 export type { Violation } from './storage/check/check.js';

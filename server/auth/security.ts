@@ -14,6 +14,8 @@ export interface SecurityOptions {
   host: string;
   allowedHosts: readonly string[];
   corsOrigins: readonly string[];
+  /** Whether pages of this machine may call, whatever port they are served from. */
+  loopbackOrigins?: boolean;
   insecureNoAuth: boolean;
   trustProxy: boolean;
   secure: boolean;
@@ -110,8 +112,9 @@ export class Security {
   }
 
   #isListedOrigin(origin: string): boolean {
-    const { corsOrigins, keys } = this.options;
+    const { corsOrigins, keys, loopbackOrigins } = this.options;
     if (origin === 'null') return false;
+    if (loopbackOrigins && isLoopbackOrigin(origin)) return true;
     return corsOrigins.includes(origin) || (corsOrigins.includes('*') && keys.active);
   }
 
@@ -248,3 +251,7 @@ class Rate {
     return count <= this.limit;
   }
 }
+
+/** `http://localhost:5173` and the like. */
+const isLoopbackOrigin = (origin: string): boolean =>
+  /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/.test(origin);

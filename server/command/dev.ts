@@ -16,11 +16,14 @@ export const dev: Command = {
   about: 'Serves a project for whoever edits it: watches the sources, says what goes on.',
   words: '[PROJECT_DIR]',
   flags: serveFlags,
-  run: (line) =>
-    serve({
-      config: configOf(line, line.words[0], standard),
+  run: (line) => {
+    const reread = () => configOf(line, line.words[0], standard);
+    return serve({
+      config: reread(),
       environment: processEnvironment,
       allowPreload: line.switches.has('allow-preload'),
       openDatabase,
-    }),
+      dev: { reread },
+    });
+  },
 };

@@ -13,7 +13,7 @@ import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
 import type { ServerSample } from '../observe/families.js';
 import { Metrics } from '../observe/metrics.js';
 import { type GuardPlans, queryEndpoints, toolRoutes } from '../endpoint/query-handler.js';
-import { Reception } from '../request/reception.js';
+import { type Refusal, Reception } from '../request/reception.js';
 import { RuntimeMetrics } from '../observe/runtime-metrics.js';
 import { Routes } from '../request/routes.js';
 import { Security } from '../auth/security.js';
@@ -34,6 +34,8 @@ export interface AppOptions {
   version: string;
   /** `POST /_admin/<name>`. */
   actions: ReadonlyMap<string, Action>;
+  /** For `trellis dev`: pages of this machine may call, and refused requests are told. */
+  onRefusal?: ((request: Refusal) => void) | undefined;
 }
 
 export class App {
@@ -73,6 +75,7 @@ export class App {
       slowMs: config.log.slow_ms,
       accessShare: config.log.access,
       closedBy: () => this.#refusal(),
+      onRefusal: this.options.onRefusal,
     });
     const tls = tlsFiles(config, log);
     this.#transport = await openTransport(
@@ -147,6 +150,7 @@ export class App {
       host: config.server.host,
       allowedHosts: config.server.allowed_hosts,
       corsOrigins: config.cors.origins,
+      loopbackOrigins: this.options.onRefusal !== undefined,
       insecureNoAuth: config.server.insecure_no_auth,
       trustProxy: config.server.trust_proxy,
       secure: config.tls.cert !== '',

@@ -1,7 +1,8 @@
 // Reload: recompiles the sources and swaps the program in the database. Invariant: a set that is
 // faulty, unreadable or empty never replaces a working one; at most one reload runs, and one more
 // waits when something changed meanwhile.
-import { type Database, TrellisError, errorMessage } from '../../engine/index.js';
+import { type Database, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
+import { programChanges } from '../dev/program-change.js';
 import type { Log } from '../observe/log.js';
 import { counted } from '../terminal/wording.js';
 import { type ProgramOptions, countErrors, loadProgram, pictureOf } from '../project/program.js';
@@ -21,6 +22,8 @@ export interface ReloadResult {
   reloaded: boolean;
   /** Why not. */
   reason?: string;
+  /** What to write instead. */
+  hint?: string;
   errors: number;
   queries: number;
 }
@@ -41,10 +44,11 @@ export function createReloader(options: ReloadOptions): () => Promise<ReloadResu
 
 async function reload(options: ReloadOptions): Promise<ReloadResult> {
   const { database, log, onSwap, onResult } = options;
-  const refuse = (reason: string, errors = 0): ReloadResult => {
-    log('warn', 'sources were not reloaded; the old ones keep serving', { reason });
+  const refuse = (reason: string, errors = 0, hint?: string): ReloadResult => {
+    log('warn', 'sources were not reloaded; the old ones keep serving', { reason, hint });
     onResult('refused');
-    return { reloaded: false, reason, errors, queries: database.program.queries.length };
+    const queries = database.program.queries.length;
+    return { reloaded: false, reason, errors, queries, ...(hint !== undefined && { hint }) };
   };
   const started = performance.now();
   try {
@@ -63,15 +67,21 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
       const errors = countErrors(diagnostics);
       return refuse(`${counted(errors, 'error')} in the sources`, errors);
     }
+    const before = database.program;
     await database.reload(program);
+    const changes = programChanges(before, program);
     onSwap();
     onResult('done');
     const queries = program.queries.length;
     const ms = Math.round(performance.now() - started);
-    log('info', 'sources reloaded', { queries, ms });
+    if (options.show) for (const line of changes) options.show(`  ${line}`);
+    log('info', 'sources reloaded', { queries, ms, ...(!options.show && { changes }) });
     return { reloaded: true, errors: 0, queries };
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
-    return refuse(errorMessage(error.data));
+    const hint = errorHint(error.data);
+    const migration = /`(MIGRATION .*)`/.exec(hint ?? '')?.[1];
+    if (options.show && migration !== undefined) options.show(`  to paste: ${migration}`);
+    return refuse(errorMessage(error.data), 0, hint);
   }
 }

@@ -20,6 +20,9 @@ import { ImportHandler } from '../endpoint/import-handler.js';
 import { socketPathOf } from '../http/listening.js';
 import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
+import { modelWarnings } from '../project/model-check.js';
+import type { Refusal } from '../request/reception.js';
+import { Development } from './development.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
 import { createReloader, type ReloadResult } from './reload.js';
 import { ignoreInGit } from '../project/git-ignore.js';
@@ -35,6 +38,8 @@ export interface ServeOptions {
   environment: Environment;
   allowPreload: boolean;
   openDatabase: OpenDatabase;
+  /** For `trellis dev`; `reread`: the configuration as it would be now. */
+  dev?: { reread: () => Config };
 }
 
 /** Settings of the process that make storage unsafe are refused before anything is opened. */
@@ -74,7 +79,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   armFailpoint(config.failpoint);
   const started = performance.now();
   const program = compileSources(config, log);
-  const server = new Server(config, log);
+  const development = options.dev && new Development(config, log, options.dev.reread);
+  const server = new Server(config, log, development);
   server.metrics.compileSeconds.observe((performance.now() - started) / 1000);
   const opening = options.openDatabase({
     ...databaseOptions(config, program, log, server.metrics.embedding),
@@ -111,6 +117,7 @@ class Server {
   constructor(
     private readonly config: Config,
     private readonly log: Log,
+    private readonly dev?: Development,
   ) {
     const imports = new ImportHandler(() => this.#database);
     const actions = new Map<string, Action>([
@@ -121,7 +128,8 @@ class Server {
       ['snapshot', () => this.#database?.snapshot()],
       ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
     ]);
-    this.#app = new App({ config, log, version: packageVersion(), actions });
+    const onRefusal = dev && ((request: Refusal) => dev.noteRefusal(request));
+    this.#app = new App({ config, log, version: packageVersion(), actions, onRefusal });
     this.#installHandlers();
   }
 
@@ -161,17 +169,20 @@ class Server {
     const calls = await playSeed(config.projectDir, database);
     if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
     this.#prepareReload(database);
-    for (const warning of this.#app.warnings()) log('warn', warning);
+    const { program } = database;
+    const warnings = [...this.#app.warnings(), ...modelWarnings(config, program)];
+    for (const warning of warnings) log('warn', warning);
     if (this.#stopping) return;
     this.#app.phase = 'serving';
     const url = urlOf(config, port);
-    printLine(`trellis ready ${url}`);
-    const { queries } = database.program;
-    log('info', 'serving', {
-      port,
-      queries: queries.length,
-      try: `curl -s ${sample(queries, url)}`,
+    const { queries } = program;
+    const tried = sample(queries, url);
+    const isShown = this.dev?.showReady(program, url, tried, {
+      reload: () => void this.#reload?.(),
+      quit: () => this.#onStopSignal(),
     });
+    if (!isShown) printLine(`trellis ready ${url}`);
+    log('info', 'serving', { port, queries: queries.length, try: `curl -s ${tried}` });
   }
 
   #prepareReload(database: Database): void {
@@ -182,7 +193,10 @@ class Server {
       database,
       log,
       show: formatOf(config) === 'text' ? printErrorLine : undefined,
-      onSwap: () => this.#app.adoptProgram(),
+      onSwap: () => {
+        this.#app.adoptProgram();
+        for (const line of modelWarnings(config, database.program)) log('warn', line);
+      },
       onResult: (result) => this.#app.metrics.reloads.add(result),
       onCompiled: (seconds) => this.metrics.compileSeconds.observe(seconds),
     });
@@ -231,6 +245,7 @@ class Server {
     log('info', 'stopping');
     try {
       this.#watch?.close();
+      this.dev?.close();
       await this.#app.drain(config.server.drain_time);
       await this.#database?.close({ snapshot: this.#snapshot });
       this.close();

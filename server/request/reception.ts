@@ -40,6 +40,16 @@ export interface ReceptionOptions {
   accessShare: number;
   /** Why ordinary requests are refused at the moment, if they are. */
   closedBy: () => ErrorData | undefined;
+  /** Told of every request that was refused, for whoever develops. */
+  onRefusal?: ((request: Refusal) => void) | undefined;
+}
+
+export interface Refusal {
+  method: string;
+  path: string;
+  status: string;
+  code: ErrorCode;
+  ms: number;
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
@@ -252,7 +262,11 @@ export class Reception implements Receiver {
   ): void {
     const ms = performance.now() - exchange.startedAt;
     metrics.record(status, ms / 1000, exchange.bytesIn, bytesOut);
-    const { accessShare } = this.options;
+    const { accessShare, onRefusal } = this.options;
+    if (onRefusal !== undefined && error !== undefined) {
+      const { method, path } = exchange;
+      onRefusal({ method, path, status: status.slice(0, 3), code: error.code, ms });
+    }
     const slow = this.#isSlow(exchange, ms, error?.code);
     const broken = error !== undefined && isServerFault(error.code);
     if (!slow && !broken && (accessShare === 0 || Math.random() >= accessShare)) return;

@@ -1,10 +1,18 @@
 // What is shipped, and what a checkout builds: the package holds what runs and nothing else, and data
 // that a server writes into a project make nothing out of date.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { root } from '../support/project.js';
+import { makeFolder, root } from '../support/project.js';
 
 const data = join(root, 'server/demo/.trellis/test-data');
 
@@ -33,16 +41,40 @@ describe('a checkout', () => {
   });
 });
 
+/** An empty project with the package in it, as `npm install` leaves it, and what was packed. */
+function install(folder: string): { unpackedSize: number; paths: string[] } {
+  const [npm, options] = process.platform === 'win32' ? ['npm.cmd', { shell: true }] : ['npm', {}];
+  const argv = ['pack', '--json', '--ignore-scripts', '--silent', '--pack-destination', folder];
+  const text = withData(() => execFileSync(npm, argv, { ...options, cwd: root, encoding: 'utf8' }));
+  const [{ files, filename, unpackedSize }] = JSON.parse(text) as [
+    { files: { path: string }[]; filename: string; unpackedSize: number },
+  ];
+  const modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, 'trellisdb'), { recursive: true });
+  const unpack = ['-xzf', join(folder, filename), '-C', join(modules, 'trellisdb')];
+  execFileSync('tar', [...unpack, '--strip-components=1']);
+  // What it depends on is here already, and the network may not be.
+  const manifest = readFileSync(join(modules, 'trellisdb/package.json'), 'utf8');
+  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
+  for (const name of Object.keys(dependencies))
+    symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
+  return { unpackedSize, paths: files.map(({ path }) => path) };
+}
+
+/** Seconds of processor time that a process took so far, where the system tells. */
+function cpuSeconds(pid: number): number | undefined {
+  if (!existsSync(`/proc/${pid}/stat`)) return undefined;
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
 describe('the package', () => {
+  const folder = makeFolder();
+  const { unpackedSize, paths } = install(folder);
+  const main = join(folder, 'node_modules/trellisdb/dist/bin/main.js');
+
   it('holds what runs, and nothing else', () => {
-    const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-    const argv = ['pack', '--dry-run', '--json', '--ignore-scripts', '--silent'];
-    const text = withData(() => execFileSync(npm, argv, { cwd: root, encoding: 'utf8' }));
-    const [{ files, unpackedSize }] = JSON.parse(text) as [
-      { files: { path: string }[]; unpackedSize: number },
-    ];
     expect(unpackedSize).toBeLessThan(6 * 1024 * 1024);
-    const paths = files.map(({ path }) => path);
     for (const needed of [
       'README.md',
       'LICENSE',
@@ -53,6 +85,7 @@ describe('the package', () => {
       'dist/wasm/hnsw.wasm',
       'dist/engine/index.d.ts',
       'server/demo/seed.ndjson',
+      'server/template/start/schema.hx',
     ])
       expect(paths).toContain(needed);
     const kinds =
@@ -60,5 +93,56 @@ describe('the package', () => {
     const others = paths.filter((path) => !kinds.test(path));
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
     expect(paths.filter((path) => /\.trellis\/|\.map$/.test(path))).toEqual([]);
+  });
+
+  it('W01, W03: init and dev in an empty project', async () => {
+    execFileSync(process.execPath, [main, 'init', 'app'], { cwd: folder });
+    const env = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(TRELLIS|HELIX|FORCE_COLOR)/.test(name)),
+    );
+    const child = spawn(process.execPath, [main, 'dev', 'app', '--port', '0'], {
+      cwd: folder,
+      env,
+    });
+    let [out, log] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    try {
+      // No terminal: the ready line comes first, alone and without colour.
+      await expect
+        .poll(() => out, { timeout: 20_000, interval: 10 })
+        .toMatch(/^trellis ready http:\/\/127\.0\.0\.1:\d+\n$/);
+      // Of the processors, not of the clock: other tests share them.
+      expect(cpuSeconds(child.pid!) ?? 0).toBeLessThan(2);
+      const url = out.trim().split(' ').at(-1)!;
+      const origin = 'http://localhost:5173';
+      const call = (name: string) =>
+        fetch(`${url}/${name}`, { method: 'POST', headers: { origin } });
+      const answer = await call('people');
+      expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+      expect(await answer.json()).toMatchObject({
+        people: [{ name: 'Mary Shelley', books: 2 }, {}],
+      });
+      await call('booksOf');
+      await expect.poll(() => log).toMatch(/POST \/booksOf 400 PARAM_MISSING \d/);
+      const ignored = readFileSync(join(folder, 'app/.trellis/.gitignore'), 'utf8');
+      expect(ignored).toBe('*\n');
+      appendFileSync(join(folder, 'app/trellis.toml'), '\n[vectors.Note]\nm = 24\n');
+      appendFileSync(
+        join(folder, 'app/queries.hx'),
+        '#[model("openai:some")]\nQUERY near(text: String) => a <- SearchV<Note>(Embed(text), 1) RETURN a\n',
+      );
+      appendFileSync(join(folder, 'app/schema.hx'), 'V::Note { text: String }\n');
+      await expect.poll(() => log, { timeout: 5_000 }).toMatch(/\+ V::Note\n.*\+ query near\(/s);
+      await expect
+        .poll(() => log, { timeout: 5_000 })
+        .toMatch(/trellis\.toml: vectors\.Note\.m = 24: takes effect after a restart/);
+      await expect.poll(() => log).toMatch(/1 query \(near\) cannot embed: /);
+    } finally {
+      child.kill('SIGTERM');
+    }
+    expect(await ended).toBe(0);
+    expect(log + out).not.toContain(String.fromCharCode(27));
   });
 });

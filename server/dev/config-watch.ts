@@ -1,0 +1,36 @@
+// Watches trellis.toml: its values are read once, when the server starts, so a change is told with
+// what it would change.
+import { unwatchFile, watchFile } from 'node:fs';
+import { join } from 'node:path';
+import { TrellisError, errorMessage } from '../../engine/index.js';
+import { type Config, printConfig } from '../config/config.js';
+
+const lookMs = 300;
+
+/** `reread`: the configuration as it would be now. Ends with the function that it gives. */
+export function watchConfig(
+  config: Config,
+  reread: () => Config,
+  tell: (line: string) => void,
+): () => void {
+  const path = join(config.projectDir, 'trellis.toml');
+  const inForce = new Set(linesOf(config));
+  const look = (): void => {
+    try {
+      const changed = linesOf(reread()).filter((line) => !inForce.has(line));
+      if (changed.length === 0) tell('trellis.toml: as it is in force');
+      for (const line of changed) tell(`trellis.toml: ${line}: takes effect after a restart`);
+    } catch (error) {
+      if (!(error instanceof TrellisError)) throw error;
+      tell(`trellis.toml: ${errorMessage(error.data)} The server would not start again.`);
+    }
+  };
+  watchFile(path, { interval: lookMs, persistent: false }, look);
+  return () => unwatchFile(path, look);
+}
+
+/** Keys with values, secrets hidden; where a value comes from does not matter here. */
+const linesOf = (config: Config): string[] =>
+  printConfig(config)
+    .split('\n')
+    .map((line) => line.replace(/ {2}# .*$/, ''));

@@ -1,0 +1,134 @@
+// What another version of the sources means for data and for callers, in a line each.
+import type { ElementType, ParameterType, Program, Query } from '../../engine/index.js';
+import { printType } from '../../engine/index.js';
+
+/** Lines from the old program to the new one: types first, then queries. */
+export function programChanges(before: Program, after: Program): string[] {
+  return [
+    ...typeLines('N', before.schema.nodes, after.schema.nodes),
+    ...typeLines('E', before.schema.edges, after.schema.edges),
+    ...typeLines('V', before.schema.vectors, after.schema.vectors),
+    ...queryLines(before.queries, after.queries),
+  ];
+}
+
+const byName = <T extends { name: string }>(items: readonly T[]): Map<string, T> =>
+  new Map(items.map((item) => [item.name, item]));
+
+function typeLines(
+  kind: string,
+  before: readonly ElementType[],
+  after: readonly ElementType[],
+): string[] {
+  const [old, next] = [byName(before), byName(after)];
+  const lines: string[] = [];
+  for (const [name, type] of next) {
+    const was = old.get(name);
+    if (was === undefined) lines.push(`+ ${kind}::${name}`);
+    else lines.push(...propertyLines(`${kind}::${name}`, was, type));
+  }
+  for (const name of old.keys()) {
+    if (!next.has(name)) lines.push(`- ${kind}::${name} is hidden, its elements stay`);
+  }
+  return lines;
+}
+
+function propertyLines(place: string, before: ElementType, after: ElementType): string[] {
+  const [old, next] = [byName(before.properties), byName(after.properties)];
+  const lines: string[] = [];
+  for (const [name, { type }] of next) {
+    const was = old.get(name);
+    if (was === undefined) lines.push(`+ ${place}.${name}: ${printType(type)}`);
+    else if (printType(was.type) !== printType(type)) {
+      lines.push(`~ ${place}.${name}: ${printType(type)}, was ${printType(was.type)}`);
+    }
+  }
+  for (const name of old.keys()) {
+    if (!next.has(name)) lines.push(`- ${place}.${name} is hidden, its values stay`);
+  }
+  return lines;
+}
+
+function queryLines(before: readonly Query[], after: readonly Query[]): string[] {
+  const [old, next] = [byName(before), byName(after)];
+  const lines: string[] = [];
+  for (const [name, query] of next) {
+    const was = old.get(name);
+    if (was === undefined) lines.push(`+ query ${name}${parametersOf(query)}`);
+    else {
+      const changes = callerChanges(was, query);
+      if (changes.length > 0) lines.push(`~ query ${name}: ${changes.join('; ')}`);
+    }
+  }
+  for (const name of old.keys()) if (!next.has(name)) lines.push(`- query ${name}`);
+  return lines;
+}
+
+function parametersOf({ plan }: Query): string {
+  const texts = plan.parameters.map(
+    ({ name, type, optional }) =>
+      `${name}${optional ? '?' : ''}: ${printType(type as ParameterType)}`,
+  );
+  return `(${texts.join(', ')})`;
+}
+
+/** Of one query that was there before: what it takes, what it answers. */
+function callerChanges(before: Query, after: Query): string[] {
+  const changes: string[] = [];
+  if (parametersOf(before) !== parametersOf(after)) changes.push(`takes ${parametersOf(after)}`);
+  const idOf = structures();
+  if (idOf(before.output) === idOf(after.output)) return changes;
+  const [old, next] = [membersOf(before.output), membersOf(after.output)];
+  const gained = [...next].filter((name) => !old.has(name));
+  const lost = [...old].filter((name) => !next.has(name));
+  if (gained.length > 0) changes.push(`answers ${gained.join(', ')} too`);
+  if (lost.length > 0) changes.push(`no longer answers ${lost.join(', ')}`);
+  if (gained.length + lost.length === 0) changes.push('answers other types');
+  return changes;
+}
+
+/**
+ * Equal texts for plain data of equal form. Types share their parts, and one that holds the one
+ * before twice, sixty times over, is small only as long as no part is visited again.
+ */
+function structures(): (value: unknown) => string {
+  const forms = new Map<string, string>();
+  const known = new Map<object, string>();
+  const idOf = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null) return `${typeof value} ${String(value)}`;
+    const seen = known.get(value);
+    if (seen !== undefined) return seen;
+    const form = Object.entries(value)
+      .map(([name, part]) => `${name}=${JSON.stringify(idOf(part))}`)
+      .join();
+    const id = forms.get(form) ?? `#${forms.size}`;
+    forms.set(form, id);
+    known.set(value, id);
+    return id;
+  };
+  return idOf;
+}
+
+/** Deeper members are compared, and not named. */
+const namedDepth = 8;
+
+/** The names in an answer, `works.title` and so on, whatever lists and nulls are around them. */
+function membersOf(
+  output: unknown,
+  prefix = '',
+  found = new Set<string>(),
+  depth = 0,
+): Set<string> {
+  if (typeof output !== 'object' || output === null || depth > namedDepth) return found;
+  if ('members' in output) {
+    for (const { name, type } of output.members as { name: string; type: unknown }[]) {
+      found.add(prefix + name);
+      membersOf(type, `${prefix}${name}.`, found, depth + 1);
+    }
+  }
+  if ('bare' in output) membersOf(output.bare, prefix, found, depth + 1);
+  if ('of' in output) {
+    for (const inner of [output.of].flat()) membersOf(inner, prefix, found, depth + 1);
+  }
+  return found;
+}

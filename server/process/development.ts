@@ -1,0 +1,57 @@
+// What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each refused
+// request, and a look at trellis.toml.
+import type { Program } from '../../engine/index.js';
+import { type Config, processEnvironment } from '../config/config.js';
+import { watchConfig } from '../dev/config-watch.js';
+import { RefusedRequests } from '../dev/refused-requests.js';
+import { obeyKeys, readyScreen } from '../dev/screen.js';
+import { type Log, printLine } from '../observe/log.js';
+import type { Refusal } from '../request/reception.js';
+import { painterFor } from '../terminal/colour.js';
+import { shownPath } from '../terminal/wording.js';
+import { packageVersion } from './program-file.js';
+
+export class Development {
+  readonly #refused: RefusedRequests;
+  readonly #unwatch: () => void;
+
+  constructor(
+    private readonly config: Config,
+    log: Log,
+    reread: () => Config,
+  ) {
+    const tell = (line: string): void => log('warn', line);
+    this.#refused = new RefusedRequests(tell);
+    this.#unwatch = watchConfig(config, reread, tell);
+  }
+
+  noteRefusal({ method, path, status, code, ms }: Refusal): void {
+    this.#refused.add(method, path, status, code, ms);
+  }
+
+  /** At a terminal: the screen instead of the ready line, and keys. False elsewhere. */
+  showReady(
+    { queries, schema }: Program,
+    url: string,
+    sample: string,
+    actions: { reload: () => void; quit: () => void },
+  ): boolean {
+    if (!process.stdout.isTTY) return false;
+    const facts = {
+      version: packageVersion(),
+      ms: performance.now(),
+      url,
+      queries: queries.length,
+      types: schema.nodes.length + schema.edges.length + schema.vectors.length,
+      dataDir: shownPath(this.config.dataDir),
+      sample,
+    };
+    printLine(readyScreen(facts, painterFor(process.stdout, processEnvironment)));
+    if (process.stdin.isTTY) obeyKeys(process.stdin, { ...actions, print: printLine });
+    return true;
+  }
+
+  close(): void {
+    this.#unwatch();
+  }
+}

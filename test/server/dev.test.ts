@@ -1,0 +1,115 @@
+// What `trellis dev` tells (tooling.md 3): the screen, the keys, refused requests, and what another
+// version of the sources changes.
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { defaultLimits } from '../../engine/index.js';
+import { compile } from '../../engine/lang/compile.js';
+import { programChanges } from '../../server/dev/program-change.js';
+import { RefusedRequests } from '../../server/dev/refused-requests.js';
+import { obeyKeys, readyScreen } from '../../server/dev/screen.js';
+
+afterEach(() => void vi.useRealTimers());
+
+describe('what a reload changes', () => {
+  const base = `N::A { x: U8, name: String }
+QUERY all() => a <- N<A> RETURN a::{x}
+QUERY one(x: U8) => a <- N<A>::WHERE(_::{x}::EQ(x)) RETURN a::{x}
+`;
+  const programOf = (text: string) => {
+    const source = [{ path: 'a.hx', text }];
+    const { program, diagnostics } = compile(source, { compat: false, limits: defaultLimits });
+    return program ?? expect.fail(JSON.stringify(diagnostics));
+  };
+  const cases: [string, [string, string][], string[]][] = [
+    ['nothing', [], []],
+    [
+      'a renamed property',
+      [['name:', 'title:']],
+      ['+ N::A.title: String', '- N::A.name is hidden, its values stay'],
+    ],
+    ['a type more', [['QUERY all', 'E::B { From: A, To: A }\nQUERY all']], ['+ E::B']],
+    ['a renamed query', [['QUERY one', 'QUERY only']], ['+ query only(x: U8)', '- query one']],
+    [
+      'another parameter',
+      [['one(x: U8)', 'one(x: U8, y?: [String])']],
+      ['~ query one: takes (x: U8, y?: [String])'],
+    ],
+    [
+      'another answer',
+      [['RETURN a::{x}', 'RETURN a::{name}']],
+      ['~ query all: answers a.name too; no longer answers a.x'],
+    ],
+    [
+      'another type of an answer',
+      [
+        ['x: U8, name', 'x: U16, name'],
+        ['one(x: U8)', 'one(x: U16)'],
+      ],
+      [
+        '~ N::A.x: U16, was U8',
+        '~ query all: answers other types',
+        '~ query one: takes (x: U16); answers other types',
+      ],
+    ],
+  ];
+  it.each(cases)('%s', (_, edits, lines) => {
+    let text = base;
+    for (const [from, to] of edits) text = text.replace(from, to);
+    expect(programChanges(programOf(base), programOf(text))).toEqual(lines);
+  });
+  it('is found in moments where types share their parts', () => {
+    let type: unknown = { kind: 'scalar', name: 'U8' };
+    for (let i = 0; i < 60; i++) {
+      type = {
+        kind: 'record',
+        members: [
+          { name: 'a', type },
+          { name: 'b', type },
+        ],
+      };
+    }
+    const [before, after] = [programOf(base), programOf(base)];
+    before.queries[0]!.output = { members: [{ name: 'a', type: type as never }] };
+    after.queries[0]!.output = { members: [{ name: 'a', type: { kind: 'unknown' } }] };
+    expect(programChanges(before, after)[0]).toMatch(/^~ query all: no longer answers a\.a, /);
+  });
+});
+
+it('tells twenty refusals a second, then how many more', () => {
+  vi.useFakeTimers();
+  const lines: string[] = [];
+  const refused = new RefusedRequests((line) => lines.push(line));
+  const add = (count: number) => {
+    for (let i = 0; i < count; i++) refused.add('POST', '/q', '404', 'NOT_FOUND', 1.25);
+  };
+  add(25);
+  expect(lines).toEqual(Array(20).fill('POST /q 404 NOT_FOUND 1.3 ms'));
+  vi.advanceTimersByTime(1_000);
+  expect(lines.slice(20)).toEqual(['5 more requests were refused in that second']);
+  add(1);
+  vi.advanceTimersByTime(5_000);
+  expect(lines).toHaveLength(22);
+});
+
+it('W03: shows addresses, and obeys keys', async () => {
+  const facts = {
+    version: '1.2.3',
+    ms: 411.6,
+    url: 'http://h:1',
+    dataDir: 'd',
+    sample: 'http://h:1/a',
+  };
+  const screen = readyScreen({ ...facts, queries: 1, types: 2 }, (_, text) => text);
+  expect(screen).toMatch(/TrellisDB 1\.2\.3 {2}ready in 412 ms/);
+  expect(screen).toMatch(/POST http:\/\/h:1\/<name> {2}1 query, 2 types/);
+  const done: string[] = [];
+  const keyboard = new PassThrough();
+  obeyKeys(keyboard, {
+    reload: () => done.push('reload'),
+    quit: () => done.push('quit'),
+    print: (text) => done.push(text.trim()),
+  });
+  keyboard.write('r\nwhat\ntoString\nh\nq\n');
+  await vi.waitFor(() => expect(done.at(-1)).toBe('quit'));
+  expect(done).toEqual(['reload', expect.stringMatching(/^h {2}this help/), 'quit']);
+});
