@@ -1,5 +1,5 @@
 // The declared types in memory. Built by the compiler, read by everyone; plain data, never mutated.
-import type { Scalar } from './value.js';
+import type { Instant, Scalar } from './value.js';
 
 export type ScalarName =
   | 'String'
@@ -36,6 +36,12 @@ export interface ObjectMember {
 }
 
 export type Default = { kind: 'now' } | { kind: 'literal'; value: Scalar };
+
+/** What a default gives at `now`: of an I64 ([compat]) the seconds since 1970. */
+export function defaultAt(given: Default, type: PropertyType, now: Instant): Scalar {
+  if (given.kind === 'literal') return given.value;
+  return type.kind === 'scalar' && type.name === 'I64' ? now.seconds : now;
+}
 
 export interface Property {
   name: string;

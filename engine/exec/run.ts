@@ -82,7 +82,7 @@ export const collectTexts: CollectTexts = (plan, args) => {
 };
 
 function siteTexts({ compat }: Plan, { loops, text }: EmbedSite, frame: Frame): string[] {
-  const builder = new PlanBuilder(emptyCatalog, { data: false, compat });
+  const builder = new PlanBuilder(emptyCatalog, { data: false, compat, fractions: compat });
   const texts: string[] = [];
   const evaluate = builder.value(text);
   const enter = (depth: number): void => {

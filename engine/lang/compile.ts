@@ -57,7 +57,7 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
     return { file, tree: parseFile(file, limits, collector), report: collector.in(file) };
   });
   for (const { tree } of parsed) collector.lose(tree.lost);
-  const schemas = buildSchemas(parsed, collector);
+  const schemas = buildSchemas(parsed, collector, compat);
   const versions = [...schemas.keys()].sort((a, b) => a - b);
   const schema = schemas.get(versions.at(-1)!)!;
   const declared = parsed.flatMap(({ tree, report }) =>
@@ -82,7 +82,11 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
 }
 
 /** The schema of every version that is declared; version 1 when there is none. */
-function buildSchemas(parsed: readonly ParsedFile[], collector: Collector): Map<number, Schema> {
+function buildSchemas(
+  parsed: readonly ParsedFile[],
+  collector: Collector,
+  compat: boolean,
+): Map<number, Schema> {
   const declared = new Map<number, Declared[]>();
   const of = (version: Version): Declared[] => {
     const list = declared.get(version.number) ?? [];
@@ -95,7 +99,10 @@ function buildSchemas(parsed: readonly ParsedFile[], collector: Collector): Map<
   }
   if (declared.size === 0) declared.set(1, []);
   const lose = (name: string) => collector.lose([name]);
-  return new Map([...declared].map(([number, list]) => [number, buildSchema(number, list, lose)]));
+  const built = [...declared].map(
+    ([version, list]) => [version, buildSchema(version, list, { lose, compat })] as const,
+  );
+  return new Map(built);
 }
 
 /** Warns about every older version that no migration leaves. */

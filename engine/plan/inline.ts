@@ -121,10 +121,10 @@ function splicedOutput(splice: Splice, output: Output): Output | undefined {
     return value && ({ ...output, value } as Output);
   }
   const { members } = output;
-  for (const [at, { key, value }] of members.entries()) {
-    const read = spliced(splice, value);
-    if (read) return { kind: 'object', members: members.with(at, { key, value: read }) };
-    if (!splice.isFree && !isSafe(value, splice.parameters)) return undefined;
+  for (const [at, member] of members.entries()) {
+    const read = spliced(splice, member.value);
+    if (read) return { kind: 'object', members: members.with(at, { ...member, value: read }) };
+    if (!splice.isFree && !isSafe(member.value, splice.parameters)) return undefined;
   }
   return undefined;
 }

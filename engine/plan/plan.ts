@@ -3,6 +3,7 @@
 // thread and compared.
 import type { ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline } from './expression.js';
+import type { Form } from './form.js';
 import type { ReplyType } from './output-type.js';
 
 export interface Parameter {
@@ -45,9 +46,9 @@ export type Look =
 
 export type Output =
   /** One JSON object with these members, in order. */
-  | { kind: 'object'; members: { key: string; value: Expression }[] }
+  | { kind: 'object'; members: { key: string; value: Expression; form?: Form }[] }
   /** The value itself ([compat], sessions). `data`: whole elements include their embedding. */
-  | { kind: 'bare'; value: Expression; data: boolean }
+  | { kind: 'bare'; value: Expression; data: boolean; form?: Form }
   /** A session's new traversal: item list kept, and the first item (or all items) answered. */
   | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean }
   /** What a dashboard asks to see. */
@@ -83,8 +84,10 @@ export interface Plan {
   model?: string;
   /** Answers `{result, profile}`: rows and time of every step beside the reply. */
   profile?: true;
-  /** `compat = "helix-2"`: whole vector hits print the distance as `score`. */
+  /** `compat = "helix-2"`: elements print as HelixDB 2 prints them. */
   compat: boolean;
+  /** Of a session under [compat]: floats print with a fraction, `5.0`. */
+  fractions?: true;
 }
 
 /** One compiled query with what callers may ask of it besides running it. */

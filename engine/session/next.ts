@@ -15,20 +15,23 @@ export function windowOf({ items }: Traversal, start: number, count: number): It
 
 /**
  * The plans of nearly every call of `next`, kept because executors remember what they have built of
- * a plan.
+ * a plan: by whether the embedding is asked for, and whether floats have a fraction ([compat]).
  */
-const nextPlans = { plain: makeNextPlan(1, false), data: makeNextPlan(1, true) };
+const nextPlans = [false, true].map((data) =>
+  [false, true].map((fractions) => makeNextPlan(1, data, fractions)),
+);
 
 /**
  * Reads the first item that still exists among `count` items; keeps it, so that its position can be
  * found.
  */
-export function nextPlan(count: number, data: boolean): Plan {
-  if (count > 1) return makeNextPlan(count, data);
-  return data ? nextPlans.data : nextPlans.plain;
+export function nextPlan(count: number, data: boolean, fractions: boolean): Plan {
+  if (count > 1) return makeNextPlan(count, data, fractions);
+  return nextPlans[Number(data)]![Number(fractions)]!;
 }
 
-function makeNextPlan(count: number, data: boolean): Plan {
+function makeNextPlan(count: number, data: boolean, fractions: boolean): Plan {
   const value = pipeline(itemsSource(count), [{ kind: 'first' }]);
-  return sessionPlan('next', { kind: 'items', value, answer: 'first', data }, costOf(count));
+  const plan = sessionPlan('next', { kind: 'items', value, answer: 'first', data }, costOf(count));
+  return fractions ? { ...plan, fractions } : plan;
 }

@@ -229,6 +229,8 @@ class SessionHandler implements McpHandler {
       }),
       (result) => {
         this.#store.settle(session, after, result.items);
+        // [compat] the first item has been answered: `next` gives the second.
+        if (this.options.compat && answersFirst(work)) this.#store.advance(session, 1);
         return result.body;
       },
     );
@@ -245,8 +247,8 @@ class SessionHandler implements McpHandler {
       this.#store.advance(session, start);
       return encoder.encode('null');
     }
-    const plan = nextPlan(part.ids.length, data);
     const { database } = this.options;
+    const plan = nextPlan(part.ids.length, data, database.program.compat);
     const run = database.run(plan, [], part, { budgetMs: this.#left(deadline) });
     return then(run, ({ items, body }) => {
       const found = items!.ids[0];
@@ -273,6 +275,12 @@ class SessionHandler implements McpHandler {
     }
     return this.#toolbox;
   }
+}
+
+/** Whether the answer is the first item of the new traversal. */
+function answersFirst({ plan, after }: Work & { kind: 'run' }): boolean {
+  const { output } = plan;
+  return after === 'replace' && output.kind === 'items' && output.answer === 'first';
 }
 
 function checkRole(query: Query | undefined, caller: McpCaller): void {

@@ -30,7 +30,7 @@ const checklists: Record<string, string[]> = {
       '631 633 641 643 644 645 646 651 652 653 654 656 657 658 659 660 701 702 703 704 705 706 ' +
       '707 708 710 711',
   ),
-  warnings: [...numbers('W', 101, 116, 1, 3), 'W118'],
+  warnings: numbers('W', 101, 118, 1, 3),
   faults: numbers('F', 1, 24),
   breaks: words('BREAK-', 'RANGE K ISIN DIV NULL ID LAMBDA IDS ORDER DIMENSION EMBED'),
   clients: numbers('H', 1, 36),

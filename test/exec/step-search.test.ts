@@ -363,8 +363,8 @@ describe('searches, paths and projections', () => {
           compat: true,
         }),
       );
-    expect(run(map(1, get(_, 'score')))).toBe('[0,0.4]');
+    expect(run(map(1, get(_, 'score')))).toBe('[0.0,0.4]');
     expect(run()).toContain('"score":0.4,"distance":0.4');
-    expect(run({ kind: 'rerankRRF', k: lit(1) })).toContain('"score":0.5,"distance":0,');
+    expect(run({ kind: 'rerankRRF', k: lit(1) })).toContain('"score":0.5,"distance":0.0,');
   });
 });

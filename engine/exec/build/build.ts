@@ -1,6 +1,7 @@
 // Builds a plan once per catalog: every name resolved, every expression a closure. What is built is
 // kept as long as plan and catalog live, so that a request pays for running only.
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
+import type { Form } from '../../plan/form.js';
 import type { Plan } from '../../plan/plan.js';
 import type { Catalog } from '../../storage/table/store.js';
 import { buildFlow } from './flow.js';
@@ -34,8 +35,8 @@ export class PlanBuilder implements Builder {
     return buildExpression(this, expression);
   }
 
-  print(expression: Expression): Print {
-    return buildPrint(this, expression);
+  print(expression: Expression, form?: Form): Print {
+    return buildPrint(this, expression, form);
   }
 
   flow(pipeline: Pipeline): Flow {
@@ -59,7 +60,7 @@ export class PlanBuilder implements Builder {
 function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
   const { output } = plan;
   const data = (output.kind === 'bare' || output.kind === 'items') && output.data;
-  const style = { data, compat: plan.compat };
+  const style = { data, compat: plan.compat, fractions: plan.compat || plan.fractions === true };
   const probe = plan.profile ? new Probe() : undefined;
   const builder = new PlanBuilder(catalog, style, probe);
   return {

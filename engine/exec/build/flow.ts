@@ -187,6 +187,7 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
         keys: step.keys.map(({ name, value }) => ({ name, value: builder.value(value) })),
         data: step.data,
         shape: optional(builder, step.shape),
+        keyed: builder.style.compat,
       });
     default:
       return buildLateStep(builder, input, step);

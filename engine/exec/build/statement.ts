@@ -38,15 +38,19 @@ export function buildStatements(builder: Builder, plan: Plan): Act[] {
 
 const measures = new Set<unknown>(['rerankMMR', 'searchWithin']);
 
-/** Whether a plan reads embeddings and may replace or delete some. */
-function losesVectors({ statements, output }: Plan): boolean {
+/**
+ * Whether a plan reads embeddings, as [compat] does wherever it prints vectors, and may replace or
+ * delete some.
+ */
+function losesVectors({ statements, output, compat }: Plan): boolean {
   const parts = [statements, output];
   return (
     mentions(parts, ({ kind }) => kind === 'upsertVector' || kind === 'drop') &&
-    mentions(
-      parts,
-      ({ kind, name }) => measures.has(kind) || (kind === 'property' && name === 'data'),
-    )
+    (compat ||
+      mentions(
+        parts,
+        ({ kind, name }) => measures.has(kind) || (kind === 'property' && name === 'data'),
+      ))
   );
 }
 

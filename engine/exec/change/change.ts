@@ -42,15 +42,16 @@ function upsert(
   input: Flow,
   { slot, set }: Change,
   create: (frame: Frame) => Element,
-  changed?: (frame: Frame, id: number) => void,
+  changed?: (frame: Frame, element: Element) => void,
 ): RowFlow {
   return {
     kind: 'rows',
     *open(frame) {
       const row = firstOf(input, frame);
       if (row instanceof Element && updateElements(frame, [row.id], slot, set).size === 1) {
-        changed?.(frame, row.id);
-        yield [refreshed(row)];
+        const element = refreshed(row);
+        changed?.(frame, element);
+        yield [element];
         return;
       }
       frame.slots[slot] = null;
@@ -68,7 +69,10 @@ export function upsertVector(input: Flow, change: Change, label: Label, vector: 
     input,
     change,
     (frame) => createVector(frame, label, readVector(frame, vector, 'UpsertV'), change.set),
-    (frame, id) => frame.write.replaceVector(id, readVector(frame, vector, 'UpsertV')),
+    (frame, element) => {
+      frame.write.replaceVector(element.id, readVector(frame, vector, 'UpsertV'));
+      element.fresh = true;
+    },
   );
 }
 

@@ -2,6 +2,7 @@
 // documents of nodes and vectors in step. Uniqueness and index entries are storage's; converting
 // values and resolving ends is done here.
 import { fail } from '../../base/errors.js';
+import { defaultAt } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { distinct } from '../../base/words.js';
 import type { Assignment } from '../../plan/expression.js';
@@ -63,7 +64,7 @@ function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
   const touched = assign(frame, label, set, values);
   for (const { name, type, default: given } of label.properties) {
     if (given === undefined || touched.has(name)) continue;
-    const value = given.kind === 'now' ? frame.context.now : given.value;
+    const value = defaultAt(given, type, frame.context.now);
     if (value !== null) values.set(name, convert(frame, name, type, value));
   }
   return values;
@@ -105,7 +106,9 @@ export function createVector(
   const values = newValues(frame, label, set);
   const id = frame.write.createVector(label, vector, values);
   addDocument(frame, label, id, values);
-  return new Element(id);
+  const element = new Element(id);
+  element.fresh = true;
+  return element;
 }
 
 export function createEdge(

@@ -142,7 +142,15 @@ const floats: Record<Exclude<MathFunction, 'MOD'>, Apply> = {
   MAX: extreme(1),
 };
 
+/** [compat] Towards zero, as integers are divided in HelixDB. */
+function quotient([a, b]: readonly Numeric[]): Numeric {
+  if (Number(b) === 0) arithmetic('DIV', 'division by zero');
+  if (typeof a === 'number' && typeof b === 'number') return Math.trunc(a / b) + 0;
+  return compactInteger(BigInt(a!) / BigInt(b!));
+}
+
 const integers: Partial<Record<MathFunction, Apply>> = {
+  DIV: quotient,
   ADD: foldIntegers(
     'ADD',
     (a, b) => a + b,

@@ -5,7 +5,7 @@ import { asRows, batchesOf, type Flow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { keyOf, keyOfAll } from '../row/key.js';
 import { keep } from '../row/pull.js';
-import { RecordValue, type Value } from '../row/value.js';
+import { GroupRecord, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
 export interface Grouping {
@@ -14,6 +14,8 @@ export interface Grouping {
   /** AGGREGATE_BY: the items of the group are kept, in this shape if there is one. */
   data: boolean;
   shape: Evaluate | undefined;
+  /** [compat] Records know their keys. */
+  keyed: boolean;
 }
 
 interface Group {
@@ -23,8 +25,9 @@ interface Group {
 }
 
 export function group(input: Flow, grouping: Grouping): Flow {
-  const { keys, data } = grouping;
-  const names = data ? ['count', 'data'] : [...keys.map((key) => key.name), 'count'];
+  const { keys, data, keyed } = grouping;
+  const keyNames = keys.map((key) => key.name);
+  const names = data ? ['count', 'data'] : [...keyNames, 'count'];
   const flow = asRows(input);
   return {
     kind: 'rows',
@@ -32,7 +35,9 @@ export function group(input: Flow, grouping: Grouping): Flow {
       const groups = gather(flow.open(frame), frame, grouping);
       const records = Array.from(groups, (each) => {
         const values = data ? [each.count, each.items] : [...each.keys, each.count];
-        return new RecordValue(names, values);
+        return keyed
+          ? new GroupRecord(names, values, keyNames, each.keys)
+          : new RecordValue(names, values);
       });
       yield* batchesOf(records);
     },

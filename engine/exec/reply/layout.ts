@@ -6,6 +6,7 @@ import { fragmentsOf, uuidAt } from '../../storage/record/record.js';
 import type { Label } from '../../storage/table/store.js';
 import { getWord } from '../../storage/table/word.js';
 import type { Member } from '../row/member.js';
+import { appendFractions, isFloat } from './fraction.js';
 
 const encoder = new TextEncoder();
 
@@ -19,12 +20,16 @@ const toId = -4;
 interface Piece {
   text: Uint8Array;
   part: number;
+  /** The fragment is of floats, which print with a fraction. */
+  fraction: boolean;
 }
 
 export interface Layout {
   pieces: readonly Piece[];
   /** Bytes that an element takes at most beside those of its record. */
   room: number;
+  /** Whether a piece has a fraction. */
+  fractions: boolean;
 }
 
 /** The members of elements that no search produced. */
@@ -39,10 +44,14 @@ export function layoutMembers(
 const uuidBytes = 38;
 const nullBytes = 4;
 
-/** The layout of an object with these members; undefined when one is not part of the record. */
+/**
+ * The layout of an object with these members; undefined when one is not part of the record.
+ * `fractions`: floats print with one.
+ */
 export function layoutOf(
   label: Label,
   members: readonly { name: string; member: Member }[],
+  fractions: boolean,
 ): Layout | undefined {
   const pieces: Piece[] = [];
   let text = '{';
@@ -55,13 +64,15 @@ export function layoutOf(
     else {
       const part = partOf(member);
       if (part === nothing) return undefined;
-      pieces.push({ text: encoder.encode(text), part });
+      const fraction = fractions && member.kind === 'property' && isFloat(member.property.type);
+      pieces.push({ text: encoder.encode(text), part, fraction });
       text = '';
     }
   }
-  pieces.push({ text: encoder.encode(`${text}}`), part: nothing });
+  pieces.push({ text: encoder.encode(`${text}}`), part: nothing, fraction: false });
   const constants = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
-  return { pieces, room: constants + pieces.length * uuidBytes };
+  const room = constants + pieces.length * uuidBytes;
+  return { pieces, room, fractions: pieces.some(({ fraction }) => fraction) };
 }
 
 function partOf(member: Member): number {
@@ -114,7 +125,12 @@ export function writeUuid(record: Uint8Array, from: number, bytes: Uint8Array, t
   return at;
 }
 
-export function printLayout(out: ByteWriter, record: Uint8Array, { pieces, room }: Layout): void {
+export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout): void {
+  if (layout.fractions) {
+    printFractions(out, record, layout);
+    return;
+  }
+  const { pieces, room } = layout;
   out.reserve(room + record.length);
   const { bytes } = out;
   let to = out.length;
@@ -135,3 +151,22 @@ export function printLayout(out: ByteWriter, record: Uint8Array, { pieces, room 
 }
 
 const nullText = encoder.encode('null');
+
+/** As `printLayout`, for labels with floats under [compat]. */
+function printFractions(out: ByteWriter, record: Uint8Array, { pieces }: Layout): void {
+  const { table, slots } = fragmentsOf(record);
+  for (const { text, part, fraction } of pieces) {
+    out.append(text);
+    if (part < 0) {
+      if (part === nothing) continue;
+      out.reserve(uuidBytes);
+      out.length = writeUuid(record, placeOf(part), out.bytes, out.length);
+      continue;
+    }
+    const end = part < slots ? getWord(record, table + 4 * part) : 0;
+    const start = part === 0 ? table + 4 * slots : getWord(record, table + 4 * part - 4);
+    if (end <= start) out.append(nullText);
+    else if (fraction) appendFractions(out, record, start, end);
+    else out.append(record, start, end);
+  }
+}

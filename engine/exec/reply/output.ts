@@ -21,7 +21,7 @@ export function buildOutput(builder: Builder, output: Output): BuiltOutput {
     case 'object':
       return buildObject(builder, output.members);
     case 'bare': {
-      const print = builder.print(output.value);
+      const print = builder.print(output.value, output.form);
       return (frame, out) => {
         print(frame, out);
         return undefined;
@@ -49,9 +49,9 @@ function buildObject(
   builder: Builder,
   members: Extract<Output, { kind: 'object' }>['members'],
 ): BuiltOutput {
-  const parts = members.map(({ key, value }) => ({
+  const parts = members.map(({ key, value, form }) => ({
     name: nameBytes(key),
-    print: builder.print(value),
+    print: builder.print(value, form),
   }));
   return (frame, out) => {
     out.byte(123);

@@ -3,6 +3,7 @@
 // is evaluated and printed.
 import type { ByteWriter } from '../../base/bytes.js';
 import type { Expression, Pipeline, Step } from '../../plan/expression.js';
+import type { Form } from '../../plan/form.js';
 import { labelOf } from '../../storage/record/record.js';
 import type { Builder } from '../row/builder.js';
 import { recordOf } from '../row/element.js';
@@ -10,6 +11,7 @@ import { asRows, type RowFlow } from '../row/flow.js';
 import { firstOf } from '../row/pull.js';
 import type { Frame } from '../row/frame.js';
 import { memberTable } from '../row/member.js';
+import { printFormed } from './formed.js';
 import { nameBytes, printMember, printValue } from './print.js';
 import { buildPrintShape } from './project.js';
 import { Element, type Value } from '../row/value.js';
@@ -17,46 +19,65 @@ import type { Print } from '../row/compiled.js';
 
 type PrintItem = (frame: Frame, out: ByteWriter, item: Value) => void;
 
-export function buildPrint(builder: Builder, expression: Expression): Print {
+export function buildPrint(builder: Builder, expression: Expression, form?: Form): Print {
+  // Groups stand in one object: they are printed when all of them are there.
+  if (form?.kind === 'groups') return printEvaluated(builder, expression, form);
   switch (expression.kind) {
     case 'pipeline':
-      return printPipeline(builder, expression);
-    case 'project':
-      return printItems(
-        builder,
-        expression.of,
-        buildPrintShape(builder, expression.slot, expression.members),
-      );
-    case 'property':
-      return printItems(builder, expression.of, propertyPrinter(builder, expression.name));
+      return printPipeline(builder, expression, form);
+    case 'project': {
+      const { of, slot, members } = expression;
+      const shape = buildPrintShape(builder, slot, members, membersOf(itemOf(form)));
+      return printItems(builder, of, shape);
+    }
+    case 'property': {
+      const { of, name } = expression;
+      return printItems(builder, of, propertyPrinter(builder, name, itemOf(form)));
+    }
     case 'record':
-      return printRecord(builder, expression.members);
+      return printRecord(builder, expression.members, membersOf(form));
     case 'list':
-      return printList(expression.items.map((item) => builder.print(item)));
+      return printList(expression.items.map((item) => builder.print(item, itemOf(form))));
     default:
-      return printEvaluated(builder, expression);
+      return printEvaluated(builder, expression, form);
   }
 }
 
-function printEvaluated(builder: Builder, expression: Expression): Print {
-  const { style } = builder;
+/** The form of the items of a value, which may be a single one. */
+const itemOf = (form: Form | undefined): Form | undefined =>
+  form?.kind === 'list' ? form.of : form;
+
+const membersOf = (form: Form | undefined): ReadonlyMap<string, Form> | undefined =>
+  form?.kind === 'record' ? form.members : undefined;
+
+function printEvaluated(builder: Builder, expression: Expression, form?: Form): Print {
+  const print = valuePrinter(builder, form);
   const evaluate = builder.value(expression);
-  return (frame, out) => printValue(frame, out, evaluate(frame), style);
+  return (frame, out) => print(frame, out, evaluate(frame));
+}
+
+function valuePrinter({ style }: Builder, form: Form | undefined): PrintItem {
+  if (form === undefined) return (frame, out, value) => printValue(frame, out, value, style);
+  return (frame, out, value) => printFormed(frame, out, value, style, form);
 }
 
 /** A stream's rows as an array, or its first row. A final map is applied while printing. */
-function printPipeline(builder: Builder, pipeline: Pipeline): Print {
+function printPipeline(builder: Builder, pipeline: Pipeline, form?: Form): Print {
+  const rowForm = pipeline.result === 'many' ? itemOf(form) : form;
   const last = pipeline.steps.at(-1);
   if (last?.kind !== 'map') {
-    const { style } = builder;
-    return printRows(builder, pipeline, (frame, out, row) => printValue(frame, out, row, style));
+    return printRows(builder, pipeline, valuePrinter(builder, rowForm));
   }
   const rest: Pipeline = { ...pipeline, steps: pipeline.steps.slice(0, -1) };
-  return printRows(builder, rest, mapPrinter(builder, last));
+  return printRows(builder, rest, mapPrinter(builder, last, rowForm));
 }
 
-function mapPrinter(builder: Builder, { value }: Extract<Step, { kind: 'map' }>): PrintItem {
-  const print = builder.print(value.value);
+function mapPrinter(
+  builder: Builder,
+  { value }: Extract<Step, { kind: 'map' }>,
+  form: Form | undefined,
+): PrintItem {
+  const print = builder.print(value.value, form);
   return (frame, out, row) => {
     frame.slots[value.slot] = row;
     print(frame, out);
@@ -115,16 +136,17 @@ function printItems(builder: Builder, of: Expression, print: PrintItem): Print {
 }
 
 /** Prints one member of an item; of an element without making its value. */
-function propertyPrinter(builder: Builder, name: string): PrintItem {
+function propertyPrinter(builder: Builder, name: string, form: Form | undefined): PrintItem {
   const { style } = builder;
   const memberIn = memberTable(builder.catalog, name);
   const read = builder.member(name);
+  const print = valuePrinter(builder, form);
   return (frame, out, item) => {
     const record = item instanceof Element ? recordOf(frame, item) : undefined;
-    if (record === undefined) printValue(frame, out, read(frame, item), style);
+    if (record === undefined) print(frame, out, read(frame, item));
     else {
       const member = memberIn(labelOf(record));
-      printMember(frame, out, item as Element, record, member, style.compat);
+      printMember(frame, out, item as Element, record, member, style);
     }
   };
 }
@@ -132,10 +154,11 @@ function propertyPrinter(builder: Builder, name: string): PrintItem {
 function printRecord(
   builder: Builder,
   members: readonly { name: string; value: Expression }[],
+  forms?: ReadonlyMap<string, Form>,
 ): Print {
   const parts = members.map(({ name, value }) => ({
     name: nameBytes(name),
-    print: builder.print(value),
+    print: builder.print(value, forms?.get(name)),
   }));
   return (frame, out) => {
     out.byte(123);

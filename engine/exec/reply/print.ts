@@ -9,6 +9,7 @@ import { isHit, recordOf } from '../row/element.js';
 import type { Frame } from '../row/frame.js';
 import { vectorOf } from '../row/image.js';
 import type { PrintStyle } from '../row/compiled.js';
+import { appendFractions, isFloat, printFraction } from './fraction.js';
 import { type Layout, layoutMembers, layoutOf, printLayout, writeUuid } from './layout.js';
 import { type Member, memberOf, scoreOf } from '../row/member.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
@@ -86,11 +87,15 @@ function printList(
   out.byte(93);
 }
 
-function printVector(out: ByteWriter, vector: Float64Array): void {
+function printVector(
+  out: ByteWriter,
+  vector: Float64Array,
+  print: (out: ByteWriter, value: number) => void = printNumber,
+): void {
   out.byte(91);
   for (let i = 0; i < vector.length; i++) {
     if (i > 0) out.byte(44);
-    printNumber(out, vector[i]!);
+    print(out, vector[i]!);
   }
   out.byte(93);
 }
@@ -138,14 +143,16 @@ export function memberLists(except: ReadonlySet<string>): MemberLists {
 const wholeElement = memberLists(new Set());
 const dataName = nameBytes('data');
 
-/** How whole elements of a label are printed when no search produced them. */
-const wholeLayouts = new WeakMap<Label, Layout>();
+/** How whole elements of a label are printed when no search produced them: plainly, and [compat]. */
+const plainLayouts = new WeakMap<Label, Layout>();
+const fractionLayouts = new WeakMap<Label, Layout>();
 
-function wholeLayout(label: Label): Layout {
-  let layout = wholeLayouts.get(label);
+function wholeLayout(label: Label, { fractions }: PrintStyle): Layout {
+  const layouts = fractions ? fractionLayouts : plainLayouts;
+  let layout = layouts.get(label);
   if (layout === undefined) {
-    layout = layoutOf(label, layoutMembers(elementMembers(label, new Set())))!;
-    wholeLayouts.set(label, layout);
+    layout = layoutOf(label, layoutMembers(elementMembers(label, new Set())), fractions)!;
+    layouts.set(label, layout);
   }
   return layout;
 }
@@ -162,19 +169,40 @@ export function printElement(
     return;
   }
   const label = frame.view.catalog.label(labelOf(record));
-  const withData = style.data && label.kind === 'vector';
+  const isVector = label.kind === 'vector';
+  const withData = isVector && (style.data || style.compat);
   if (!withData && !isHit(element)) {
-    printLayout(out, record, wholeLayout(label));
+    printLayout(out, record, wholeLayout(label, style));
     return;
   }
   out.byte(123);
-  printElementMembers(frame, out, element, record, wholeElement(label), style.compat);
-  if (withData) {
+  printElementMembers(frame, out, element, record, wholeElement(label), style);
+  if (isVector && style.compat) printHelixMembers(frame, out, element, style);
+  else if (withData) {
     out.byte(44);
     out.append(dataName);
-    printMember(frame, out, element, record, { kind: 'data' }, style.compat);
+    printMember(frame, out, element, record, { kind: 'data' }, style);
   }
   out.byte(125);
+}
+
+/**
+ * [compat] Every whole vector has `data` and `score`: HelixDB 2 reads no embedding but those of hits
+ * and of what a request has made, and gives vectors that were not searched for the greatest distance.
+ */
+function printHelixMembers(
+  frame: Frame,
+  out: ByteWriter,
+  element: Element,
+  style: PrintStyle,
+): void {
+  const isFound = isHit(element);
+  const vector = isFound || element.fresh || style.data ? vectorOf(frame, element) : undefined;
+  out.byte(44);
+  out.append(dataName);
+  if (vector === undefined) out.ascii('[]');
+  else printVector(out, vector, printFraction);
+  if (!isFound) out.ascii(',"score":2.0');
 }
 
 /**
@@ -193,7 +221,7 @@ export function printElementMembers(
   element: Element,
   record: Uint8Array,
   members: readonly NamedMember[],
-  compat: boolean,
+  style: PrintStyle,
 ): number {
   let count = 0;
   for (let i = 0; i < members.length; i++) {
@@ -201,7 +229,7 @@ export function printElementMembers(
     if (!isShown(element, member)) continue;
     if (count++ > 0) out.byte(44);
     out.append(name);
-    printMember(frame, out, element, record, member, compat);
+    printMember(frame, out, element, record, member, style);
   }
   return count;
 }
@@ -213,12 +241,13 @@ export function printMember(
   element: Element,
   record: Uint8Array,
   member: Member,
-  compat: boolean,
+  { compat, fractions }: PrintStyle,
 ): void {
   switch (member.kind) {
     case 'property': {
       const { start, end } = fragmentOf(record, member.property.slot);
       if (start === end) printNull(out);
+      else if (fractions && isFloat(member.property.type)) appendFractions(out, record, start, end);
       else out.append(record, start, end);
       break;
     }
@@ -237,15 +266,15 @@ export function printMember(
       break;
     case 'data': {
       const vector = vectorOf(frame, element);
-      if (vector) printVector(out, vector);
+      if (vector) printVector(out, vector, fractions ? printFraction : printNumber);
       else printNull(out);
       break;
     }
     case 'score':
-      printAttribute(out, scoreOf(element, compat));
+      printAttribute(out, scoreOf(element, compat), fractions);
       break;
     case 'distance':
-      printAttribute(out, element.distance);
+      printAttribute(out, element.distance, fractions);
       break;
     case 'none':
       printNull(out);
@@ -253,7 +282,8 @@ export function printMember(
   }
 }
 
-function printAttribute(out: ByteWriter, value: number): void {
+function printAttribute(out: ByteWriter, value: number, fractions: boolean): void {
   if (Number.isNaN(value)) printNull(out);
+  else if (fractions) printFraction(out, value);
   else printNumber(out, value);
 }

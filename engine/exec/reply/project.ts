@@ -2,6 +2,7 @@
 // the result goes into the reply it is printed member by member; elsewhere it becomes records.
 import type { ByteWriter } from '../../base/bytes.js';
 import type { Expression, Member } from '../../plan/expression.js';
+import type { Form } from '../../plan/form.js';
 import { labelOf } from '../../storage/record/record.js';
 import type { Builder } from '../row/builder.js';
 import { isHit, recordOf } from '../row/element.js';
@@ -99,7 +100,7 @@ function buildPrintSpread(builder: Builder, except: ReadonlySet<string>): PrintS
       const record = recordOf(frame, item);
       if (record === undefined) return 0;
       const label = frame.view.catalog.label(labelOf(record));
-      return printElementMembers(frame, out, item, record, lists(label), style.compat);
+      return printElementMembers(frame, out, item, record, lists(label), style);
     }
     const entries = entriesOf(item).filter(([name]) => !except.has(name));
     for (let i = 0; i < entries.length; i++) {
@@ -117,10 +118,15 @@ export function buildPrintShape(
   builder: Builder,
   slot: number,
   members: readonly Member[],
+  forms?: ReadonlyMap<string, Form>,
 ): (frame: Frame, out: ByteWriter, item: Value) => void {
   const parts = members.map((member) =>
     member.kind === 'value'
-      ? { name: nameBytes(member.name), print: builder.print(member.value), spread: undefined }
+      ? {
+          name: nameBytes(member.name),
+          print: builder.print(member.value, forms?.get(member.name)),
+          spread: undefined,
+        }
       : { name: undefined, spread: buildPrintSpread(builder, new Set(member.except)) },
   );
   const layoutFor = shapeLayouts(builder, slot, members);
@@ -182,7 +188,7 @@ function shapeLayouts(
         const { name } = each.value as Extract<Expression, { kind: 'property' }>;
         return [{ name: each.name, member: memberOf(label, name) }];
       });
-      layouts[id] = layout = layoutOf(label, parts) ?? null;
+      layouts[id] = layout = layoutOf(label, parts, builder.style.fractions) ?? null;
     }
     return layout ?? undefined;
   };

@@ -3,6 +3,7 @@
 import { fail } from '../../base/errors.js';
 import type { ElementKind } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
+import type { Form } from '../../plan/form.js';
 import type { Catalog, Label } from '../../storage/table/store.js';
 import type { Flow } from './flow.js';
 import type { Frame } from './frame.js';
@@ -14,7 +15,8 @@ export interface Builder {
   readonly catalog: Catalog;
   readonly style: PrintStyle;
   value(expression: Expression): Evaluate;
-  print(expression: Expression): Print;
+  /** `form`: what the value's static type says about its print. */
+  print(expression: Expression, form?: Form): Print;
   flow(pipeline: Pipeline): Flow;
   /** The flow of a source or step, measured where the plan asks for a profile. */
   probed<F extends Flow>(node: Source | Step, flow: F): F;

@@ -10,9 +10,11 @@ export type Evaluate = (frame: Frame) => Value;
 export type Print = (frame: Frame, out: ByteWriter) => void;
 
 /**
- * How whole elements are printed: whether vectors carry their embedding, and what `score` means.
+ * How elements are printed: whether vectors carry their embedding when asked for, whether they have
+ * HelixDB 2's members ([compat]), and whether floats have a fraction.
  */
 export interface PrintStyle {
   data: boolean;
   compat: boolean;
+  fractions: boolean;
 }

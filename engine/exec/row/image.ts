@@ -13,6 +13,7 @@ export function copyOf(frame: Frame, element: Element): Element {
   const copy = new Element(element.id);
   copy.record = element.record;
   if (element.vector !== undefined) copy.vector = element.vector;
+  if (element.fresh) copy.fresh = true;
   frame.keepCopy(element, copy);
   return copy;
 }

@@ -19,6 +19,8 @@ export class Element {
   declare reranked: boolean;
   /** Of a fused hit: its score as a part of the highest possible; NaN on everything else. */
   declare share: number;
+  /** Made, or given its embedding, by this request: [compat] prints that. */
+  declare fresh: boolean;
   /** Embedding as of the binding, where the plan may change or delete it later. */
   declare vector: Float64Array | undefined;
 
@@ -31,6 +33,7 @@ Element.prototype.score = Number.NaN;
 Element.prototype.distance = Number.NaN;
 Element.prototype.reranked = false;
 Element.prototype.share = Number.NaN;
+Element.prototype.fresh = false;
 Element.prototype.vector = undefined;
 
 /**
@@ -47,6 +50,18 @@ export class RecordValue {
   member(name: string): Value | undefined {
     const at = this.names.indexOf(name);
     return at < 0 ? undefined : this.values[at];
+  }
+}
+
+/** [compat] A record of GROUP_BY or AGGREGATE_BY that knows what it was grouped by. */
+export class GroupRecord extends RecordValue {
+  constructor(
+    names: readonly string[],
+    values: readonly Value[],
+    readonly keyNames: readonly string[],
+    readonly keys: readonly Value[],
+  ) {
+    super(names, values);
   }
 }
 

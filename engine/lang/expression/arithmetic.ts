@@ -71,7 +71,9 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Ter
     return checkAggregate(context, call, scope);
   }
   const signature = signatures[name as MathFunction] as Signature | undefined;
-  const { least, most, result } = signature ?? exactly(1, 'kept');
+  const { least, most, ...signed } = signature ?? exactly(1, 'kept');
+  // [compat] the quotient of integers is one.
+  const result = context.compat && name === 'DIV' ? 'kept' : signed.result;
   if (isNamed || args.length < least || args.length > most) {
     const wanted = least === most ? `${least}` : `${least} or more`;
     const has = countOf(args.length, 'no arguments');

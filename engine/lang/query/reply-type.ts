@@ -10,7 +10,7 @@ import {
 } from '../../plan/output-type.js';
 import type { Context } from '../type/context.js';
 import { elementMember, elementMembers } from '../type/schema-index.js';
-import { oneName } from '../type/shape.js';
+import { keepsShape, oneName } from '../type/shape.js';
 import { isList, type Shape, type Term } from '../type/term.js';
 import type { ItemType } from '../type/type.js';
 
@@ -45,6 +45,8 @@ class TypeReader {
       const record: OutputType = { kind: 'record', members: this.#shaped(term, shape) };
       return this.#spread(term, record);
     }
+    const groups = this.#groups(term.type);
+    if (groups !== undefined && isList(term)) return groups;
     const item = this.#item(term);
     if (!isList(term)) return this.#isSure(term) ? item : nullable(item);
     return { kind: 'list', of: this.#isSureRow(term) ? item : nullable(item) };
@@ -67,7 +69,8 @@ class TypeReader {
     return this.#within(shape, () =>
       shape.members.flatMap((member): OutputMember[] => {
         if (member.kind === 'spread') return this.#spreadMembers(term.type, member.except);
-        return [{ name: member.name, type: this.whole(member.term, 'bare') }];
+        const inner = keepsShape(this.context, member.term) ? 'object' : 'bare';
+        return [{ name: member.name, type: this.whole(member.term, inner) }];
       }),
     );
   }
@@ -105,13 +108,17 @@ class TypeReader {
   type(type: ItemType, given = false): OutputType {
     switch (type.kind) {
       case 'list': {
+        const groups = this.#groups(type.of);
+        if (groups !== undefined) return groups;
         const of = this.type(type.of, given);
         const isSure = given || type.of.kind === 'element' || type.of.kind === 'record';
         return { kind: 'list', of: isSure ? of : nullable(of) };
       }
       case 'element': {
         const data = this.context.compat && type.types.some(({ kind }) => kind === 'vector');
-        return { kind: 'element', types: type.types, hit: type.hit, data };
+        // [compat] every whole vector has a score.
+        const hit = data && type.hit === 'none' ? 'text' : type.hit;
+        return { kind: 'element', types: type.types, hit, data };
       }
       case 'record': {
         const members = [...type.members].map(([name, inner]): OutputMember => {
@@ -128,6 +135,12 @@ class TypeReader {
         if (type.name === 'Null') return { kind: 'literal', value: null };
         return { kind: 'scalar', name: type.name };
     }
+  }
+
+  /** [compat] A list of groups is one object, whose members are what the groups are called. */
+  #groups(type: ItemType): OutputType | undefined {
+    if (!this.context.compat || type.kind !== 'record' || !type.groups) return undefined;
+    return { kind: 'record', members: [{ name: type.groups.word, type: unknownOutput }] };
   }
 
   /** Whether a single value is never null. */

@@ -1,5 +1,6 @@
 // RETURN (helixql.md 3.19, 7): which values leave a query, under which keys, in which shape.
 import type { Expression } from '../../plan/expression.js';
+import type { Form } from '../../plan/form.js';
 import type { ReplyType } from '../../plan/output-type.js';
 import type { Output } from '../../plan/plan.js';
 import type { Expr } from '../syntax/ast-expression.js';
@@ -7,7 +8,8 @@ import type { QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
 import { findName, type Scope } from '../type/scope.js';
 import { printed, projected } from '../type/shape.js';
-import type { Term } from '../type/term.js';
+import { formOf } from '../type/form.js';
+import { type Term, wholeType } from '../type/term.js';
 import { outputTypeOf } from './reply-type.js';
 
 /** `NONE` written literally. */
@@ -46,11 +48,17 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
   const terms = returns.map((expr) => context.check(expr, scope));
   const [only] = terms;
   if (compat && returns.length === 1 && returns[0]!.kind === 'object') {
-    const output: Output = { kind: 'bare', value: only!.expression, data: false };
+    const form = formOf(only!.type);
+    const output: Output = {
+      kind: 'bare',
+      value: only!.expression,
+      data: false,
+      ...(form && { form }),
+    };
     return { output, reply: { bare: outputTypeOf(context, only!, 'object') }, elements: false };
   }
   const keys = returnKeys(context, returns, scope);
-  const members = terms.map((term, at) => ({ key: keys[at]!, value: outputOf(context, term) }));
+  const members = terms.map((term, at) => ({ key: keys[at]!, ...leave(context, term) }));
   const leaving = compat ? 'bare' : 'object';
   const types = terms.map((term, at) => {
     return { name: keys[at]!, type: outputTypeOf(context, term, leaving) };
@@ -60,9 +68,11 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
 }
 
 /** [compat] a one-name projection leaves as bare values, else as objects with one member. */
-function outputOf(context: Context, term: Term): Expression {
-  const leave = context.compat ? printed : projected;
-  return leave(context, term).expression;
+function leave(context: Context, term: Term): { value: Expression; form?: Form } {
+  if (!context.compat) return { value: projected(context, term).expression };
+  const left = printed(context, term);
+  const form = formOf(wholeType(left));
+  return { value: left.expression, ...(form && { form }) };
 }
 
 /** The name that a value begins with, else `data`; each once. */

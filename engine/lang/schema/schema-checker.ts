@@ -1,13 +1,14 @@
 // Checks declarations (helixql.md 2.2 to 2.5) and builds the schema of one version.
-import type {
-  Default,
-  EdgeType,
-  ElementKind,
-  Property,
-  PropertyType,
-  ScalarName,
-  Schema,
-  TypeRef,
+import {
+  type Default,
+  type EdgeType,
+  type ElementKind,
+  type Property,
+  type PropertyType,
+  printType,
+  type ScalarName,
+  type Schema,
+  type TypeRef,
 } from '../../base/schema.js';
 import type { Literal, Name } from '../syntax/ast-literal.js';
 import type { Field, TypeDeclaration, TypeNode } from '../syntax/ast-schema.js';
@@ -58,13 +59,17 @@ export const isScalarName = (text: string): boolean => scalars.get(text.toLowerC
 
 export const scalarNames = (): string[] => [...scalars.values()];
 
-/**
- * The schema of one version; faulty parts are reported and left out, `lose` is told their names.
- */
+export interface SchemaOptions {
+  /** Told the names of faulty parts, which are reported and left out. */
+  lose: (name: string) => void;
+  compat: boolean;
+}
+
+/** The schema of one version. */
 export function buildSchema(
   version: number,
   declared: readonly Declared[],
-  lose: (name: string) => void,
+  { lose, compat }: SchemaOptions,
 ): Schema {
   const schema: Schema = { version, nodes: [], edges: [], vectors: [] };
   const accepted = acceptNames(declared);
@@ -76,7 +81,7 @@ export function buildSchema(
   for (const { declaration, report } of accepted) {
     const { kind, fields } = declaration;
     const name = declaration.name.text;
-    const properties = buildProperties(kind, fields, report);
+    const properties = buildProperties(kind, fields, report, compat);
     for (const { name: field } of fields)
       if (!properties.some((property) => property.name === field.text)) lose(field.text);
     if (kind === 'node') schema.nodes.push({ kind, name, properties });
@@ -137,7 +142,12 @@ const reserved: Record<ElementKind, Set<string>> = {
   vector: new Set(['id', 'label', 'type', 'version', 'data', 'score']),
 };
 
-function buildProperties(kind: ElementKind, fields: Field[], report: Report): Property[] {
+function buildProperties(
+  kind: ElementKind,
+  fields: Field[],
+  report: Report,
+  compat: boolean,
+): Property[] {
   const properties: Property[] = [];
   const seen = new Set<string>();
   for (const field of fields) {
@@ -159,7 +169,7 @@ function buildProperties(kind: ElementKind, fields: Field[], report: Report): Pr
     const type = propertyType(field.type, report);
     if (type === undefined) continue;
     const property: Property = { name: text, type, index: field.index };
-    const value = defaultOf(field, type, report);
+    const value = defaultOf(field, type, report, compat);
     if (value !== undefined) property.default = value;
     properties.push(property);
   }
@@ -186,9 +196,19 @@ function propertyType(node: TypeNode, report: Report): PropertyType | undefined 
   return undefined;
 }
 
-function defaultOf(field: Field, type: PropertyType, report: Report): Default | undefined {
+function defaultOf(
+  field: Field,
+  type: PropertyType,
+  report: Report,
+  compat: boolean,
+): Default | undefined {
   const literal = field.default;
   if (literal === undefined || literal.kind === 'faulty') return undefined;
+  if (compat && literal.value.kind === 'now' && printType(type) === 'I64') {
+    const message = '`NOW` is a date; here it is the seconds since 1970.';
+    report('W117', literal.span, message, 'Declare the property as `Date`.');
+    return { kind: 'now' };
+  }
   return defaultValue(literal, type, report);
 }
 

@@ -1,9 +1,10 @@
 // Shaping steps (helixql.md 3.9): RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY, AGGREGATE_BY.
 import type { Expression } from '../../plan/expression.js';
+import type { Groups } from '../../plan/form.js';
 import { argument } from './call-argument.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
-import type { Context, StepChecker } from '../type/context.js';
+import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { idOf, single } from '../type/load-conversion.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
@@ -127,7 +128,7 @@ function firstOf(key: Term): Expression {
   return append(key, { kind: 'first' }, { type: key.type, cardinality: 'opt' }).expression;
 }
 
-export const checkGroup: StepChecker = (context, input, call) => {
+export const checkGroup: StepChecker = (context, input, call, _scope, place) => {
   const from = rowsOf(input);
   const data = call.name.text === 'AGGREGATE_BY';
   const names = groupNames(context, call);
@@ -153,8 +154,15 @@ export const checkGroup: StepChecker = (context, input, call) => {
     data,
     ...(data && shaped ? { shape: shaped.expression } : {}),
   } as const;
-  return append(from, step, { type: { kind: 'record', members }, cardinality: 'many' });
+  const groups: Groups = { word: followsCount(place) ? 'Count' : 'Group', data };
+  return append(from, step, { type: { kind: 'record', members, groups }, cardinality: 'many' });
 };
+
+/** Whether the step at hand is written `COUNT::GROUP_BY`. */
+function followsCount({ chain, next }: ChainPlace): boolean {
+  const before = chain.steps[next - 2];
+  return before?.kind === 'call' && before.name.text === 'COUNT';
+}
 
 function groupNames(context: Context, call: Call): Name[] | undefined {
   const names: Name[] = [];

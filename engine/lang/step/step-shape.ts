@@ -115,6 +115,8 @@ function projectionMembers(
     if (source !== undefined) sources.add(source === 'ID' ? 'id' : source);
     members.push({ kind: 'value', name, term: memberTerm(context, item, written, scope) });
   }
+  // [compat] `{alias: ID, ..}` shows `id` as well.
+  if (context.compat) sources.delete('id');
   if (spread !== undefined) spread.except = [...new Set([...names, ...sources])];
   return members;
 }

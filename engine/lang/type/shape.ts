@@ -132,6 +132,19 @@ export function printed(context: Context, term: Term): Term {
   return oneName(term.shape) === undefined ? projected(context, term) : bare(context, term);
 }
 
+/**
+ * A member of a projection. [compat] what is reached from the item keeps its shape, `{titles:
+ * _::Out<W>::{title}}` are objects; a name of the item itself is its value.
+ */
+function nested(context: Context, term: Term): Term {
+  return keepsShape(context, term) ? projected(context, term) : printed(context, term);
+}
+
+/** Whether a member of a projection is an object even if it has one name only. */
+export function keepsShape({ compat }: Context, term: Term): boolean {
+  return compat && (isList(term) || term.expression.kind !== 'slot');
+}
+
 /** The shape applied: objects with its members. */
 export function projected(context: Context, term: Term): Term {
   const { shape } = term;
@@ -144,7 +157,7 @@ export function projected(context: Context, term: Term): Term {
       members.push(...spreadMembers(context, term, member.except, types));
       continue;
     }
-    const value = printed(context, member.term);
+    const value = nested(context, member.term);
     types.set(member.name, wholeType(value));
     members.push({ kind: 'value', name: member.name, value: value.expression });
   }

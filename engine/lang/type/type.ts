@@ -1,6 +1,7 @@
 // Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types
 // go together.
 import type { ParameterType, ScalarName, TypeRef } from '../../base/schema.js';
+import type { Groups } from '../../plan/form.js';
 
 /**
  * `Integer`: of no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run
@@ -15,7 +16,8 @@ export type ItemType =
   | { kind: 'scalar'; name: Basic }
   | { kind: 'list'; of: ItemType }
   | { kind: 'element'; types: readonly TypeRef[]; hit: Hit }
-  | { kind: 'record'; members: ReadonlyMap<string, ItemType> };
+  /** `groups`: what GROUP_BY or AGGREGATE_BY makes. */
+  | { kind: 'record'; members: ReadonlyMap<string, ItemType>; groups?: Groups };
 
 export const scalarType = (name: Basic): ItemType => ({ kind: 'scalar', name });
 export const unknownType: ItemType = scalarType('Unknown');

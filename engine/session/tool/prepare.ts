@@ -49,6 +49,13 @@ export function toolboxOf(program: Program, settings: Omit<Toolbox, 'program' | 
 
 /** The work that a call asks for. Fails with the error of the first fault; nothing is changed. */
 export function prepare(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox): Work {
+  const work = workOf(tool, body, caller, toolbox);
+  // Plans of queries know [compat] themselves, and are known to the lanes as they are.
+  if (work.kind !== 'run' || !toolbox.program.compat || work.plan.compat) return work;
+  return { ...work, plan: { ...work.plan, fractions: true } };
+}
+
+function workOf(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox): Work {
   if (callTools.has(tool)) return prepareNamed(body, caller, toolbox);
   const query = findTool(tool, toolbox.program);
   const args = argumentsOf(tool, body, optional(inside(tool, body), 'data'), dataPath);

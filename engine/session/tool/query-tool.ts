@@ -20,14 +20,17 @@ export function queryOfTool({ queries }: Program, tool: string): Query | undefin
 
 export const toolOfQuery = (query: Query): string => query.name + suffix;
 
-export function callQuery(query: Query, args: Arguments, { limits }: Toolbox): Work {
+export function callQuery(query: Query, args: Arguments, { limits, program }: Toolbox): Work {
   const data = includeData(args);
   // Decoding asks an object for its members and its path, nothing else.
   const parameters = { path: args.path, member: (name: string) => find(args, name) } as JsonView;
   const decoding = { owner: query.name, limits, strict: false, prefix: args.path, faults: [] };
   const values = decodeArguments(parameters, query.plan.parameters, decoding);
-  const plan = query.elements ? adoptingPlan(query.plan, data) : query.plan;
-  return { kind: 'run', plan, args: values, after: query.elements ? 'replace' : 'keep' };
+  // [compat] the query answers as it does outside of sessions, and the traversal stays.
+  if (!query.elements || program.compat)
+    return { kind: 'run', plan: query.plan, args: values, after: 'keep' };
+  const plan = adoptingPlan(query.plan, data);
+  return { kind: 'run', plan, args: values, after: 'replace' };
 }
 
 /** The same plan with its only returned value kept as items. */

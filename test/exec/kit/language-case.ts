@@ -369,7 +369,8 @@ export const examples: Example[] = [
       [
         'similar',
         '{"vec":[1,0],"k":1}',
-        `{"hits":[${hit('n1', 0, 0, 'Ferns like shade')}],"plants":["Fern"]}`,
+        '{"hits":[{"id":"n1","label":"Note","score":0.0,"distance":0.0,' +
+          '"text":"Ferns like shade","lang":"en","data":[1.0,0.0]}],"plants":["Fern"]}',
       ],
     ],
   },

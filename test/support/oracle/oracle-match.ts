@@ -1,12 +1,12 @@
 // Whether an answer of the engine is what the oracle says: order of members, every digit, and the
 // ids that only the engine can know.
 import { type Exact, NumberToken, parseExact } from '../corpus/exact-json.js';
-import type { Tree } from './oracle.js';
+import { Fraction, type Tree } from './oracle-print.js';
 
 /** The engine's name of an id of the oracle; undefined when it never learned one. */
 export type Naming = (uuid: string) => string | undefined;
 
-type Leaf = string | number | bigint | boolean | null;
+type Leaf = Exclude<Tree, Tree[] | ReadonlyMap<string, Tree>>;
 
 const newId = /^ffffffff-0000-7000-8000-\d{12}$/;
 const anyId = /^[0-9a-f-]{36}$/;
@@ -63,6 +63,7 @@ function same(exact: Exact, tree: Leaf, naming: Naming) {
 
 function sameNumber(token: string, tree: unknown): boolean {
   if (token.startsWith('-0') && Number(token) === 0) return false;
+  if (tree instanceof Fraction) return /[.e]/.test(token) && Number(token) === tree.value;
   if (/\.0*$/.test(token)) return false;
   if (typeof tree === 'bigint') return /^-?\d+$/.test(token) && BigInt(token) === tree;
   if (typeof tree !== 'number') return false;
@@ -70,5 +71,7 @@ function sameNumber(token: string, tree: unknown): boolean {
 }
 
 /** Sums of products may be added in another order. */
-const sameScore = (token: string, tree: Tree): boolean =>
-  typeof tree === 'number' && Math.abs(Number(token) - tree) <= epsilon;
+function sameScore(token: string, tree: Tree): boolean {
+  if (tree instanceof Fraction) return /[.e]/.test(token) && sameScore(token, tree.value);
+  return typeof tree === 'number' && Math.abs(Number(token) - tree) <= epsilon;
+}

@@ -22,6 +22,7 @@ const wholeFunctions: Partial<Record<MathFunction, (a: bigint, b: bigint) => big
   SUB: (a, b) => a - b,
   MUL: (a, b) => a * b,
   MOD: (a, b) => a % b,
+  DIV: (a, b) => a / b,
 };
 
 const floatFunctions: Partial<Record<MathFunction, (...args: number[]) => number>> = {

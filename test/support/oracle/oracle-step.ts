@@ -3,7 +3,8 @@ import { unreachable } from '../../../engine/base/assert.js';
 import { fail } from '../../../engine/base/errors.js';
 import type { PropertyType } from '../../../engine/base/schema.js';
 import type { Source, Step } from '../../../engine/plan/expression.js';
-import { type OracleElement, Item, Rec, rowsOf, type Value } from './oracle-value.js';
+import { GroupRec } from './oracle-print.js';
+import { type OracleElement, Item, rowsOf, type Value } from './oracle-value.js';
 import { shortestPath } from './oracle-path.js';
 import { numberOf, vectorOf } from './oracle-argument.js';
 import { find, perItem, type Run } from './oracle-run.js';
@@ -135,8 +136,8 @@ function group(run: Run, { slot, keys, data, shape }: StepOf<'group'>, rows: Row
   }
   return groups.map((one) => {
     const count = ['count', one.items.length] as const;
-    if (data) return new Rec([count, ['data', one.items]]);
-    return new Rec([...keys.map(({ name }, i) => [name, one.keys[i]!] as const), count]);
+    const named = keys.map(({ name }, i) => [name, one.keys[i]!] as const);
+    return new GroupRec(data ? [count, ['data', one.items]] : [...named, count], named);
   });
 }
 
@@ -174,7 +175,9 @@ function upsert(run: Run, step: StepOf<'upsertNode' | 'upsertVector'>, rows: Row
       run.graph.checkDimension(step.type, vector, true);
       row.element.vector = vector;
     }
-    return [refreshed(row)];
+    const changed = refreshed(row);
+    changed.fresh = step.kind === 'upsertVector';
+    return [changed];
   }
   run.slots[step.slot] = null;
   if (step.kind === 'upsertNode') return [createNode(run, step.type, step.set)];

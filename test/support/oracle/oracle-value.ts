@@ -19,6 +19,8 @@ export interface OracleElement {
 
 /** One element as a row: its values as they were when the row was made. */
 export class Item {
+  /** Made, or given its embedding, by this request. */
+  fresh = false;
   readonly values: ReadonlyMap<string, Value>;
   readonly vector: readonly number[] | undefined;
 

@@ -93,7 +93,9 @@ export function createVector(run: Run, name: string, value: Value, set: readonly
   const type = typeNamed(run.graph, 'vector', name);
   const values = newValues(run, type, set);
   run.graph.checkDimension(name, vector, true);
-  return new Item(run.graph.create(type, values, { vector }));
+  const made = new Item(run.graph.create(type, values, { vector }));
+  made.fresh = true;
+  return made;
 }
 
 /** The element at the end of an edge, of the type that the edge demands. */

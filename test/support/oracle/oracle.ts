@@ -2,14 +2,14 @@
 // executor and knows no index, batch, or laziness; where the engine answers otherwise, one of the
 // two is wrong by helixql.md.
 import { unreachable } from '../../../engine/base/assert.js';
-import { printDate } from '../../../engine/base/date.js';
 import { fail } from '../../../engine/base/errors.js';
-import { Instant, Uuid } from '../../../engine/base/value.js';
+import type { Instant } from '../../../engine/base/value.js';
 import type { CompareOperator, Expression, SessionTest } from '../../../engine/plan/expression.js';
 import type { Keep, Plan, Statement } from '../../../engine/plan/plan.js';
 import type { OracleGraph } from './oracle-graph.js';
 import { aggregate, calculate } from './oracle-math.js';
 import { callFunction } from './function/evaluate.js';
+import { styleOf, type Tree, treeOf } from './oracle-print.js';
 import { memberOf, membersOf, perItem, type Run } from './oracle-run.js';
 import { open, take } from './oracle-step.js';
 import { compare, equal, ordered, singles } from './oracle-compare.js';
@@ -17,9 +17,6 @@ import { isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
 import { createEdges, createNode, createVector, elementsIn, upsertEdge } from './oracle-write.js';
 
 type Kind<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
-
-/** An answer: JSON values, numbers exact, objects as maps in order of their members. */
-export type Tree = null | boolean | number | bigint | string | Tree[] | ReadonlyMap<string, Tree>;
 
 export interface OracleAnswer {
   tree: Tree;
@@ -98,19 +95,24 @@ function keepAll(run: Run, keep: Keep | undefined, value: Value): Value {
   return value;
 }
 
-function answer(run: Run, { output }: Plan): OracleAnswer {
+function answer(run: Run, plan: Plan): OracleAnswer {
+  const { output } = plan;
+  const style = styleOf(plan);
   switch (output.kind) {
     case 'object':
       return {
         tree: new Map(
-          output.members.map(({ key, value }) => [key, treeOf(run, run.value(value), false)]),
+          output.members.map(({ key, value, form }) => [
+            key,
+            treeOf(run, run.value(value), style, form),
+          ]),
         ),
       };
     case 'bare':
-      return { tree: treeOf(run, run.value(output.value), output.data) };
+      return { tree: treeOf(run, run.value(output.value), style, output.form) };
     case 'items': {
       const items = run.rows(output.value).filter((row): row is Item => row instanceof Item);
-      const trees = items.map((item) => treeOf(run, item, output.data));
+      const trees = items.map((item) => treeOf(run, item, style));
       return { tree: output.answer === 'all' ? trees : (trees[0] ?? null), items };
     }
     case 'look':
@@ -118,17 +120,6 @@ function answer(run: Run, { output }: Plan): OracleAnswer {
     default:
       return unreachable(output);
   }
-}
-
-/** `data`: whole vectors show their embedding. */
-function treeOf(run: Run, value: Value, data: boolean): Tree {
-  if (value === null || typeof value !== 'object') return value;
-  if (isList(value)) return value.map((item) => treeOf(run, item, data));
-  if (value instanceof Instant) return printDate(value);
-  if (value instanceof Uuid) return value.text;
-  const entries = membersOf(run, value, []);
-  if (data && value instanceof Item && value.vector) entries.push(['data', value.vector]);
-  return new Map(entries.map(([name, inner]) => [name, treeOf(run, inner, data)]));
 }
 
 function evaluate(run: Run, expression: Expression): Value {

@@ -4,6 +4,7 @@
 import { fail } from '../../../base/errors.js';
 import { integerFits } from '../../../base/integer.js';
 import type { Limits } from '../../../base/limits.js';
+import { defaultAt } from '../../../base/schema.js';
 import type { Instant, Scalar, ScalarList } from '../../../base/value.js';
 import { decodeValue } from '../../../json/decode.js';
 import type { Decoding } from '../../../json/fault.js';
@@ -70,7 +71,7 @@ export class RecordReader {
   #default({ property, place, isText }: FormField): void {
     const given = property.default;
     if (given === undefined || this.exact) return;
-    const value = given.kind === 'now' ? this.now : given.value;
+    const value = defaultAt(given, property.type, this.now);
     if (value === null) return;
     this.#print(property, value);
     if (property.indexId !== 0 || isText) this.#values[place] = value;
