@@ -113,6 +113,14 @@ describe('the command line', () => {
   });
 });
 
+test('every benchmark is named', () => {
+  const source = pageOf('bench/main.ts');
+  const names = [...source.matchAll(/^ {2}(\w+): '\w+\/[\w-]+',$/gm)].map((match) => match[1]!);
+  expect(names.length).toBeGreaterThan(10);
+  const page = pageOf('bench/README.md');
+  list(names.filter((name) => !new RegExp(`^\\|.*\`${name}\\b`, 'm').test(page)));
+});
+
 describe('what the manual leads to', () => {
   const pages = readManual();
   /** The name that a heading is linked by. */
