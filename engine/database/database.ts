@@ -54,9 +54,10 @@ export interface Database {
   reload(program: Program): Promise<void>;
   /**
    * Begins a bulk load, or goes on with the one of that name that was cut short. A name is that of
-   * one load: when it is finished, its rows are known and others are refused under it.
+   * one load: when it is finished, its rows are known and others are refused under it. `again`: loads
+   * the same rows once more all the same.
    */
-  load(name?: string): BulkLoad;
+  load(name?: string, options?: { again?: boolean }): BulkLoad;
   /** Copies the newest commit to the new folder `to`, a backup, while everything goes on. */
   backUp(to: string): Promise<{ bytes: number }>;
   /** Writes vector snapshots now. */

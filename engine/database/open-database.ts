@@ -305,11 +305,11 @@ class OpenedDatabase implements Database {
     return copy.finally(() => this.#copies.delete(copy));
   }
 
-  load(name?: string): BulkLoad {
+  load(name?: string, { again = false }: { again?: boolean } = {}): BulkLoad {
     this.#checkAlive();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
     return this.view((view) =>
-      this.#loads.begin(name, view, {
+      this.#loads.begin({ name, again }, view, {
         start: (onEnd) =>
           this.#threads.startLoader(setup, (error) => {
             if (error) this.options.log('error', 'a loader has ended', { reason: error.message });

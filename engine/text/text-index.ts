@@ -1,5 +1,6 @@
 // The keyword index as others see it: BM25 over postings that live in LMDB and change in the
 // element's transaction.
+import type { DerivedStore } from '../storage/table/group-work.js';
 import type { ReadView, WriteView } from '../storage/table/store.js';
 
 export interface TextHit {
@@ -12,7 +13,7 @@ export interface TextIndex {
   add(view: WriteView, label: number, id: number, texts: readonly string[]): void;
   /** Changes it from the texts it was added with to others; terms that stay the same are not touched. */
   replace(
-    view: WriteView,
+    view: DerivedStore & Pick<ReadView, 'settle'>,
     label: number,
     id: number,
     before: readonly string[],

@@ -33,8 +33,8 @@ class NotedLoad implements BulkLoad {
     const from = this.committed.at(-1)?.to ?? { offset: 0, line: 1 };
     this.committed.push({ from, to, firstId: 1, refused: [], checksum: 0 });
     const error = { code: 'PARAM_TYPE' as const, args: {} };
-    const counts = { nodes: 1, edges: 0, vectors: 0 };
-    return Promise.resolve({ ...counts, rejects: [{ line, error }], bytes });
+    const counts = { nodes: 1, edges: 0, vectors: 0, updated: 0 };
+    return Promise.resolve({ ...counts, rejects: [{ line, error }], bytes, retried: [] });
   }
 
   finish = (): Promise<void> => Promise.resolve();

@@ -132,15 +132,17 @@ describe('name table', () => {
     for (let i = 0; i < 20_000; i++) {
       const name = `${'n'.repeat(random.below(9))}${random.below(12_000)}`;
       const bytes = Buffer.from(`<${name}>`);
-      expect(table.find(bytes, 1, bytes.length - 1)).toBe(map.get(name) ?? 0);
-      if (map.has(name)) continue;
-      table.add(bytes, 1, bytes.length - 1);
-      map.set(name, map.size + 1);
+      const scope = random.below(3);
+      const key = `${scope} ${name}`;
+      expect(table.find(scope, bytes, 1, bytes.length - 1)).toBe(map.get(key) ?? 0);
+      if (map.has(key)) continue;
+      table.add(scope, bytes, 1, bytes.length - 1);
+      map.set(key, map.size + 1);
     }
     expect(table.size).toBe(map.size);
-    for (const [name, ordinal] of map) {
-      const bytes = Buffer.from(name);
-      expect(table.find(bytes, 0, bytes.length)).toBe(ordinal);
+    for (const [key, ordinal] of map) {
+      const bytes = Buffer.from(key.slice(2));
+      expect(table.find(Number(key[0]), bytes, 0, bytes.length)).toBe(ordinal);
     }
   });
 });

@@ -195,7 +195,7 @@ describe('an import that begins and does not end', () => {
     };
     const many = Buffer.from(rows(40_000));
     for (let round = 0; round < 3; round++) {
-      const load = opened.db.database.view((view) => desk.begin('killed', view, hooks));
+      const load = opened.db.database.view((view) => desk.begin({ name: 'killed' }, view, hooks));
       const piece = (): Promise<unknown> => {
         const bytes = new Uint8Array(new ArrayBuffer(many.length));
         bytes.set(many);

@@ -21,6 +21,7 @@ import { diskTrouble } from '../../storage/lock/disk-trouble.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
 import type { LockToken } from '../../storage/lock/lock-file.js';
 import { type Storage, openStorage } from '../../storage/open-storage.js';
+import type { VectorChange } from '../../storage/table/store.js';
 import { WritePermit } from '../../storage/lock/permit.js';
 import { createTextIndex } from '../../text/text-index-lmdb.js';
 import type { TextIndex } from '../../text/text-index.js';
@@ -142,13 +143,14 @@ class WriterLane {
         this.#port.postMessage({ kind: 'log', level, message, fields }),
     });
     this.#queries.add(0, program.queries, this.#gate.schema());
-    this.#loads = new LoadWriter(this.#storage, {
-      reserve: (changes) => {
+    const loads = {
+      reserve: (changes: readonly VectorChange[]) => {
         this.#vectors.beginReserving();
         this.#vectors.reserve(changes);
       },
-      publish: (changes) => this.#vectors.publish(changes),
-    });
+      publish: (changes: readonly VectorChange[]) => this.#vectors.publish(changes),
+    };
+    this.#loads = new LoadWriter(this.#storage, loads, text);
     this.#equipment = {
       limits: setup.limits,
       strict: setup.strict,

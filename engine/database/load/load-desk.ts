@@ -12,6 +12,19 @@ import { readPieces, readProgress } from './load-progress.js';
 /** Loads at a time: each has a thread. */
 const loadsMax = 4;
 
+export interface LoadName {
+  name?: string | undefined;
+  /** Not the load that is over under this name, but the next one. */
+  again?: boolean;
+}
+
+/** The name of the first load that is not over, of all with the same rows. */
+function unfinished(view: ReadView, name: string): string {
+  let last = name;
+  for (let time = 2; readProgress(view, last).end !== undefined; time++) last = `${name} ${time}`;
+  return last;
+}
+
 export class LoadDesk {
   readonly #open = new Map<string, LoadRun>();
   #unnamed = 0;
@@ -26,16 +39,17 @@ export class LoadDesk {
   constructor(private readonly idleMs: number) {}
 
   /**
-   * Begins a load, or goes on with the one of that name; without a name nobody can. Fails
-   * OVERLOADED.
+   * Begins a load, or goes on with the one of that name; without a name nobody can. `again`: with one
+   * that is not over, though loads of that name are. Fails OVERLOADED.
    */
   begin(
-    name: string | undefined,
+    { name, again = false }: LoadName,
     view: ReadView,
     hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
   ): BulkLoad {
     if (this.#isClosed) fail('SHUTTING_DOWN');
-    const key = name ?? `unnamed ${++this.#unnamed} ${wallMs()}`;
+    const known = name !== undefined && again ? unfinished(view, name) : name;
+    const key = known ?? `unnamed ${++this.#unnamed} ${wallMs()}`;
     this.#makeRoom(key);
     const run: LoadRun = new LoadRun(
       { name: key, isKept: name !== undefined },

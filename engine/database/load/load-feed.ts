@@ -4,7 +4,7 @@
 import { fail } from '../../base/errors.js';
 import type { LoadEnd, StreamPart } from './load-progress.js';
 import type { BulkLoad } from './load-run.js';
-import type { Reject } from './row/row-batch.js';
+import type { Reject, RetriedRow } from './row/row-batch.js';
 
 /** A row that was not loaded, with its text. */
 export interface FedRow extends Reject {
@@ -42,6 +42,8 @@ export class LoadFeed {
   nodes = 0;
   edges = 0;
   vectors = 0;
+  /** How many of all these changed an element that was there. */
+  updated = 0;
   rejected = 0;
   /** Rows that an earlier attempt loaded. */
   readonly resumed: number;
@@ -86,9 +88,11 @@ export class LoadFeed {
   async end(part?: StreamPart): Promise<void> {
     const { progress, pieces } = this.load;
     for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
-    // A stream that ends within what was committed is another one: reading it again says so.
+    // A stream that ends within what was committed is another one: reading it again says so. The last
+    // piece of a new one, though nothing may be left for it, brings the rows that were put aside.
     const isShort = this.#replayed < pieces.length;
-    if (this.#restBytes > 0 || isShort) await this.#piece(this.#restBytes, { part });
+    const isNew = progress.end === undefined && !isShort;
+    if (isNew || isShort || this.#restBytes > 0) await this.#piece(this.#restBytes, { part });
     await Promise.all(this.#underway.splice(0));
     if (progress.end === undefined) return;
     ({
@@ -97,6 +101,7 @@ export class LoadFeed {
       vectors: this.vectors,
       rejected: this.rejected,
     } = progress);
+    this.updated = progress.updated ?? 0;
   }
 
   /** Bytes of the next piece, 0 while there is none. */
@@ -158,9 +163,10 @@ export class LoadFeed {
       this.nodes += result.nodes;
       this.edges += result.edges;
       this.vectors += result.vectors;
+      this.updated += result.updated;
       this.rejected += result.rejects.length;
       if (result.rejects.length > 0) {
-        this.events.onRejects?.(withTexts(result.bytes, line, result.rejects));
+        this.events.onRejects?.(withTexts(result, line));
       }
       this.events.onDone?.(to.offset);
     });
@@ -191,15 +197,28 @@ function countLines(bytes: Buffer): number {
   return count;
 }
 
-function withTexts(bytes: Uint8Array, first: number, rejects: readonly Reject[]): FedRow[] {
-  const rows: FedRow[] = [];
+/** Rows of this piece lie in its bytes, those of earlier ones beside them. */
+interface Refused {
+  bytes: Uint8Array;
+  rejects: readonly Reject[];
+  retried: readonly RetriedRow[];
+}
+
+function withTexts({ bytes, rejects, retried }: Refused, first: number): FedRow[] {
+  const earlier = new Map(retried.map(({ line, text }) => [line, text]));
   let line = first;
   let start = 0;
-  for (const reject of rejects) {
+  return rejects.map((reject) => {
+    const apart = reject.line < first ? earlier.get(reject.line) : undefined;
+    if (apart) return { ...reject, text: textIn(apart, 0) };
     for (; line < reject.line; line++) start = bytes.indexOf(10, start) + 1;
-    const newline = bytes.indexOf(10, start);
-    const end = Math.min(newline < 0 ? bytes.length : newline, start + textMax);
-    rows.push({ ...reject, text: Buffer.from(bytes.subarray(start, end)).toString() });
-  }
-  return rows;
+    return { ...reject, text: textIn(bytes, start) };
+  });
+}
+
+/** The line that starts there, as far as it is shown. */
+function textIn(bytes: Uint8Array, start: number): string {
+  const newline = bytes.indexOf(10, start);
+  const end = Math.min(newline < 0 ? bytes.length : newline, start + textMax);
+  return Buffer.from(bytes.subarray(start, end)).toString();
 }

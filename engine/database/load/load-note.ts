@@ -27,14 +27,18 @@ export function notePiece(
 ): void {
   const former = readProgress(view, name);
   const { offset, line } = former;
-  const { firstId, refused } = result;
+  const { firstId, refused, held } = result;
   const from = { offset, line };
-  const piece: LoadedPiece = { from, to, firstId, refused, checksum: read.checksum };
+  const piece: LoadedPiece = {
+    ...{ from, to, firstId, refused, checksum: read.checksum },
+    ...(held.length > 0 && { held }),
+  };
   const progress: LoadProgress = {
     ...to,
     nodes: former.nodes + result.nodes,
     edges: former.edges + result.edges,
     vectors: former.vectors + result.vectors,
+    updated: (former.updated ?? 0) + result.updated,
     rejected: former.rejected + result.rejects.length + read.rejected,
     pieces: former.pieces + 1,
   };

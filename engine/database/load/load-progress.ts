@@ -20,6 +20,8 @@ export interface LoadProgress extends LoadPosition {
   nodes: number;
   edges: number;
   vectors: number;
+  /** How many of these changed an element that was there; absent for none. */
+  updated?: number;
   rejected: number;
   pieces: number;
   /** The load is over. */
@@ -44,6 +46,8 @@ export interface LoadedPiece {
   to: LoadPosition;
   firstId: number;
   refused: number[];
+  /** [ordinal of a name, dense id, ...] of rows that changed an element; absent for none. */
+  held?: number[];
   /** Of its bytes: whoever brings it again must bring the same. */
   checksum: number;
 }

@@ -8,16 +8,20 @@ import { type ErrorData, TrellisError, errorDataOf, excerpt, fail } from '../../
 import type { LoadOrder } from './load-writer.js';
 import type { LoadEnd, LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
 import type { FromLoader, ReadPiece, ToLoader } from './loader.js';
-import type { BatchResult, Reject, RowText } from './row/row-batch.js';
+import type { BatchResult, Reject, RetriedRow, RowText } from './row/row-batch.js';
 
 /** What has become of one piece. */
 export interface PieceResult {
   nodes: number;
   edges: number;
   vectors: number;
+  /** How many of them changed an element that was there. */
+  updated: number;
   rejects: Reject[];
   /** The rows, back from the thread that read them. */
   bytes: Uint8Array;
+  /** Rows of earlier pieces that were put aside until this one. */
+  retried: readonly RetriedRow[];
 }
 
 export interface BulkLoad {
@@ -108,7 +112,7 @@ export class LoadRun implements BulkLoad {
       const { end } = this.progress;
       // Of a finished load nothing is needed but that these are its rows.
       if (end) return this.#checkSame(crc32(bytes), piece);
-      const read = await this.#read(bytes, piece.from.line, schema);
+      const read = await this.#read(bytes, piece.from.line, schema, false);
       this.#checkSame(read.checksum, piece);
       const { batch } = read;
       await this.hooks.order({ step: 'replay', name: this.known.name, batch, piece });
@@ -133,7 +137,7 @@ export class LoadRun implements BulkLoad {
     return this.#piece((schema) => {
       if (this.progress.end) this.#failOther();
       const former = this.#writing;
-      const writing = this.#write(this.#read(bytes, line, schema), former, to, end);
+      const writing = this.#write(this.#read(bytes, line, schema, !!end), former, to, end);
       this.#writing = writing;
       return writing;
     });
@@ -179,15 +183,23 @@ export class LoadRun implements BulkLoad {
     const { name, isKept } = this.known;
     const last = isKept && end ? { end } : {};
     const order = { step: 'rows' as const, name, batch, checksum, to, ...last };
-    const { nodes, edges, vectors, rejects } = (await this.hooks.order(order)) as BatchResult;
+    const { retried } = batch;
+    const result = (await this.hooks.order(order)) as BatchResult;
+    const { nodes, edges, vectors, updated } = result;
     this.#isFinished ||= last.end !== undefined;
-    const all = [...batch.rejects, ...rejects].sort((a, b) => a.line - b.line);
-    return { nodes, edges, vectors, rejects: all, bytes };
+    const rejects = [...batch.rejects, ...result.rejects].sort((a, b) => a.line - b.line);
+    return { nodes, edges, vectors, updated, rejects, bytes, retried };
   }
 
-  #read(bytes: Uint8Array<ArrayBuffer>, line: number, schema: number): Promise<ReadPiece> {
+  #read(
+    bytes: Uint8Array<ArrayBuffer>,
+    line: number,
+    schema: number,
+    isLast: boolean,
+  ): Promise<ReadPiece> {
     const id = ++this.#lastId;
-    const message: ToLoader = { kind: 'rows', id, bytes, line, refresh: schema !== this.#schema };
+    const refresh = schema !== this.#schema;
+    const message: ToLoader = { kind: 'rows', id, bytes, line, refresh, isLast };
     this.#schema = schema;
     this.#port ??= this.#start();
     this.#port.postMessage(message, [bytes.buffer]);

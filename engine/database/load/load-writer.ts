@@ -3,6 +3,7 @@
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { VectorChange } from '../../storage/table/store.js';
+import type { TextIndex } from '../../text/text-index.js';
 import { forgetLoad, noteEnd, notePiece } from './load-note.js';
 import type { LoadEnd, LoadPosition, LoadedPiece } from './load-progress.js';
 import { NameIds } from './name-ids.js';
@@ -38,6 +39,7 @@ export class LoadWriter {
       reserve: (changes: readonly VectorChange[]) => void;
       publish: (changes: readonly VectorChange[]) => void;
     },
+    private readonly text: TextIndex | undefined,
   ) {}
 
   /** Any other write may delete what names stand for. */
@@ -75,7 +77,7 @@ export class LoadWriter {
   #write(order: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
     const { name, batch, checksum, to, end } = order;
     const { result, changes } = this.storage.load(nowMs, (view) => {
-      const written = new RowWriter(view, batch, this.#namesOf(name)).write();
+      const written = new RowWriter(view, batch, this.#namesOf(name), this.text).write();
       this.events.reserve(view.changes);
       notePiece(view, name, to, written, { rejected: batch.rejects.length, checksum });
       if (end) noteEnd(view, name, end);
@@ -97,5 +99,7 @@ export class LoadWriter {
       if (heads[head + 1] !== 0) names.set(heads[head + 1]!, id, heads[head]!, bytes, 0);
       id++;
     }
+    const { held = [] } = piece;
+    for (let at = 0; at < held.length; at += 2) names.set(held[at]!, held[at + 1]!, 0, bytes, 0);
   }
 }

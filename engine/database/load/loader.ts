@@ -22,7 +22,15 @@ export interface LoaderSetup {
 
 export type ToLoader =
   /** `refresh`: the schema has changed since the last piece. */
-  | { kind: 'rows'; id: number; bytes: Uint8Array<ArrayBuffer>; line: number; refresh: boolean }
+  | {
+      kind: 'rows';
+      id: number;
+      bytes: Uint8Array<ArrayBuffer>;
+      line: number;
+      refresh: boolean;
+      /** No rows follow. */
+      isLast: boolean;
+    }
   | { kind: 'close' };
 
 /** A piece that was read, and its bytes. */
@@ -58,8 +66,8 @@ export function serveLoad(setup: LoaderSetup): Promise<void> {
           storage.reloadCatalog();
           reader.adopt(storage.catalog);
         }
-        const { bytes } = message;
-        const batch = reader.read(bytes, message.line, instantFromMicros(wallMs() * 1000));
+        const { bytes, line, isLast } = message;
+        const batch = reader.read(bytes, line, instantFromMicros(wallMs() * 1000), isLast);
         const reply: FromLoader = {
           id,
           read: { batch, checksum: crc32(bytes), bytes },

@@ -4,17 +4,22 @@
 // Invariant: accepted rows of a batch get ids without gaps, in their order.
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
+import { intact } from '../../base/intact.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
 import { type Place, fillEnd } from '../../storage/record/blank-record.js';
+import { textsOf } from '../../storage/record/document.js';
 import type { LoadView } from '../../storage/view/load-view.js';
-import { labelOf, uuidAt } from '../../storage/record/record.js';
+import { decodeProperty, labelOf, uuidAt } from '../../storage/record/record.js';
 import type { Label } from '../../storage/table/store.js';
 import { NewPostings, addNewPostings } from '../../text/posting-list.js';
 import { changeTotals } from '../../text/text-index-lmdb.js';
+import type { TextIndex } from '../../text/text-index.js';
 import type { NameIds } from './name-ids.js';
 import {
   type BatchResult,
   type RowBatch,
   entryWords,
+  keyBase,
   rowWords,
   termWords,
 } from './row/row-batch.js';
@@ -24,12 +29,22 @@ interface Places {
   entry: number;
   vector: number;
   own: number;
+  upsert: number;
+}
+
+/** The keyword document of an element that a row changed. */
+interface NewDocument {
+  label: number;
+  id: number;
+  before: string[];
+  after: string[];
 }
 
 export class RowWriter {
   /** Ids by row; 0 for refused ones. */
   #ids = new Uint32Array(0);
-  readonly #places: Places = { entry: 0, vector: 0, own: 0 };
+  readonly #places: Places = { entry: 0, vector: 0, own: 0, upsert: 0 };
+  readonly #documents: NewDocument[] = [];
   /** The record of the row at hand, and the uuid of an end of it. */
   readonly #record: Place;
   readonly #uuid: Place;
@@ -38,6 +53,7 @@ export class RowWriter {
     private readonly view: LoadView,
     private readonly batch: RowBatch,
     private readonly names: NameIds,
+    private readonly text?: TextIndex,
   ) {
     this.#record = { bytes: batch.bytes, start: 0 };
     this.#uuid = { bytes: batch.bytes, start: 0 };
@@ -50,8 +66,10 @@ export class RowWriter {
       nodes: 0,
       edges: 0,
       vectors: 0,
+      updated: 0,
       firstId: view.nextId,
       refused: [],
+      held: [],
       rejects: [],
     };
     this.#ids = new Uint32Array(batch.count);
@@ -59,10 +77,21 @@ export class RowWriter {
       const head = row * rowWords;
       const label = view.catalog.label(heads[head]!);
       try {
-        const id = this.#row(row, head, label);
-        this.#ids[row] = id;
         const name = heads[head + 1]!;
-        if (name !== 0) names.set(name, id, label.id, batch.bytes, heads[head + 4]! + uuidAt.own);
+        const former = batch.upserts[this.#places.upsert] === row ? this.#holder() : 0;
+        if (former === 0) {
+          const id = this.#row(row, head, label);
+          this.#ids[row] = id;
+          if (name !== 0) names.set(name, id, label.id, batch.bytes, heads[head + 4]! + uuidAt.own);
+        } else {
+          const record = this.#change(row, head, label, former);
+          if (name !== 0) {
+            names.set(name, former, label.id, record, uuidAt.own);
+            result.held.push(name, former);
+          }
+          result.updated++;
+          result.refused.push(row);
+        }
         if (label.kind === 'node') result.nodes++;
         else if (label.kind === 'edge') result.edges++;
         else result.vectors++;
@@ -74,7 +103,60 @@ export class RowWriter {
       this.#passRow(row);
     }
     this.#writeTexts();
+    for (const { label, id, before, after } of this.#documents) {
+      this.text!.replace(view, label, id, before, after);
+    }
     return result;
+  }
+
+  /** Id of the element that has the value by which the row at hand is found; 0 when none has. */
+  #holder(): number {
+    const { upserts, entries, bytes } = this.batch;
+    const row = upserts[this.#places.upsert]!;
+    const place = upserts[this.#places.upsert + 1]!;
+    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+      if (entries[at + 1] !== place) continue;
+      return this.view.holder(bytes.subarray(entries[at + 2]!, entries[at + 3]!));
+    }
+    return 0;
+  }
+
+  /** Gives an element the values that the row has; returns its former record. */
+  #change(row: number, head: number, label: Label, id: number): Uint8Array {
+    const { view, batch } = this;
+    const { heads, upserts, entries, bytes, ownRows } = batch;
+    const own = ownRows[this.#places.own] === row ? this.#uuidOfRow() : undefined;
+    if (own && view.idOf(own) !== id) {
+      fail('UNIQUE_VIOLATION', { type: label.name, property: 'id' });
+    }
+    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+      const property = label.properties[entries[at + 1]!]!;
+      if (property.index !== 'unique') continue;
+      const holder = view.holder(bytes.subarray(entries[at + 2]!, entries[at + 3]!));
+      if (holder !== 0 && holder !== id) {
+        fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+      }
+    }
+    const vector = label.kind === 'vector' ? this.#vector() : undefined;
+    if (vector) view.checkDimension(label, vector.length);
+    const former = view.record(id);
+    intact(former, 'the element of a unique value is gone');
+    const next = bytes.subarray(heads[head + 4]!, heads[head + 5]!);
+    const start = this.#places.upsert + 3;
+    const given = new Set(upserts.subarray(start, start + upserts[start - 1]!));
+    const values = new Map(
+      label.properties.map((property, place) => [
+        property.name,
+        decodeProperty(given.has(place) ? next : former, property) as Scalar | ScalarList,
+      ]),
+    );
+    view.change(id, values);
+    if (vector) view.replaceVector(id, vector);
+    if (this.text && label.kind !== 'edge') {
+      const after = textsOf(label, view.record(id)!);
+      this.#documents.push({ label: label.id, id, before: textsOf(label, former), after });
+    }
+    return former;
   }
 
   #row(row: number, head: number, label: Label): number {
@@ -105,9 +187,13 @@ export class RowWriter {
     return id;
   }
 
-  #ownId(): Uint8Array {
+  #uuidOfRow(): Uint8Array {
     const at = this.#places.own * 16;
-    const uuid = this.batch.ownIds.subarray(at, at + 16);
+    return this.batch.ownIds.subarray(at, at + 16);
+  }
+
+  #ownId(): Uint8Array {
+    const uuid = this.#uuidOfRow();
     if (this.view.idOf(uuid) !== 0) {
       fail('UNIQUE_VIOLATION', { type: printUuid(uuid), property: 'id' });
     }
@@ -127,11 +213,10 @@ export class RowWriter {
       fillEnd(this.#record, end, id, uuid);
       return id;
     }
-    const at = ~name * 16;
-    const id = name > 0 ? names.get(name) : view.idOf(batch.ends.subarray(at, at + 16));
+    const id = name > 0 ? names.get(name) : this.#givenEnd(name);
     const found = id === 0 ? undefined : view.recordShared(id);
     if (found === undefined) {
-      const what = name > 0 ? 'the row it names is gone' : printUuid(batch.ends, at);
+      const what = name > 0 ? 'the row it names is gone' : printEnd(batch, name);
       fail('NO_VALUE_FOUND', { what: `${end}: ${what}` });
     }
     if (labelOf(found) !== edge[end]) this.#wrongEnd(edge, labelOf(found));
@@ -139,6 +224,15 @@ export class RowWriter {
     uuid.start = uuidAt.own;
     fillEnd(this.#record, end, id, uuid);
     return id;
+  }
+
+  /** Dense id of an end that is named by its own id or by a value. */
+  #givenEnd(name: number): number {
+    const { batch, view } = this;
+    if (name > -keyBase) return view.idOf(batch.ends.subarray(~name * 16, ~name * 16 + 16));
+    const key = -keyBase - name;
+    const start = key === 0 ? 0 : batch.keyEnds[key - 1]!;
+    return view.holder(batch.keys.subarray(start, batch.keyEnds[key]!));
   }
 
   #wrongEnd(edge: Label, got: number): never {
@@ -172,11 +266,12 @@ export class RowWriter {
 
   /** Moves on to what belongs to the next row. */
   #passRow(row: number): void {
-    const { entries, vectorHeads, ownRows } = this.batch;
+    const { entries, vectorHeads, ownRows, upserts } = this.batch;
     const places = this.#places;
     while (entries[places.entry] === row) places.entry += entryWords;
     if (vectorHeads[places.vector] === row) places.vector += 3;
     if (ownRows[places.own] === row) places.own++;
+    if (upserts[places.upsert] === row) places.upsert += 3 + upserts[places.upsert + 2]!;
   }
 
   #writeTexts(): void {
@@ -218,6 +313,9 @@ export class RowWriter {
     }
   }
 }
+
+const printEnd = (batch: RowBatch, name: number): string =>
+  name > -keyBase ? printUuid(batch.ends, ~name * 16) : 'no element has this key';
 
 function plainError({ code, args, hint }: ErrorData): ErrorData {
   return { code, args, ...(hint && { hint }) };

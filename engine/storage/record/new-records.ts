@@ -32,6 +32,11 @@ export class NewRecords {
     this.#count++;
   }
 
+  /** Whether the record of an element waits to be written. */
+  has(id: number): boolean {
+    return id >= this.#firstId && id < this.#firstId + this.#count;
+  }
+
   /** Writes what was added. */
   flush(): void {
     const count = this.#count;

@@ -15,10 +15,12 @@ import { NewEdges } from '../graph/new-edges.js';
 import { NewRecords } from '../record/new-records.js';
 import { LmdbView } from './read-view.js';
 import { uuidAt } from '../record/record.js';
-import type { Label, VectorChange } from '../table/store.js';
+import type { Label, PropertyValues, VectorChange } from '../table/store.js';
+import { idsUnder } from '../index/property-index.js';
 import { appendVector, storedVector } from '../record/vector-record.js';
 import { logChange } from '../record/vlog.js';
 import type { WriteContext } from './write-context.js';
+import { LmdbWriteView } from './write-view.js';
 
 const lastId = 0xffff_fffe;
 
@@ -29,12 +31,13 @@ export class LoadView extends LmdbView {
   readonly #out = new Map<number, NewEdges>();
   readonly #in = new Map<number, NewEdges>();
   readonly #records: NewRecords;
+  #requests: LmdbWriteView | undefined;
   /** Where the last uuid of our own stands. */
   #last: Place | undefined;
 
   constructor(
     private readonly context: WriteContext,
-    full: FullCatalog,
+    private readonly full: FullCatalog,
     private readonly nowMs: number,
   ) {
     super(context.env, full);
@@ -52,12 +55,12 @@ export class LoadView extends LmdbView {
   }
 
   override record(id: number): Uint8Array | undefined {
-    this.#records.flush();
+    if (this.#records.has(id)) this.#records.flush();
     return super.record(id);
   }
 
   override recordShared(id: number): Uint8Array | undefined {
-    this.#records.flush();
+    if (this.#records.has(id)) this.#records.flush();
     return super.recordShared(id);
   }
 
@@ -72,6 +75,28 @@ export class LoadView extends LmdbView {
   /** Takes back what `claim` noted for an element that is not made after all. */
   disclaim(key: Uint8Array): void {
     disclaimValue(this.env.index, key, this.nextId);
+  }
+
+  /** Id of the element that alone has the value whose list is under `key`; 0 when none has. */
+  holder(key: Uint8Array): number {
+    return idsUnder(this.env.index, key.slice(0, -4))[0] ?? 0;
+  }
+
+  /** Gives an element other properties: those of `values` and no others. */
+  change(id: number, values: PropertyValues): void {
+    this.#records.flush();
+    this.#changing.update([{ id, values }]);
+  }
+
+  replaceVector(id: number, vector: Float64Array): void {
+    const view = this.#changing;
+    view.replaceVector(id, vector);
+    this.changes.push(...view.pending.splice(0));
+  }
+
+  /** The way in which requests change what is there. */
+  get #changing(): LmdbWriteView {
+    return (this.#requests ??= new LmdbWriteView(this.context, this.full, this.nowMs));
   }
 
   /** Whether an edge of the label goes from one to the other. */

@@ -3,7 +3,7 @@
 import { ByteWriter } from '../../../base/bytes.js';
 import { checksumSize } from '../../../storage/table/checksum.js';
 import { appendListKey } from '../../../storage/index/index-key.js';
-import type { Reject, RowBatch, RowText } from './row-batch.js';
+import { type Reject, type RetriedRow, type RowBatch, type RowText, keyBase } from './row-batch.js';
 import { TermCollector } from './term-collector.js';
 
 /** Lists that rows append to, cut back when a row is abandoned. */
@@ -14,11 +14,14 @@ interface Mark {
   texts: number;
   ends: number;
   own: number;
+  keys: number;
+  upserts: number;
 }
 
 export class BatchBuilder {
   readonly writer = new ByteWriter(1 << 20);
   rejects: Reject[] = [];
+  retried: RetriedRow[] = [];
   #count = 0;
   #heads: number[] = [];
   #entries: number[] = [];
@@ -27,16 +30,29 @@ export class BatchBuilder {
   #floatCount = 0;
   #texts: RowText[] = [];
   #ends: Uint8Array[] = [];
+  readonly #keys = new ByteWriter(1 << 10);
+  #keyEnds: number[] = [];
+  #upserts: number[] = [];
   #ownRows: number[] = [];
   #ownIds: Uint8Array[] = [];
   readonly #terms = new TermCollector();
   #documents: number[] = [];
   #row = { label: 0, line: 0, from: 0, to: 0, start: 0 };
   #isOpen = false;
-  #mark: Mark = { entries: 0, vectorHeads: 0, floats: 0, texts: 0, ends: 0, own: 0 };
+  #mark: Mark = {
+    entries: 0,
+    vectorHeads: 0,
+    floats: 0,
+    texts: 0,
+    ends: 0,
+    own: 0,
+    keys: 0,
+    upserts: 0,
+  };
 
   begin(): void {
     this.rejects = [];
+    this.retried = [];
     this.writer.length = 0;
     this.#count = 0;
     this.#floatCount = 0;
@@ -45,6 +61,9 @@ export class BatchBuilder {
     this.#vectorHeads = [];
     this.#texts = [];
     this.#ends = [];
+    this.#keys.length = 0;
+    this.#keyEnds = [];
+    this.#upserts = [];
     this.#ownRows = [];
     this.#ownIds = [];
     this.#terms.clear();
@@ -65,6 +84,8 @@ export class BatchBuilder {
     mark.texts = this.#texts.length;
     mark.ends = this.#ends.length;
     mark.own = this.#ownRows.length;
+    mark.keys = this.#keyEnds.length;
+    mark.upserts = this.#upserts.length;
     this.#isOpen = true;
   }
 
@@ -79,6 +100,9 @@ export class BatchBuilder {
     this.#texts.length = mark.texts;
     this.#ends.length = mark.ends;
     this.#ownRows.length = this.#ownIds.length = mark.own;
+    this.#keyEnds.length = mark.keys;
+    this.#keys.length = this.#keyEnds.at(-1) ?? 0;
+    this.#upserts.length = mark.upserts;
   }
 
   /** The row counts. */
@@ -111,6 +135,17 @@ export class BatchBuilder {
   /** An end that is named by its own id. */
   end(uuid: Uint8Array): number {
     return ~(this.#ends.push(uuid) - 1);
+  }
+
+  /** An end that is named by a value which it alone has. */
+  endByKey(prefix: Uint8Array): number {
+    appendListKey(this.#keys, prefix);
+    return -keyBase - (this.#keyEnds.push(this.#keys.length) - 1);
+  }
+
+  /** The open row changes the element that has its value of the property at `place`. */
+  upsert(place: number, given: readonly number[]): void {
+    this.#upserts.push(this.#count, place, given.length, ...given);
   }
 
   ownId(uuid: Uint8Array): void {
@@ -162,11 +197,15 @@ export class BatchBuilder {
       texts: this.#texts,
       embedded: [],
       ends: Buffer.concat(this.#ends),
+      keys: this.#keys.take(),
+      keyEnds: Uint32Array.from(this.#keyEnds),
+      upserts: Int32Array.from(this.#upserts),
       ownRows: Uint32Array.from(this.#ownRows),
       ownIds: Buffer.concat(this.#ownIds),
       terms: this.#terms.take(),
       documents: Uint32Array.from(this.#documents),
       rejects: this.rejects,
+      retried: this.retried,
     };
   }
 }

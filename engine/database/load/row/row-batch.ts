@@ -4,7 +4,8 @@
 //
 //   heads     7 numbers per row: label · name · from · to · record start · record end · line
 //   name      ordinal of the row's temporary name, 0 without one
-//   from, to  of edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`
+//   from, to  of edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`, up to
+//             -keyBase for the element that has the value whose list is under key -keyBase - it
 //   bytes     records (record.ts) with blank uuids and ends and with room for a checksum behind them,
 //             keys of index entries (index-key.ts) between them
 //   entries   4 numbers per index entry: row · place of its property · key start · key end
@@ -14,6 +15,9 @@ import type { ErrorData } from '../../../base/errors.js';
 
 export const rowWords = 7;
 export const entryWords = 4;
+
+/** Ends from here downwards are keys of unique values. */
+export const keyBase = 2 ** 40;
 
 /** A row that is not loaded, and why. */
 export interface Reject {
@@ -57,6 +61,14 @@ export interface RowBatch {
   embedded: Float64Array[];
   /** Elements that ends name by their own id, 16 bytes each. */
   ends: Uint8Array;
+  /** Keys of index lists, end to end, by which ends are found, and where each ends. */
+  keys: Uint8Array<ArrayBuffer>;
+  keyEnds: Uint32Array<ArrayBuffer>;
+  /**
+   * Rows that change the element that has their value, where there is one: [row, place of that
+   * property, n, n places of properties that the row gives, ...].
+   */
+  upserts: Int32Array<ArrayBuffer>;
   /** Rows that bring their own id, and the ids, 16 bytes each. */
   ownRows: Uint32Array<ArrayBuffer>;
   ownIds: Uint8Array;
@@ -64,6 +76,13 @@ export interface RowBatch {
   /** [row, terms in its document] of rows with a keyword document. */
   documents: Uint32Array<ArrayBuffer>;
   rejects: Reject[];
+  /** Rows that were put aside before, by their lines: their texts are in no piece any more. */
+  retried: RetriedRow[];
+}
+
+export interface RetriedRow {
+  line: number;
+  text: Uint8Array;
 }
 
 /** What has become of a batch. */
@@ -71,9 +90,13 @@ export interface BatchResult {
   nodes: number;
   edges: number;
   vectors: number;
-  /** Dense id of the first accepted row; those of the others follow without gaps. */
+  /** How many of them changed an element that was there. */
+  updated: number;
+  /** Dense id of the first element that was made; those of the others follow without gaps. */
   firstId: number;
-  /** Rows that the writer did not accept, ascending. */
+  /** Rows that made no element: they were not accepted, or changed one; ascending. */
   refused: number[];
+  /** [ordinal of a name, dense id, ...] of rows that changed an element. */
+  held: number[];
   rejects: Reject[];
 }

@@ -3,31 +3,37 @@
 // index prefixes, keyword counts, temporary names.
 //
 // Invariant: a row that is passed on would be accepted by the single call of the same values, but
-// for what only the store can tell: unique values, ends, dimensions.
+// for what only the store can tell: unique values, ends, dimensions. An edge whose end has not
+// come is put aside, and read again behind the last row.
 import { type ErrorData, TrellisError, excerpt, fail } from '../../../base/errors.js';
 import type { Limits } from '../../../base/limits.js';
-import type { ElementKind } from '../../../base/schema.js';
-import type { Instant } from '../../../base/value.js';
-import { parseUuid } from '../../../base/id.js';
+import { type ElementKind, printType } from '../../../base/schema.js';
+import type { Instant, Scalar } from '../../../base/value.js';
 import { type Decoding, throwFaults } from '../../../json/fault.js';
-import { decodeVector } from '../../../json/decode.js';
+import { decodeValue, decodeVector } from '../../../json/decode.js';
 import { scanJson } from '../../../json/scan.js';
 import type { JsonView } from '../../../json/view.js';
-import type { Catalog, Label } from '../../../storage/table/store.js';
+import { prefixOf } from '../../../storage/index/index-key.js';
+import type { Catalog, Label, StoredProperty } from '../../../storage/table/store.js';
 import { vectorOfBase64 } from './base64.js';
 import { BatchBuilder } from './batch-builder.js';
 import { LinePattern, type RowParts } from './line-pattern.js';
 import { NameTable } from './name-table.js';
 import { RecordReader } from './record-reader.js';
-import type { RowBatch } from './row-batch.js';
+import type { RetriedRow, RowBatch } from './row-batch.js';
+import { type RowKeys, RowSettings } from './row-settings.js';
+import { textOf, utf8Of, uuidOf } from './row-text.js';
 import { type TypeForm, formOf } from './type-form.js';
 
 /** Shapes of rows that are known by heart. */
 const patternsMax = 16;
 const freeLessons = 64;
 
-/** Characters of a UUID. */
-const uuidText = 36;
+/** Bytes of rows that wait for their ends: those of a whole file belong behind its nodes. */
+const asideMax = 64 * 1024 * 1024;
+
+/** Thrown by a row that is read again later. */
+const comesLater = new Error('an end of the row has not come');
 
 const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];
 
@@ -45,6 +51,15 @@ export class RowReader {
   #fits = 0;
   readonly #forms = new Map<string, TypeForm>();
   readonly #records: RecordReader;
+  readonly #settings = new RowSettings();
+  /** Keys by label, as far as they were asked for. */
+  #keys: (RowKeys | undefined)[] = [];
+  #aside: RetriedRow[] = [];
+  #asideBytes = 0;
+  /** Whether the line at hand is one of settings. */
+  #isSetting = false;
+  /** Whether rows may be put aside. */
+  #isOpen = true;
 
   constructor(
     private catalog: Catalog,
@@ -59,13 +74,36 @@ export class RowReader {
     this.catalog = catalog;
     this.#forms.clear();
     this.#patterns = [];
+    this.#keys = [];
   }
 
-  /** Rows of whole lines; `line` is the number of the first. */
-  read(bytes: Uint8Array, line: number, now: Instant): RowBatch {
+  /**
+   * Rows of whole lines; `line` is the number of the first. `isLast`: no others follow, so that those
+   * put aside are read again. Fails for settings that cannot be kept.
+   */
+  read(bytes: Uint8Array, line: number, now: Instant, isLast = true): RowBatch {
     const { batch } = this;
     batch.begin();
     this.#records.now = now;
+    this.#isOpen = true;
+    this.#lines(bytes, line);
+    if (isLast) this.#retry();
+    return batch.take();
+  }
+
+  /** Reads what was put aside. */
+  #retry(): void {
+    const { batch } = this;
+    this.#isOpen = false;
+    batch.retried = this.#aside;
+    this.#aside = [];
+    this.#asideBytes = 0;
+    for (const { line, text } of batch.retried) this.#lines(text, line);
+  }
+
+  #lines(bytes: Uint8Array, first: number): void {
+    const { batch } = this;
+    let line = first;
     // Looks for a byte eight times as fast as a plain array, which matters to vectors.
     const searched = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let start = 0; start < bytes.length; line++) {
@@ -75,14 +113,23 @@ export class RowReader {
         if (pattern) this.#store(bytes, pattern.parts, line);
         else if (!isBlank(bytes, start, end)) this.#row(bytes.subarray(start, end), line);
       } catch (error) {
-        if (!(error instanceof TrellisError)) throw error;
         batch.abandonRow();
-        const hint = error.code === 'BAD_JSON' ? lineHint(searched, start, end) : {};
-        batch.rejects.push({ line, error: { ...rowError(error.data), ...hint } });
+        if (error === comesLater) this.#putAside(bytes.slice(start, end), line);
+        else if (!(error instanceof TrellisError) || this.#isSetting) throw error;
+        else this.#refuse(error, searched, start, end, line);
       }
       start = end + 1;
     }
-    return batch.take();
+  }
+
+  #putAside(text: Uint8Array, line: number): void {
+    this.#aside.push({ line, text });
+    this.#asideBytes += text.length;
+  }
+
+  #refuse({ code, data }: TrellisError, bytes: Buffer, start: number, end: number, line: number) {
+    const hint = code === 'BAD_JSON' ? lineHint(bytes, start, end) : {};
+    this.batch.rejects.push({ line, error: { ...rowError(data), ...hint } });
   }
 
   #patternOf(bytes: Uint8Array, start: number): LinePattern | undefined {
@@ -108,8 +155,8 @@ export class RowReader {
     batch.openRow(label.id, line);
     const ordinal = parts.name ? this.#nameRow(parts.name, bytes, label) : 0;
     if (label.kind === 'edge') {
-      const from = this.#end(parts.from, bytes, 'from', label);
-      batch.ends(from, this.#end(parts.to, bytes, 'to', label));
+      const from = this.#end(parts.from, bytes, 'from', label, decoding);
+      batch.ends(from, this.#end(parts.to, bytes, 'to', label, decoding));
     }
     this.#close(bytes, parts, decoding, ordinal);
   }
@@ -120,12 +167,32 @@ export class RowReader {
 
   /** Writes the properties; the row counts from here on. */
   #close(bytes: Uint8Array, parts: RowParts, decoding: Decoding, ordinal: number): void {
-    this.#records.read(bytes, parts.form, parts.fields, decoding);
+    const { form } = parts;
+    this.#records.read(bytes, form, parts.fields, decoding);
     throwFaults(decoding.faults);
+    const { upsert } = this.#keysOf(form.label);
+    if (upsert) this.#upsert(upsert, parts);
     this.batch.closeRow(ordinal);
     if (ordinal === 0) return;
     const { bytes: own, start, end } = utf8Of(parts.name!, bytes);
-    this.#names.add(own, start, end);
+    this.#names.add(form.label.id, own, start, end);
+  }
+
+  /** Notes what the row says of the element that has its value. */
+  #upsert(by: StoredProperty, { form, fields }: RowParts): void {
+    const given: number[] = [];
+    form.fields.forEach((field, slot) => {
+      if (field && fields[slot] !== undefined) given.push(field.place);
+    });
+    const isMissing = fields[by.slot] === undefined || fields[by.slot]!.kind === 'null';
+    if (isMissing) {
+      fail('PARAM_MISSING', { owner: form.label.name, param: by.name, type: printType(by.type) });
+    }
+    this.batch.upsert(form.label.properties.indexOf(by), given);
+  }
+
+  #keysOf(label: Label): RowKeys {
+    return (this.#keys[label.id] ??= this.#settings.keysOf(label, this.catalog));
   }
 
   #row(bytes: Uint8Array, line: number): void {
@@ -149,8 +216,8 @@ export class RowReader {
     const from = label.kind === 'edge' ? root.member('from') : undefined;
     const to = label.kind === 'edge' ? root.member('to') : undefined;
     if (label.kind === 'edge') {
-      const fromEnd = this.#end(from, bytes, 'from', label);
-      batch.ends(fromEnd, this.#end(to, bytes, 'to', label));
+      const fromEnd = this.#end(from, bytes, 'from', label, decoding);
+      batch.ends(fromEnd, this.#end(to, bytes, 'to', label, decoding));
       known += 2;
     } else if (label.kind === 'vector') {
       this.#vector(root, label, decoding);
@@ -182,7 +249,7 @@ export class RowReader {
     this.#patterns.unshift(pattern);
   }
 
-  /** Undefined for the first and last line of a dump. */
+  /** Undefined for settings, and for the first and last line of a dump. */
   #formOf(root: JsonView): TypeForm | undefined {
     for (const kind of kinds) {
       const view = root.member(kind);
@@ -196,6 +263,14 @@ export class RowReader {
       const form = formOf(label);
       this.#forms.set(key, form);
       return form;
+    }
+    const settings = root.member('settings');
+    if (settings !== undefined) {
+      this.#isSetting = true;
+      this.#settings.read(settings, this.catalog);
+      this.#isSetting = false;
+      this.#keys = [];
+      return undefined;
     }
     const refused = root.member('refused');
     if (refused?.kind === 'object') refuse(refused);
@@ -215,25 +290,49 @@ export class RowReader {
       return 0;
     }
     const own = utf8Of(view, bytes);
-    if (this.#names.find(own.bytes, own.start, own.end) !== 0) {
+    if (this.#names.find(label.id, own.bytes, own.start, own.end) !== 0) {
       fail('UNIQUE_VIOLATION', { type: label.name, property: 'id' });
     }
     return this.#names.size + 1;
   }
 
   /** An end of an edge as rows name it; see row-batch.ts. */
-  #end(view: JsonView | undefined, bytes: Uint8Array, end: 'from' | 'to', label: Label): number {
+  #end(
+    view: JsonView | undefined,
+    bytes: Uint8Array,
+    end: 'from' | 'to',
+    label: Label,
+    decoding: Decoding,
+  ): number {
     if (view === undefined) {
       return fail('PARAM_MISSING', { owner: label.name, param: end, type: 'ID' });
     }
+    const key = this.#keysOf(label)[end];
+    if (key !== undefined) {
+      const value = decodeValue(view, key.type, decoding) as Scalar | null;
+      throwFaults(decoding.faults);
+      if (value !== null) return this.batch.endByKey(prefixOf(key, value));
+      return fail('PARAM_MISSING', { owner: label.name, param: end, type: printType(key.type) });
+    }
     const uuid = uuidOf(view, end);
     const own = utf8Of(view, bytes);
-    const ordinal = this.#names.find(own.bytes, own.start, own.end);
+    const ordinal = this.#names.find(label[end]!, own.bytes, own.start, own.end);
     if (ordinal !== 0) return ordinal;
     if (uuid !== undefined) return this.batch.end(uuid);
-    return fail('NO_VALUE_FOUND', {
-      what: `${end} "${view.text().slice(0, 64)}" is no earlier row`,
-    });
+    return this.#unknownEnd(view, own, end);
+  }
+
+  /** Of an end that no earlier row of its type has: a name of another type, for the writer to refuse. */
+  #unknownEnd(view: JsonView, own: ReturnType<typeof utf8Of>, end: 'from' | 'to'): number {
+    if (this.#isOpen && this.#asideBytes < asideMax) throw comesLater;
+    for (const { id } of this.catalog.labels()) {
+      const ordinal = this.#names.find(id, own.bytes, own.start, own.end);
+      if (ordinal !== 0) return ordinal;
+    }
+    const what = `${end} "${view.text().slice(0, 64)}" is no row`;
+    if (!this.#isOpen) return fail('NO_VALUE_FOUND', { what });
+    const hint = 'Too many rows wait for theirs: put nodes before edges.';
+    return fail('NO_VALUE_FOUND', { what: `${what} before it` }, { hint });
   }
 
   #vector(root: JsonView, label: Label, decoding: Decoding): void {
@@ -293,24 +392,7 @@ function refuse(reason: JsonView): never {
   });
 }
 
-const encoder = new TextEncoder();
 const carriage = 0x0d;
-
-/** The UTF-8 of a text: where it stands, or on its own when it is written with escapes. */
-function utf8Of(
-  view: JsonView,
-  bytes: Uint8Array,
-): { bytes: Uint8Array; start: number; end: number } {
-  if (view.verbatim) return { bytes, start: view.start, end: view.start + view.size };
-  const own = encoder.encode(view.text());
-  return { bytes: own, start: 0, end: own.length };
-}
-
-/** Fails PARAM_TYPE when it is no text. */
-function uuidOf(view: JsonView, param: string): Uint8Array | undefined {
-  if (view.kind === 'string' && view.verbatim && view.size !== uuidText) return undefined;
-  return parseUuid(textOf(view, param));
-}
 
 function endOfLine(bytes: Buffer, start: number): number {
   const end = bytes.indexOf(10, start);
@@ -331,11 +413,6 @@ function lineHint(bytes: Buffer, start: number, end: number): { hint?: string } 
   const at = bytes.indexOf(carriage, start);
   if (at < 0 || at >= end - 1) return {};
   return { hint: 'Rows end with a line feed; here a carriage return stands alone.' };
-}
-
-function textOf(view: JsonView, param: string): string {
-  if (view.kind !== 'string') fail('PARAM_TYPE', { param, type: 'String', got: view.kind });
-  return view.text();
 }
 
 /** The first fault is enough to tell why a row was refused. */

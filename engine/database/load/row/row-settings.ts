@@ -1,0 +1,75 @@
+// What a stream says of the rows of one type that follow in it, by a row of its own:
+//
+//   {"settings":{"node":"Person","upsert":"email"}}
+//   {"settings":{"edge":"Knows","from_key":"email","to_key":"email"}}
+//
+// Invariant: settings that cannot be kept end the load: rows would be taken for something else.
+import { excerpt, fail } from '../../../base/errors.js';
+import type { ElementKind } from '../../../base/schema.js';
+import type { JsonView } from '../../../json/view.js';
+import type { Catalog, Label, StoredProperty } from '../../../storage/table/store.js';
+import { textOf } from './row-text.js';
+
+const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];
+
+const namesBy: Record<ElementKind, readonly string[]> = {
+  node: ['upsert'],
+  edge: ['from_key', 'to_key'],
+  vector: ['upsert'],
+};
+
+/** The properties that rows of a type are found by; all have unique indexes. */
+export interface RowKeys {
+  from?: StoredProperty | undefined;
+  to?: StoredProperty | undefined;
+  upsert?: StoredProperty | undefined;
+}
+
+export class RowSettings {
+  /** By label: names by setting. */
+  readonly #given = new Map<number, Map<string, string>>();
+
+  /** Takes the place of what was said of the type before. Fails UNKNOWN_TYPE, PARAM_VALUE. */
+  read(view: JsonView, catalog: Catalog): void {
+    if (view.kind !== 'object') {
+      fail('PARAM_TYPE', { param: 'settings', type: 'object', got: view.kind });
+    }
+    const kind = kinds.find((one) => view.member(one) !== undefined);
+    if (kind === undefined) {
+      fail('PARAM_MISSING', { owner: 'settings', param: 'node, edge or vector', type: 'String' });
+    }
+    const name = textOf(view.member(kind)!, kind);
+    const label = catalog.find(kind, name);
+    if (label === undefined) fail('UNKNOWN_TYPE', { kind, name: excerpt(name) });
+    const given = new Map<string, string>();
+    for (const member of view.names()) {
+      if (member === kind) continue;
+      if (!namesBy[kind].includes(member)) {
+        fail('UNKNOWN_MEMBER', { owner: `settings of a ${kind} type`, member: excerpt(member) });
+      }
+      given.set(member, textOf(view.member(member)!, member));
+    }
+    this.#given.set(label.id, given);
+    this.keysOf(label, catalog);
+  }
+
+  /** As the catalog has the properties now. Fails PARAM_VALUE. */
+  keysOf(label: Label, catalog: Catalog): RowKeys {
+    const given = this.#given.get(label.id);
+    if (given === undefined) return {};
+    const key = (member: string, owner: Label): StoredProperty | undefined => {
+      const name = given.get(member);
+      return name === undefined ? undefined : uniqueProperty(member, owner, name);
+    };
+    if (label.kind !== 'edge') return { upsert: key('upsert', label) };
+    const [from, to] = [catalog.label(label.from!), catalog.label(label.to!)];
+    return { from: key('from_key', from), to: key('to_key', to) };
+  }
+}
+
+function uniqueProperty(param: string, owner: Label, name: string): StoredProperty {
+  const property = owner.properties.find((one) => one.name === name);
+  if (property?.index === 'unique') return property;
+  const allowed = `a property of ${owner.name} that has a unique index`;
+  return fail('PARAM_VALUE', { param, allowed, got: excerpt(name) });
+}
