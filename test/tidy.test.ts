@@ -134,7 +134,7 @@ describe('imports', () => {
       [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
       [/^piscina$/, /^engine\/database\/lane\/(pool|reader-lane|worker)\.ts$/],
       [/^uWebSockets\.js/, /^server\/(http\/(http|transport)|process\/open-transport)\.ts$/],
-      [/^csv-parse$/, /^server\/import\/csv\.ts$/],
+      [/^csv-parse/, /^server\/import\/csv-records\.ts$/],
       [/^smol-toml$/, /^server\/config\/toml\.ts$/],
     ];
     const used = [...engine, ...server].flatMap((file) =>

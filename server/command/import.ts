@@ -1,109 +1,116 @@
 // `trellis import`: files into a database, either by opening its data directory or through a running
 // server. Shows how far it is on a terminal, keeps rows that were refused in a file, and goes on
 // where it stopped when it is run again with the same files.
-import { appendFileSync, statSync } from 'node:fs';
-import { basename } from 'node:path';
-import {
-  type ElementType,
-  type FedRow,
-  LoadFeed,
-  errorMessage,
-  fail,
-  openDatabase,
-} from '../../engine/index.js';
+import { existsSync, statSync } from 'node:fs';
+import { LoadFeed, type Program, fail, openDatabase } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
-import { dateReader } from '../import/csv-date.js';
 import { databaseOptions } from '../config/database-options.js';
-import { exitCodes } from '../process/exit-code.js';
-import { type ImportFile, ImportSource, findFiles, nameOf } from '../import/import-source.js';
-import { createLog, printLine } from '../observe/log.js';
-import { loadProgram, programOptions } from '../project/program.js';
+import { type ImportFile, findFiles } from '../import/import-file.js';
+import { type FileSettings, readMap } from '../import/import-map.js';
+import { ImportSource, nameOf } from '../import/import-source.js';
 import type { ImportTarget } from '../import/import-target.js';
 import { ignoreInGit } from '../project/git-ignore.js';
+import { RejectFile } from '../import/reject-file.js';
+import { RemoteImport } from '../import/remote-import.js';
+import { createLog, printLine } from '../observe/log.js';
+import { exitCodes } from '../process/exit-code.js';
 import { configOf } from '../project/line-config.js';
+import { loadProgram, programOptions } from '../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../terminal/command.js';
 import { ProgressBar } from '../terminal/progress-bar.js';
-import { RemoteImport } from '../import/remote-import.js';
-
-const kinds = ['node', 'edge', 'vector'] as const;
 
 export const importFiles: Command = {
   name: 'import',
   about: 'Loads files of rows (NDJSON, CSV) into the data, or into a running server.',
-  words: '[PROJECT_DIR] FILE...',
+  words: '[PROJECT_DIR] [[TYPE=]FILE...]',
   flags: {
     ...projectFlags,
     ...keyFlag,
     url: { value: 'URL', about: 'The server to load into, such as http://127.0.0.1:6969.' },
-    node: { value: 'TYPE', about: 'The rows of a CSV file are nodes of this type.' },
-    edge: { value: 'TYPE', about: 'The rows of a CSV file are edges of this type.' },
-    vector: { value: 'TYPE', about: 'The rows of a CSV file are vectors of this type.' },
-    rejects: { value: 'FILE', about: 'Where refused rows go; FILE.rejects.ndjson unless said.' },
+    map: { value: 'FILE', about: 'A mapping (TOML): which files are what, and their columns.' },
+    node: { value: 'TYPE', about: 'The rows of the files are nodes of this type.' },
+    edge: { value: 'TYPE', about: 'The rows of the files are edges of this type.' },
+    vector: { value: 'TYPE', about: 'The rows of the files are vectors of this type.' },
+    delimiter: { value: 'C', about: 'What stands between the cells of a CSV file; a comma.' },
     'date-format': { value: 'FORMAT', about: 'How dates are written in a CSV file.' },
+    'from-key': { value: 'PROPERTY', about: 'Edges name their beginning by this unique property.' },
+    'to-key': { value: 'PROPERTY', about: 'Edges name their end by this unique property.' },
+    upsert: { value: 'PROPERTY', about: 'A row changes the element that has its unique value.' },
+    rejects: { value: 'FILE', about: 'Where refused rows go; FILE.rejects.ndjson unless said.' },
+    again: { about: 'Loads files that were imported before once more.' },
   },
   run: importCommand,
 };
 
+/** What an import is about to do. */
+interface Job {
+  line: CommandLine;
+  config: Config;
+  program: Program;
+  files: readonly ImportFile[];
+  source: ImportSource;
+  rejects: RejectFile;
+  again: boolean;
+}
+
 /** Gives 0, or 1 when rows were refused. */
 async function importCommand(line: CommandLine): Promise<number> {
+  const { flags } = line;
   const [first] = line.words;
-  const hasProject =
-    first !== undefined && statSync(first, { throwIfNoEntry: false })?.isDirectory() === true;
-  const paths = hasProject ? line.words.slice(1) : line.words;
-  if (paths.length === 0) fail('CONFIG_INVALID', { what: 'trellis import needs a file.' });
-  const config = configOf(line, hasProject ? first : undefined);
-  const files = findFiles(paths, (path) => csvType(line, config, path));
-  const format = line.flags.get('date-format');
-  const source = new ImportSource(files, format === undefined ? undefined : dateReader(format));
-  const rejects = new RejectFile(line.flags.get('rejects') ?? `${paths[0]}.rejects.ndjson`, source);
-  const url = line.flags.get('url');
+  const isFolder = first !== undefined && statSync(first, { throwIfNoEntry: false })?.isDirectory();
+  const project = isFolder && !flags.has('project') ? first : undefined;
+  const words = project === undefined ? line.words : line.words.slice(1);
+  const mapping = flags.get('map');
+  if (words.length === 0 && mapping === undefined) {
+    const hint = 'Name files, or a mapping with --map.';
+    fail('CONFIG_INVALID', { what: 'trellis import needs a file.' }, { hint });
+  }
+  const config = configOf(line, project);
+  const { program } = loadProgram(programOptions(config));
+  if (program === undefined) fail('SOURCE_INVALID', { what: 'The sources have errors.' });
+  const map = mapping === undefined ? undefined : readMap(mapping);
+  const files = findFiles({ words, flags: settingsOf(flags), map }, program.schema);
+  const source = new ImportSource(files, program.schema);
+  const rejects = new RejectFile(
+    flags.get('rejects') ?? rejectsBeside(words[0] ?? mapping!),
+    source,
+  );
   const started = performance.now();
-  const target =
-    url === undefined
-      ? await importHere(config, files, source, rejects)
-      : await importThere(url, line, config, files, source, rejects);
+  const again = line.switches.has('again');
+  const job: Job = { line, config, program, files, source, rejects, again };
+  const target = await (flags.has('url') ? importThere(job) : importHere(job));
   report(target, rejects, (performance.now() - started) / 1000);
   return target.rejected === 0 ? exitCodes.ok : exitCodes.diagnostics;
 }
 
-/** The type of the rows of a CSV file: a flag says it, or the name of the file. */
-function csvType(line: CommandLine, config: Config, path: string): ElementType {
-  const { program } = loadProgram(programOptions(config));
-  if (program === undefined) fail('SOURCE_INVALID', { what: 'The sources have errors.' });
-  const { schema } = program;
-  const all: Record<(typeof kinds)[number], readonly ElementType[]> = {
-    node: schema.nodes,
-    edge: schema.edges,
-    vector: schema.vectors,
-  };
-  for (const kind of kinds) {
-    const given = line.flags.get(kind);
-    if (given === undefined) continue;
-    const type = all[kind].find(({ name }) => name === given);
-    return type ?? fail('CONFIG_INVALID', { what: `The schema has no ${kind} type ${given}.` });
+const settingFlags = ['node', 'edge', 'vector', 'delimiter', 'date-format'] as const;
+const keyFlags = ['from-key', 'to-key', 'upsert'] as const;
+
+/** Flags hold for all files, before what the mapping says. */
+function settingsOf(flags: ReadonlyMap<string, string>): FileSettings {
+  const given: Record<string, string> = {};
+  for (const name of [...settingFlags, ...keyFlags]) {
+    const value = flags.get(name);
+    if (value !== undefined) given[name.replace('-', '_')] = value;
   }
-  const name = basename(path).replace(/\.csv$/i, '');
-  const types = kinds.flatMap((kind) => all[kind].filter((type) => type.name === name));
-  if (types.length === 1) return types[0]!;
-  const hint = 'Say what its rows are with --node, --edge or --vector.';
-  return fail('CONFIG_INVALID', { what: `No single type is called ${name}.` }, { hint });
+  return given;
 }
 
-async function importHere(
-  config: Config,
-  files: readonly ImportFile[],
-  source: ImportSource,
-  rejects: RejectFile,
-): Promise<ImportTarget> {
-  const { program } = loadProgram(programOptions(config));
-  if (program === undefined) fail('SOURCE_INVALID', { what: 'The sources have errors.' });
+/** `TYPE=FILE` names the same file as `FILE`. */
+function rejectsBeside(word: string): string {
+  const path = existsSync(word) ? word : word.replace(/^\w+=/, '');
+  return `${path.replace(/[/\\]+$/, '')}.rejects.ndjson`;
+}
+
+async function importHere(job: Job): Promise<ImportTarget> {
+  const { config, program, files, rejects, again } = job;
   const log = createLog({ level: 'warn', format: 'text' });
   const database = await openDatabase(databaseOptions(config, program, log));
   try {
-    const load = database.load(nameOf(files));
+    const load = database.load(nameOf(files), { again });
     const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows) });
     try {
-      await pump(files, source, feed);
+      await pump(job, feed);
       await load.finish();
     } catch (error) {
       await load.close();
@@ -116,29 +123,20 @@ async function importHere(
   }
 }
 
-async function importThere(
-  url: string,
-  line: CommandLine,
-  config: Config,
-  files: readonly ImportFile[],
-  source: ImportSource,
-  rejects: RejectFile,
-): Promise<ImportTarget> {
+async function importThere(job: Job): Promise<ImportTarget> {
+  const { line, config, files, rejects, again } = job;
   const key = line.flags.get('key') ?? config.auth.api_key;
-  const remote = new RemoteImport(url, key, nameOf(files), (rows) => rejects.add(rows));
-  await pump(files, source, remote);
+  const to = { url: line.flags.get('url')!, key, name: nameOf(files), again };
+  const remote = new RemoteImport(to, (rows) => rejects.add(rows));
+  await pump(job, remote);
   return remote;
 }
 
-async function pump(
-  files: readonly ImportFile[],
-  source: ImportSource,
-  target: ImportTarget,
-): Promise<void> {
+async function pump({ files, source }: Job, target: ImportTarget): Promise<void> {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = new ProgressBar(process.stderr, total);
   const shown = (): number => target.nodes + target.edges + target.vectors;
-  for await (const block of source.blocks()) {
+  for (const block of source.blocks()) {
     await target.write(block);
     bar.show(source.readBytes, shown());
   }
@@ -146,36 +144,19 @@ async function pump(
   bar.end();
 }
 
-/** Refused rows as NDJSON; the file is made when there is one. */
-class RejectFile {
-  isUsed = false;
-
-  constructor(
-    readonly path: string,
-    private readonly source: ImportSource,
-  ) {}
-
-  add(rows: readonly FedRow[]): void {
-    const lines = rows.map(({ line, error, text }) => {
-      const place = this.source.placeOf(line);
-      const { code } = error;
-      const message = errorMessage(error);
-      return `${JSON.stringify({ file: place.path, line: place.line, code, message, row: text })}\n`;
-    });
-    appendFileSync(this.path, lines.join(''), { mode: 0o600 });
-    this.isUsed = true;
-  }
-}
-
 function report(target: ImportTarget, rejects: RejectFile, seconds: number): void {
-  const { nodes, edges, vectors, rejected, resumed, repeated } = target;
+  const { nodes, edges, vectors, updated, rejected, resumed, repeated } = target;
   const rate = Math.round((nodes + edges + vectors) / Math.max(seconds, 0.001));
   const parts = [`${nodes} nodes`, `${edges} edges`, `${vectors} vectors`];
   if (repeated) {
     printLine(`these files were imported before: ${parts.join(', ')}; nothing was loaded again`);
+    printLine('--again loads them once more');
     return;
   }
   const before = resumed > 0 ? ` (after ${resumed} rows loaded before)` : '';
   printLine(`imported ${parts.join(', ')}${before} in ${seconds.toFixed(1)} s, ${rate} rows/s`);
-  if (rejected > 0) printLine(`${rejected} rows were refused: see ${rejects.path}`);
+  if (updated > 0) printLine(`${updated} of them were there and have new values`);
+  if (rejected === 0) return;
+  printLine(`${rejected} rows were refused: see ${rejects.path}`);
+  for (const line of rejects.summary(rejected)) printLine(line);
 }

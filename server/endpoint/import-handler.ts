@@ -1,6 +1,6 @@
 // `POST /_admin/import`: NDJSON rows into the database (README, "Bulk load"). A body is a whole
 // import, or with `?name=N&more=1` one part of a longer one, which the last part, without `more`,
-// ends. Invariant: what is counted in an answer is on disk; an import that fails or whose parts stop
+// ends; with `again=1` rows are loaded that were loaded under the name before. Invariant: what is counted in an answer is on disk; an import that fails or whose parts stop
 // coming holds nothing.
 import { type Database, TrellisError, excerpt, fail } from '../../engine/index.js';
 import type { ImportReply } from '../import/remote-import.js';
@@ -22,11 +22,12 @@ export class ImportHandler {
   async handle(query: URLSearchParams, body: Uint8Array): Promise<ImportReply> {
     const name = query.get('name');
     const part = { at: placeOf(query.get('at')), body, isMore: query.get('more') === '1' };
+    const again = query.get('again') === '1';
     if (name === null && (part.isMore || (part.at ?? 0) > 0)) {
       fail('PARAM_MISSING', { owner: 'import', param: 'name', type: 'String' });
     }
     if (name === null) return this.#load(new RunningImport(this.database()!.load()), part);
-    const running = await this.#take(name, part);
+    const running = await this.#take(name, part, again);
     const answer = running.answerOf(part);
     if (answer) {
       if (running.load.progress.end) await this.#drop(name);
@@ -58,7 +59,7 @@ export class ImportHandler {
   }
 
   /** The import of that name, begun or gone on with where there is none. */
-  async #take(name: string, part: Part): Promise<RunningImport> {
+  async #take(name: string, part: Part, again: boolean): Promise<RunningImport> {
     this.#sweep();
     const known = this.#running.get(name);
     if (known?.isBusy) fail('OVERLOADED', { queue: `The import ${excerpt(name)}` });
@@ -67,7 +68,7 @@ export class ImportHandler {
     const gone = this.#gone.get(name);
     this.#gone.delete(name);
     if (gone && part.at !== 0) throw gone;
-    const running = new RunningImport(this.database()!.load(name));
+    const running = new RunningImport(this.database()!.load(name, { again }));
     this.#running.set(name, running);
     return running;
   }

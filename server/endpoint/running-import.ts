@@ -15,10 +15,10 @@ import type { ImportReply } from '../import/remote-import.js';
 
 const rejectsMax = 1_000;
 
-type Counts = Pick<LoadFeed, 'nodes' | 'edges' | 'vectors' | 'rejected'>;
+type Counts = Pick<LoadFeed, 'nodes' | 'edges' | 'vectors' | 'updated' | 'rejected'>;
 
-const countsOf = ({ nodes, edges, vectors, rejected }: Counts): Counts => {
-  return { nodes, edges, vectors, rejected };
+const countsOf = ({ nodes, edges, vectors, updated, rejected }: Counts): Counts => {
+  return { nodes, edges, vectors, updated, rejected };
 };
 
 /** A part as it came. */
@@ -35,7 +35,7 @@ export class RunningImport {
   timer: NodeJS.Timeout | undefined;
   readonly #feed: LoadFeed;
   readonly #rejects: FedRow[] = [];
-  #told: Counts = { nodes: 0, edges: 0, vectors: 0, rejected: 0 };
+  #told: Counts = { nodes: 0, edges: 0, vectors: 0, updated: 0, rejected: 0 };
   #last: { part: StreamPart; reply: ImportReply } | undefined;
 
   constructor(readonly load: BulkLoad) {
@@ -50,7 +50,13 @@ export class RunningImport {
   answerOf({ at, body, isMore }: Part): ImportReply | undefined {
     const { end, ...counts } = this.load.progress;
     if (!isMore && end?.part && isSame(end.part, at ?? end.part.at, body)) {
-      return { ...countsOf(counts), at: counts.offset, resumed: 0, repeated: true, rejects: [] };
+      return {
+        ...countsOf({ updated: 0, ...counts }),
+        at: counts.offset,
+        resumed: 0,
+        repeated: true,
+        rejects: [],
+      };
     }
     const last = this.#last;
     // Without `at` it may as well be more of the same.
@@ -81,11 +87,12 @@ export class RunningImport {
       await load.finish({ part });
     }
     const told = this.#told;
-    const { nodes, edges, vectors, rejected } = (this.#told = countsOf(feed));
+    const { nodes, edges, vectors, updated, rejected } = (this.#told = countsOf(feed));
     const reply = {
       nodes: nodes - told.nodes,
       edges: edges - told.edges,
       vectors: vectors - told.vectors,
+      updated: updated - told.updated,
       rejected: rejected - told.rejected,
       at: feed.received,
       resumed: feed.resumed,

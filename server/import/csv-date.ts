@@ -18,6 +18,7 @@ const parts: Record<string, string> = {
   hh: '(?<hour>\\d{1,2})',
   mm: '(?<minute>\\d{1,2})',
   ss: '(?<second>\\d{1,2})',
+  SSS: '(?<millisecond>\\d{3})',
 };
 
 /** How to read dates by a format. Fails CONFIG_INVALID. */
@@ -32,7 +33,7 @@ export function dateReader(format: string): ReadDate {
 function patternOf(format: string): RegExp {
   const used = new Set<string>();
   const isPacked = /[A-Za-z]{6}/.test(format);
-  const source = format.replace(/YYYY|MM|DD|hh|mm|ss|[^A-Za-z]|./gs, (part) => {
+  const source = format.replace(/YYYY|MM|DD|hh|mm|SSS|ss|[^A-Za-z]|./gs, (part) => {
     if (used.has(part) && part in parts) refuse(format);
     used.add(part);
     // Where nothing stands between them, parts have all their digits.
@@ -46,7 +47,7 @@ function patternOf(format: string): RegExp {
 }
 
 function refuse(format: string): never {
-  const hint = 'Write it with YYYY MM DD hh mm ss, as DD.MM.YYYY, or say unix or unix-ms.';
+  const hint = 'Write it with YYYY MM DD hh mm ss SSS, as DD.MM.YYYY, or say unix or unix-ms.';
   fail('CONFIG_INVALID', { what: `--date-format ${excerpt(format)} is no format.` }, { hint });
 }
 
@@ -62,5 +63,6 @@ function dateOf(found: Record<string, string | undefined> | undefined): string |
   const two = (part: string): string => (found[part] ?? '0').padStart(2, '0');
   const day = `${found.year}-${two('month')}-${two('day')}`;
   if (found.hour === undefined) return day;
-  return `${day}T${two('hour')}:${two('minute')}:${two('second')}Z`;
+  const fraction = found.millisecond === undefined ? '' : `.${found.millisecond}`;
+  return `${day}T${two('hour')}:${two('minute')}:${two('second')}${fraction}Z`;
 }

@@ -1,216 +1,218 @@
-// CSV (RFC 4180) into rows of a bulk load: the header names properties, and `id`, `from`, `to`,
-// `values`, `embed` where rows have them; every record becomes one NDJSON line. What a cell means is
-// decided by the declared type of its column; an empty cell without quotes is an unset property.
+// CSV into rows of a bulk load: every record becomes one NDJSON line. What a cell means is decided by
+// the declared type of its column; an empty cell without quotes is an unset property.
 //
-// Invariant: no record is merged, cut or dropped without a word: where the file cannot be taken apart
-// reading ends with its place; a record that cannot be meant as it stands is a row that is refused.
-import { isUtf8 } from 'node:buffer';
-import { Parser } from 'csv-parse';
-import { type ElementType, type PropertyType, excerpt, fail } from '../../engine/index.js';
-import { type ReadDate, plainDate } from './csv-date.js';
-
-const heads: Record<ElementType['kind'], ReadonlySet<string>> = {
-  node: new Set(['id']),
-  edge: new Set(['id', 'from', 'to']),
-  vector: new Set(['id', 'values', 'embed']),
-};
-
-/** More than an element may take: a quote that is never closed. */
-const recordCharacters = 64 * 1024 * 1024;
-
-/** What a row needs in place of a cell that cannot be meant as it stands. */
-interface Refusal {
-  param: string;
-  allowed: string;
-  got: string;
-}
-
-/** JSON of a cell. */
-type Print = (cell: string) => string | Refusal;
-
-interface Column {
-  name: string;
-  isHead: boolean;
-  print: Print;
-}
-
-interface CsvRecord {
-  record: string[];
-  raw: string;
-}
+// Invariant: a record that cannot be meant as it stands is a row that is refused.
+import { excerpt } from '../../engine/index.js';
+import { type Refusal, isInteger, isPlainText } from './csv-cell.js';
+import { type CellUse, type CsvForm, CsvHeader, type RowShape } from './csv-header.js';
+import { CsvRecords, type QuotedRecord, type Slab } from './csv-records.js';
+import { RowBytes } from './row-bytes.js';
 
 /** Turns blocks of a CSV file into NDJSON, block by block; a record may span blocks. */
 export class CsvReader {
-  #columns: Column[] | undefined;
-  readonly #parser: Parser;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
-  /** Lines in the blocks before. */
-  #lines = 0;
+  #header: CsvHeader | undefined;
+  readonly #records: CsvRecords;
+  readonly #rows = new RowBytes();
+  #count = 0;
+  #lastLine = 0;
+  /** [record, line] from where on records are further down than their numbers say. */
+  readonly #jumps: [number, number][] = [];
 
   constructor(
-    private readonly path: string,
-    private readonly type: ElementType,
-    private readonly readDate: ReadDate = plainDate,
+    path: string,
+    private readonly form: CsvForm,
   ) {
-    this.#parser = new Parser({
-      bom: true,
-      raw: true,
-      relax_column_count: true,
-      record_delimiter: ['\r\n', '\n', '\r'],
-      max_record_size: recordCharacters,
-    });
-    // It is looked at after each block.
-    this.#parser.on('error', () => undefined);
+    this.#records = new CsvRecords(path, form.delimiter);
   }
 
   read(bytes: Uint8Array): Uint8Array {
-    this.#check(bytes);
-    this.#parser.write(bytes);
-    return this.#lineOfEach();
+    for (const slab of this.#records.read(bytes)) this.#slab(slab);
+    return this.#rows.take();
   }
 
-  async end(): Promise<Uint8Array> {
-    this.#decode(new Uint8Array(0), false);
-    this.#parser.end();
-    // The parser looks at its end in a turn of its own.
-    await new Promise((resolve) => setImmediate(resolve));
-    return this.#lineOfEach();
+  end(): Uint8Array {
+    for (const slab of this.#records.end()) this.#slab(slab);
+    return this.#rows.take();
   }
 
-  /** What no text of records holds, told before it can be taken for some. */
-  #check(bytes: Uint8Array): void {
-    const zero = bytes.indexOf(0);
-    if (zero >= 0) {
-      this.#refuseFile(this.#lineAt(bytes, zero), 'a zero byte; is the file UTF-16?');
+  /** The line of the file on which a record starts; the header is no record. */
+  lineOf(record: number): number {
+    const jump = this.#jumps.findLast(([first]) => first <= record);
+    return jump === undefined ? record + 1 : jump[1] + record - jump[0];
+  }
+
+  #slab(slab: Slab): void {
+    if (slab.plain !== undefined) this.#plain(slab);
+    else this.#quoted(slab.records, slab.line);
+  }
+
+  /** Notes where the next record starts. */
+  #place(line: number): void {
+    if (line !== this.#lastLine + 1) this.#jumps.push([this.#count + 1, line]);
+    this.#lastLine = line;
+    this.#count++;
+  }
+
+  #quoted(records: readonly QuotedRecord[], first: number): void {
+    let line = first;
+    for (const { record, raw } of records) {
+      if (this.#header === undefined) this.#open(record, line);
+      else {
+        this.#place(line);
+        this.#record(record, raw);
+      }
+      line += linesOf(raw);
     }
-    this.#decode(bytes, true);
-    this.#lines = this.#lineAt(bytes, bytes.length) - 1;
   }
 
-  #decode(bytes: Uint8Array, stream: boolean): void {
-    try {
-      this.#decoder.decode(bytes, { stream });
-    } catch {
-      this.#refuseFile(this.#lines + 1 + linesBeforeFault(bytes), 'bytes that are no UTF-8');
-    }
+  #open(cells: readonly string[], line: number): void {
+    this.#header = new CsvHeader(cells, this.form, (what) => this.#records.refuse(line, what));
+    this.#lastLine = line;
   }
 
-  /** The line on which the byte `at` of a block stands. */
-  #lineAt(bytes: Uint8Array, at: number): number {
-    let line = this.#lines + 1;
-    for (let i = bytes.indexOf(10); i >= 0 && i < at; i = bytes.indexOf(10, i + 1)) line++;
-    return line;
-  }
-
-  #refuseFile(line: number, what: string): never {
-    return fail('CONFIG_INVALID', { what: `${this.path}, line ${line}: ${what}.` });
-  }
-
-  #lineOfEach(): Uint8Array {
-    const lines: string[] = [];
-    for (let one = this.#next(); one !== null; one = this.#next()) {
-      const line = this.#record(one);
-      if (line !== undefined) lines.push(line);
-    }
-    const { errored, info } = this.#parser;
-    if (errored) {
-      const { message, index } = errored as Error & { index?: number };
-      const column = index === undefined ? '' : `, column ${index + 1}`;
-      this.#refuseFile(info.lines, `${message}${column}`);
-    }
-    return Buffer.from(lines.join(''));
-  }
-
-  #next(): CsvRecord | null {
-    return this.#parser.read() as CsvRecord | null;
-  }
-
-  #record({ record: cells, raw }: CsvRecord): string | undefined {
-    if (this.#columns === undefined) {
-      this.#columns = this.#header(cells);
-      return undefined;
-    }
-    const columns = this.#columns;
-    if (cells.length === 1 && cells[0] === '' && !raw.includes('"')) return '\n';
-    if (cells.length !== columns.length) {
-      const allowed = `a record of ${columns.length} cells, as the header has`;
-      return refusalOf({ param: 'row', allowed, got: String(cells.length) });
-    }
-    const row: string[] = [`"${this.type.kind}":${JSON.stringify(this.type.name)}`];
-    const properties: string[] = [];
+  #record(cells: readonly string[], raw: string): void {
+    const rows = this.#rows;
+    const header = this.#header!;
+    if (cells.length === 1 && cells[0] === '' && !raw.includes('"')) return rows.text('\n');
+    if (cells.length !== header.width) return this.#refuse(widthRefusal(header, cells.length));
+    const shape = this.#shapeOf(header.typeCell === undefined ? '' : cells[header.typeCell]!);
+    if (shape === undefined) return;
+    const start = rows.length;
     let quoted: boolean[] | undefined;
-    for (let i = 0; i < cells.length; i++) {
-      const cell = cells[i]!;
-      if (cell === '' && !(quoted ??= emptyQuotes(raw, cells.length))[i]) continue;
-      const { name, isHead, print } = columns[i]!;
-      const printed = print(cell);
-      if (typeof printed !== 'string') return refusalOf({ ...printed, param: name });
-      (isHead ? row : properties).push(`${JSON.stringify(name)}:${printed}`);
+    const isUnset = (cell: number): boolean =>
+      cells[cell] === '' && !(quoted ??= emptyQuotes(raw, cells.length, this.form.delimiter))[cell];
+    const put = (use: CellUse, isFirst: boolean): boolean => {
+      const printed = use.print(cells[use.cell]!);
+      if (typeof printed === 'string') rows.text(`${isFirst ? '' : ','}${use.key}${printed}`);
+      else this.#takeBack(start, { ...printed, param: use.name });
+      return typeof printed === 'string';
+    };
+    rows.text(shape.start);
+    for (const use of shape.heads) if (!isUnset(use.cell) && !put(use, false)) return;
+    rows.text(',"properties":{');
+    let isFirst = true;
+    for (const use of shape.properties) {
+      if (isUnset(use.cell)) continue;
+      if (!put(use, isFirst)) return;
+      isFirst = false;
     }
-    return `{${row.join(',')},"properties":{${properties.join(',')}}}\n`;
+    rows.text('}}\n');
   }
 
-  #header(cells: readonly string[]): Column[] {
-    const columns = cells.map((cell) => this.#column(cell.trim()));
-    const twice = columns.find(({ name }, i) => columns.findIndex((o) => o.name === name) !== i);
-    if (twice) this.#refuseFile(1, `the column ${excerpt(twice.name)} stands there twice`);
-    return columns;
-  }
-
-  #column(name: string): Column {
-    const property = this.type.properties.find((one) => one.name === name);
-    const isHead = property === undefined && heads[this.type.kind].has(name);
-    if (isHead) return { name, isHead, print: name === 'values' ? bare : JSON.stringify };
-    if (property === undefined) {
-      const known = `${this.type.name} has no such property`;
-      this.#refuseFile(1, `there is a column ${excerpt(name)}; ${known}`);
+  #plain({ plain: bytes, starts, ends, counts, line }: Slab & { plain: Uint8Array }): void {
+    let cell = 0;
+    for (let i = 0; i < counts.length; i++) {
+      const count = counts[i]!;
+      if (this.#header === undefined) {
+        const names: string[] = [];
+        for (let at = cell; at < count; at++) names.push(textOf(bytes, starts[at]!, ends[at]!));
+        this.#open(names, line + i);
+      } else {
+        this.#place(line + i);
+        this.#cells(bytes, starts, ends, cell, count);
+      }
+      cell += count;
     }
-    return { name, isHead, print: printOf(property!.type, this.readDate) };
+  }
+
+  /** The record of `count` cells from the `first` on. */
+  #cells(
+    bytes: Uint8Array,
+    starts: readonly number[],
+    ends: readonly number[],
+    first: number,
+    count: number,
+  ): void {
+    const rows = this.#rows;
+    const header = this.#header!;
+    if (count === 1 && starts[first] === ends[first]) return rows.text('\n');
+    if (count !== header.width) return this.#refuse(widthRefusal(header, count));
+    const { typeCell } = header;
+    const typed = typeCell === undefined ? -1 : first + typeCell;
+    const name = typed < 0 ? '' : textOf(bytes, starts[typed]!, ends[typed]!);
+    const shape = this.#shapeOf(name);
+    if (shape === undefined) return;
+    const start = rows.length;
+    rows.text(shape.start);
+    for (const use of shape.heads) {
+      const at = first + use.cell;
+      if (starts[at] === ends[at]) continue;
+      rows.byte(comma);
+      if (!this.#cell(use, bytes, starts[at]!, ends[at]!, start)) return;
+    }
+    rows.text(',"properties":{');
+    let isFirst = true;
+    for (const use of shape.properties) {
+      const at = first + use.cell;
+      if (starts[at] === ends[at]) continue;
+      if (!isFirst) rows.byte(comma);
+      isFirst = false;
+      if (!this.#cell(use, bytes, starts[at]!, ends[at]!, start)) return;
+    }
+    rows.text('}}\n');
+  }
+
+  /** False when the row was refused for it. */
+  #cell(use: CellUse, bytes: Uint8Array, start: number, end: number, row: number): boolean {
+    const rows = this.#rows;
+    rows.text(use.key);
+    if (use.plain === 'text' && isPlainText(bytes, start, end)) {
+      rows.byte(quote);
+      rows.copy(bytes, start, end);
+      rows.byte(quote);
+      return true;
+    }
+    if (use.plain === 'integer' && isInteger(bytes, start, end)) {
+      rows.copy(bytes, start, end);
+      return true;
+    }
+    const printed = use.print(textOf(bytes, start, end));
+    if (typeof printed === 'string') rows.text(printed);
+    else this.#takeBack(row, { ...printed, param: use.name });
+    return typeof printed === 'string';
+  }
+
+  /** How the record is read; undefined when its row was refused. */
+  #shapeOf(labels: string): RowShape | undefined {
+    const header = this.#header!;
+    if (header.typeCell === undefined) return header.shapeOf('');
+    for (const label of labels.split(';')) {
+      const shape = header.shapeOf(label.trim());
+      if (shape) return shape;
+    }
+    const param = header.kind === 'edge' ? ':TYPE' : ':LABEL';
+    this.#refuse({ param, allowed: `a type of ${header.kind}s in the schema`, got: labels });
+    return undefined;
+  }
+
+  #takeBack(start: number, refusal: Refusal): void {
+    this.#rows.length = start;
+    this.#refuse(refusal);
+  }
+
+  /** A line that the load refuses for this reason. */
+  #refuse({ param, allowed, got }: Refusal): void {
+    const refused = { param, allowed, got: excerpt(got) };
+    this.#rows.text(`${JSON.stringify({ refused })}\n`);
   }
 }
 
-/** How many lines of a block come before the first that is no UTF-8. */
-function linesBeforeFault(bytes: Uint8Array): number {
-  // The block may begin within a character.
-  let start = 0;
-  while (start < 3 && start < bytes.length && bytes[start]! >> 6 === 2) start++;
-  for (let line = 0; ; line++) {
-    const end = bytes.indexOf(10, start);
-    if (end < 0) return line;
-    if (!isUtf8(bytes.subarray(start, end))) return line;
-    start = end + 1;
-  }
-}
+const quote = 0x22;
+const comma = 0x2c;
 
-/** A line that the load refuses for this reason. */
-function refusalOf({ param, allowed, got }: Refusal): string {
-  return `${JSON.stringify({ refused: { param, allowed, got: excerpt(got) } })}\n`;
-}
+const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
 
-/** A number, boolean or list stands for itself if it is JSON; else the row is refused for its type. */
-const bare: Print = (cell) => {
-  try {
-    JSON.parse(cell);
-    return cell.replace(/[\r\n]/g, ' ');
-  } catch {
-    return JSON.stringify(cell);
-  }
-};
+const widthRefusal = ({ width }: CsvHeader, got: number): Refusal => ({
+  param: 'row',
+  allowed: `a record of ${width} cells, as the header has`,
+  got: String(got),
+});
 
-function printOf(type: PropertyType, readDate: ReadDate): Print {
-  if (type.kind === 'list') return bare;
-  if (type.name === 'String' || type.name === 'ID') return JSON.stringify;
-  if (type.name === 'Date') return (cell) => printDate(cell, readDate);
-  return bare;
-}
-
-function printDate(cell: string, readDate: ReadDate): string | Refusal {
-  const { date, allowed } = readDate(cell.trim());
-  return date === undefined ? { param: '', allowed, got: cell } : JSON.stringify(date);
-}
+const linesOf = (raw: string): number => raw.match(/\r\n|\n|\r/g)?.length ?? 0;
 
 /** Which cells of a record are a pair of quotes around nothing. */
-function emptyQuotes(raw: string, count: number): boolean[] {
+function emptyQuotes(raw: string, count: number, delimiter: string): boolean[] {
   const found = new Array<boolean>(count).fill(false);
   if (!raw.includes('""')) return found;
   let cell = 0;
@@ -218,7 +220,7 @@ function emptyQuotes(raw: string, count: number): boolean[] {
   let isInside = false;
   for (let at = 0; at <= raw.length && cell < count; at++) {
     if (raw[at] === '"') isInside = !isInside;
-    if (at < raw.length && (isInside || raw[at] !== ',')) continue;
+    if (at < raw.length && (isInside || raw[at] !== delimiter)) continue;
     found[cell++] = raw.slice(start, at).trim() === '""';
     start = at + 1;
   }

@@ -1,86 +1,85 @@
 // The files of `trellis import` as one stream of NDJSON, and the way back from a line of the stream
 // to its file.
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
-import { type ElementType, fail } from '../../engine/index.js';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import type { Schema } from '../../engine/index.js';
 import { CsvReader } from './csv.js';
-import type { ReadDate } from './csv-date.js';
+import type { ImportFile } from './import-file.js';
 
 const blockBytes = 4 * 1024 * 1024;
 
-export interface ImportFile {
-  path: string;
-  bytes: number;
-  /** What each record of a CSV file is; absent for NDJSON. */
-  type?: ElementType;
-}
-
-/** Finds the files; fails CONFIG_INVALID. */
-export function findFiles(
-  paths: readonly string[],
-  typeOf: (path: string) => ElementType,
-): ImportFile[] {
-  return paths.map((path) => {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (!found?.isFile()) fail('CONFIG_INVALID', { what: `There is no file ${path}.` });
-    const isCsv = /\.csv$/i.test(path);
-    return { path, bytes: found.size, ...(isCsv && { type: typeOf(path) }) };
-  });
-}
-
-/** The name under which a load of these files goes on after it was cut short. */
+/**
+ * The name under which a load of these files goes on after it was cut short, and is known when it is
+ * over: what they hold and how it is read, wherever they lie.
+ */
 export function nameOf(files: readonly ImportFile[]): string {
   const hash = createHash('sha256');
-  for (const { path, bytes } of files) {
-    hash.update(`${realpathSync(path)}\n${bytes}\n${statSync(path).mtimeMs}\n`);
+  for (const { path, bytes, settings, type } of files) {
+    hash.update(`${bytes}\n${type?.kind} ${type?.name}\n${JSON.stringify(settings)}\n`);
+    for (const block of blocksOf(path)) hash.update(block);
   }
   return `import ${hash.digest('hex').slice(0, 32)}`;
+}
+
+interface Start {
+  line: number;
+  path: string;
+  /** Lines before the file's own that its reader counts. */
+  before: number;
+  reader: CsvReader | undefined;
 }
 
 export class ImportSource {
   /** Bytes read so far, of all files. */
   readBytes = 0;
-  readonly #starts: { line: number; path: string }[] = [];
+  readonly #starts: Start[] = [];
   #line = 1;
 
   constructor(
     private readonly files: readonly ImportFile[],
-    private readonly readDate?: ReadDate,
+    private readonly schema: Schema,
   ) {}
 
   /** NDJSON of all files, in blocks; each file ends with a newline. */
-  async *blocks(): AsyncGenerator<Uint8Array> {
+  *blocks(): Generator<Uint8Array> {
     for (const file of this.files) {
-      this.#starts.push({ line: this.#line, path: file.path });
-      const reader = file.type && new CsvReader(file.path, file.type, this.readDate);
+      const settings = this.#settingsOf(file);
+      if (settings.length > 0) yield this.#counted(Buffer.from(settings));
+      const reader = file.form && new CsvReader(file.path, file.form);
+      const before = file.header === undefined ? 0 : 1;
+      this.#starts.push({ line: this.#line, path: file.path, before, reader });
+      if (file.header !== undefined) reader?.read(headerIn(file.header));
       let last = 10;
       let isFirst = true;
-      for (const block of this.#read(file.path)) {
+      for (const block of blocksOf(file.path)) {
+        this.readBytes += block.length;
         const lines = reader ? reader.read(block) : isFirst ? withoutMark(block) : block;
         isFirst = false;
         if (lines.length === 0) continue;
         last = lines.at(-1)!;
         yield this.#counted(lines);
       }
-      const rest = (await reader?.end()) ?? new Uint8Array(0);
+      const rest = reader?.end() ?? new Uint8Array(0);
       if (rest.length > 0) yield this.#counted(rest);
       else if (last !== 10) yield this.#counted(Uint8Array.of(10));
     }
   }
 
-  *#read(path: string): Generator<Uint8Array> {
-    const file = openSync(path, 'r');
-    try {
-      for (;;) {
-        const block = Buffer.allocUnsafeSlow(blockBytes);
-        const size = readSync(file, block, 0, blockBytes, null);
-        if (size === 0) return;
-        this.readBytes += size;
-        yield block.subarray(0, size);
-      }
-    } finally {
-      closeSync(file);
-    }
+  /** Rows that say how the rows of a file's types find ends and elements. */
+  #settingsOf({ type, settings, isEdges }: ImportFile): string {
+    const { from_key, to_key, upsert } = settings;
+    const { nodes, edges, vectors } = this.schema;
+    const types = type ? [type] : isEdges ? edges : [...nodes, ...vectors];
+    const rows = types.map(({ kind, name, properties }) => {
+      const said = { [kind]: name };
+      if (kind === 'edge') return { ...said, from_key, to_key };
+      const isMeant = type !== undefined || properties.some((one) => one.name === upsert);
+      return { ...said, ...(isMeant && { upsert }) };
+    });
+    const isPlain = this.files.every(
+      ({ settings: one }) => !one.from_key && !one.to_key && !one.upsert,
+    );
+    return isPlain ? '' : rows.map((row) => `${JSON.stringify({ settings: row })}\n`).join('');
   }
 
   #counted(lines: Uint8Array): Uint8Array {
@@ -88,10 +87,31 @@ export class ImportSource {
     return lines;
   }
 
-  /** The file and line (of CSV: record, the header not counted) of a line of the stream. */
+  /** The file and line of a line of the stream. */
   placeOf(line: number): { path: string; line: number } {
-    const start = this.#starts.findLast((one) => one.line <= line)!;
-    return { path: start.path, line: line - start.line + 1 };
+    const { path, line: first, before, reader } = this.#starts.findLast((one) => one.line <= line)!;
+    const row = line - first + 1;
+    return { path, line: (reader?.lineOf(row) ?? row) - before };
+  }
+}
+
+/** The first line of a file, with its end. */
+function headerIn(path: string): Buffer {
+  const [first] = readFileSync(path, 'utf8').split(/[\r\n]/, 1);
+  return Buffer.from(`${first}\n`);
+}
+
+function* blocksOf(path: string): Generator<Buffer> {
+  const file = openSync(path, 'r');
+  try {
+    for (;;) {
+      const block = Buffer.allocUnsafeSlow(blockBytes);
+      const size = readSync(file, block, 0, blockBytes, null);
+      if (size === 0) return;
+      yield block.subarray(0, size);
+    }
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -7,6 +7,8 @@ export interface ImportTarget {
   readonly nodes: number;
   readonly edges: number;
   readonly vectors: number;
+  /** How many of these changed an element that was there. */
+  readonly updated: number;
   readonly rejected: number;
   readonly resumed: number;
   /** Everything was loaded by an earlier import: the counts are those of that time. */

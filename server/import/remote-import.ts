@@ -10,6 +10,8 @@ export interface ImportReply {
   nodes: number;
   edges: number;
   vectors: number;
+  /** How many of these changed an element that was there. */
+  updated: number;
   rejected: number;
   /** Bytes of the stream that have come: where its next part begins. */
   at: number;
@@ -24,6 +26,7 @@ export class RemoteImport implements ImportTarget {
   nodes = 0;
   edges = 0;
   vectors = 0;
+  updated = 0;
   rejected = 0;
   resumed = 0;
   repeated = false;
@@ -33,9 +36,7 @@ export class RemoteImport implements ImportTarget {
   #at = 0;
 
   constructor(
-    private readonly url: string,
-    private readonly key: string,
-    private readonly name: string,
+    private readonly to: { url: string; key: string; name: string; again: boolean },
     private readonly onRejects: (rows: FedRow[]) => void,
   ) {}
 
@@ -55,21 +56,28 @@ export class RemoteImport implements ImportTarget {
     this.#bytes = 0;
     const at = String(this.#at);
     this.#at += body.length;
-    const query = new URLSearchParams({ name: this.name, at, ...(isMore && { more: '1' }) });
+    const { url, key, name, again } = this.to;
+    const query = new URLSearchParams({ name, at });
+    if (isMore) query.set('more', '1');
+    if (again) query.set('again', '1');
     const headers: Record<string, string> = { 'Content-Type': 'application/x-ndjson' };
-    if (this.key !== '') headers['x-api-key'] = this.key;
-    const target = new URL(`/_admin/import?${query.toString()}`, this.url);
+    if (key !== '') headers['x-api-key'] = key;
+    const target = new URL(`/_admin/import?${query.toString()}`, url);
     let response: Response;
     try {
       response = await fetch(target, { method: 'POST', headers, body });
     } catch {
-      return fail('CONFIG_INVALID', { what: `No server answers at ${this.url}.` });
+      return fail('CONFIG_INVALID', { what: `No server answers at ${url}.` });
     }
     const reply = (await response.json()) as ImportReply & ErrorData;
-    if (!response.ok) throw new TrellisError({ code: reply.code, args: reply.args ?? {} });
+    if (!response.ok) {
+      const { code, args = {}, hint } = reply;
+      throw new TrellisError({ code, args, ...(hint !== undefined && { hint }) });
+    }
     this.nodes += reply.nodes;
     this.edges += reply.edges;
     this.vectors += reply.vectors;
+    this.updated += reply.updated;
     this.rejected += reply.rejected;
     this.resumed = reply.resumed;
     this.repeated = reply.repeated;

@@ -24,7 +24,8 @@ export class ProgressBar {
     const bar = '#'.repeat(full).padEnd(barWidth, '.');
     const rate = Math.round((rows * 1000) / Math.max(1, now - this.#startedAt));
     const percent = String(Math.floor(share * 100)).padStart(3);
-    this.#draw(`[${bar}] ${percent} %  ${rows} rows  ${rate}/s`);
+    const left = share > 0 ? ((now - this.#startedAt) * (1 - share)) / share : 0;
+    this.#draw(`[${bar}] ${percent} %  ${rows} rows  ${rate}/s  ${timeOf(left)} left`);
   }
 
   #draw(text: string): void {
@@ -36,4 +37,10 @@ export class ProgressBar {
   end(): void {
     if (this.#isDrawn) this.out.write('\r\u001b[K');
   }
+}
+
+/** Minutes and seconds, `1:05`. */
+function timeOf(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }

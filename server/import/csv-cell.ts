@@ -1,0 +1,91 @@
+// What a cell of CSV means, by the declared type of its column: the JSON that stands for it in a row
+// of a bulk load, or why there is none.
+import type { PropertyType } from '../../engine/index.js';
+import type { ReadDate } from './csv-date.js';
+
+/** What a row needs in place of a cell that cannot be meant as it stands. */
+export interface Refusal {
+  param: string;
+  allowed: string;
+  got: string;
+}
+
+/** JSON of a cell. */
+export type Print = (cell: string) => string | Refusal;
+
+/** How the bytes of a cell may stand in the row as they are, where they are plain. */
+export type Plain = 'text' | 'integer' | 'none';
+
+/** A number, boolean or list stands for itself if it is JSON; else the row is refused for its type. */
+export const bare: Print = (cell) => {
+  try {
+    JSON.parse(cell);
+    return cell.replace(/[\r\n]/g, ' ');
+  } catch {
+    return JSON.stringify(cell);
+  }
+};
+
+export interface CellForm {
+  readDate: ReadDate;
+  /** What items of lists are separated by; undefined: cells are JSON. */
+  listDelimiter?: string | undefined;
+}
+
+export function printOf(type: PropertyType, form: CellForm): Print {
+  if (type.kind === 'list') return listPrint(type.of, form);
+  if (type.name === 'String' || type.name === 'ID') return JSON.stringify;
+  if (type.name === 'Date') return (cell) => printDate(cell, form.readDate);
+  return bare;
+}
+
+export function plainOf(type: PropertyType): Plain {
+  if (type.kind === 'list') return 'none';
+  switch (type.name) {
+    case 'String':
+    case 'ID':
+      return 'text';
+    case 'Date':
+    case 'Boolean':
+      return 'none';
+    default:
+      return 'integer';
+  }
+}
+
+function listPrint(of: PropertyType, form: CellForm): Print {
+  const { listDelimiter } = form;
+  if (listDelimiter === undefined) return bare;
+  const print = printOf(of, form);
+  return (cell) => {
+    const items: string[] = [];
+    for (const item of cell.split(listDelimiter)) {
+      const printed = print(item);
+      if (typeof printed !== 'string') return printed;
+      items.push(printed);
+    }
+    return `[${items.join(',')}]`;
+  };
+}
+
+function printDate(cell: string, readDate: ReadDate): string | Refusal {
+  const { date, allowed } = readDate(cell.trim());
+  return date === undefined ? { param: '', allowed, got: cell } : JSON.stringify(date);
+}
+
+/** Whether bytes may stand between quotes in JSON as they are. */
+export function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte < 0x20 || byte === 0x22 || byte === 0x5c) return false;
+  }
+  return true;
+}
+
+/** Whether bytes are an integer as JSON writes it. */
+export function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
+  let at = bytes[start] === 0x2d ? start + 1 : start;
+  if (at === end || (bytes[at] === 0x30 && at + 1 < end)) return false;
+  for (; at < end; at++) if (bytes[at]! < 0x30 || bytes[at]! > 0x39) return false;
+  return true;
+}

@@ -1,0 +1,185 @@
+// The header of a CSV file: what each column is. A header names properties, and `id`, `from`, `to`,
+// `values`, `embed` where rows have them; a mapping may say which column is what. A header in the
+// form of Neo4j (`:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE`, `name:type`) says it itself.
+import {
+  type ElementKind,
+  type ElementType,
+  type PropertyType,
+  excerpt,
+} from '../../engine/index.js';
+import type { ReadDate } from './csv-date.js';
+import { type Plain, type Print, bare, plainOf, printOf } from './csv-cell.js';
+
+/** What is known of a CSV file beside its bytes. */
+export interface CsvForm {
+  delimiter: string;
+  readDate: ReadDate;
+  /** Of all records; undefined where each says its own in a column `:LABEL` or `:TYPE`. */
+  type?: ElementType | undefined;
+  typeOf: (kind: ElementKind, name: string) => ElementType | undefined;
+  /** Property by column, where their names differ. */
+  columns: ReadonlyMap<string, string>;
+  /** Columns that are left out. */
+  skip: ReadonlySet<string>;
+  /** Columns by what they are for. */
+  id?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  listDelimiter?: string | undefined;
+  /** What ends are found by, where not by names. */
+  keys: { from?: PropertyType | undefined; to?: PropertyType | undefined };
+}
+
+/** What of a row a cell becomes. */
+export interface CellUse {
+  cell: number;
+  name: string;
+  /** `"name":` */
+  key: string;
+  print: Print;
+  plain: Plain;
+}
+
+/** How a record of one type becomes a row. */
+export interface RowShape {
+  /** `{"node":"Person"` */
+  start: string;
+  heads: CellUse[];
+  properties: CellUse[];
+}
+
+interface Column {
+  cell: number;
+  /** As the header has it, without a type. */
+  name: string;
+  role: 'id' | 'from' | 'to' | 'values' | 'embed' | 'type' | 'property';
+  isList: boolean;
+}
+
+const heads: Record<ElementKind, ReadonlySet<string>> = {
+  node: new Set(['id']),
+  edge: new Set(['id', 'from', 'to']),
+  vector: new Set(['id', 'values', 'embed']),
+};
+
+const marked = /^(.*):(ID|LABEL|START_ID|END_ID|TYPE|IGNORE)(?:\(.*\))?(?:\{.*\})?$/;
+const roles: Record<string, Column['role']> = {
+  ID: 'id',
+  LABEL: 'type',
+  TYPE: 'type',
+  START_ID: 'from',
+  END_ID: 'to',
+};
+
+export const isNeo4j = (names: readonly string[]): boolean => names.some((it) => marked.test(it));
+
+/** `refuse` ends the reading of the file. */
+export class CsvHeader {
+  readonly width: number;
+  /** Where records say their type. */
+  readonly typeCell: number | undefined;
+  readonly kind: ElementKind;
+  readonly #columns: Column[];
+  readonly #isNeo4j: boolean;
+  readonly #shapes = new Map<string, RowShape | undefined>();
+
+  constructor(
+    cells: readonly string[],
+    private readonly form: CsvForm,
+    private readonly refuse: (what: string) => never,
+  ) {
+    const names = cells.map((cell) => cell.trim());
+    this.width = names.length;
+    this.#isNeo4j = isNeo4j(names);
+    this.#columns = names.flatMap((name, cell) => this.#column(name, cell));
+    const isEdge = this.#columns.some(({ role }) => role === 'from' || role === 'to');
+    this.kind = form.type?.kind ?? (isEdge ? 'edge' : 'node');
+    const typed = this.#columns.find(({ role }) => role === 'type');
+    this.typeCell = form.type === undefined ? typed?.cell : undefined;
+    if (form.type === undefined && this.typeCell === undefined) {
+      refuse('nothing says of which type its rows are');
+    }
+    const twice = names.find((name, i) => names.indexOf(name) !== i && !/:IGNORE$/.test(name));
+    if (twice !== undefined) refuse(`the column ${excerpt(twice)} stands there twice`);
+    if (form.type) this.shapeOf(form.type.name);
+  }
+
+  /** How records of a type are read; undefined where the schema has no such type. */
+  shapeOf(name: string): RowShape | undefined {
+    if (!this.#shapes.has(name)) {
+      const type = this.form.type ?? this.form.typeOf(this.kind, name);
+      this.#shapes.set(name, type && this.#shape(type));
+    }
+    return this.#shapes.get(name);
+  }
+
+  #column(given: string, cell: number): Column[] {
+    const { skip } = this.form;
+    const mark = this.#isNeo4j ? marked.exec(given) : null;
+    if (mark?.[2] === 'IGNORE') return [];
+    const typed = this.#isNeo4j && !mark ? /^(.*?):([^:]*)$/.exec(given) : null;
+    const name = mark?.[1] ?? typed?.[1] ?? given;
+    if (skip.has(name) || skip.has(given)) return [];
+    const isList = typed?.[2]?.includes('[]') === true || mark?.[2] === 'LABEL';
+    const role = mark ? roles[mark[2]!]! : this.#roleOf(name);
+    const own: Column[] = role === undefined ? [] : [{ cell, name, role, isList }];
+    return name === '' && mark ? own : [...own, { cell, name, role: 'property', isList }];
+  }
+
+  /** What a column is for that says nothing of it but its name. */
+  #roleOf(name: string): Column['role'] | undefined {
+    const { id, from, to, type, columns } = this.form;
+    if (name === id) return 'id';
+    if (name === from) return 'from';
+    if (name === to) return 'to';
+    if (type === undefined || !heads[type.kind].has(name)) return undefined;
+    const isElsewhere = { id, from, to }[name] !== undefined;
+    const isProperty = !columns.has(name) && type.properties.some((one) => one.name === name);
+    return isElsewhere || isProperty ? undefined : (name as Column['role']);
+  }
+
+  #shape(type: ElementType): RowShape {
+    const start = `{"${type.kind}":${JSON.stringify(type.name)}`;
+    const shape: RowShape = { start, heads: [], properties: [] };
+    for (const column of this.#columns) {
+      if (column.role === 'property') this.#property(shape, type, column);
+      else if (column.role !== 'type') shape.heads.push(this.#head(column.cell, column.role));
+    }
+    return shape;
+  }
+
+  #property(shape: RowShape, type: ElementType, column: Column): void {
+    const { columns } = this.form;
+    const name = columns.get(column.name) ?? column.name;
+    const property = type.properties.find((one) => one.name === name);
+    if (property !== undefined) {
+      const listDelimiter = this.form.listDelimiter ?? (column.isList ? ';' : undefined);
+      const print = printOf(property.type, { readDate: this.form.readDate, listDelimiter });
+      shape.properties.push(useOf(column.cell, name, print, plainOf(property.type)));
+      return;
+    }
+    // What names a row or an end need be no property as well.
+    const hasRole = this.#columns.some(
+      ({ cell, role }) => cell === column.cell && role !== 'property',
+    );
+    if (hasRole && !columns.has(column.name)) return;
+    if (this.typeCell === undefined) {
+      const as = columns.has(column.name) ? ` for ${excerpt(name)}` : '';
+      const known = `${type.name} has no such property`;
+      this.refuse(`there is a column ${excerpt(column.name)}${as}; ${known}`);
+    }
+    shape.properties.push(useOf(column.cell, name, JSON.stringify, 'text'));
+  }
+
+  #head(cell: number, name: string): CellUse {
+    if (name === 'values') return useOf(cell, name, bare, 'none');
+    const key = name === 'from' || name === 'to' ? this.form.keys[name] : undefined;
+    if (key === undefined) return useOf(cell, name, JSON.stringify, 'text');
+    const print = printOf(key, { readDate: this.form.readDate });
+    return useOf(cell, name, print, plainOf(key));
+  }
+}
+
+function useOf(cell: number, name: string, print: Print, plain: Plain): CellUse {
+  return { cell, name, key: `${JSON.stringify(name)}:`, print, plain };
+}

@@ -1,0 +1,51 @@
+// A growing buffer of rows as they are printed.
+
+const encoder = new TextEncoder();
+
+export class RowBytes {
+  #bytes = new Uint8Array(1 << 20);
+  length = 0;
+
+  #reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    grown.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = grown;
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.length++] = value;
+  }
+
+  copy(source: Uint8Array, start: number, end: number): void {
+    this.#reserve(end - start);
+    const bytes = this.#bytes;
+    let at = this.length;
+    for (let i = start; i < end; i++) bytes[at++] = source[i]!;
+    this.length = at;
+  }
+
+  text(text: string): void {
+    this.#reserve(3 * text.length);
+    const bytes = this.#bytes;
+    let at = this.length;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code >= 0x80) {
+        this.length += encoder.encodeInto(text, bytes.subarray(this.length)).written;
+        return;
+      }
+      bytes[at++] = code;
+    }
+    this.length = at;
+  }
+
+  /** What was printed; nothing is left. */
+  take(): Uint8Array {
+    const taken = this.#bytes.slice(0, this.length);
+    this.length = 0;
+    return taken;
+  }
+}
