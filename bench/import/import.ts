@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { numberOption } from '../kit/bench-option.js';
-import { importSeconds, writeRows } from './import-run.js';
+import { importCost, importSeconds, writeRows } from './import-run.js';
 import { randomOf } from '../kit/seeded-random.js';
 import { type Cell, printTable } from '../kit/table.js';
+import { writeSocialFiles } from './social-files.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }
@@ -48,10 +49,27 @@ function vectorRow(random: () => number): (no: number) => object {
   };
 }
 
+/** CSV as it comes: ids per type, dates of digits, one mapping. */
+function runSocial(folder: string): void {
+  const { map, rows } = writeSocialFiles(folder);
+  const cells: Cell[][] = [];
+  for (const text of [false, true]) {
+    const data = join(folder, `data-${text}`);
+    const { seconds, cpu } = importCost(folder, data, ['--map', map], text);
+    const what = `social network as CSV${text ? ', keyword index' : ''}`;
+    cells.push([what, rows, seconds.toFixed(1), cpu.toFixed(1), Math.round(rows / seconds)]);
+  }
+  console.log(printTable(['rows', 'count', 'seconds', 'CPU s', 'rows/s'], cells));
+}
+
 export function run(args: string[]): Promise<void> {
   const { nodes, edges, vectors } = readOptions(args);
   const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-'));
   try {
+    if (args.includes('social')) {
+      runSocial(join(folder, 'social'));
+      return Promise.resolve();
+    }
     writeFileSync(join(folder, 'main.hx'), source);
     const file = (name: string): string => join(folder, name);
     const write = (name: string, count: number, row: (i: number) => object): void =>
@@ -85,6 +103,7 @@ export function run(args: string[]): Promise<void> {
     add('nodes and edges', nodes + edges, whole);
     add('vectors, 768 d', vectors, time('d', [file('vectors.ndjson')], false));
     console.log(printTable(['rows', 'count', 'seconds', 'rows/s'], rows));
+    runSocial(join(folder, 'social'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -72,20 +72,3 @@ function printDate(cell: string, readDate: ReadDate): string | Refusal {
   const { date, allowed } = readDate(cell.trim());
   return date === undefined ? { param: '', allowed, got: cell } : JSON.stringify(date);
 }
-
-/** Whether bytes may stand between quotes in JSON as they are. */
-export function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte < 0x20 || byte === 0x22 || byte === 0x5c) return false;
-  }
-  return true;
-}
-
-/** Whether bytes are an integer as JSON writes it. */
-export function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
-  let at = bytes[start] === 0x2d ? start + 1 : start;
-  if (at === end || (bytes[at] === 0x30 && at + 1 < end)) return false;
-  for (; at < end; at++) if (bytes[at]! < 0x30 || bytes[at]! > 0x39) return false;
-  return true;
-}

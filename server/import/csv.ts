@@ -3,7 +3,7 @@
 //
 // Invariant: a record that cannot be meant as it stands is a row that is refused.
 import { excerpt } from '../../engine/index.js';
-import { type Refusal, isInteger, isPlainText } from './csv-cell.js';
+import type { Refusal } from './csv-cell.js';
 import { type CellUse, type CsvForm, CsvHeader, type RowShape } from './csv-header.js';
 import { CsvRecords, type QuotedRecord, type Slab } from './csv-records.js';
 import { RowBytes } from './row-bytes.js';
@@ -156,16 +156,8 @@ export class CsvReader {
   #cell(use: CellUse, bytes: Uint8Array, start: number, end: number, row: number): boolean {
     const rows = this.#rows;
     rows.text(use.key);
-    if (use.plain === 'text' && isPlainText(bytes, start, end)) {
-      rows.byte(quote);
-      rows.copy(bytes, start, end);
-      rows.byte(quote);
-      return true;
-    }
-    if (use.plain === 'integer' && isInteger(bytes, start, end)) {
-      rows.copy(bytes, start, end);
-      return true;
-    }
+    if (use.plain === 'text' && rows.plainText(bytes, start, end)) return true;
+    if (use.plain === 'integer' && rows.integer(bytes, start, end)) return true;
     const printed = use.print(textOf(bytes, start, end));
     if (typeof printed === 'string') rows.text(printed);
     else this.#takeBack(row, { ...printed, param: use.name });
@@ -197,7 +189,6 @@ export class CsvReader {
   }
 }
 
-const quote = 0x22;
 const comma = 0x2c;
 
 const textOf = (bytes: Uint8Array, start: number, end: number): string =>

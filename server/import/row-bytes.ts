@@ -1,6 +1,7 @@
 // A growing buffer of rows as they are printed.
 
 const encoder = new TextEncoder();
+const quote = 0x22;
 
 export class RowBytes {
   #bytes = new Uint8Array(1 << 20);
@@ -25,6 +26,27 @@ export class RowBytes {
     let at = this.length;
     for (let i = start; i < end; i++) bytes[at++] = source[i]!;
     this.length = at;
+  }
+
+  /** A text as JSON writes it; false, and nothing is written, where its bytes have to be escaped. */
+  plainText(source: Uint8Array, start: number, end: number): boolean {
+    for (let at = start; at < end; at++) {
+      const byte = source[at]!;
+      if (byte < 0x20 || byte === quote || byte === 0x5c) return false;
+    }
+    this.byte(quote);
+    this.copy(source, start, end);
+    this.byte(quote);
+    return true;
+  }
+
+  /** An integer; false, and nothing is written, where JSON does not write it so. */
+  integer(source: Uint8Array, start: number, end: number): boolean {
+    let at = source[start] === 0x2d ? start + 1 : start;
+    if (at === end || (source[at] === 0x30 && at + 1 < end)) return false;
+    for (; at < end; at++) if (source[at]! < 0x30 || source[at]! > 0x39) return false;
+    this.copy(source, start, end);
+    return true;
   }
 
   text(text: string): void {

@@ -4,23 +4,27 @@ import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import type { ElementType } from '../../engine/base/schema.js';
 import { CsvReader } from '../../server/import/csv.js';
-import { dateReader } from '../../server/import/csv-date.js';
+import { dateReader, plainDate } from '../../server/import/csv-date.js';
 import { node } from '../storage/kit/declare.js';
 import { Random } from '../support/random.js';
 
 const type: ElementType = node('P', { name: 'String', age: 'I64', born: 'Date', tags: '[String]' });
 
 async function rowsOf(text: string | Uint8Array, cut = 1 << 20, format?: string) {
-  const reader = new CsvReader(
-    'p.csv',
+  const reader = new CsvReader('p.csv', {
+    delimiter: ',',
+    readDate: format === undefined ? plainDate : dateReader(format),
     type,
-    format === undefined ? undefined : dateReader(format),
-  );
+    typeOf: () => undefined,
+    columns: new Map(),
+    skip: new Set(),
+    keys: {},
+  });
   const bytes = Buffer.from(text as string);
   const parts: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += cut)
     parts.push(reader.read(bytes.subarray(at, at + cut)));
-  parts.push(await reader.end());
+  parts.push(reader.end());
   const lines = Buffer.concat(parts).toString();
   return lines.split('\n').slice(0, -1);
 }
@@ -96,6 +100,7 @@ describe('CSV', () => {
     ['MM/DD/YYYY', '12/03/1989', '1989-12-03'],
     ['MM/DD/YYYY', '1989-12-03', undefined],
     ['YYYY-MM-DD hh:mm:ss', '1989-12-03 04:05:06', '1989-12-03T04:05:06Z'],
+    ['YYYYMMDDhhmmssSSS', '20100214153210447', '2010-02-14T15:32:10.447Z'],
     ['unix', '628646400', '1989-12-03T00:00:00.000Z'],
     ['unix-ms', '628646400001', '1989-12-03T00:00:00.001Z'],
     ['unix', '1e9', undefined],

@@ -114,7 +114,9 @@ describe('progress bar', () => {
     bar.show(250, 10);
     bar.show(260, 11);
     expect(written).toHaveLength(1);
-    expect(written[0]).toMatch(/^\r\u001b\[K\[#{8}\.{22}\] {2}25 % {2}10 rows {2}\d+\/s$/);
+    expect(written[0]).toMatch(
+      /^\r\u001b\[K\[#{8}\.{22}\] {2}25 % {2}10 rows {2}\d+\/s {2}0:01 left$/,
+    );
     await wait();
     bar.show(5000, 99);
     expect(written[1]).toContain('[##############################] 100 %  99 rows');

@@ -15,14 +15,8 @@ import { NewPostings, addNewPostings } from '../../text/posting-list.js';
 import { changeTotals } from '../../text/text-index-lmdb.js';
 import type { TextIndex } from '../../text/text-index.js';
 import type { NameIds } from './name-ids.js';
-import {
-  type BatchResult,
-  type RowBatch,
-  entryWords,
-  keyBase,
-  rowWords,
-  termWords,
-} from './row/row-batch.js';
+import { type BatchResult, type RowBatch, entryWords, keyBase, rowWords } from './row/row-batch.js';
+import { termWords } from './row/term-batch.js';
 
 /** Places in the lists of a batch that run along with its rows. */
 interface Places {

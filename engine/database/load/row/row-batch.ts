@@ -12,6 +12,7 @@
 //
 // Invariant: entries, vectors, ids and documents are in the order of rows.
 import type { ErrorData } from '../../../base/errors.js';
+import type { TermBatch } from './term-batch.js';
 
 export const rowWords = 7;
 export const entryWords = 4;
@@ -25,21 +26,6 @@ export interface Reject {
   line: number;
   error: ErrorData;
 }
-
-/**
- * Postings of all terms of a batch, by label and term. Flat: an object per term would cost the way to
- * the writer more than the term itself.
- */
-export interface TermBatch {
-  /** 3 numbers per term: label · end of its name · end of its postings. */
-  heads: Uint32Array<ArrayBuffer>;
-  /** Terms as they stand in keys, end to end. */
-  names: Uint8Array<ArrayBuffer>;
-  /** [row, frequency, row, frequency, ...], of each term by ascending row. */
-  postings: Uint32Array<ArrayBuffer>;
-}
-
-export const termWords = 3;
 
 /** A text whose embedding becomes the vector of a row. */
 export interface RowText {

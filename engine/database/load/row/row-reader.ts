@@ -33,7 +33,7 @@ const freeLessons = 64;
 const asideMax = 64 * 1024 * 1024;
 
 /** Thrown by a row that is read again later. */
-const comesLater = new Error('an end of the row has not come');
+const comesLater = new TrellisError({ code: 'NO_VALUE_FOUND', args: { what: 'an end' } });
 
 const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];
 

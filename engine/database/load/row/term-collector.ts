@@ -2,7 +2,7 @@
 import { ByteWriter } from '../../../base/bytes.js';
 import { doubled } from '../../../base/words.js';
 import { termBytes } from '../../../text/text-key.js';
-import { type TermBatch, termWords } from './row-batch.js';
+import { type TermBatch, termWords } from './term-batch.js';
 
 /** Numbers per posting as it comes: term, row, frequency. */
 const postingWords = 3;
