@@ -74,7 +74,7 @@ export const cases: Record<string, ImportCase> = {
     },
     runs: [['./Lives.csv', './Person.csv', '--map', './map.toml']],
     data: { people: ['Ada a@x', 'Bob b@x'], cities: ['Rome 7'], lives: ['Ada Rome 3'] },
-    rejects: ['Lives.csv:5 PARAM_TYPE', 'Lives.csv:3 NO_VALUE_FOUND', 'Lives.csv:4 NO_VALUE_FOUND'],
+    rejects: ['Lives.csv:3 NO_VALUE_FOUND', 'Lives.csv:4 NO_VALUE_FOUND', 'Lives.csv:5 PARAM_TYPE'],
   },
   'keys of ends by flags': {
     before: { 'Person.csv': lines('email,name', 'a@x,Ada', 'b@x,Bob') },

@@ -163,15 +163,17 @@ describe('bulk load', () => {
 
   it('loses and doubles nothing when it is killed and run again', async () => {
     const folder = makeFolder();
-    const rows: object[] = [];
+    // A tenth of the persons is there already, and edges come before one of their ends.
+    const rows: object[] = [{ settings: { node: 'Person', upsert: 'name' } }];
     for (let i = 0; i < 12_000; i++) {
       rows.push({
         node: 'Place',
         id: `c${i}`,
         properties: { title: `City ${i} ${'x'.repeat(4_000)}` },
       });
-      if (i % 3 === 0) rows.push({ node: 'Person', id: `p${i}`, properties: { name: `P${i}` } });
-      if (i % 6 === 0) rows.push({ edge: 'Lives', from: `p${i}`, to: `c${i >> 1}` });
+      const name = `P${i % 30 === 6 ? i - 6 : i}`;
+      if (i % 3 === 0) rows.push({ node: 'Person', id: `p${i}`, properties: { name } });
+      if (i % 6 === 0) rows.push({ edge: 'Lives', from: `p${(i + 6) % 12_000}`, to: `c${i >> 1}` });
     }
     writeProject(folder, {
       sources: { 'main.hx': source, 'rows.ndjson': importBody(rows) },
@@ -187,7 +189,7 @@ describe('bulk load', () => {
     expect(done.stdout).toMatch(/after \d{4,} rows loaded before/);
     const text = inspect(data);
     expect(text.split('\n').filter((line) => line.startsWith('{"edge"'))).toHaveLength(2_000);
-    expect(text.split('\n').filter((line) => line.startsWith('{"node"'))).toHaveLength(16_000);
+    expect(text.split('\n').filter((line) => line.startsWith('{"node"'))).toHaveLength(15_600);
   }, 120_000);
 
   it('reads a dump back as it was', async () => {
