@@ -86,13 +86,15 @@ export class CsvRecords {
 
   #parse(bytes: Buffer, line: number): QuotedRecord[] {
     try {
-      return parse(bytes, {
+      // What `raw` makes of the records, its types do not say.
+      const records: unknown = parse(bytes, {
         raw: true,
         delimiter: this.delimiter,
         relax_column_count: true,
         record_delimiter: ['\r\n', '\n', '\r'],
         max_record_size: recordBytes,
-      }) as unknown as QuotedRecord[];
+      });
+      return records as QuotedRecord[];
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
       const { lines = 1, index } = error as CsvError & { lines?: number; index?: number };
