@@ -20,7 +20,7 @@ const table = (text: string): Map<string, string> =>
 
 /** Where an expression or a statement is expected, and between two of them; lower-case. */
 const words = table(`
-    select match find from => A source reads a type: \`x <- N<Type>\`, then \`::WHERE(…)\`,
+  select match find from => A source reads a type: \`x <- N<Type>\`, then \`::WHERE(…)\`,
       \`::{property}\`.
   where filter having => A condition is a step: \`x::WHERE(_::{property}::EQ(value))\`.
   insert create new add => Write \`AddN<Type>({property: value})\`, \`AddE<…>\` or \`AddV<…>\`.
@@ -30,12 +30,12 @@ const words = table(`
   let const var val def auto mut => Write \`name <- value\` without it.
   return yield => The word is \`RETURN\`, in capitals.
   for foreach unwind each => Write \`FOR x IN list { … }\`.
-    if else when case while => A statement has no condition: filter with \`::WHERE(…)\`, loop with
+  if else when case while => A statement has no condition: filter with \`::WHERE(…)\`, loop with
       \`FOR x IN list { … }\`.
   with as => Bind a name with \`name <- value\`; rename a member with \`::{new: old}\`.
   order sort by => Write \`x::ORDER<Asc>(_::{property})\`.
   group => Write \`x::GROUP_BY(property)\`.
-    limit skip offset top take => Write \`x::RANGE(0, n)\`: from the first, up to but without the
+  limit skip offset top take => Write \`x::RANGE(0, n)\`: from the first, up to but without the
       n-th.
   distinct => Write \`x::DEDUP\`.
   join => Step along edges: \`x::Out<EdgeType>\`, \`x::In<EdgeType>\`.
@@ -88,21 +88,21 @@ const instant = 'Write `Date`: it is an instant with its time.';
 /** Types; lower-case. */
 const types = table(`
   int integer long bigint smallint int32 int64 bigserial serial => ${whole}
-    uint uint32 uint64 unsigned usize size_t => Without a sign there are \`U8\` to \`U128\`: write
+  uint uint32 uint64 unsigned usize size_t => Without a sign there are \`U8\` to \`U128\`: write
       \`U64\`.
   byte => Write \`U8\`.
-    float double number decimal numeric real float32 float64 num => Write \`F64\`, or \`I64\` for
+  float double number decimal numeric real float32 float64 num => Write \`F64\`, or \`I64\` for
       integers.
   str text varchar char nvarchar => Write \`String\`.
   bool bit => Write \`Boolean\`.
   datetime timestamp timestamptz time instant => ${instant}
   uuid guid objectid => Write \`ID\`.
-    vector embedding vec => Vectors have types of their own: \`V::Type { … }\`; as a parameter
+  vector embedding vec => Vectors have types of their own: \`V::Type { … }\`; as a parameter
       write \`[F64]\`.
   list array set collection tuple => ${list}
-    object map dict json jsonb any record struct => A parameter may be \`{name: String, …}\`; a
+  object map dict json jsonb any record struct => A parameter may be \`{name: String, …}\`; a
       property is a scalar or a list.
-    option optional maybe nullable => As a parameter write \`name?: Type\`; a property may always
+  option optional maybe nullable => As a parameter write \`name?: Type\`; a property may always
       be unset.
   enum => Write \`String\`.
   null none void nil => Leave it out: every property may be unset.
@@ -111,16 +111,16 @@ const types = table(`
 
 /** Items of a file; lower-case. */
 const items = table(`
-    node table type class struct interface model entity vertex record => Write \`N::Type {
+  node table type class struct interface model entity vertex record => Write \`N::Type {
       property: String }\`.
   edge relationship relation link rel => Write \`E::Type { From: A, To: B }\`.
   vector embedding => Write \`V::Type { property: String }\`.
   n => Write \`N::Type { property: String }\`.
   e => Write \`E::Type { From: A, To: B }\`.
   v => Write \`V::Type { property: String }\`.
-    create => Types are declared: \`N::Type { property: String }\`; elements are created inside a
+  create => Types are declared: \`N::Type { property: String }\`; elements are created inside a
       query.
-    function fn def func fun procedure mutation export select match insert update delete return
+  function fn def func fun procedure mutation export select match insert update delete return
       let const call async => Queries are written \`QUERY name(parameter: Type) => … RETURN
       value\`.
   index constraint unique => An index stands in the type: \`N::Type { INDEX property: String }\`.
