@@ -3,7 +3,7 @@
 import { excerpt, fail } from '../../base/errors.js';
 import { type ElementType, printType, type TypeRef } from '../../base/schema.js';
 import type { Program } from '../../plan/program.js';
-import type { Query } from '../../plan/plan.js';
+import type { Plan, Query } from '../../plan/plan.js';
 import { optional } from '../argument/tool-argument.js';
 import { textOf } from '../argument/argument-value.js';
 import type { Tool } from '../work.js';
@@ -47,13 +47,19 @@ const plainType = (type: ElementType) => ({ name: type.name, properties: propert
 const propertiesOf = (type: ElementType): Record<string, string> =>
   Object.fromEntries(type.properties.map(({ name, type: of }) => [name, printType(of)]));
 
+/** Only variables have names: what a lone literal is called is no name of one. */
+function returnsLiteral({ output }: Plan): boolean {
+  if (output.kind !== 'object' || output.members.length !== 1) return false;
+  return output.members[0]!.value.kind === 'literal';
+}
+
 function queryRecord({ name, plan, returns }: Query) {
   const { parameters } = plan;
   const optionalNames = parameters.filter((p) => p.optional).map((p) => p.name);
   return {
     name,
     parameters: Object.fromEntries(parameters.map((p) => [p.name, printType(p.type)])),
-    returns,
+    returns: returnsLiteral(plan) ? [] : returns,
     ...(optionalNames.length > 0 ? { optional: optionalNames } : {}),
   };
 }
