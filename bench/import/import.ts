@@ -1,6 +1,7 @@
 // Rows per second of `trellis import` into an empty data directory: nodes with a unique index, with and
 // without the keyword index, edges by temporary names, vectors of 768 numbers. Everything is counted, from
-// the start of the process to its end, snapshot included (`social`: only a social network as CSV, with its CPU); one run of each, since a run takes seconds.
+// the start of the process to its end, snapshot included; one run of each, since a run takes seconds. `social` measures
+// only the last part: a social network as CSV, with its CPU.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
