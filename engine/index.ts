@@ -18,6 +18,7 @@ export { armFailpoint, failpoint } from './base/failpoint.js';
 export { type Families, Histogram, type Sample, type SampleName } from './base/sample.js';
 export { parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
+export { defaultTexts } from './plan/default-text.js';
 export type {
   ElementKind,
   ElementType,

@@ -1,5 +1,5 @@
 // The declared types in memory. Built by the compiler, read by everyone; plain data, never mutated.
-import type { Instant, Scalar } from './value.js';
+import type { Instant, Scalar, ScalarList } from './value.js';
 
 export type ScalarName =
   | 'String'
@@ -33,7 +33,12 @@ export interface ObjectMember {
   name: string;
   type: ParameterType;
   optional: boolean;
+  /** The value of a member that is absent or null. */
+  default?: GivenDefault;
 }
+
+/** `now`: the instant of the request. */
+export type GivenDefault = { kind: 'now' } | { kind: 'literal'; value: Scalar | ScalarList };
 
 export type Default = { kind: 'now' } | { kind: 'literal'; value: Scalar };
 

@@ -2,7 +2,7 @@
 // declared is ignored (or a fault, when strict) and never becomes a property of any object.
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
-import type { ParameterType } from '../base/schema.js';
+import type { GivenDefault, ParameterType } from '../base/schema.js';
 import type { Parameter } from '../plan/plan.js';
 import type { Argument } from './argument.js';
 import {
@@ -64,7 +64,12 @@ interface Declared {
   name: string;
   type: ParameterType;
   optional: boolean;
+  default?: GivenDefault;
 }
+
+/** The request's own instant is known to those who run it: to them null stands for it. */
+const defaultOf = (given: GivenDefault): Argument =>
+  given.kind === 'now' ? null : (given.value as Argument);
 
 function decodeMember(
   object: JsonView,
@@ -74,6 +79,8 @@ function decodeMember(
   decoding: Decoding,
 ): Argument {
   const view = object.member(member.name);
+  if (member.default && (view === undefined || view.kind === 'null'))
+    return defaultOf(member.default);
   if (view === undefined)
     return member.optional ? null : missing(decoding, object, member, declared);
   if (member.optional && view.kind === 'null') return null;

@@ -71,10 +71,10 @@ function orderedAccess(
   next: Step | undefined,
 ): Access | undefined {
   const [key] = order.keys;
-  const property =
-    order.keys.length === 1 ? ownProperty(planning, type, key!, order.slot) : undefined;
+  const isPlain = order.keys.length === 1 && !key!.nullsFirst;
+  const property = isPlain ? ownProperty(planning, type, key!.value, order.slot) : undefined;
   if (property === undefined || property.type.kind !== 'scalar') return undefined;
-  const { descending } = order;
+  const { descending } = key!;
   const walk = { kind: 'ordered', property: property.name, descending } as const;
   if (filter === undefined) return { path: walk, covers: 1 };
   const { condition, best } = filter;

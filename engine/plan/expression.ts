@@ -258,6 +258,13 @@ export type Source =
    */
   | { kind: 'items'; start: number; end: number };
 
+/** Null keys come last in both directions, unless first. */
+export interface SortKey {
+  value: Expression;
+  descending: boolean;
+  nullsFirst: boolean;
+}
+
 export type Direction = 'out' | 'in';
 
 export type Step =
@@ -280,14 +287,14 @@ export type Step =
   | { kind: 'first' }
   /** One row: the number of rows. */
   | { kind: 'count' }
-  | { kind: 'dedup' }
+  /** The first of equal rows; with `by`, of rows with equal keys. */
+  | { kind: 'dedup'; by?: { slot: number; keys: Expression[] } }
   /** Replaces each row by a value. `ID` is map(property id). */
   | { kind: 'map'; value: ItemExpression }
   /**
-   * Stable; null keys last in both directions. `top` (planner): the step behind it reads the first
-   * rows only.
+   * Stable. `top` (planner): the step behind it reads the first rows only.
    */
-  | { kind: 'order'; slot: number; keys: Expression[]; descending: boolean; top?: true }
+  | { kind: 'order'; slot: number; keys: SortKey[]; top?: true }
   /**
    * One record per combination of keys, first seen first: {keys..., count} or, with `data`, {count,
    * data}.

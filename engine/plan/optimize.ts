@@ -79,7 +79,7 @@ function bothConditions(first: StepOf<'where'>, second: StepOf<'where'>): Step {
 
 /** A condition gives the same rows before an ORDER, COUNT the same number without it. */
 function mayPass(step: Step, { keys }: StepOf<'order'>, parameters: Parameters): boolean {
-  if (!keys.every((key) => isSafe(key, parameters))) return false;
+  if (!keys.every((key) => isSafe(key.value, parameters))) return false;
   return (
     step.kind === 'count' || (step.kind === 'where' && isSafe(step.condition.value, parameters))
   );

@@ -1,7 +1,7 @@
 // The Plan: the narrow waist between those who make traversals (compiler, sessions, embedded
 // callers) and the one executor that runs them. Plain data: it can be printed, cloned to another
 // thread and compared.
-import type { ParameterType } from '../base/schema.js';
+import type { GivenDefault, ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline } from './expression.js';
 import type { Form } from './form.js';
 import type { ReplyType } from './output-type.js';
@@ -12,6 +12,8 @@ export interface Parameter {
   optional: boolean;
   /** A list of F64 that is used as a vector somewhere: checked as one while decoding. */
   vector: boolean;
+  /** The value of a parameter that is absent or null; inside the query it is never null. */
+  default?: GivenDefault;
 }
 
 /** Values to compute for every item in `slot` when it is bound; `inner`, for the items of a value. */

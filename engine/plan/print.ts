@@ -2,7 +2,7 @@
 // a long pipeline on one line. `$n` is a slot, `@name` a parameter.
 import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
-import { printType, type TypeRef } from '../base/schema.js';
+import { type GivenDefault, printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
 import type { Assignment, Expression, Member, Pipeline, Source, Step } from './expression.js';
 import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
@@ -16,7 +16,9 @@ import { printPath } from './print-access.js';
 export function printPlan(plan: Plan): string {
   const printer: Printer = { parameters: plan.parameters };
   const heading = plan.parameters.map((p) => {
-    return `${p.name}${p.optional ? '?' : ''}: ${printType(p.type)}${p.vector ? ' vector' : ''}`;
+    const given = p.default === undefined ? '' : ` = ${printDefault(p.default)}`;
+    const mark = p.vector ? ' vector' : '';
+    return `${p.name}${p.optional ? '?' : ''}: ${printType(p.type)}${mark}${given}`;
   });
   const marks = [`cost ${plan.cost}`, ...(plan.writes ? ['writes'] : [])];
   if (plan.model !== undefined) marks.push(`model ${plan.model}`);
@@ -27,6 +29,9 @@ export function printPlan(plan: Plan): string {
     ...printOutput(printer, plan.output),
   ].join('\n');
 }
+
+const printDefault = (given: GivenDefault): string =>
+  given.kind === 'now' ? 'now' : printValue(given.value);
 
 interface Printer {
   parameters: readonly Parameter[];
@@ -306,12 +311,13 @@ function printStep(printer: Printer, step: Step): string {
       return `range ${of(step.start)} to ${step.end === null ? 'end' : of(step.end)}`;
     case 'first':
     case 'count':
-    case 'dedup':
       return step.kind;
     case 'map':
       return `map ${item(step.value)}`;
     case 'order':
-      return `${step.top ? 'top' : 'order'} ${step.descending ? 'desc' : 'asc'} $${step.slot}: ${step.keys.map(of).join(', ')}`;
+      return printOrder(step, of);
+    case 'dedup':
+      return step.by === undefined ? 'dedup' : `dedup $${step.by.slot}: ${step.by.keys.map(of)}`;
     case 'group': {
       const keys = step.keys.map((key) => `${key.name}: ${of(key.value)}`).join(', ');
       const shape = step.shape === undefined ? '' : ` data ${of(step.shape)}`;
@@ -328,6 +334,21 @@ function printStep(printer: Printer, step: Step): string {
     default:
       return printWriteStep(printer, step);
   }
+}
+
+/** One direction for all keys stands in front of them. */
+function printOrder(
+  { top, slot, keys }: Extract<Step, { kind: 'order' }>,
+  of: (value: Expression) => string,
+): string {
+  const directions = keys.map(({ descending, nullsFirst }) => {
+    return `${descending ? 'desc' : 'asc'}${nullsFirst ? ' nulls first' : ''}`;
+  });
+  const head = top ? 'top' : 'order';
+  const isOne = directions.every((direction) => direction === directions[0]);
+  if (isOne)
+    return `${head} ${directions[0]} $${slot}: ${keys.map((key) => of(key.value)).join(', ')}`;
+  return `${head} $${slot}: ${keys.map((key, i) => `${of(key.value)} ${directions[i]}`).join(', ')}`;
 }
 
 type WriteStep = Extract<

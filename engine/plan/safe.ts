@@ -74,8 +74,9 @@ export function isSafeStep(step: Step, parameters: Parameters): boolean {
     case 'end':
     case 'first':
     case 'count':
-    case 'dedup':
       return true;
+    case 'dedup':
+      return step.by?.keys.every((key) => isSafe(key, parameters)) ?? true;
     case 'where':
       return isSafe(step.condition.value, parameters);
     case 'map':
@@ -83,7 +84,7 @@ export function isSafeStep(step: Step, parameters: Parameters): boolean {
     case 'intersect':
       return isSafe(step.of.value, parameters);
     case 'order':
-      return step.keys.every((key) => isSafe(key, parameters));
+      return step.keys.every((key) => isSafe(key.value, parameters));
     case 'range':
       return isBound(step.start, parameters) && (!step.end || isBound(step.end, parameters));
     default:

@@ -1,6 +1,7 @@
 // `GET /introspect`: schema and queries in the form HelixDB's dashboard reads (http.md 9).
 // Everything in source order.
 import {
+  defaultTexts,
   type ParameterType,
   type Program,
   type Property,
@@ -54,7 +55,8 @@ export function introspection(program: Program, scope?: readonly string[]): stri
       name,
       parameters: members(plan.parameters.map((p) => [p.name, printHelixType(p.type)])),
       returns,
-      optional: plan.parameters.filter((p) => p.optional).map((p) => p.name),
+      optional: plan.parameters.filter((p) => p.optional || p.default).map((p) => p.name),
+      default: defaultTexts(plan.parameters),
       writes: plan.writes,
       mcp,
     })),

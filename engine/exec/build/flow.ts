@@ -14,7 +14,7 @@ import type { Frame } from '../row/frame.js';
 import { buildAssignments } from '../change/mutate.js';
 import { addEdges } from '../change/create.js';
 import { update, upsertNode, upsertVector } from '../change/change.js';
-import { dedup, intersect, map, where } from '../operators/filter.js';
+import { dedup, dedupBy, intersect, map, where } from '../operators/filter.js';
 import { group } from '../operators/group.js';
 import { edgeEnds, edges, edgesOrEnds, neighbours } from '../operators/neighbour.js';
 import { numberFilter, whereNumber } from '../operators/number-filter.js';
@@ -176,7 +176,7 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
     case 'count':
       return count(input);
     case 'dedup':
-      return dedup(input);
+      return buildDedup(builder, input, step);
     case 'map':
       return map(input, step.value.slot, builder.value(step.value.value));
     case 'order':
@@ -272,8 +272,17 @@ function buildWindow(builder: Builder, { start, end }: StepOf<'range'>) {
   });
 }
 
-function buildOrdering(builder: Builder, { slot, keys, descending }: StepOf<'order'>) {
-  return { slot, keys: keys.map((key) => builder.value(key)), descending };
+function buildDedup(builder: Builder, input: Flow, { by }: StepOf<'dedup'>): Flow {
+  if (by === undefined) return dedup(input);
+  return dedupBy(
+    input,
+    by.slot,
+    by.keys.map((key) => builder.value(key)),
+  );
+}
+
+function buildOrdering(builder: Builder, { slot, keys }: StepOf<'order'>) {
+  return { slot, keys: keys.map((key) => ({ ...key, value: builder.value(key.value) })) };
 }
 
 /** How many rows of an ORDER the step behind it reads, if that is known. */

@@ -2,7 +2,7 @@
 import { asRows, type Flow, rowsOf } from '../row/flow.js';
 import { rowBytes } from '../row/frame.js';
 import { IdSet } from '../../base/id-set.js';
-import { keyOf } from '../row/key.js';
+import { keyOf, keyOfAll } from '../row/key.js';
 import { Element, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
@@ -82,6 +82,34 @@ export function dedup(input: Flow): Flow {
           if (keys.has(key)) continue;
           frame.charge(rowBytes + 2 * key.length);
           keys.add(key);
+          kept.push(row);
+        }
+        if (kept.length > 0) yield kept;
+      }
+    },
+  };
+}
+
+/** The first of the rows that have the same keys; null is a key like others. */
+export function dedupBy(input: Flow, slot: number, by: readonly Evaluate[]): Flow {
+  const { open } = asRows(input);
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const { slots } = frame;
+      const seen = new Set<string>();
+      for (const batch of open(frame)) {
+        frame.tick(batch.length);
+        const kept: Value[] = [];
+        for (const row of batch) {
+          const values = by.map((each) => {
+            slots[slot] = row;
+            return each(frame);
+          });
+          const key = keyOfAll(frame, values);
+          if (seen.has(key)) continue;
+          frame.charge(rowBytes + 2 * key.length);
+          seen.add(key);
           kept.push(row);
         }
         if (kept.length > 0) yield kept;

@@ -1,4 +1,5 @@
-// ORDER: a stable sort by one or several keys, null last in both directions (helixql.md 3.9, 6.4).
+// ORDER: a stable sort by one or several keys, each with its direction; null last in both, unless
+// asked for first (helixql.md 3.9, 6.4).
 // Followed by a slice that is known beforehand, only the rows of that slice are kept.
 import { compareValues, kindRank } from '../../base/value.js';
 import { uuidOf } from '../row/element.js';
@@ -16,8 +17,7 @@ interface Keyed {
 
 export interface Ordering {
   slot: number;
-  keys: readonly Evaluate[];
-  descending: boolean;
+  keys: readonly { value: Evaluate; descending: boolean; nullsFirst: boolean }[];
 }
 
 /** What a key is ordered by: a list counts as its first item, an element as its id. */
@@ -26,30 +26,31 @@ function orderKey(frame: Frame, value: Value): Value {
   return item instanceof Element ? uuidOf(frame, item) : item;
 }
 
-function compareKeys(frame: Frame, a: Value, b: Value, sign: number): number {
-  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+function compareKeys(frame: Frame, a: Value, b: Value, sign: number, nullsFirst: boolean): number {
+  if (a === null || b === null) return a === b ? 0 : (a === null) === nullsFirst ? -1 : 1;
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -sign : a > b ? sign : 0;
   return (kindRank(a) - kindRank(b) || compareValues(a, b, frame)) * sign;
 }
 
 /** `most`: how many of the ordered rows anybody will read. */
 export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => number): Flow {
-  const { slot, keys, descending } = ordering;
+  const { slot, keys } = ordering;
   const { open } = asRows(input);
-  const sign = descending ? -1 : 1;
   const comparison =
     (frame: Frame) =>
     (a: Keyed, b: Keyed): number => {
       frame.tick(1);
       for (let i = 0; i < keys.length; i++) {
-        const result = compareKeys(frame, a.keys[i]!, b.keys[i]!, sign);
+        const { descending, nullsFirst } = keys[i]!;
+        const sign = descending ? -1 : 1;
+        const result = compareKeys(frame, a.keys[i]!, b.keys[i]!, sign, nullsFirst);
         if (result !== 0) return result;
       }
       return 0;
     };
   const keyed = (frame: Frame, row: Value): Keyed => {
     frame.slots[slot] = row;
-    return { row, keys: keys.map((key) => orderKey(frame, key(frame))) };
+    return { row, keys: keys.map((key) => orderKey(frame, key.value(frame))) };
   };
   return {
     kind: 'rows',

@@ -33,10 +33,10 @@ import {
   checkFirst,
   checkGroup,
   checkId,
-  checkOrder,
   checkRange,
 } from '../step/step-order.js';
 import { checkPath } from '../step/step-path.js';
+import { checkOrder } from '../step/step-sort.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
 import { checkProperty, checkShape } from '../step/step-shape.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';

@@ -1,12 +1,14 @@
 // Parameters of a query (helixql.md 2.3, 3.2): written types to parameter types, declared types to
 // objects.
 import type { ObjectMember, ParameterType } from '../../base/schema.js';
+import type { Expression } from '../../plan/expression.js';
 import type { Parameter } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Field, TypeNode } from '../syntax/ast-schema.js';
 import { foreignType } from '../syntax/foreign.js';
 import type { Context } from '../type/context.js';
 import { unknownTerm, valueTerm } from '../type/new-term.js';
+import { defaultOf } from './parameter-default.js';
 import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
 import { findName, type Scope } from '../type/scope.js';
 import { didYouMean } from '../../base/nearest.js';
@@ -22,9 +24,17 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
     const known: ParameterType = type ?? { kind: 'scalar', name: 'String' };
     const parameter: Parameter = { name: name.text, type: known, optional, vector: false };
     context.parameters.push(parameter);
-    const given = type === undefined ? unknownType : typeOfParameter(type);
-    const term = valueTerm(given, { kind: 'parameter', index });
-    scope.names.set(name.text, { ...term, known: true, parameter: index });
+    const given = type && defaultOf(field, type, context.report);
+    if (given !== undefined) parameter.default = given;
+    const held = type === undefined ? unknownType : typeOfParameter(type);
+    const value: Expression = { kind: 'parameter', index };
+    // The instant of the request is known to those who run it, after the texts to embed are collected.
+    const isNow = given?.kind === 'now';
+    const expression: Expression = isNow
+      ? { kind: 'coalesce', of: [value, { kind: 'now' }] }
+      : value;
+    const term = valueTerm(held, expression);
+    scope.names.set(name.text, { ...term, known: !isNow, parameter: index });
   }
 }
 
@@ -85,9 +95,20 @@ function objectType(context: Context, fields: readonly Field[]): ParameterType {
       context.report('W111', span, message, 'Remove them.');
     }
     const type = parameterType(context, field.type);
-    if (type !== undefined) members.push({ name: text, type, optional: field.optional });
+    if (type !== undefined) members.push(memberOf(context, field, type));
   }
   return { kind: 'object', members };
+}
+
+function memberOf(context: Context, field: Field, type: ParameterType): ObjectMember {
+  const { name, optional } = field;
+  const given = defaultOf(field, type, context.report);
+  if (given?.kind !== 'now') {
+    return { name: name.text, type, optional, ...(given && { default: given }) };
+  }
+  const hint = 'Write `COALESCE(x, NOW)` where it is read.';
+  context.report('E712', name.span, 'A member is not `NOW` by default.', hint);
+  return { name: name.text, type, optional: true };
 }
 
 /** A scalar, or a declared type: an object of its properties, all optional. */

@@ -1,7 +1,6 @@
 // Shaping steps (helixql.md 3.9): RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY, AGGREGATE_BY.
 import type { Expression } from '../../plan/expression.js';
 import type { Groups } from '../../plan/form.js';
-import { argument } from './call-argument.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
@@ -9,6 +8,7 @@ import { idOf, single } from '../type/load-conversion.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf, oneName, printed } from '../type/shape.js';
+import { checkReadOnly } from './read-only.js';
 import { itemOf } from './step-condition.js';
 import { append, type Change, rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
@@ -17,7 +17,7 @@ import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
 import { isVague, type ItemType, scalarType } from '../type/type.js';
 
-const many = ({ type, shape }: Term): Change => ({
+export const many = ({ type, shape }: Term): Change => ({
   type,
   cardinality: 'many',
   ...(shape && { shape }),
@@ -83,10 +83,22 @@ export const checkCount: StepChecker = (context, input, call, _scope, place) => 
   return append(from, { kind: 'count' }, { type: scalarType('U64'), cardinality: 'one' });
 };
 
-export const checkDedup: StepChecker = (context, input, call) => {
-  plain(context, call);
+/** With keys, the first item for each combination of their values. */
+export const checkDedup: StepChecker = (context, input, call, scope) => {
   const from = rowsOf(input);
-  return append(from, { kind: 'dedup' }, many(from));
+  const args = call.args ?? [];
+  const isKeyed = args.length > 0 && call.types === undefined;
+  if (!isKeyed || args.some(({ name }) => name !== undefined)) {
+    plain(context, call);
+    return append(from, { kind: 'dedup' }, many(from));
+  }
+  const slot = context.fresh();
+  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const inner = innerScope(scope, { item, miss: 'none' });
+  const keys = args.map(({ value }) => {
+    return printed(context, checkReadOnly(context, value, inner)).expression;
+  });
+  return append(from, { kind: 'dedup', by: { slot, keys } }, many(from));
 };
 
 export const checkId: StepChecker = (context, input, call) => {
@@ -99,34 +111,6 @@ export const checkId: StepChecker = (context, input, call) => {
   context.report('E601', call.name.span, `${printItemType(from.type)} has no id.`);
   return unknownTerm();
 };
-
-export const checkOrder: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
-  const direction = call.types?.[0]?.text;
-  const form = 'ORDER<Asc>(_::{property})';
-  if (call.types?.length !== 1 || (direction !== 'Asc' && direction !== 'Desc')) {
-    const code = call.types === undefined ? 'E305' : 'E206';
-    const message = '`ORDER` takes a direction, `<Asc>` or `<Desc>`.';
-    context.report(code, call.types?.[0]?.span ?? call.name.span, message, `Write \`${form}\`.`);
-  }
-  const written = argument(context, call, form);
-  if (written === undefined) return append(from, { kind: 'dedup' }, many(from));
-  const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
-  const key = bare(context, context.check(written, innerScope(scope, { item, miss: 'none' })));
-  if (key.type.kind === 'record' || (key.type.kind === 'element' && !isVague(key.type))) {
-    const message = `A key is a scalar, not ${printItemType(key.type)}.`;
-    context.report('E205', written.span, message, 'Order by a property: `_::{p}`.');
-  }
-  const keys = [isList(key) ? firstOf(key) : key.expression];
-  const descending = direction === 'Desc';
-  return append(from, { kind: 'order', slot, keys, descending }, many(from));
-};
-
-/** A key that is a list counts as its first item. */
-function firstOf(key: Term): Expression {
-  return append(key, { kind: 'first' }, { type: key.type, cardinality: 'opt' }).expression;
-}
 
 export const checkGroup: StepChecker = (context, input, call, _scope, place) => {
   const from = rowsOf(input);

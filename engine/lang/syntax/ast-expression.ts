@@ -42,6 +42,8 @@ export interface Call {
   kind: 'call';
   name: Name;
   types?: Name[];
+  /** Of the directions of ORDER, beside `types`: `NULLS FIRST` is `FIRST`. */
+  nulls?: (Name | undefined)[];
   args?: Argument[];
   span: Span;
 }

@@ -1,6 +1,7 @@
 // The syntax tree of declarations: types, fields, versions, migrations.
 import type { ElementKind } from '../../base/schema.js';
 import type { Faulty, Literal, Name } from './ast-literal.js';
+import type { Expr } from './ast-expression.js';
 import type { Span } from './source.js';
 
 export type TypeNode =
@@ -14,6 +15,8 @@ export interface Field {
   optional: boolean;
   type: TypeNode;
   default?: Literal | Faulty;
+  /** Of parameters and members of their types: `= value`. */
+  given?: Expr;
 }
 
 export interface TypeDeclaration {

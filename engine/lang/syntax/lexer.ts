@@ -41,8 +41,10 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
   const tokens: Token[] = [];
   const match = (pattern: RegExp, at: number): number => matchEnd(pattern, text, at);
   let start = skipBlank(text, 0);
+  let open = 0;
   while (start < text.length) {
     let end: number;
+    const before = tokens.length;
     if ((end = match(word, start)) > start) {
       tokens.push({ kind: 'name', text: text.slice(start, end), start, end });
       if (end - start > nameMax) reportName(start, end, nameMax, report);
@@ -54,6 +56,9 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
       const token = readString(text, start, report);
       tokens.push(token);
       end = token.end;
+    } else if (open > 0 && isDefault(text, start)) {
+      end = start + 1;
+      tokens.push({ kind: 'symbol', text: '=', start, end });
     } else if ((end = foreignEnd(text, start)) > start) {
       tokens.push(reportForeign(text, start, end, report));
     } else if ((end = match(symbol, start)) > start) {
@@ -65,10 +70,25 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
       end = match(foreign, start);
       tokens.push(reportForeign(text, start, end, report));
     }
+    if (tokens.length > before) open = parametersOpen(tokens, open);
     start = skipBlank(text, end);
   }
   tokens.push({ kind: 'end', text: 'the end of the file', start, end: start });
   return tokens;
+}
+
+/** `=` in front of a default; elsewhere the sign is foreign. */
+const isDefault = (text: string, at: number): boolean =>
+  text[at] === '=' && text[at + 1] !== '=' && text[at + 1] !== '>';
+
+/** Parentheses open around the parameters of a query, after its last token. */
+function parametersOpen(tokens: readonly Token[], open: number): number {
+  const { kind, text } = tokens.at(-1)!;
+  if (kind !== 'symbol' || (text !== '(' && text !== ')')) return open;
+  if (open > 0) return text === '(' ? open + 1 : open - 1;
+  const [query, name] = tokens.slice(-3);
+  const isHeader = query!.kind === 'name' && query!.text === 'QUERY' && name!.kind === 'name';
+  return isHeader && text === '(' ? 1 : 0;
 }
 
 /** Where a match of a sticky pattern ends; `at` itself when there is none. */

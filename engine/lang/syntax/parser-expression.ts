@@ -12,10 +12,10 @@ import type {
 } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
-import { expect, expectName, passStray, refuseForeign, unexpected } from './expectation.js';
+import { expect, expectName, passStray, refuseForeign, SyntaxFault, unexpected } from './expectation.js';
 import { literalOf } from './parser-literal.js';
 import { bindVariables, chainReach, oneLevel, readVariable } from './reach.js';
-import { guarded, listUntil, nested } from './recovery.js';
+import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 
@@ -111,7 +111,8 @@ function parseCall(cursor: Cursor): Call {
   const name = nameOf(next(cursor));
   const call: Call = { kind: 'call', name, span: name.span };
   if (accept(cursor, '<')) {
-    call.types = listUntil(cursor, '>', () => expectName(cursor, 'A type name'));
+    if (name.text === 'ORDER') parseDirections(cursor, call);
+    else call.types = listUntil(cursor, '>', () => expectName(cursor, 'A type name'));
   }
   if (accept(cursor, '(')) call.args = listUntil(cursor, ')', () => parseArgument(cursor));
   call.span = spanFrom(cursor, name.span.start);
@@ -127,6 +128,27 @@ function parseStepCall(cursor: Cursor): Call {
   const isGroup = /^group$/i.test(text);
   const hint = isGroup ? 'Write `GROUP_BY(property)`.' : 'Write `ORDER<Asc>(_::{property})`.';
   return unexpected(cursor, '`(`', hint);
+}
+
+/** `Asc`, `Desc NULLS FIRST`: after a fault, what stands behind the `>` is still read. */
+function parseDirections(cursor: Cursor, call: Call): void {
+  const nulls: (Name | undefined)[] = [];
+  const parse = () =>
+    listUntil(cursor, '>', () => {
+      const direction = expectName(cursor, '`Asc` or `Desc`');
+      const isPlaced = isName(cursor, 'NULLS');
+      if (isPlaced) next(cursor);
+      const place = isPlaced ? expectName(cursor, '`FIRST` or `LAST`') : undefined;
+      nulls.push(place);
+      return direction;
+    });
+  const recover = () => {
+    const ends = ['>', '(', ')', '}', '<-', '::'];
+    while (!startsItem(cursor) && !ends.some((end) => isSymbol(cursor, end))) next(cursor);
+    if (!accept(cursor, '>')) throw new SyntaxFault();
+  };
+  call.types = guarded(cursor, parse, recover) ?? [];
+  call.nulls = nulls;
 }
 
 function parseArgument(cursor: Cursor): Argument {

@@ -6,6 +6,7 @@ import { expectClose } from './bracket.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
 import { expect, expectName, passStray, unexpected } from './expectation.js';
 import { foreignType } from './foreign.js';
+import { parseExpression } from './parser-expression.js';
 import { parseLiteral } from './parser-literal.js';
 import { guarded, nested, startsItem } from './recovery.js';
 
@@ -91,11 +92,14 @@ function parseField(cursor: Cursor): Field {
   return field;
 }
 
-/** `[?] : Type` after a name: a field without decoration, or a parameter. */
+/** `[?] : Type [= value]` after a name: a field without decoration, or a parameter. */
 export function parseTyped(cursor: Cursor, name: Name): Field {
   const optional = accept(cursor, '?');
   expect(cursor, ':');
-  return { name, index: 'none', optional, type: parseType(cursor) };
+  const field: Field = { name, index: 'none', optional, type: parseType(cursor) };
+  // The lexer knows the sign among parameters only.
+  if (accept(cursor, '=')) field.given = parseExpression(cursor);
+  return field;
 }
 
 function parseType(cursor: Cursor): TypeNode {

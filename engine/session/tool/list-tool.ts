@@ -66,7 +66,9 @@ export const orderBy: Tool = (args, caller, { vocabulary }) => {
     const got = `"${excerpt(text)}"`;
     fail('PARAM_VALUE', { param: 'order', allowed: '"asc" or "desc"', got }, { path });
   }
-  const step: Step = { kind: 'order', slot: 0, keys, descending: order === 'desc' };
+  const descending = order === 'desc';
+  const sortKeys = keys.map((value) => ({ value, descending, nullsFirst: false }));
+  const step: Step = { kind: 'order', slot: 0, keys: sortKeys };
   return overItems(args, caller, [step], costOf, 1);
 };
 

@@ -2,6 +2,7 @@
 // (interface.md 2.3).
 import { excerpt, fail } from '../../base/errors.js';
 import { type ElementType, printType, type TypeRef } from '../../base/schema.js';
+import { defaultTexts } from '../../plan/default-text.js';
 import type { Program } from '../../plan/program.js';
 import type { Plan, Query } from '../../plan/plan.js';
 import { optional } from '../argument/tool-argument.js';
@@ -55,11 +56,13 @@ function returnsLiteral({ output }: Plan): boolean {
 
 function queryRecord({ name, plan, returns }: Query) {
   const { parameters } = plan;
-  const optionalNames = parameters.filter((p) => p.optional).map((p) => p.name);
+  const given = defaultTexts(parameters);
+  const optionalNames = parameters.filter((p) => p.optional || p.default).map((p) => p.name);
   return {
     name,
     parameters: Object.fromEntries(parameters.map((p) => [p.name, printType(p.type)])),
     returns: returnsLiteral(plan) ? [] : returns,
     ...(optionalNames.length > 0 ? { optional: optionalNames } : {}),
+    ...(given && { default: given }),
   };
 }

@@ -129,8 +129,7 @@ const range = (start: Expression, stop: Expression | null): Step => ({
 const order = (n: number, descending: boolean, ...keys: Expression[]): Step => ({
   kind: 'order',
   slot: n,
-  keys,
-  descending,
+  keys: keys.map((value) => ({ value, descending, nullsFirst: false })),
 });
 
 const project = (

@@ -2,6 +2,7 @@
 // most of them compile. What does not compile is left out by the caller.
 import { type Stream, together } from './oracle-extension.js';
 import { propertyTypes, valueTexts, vectorTexts, type WorldType } from './oracle-schema.js';
+import { orderStep } from './function/order.js';
 import { dateCall, functionTest, numberCall, textCall } from './function/write.js';
 import type { Random } from '../random.js';
 
@@ -299,9 +300,10 @@ export class QueryWriter {
         return add('FIRST', false);
       case 2:
       case 3:
-        return add(`ORDER<${random.pick(['Asc', 'Desc'])}>(${this.orderKey(types)})`, true);
+        return add(orderStep(this, types), true);
       case 4:
-        return add('DEDUP', true);
+        if (random.chance(0.5)) return add('DEDUP', true);
+        return add(`DEDUP(${this.orderKey(types)}, ${this.orderKey(types)})`, true);
       case 5: {
         const inner = this.graphStep({ text: '_', types, many: false });
         if (!inner?.many) return stream;

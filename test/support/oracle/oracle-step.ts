@@ -4,7 +4,7 @@ import { fail } from '../../../engine/base/errors.js';
 import type { PropertyType } from '../../../engine/base/schema.js';
 import type { Source, Step } from '../../../engine/plan/expression.js';
 import { GroupRec } from './oracle-print.js';
-import { type OracleElement, Item, rowsOf, type Value } from './oracle-value.js';
+import { type OracleElement, isList, Item, rowsOf, type Value } from './oracle-value.js';
 import { shortestPath } from './oracle-path.js';
 import { numberOf, vectorOf } from './oracle-argument.js';
 import { find, perItem, type Run } from './oracle-run.js';
@@ -103,6 +103,19 @@ function graphStep(run: Run, step: StepOf<'neighbours' | 'edges' | 'end'>, rows:
   return itemsOf(reached.filter((element) => element.type.kind === step.reach));
 }
 
+function distinctBy(
+  run: Run,
+  { slot, keys }: NonNullable<StepOf<'dedup'>['by']>,
+  rows: Rows,
+): Rows {
+  const keyed = rows.map((row) => keys.map((value) => perItem(run, { slot, value }, row)));
+  const isFirst = (i: number) => {
+    const first = keyed.findIndex((other) => other.every((key, k) => same(key, keyed[i]![k]!)));
+    return first === i;
+  };
+  return rows.filter((_, i) => isFirst(i));
+}
+
 function intersect(run: Run, { of }: StepOf<'intersect'>, rows: Rows): Rows {
   const reached = rows.map((row) => rowsOf(perItem(run, of, row)));
   const [first = [], ...rest] = reached;
@@ -111,14 +124,17 @@ function intersect(run: Run, { of }: StepOf<'intersect'>, rows: Rows): Rows {
   );
 }
 
-function order(run: Run, { slot, keys, descending }: StepOf<'order'>, rows: Rows): Rows {
+function order(run: Run, { slot, keys }: StepOf<'order'>, rows: Rows): Rows {
   const keyed = rows.map((row) => ({
     row,
-    keys: keys.map((value) => perItem(run, { slot, value }, row)),
+    keys: keys.map(({ value }) => perItem(run, { slot, value }, row)),
   }));
   keyed.sort((a, b) => {
     for (const i of keys.keys()) {
-      const result = compareKeys(a.keys[i]!, b.keys[i]!, descending);
+      const { descending, nullsFirst } = keys[i]!;
+      const [x, y] = [a.keys[i]!, b.keys[i]!].map((key) => (isList(key) ? (key[0] ?? null) : key));
+      if (nullsFirst && (x === null) !== (y === null)) return x === null ? -1 : 1;
+      const result = compareKeys(x!, y!, descending);
       if (result !== 0) return result;
     }
     return 0;
@@ -209,7 +225,7 @@ export function take(run: Run, step: Step, rows: Rows): Rows {
     case 'count':
       return [rows.length];
     case 'dedup':
-      return distinct(rows);
+      return step.by === undefined ? distinct(rows) : distinctBy(run, step.by, rows);
     case 'map':
       return rows.map((row) => perItem(run, step.value, row));
     case 'order':

@@ -1,0 +1,60 @@
+// Defaults of parameters: a literal, or a list of literals, that fits the type.
+import { toFloat32 } from '../../base/float.js';
+import type { GivenDefault, ParameterType, PropertyType } from '../../base/schema.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import type { Expr } from '../syntax/ast-expression.js';
+import type { Literal } from '../syntax/ast-literal.js';
+import type { Field } from '../syntax/ast-schema.js';
+import type { Report } from '../syntax/diagnostic.js';
+import { literalAs } from '../type/load-conversion.js';
+
+/** The default of a field of this type; undefined without one, and after a report. */
+export function defaultOf(
+  field: Field,
+  type: ParameterType,
+  report: Report,
+): GivenDefault | undefined {
+  const { given, optional } = field;
+  if (given === undefined || given.kind === 'faulty') return undefined;
+  if (optional) {
+    const message = 'A parameter with a default is never null.';
+    report('E712', field.name.span, message, 'Drop the `?`.');
+    return undefined;
+  }
+  if (isNow(given) && type.kind === 'scalar' && type.name === 'Date') return { kind: 'now' };
+  const value = valueOf(given, type, report);
+  return value === undefined ? undefined : { kind: 'literal', value };
+}
+
+const isNow = (given: Expr): boolean =>
+  given.kind === 'chain' &&
+  given.steps.length === 0 &&
+  given.head.kind === 'path' &&
+  given.head.names.length === 1 &&
+  given.head.names[0].text === 'NOW';
+
+function valueOf(
+  given: Expr,
+  type: ParameterType,
+  report: Report,
+): Scalar | ScalarList | undefined {
+  if (given.kind === 'array' && type.kind === 'list') {
+    const items = given.items.map((item) => valueOf(item, type.of, report));
+    if (items.includes(undefined)) return undefined;
+    const isFloats = type.of.kind === 'scalar' && type.of.name === 'F64';
+    return isFloats ? Float64Array.from(items as number[]) : (items as Scalar[]);
+  }
+  const isNone = given.kind === 'literal' && given.value.kind === 'none';
+  if (given.kind !== 'literal' || isNone || type.kind === 'object') {
+    const what = isNone ? '`NONE` is no default.' : 'A default is a literal of the type.';
+    report('E712', given.span, what, isNone ? 'Write `?` behind the name.' : undefined);
+    return undefined;
+  }
+  return scalarOf(given, type as PropertyType, report);
+}
+
+function scalarOf({ value, span }: Literal, type: PropertyType, report: Report) {
+  const scalar = literalAs(value, type, span, report);
+  const isSingle = type.kind === 'scalar' && type.name === 'F32';
+  return isSingle && typeof scalar === 'number' ? toFloat32(scalar) : scalar;
+}

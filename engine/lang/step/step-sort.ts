@@ -1,0 +1,73 @@
+// ORDER (helixql.md 3.9) by one key or several, each with its direction and the place of its nulls.
+import type { Expression, SortKey } from '../../plan/expression.js';
+import type { Argument, Call } from '../syntax/ast-expression.js';
+import type { Context, StepChecker } from '../type/context.js';
+import { slotTerm } from '../type/new-term.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { append, rowsOf } from '../type/stream.js';
+import { isList, type Term } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isVague } from '../type/type.js';
+import { argumentsOf } from './call-argument.js';
+import { itemOf } from './step-condition.js';
+import { many } from './step-order.js';
+
+const form = 'ORDER<Asc>(_::{property})';
+
+export const checkOrder: StepChecker = (context, input, call, scope) => {
+  const from = rowsOf(input);
+  const directions = directionsOf(context, call);
+  const args = call.args ?? [];
+  const isMany = args.length > 0 && args.every(({ name }) => name === undefined);
+  if (!isMany) {
+    argumentsOf(context, call, 1, form);
+    return append(from, { kind: 'dedup' }, many(from));
+  }
+  if (directions.length > 1 && directions.length !== args.length) {
+    const message = `\`ORDER\` has ${directions.length} directions and ${args.length} keys.`;
+    const hint = 'As many directions as keys, or one for all.';
+    context.report('E305', call.span, message, hint);
+  }
+  const slot = context.fresh();
+  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const inner = innerScope(scope, { item, miss: 'none' });
+  const keys = args.map((arg, i): SortKey => {
+    const direction = directions[i] ?? directions[0];
+    const nothing = { descending: false, nullsFirst: false };
+    return { value: keyOf(context, arg, inner), ...(direction ?? nothing) };
+  });
+  return append(from, { kind: 'order', slot, keys }, many(from));
+};
+
+function directionsOf(context: Context, call: Call): Omit<SortKey, 'value'>[] {
+  const { types, nulls = [] } = call;
+  const faulty = types?.find(({ text }) => text !== 'Asc' && text !== 'Desc');
+  if (types === undefined || types.length === 0 || faulty !== undefined) {
+    const code = types === undefined ? 'E305' : 'E206';
+    const message = '`ORDER` takes a direction, `<Asc>` or `<Desc>`.';
+    context.report(code, faulty?.span ?? call.name.span, message, `Write \`${form}\`.`);
+  }
+  const place = nulls.find((each) => each && each.text !== 'FIRST' && each.text !== 'LAST');
+  if (place !== undefined) {
+    context.report('E206', place.span, '`NULLS` come `FIRST` or `LAST`.');
+  }
+  return (types ?? []).map(({ text }, i) => ({
+    descending: text === 'Desc',
+    nullsFirst: nulls[i]?.text === 'FIRST',
+  }));
+}
+
+function keyOf(context: Context, { value }: Argument, scope: Scope): Expression {
+  const key = bare(context, context.check(value, scope));
+  if (key.type.kind === 'record' || (key.type.kind === 'element' && !isVague(key.type))) {
+    const message = `A key is a scalar, not ${printItemType(key.type)}.`;
+    context.report('E205', value.span, message, 'Order by a property: `_::{p}`.');
+  }
+  return isList(key) ? firstOf(key) : key.expression;
+}
+
+/** A key that is a list counts as its first item. */
+function firstOf(key: Term): Expression {
+  return append(key, { kind: 'first' }, { type: key.type, cardinality: 'opt' }).expression;
+}
