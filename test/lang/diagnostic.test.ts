@@ -146,7 +146,7 @@ const inQueries: [code: string, source: string][] = [
   ['E712', 'QUERY q(n: U8 = «NONE) => RETURN n'],
   ['E303', 'QUERY q(n: U8 = «300) => RETURN n'],
   ['E305', 'QUERY q() => RETURN N<Bed>::«ORDER<Asc, Desc>(_::{code})'],
-  ['E001', 'QUERY q() => x «= 5 RETURN 1'],
+  ['E001', 'QUERY q(a: U8) => a «= 5 RETURN a'],
   ['E205', 'QUERY q(n: I64) => RETURN LOWER(«n)'],
   ['E206', 'QUERY q(d: Date) => RETURN TRUNC(d, «"moon")'],
   ['E633', 'QUERY q(s: String) => RETURN SUBSTRING(s, «-1)'],

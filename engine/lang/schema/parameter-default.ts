@@ -22,7 +22,7 @@ export function defaultOf(
     return undefined;
   }
   if (isNow(given) && type.kind === 'scalar' && type.name === 'Date') return { kind: 'now' };
-  const value = valueOf(given, type, report);
+  const value = literalsOf(given, type, report);
   return value === undefined ? undefined : { kind: 'literal', value };
 }
 
@@ -33,13 +33,13 @@ const isNow = (given: Expr): boolean =>
   given.head.names.length === 1 &&
   given.head.names[0].text === 'NOW';
 
-function valueOf(
+function literalsOf(
   given: Expr,
   type: ParameterType,
   report: Report,
 ): Scalar | ScalarList | undefined {
   if (given.kind === 'array' && type.kind === 'list') {
-    const items = given.items.map((item) => valueOf(item, type.of, report));
+    const items = given.items.map((item) => literalsOf(item, type.of, report));
     if (items.includes(undefined)) return undefined;
     const isFloats = type.of.kind === 'scalar' && type.of.name === 'F64';
     return isFloats ? Float64Array.from(items as number[]) : (items as Scalar[]);
