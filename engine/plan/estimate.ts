@@ -46,6 +46,8 @@ function sourceRows(source: Source, statistics: Statistics): number {
     case 'searchText':
     case 'searchAnyVector':
       return numberOf(source.k) ?? listLength;
+    case 'batch':
+      return listLength;
     case 'items':
       return source.end < 0 ? listLength : source.end - source.start;
     case 'set':

@@ -147,14 +147,10 @@ export type Expression =
   | { kind: 'addVectors'; type: string; vectors: Expression }
   /** One edge, or with a `many` end the list of all combinations, From-major. */
   | { kind: 'addEdge'; type: string; set: Assignment[]; from: End; to: End }
-  | {
-      kind: 'upsertEdge';
-      type: string;
-      slot: number;
-      set: Assignment[];
-      from: Expression;
-      to: Expression;
-    }
+  /** The oldest edge of each combination updated, or one made; as many as `addEdge` gives. */
+  | { kind: 'upsertEdge'; type: string; slot: number; set: Assignment[]; from: End; to: End }
+  /** Deletes every element that `of` yields; how many that were. */
+  | { kind: 'drop'; of: Expression }
   /** A session filter's test of one property (sessions.md 6.3, 6.4). */
   | SessionTest;
 
@@ -210,8 +206,8 @@ export interface ItemExpression {
 export type Source =
   /** All elements of the types, oldest first. `access` (planner): how to find the wanted ones. */
   | { kind: 'scan'; types: TypeRef[]; access?: Access }
-  /** The element with this id and type. `id` yields a Uuid or an element. */
-  | { kind: 'byId'; type: TypeRef; id: Expression; miss: Miss }
+  /** The element with this id and type, or one of `others`. `id` yields a Uuid or an element. */
+  | { kind: 'byId'; type: TypeRef; others?: TypeRef[]; id: Expression; miss: Miss }
   /**
    * Elements whose property equals `value`, oldest first; `first`: only the oldest ([compat],
    * unique).
@@ -243,6 +239,11 @@ export type Source =
     }
   /** Sessions, blank search: every vector type of the query's dimension, merged. */
   | { kind: 'searchAnyVector'; vector: Expression; k: Expression; scoreMin?: Expression }
+  /**
+   * For each value of a list, in its order, the elements of any of the types whose property equals
+   * it, oldest first; property `id`: those with this id. `nulls`: a value without element is null.
+   */
+  | { kind: 'batch'; types: TypeRef[]; property: string; values: Expression; nulls: boolean }
   /** The rows of a value: null none, a list its items, else itself. */
   | { kind: 'value'; of: Expression }
   /**

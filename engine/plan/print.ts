@@ -4,7 +4,7 @@ import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
 import { type GivenDefault, printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
-import type { Assignment, Expression, Member, Pipeline, Source, Step } from './expression.js';
+import type { Assignment, End, Expression, Member, Pipeline, Source, Step } from './expression.js';
 import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
 import { stepsLeft } from './access.js';
 import { printPath } from './print-access.js';
@@ -184,7 +184,7 @@ function inline(printer: Printer, value: Expression): string {
 
 type Write = Extract<
   Expression,
-  { kind: 'addNode' | 'addVector' | 'addVectors' | 'addEdge' | 'upsertEdge' | 'test' }
+  { kind: 'addNode' | 'addVector' | 'addVectors' | 'addEdge' | 'upsertEdge' | 'drop' | 'test' }
 >;
 
 function inlineWrite(printer: Printer, value: Write): string {
@@ -197,21 +197,27 @@ function inlineWrite(printer: Printer, value: Write): string {
     case 'addVectors':
       return `addVectors ${value.type} ${of(value.vectors)}`;
     case 'addEdge': {
-      const [from, to] = [value.from, value.to].map(
-        (end) => `${end.many ? 'each ' : ''}${of(end.value)}`,
-      );
-      return `addEdge ${value.type} ${assignments(printer, value.set)} from ${from} to ${to}`;
+      const ends = printEnds(printer, value);
+      return `addEdge ${value.type} ${assignments(printer, value.set)} ${ends}`;
     }
     case 'upsertEdge': {
       const set = assignments(printer, value.set);
-      const ends = `from ${of(value.from)} to ${of(value.to)}`;
-      return `upsertEdge ${value.type} as $${value.slot} ${set} ${ends}`;
+      return `upsertEdge ${value.type} as $${value.slot} ${set} ${printEnds(printer, value)}`;
     }
+    case 'drop':
+      return `drop ${of(value.of)}`;
     case 'test':
       return `($${value.slot}.${value.key} ${value.operator} filter)`;
     default:
       return unreachable(value);
   }
+}
+
+function printEnds(printer: Printer, ends: { from: End; to: End }): string {
+  const [from, to] = [ends.from, ends.to].map(
+    (end) => `${end.many ? 'each ' : ''}${inline(printer, end.value)}`,
+  );
+  return `from ${from} to ${to}`;
 }
 
 function assignments(printer: Printer, set: readonly Assignment[]): string {
@@ -236,6 +242,7 @@ function printPipeline(printer: Printer, pipeline: Pipeline): string {
 }
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
+const printRefs = (types: readonly TypeRef[]) => types.map(printRef).join(', ');
 const printRef = (type: TypeRef) => `${letters[type.kind]}<${type.name}>`;
 
 function printSource(printer: Printer, source: Source): string {
@@ -248,7 +255,7 @@ function printSource(printer: Printer, source: Source): string {
         : `find ${types} ${printPath(source.access.path, of)}`;
     }
     case 'byId':
-      return `byId ${printRef(source.type)} ${of(source.id)}${missing(source.miss)}`;
+      return `byId ${printRefs([source.type, ...(source.others ?? [])])} ${of(source.id)}${missing(source.miss)}`;
     case 'lookup': {
       const first = source.first ? ' first' : '';
       const test = `${printRef(source.type)}.${source.property} = ${of(source.value)}`;
@@ -264,6 +271,10 @@ function printSource(printer: Printer, source: Source): string {
     }
     case 'searchAnyVector':
       return `search any vector near ${of(source.vector)} k ${of(source.k)}`;
+    case 'batch': {
+      const test = `${printRefs(source.types)}.${source.property} each of ${of(source.values)}`;
+      return `batch ${test}${source.nulls ? ' or null' : ''}`;
+    }
     case 'value':
       return of(source.of);
     case 'set':

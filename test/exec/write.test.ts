@@ -270,8 +270,8 @@ describe('upserting', () => {
       type: 'Grows',
       slot: 9,
       set: set({ rating: lit(1) }),
-      from: id(a),
-      to: id(b),
+      from: { value: id(a), many: false },
+      to: { value: id(b), many: false },
     });
     expect(run(get(list(rate('g1', 'p1'), rate('g3', 'p1')), 'id'))).toBe('["r1","#26"]');
     expect(refused(rate('g1', 'b1'))).toContain('EDGE_ENDPOINT_TYPE');

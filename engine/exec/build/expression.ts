@@ -20,6 +20,8 @@ import {
   buildAddVectors,
   buildUpsertEdge,
 } from '../change/create.js';
+import { drop } from '../change/change.js';
+import { rowsOfValue } from '../operators/source.js';
 import { buildProject } from '../reply/project.js';
 import { isListValue, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
@@ -92,6 +94,7 @@ type Composite = Kind<
   | 'addVectors'
   | 'addEdge'
   | 'upsertEdge'
+  | 'drop'
 >;
 
 /** Expressions that make lists, records and elements. */
@@ -130,9 +133,16 @@ function buildComposite(builder: Builder, expression: Composite): Evaluate {
       return buildAddEdge(builder, expression);
     case 'upsertEdge':
       return buildUpsertEdge(builder, expression);
+    case 'drop':
+      return buildDrop(builder, expression);
     default:
       return unreachable(expression);
   }
+}
+
+function buildDrop(builder: Builder, { of }: Kind<'drop'>): Evaluate {
+  const flow = of.kind === 'pipeline' ? builder.flow(of) : rowsOfValue(builder.value(of));
+  return (frame) => drop(frame, flow);
 }
 
 /** What the item's binding has computed, else the value as of now. */

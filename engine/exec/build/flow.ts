@@ -21,6 +21,7 @@ import { numberFilter, whereNumber } from '../operators/number-filter.js';
 import { order } from '../operators/order.js';
 import { rerankMMR, rerankRRF } from '../search/rerank.js';
 import { shortestPath } from '../search/shortest-path.js';
+import { batch, byIds, byProperty } from '../operators/batch.js';
 import { count, first, slice } from '../operators/slice.js';
 import { itemIds, itemRows } from '../operators/item.js';
 import { byId, lookup, nothing, rowsOfValue, scan } from '../operators/source.js';
@@ -75,8 +76,13 @@ function buildSource(builder: Builder, source: Source, next: Step | undefined): 
       return scan(labelsOf(builder, source.types).map((label) => label.id));
     case 'byId': {
       const label = labelOf(builder, source.type.kind, source.type.name);
-      return label ? byId(label, builder.value(source.id), source.miss) : nothing;
+      if (!label) return nothing;
+      const others = (source.others ?? []).map((type) => labelOf(builder, type.kind, type.name));
+      const labels = [label, ...others.filter((each) => each !== undefined)];
+      return byId(labels, builder.value(source.id), source.miss);
     }
+    case 'batch':
+      return buildBatch(builder, source);
     case 'lookup': {
       const label = labelOf(builder, source.type.kind, source.type.name);
       const property = label?.properties.find((each) => each.name === source.property);
@@ -96,6 +102,19 @@ function buildSource(builder: Builder, source: Source, next: Step | undefined): 
     default:
       return buildSearch(builder, source);
   }
+}
+
+function buildBatch(builder: Builder, source: Extract<Source, { kind: 'batch' }>): Flow {
+  const { types, property: name, nulls } = source;
+  const labels = types.flatMap((type) => labelOf(builder, type.kind, type.name) ?? []);
+  const isId = labels.every((label) => label.properties.every((each) => each.name !== name));
+  const finders = isId
+    ? [byIds(labels)]
+    : labels.flatMap((label) => {
+        const property = label.properties.find((each) => each.name === name);
+        return property ? [byProperty(label, property)] : [];
+      });
+  return batch(finders, builder.value(source.values), nulls);
 }
 
 type SearchSource = Extract<Source, { kind: 'searchVector' | 'searchText' | 'searchAnyVector' }>;

@@ -105,7 +105,9 @@ function buildStatement(
       const { value } = statement;
       const flow =
         value.kind === 'pipeline' ? builder.flow(value) : rowsOfValue(builder.value(value));
-      return (frame) => drop(frame, flow);
+      return (frame) => {
+        drop(frame, flow);
+      };
     }
     case 'for':
       return buildFor(builder, statement, after, capture);

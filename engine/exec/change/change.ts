@@ -78,8 +78,9 @@ export function upsertVector(input: Flow, change: Change, label: Label, vector: 
 
 /**
  * Deletes every element of a flow, each once; all ids are collected before the first is deleted.
+ * How many there were.
  */
-export function drop(frame: Frame, flow: Flow): void {
+export function drop(frame: Frame, flow: Flow): number {
   const seen = new IdSet();
   const ids: number[] = [];
   const take = (id: number): void => {
@@ -91,7 +92,7 @@ export function drop(frame: Frame, flow: Flow): void {
       for (const row of batch) eachElement(frame, row, (element) => take(element.id));
   }
   frame.charge(8 * ids.length);
-  dropElements(frame, ids);
+  return dropElements(frame, ids);
 }
 
 /** Elements of a value, inside lists, records and objects too. */

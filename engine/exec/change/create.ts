@@ -91,11 +91,9 @@ export function buildUpsertEdge(builder: Builder, expression: Kind<'upsertEdge'>
   const { slot } = expression;
   const label = declared(builder, 'edge', expression.type);
   const set = buildAssignments(builder, expression.set);
-  const from = builder.value(expression.from);
-  const to = builder.value(expression.to);
-  return (frame) => {
-    const source = resolveEnd(frame, label, 'from', from(frame));
-    const target = resolveEnd(frame, label, 'to', to(frame));
+  const from = buildEnd(builder, expression.from);
+  const to = buildEnd(builder, expression.to);
+  const upsert = (frame: Frame, source: number, target: number): Element => {
     const found = edgeBetween(frame, label.id, source, target);
     if (found !== 0) {
       updateElements(frame, [found], slot, set);
@@ -103,6 +101,14 @@ export function buildUpsertEdge(builder: Builder, expression: Kind<'upsertEdge'>
     }
     frame.slots[slot] = null;
     return createEdge(frame, label, source, target, set);
+  };
+  return (frame) => {
+    const sources = endIds(frame, label, 'from', from);
+    const targets = endIds(frame, label, 'to', to);
+    const made: Element[] = [];
+    for (const source of sources)
+      for (const target of targets) made.push(upsert(frame, source, target));
+    return from.many || to.many ? made : made[0]!;
   };
 }
 

@@ -201,17 +201,19 @@ function sameTexts(a: readonly string[], b: readonly string[]): boolean {
 
 /**
  * Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no
- * error. What is too much is refused by the degrees alone.
+ * error. What is too much is refused by the degrees alone. How many of them there were.
  */
-export function dropElements(frame: Frame, ids: readonly number[]): void {
+export function dropElements(frame: Frame, ids: readonly number[]): number {
   const { write } = frame;
   frame.hasDropped = true;
   const nodes = new IdBuffer();
   const edges = new IdBuffer();
   let ends = 0;
+  let found = 0;
   for (const id of ids) {
     const record = write.recordShared(id);
     if (record === undefined) continue;
+    found++;
     frame.countWrites(1);
     if (kindOf(record) === 'edge') edges.push(id);
     else {
@@ -232,6 +234,7 @@ export function dropElements(frame: Frame, ids: readonly number[]): void {
   gone.append(others);
   write.removeAll(distinct(gone.take()), (count) => frame.tick(count));
   for (const { label, id, texts } of documents) frame.context.text!.remove(write, label, id, texts);
+  return found;
 }
 
 /** What the keyword index holds of elements that are about to go. */

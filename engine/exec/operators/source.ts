@@ -59,8 +59,10 @@ function* merged(frame: Frame, labels: readonly number[]): Iterable<Uint32Array>
   }
 }
 
-/** The element of this id and label, or by `miss` an error or nothing. */
-export function byId(label: Label, id: Evaluate, miss: Miss): RowFlow {
+/** The element of this id and of one of the labels, or by `miss` an error or nothing. */
+export function byId(labels: readonly Label[], id: Evaluate, miss: Miss): RowFlow {
+  const label = labels[0]!;
+  const wanted = new Set(labels.map((each) => each.id));
   return {
     kind: 'rows',
     *open(frame) {
@@ -70,7 +72,7 @@ export function byId(label: Label, id: Evaluate, miss: Miss): RowFlow {
       const element = new Element(findElement(frame, value));
       frame.tick(1);
       element.record = element.id === 0 ? undefined : frame.readRecord(element.id);
-      if (element.record !== undefined && labelOf(element.record) === label.id) yield [element];
+      if (element.record !== undefined && wanted.has(labelOf(element.record))) yield [element];
       else if (miss === 'error') fail('NO_VALUE_FOUND', { what: nameOf(frame, label.name, value) });
     },
   };

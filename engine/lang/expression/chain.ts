@@ -14,11 +14,12 @@ import {
   checkAddNode,
   checkAddVector,
   checkAddVectors,
+  checkUpsertEdges,
 } from '../step/create-step.js';
 import { scalarTerm, unknownTerm } from '../type/new-term.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf } from '../type/shape.js';
-import { checkSelection, checkTextSearch, checkVectorSearch } from '../step/source-step.js';
+import { checkTextSearch, checkVectorSearch } from '../step/source-step.js';
 import {
   checkUpdate,
   checkUpsertEdge,
@@ -37,6 +38,7 @@ import {
 } from '../step/step-order.js';
 import { checkPath } from '../step/step-path.js';
 import { checkOrder } from '../step/step-sort.js';
+import { checkSelection } from '../step/selection.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
 import { checkProperty, checkShape } from '../step/step-shape.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';
@@ -57,6 +59,7 @@ const heads: Record<string, HeadChecker> = {
   AddV: checkAddVector,
   BatchAddV: checkAddVectors,
   AddE: checkAddEdge,
+  UpsertE: checkUpsertEdges,
   AND: checkJunction,
   OR: checkJunction,
   EXISTS: checkExists,

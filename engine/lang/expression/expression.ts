@@ -9,6 +9,7 @@ import type { Context } from '../type/context.js';
 import { listExpression } from '../type/load-conversion.js';
 import { scalarTerm, unknownTerm } from '../type/new-term.js';
 import type { Scope } from '../type/scope.js';
+import { checkDropped } from '../step/dropped.js';
 import { printed } from '../type/shape.js';
 import { booleanOf } from '../step/step-condition.js';
 import { type Term, wholeType } from '../type/term.js';
@@ -30,6 +31,8 @@ export function checkExpression(context: Context, expr: Expr, scope: Scope): Ter
       return arrayTerm(context, expr, scope);
     case 'object':
       return objectTerm(context, expr, scope);
+    case 'drop':
+      return dropTerm(context, expr, scope);
     case 'chain':
       return checkChain(context, expr, scope);
     default:
@@ -66,6 +69,11 @@ function arrayTerm(context: Context, expr: Extract<Expr, { kind: 'array' }>, sco
   const known = items.every((item) => item.known);
   const type: ItemType = { kind: 'list', of: of ?? unknownType };
   return { type, cardinality: 'one', expression, items, known };
+}
+
+/** How many elements were deleted. */
+function dropTerm(context: Context, expr: Extract<Expr, { kind: 'drop' }>, scope: Scope): Term {
+  return scalarTerm('U64', { kind: 'drop', of: checkDropped(context, expr.of, scope) });
 }
 
 function objectTerm(context: Context, expr: ObjectLiteral, scope: Scope): Term {

@@ -19,7 +19,7 @@ export function checkIf(context: Context, call: Call, scope: Scope): Term {
   const args = valuesOf(context, call, 2, 3, 'IF(condition, a, b)');
   if (args === undefined) return unknownTerm();
   const [asked, ...written] = args as [Expr, ...Expr[]];
-  if (asked.kind === 'literal')
+  if (asked.kind === 'literal' && asked.value.kind === 'boolean')
     reportUnreached(context, asked, 'This condition is always the same.');
   const before = context.writes;
   const condition = booleanOf(context, asked, scope, 'E659');

@@ -120,6 +120,10 @@ function rowsOf(
       const k = source.k.kind === 'literal' ? Number(source.k.value) : 0;
       return k > searchMany ? 'all' : 'some';
     }
+    case 'batch': {
+      const properties = source.types.map((type) => schema.property(type, source.property));
+      return properties.some((property) => property?.index === 'none') ? 'all' : 'some';
+    }
     case 'value':
       return source.of.kind === 'slot' && singles.has(source.of.slot) ? 'one' : 'some';
     default:

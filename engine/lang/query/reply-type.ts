@@ -193,6 +193,7 @@ class TypeReader {
 
   /** Whether no row of a list is null. */
   #isSureRow({ type, expression }: Term): boolean {
+    if ((type.kind === 'element' || type.kind === 'scalar') && type.sparse) return false;
     if (type.kind === 'element' || type.kind === 'record') return true;
     if (expression.kind !== 'pipeline') return false;
     const last = expression.steps.at(-1);

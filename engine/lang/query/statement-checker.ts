@@ -12,6 +12,7 @@ import { bare, hasMembers, memberNames, memberOf, oneName } from '../type/shape.
 import { itemOf } from '../step/step-condition.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
+import { checkDropped } from '../step/dropped.js';
 import { isList, type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';
@@ -46,7 +47,7 @@ function checkStatement(
       return { kind: 'effect', value: expression };
     }
     case 'drop':
-      return checkDrop(context, statement, scope);
+      return { kind: 'drop', value: checkDropped(context, statement.value, scope) };
     case 'for':
       return checkLoop(context, statement, scope);
     default:
@@ -71,22 +72,6 @@ function checkBinding(
     ...(uniqueLookup && { uniqueLookup }),
   });
   return { kind: 'bind', slot, value: term.expression, ...(keep && { keep }) };
-}
-
-function checkDrop(
-  context: Context,
-  { value }: Extract<Statement, { kind: 'drop' }>,
-  scope: Scope,
-): PlanStatement {
-  context.writes++;
-  const term = rowsOf(context.check(value, innerScope(scope, { miss: 'none' })));
-  if (term.type.kind !== 'element' && !isVague(term.type)) {
-    const message = `\`DROP\` deletes elements; this is ${printItemType(term.type)}.`;
-    context.report('E628', value.span, message);
-  } else if (term.shape !== undefined) {
-    context.report('W108', value.span, '`DROP` needs no projection.', 'Remove it.');
-  }
-  return { kind: 'drop', value: term.expression };
 }
 
 function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {

@@ -7,9 +7,9 @@ import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { convert } from '../type/load-conversion.js';
 import { edgeEnds, type EndTerm, reportMissingEnds, warnEnd } from './edge-end.js';
-import { unknownTerm } from '../type/new-term.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { vectorArgument } from './position.js';
-import type { Scope } from '../type/scope.js';
+import { innerScope, type Scope } from '../type/scope.js';
 import { forgetShape } from '../type/shape-loss.js';
 import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
@@ -107,6 +107,33 @@ export function checkAddEdge(context: Context, call: Call, scope: Scope, place: 
   if (from === undefined || to === undefined) return { ...unknownTerm(), type: elements([ref]) };
   const [a, b] = [endOf(from), endOf(to)];
   const expression = { kind: 'addEdge', type: ref.name, set, from: a, to: b } as const;
+  const cardinality = a.many || b.many ? 'many' : 'one';
+  return { type: elements([ref]), cardinality, expression };
+}
+
+/** `UpsertE<L>({…})::From(a)::To(b)`: as AddE, but of an edge that is there it sets the values. */
+export function checkUpsertEdges(
+  context: Context,
+  call: Call,
+  scope: Scope,
+  place: ChainPlace,
+): Term {
+  context.writes++;
+  const type = typeArgument(context, call, 'edge');
+  const object = objectArgument(context, call, 'UpsertE<Type>({property: value})', true);
+  const { from, to, written } = edgeEnds(context, place, scope);
+  reportMissingEnds(context, call, written, ['To', 'From']);
+  if (type === undefined) return checkMembers(context, object, scope);
+  const ref: TypeRef = { kind: 'edge', name: type.text };
+  const edge = context.schema.find('edge', type.text) as EdgeType;
+  if (from) warnEnd(context, edge, 'from', from.term, from.call);
+  if (to) warnEnd(context, edge, 'to', to.term, to.call);
+  const slot = context.fresh();
+  const inner = innerScope(scope, { item: slotTerm(slot, elements([ref]), 'opt') });
+  const set = object === undefined ? [] : assignmentsOf(context, [ref], object, inner);
+  if (from === undefined || to === undefined) return { ...unknownTerm(), type: elements([ref]) };
+  const [a, b] = [endOf(from), endOf(to)];
+  const expression = { kind: 'upsertEdge', type: ref.name, slot, set, from: a, to: b } as const;
   const cardinality = a.many || b.many ? 'many' : 'one';
   return { type: elements([ref]), cardinality, expression };
 }

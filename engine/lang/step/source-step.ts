@@ -1,15 +1,15 @@
 // Sources (helixql.md 3.5, 3.14, 3.15): scans, by-id and by-property selections, vector and keyword
 // searches.
-import type { ElementKind, ElementType, TypeRef } from '../../base/schema.js';
+import type { ElementType, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
-import { argumentsOf, isDeclared, typeArgument } from './call-argument.js';
+import { argumentsOf, typeArgument } from './call-argument.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { readAs, warnConstant } from './comparison.js';
 import type { ChainPlace, Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { unknownTerm } from '../type/new-term.js';
-import { identityArgument, resultCount, vectorArgument } from './position.js';
+import { resultCount, vectorArgument } from './position.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { sourceTerm } from '../type/stream.js';
@@ -18,48 +18,14 @@ import { type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { type Hit, isBasic, type ItemType, typeOfParameter } from '../type/type.js';
 
-const kindOf: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
-
 export const elements = (types: readonly TypeRef[], hit: Hit = 'none'): ItemType => ({
   kind: 'element',
   types,
   hit,
 });
 
-/** `N<T>`, `E<L>(id)`, `V<T>({p: v})`. */
-export function checkSelection(
-  context: Context,
-  call: Call,
-  scope: Scope,
-  place: ChainPlace,
-): Term {
-  const kind = kindOf[call.name.text]!;
-  const types = call.types ?? [];
-  const { args } = call;
-  if (types.length === 0 || (args !== undefined && types.length > 1)) {
-    typeArgument(context, call, kind);
-    return unknownTerm();
-  }
-  const declared = types.filter((name) => isDeclared(context, kind, name));
-  const refs = declared.map((name): TypeRef => ({ kind, name: name.text }));
-  const [type] = refs;
-  if (type === undefined) {
-    for (const arg of args ?? []) if (arg.value.kind !== 'object') context.check(arg.value, scope);
-    return unknownTerm();
-  }
-  if (args === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'many');
-  const [selector] = argumentsOf(context, call, 1, `${call.name.text}<${type.name}>(id)`) ?? [];
-  if (selector === undefined) return unknownTerm();
-  if (selector.kind === 'object') return checkLookup(context, type, selector, scope, place);
-  const id = identityArgument(context, selector, scope);
-  if (id === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'one');
-  const { miss } = scope;
-  const value = single(id, miss, `\`${call.name.text}<${type.name}>\``).expression;
-  const source: Source = { kind: 'byId', type, id: value, miss };
-  return sourceTerm(source, elements(refs), miss === 'none' ? 'opt' : 'one');
-}
-
-function checkLookup(
+/** The only type's elements whose one property named has a value. */
+export function checkLookup(
   context: Context,
   type: TypeRef,
   selector: ObjectLiteral,

@@ -1,5 +1,6 @@
 // Changes (helixql.md 3.12): UPDATE and the three upserts.
 import type { EdgeType, ElementKind, TypeRef } from '../../base/schema.js';
+import type { End } from '../../plan/expression.js';
 import { argument, asObject, objectArgument } from './call-argument.js';
 import { assignmentsOf } from './assignment.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
@@ -128,7 +129,7 @@ export const checkUpsertEdge: StepChecker = (context, input, call, scope, place)
   const set = object ? assignmentsOf(context, [type], object, innerScope(scope, { item })) : [];
   const result = { type: elements([type]), cardinality: 'one' } as const;
   if (from === undefined || to === undefined) return { ...unknownTerm(), ...result };
-  const [a, b] = [from.value, to.value];
+  const [a, b] = [from, to].map(({ value }) => ({ value, many: false })) as [End, End];
   const expression = { kind: 'upsertEdge', type: type.name, slot, set, from: a, to: b } as const;
   return { ...result, expression };
 };

@@ -10,6 +10,8 @@ export type Expr =
   | { kind: 'not'; of: Expr; span: Span }
   | { kind: 'array'; items: Expr[]; span: Span }
   | ObjectLiteral
+  /** Only what a variable is bound to: how many elements were deleted. */
+  | { kind: 'drop'; of: Expr; span: Span }
   | Chain;
 
 export interface ObjectLiteral {

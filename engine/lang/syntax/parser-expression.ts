@@ -147,7 +147,9 @@ function parseDirections(cursor: Cursor, call: Call): void {
     while (!startsItem(cursor) && !ends.some((end) => isSymbol(cursor, end))) next(cursor);
     if (!accept(cursor, '>')) throw new SyntaxFault();
   };
-  call.types = guarded(cursor, parse, recover) ?? [];
+  // What is faulty has been reported.
+  const unknown: Name = { text: 'Asc', span: call.name.span };
+  call.types = guarded(cursor, parse, recover) ?? [unknown];
   call.nulls = nulls;
 }
 

@@ -125,7 +125,7 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
     if (isSymbol(cursor, '=')) guarded(cursor, () => unexpected(cursor, '`<-`'));
     const { start } = next(cursor);
     // A faulty value still binds its name, so that its uses are not reported as unknown.
-    const value = guarded(cursor, () => parseExpression(cursor), recover);
+    const value = guarded(cursor, () => parseBound(cursor), recover);
     // What is refused is not held against those who read it.
     if (value === undefined) beginReach(cursor);
     bindVariables(cursor, [name.text]);
@@ -136,6 +136,18 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
     };
   }
   return guarded(cursor, () => parseOther(cursor, budget), recover);
+}
+
+/** What a variable is bound to; `DROP` counts what it deletes, unless a variable is called so. */
+function parseBound(cursor: Cursor): Expr {
+  const { start } = peek(cursor);
+  const isDrop =
+    isKeyword(cursor, 'DROP') && !isSymbol(cursor, '(', 1) && !isSymbol(cursor, '<', 1);
+  if (!isDrop || cursor.levelsOf.has('DROP')) return parseExpression(cursor);
+  next(cursor);
+  const of = parseExpression(cursor);
+  beginReach(cursor);
+  return { kind: 'drop', of, span: spanFrom(cursor, start) };
 }
 
 function parseOther(cursor: Cursor, budget: { left: number }): Statement {

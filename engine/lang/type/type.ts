@@ -12,10 +12,11 @@ export type Basic = ScalarName | 'Integer' | 'Null' | 'Unknown';
 /** Which search set the `score` of an element. */
 export type Hit = 'none' | 'vector' | 'text' | 'reranked';
 
+/** `sparse`: null stands among the items, at the place of what was not found. */
 export type ItemType =
-  | { kind: 'scalar'; name: Basic }
+  | { kind: 'scalar'; name: Basic; sparse?: true }
   | { kind: 'list'; of: ItemType }
-  | { kind: 'element'; types: readonly TypeRef[]; hit: Hit }
+  | { kind: 'element'; types: readonly TypeRef[]; hit: Hit; sparse?: true }
   /** `groups`: what GROUP_BY or AGGREGATE_BY makes. */
   | { kind: 'record'; members: ReadonlyMap<string, ItemType>; groups?: Groups };
 

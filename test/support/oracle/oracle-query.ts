@@ -2,6 +2,7 @@
 // most of them compile. What does not compile is left out by the caller.
 import { type Stream, together } from './oracle-extension.js';
 import { propertyTypes, valueTexts, vectorTexts, type WorldType } from './oracle-schema.js';
+import { batchSource } from './function/batch.js';
 import { orderStep } from './function/order.js';
 import { dateCall, functionTest, numberCall, textCall } from './function/write.js';
 import type { Random } from '../random.js';
@@ -195,6 +196,7 @@ export class QueryWriter {
     });
     const choice = random.below(14);
     if (choice >= 12) return together(this, choice === 12);
+    if (random.chance(0.06)) return batchSource(this, type);
     if (choice < 3 && this.variables.length > 0) return random.pick(this.variables);
     if (choice === 3) {
       const own = this.variables.filter(

@@ -1,7 +1,7 @@
 // Sources and steps of the oracle: every step takes the whole list of rows and gives a whole list.
 import { unreachable } from '../../../engine/base/assert.js';
 import { fail } from '../../../engine/base/errors.js';
-import type { PropertyType } from '../../../engine/base/schema.js';
+import type { PropertyType, TypeRef } from '../../../engine/base/schema.js';
 import type { Source, Step } from '../../../engine/plan/expression.js';
 import { GroupRec } from './oracle-print.js';
 import { type OracleElement, isList, Item, rowsOf, type Value } from './oracle-value.js';
@@ -34,6 +34,8 @@ export function open(run: Run, source: Source): Rows {
       return byId(run, source);
     case 'lookup':
       return lookup(run, source);
+    case 'batch':
+      return batch(run, source);
     case 'value':
       return rowsOf(run.value(source.of));
     case 'items': {
@@ -57,12 +59,38 @@ export function open(run: Run, source: Source): Rows {
   }
 }
 
-function byId(run: Run, { type, id, miss }: SourceOf<'byId'>): Rows {
+function batch(run: Run, { types, property, values, nulls }: SourceOf<'batch'>): Rows {
+  const given = run.value(values);
+  if (given === null) fail('PARAM_MISSING', { owner: '', param: 'values', type: 'a list' });
+  const isId = property === 'id' && types.every((type) => !declares(run, type, property));
+  return rowsOf(given).flatMap((value): Rows => {
+    const found = run.graph.all(...types).filter((element) => {
+      if (isId) return value !== null && find(run, value) === element;
+      const declared = declares(
+        run,
+        { kind: element.type.kind, name: element.type.name },
+        property,
+      );
+      const cut = declared && isSingle(declared.type) ? singles : (one: Value) => one;
+      const own = element.values.get(property) ?? null;
+      return own !== null && value !== null && equal(cut(own), cut(value));
+    });
+    return found.length === 0 && nulls ? [null] : itemsOf(found);
+  });
+}
+
+const declares = (run: Run, type: TypeRef, name: string) =>
+  run.graph.type(type).properties.find((property) => property.name === name);
+
+function byId(run: Run, { type, others = [], id, miss }: SourceOf<'byId'>): Rows {
   const value = run.value(id);
   if (value === null && miss === 'error')
     fail('PARAM_MISSING', { owner: type.name, param: 'id', type: 'ID' });
   const found = find(run, value);
-  if (found?.type.kind === type.kind && found.type.name === type.name) return [new Item(found)];
+  const isWanted = [type, ...others].some(
+    (one) => found?.type.kind === one.kind && found.type.name === one.name,
+  );
+  if (found && isWanted) return [new Item(found)];
   return miss === 'error' ? fail('NO_VALUE_FOUND', { what: type.name }) : [];
 }
 

@@ -183,6 +183,7 @@ type Composite = Kind<
   | 'addVectors'
   | 'addEdge'
   | 'upsertEdge'
+  | 'drop'
 >;
 
 function compose(run: Run, expression: Composite): Value {
@@ -214,7 +215,19 @@ function compose(run: Run, expression: Composite): Value {
       return createEdges(run, expression.type, expression.set, expression);
     case 'upsertEdge': {
       const { from, to, ...rest } = expression;
-      return upsertEdge(run, { ...rest, from: run.value(from), to: run.value(to) });
+      const ends = ({ value, many }: typeof from) =>
+        many ? rowsOf(run.value(value)) : [run.value(value)];
+      const [sources, targets] = [ends(from), ends(to)];
+      const made = sources.flatMap((a) =>
+        targets.map((b) => upsertEdge(run, { ...rest, from: a, to: b })),
+      );
+      return from.many || to.many ? made : made[0]!;
+    }
+    case 'drop': {
+      const found = elementsIn(run.value(expression.of)).filter(({ alive }) => alive);
+      const gone = new Set(found);
+      for (const element of gone) run.graph.remove(element);
+      return gone.size;
     }
     default:
       return unreachable(expression);

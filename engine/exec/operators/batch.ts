@@ -1,0 +1,105 @@
+// For each value of a list, in its order, the elements that have it: a batch of look-ups. Invariant:
+// with `nulls` every value has one row at its place.
+import { fail } from '../../base/errors.js';
+import type { PropertyType } from '../../base/schema.js';
+import { decodeProperty, labelOf } from '../../storage/record/record.js';
+import type { Label, StoredProperty } from '../../storage/table/store.js';
+import { roundF32 } from '../evaluate/compare.js';
+import type { Evaluate } from '../row/compiled.js';
+import { indexKey } from '../row/declared-value.js';
+import { batchesOf, type RowFlow, rowsOf } from '../row/flow.js';
+import { type Frame, rowBytes } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import { keyOf } from '../row/key.js';
+import { findElement } from '../row/resolve.js';
+import { Element, type Value } from '../row/value.js';
+
+/** Ids of the elements that have a value, ascending. */
+type Find = (value: Value) => Uint32Array;
+
+/** Makes the look-ups of one label, for these values. */
+type Finder = (frame: Frame, values: readonly Value[]) => Find;
+
+const none = new Uint32Array(0);
+
+/** Elements of the labels by id. */
+export function byIds(labels: readonly Label[]): Finder {
+  const wanted = new Set(labels.map((label) => label.id));
+  return (frame) => (value) => {
+    const id = findElement(frame, value);
+    const record = id === 0 ? undefined : frame.readRecord(id);
+    return record !== undefined && wanted.has(labelOf(record)) ? Uint32Array.of(id) : none;
+  };
+}
+
+/** Elements of one label by a property: from its index, or from one look at the whole type. */
+export function byProperty(label: Label, property: StoredProperty): Finder {
+  if (property.indexId === 0) return (frame, values) => scanned(frame, label, property, values);
+  return (frame) => (value) => {
+    const key = indexKey(frame, property.type, value);
+    if (key === undefined) return none;
+    const found = new IdBuffer();
+    found.append(frame.view.lookup(property, key));
+    return found.take().sort();
+  };
+}
+
+const isSingle = (type: PropertyType): boolean =>
+  type.kind === 'list' ? isSingle(type.of) : type.name === 'F32';
+
+function scanned(
+  frame: Frame,
+  label: Label,
+  property: StoredProperty,
+  values: readonly Value[],
+): Find {
+  const isRounded = isSingle(property.type);
+  const keyed = (value: Value) => keyOf(frame, isRounded ? roundF32(frame, value) : value);
+  const found = new Map<string, IdBuffer>();
+  for (const value of values) if (value !== null) found.set(keyed(value), new IdBuffer());
+  for (const ids of frame.view.scan(label.id)) {
+    frame.tick(ids.length);
+    for (const id of ids) {
+      const record = frame.expected(frame.view.recordShared(id), id);
+      const stored = record === undefined ? null : decodeProperty(record, property);
+      if (stored === null) continue;
+      found.get(keyed(stored))?.push(id);
+    }
+  }
+  const lists = new Map([...found].map(([key, ids]) => [key, ids.take()]));
+  for (const ids of lists.values()) frame.charge(4 * ids.length);
+  return (value) => lists.get(keyed(value)) ?? none;
+}
+
+export function batch(finders: readonly Finder[], list: Evaluate, nulls: boolean): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const given = list(frame);
+      if (given === null) {
+        fail('PARAM_MISSING', { owner: 'A selection', param: 'values', type: 'a list' });
+      }
+      const values = rowsOf(given);
+      const finds = finders.map((finder) => finder(frame, values));
+      for (const part of batchesOf(values)) {
+        frame.tick(part.length);
+        const rows: Value[] = [];
+        for (const value of part) {
+          const ids = value === null ? none : merged(finds.map((find) => find(value)));
+          frame.charge(ids.length * rowBytes);
+          frame.tick(ids.length);
+          for (const id of ids) rows.push(new Element(id));
+          if (nulls && ids.length === 0) rows.push(null);
+        }
+        if (rows.length > 0) yield rows;
+      }
+    },
+  };
+}
+
+function merged(lists: readonly Uint32Array[]): Uint32Array {
+  if (lists.length === 1) return lists[0]!;
+  const all = new IdBuffer();
+  for (const ids of lists) all.append(ids);
+  return all.take().sort();
+}

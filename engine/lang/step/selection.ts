@@ -1,0 +1,160 @@
+// Selections: `N<T>`, `E<L>(id)`, `V<T>({p: v})`, of several types too, and for every value of a list.
+import type { ElementKind, TypeRef } from '../../base/schema.js';
+import type { Expression, Source } from '../../plan/expression.js';
+import type { Argument, Call, ObjectLiteral } from '../syntax/ast-expression.js';
+import type { Span } from '../syntax/source.js';
+import type { ChainPlace, Context } from '../type/context.js';
+import { listExpression, single } from '../type/load-conversion.js';
+import { unknownTerm } from '../type/new-term.js';
+import type { Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { sourceTerm } from '../type/stream.js';
+import { isList, type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { comparable } from '../type/type-relation.js';
+import { type ItemType, scalarType, typeOfParameter } from '../type/type.js';
+import { argumentsOf, isDeclared, typeArgument } from './call-argument.js';
+import { readAs } from './comparison.js';
+import { identityArgument } from './position.js';
+import { checkLookup, elements, reportProperty } from './source-step.js';
+
+const kindOf: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
+
+export function checkSelection(
+  context: Context,
+  call: Call,
+  scope: Scope,
+  place: ChainPlace,
+): Term {
+  const kind = kindOf[call.name.text]!;
+  const types = call.types ?? [];
+  const { args } = call;
+  if (types.length === 0) {
+    typeArgument(context, call, kind);
+    return unknownTerm();
+  }
+  const declared = types.filter((name) => isDeclared(context, kind, name));
+  const refs = declared.map((name): TypeRef => ({ kind, name: name.text }));
+  const [type] = refs;
+  if (type === undefined) {
+    for (const arg of args ?? []) if (arg.value.kind !== 'object') context.check(arg.value, scope);
+    return unknownTerm();
+  }
+  if (args === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'many');
+  const { rest, nulls } = withoutNulls(context, call);
+  const [selector] = argumentsOf(context, rest, 1, `${call.name.text}<${type.name}>(id)`) ?? [];
+  if (selector === undefined) return unknownTerm();
+  if (selector.kind === 'object') {
+    const batch = checkBatch(context, refs, selector, scope, nulls);
+    return batch ?? checkLookup(context, type, selector, scope, place);
+  }
+  if (nulls !== undefined) reportNulls(context, nulls.value.span);
+  const id = identityArgument(context, selector, scope);
+  if (id === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'one');
+  const { miss } = scope;
+  const value = single(id, miss, `\`${call.name.text}<${type.name}>\``).expression;
+  const others = refs.length > 1 ? { others: refs.slice(1) } : {};
+  const source: Source = { kind: 'byId', type, ...others, id: value, miss };
+  return sourceTerm(source, elements(refs), miss === 'none' ? 'opt' : 'one');
+}
+
+/** `nulls: true` behind an object, taken off. */
+function withoutNulls(context: Context, call: Call): { rest: Call; nulls?: Argument } {
+  const [first, nulls, ...more] = call.args ?? [];
+  if (first?.value.kind !== 'object' || nulls === undefined || more.length > 0) {
+    return { rest: call };
+  }
+  if (nulls.name?.text !== 'nulls') return { rest: call };
+  const { value } = nulls;
+  const rest = { ...call, args: [first] };
+  if (value.kind === 'literal' && value.value.kind === 'boolean') {
+    return value.value.value ? { rest, nulls } : { rest };
+  }
+  if (value.kind !== 'faulty') reportNulls(context, value.span);
+  return { rest };
+}
+
+function reportNulls(context: Context, span: Span): void {
+  const message = '`nulls: true` needs `id` or a property with `UNIQUE INDEX` of one type.';
+  context.report('E717', span, message, 'Declare `UNIQUE INDEX`.');
+}
+
+/** A selection by a list of values, or of several types; undefined: an ordinary one. */
+function checkBatch(
+  context: Context,
+  refs: readonly TypeRef[],
+  selector: ObjectLiteral,
+  scope: Scope,
+  nulls: Argument | undefined,
+): Term | undefined {
+  const [member, extra] = selector.members;
+  if (member === undefined || extra !== undefined) return undefined;
+  const { name, value } = member;
+  const declaring = refs.filter((ref) => context.schema.property(ref, name.text));
+  const isId = declaring.length === 0 && name.text === 'id';
+  if (declaring.length === 0 && !isId) {
+    if (refs.length === 1) return undefined;
+    reportProperty(context, refs[0]!, name);
+    context.check(value, scope);
+    return sourceTerm({ kind: 'scan', types: [...refs] }, elements(refs), 'lookup');
+  }
+  const property = isId ? undefined : context.schema.property(declaring[0]!, name.text)!;
+  const declared = property ? typeOfParameter(property.type) : scalarType('ID');
+  // The value is typed twice at most; what it reports is kept once.
+  const term = bare(context, context.check(value, scope));
+  const isBatch = declared.kind !== 'list' && term.type.kind === 'list' && !isList(term);
+  const isMany = isBatch || (isId && isList(term));
+  if (refs.length === 1 && !isMany && !isId && nulls === undefined) return undefined;
+  const types = isId ? [...refs] : declaring;
+  const values = isMany
+    ? listOf(context, term, declared, value.span)
+    : oneOf(context, term, declared, value.span, scope);
+  const isUnique = isId || (types.length === 1 && property?.index === 'unique');
+  if (nulls !== undefined && (!isUnique || refs.length > 1)) reportNulls(context, nulls.value.span);
+  const isSparse = nulls !== undefined;
+  const source: Source = {
+    kind: 'batch',
+    types,
+    property: name.text,
+    values: values ?? { kind: 'list', items: [] },
+    nulls: isSparse,
+  };
+  const sparse = isSparse ? ({ sparse: true } as const) : {};
+  const items: ItemType = { kind: 'element', types, hit: 'none', ...sparse };
+  return sourceTerm(source, items, isMany ? 'many' : 'lookup');
+}
+
+function misfit(context: Context, wanted: ItemType, term: Term, span: Span): undefined {
+  const [a, b] = [printItemType(wanted), printItemType(wholeType(term))];
+  context.report('E205', span, `${a} is needed here, not ${b}.`);
+  return undefined;
+}
+
+function listOf(
+  context: Context,
+  term: Term,
+  declared: ItemType,
+  span: Span,
+): Expression | undefined {
+  if (term.items !== undefined) {
+    const read = term.items.map((item) => readAs(context, item, declared, span));
+    if (read.includes('misfit')) return misfit(context, declared, term, span);
+    return read.includes(undefined) ? undefined : listExpression(read as Expression[]);
+  }
+  const item = isList(term) ? term.type : (term.type as Extract<ItemType, { kind: 'list' }>).of;
+  return comparable(declared, item) ? term.expression : misfit(context, declared, term, span);
+}
+
+/** One value as a list of it. */
+function oneOf(
+  context: Context,
+  term: Term,
+  declared: ItemType,
+  span: Span,
+  scope: Scope,
+): Expression | undefined {
+  const one = declared.kind === 'list' ? term : single(term, scope.miss, 'the value');
+  const read = readAs(context, one, declared, span);
+  if (read === 'misfit') return misfit(context, declared, term, span);
+  return read && { kind: 'list', items: [read] };
+}
