@@ -122,7 +122,7 @@ export function checkUpsertEdges(
   const type = typeArgument(context, call, 'edge');
   const object = objectArgument(context, call, 'UpsertE<Type>({property: value})', true);
   const { from, to, written } = edgeEnds(context, place, scope);
-  reportMissingEnds(context, call, written, ['To', 'From']);
+  reportMissingEnds(context, call, written, ['To', 'From'], place);
   if (type === undefined) return checkMembers(context, object, scope);
   const ref: TypeRef = { kind: 'edge', name: type.text };
   const edge = context.schema.find('edge', type.text) as EdgeType;
