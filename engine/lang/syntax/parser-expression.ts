@@ -12,7 +12,14 @@ import type {
 } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
-import { expect, expectName, passStray, refuseForeign, SyntaxFault, unexpected } from './expectation.js';
+import {
+  expect,
+  expectName,
+  passStray,
+  refuseForeign,
+  SyntaxFault,
+  unexpected,
+} from './expectation.js';
 import { literalOf } from './parser-literal.js';
 import { bindVariables, chainReach, oneLevel, readVariable } from './reach.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
