@@ -1,5 +1,6 @@
 // What callers are told of the defaults of a query's parameters.
-import { jsonOf } from '../base/scalar-json.js';
+import { printDate } from '../base/date.js';
+import { Instant, isList, type Scalar, type ScalarList, Uuid } from '../base/value.js';
 import type { Parameter } from './plan.js';
 
 /** Names to JSON texts, so that numbers of any width stay exact; `NOW` is the request's instant. */
@@ -9,4 +10,11 @@ export function defaultTexts(parameters: readonly Parameter[]): Record<string, s
     return [[name, value.kind === 'now' ? 'NOW' : jsonOf(value.value)] as const];
   });
   return given.length === 0 ? undefined : Object.fromEntries(given);
+}
+
+function jsonOf(value: Scalar | ScalarList): string {
+  if (isList(value)) return `[${Array.from(value as Iterable<Scalar>, jsonOf).join(',')}]`;
+  if (value instanceof Instant) return JSON.stringify(printDate(value));
+  if (value instanceof Uuid) return JSON.stringify(value.text);
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }

@@ -260,7 +260,7 @@ export type Source =
   | { kind: 'items'; start: number; end: number };
 
 /** Null keys come last in both directions, unless first. */
-export interface SortKey {
+interface SortKey {
   value: Expression;
   descending: boolean;
   nullsFirst: boolean;

@@ -1,5 +1,5 @@
 // ORDER (helixql.md 3.9) by one key or several, each with its direction and the place of its nulls.
-import type { Expression, SortKey } from '../../plan/expression.js';
+import type { Expression, Step } from '../../plan/expression.js';
 import type { Argument, Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { slotTerm } from '../type/new-term.js';
@@ -12,6 +12,8 @@ import { isVague } from '../type/type.js';
 import { argumentsOf } from './call-argument.js';
 import { itemOf } from './step-condition.js';
 import { many } from './step-order.js';
+
+type SortKey = Extract<Step, { kind: 'order' }>['keys'][number];
 
 const form = 'ORDER<Asc>(_::{property})';
 
