@@ -7,7 +7,7 @@ import {
   unhidden,
   writeCatalog,
 } from './catalog/catalog-record.js';
-import { type Env, type Usage, openEnv } from './table/env.js';
+import { type CommitVisibility, type Env, type Usage, openEnv } from './table/env.js';
 import type { LoadView } from './view/load-view.js';
 import { metaKey, readState } from './table/meta.js';
 import { LmdbView, type RefreshableView } from './view/read-view.js';
@@ -38,6 +38,8 @@ export interface StorageOptions {
   vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
   /** Of the writer: asked at every commit. */
   permit?: WritePermit;
+  /** Of the writer: hears of every commit. */
+  visibility?: CommitVisibility;
 }
 
 /** One per thread and folder. */
@@ -99,8 +101,8 @@ export interface Storage {
 
 /** Opens the folder `path`, which holds data.mdb and lock.mdb. */
 export function openStorage(path: string, options: StorageOptions): Storage {
-  const { mode, permit = new WritePermit() } = options;
-  const env = openEnv(path, { readOnly: mode === 'read', permit });
+  const { mode, permit = new WritePermit(), visibility } = options;
+  const env = openEnv(path, { readOnly: mode === 'read', permit, visibility });
   return new OpenStorage(path, env, permit, options);
 }
 

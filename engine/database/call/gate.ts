@@ -1,12 +1,15 @@
 // The words that all threads share: the commit sequence and one cancel word per call in flight.
 //
-//   word 0        commitSeq: bumped by the writer after a commit is durable and published, before the replies
+//   word 0        commitSeq: made odd by the writer before a commit, even again behind it, and counted up once
+//                 more when what it holds is published, before the replies
 //   word 1        number of the schema: counted up by the writer before a transaction that changes more of
 //                 it than it adds, and again after it; odd in between
 //   word 2 + i    cancel word of call slot i: 0 = run, 1 = stop
 //
 // A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
-// to 100 % of reads in worker threads miss writes that were acknowledged already.
+// to 100 % of reads in worker threads miss writes that were acknowledged already. While it is odd, a
+// snapshot may or may not hold the commit, so that every read takes a fresh one: otherwise a thread
+// that happens to look shows a write which the next thread, at rest on its older snapshot, unsees.
 //
 // Invariant: there is a slot for every call that lanes accept, so that none is turned away between
 // its queue and its lane, where nobody would answer it.
@@ -28,17 +31,27 @@ export class Gate {
     this.#words = new Int32Array(buffer);
   }
 
-  /** True once after every commit: the caller must refresh its snapshot. */
+  /** True once after every commit, and always during one: the caller must refresh its snapshot. */
   moved(): boolean {
     const now = Atomics.load(this.#words, 0);
-    if (now === this.#seen) return false;
+    if (now === this.#seen && (now & 1) === 0) return false;
     this.#seen = now;
     return true;
   }
 
-  /** The writer's announcement of a commit. */
+  /** The writer is about to make a commit visible. */
+  beginCommit(): void {
+    Atomics.or(this.#words, 0, 1);
+  }
+
+  /** The commit is visible, or it failed. */
+  endCommit(): void {
+    if ((Atomics.load(this.#words, 0) & 1) === 1) Atomics.add(this.#words, 0, 1);
+  }
+
+  /** The writer's announcement that what it committed is published. */
   advance(): void {
-    Atomics.add(this.#words, 0, 1);
+    Atomics.add(this.#words, 0, 2);
   }
 
   schema(): number {

@@ -128,6 +128,7 @@ class WriterLane {
       mode: 'attach',
       vectorTypes: setup.vectors.types,
       permit: this.#permit,
+      visibility: this.#gate,
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
     this.#openSchema(program, text);

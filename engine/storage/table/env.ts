@@ -405,6 +405,18 @@ function usageOf(root: RootDatabase, tables: Record<string, { readonly pages: nu
 
 const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
 
+/** Hears when other threads may begin to see a commit, and when all that look do. */
+export interface CommitVisibility {
+  beginCommit(): void;
+  endCommit(): void;
+}
+
+export interface EnvOptions {
+  readOnly?: boolean;
+  permit?: WritePermit;
+  visibility?: CommitVisibility;
+}
+
 /**
  * Opens the environment in the folder `path`. For writing: creates what is missing, and waits for
  * whoever writes just now (700 ms beside an open transaction of 800 ms, L11). Read-only: 2 ms at
@@ -413,7 +425,7 @@ const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
  */
 export function openEnv(
   path: string,
-  { readOnly = false, permit }: { readOnly?: boolean; permit?: WritePermit } = {},
+  { readOnly = false, permit, visibility }: EnvOptions = {},
 ): Env {
   assert(!bigEndian, 'values are little-endian, as this machine must be');
   checkAddressSpace();
@@ -436,13 +448,18 @@ export function openEnv(
     encoding: 'binary' as const,
   };
   try {
-    return envOf(open(options), readOnly, permit);
+    return envOf(open(options), readOnly, permit, visibility);
   } catch (error) {
     throw asDamage(error, 'data.mdb');
   }
 }
 
-function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env {
+function envOf(
+  root: RootDatabase,
+  readOnly: boolean,
+  permit?: WritePermit,
+  visibility?: CommitVisibility,
+): Env {
   const table = <K>(name: TableName, codec: KeyCodec<K>): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     return new Table(name, root.openDB(own) as Database, codec);
@@ -470,11 +487,13 @@ function envOf(root: RootDatabase, readOnly: boolean, permit?: WritePermit): Env
           if (!work()) return ABORT;
           permit?.check();
           kept = true;
+          visibility?.beginCommit();
         });
       } catch (error) {
         if (kept) permit?.failed(error);
         throw asDamage(error, 'data.mdb');
       } finally {
+        if (kept) visibility?.endCommit();
         shared = nothing;
       }
       if (kept) permit?.check();
