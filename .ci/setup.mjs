@@ -124,5 +124,15 @@ await step(
       // With native parts, or a thread of their own.
       external: ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next'],
     });
+    // By itself, for browsers: it imports nothing.
+    buildSync({
+      entryPoints: [at('dist/server/client/client.js')],
+      outfile: at('dist/bin/client.js'),
+      bundle: true,
+      minify: true,
+      platform: 'neutral',
+      format: 'esm',
+      target: 'es2022',
+    });
   },
 );

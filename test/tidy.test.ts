@@ -37,6 +37,7 @@ const mayImport: Record<string, string[]> = {
   vector: ['base', 'wasm'],
   text: ['storage', 'base'],
   embed: ['base'],
+  contract: ['plan', 'base'],
   exec: ['plan', 'json', 'storage', 'vector', 'text', 'base'],
   database: [
     'exec',

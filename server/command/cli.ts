@@ -17,15 +17,17 @@ import { importFiles } from './import.js';
 import { init } from './init.js';
 import { keys } from './keys.js';
 import { load } from './load.js';
+import { openapi } from './openapi.js';
 import { recall } from './recall.js';
 import { restoreBackup } from './restore.js';
 import { serveProject } from './serve.js';
+import { types } from './types.js';
 import { verify } from './verify.js';
 import { version } from './version.js';
 
 /** Every command, in the order of help. */
 export const commands: Command[] = [
-  ...[init, dev, serveProject, check, explainQuery, config, keys],
+  ...[init, dev, serveProject, check, explainQuery, types, openapi, config, keys],
   ...[importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
 commands.push(helpAmong(commands), version);

@@ -19,10 +19,9 @@ import type { Config } from '../config/config.js';
 import { hasData } from '../process/data-at-rest.js';
 import { exitCodes } from '../process/exit-code.js';
 import { printErrorLine, printLine } from '../observe/log.js';
+import { requireProgram } from '../project/compiled-project.js';
 import { configOf } from '../project/line-config.js';
-import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
 import { type Command, projectFlags } from '../terminal/command.js';
-import { counted } from '../terminal/wording.js';
 
 export const explainQuery: Command = {
   name: 'explain',
@@ -38,16 +37,7 @@ export const explainQuery: Command = {
 
 /** Ends with 0, 65 or 78. */
 function printPlan(config: Config, name: string, json: boolean): number {
-  const compiled = loadProgram(programOptions(config));
-  const { program, diagnostics } = compiled;
-  if (program === undefined) {
-    for (const diagnostic of diagnostics) {
-      if (diagnostic.severity !== 'error') continue;
-      printErrorLine(pictureOf(diagnostic, compiled, process.stderr));
-    }
-    const errors = counted(countErrors(diagnostics), 'error');
-    return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
-  }
+  const { program } = requireProgram(config);
   const query = program.queries.find((each) => each.name === name) ?? unknown(program, name);
   const { explanation, note } = explained(query, config.dataDir);
   if (json) printLine(JSON.stringify(explanation, null, 2));

@@ -1,7 +1,7 @@
 // Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
-import { type Database, fail, lookPlan } from '../../engine/index.js';
+import { type Database, fail, lookPlan, openApiOf } from '../../engine/index.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
 import type { HeaderList } from '../http/header-list.js';
@@ -11,6 +11,7 @@ import type { ServerSample } from '../observe/families.js';
 import { type Metrics, printMetrics } from '../observe/metrics.js';
 import { budgetOf } from '../request/reception.js';
 import type { Endpoint, Result } from '../request/routes.js';
+import { type Caller, scopeNames } from '../auth/keys.js';
 import type { Access } from '../auth/security.js';
 import type { SlowLog } from '../observe/slow-log.js';
 import { indexesBody } from './vector-admin.js';
@@ -20,6 +21,10 @@ export type Action = (asked: URLSearchParams, body: Uint8Array) => unknown;
 
 export interface AdminOptions {
   version: string;
+  /** Of the project. */
+  title: string;
+  /** Whether callers need a key. */
+  hasKeys: () => boolean;
   compat: boolean;
   explorer: boolean;
   metrics: Metrics;
@@ -105,6 +110,7 @@ function addObservation(options: AdminOptions, add: Add): void {
   add('/introspect', 'any', (_exchange, _body, caller) =>
     Buffer.from(introspection(options.database().program, caller?.queries)),
   );
+  add('/openapi.json', 'any', (_exchange, _body, caller) => openApiBody(options, caller));
   add('/slowlog', 'admin', () => jsonText(options.slowLog.list()));
   add('/_admin/indexes', 'admin', () => jsonText(indexesBody(options.database())));
   add('/metrics', 'metrics', () => ({
@@ -112,6 +118,14 @@ function addObservation(options: AdminOptions, add: Add): void {
     headers: metricsHeaders,
     body: printMetrics([...options.metrics.samples(), ...options.samples()]),
   }));
+}
+
+/** A key limited to some queries sees those. */
+function openApiBody(options: AdminOptions, caller: Caller | undefined): Uint8Array {
+  const { version, title, hasKeys } = options;
+  const scope = caller?.queries;
+  const sees = (name: string): boolean => scope === undefined || scopeNames(scope, name);
+  return jsonText(openApiOf(options.database().program, { title, version, keys: hasKeys(), sees }));
 }
 
 function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {

@@ -1,6 +1,7 @@
 // The running server put together: keys, security, routes, reception, transport, around a database
 // that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
 // phase.
+import { basename } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { type Database, TrellisError } from '../../engine/index.js';
 import { isLoopback, listenAddresses } from '../http/address.js';
@@ -125,6 +126,8 @@ export class App {
     const { config, version, actions } = this.options;
     const admin = adminEndpoints({
       version,
+      title: basename(config.projectDir),
+      hasKeys: () => this.keys.active,
       compat: config.compat === 'helix-2',
       explorer: config.server.explorer,
       metrics: this.metrics,

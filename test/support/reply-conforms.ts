@@ -1,6 +1,7 @@
 // Whether a reply is of the type that the compiler says its query has: the promise behind everything
 // that is generated from that type. Members beyond it are as wrong as missing ones.
-import { type ElementType, type Schema, typeOf, type TypeRef } from '../../engine/base/schema.js';
+import type { Schema } from '../../engine/base/schema.js';
+import { elementMembers } from '../../engine/contract/element-shape.js';
 import type { OutputMember, OutputType, ReplyType } from '../../engine/plan/output-type.js';
 
 /** Where the reply leaves its type, and how; undefined: nowhere. */
@@ -83,33 +84,6 @@ function elementFault(
   const label = (value as { label?: unknown } | null)?.label;
   const ref = types.find((one) => one.name === label);
   if (ref === undefined) return `${path}: ${shown(value)} is none of ${types.map((t) => t.name)}`;
-  const members = elementMembers(typeOf(schema, ref)!, ref, hit, data);
+  const members = elementMembers(schema, ref, { hit, data });
   return recordFault(members, value, schema, path);
-}
-
-function elementMembers(
-  { properties }: ElementType,
-  { kind, name }: TypeRef,
-  hit: string,
-  data: boolean,
-): OutputMember[] {
-  const id: OutputType = { kind: 'scalar', name: 'ID' };
-  const number: OutputType = { kind: 'scalar', name: 'F64' };
-  const own = new Set(properties.map((property) => property.name));
-  const ends = kind === 'edge' ? ['from_node', 'to_node'] : [];
-  const searched = hit === 'none' || kind === 'edge' ? [] : ['score', 'distance'];
-  return [
-    { name: 'id', type: id },
-    { name: 'label', type: { kind: 'literal', value: name } },
-    ...ends.map((end) => ({ name: end, type: id })),
-    ...searched
-      .filter((one) => !own.has(one))
-      .map((one) => ({ name: one, type: number, optional: true as const })),
-    ...properties.map((property): OutputMember => {
-      return { name: property.name, type: { kind: 'nullable', of: property.type } };
-    }),
-    ...(data
-      ? [{ name: 'data', type: { kind: 'list', of: number }, optional: true } as const]
-      : []),
-  ];
 }

@@ -1,0 +1,63 @@
+// Where a reply holds values that JSON.parse gets wrong or gives as text: 64-bit integers, and dates
+// where they are wanted as Date. What the generated module tells the client about each query.
+//
+//   0      nothing to do below here
+//   1      a 64-bit integer that is to be refused beyond 53 bits
+//   2      ... to become a bigint      3  ... to become text
+//   4      a date to become a Date
+//   [p]    a list of p
+//   {k: p} an object; members that are not named hold nothing
+import type { Schema } from '../base/schema.js';
+import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
+import { elementMembers } from './element-shape.js';
+
+export type DecodePlace = 0 | 1 | 2 | 3 | 4 | [DecodePlace] | { [name: string]: DecodePlace };
+
+export interface DecodeWish {
+  int64: 'number' | 'bigint' | 'string';
+  dates: boolean;
+}
+
+const integerPlaces = { number: 1, bigint: 2, string: 3 } as const;
+
+export function decodePlaces(schema: Schema, reply: ReplyType, wish: DecodeWish): DecodePlace {
+  const visit = (type: OutputType): DecodePlace => {
+    switch (type.kind) {
+      case 'nullable':
+        return visit(type.of);
+      case 'list': {
+        const of = visit(type.of);
+        return of === 0 ? 0 : [of];
+      }
+      case 'record':
+        return object(type.members);
+      case 'union':
+        return type.of.map(visit).reduce(joined, 0);
+      case 'element':
+        // Members of one name in several types are decoded alike: what is no integer is left alone.
+        return type.types.map((ref) => object(elementMembers(schema, ref, type))).reduce(joined, 0);
+      case 'scalar':
+        if (type.name === 'Date') return wish.dates ? 4 : 0;
+        return ['I64', 'U64', 'U128', 'Integer'].includes(type.name)
+          ? integerPlaces[wish.int64]
+          : 0;
+      default:
+        return 0;
+    }
+  };
+  const object = (members: readonly OutputMember[]): DecodePlace => {
+    const found = members
+      .map(({ name, type }) => [name, visit(type)] as const)
+      .filter(([, place]) => place !== 0);
+    return found.length === 0 ? 0 : Object.fromEntries(found);
+  };
+  return 'bare' in reply ? visit(reply.bare) : object(reply.members);
+}
+
+function joined(a: DecodePlace, b: DecodePlace): DecodePlace {
+  if (a === 0) return b;
+  if (typeof a !== 'object' || typeof b !== 'object' || Array.isArray(a) || Array.isArray(b)) {
+    return a;
+  }
+  return { ...b, ...a };
+}

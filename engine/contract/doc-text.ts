@@ -1,0 +1,29 @@
+// A query's doc comment, read: its first sentence, the text, and what it says of parameters in lines
+// of the form `name: text` (mcp.md 4). Also what stands for it where there is none.
+import { printType } from '../base/schema.js';
+import type { Query } from '../plan/plan.js';
+
+export interface DocText {
+  title: string;
+  text: string;
+  parameters: ReadonlyMap<string, string>;
+}
+
+export function docTextOf({ name, doc, plan }: Query): DocText {
+  const names = new Set(plan.parameters.map((parameter) => parameter.name));
+  const parameters = new Map<string, string>();
+  const rest: string[] = [];
+  for (const line of doc.split('\n')) {
+    const match = /^\s*(\w+): (.+)$/.exec(line);
+    if (match !== null && names.has(match[1]!)) parameters.set(match[1]!, match[2]!);
+    else rest.push(line);
+  }
+  const text = rest.join('\n').trim() || signatureOf(name, plan.parameters);
+  const title = /^[\s\S]*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text.split('\n')[0]!;
+  return { title: title.replaceAll(/\s+/g, ' '), text, parameters };
+}
+
+function signatureOf(name: string, parameters: Query['plan']['parameters']): string {
+  const list = parameters.map((p) => `${p.name}${p.optional ? '?' : ''}: ${printType(p.type)}`);
+  return `Query ${name}(${list.join(', ')}).`;
+}

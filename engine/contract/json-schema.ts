@@ -1,0 +1,172 @@
+// Types as JSON Schema 2020-12 (mcp.md 4.1, client.md 3): parameters as the decoder takes them,
+// replies as they are printed. Element types are named once, under `refs`, and referred to.
+// Invariant: what the schema of the parameters accepts the decoder does not refuse for its type.
+import type { ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
+import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
+import type { Parameter } from '../plan/plan.js';
+import { type ElementForm, elementMembers } from './element-shape.js';
+import { TypeNames } from './type-name.js';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface SchemaStyle {
+  /** Where named types stand, such as `#/$defs/`. */
+  refs: string;
+  /** Replies carry integers beyond 53 bits as text, too: readers in JavaScript would round them. */
+  wideAsText: boolean;
+}
+
+const small: Partial<Record<ScalarName, [min: number, max: number]>> = {
+  I8: [-128, 127],
+  I16: [-32_768, 32_767],
+  I32: [-2_147_483_648, 2_147_483_647],
+  U8: [0, 255],
+  U16: [0, 65_535],
+  U32: [0, 4_294_967_295],
+};
+
+/** Digits of an integer of any width. */
+const digits = '^-?(0|[1-9][0-9]*)$';
+
+/** The schema of a scalar that is sent. */
+function givenScalar(name: ScalarName): JsonSchema {
+  const range = small[name];
+  if (range !== undefined) return { type: 'integer', minimum: range[0], maximum: range[1] };
+  switch (name) {
+    case 'String':
+      return { type: 'string' };
+    case 'ID':
+      return { type: 'string', format: 'uuid' };
+    case 'Boolean':
+      return { type: 'boolean' };
+    case 'Date':
+      return {
+        type: ['string', 'integer'],
+        description: 'RFC 3339, a day such as 2026-03-01, or milliseconds since 1970.',
+      };
+    case 'F32':
+    case 'F64':
+      return { type: 'number' };
+    default:
+      return { type: ['integer', 'string'], format: 'int64', pattern: digits };
+  }
+}
+
+function givenType(type: ParameterType): JsonSchema {
+  if (type.kind === 'scalar') return givenScalar(type.name);
+  if (type.kind === 'list') return { type: 'array', items: givenType(type.of) };
+  return givenObject(type.members.map((m) => ({ ...m, schema: givenType(m.type) })));
+}
+
+function givenObject(
+  members: readonly { name: string; optional: boolean; schema: JsonSchema }[],
+): JsonSchema {
+  const properties = members.map(({ name, optional, schema }) => {
+    return [name, optional ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
+  });
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: members.filter(({ optional }) => !optional).map(({ name }) => name),
+    additionalProperties: false,
+  };
+}
+
+/** The body of a call. `about`: what the doc comment says of a parameter. */
+export function parametersSchema(
+  parameters: readonly Parameter[],
+  about: ReadonlyMap<string, string> = new Map(),
+): JsonSchema {
+  return givenObject(
+    parameters.map(({ name, type, optional }) => {
+      const text = about.get(name);
+      const schema = givenType(type);
+      return {
+        name,
+        optional,
+        schema: text === undefined ? schema : { ...schema, description: text },
+      };
+    }),
+  );
+}
+
+/** Prints replies, and collects the element types that they mention. */
+export class ReplySchemas {
+  /** Named types that were referred to, in order of first use. */
+  readonly named = new Map<string, JsonSchema>();
+  readonly #names: TypeNames;
+
+  constructor(
+    private readonly schema: Schema,
+    private readonly style: SchemaStyle,
+  ) {
+    this.#names = new TypeNames(schema);
+  }
+
+  reply(type: ReplyType): JsonSchema {
+    return 'bare' in type ? this.#print(type.bare) : this.#object(type.members);
+  }
+
+  #print(type: OutputType): JsonSchema {
+    switch (type.kind) {
+      case 'unknown':
+        return {};
+      case 'literal':
+        return { const: typeof type.value === 'bigint' ? String(type.value) : type.value };
+      case 'nullable':
+        return orNull(this.#print(type.of));
+      case 'list':
+        return { type: 'array', items: this.#print(type.of) };
+      case 'union':
+        return { anyOf: type.of.map((one) => this.#print(one)) };
+      case 'record':
+        return this.#object(type.members);
+      case 'element': {
+        const refs = type.types.map((ref) => this.#ref(ref, type));
+        return refs.length === 1 ? refs[0]! : { oneOf: refs };
+      }
+      case 'scalar':
+        return this.#scalar(type.name);
+    }
+  }
+
+  #object(members: readonly OutputMember[]): JsonSchema {
+    return {
+      type: 'object',
+      properties: Object.fromEntries(members.map(({ name, type }) => [name, this.#print(type)])),
+      required: members.filter(({ optional }) => !optional).map(({ name }) => name),
+      additionalProperties: false,
+    };
+  }
+
+  #ref(ref: TypeRef, form: ElementForm): JsonSchema {
+    const name = formName(this.#names.of(ref), ref, form);
+    if (!this.named.has(name)) {
+      this.named.set(name, {});
+      this.named.set(name, this.#object(elementMembers(this.schema, ref, form)));
+    }
+    return { $ref: `${this.style.refs}${name}` };
+  }
+
+  #scalar(name: ScalarName | 'Integer'): JsonSchema {
+    if (name === 'Date') return { type: 'string', format: 'date-time' };
+    const isWide = ['I64', 'U64', 'U128', 'Integer'].includes(name);
+    if (!isWide) return givenScalar(name as ScalarName);
+    if (this.style.wideAsText) return { type: ['integer', 'string'], pattern: digits };
+    return { type: 'integer', format: 'int64' };
+  }
+}
+
+/** The name of one form of an element: a plain one has that of its type. */
+export function formName(name: string, { kind }: TypeRef, { hit, data }: ElementForm): string {
+  const hits = { none: '', vector: '_hit', text: '_match', reranked: '_ranked' };
+  const isHit = kind === 'edge' ? '' : hits[hit];
+  return `${name}${isHit}${data && kind === 'vector' ? '_data' : ''}`;
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  const { type } = schema;
+  if (typeof type === 'string' && !('const' in schema)) return { ...schema, type: [type, 'null'] };
+  if (Array.isArray(type)) return { ...schema, type: [...(type as string[]), 'null'] };
+  return { anyOf: [schema, { type: 'null' }] };
+}

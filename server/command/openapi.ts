@@ -1,0 +1,35 @@
+// `trellis openapi`: the document of `GET /openapi.json`, without a server (client.md 3).
+import { writeFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { openApiOf } from '../../engine/index.js';
+import { printLine } from '../observe/log.js';
+import { exitCodes } from '../process/exit-code.js';
+import { packageVersion } from '../process/program-file.js';
+import { requireProgram } from '../project/compiled-project.js';
+import { configOf } from '../project/line-config.js';
+import { type Command, projectFlags } from '../terminal/command.js';
+import { shownPath } from '../terminal/wording.js';
+
+export const openapi: Command = {
+  name: 'openapi',
+  about: 'Prints the queries of a project as an OpenAPI 3.1 document.',
+  words: '[PROJECT_DIR]',
+  flags: { ...projectFlags, out: { value: 'FILE', about: 'Writes it there instead.' } },
+  run: (line) => {
+    const config = configOf(line, line.words[0]);
+    const document = openApiOf(requireProgram(config).program, {
+      title: basename(config.projectDir),
+      version: packageVersion(),
+      keys: config.auth.api_key !== '',
+      sees: () => true,
+    });
+    const text = JSON.stringify(document, null, 2);
+    const out = line.flags.get('out');
+    if (out === undefined) printLine(text);
+    else {
+      writeFileSync(resolve(out), `${text}\n`);
+      printLine(shownPath(resolve(out)));
+    }
+    return exitCodes.ok;
+  },
+};

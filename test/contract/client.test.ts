@@ -1,0 +1,179 @@
+// `trellisdb/client` against a scripted server (client.md 5, P06, P11, P12): what is sent again and
+// what is not, exact integers, deadlines.
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  connect,
+  decode,
+  encode,
+  TimeoutError,
+  TrellisError,
+  UnknownOutcomeError,
+  UnsafeIntegerError,
+} from '../../server/client/client.js';
+
+type Act = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let url: string;
+/** What the next calls meet; the last one stays. */
+let script: Act[] = [];
+let seen: { url: string; headers: IncomingMessage['headers']; body: string }[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += chunk));
+    request.on('end', () => {
+      seen.push({ url: request.url!, headers: request.headers, body });
+      (script.length > 1 ? script.shift()! : script[0]!)(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base/`;
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  seen = [];
+});
+
+const answer =
+  (text: string): Act =>
+  (_, response) =>
+    response.end(text);
+const refuse =
+  (status: number, code: string, retryable: boolean, headers: Record<string, string> = {}): Act =>
+  (_, response) =>
+    response.writeHead(status, headers).end(JSON.stringify({ error: 'no', code, retryable }));
+const reset: Act = (request) => request.socket.destroy();
+const half: Act = (request, response) => {
+  response.writeHead(200, { 'Content-Length': '100' });
+  response.write('{"a"');
+  setTimeout(() => request.socket.destroy(), 5);
+};
+const silent: Act = () => {};
+
+describe('what is sent again [P11]', () => {
+  const table: [string, Act, boolean, number, unknown][] = [
+    ['read, 503', refuse(503, 'OVERLOADED', true), false, 2, undefined],
+    ['read, 504', refuse(504, 'QUERY_TIMEOUT', true), false, 2, undefined],
+    ['read, reset', reset, false, 2, undefined],
+    ['read, half an answer', half, false, 2, undefined],
+    ['read, 400', refuse(400, 'PARAM_TYPE', false), false, 1, TrellisError],
+    ['write, OVERLOADED', refuse(503, 'OVERLOADED', true), true, 2, undefined],
+    ['write, RATE_LIMITED', refuse(429, 'RATE_LIMITED', true), true, 2, undefined],
+    ['write, QUERY_TIMEOUT', refuse(504, 'QUERY_TIMEOUT', true), true, 2, undefined],
+    ['write, another retryable code', refuse(503, 'EMBEDDING_FAILED', true), true, 1, TrellisError],
+    ['write, reset', reset, true, 1, UnknownOutcomeError],
+    ['write, half an answer', half, true, 1, UnknownOutcomeError],
+  ];
+  test.each(table)('%s', async (_, act, writes, calls, error) => {
+    script = [act, answer('{"a":1}')];
+    const call = connect({ url, retries: 3 }).call('q', {}, { shape: { writes, at: 0 } });
+    if (error === undefined) expect(await call).toEqual({ a: 1 });
+    else await expect(call).rejects.toBeInstanceOf(error);
+    expect(seen.length).toBe(calls);
+  });
+
+  test('a write that was refused by the system is sent again', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const free = (other.address() as AddressInfo).port;
+    await new Promise((resolve) => other.close(resolve));
+    const waits: number[] = [];
+    const closed = connect({
+      url: `http://127.0.0.1:${free}`,
+      onRetry: ({ waitMs }) => waits.push(waitMs),
+    });
+    await expect(closed.call('q', {}, { writes: true })).rejects.toThrow();
+    expect(waits.length).toBe(3);
+  });
+
+  test('Retry-After is waited for', async () => {
+    script = [refuse(503, 'OVERLOADED', true, { 'Retry-After': '1' }), answer('1')];
+    const waits: number[] = [];
+    await connect({ url, onRetry: ({ waitMs }) => waits.push(waitMs) }).call('q');
+    expect(waits).toEqual([1000]);
+  });
+});
+
+describe('time [P12]', () => {
+  test('the deadline holds over all tries', async () => {
+    script = [refuse(503, 'OVERLOADED', true)];
+    const began = performance.now();
+    const call = connect({ url, retries: 100 }).call('q', {}, { timeoutMs: 300 });
+    await expect(call).rejects.toBeInstanceOf(TimeoutError);
+    expect(performance.now() - began).toBeLessThan(350);
+  });
+
+  test('a server that says nothing ends the call at its time; the server is told of it', async () => {
+    script = [silent];
+    const call = connect({ url }).call('q', {}, { timeoutMs: 200, writes: false });
+    await expect(call).rejects.toBeInstanceOf(TimeoutError);
+    const told = Number(seen[0]!.headers['x-request-timeout-ms']);
+    expect(told).toBeGreaterThan(100);
+    expect(told).toBeLessThanOrEqual(150);
+  });
+
+  test('an aborted call ends with the reason given', async () => {
+    script = [silent];
+    const call = connect({ url }).call('q', {}, { signal: AbortSignal.timeout(50) });
+    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+});
+
+test('names, keys and bodies', async () => {
+  script = [answer('{"ok":true}')];
+  await connect({ url, apiKey: 'k', headers: { 'X-A': 'b' } }).query('my query', {
+    n: 7n,
+    f: new Float32Array([0.1]),
+  });
+  expect(seen[0]).toMatchObject({
+    url: '/base/my%20query',
+    body: '{"n":7,"f":[0.1]}',
+    headers: { 'x-api-key': 'k', 'x-a': 'b', 'content-type': 'application/json' },
+  });
+});
+
+describe('exact integers [P06]', () => {
+  const text =
+    '{"a":9007199254740993,"b":[{"n":-9223372036854775808,"s":"9007199254740993"}],"c":5,"d":1e300}';
+  const places = (p: 1 | 2 | 3) => ({ a: p, b: [{ n: p }] as const, c: p, d: 0 as const });
+
+  test('refused, as bigint, as text', () => {
+    expect(() => decode(text, places(1))).toThrow(UnsafeIntegerError);
+    expect(decode(text, places(2))).toEqual({
+      a: 9007199254740993n,
+      b: [{ n: -9223372036854775808n, s: '9007199254740993' }],
+      c: 5n,
+      d: 1e300,
+    });
+    expect(decode(text, places(3))).toMatchObject({ a: '9007199254740993', c: '5' });
+  });
+
+  test('fuzzed digits agree with BigInt', () => {
+    const count = process.env.TRELLIS_TEST_LONG === '1' ? 2_000_000 : 20_000;
+    for (let i = 0; i < count; i++) {
+      const length = 1 + Math.floor(Math.random() * 38);
+      let digits = String(1 + Math.floor(Math.random() * 9));
+      while (digits.length < length) digits += Math.floor(Math.random() * 10);
+      const body = `{"a":${Math.random() < 0.5 ? '-' : ''}${digits}}`;
+      const { a } = decode<{ a: bigint }>(body, { a: 2 });
+      if (`{"a":${a}}` !== body) expect.fail(body);
+    }
+  });
+
+  test('numbers that are no integers of the schema stay as JSON.parse has them', () => {
+    const body =
+      '{"x":12345678901234567890,"y":[1.5,12345678901234567890.5],"t":"12345678901234567"}';
+    expect(decode(body, { z: 2 })).toEqual(JSON.parse(body));
+  });
+
+  test('sent as digits', () => {
+    expect(encode({ a: 2n ** 64n, b: ['x', -1n] })).toBe('{"a":18446744073709551616,"b":["x",-1]}');
+    expect(encode({ v: new Float32Array([0.1, 1e-7, 3.4e38, -2.5]) })).toBe(
+      '{"v":[0.1,1e-7,3.4e+38,-2.5]}',
+    );
+  });
+});

@@ -1,0 +1,121 @@
+// The generated TypeScript: it compiles under the strictest rules, says what is wrong at its place,
+// and is the same in every run (client.md 9, P02, P03, P05).
+import { readFileSync } from 'node:fs';
+import ts from 'typescript';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { printTypeScript } from '../../engine/contract/typescript.js';
+import { compile } from '../../engine/lang/compile.js';
+import type { Program } from '../../engine/plan/program.js';
+
+function programOf(...paths: string[]): Program {
+  const sources = paths.map((path) => {
+    return { path, text: readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8') };
+  });
+  const { program, diagnostics } = compile(sources, { compat: false });
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  return program!;
+}
+
+const demo = (): Program =>
+  programOf('server/demo/schema.hx', 'server/demo/queries.hx', 'server/demo/load.hx');
+const garden = (): Program => programOf('test/exec/kit/garden.hx');
+const standard = { version: '1.0.0', files: 3, int64: 'number', dates: 'string' } as const;
+
+/** What the import of the generated module means to the compiler, without the disk. */
+const clientTypes = readFileSync(new URL('../../server/client/client.ts', import.meta.url), 'utf8');
+
+/** Errors of modules that see each other and the client, by message and line. */
+function faultsOf(modules: Record<string, string>): string[] {
+  const files = new Map([...Object.entries(modules), ['client.ts', clientTypes]]);
+  const options: ts.CompilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    isolatedModules: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.esnext.disposable.d.ts'],
+    types: [],
+  };
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists } = host;
+  host.fileExists = (name) => files.has(name) || fileExists(name);
+  host.getSourceFile = (name, version) => {
+    const text = files.get(name);
+    return text === undefined
+      ? getSourceFile(name, version)
+      : ts.createSourceFile(name, text, version);
+  };
+  host.resolveModuleNameLiterals = (names) =>
+    names.map(({ text }) => {
+      const file = text === 'trellisdb/client' ? 'client.ts' : `${text.replace(/^\.\//, '')}.ts`;
+      return { resolvedModule: { resolvedFileName: file, extension: '.ts' } };
+    });
+  const program = ts.createProgram([...files.keys()], options, host);
+  return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+    const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start!).line + 1;
+    return `${file?.fileName}:${line} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+  });
+}
+
+const use = `import { queries } from './demo-number-string';
+declare const db: ReturnType<typeof queries>;
+export async function run() {
+  const { works } = await db.worksOf({ person: 'newton' });
+  const years: (number | null)[] = works.map(({ year }) => year);
+  await db.worksOf({ persn: 'newton' });
+  await db.worksOf({});
+  await db.worksOf({ person: 7 });
+  works[0]!.colour;
+  await db.worksof({ person: 'newton' });
+  return years;
+}`;
+
+const documented = `N::A { x: String }
+// Finds */ everything.
+//   word: what to look for
+QUERY find(word: String) => a <- N<A>::WHERE(_::{x}::EQ(word)) RETURN a::{x}`;
+
+const isLong = process.env.TRELLIS_TEST_LONG === '1';
+
+describe('generated modules', () => {
+  const modules: Record<string, string> = { 'use.ts': use };
+  let faults: string[];
+  beforeAll(() => {
+    // One run of the compiler for all of them: it reads the library each time.
+    for (const [name, program] of [
+      ['demo', demo()],
+      ['garden', garden()],
+    ] as const) {
+      for (const int64 of ['number', 'bigint', 'string'] as const) {
+        for (const dates of ['string', 'date'] as const) {
+          const isChosen = isLong || (int64 === 'number') === (dates === 'string');
+          const text = printTypeScript(program, { ...standard, int64, dates });
+          if (isChosen) modules[`${name}-${int64}-${dates}.ts`] = text;
+        }
+      }
+    }
+    const { program } = compile([{ path: 'a.hx', text: documented }], { compat: false });
+    modules['documented.ts'] = printTypeScript(program!, standard);
+    faults = faultsOf(modules);
+  });
+
+  test('compile, in every mode [P02]', () => {
+    expect(faults.filter((fault) => !fault.startsWith('use.ts'))).toEqual([]);
+  });
+
+  test('say what is wrong at its place [P03]', () => {
+    expect(
+      faults.map((fault) => fault.split(' ')[0]).filter((at) => at!.startsWith('use.ts')),
+    ).toEqual([6, 7, 8, 9, 10].map((line) => `use.ts:${line}`));
+  });
+
+  test('are the same in every run [P05]', () => {
+    expect(printTypeScript(demo(), standard)).toBe(modules['demo-number-string.ts']);
+  });
+
+  test('carry doc comments over', () => {
+    expect(modules['documented.ts']).toContain('Finds * / everything.');
+  });
+});
