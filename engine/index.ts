@@ -27,7 +27,6 @@ export type {
   PropertyType,
   Schema,
 } from './base/schema.js';
-export { countUnknown } from './plan/output-type.js';
 export type { Plan, Query } from './plan/plan.js';
 export { lookPlan } from './plan/look.js';
 export type { Look } from './plan/plan.js';

@@ -7,7 +7,7 @@ import {
   unhidden,
   writeCatalog,
 } from './catalog/catalog-record.js';
-import { type CommitVisibility, type Env, type Usage, openEnv } from './table/env.js';
+import { type Env, type Usage, openEnv } from './table/env.js';
 import type { LoadView } from './view/load-view.js';
 import { metaKey, readState } from './table/meta.js';
 import { LmdbView, type RefreshableView } from './view/read-view.js';
@@ -21,6 +21,7 @@ import {
 } from './schema/schema-commit.js';
 import type { Catalog, VectorChange } from './table/store.js';
 import { WritePermit } from './lock/permit.js';
+import type { CommitVisibility } from './table/env-options.js';
 import { type LoggedChange, replayLog } from './record/vlog.js';
 import type { VectorTypeOptions } from './view/write-context.js';
 import { type Loaded, type WriteGroup, Writer } from './view/writer.js';

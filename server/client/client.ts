@@ -191,151 +191,161 @@ export interface Session extends AsyncIterable<unknown>, AsyncDisposable {
   next<T = unknown>(): Promise<T | null>;
 }
 
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
 /** A connection to the server at `url`; no request is made yet. */
 export function connect(options: ConnectOptions): Connection {
-  const base = options.url.replace(/\/+$/, '');
-  const send = options.fetch ?? globalThis.fetch;
-  const wait = (ms: number, signal?: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, ms);
-      signal?.addEventListener(
-        'abort',
-        () => {
-          clearTimeout(timer);
-          reject(signal.reason);
-        },
-        {
-          once: true,
-        },
-      );
-    });
+  return new HttpConnection(options);
+}
 
-  /** One try. Gives the answer's text or bytes, or throws. */
-  async function attempt(
-    name: string,
-    body: string,
-    end: number,
-    signal?: AbortSignal,
-  ): Promise<Response> {
-    const left = end - Date.now();
-    if (left <= 0) throw new TimeoutError(`${name}: the time is up`);
-    const headers: Record<string, string> = {
-      'Content-Type': 'application/json',
-      ...options.headers,
-    };
-    if (options.apiKey) headers['x-api-key'] = options.apiKey;
-    const signals = signal ? [signal] : [];
-    if (Number.isFinite(end)) {
-      headers['X-Request-Timeout-Ms'] = String(Math.max(1, Math.floor(left - 50)));
-      signals.push(AbortSignal.timeout(left));
-    }
-    const init: RequestInit = { method: 'POST', headers, body };
-    if (signals.length > 0)
-      init.signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]!;
-    return send(`${base}/${name}`, init);
+type Given = CallOptions & { shape?: Shape };
+
+class HttpConnection implements Connection {
+  readonly #base: string;
+
+  constructor(private readonly options: ConnectOptions) {
+    this.#base = options.url.replace(/\/+$/, '');
   }
 
-  async function request(
-    name: string,
-    params: object | undefined,
-    given: CallOptions & { shape?: Shape } = {},
-  ) {
-    const timeoutMs = given.timeoutMs ?? options.timeoutMs ?? 30_000;
+  get #send(): typeof fetch {
+    return this.options.fetch ?? globalThis.fetch;
+  }
+
+  bytes(name: string, params?: object, given?: Given): Promise<Uint8Array> {
+    return this.#request(encodeURIComponent(name), params, given);
+  }
+
+  async call<T = unknown>(name: string, params?: object, given?: Given): Promise<T> {
+    return decode<T>(textOf(await this.bytes(name, params, given)), given?.shape?.at);
+  }
+
+  query<T = unknown>(name: string, data?: object): Promise<T> {
+    return this.call(name, data);
+  }
+
+  async session(): Promise<Session> {
+    const post = async <T>(name: string, body: object): Promise<T> =>
+      decode<T>(textOf(await this.#request(`mcp/${name}`, body, { writes: false })));
+    return new Walk(await post<string>('init', {}), post);
+  }
+
+  async health(): Promise<{ ready: boolean }> {
+    const response = await this.#send(`${this.#base}/readyz`);
+    return { ready: response.ok };
+  }
+
+  async waitUntilReady(ms: number): Promise<void> {
+    for (const end = Date.now() + ms; Date.now() < end; await pause(50)) {
+      const { ready } = await this.health().catch(() => ({ ready: false }));
+      if (ready) return;
+    }
+    throw new TimeoutError(`${this.#base} is not ready`);
+  }
+
+  async #request(path: string, params: object | undefined, given: Given = {}): Promise<Uint8Array> {
+    const { timeoutMs = 30_000, retries = 3, onRetry } = { ...this.options, ...given };
     const end = timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
     const writes = given.shape?.writes ?? given.writes ?? true;
     const body = encode(params);
+    const late = (cause?: unknown) => new TimeoutError(`${path}: the time is up`, { cause });
     for (let tries = 0; ; tries++) {
       let reason: unknown;
       let waitMs = Math.random() * 100 * 2 ** tries;
       try {
-        const response = await attempt(name, body, end, given.signal);
+        if (Date.now() >= end) throw late();
+        const response = await this.#try(path, body, end, given.signal);
         const bytes = new Uint8Array(await response.arrayBuffer());
         if (response.ok) return bytes;
-        let fault: Fault = {};
-        try {
-          fault = JSON.parse(new TextDecoder().decode(bytes)) as Fault;
-        } catch {
-          // A proxy's page: the status has to do.
-        }
-        const error = new TrellisError(
-          fault,
-          response.status,
-          response.headers.get('x-request-id') ?? undefined,
-        );
+        const error = errorOf(response, bytes);
         if (!error.retryable || (writes && !notDone.has(error.code))) throw error;
         const after = Number(response.headers.get('retry-after'));
         if (after > 0) waitMs = after * 1000;
         reason = error;
       } catch (error) {
         if (error instanceof TrellisError || given.signal?.aborted) throw error;
-        if (Date.now() >= end - 5)
-          throw new TimeoutError(`${name}: the time is up`, { cause: error });
+        if (Date.now() >= end - 5) throw late(error);
         if (writes && !refused.test(causeOf(error))) {
-          throw new UnknownOutcomeError(`${name}: the connection broke`, { cause: error });
+          throw new UnknownOutcomeError(`${path}: the connection broke`, { cause: error });
         }
         reason = error;
       }
-      if (tries >= (given.retries ?? options.retries ?? 3)) throw reason;
-      if (Date.now() + waitMs >= end)
-        throw new TimeoutError(`${name}: the time is up`, { cause: reason });
-      options.onRetry?.({ name, attempt: tries + 1, reason, waitMs });
-      await wait(waitMs, given.signal);
+      if (tries >= retries) throw reason;
+      if (Date.now() + waitMs >= end) throw late(reason);
+      onRetry?.({ name: path, attempt: tries + 1, reason, waitMs });
+      await pause(waitMs, given.signal);
     }
   }
 
-  const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
-  const connection: Connection = {
-    bytes: (name, params, given) => request(encodeURIComponent(name), params, given),
-    async call<T>(
-      name: string,
-      params?: object,
-      given?: CallOptions & { shape?: Shape },
-    ): Promise<T> {
-      return decode<T>(text(await connection.bytes(name, params, given)), given?.shape?.at);
-    },
-    query: (name, data) => connection.call(name, data),
-    async session() {
-      const id = JSON.parse(text(await request('mcp/init', {}, { writes: false }))) as string;
-      const tool = async <T>(name: string, body: object): Promise<T> =>
-        decode<T>(
-          text(await request(`mcp/${name}`, { connection_id: id, ...body }, { writes: false })),
-        );
-      const session: Session = {
-        id,
-        tool: (name, data = {}) => tool(name, { data }),
-        collect: (range, keep = true) => tool('collect', { ...(range && { range }), drop: !keep }),
-        next: () => tool('next', {}),
-        async *[Symbol.asyncIterator]() {
-          for (let start = 0; ; start += 100) {
-            const items = await session.collect({ start, end: start + 100 });
-            yield* items;
-            if (items.length < 100) return;
-          }
-        },
-        async [Symbol.asyncDispose]() {
-          await tool('reset', {});
-        },
-      };
-      return session;
-    },
-    async health() {
-      const response = await send(`${base}/readyz`);
-      return { ready: response.ok };
-    },
-    async waitUntilReady(ms) {
-      for (const end = Date.now() + ms; Date.now() < end; await wait(50)) {
-        if (
-          await connection.health().then(
-            ({ ready }) => ready,
-            () => false,
-          )
-        )
-          return;
-      }
-      throw new TimeoutError(`${base} is not ready`);
-    },
-  };
-  return connection;
+  #try(path: string, body: string, end: number, signal?: AbortSignal): Promise<Response> {
+    const { apiKey, headers: more } = this.options;
+    const headers: Record<string, string> = { 'Content-Type': 'application/json', ...more };
+    if (apiKey) headers['x-api-key'] = apiKey;
+    const signals = signal ? [signal] : [];
+    if (Number.isFinite(end)) {
+      const left = end - Date.now();
+      headers['X-Request-Timeout-Ms'] = String(Math.max(1, Math.floor(left - 50)));
+      signals.push(AbortSignal.timeout(Math.max(0, left)));
+    }
+    const init: RequestInit = { method: 'POST', headers, body };
+    if (signals.length > 0)
+      init.signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]!;
+    return this.#send(`${this.#base}/${path}`, init);
+  }
+}
+
+function errorOf({ status, headers }: Response, bytes: Uint8Array): TrellisError {
+  let fault: Fault = {};
+  try {
+    fault = JSON.parse(textOf(bytes)) as Fault;
+  } catch {
+    // A proxy's page: the status has to do.
+  }
+  return new TrellisError(fault, status, headers.get('x-request-id') ?? undefined);
+}
+
+/** Items that one step of an iteration asks for. */
+const pageItems = 100;
+
+class Walk implements Session {
+  constructor(
+    readonly id: string,
+    private readonly post: <T>(name: string, body: object) => Promise<T>,
+  ) {}
+
+  tool<T = unknown>(name: string, data: object = {}): Promise<T> {
+    return this.post(name, { connection_id: this.id, data });
+  }
+
+  collect<T = unknown>(range?: { start?: number; end?: number }, keep = true): Promise<T[]> {
+    return this.post('collect', { connection_id: this.id, ...(range && { range }), drop: !keep });
+  }
+
+  next<T = unknown>(): Promise<T | null> {
+    return this.post('next', { connection_id: this.id });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
+    for (let start = 0; ; start += pageItems) {
+      const items = await this.collect({ start, end: start + pageItems });
+      yield* items;
+      if (items.length < pageItems) return;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.post('reset', { connection_id: this.id });
+  }
 }
 
 /** The functions of a generated module over a caller. */

@@ -21,7 +21,7 @@ import {
   idKey,
   sequenceKey,
 } from './keys.js';
-import type { WritePermit } from '../lock/permit.js';
+import type { EnvOptions } from './env-options.js';
 import { type TableName, tableNames } from './table-name.js';
 import { getWord, putWord } from './word.js';
 
@@ -405,28 +405,14 @@ function usageOf(root: RootDatabase, tables: Record<string, { readonly pages: nu
 
 const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
 
-/** Hears when other threads may begin to see a commit, and when all that look do. */
-export interface CommitVisibility {
-  beginCommit(): void;
-  endCommit(): void;
-}
-
-export interface EnvOptions {
-  readOnly?: boolean;
-  permit?: WritePermit;
-  visibility?: CommitVisibility;
-}
-
 /**
  * Opens the environment in the folder `path`. For writing: creates what is missing, and waits for
  * whoever writes just now (700 ms beside an open transaction of 800 ms, L11). Read-only: 2 ms at
  * any time, once this process has opened it for writing; such a thread can never hold the write
  * lock (P02).
  */
-export function openEnv(
-  path: string,
-  { readOnly = false, permit, visibility }: EnvOptions = {},
-): Env {
+export function openEnv(path: string, given: EnvOptions = {}): Env {
+  const { readOnly = false } = given;
   assert(!bigEndian, 'values are little-endian, as this machine must be');
   checkAddressSpace();
   const options = {
@@ -448,18 +434,13 @@ export function openEnv(
     encoding: 'binary' as const,
   };
   try {
-    return envOf(open(options), readOnly, permit, visibility);
+    return envOf(open(options), given);
   } catch (error) {
     throw asDamage(error, 'data.mdb');
   }
 }
 
-function envOf(
-  root: RootDatabase,
-  readOnly: boolean,
-  permit?: WritePermit,
-  visibility?: CommitVisibility,
-): Env {
+function envOf(root: RootDatabase, { readOnly, permit, visibility }: EnvOptions): Env {
   const table = <K>(name: TableName, codec: KeyCodec<K>): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     return new Table(name, root.openDB(own) as Database, codec);
