@@ -4,6 +4,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
+  bind,
   connect,
   decode,
   encode,
@@ -176,4 +177,20 @@ describe('exact integers [P06]', () => {
       '{"v":[0.1,1e-7,3.4e+38,-2.5]}',
     );
   });
+});
+
+test('bound functions call by name, with what is known of the query', async () => {
+  const calls: unknown[] = [];
+  const caller = {
+    call: async <T>(...given: unknown[]) => {
+      calls.push(given);
+      return 7 as T;
+    },
+  };
+  const shape = { writes: false, at: 0 } as const;
+  const db = bind<{ find(params: object, options?: object): Promise<number> }>(caller, {
+    find: shape,
+  });
+  expect(await db.find({ a: 1 }, { timeoutMs: 5 })).toBe(7);
+  expect(calls).toEqual([['find', { a: 1 }, { timeoutMs: 5, shape }]]);
 });
