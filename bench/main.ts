@@ -16,6 +16,7 @@ const modules: Record<string, string> = {
   filter: 'vector/filter',
   gvb: 'gvb/gvb',
   http: 'server/http',
+  hybrid: 'text/hybrid',
   import: 'import/import',
   live: 'server/live',
   mixed: 'server/mixed',

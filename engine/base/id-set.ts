@@ -18,6 +18,11 @@ export class IdSet {
     return true;
   }
 
+  clear(): void {
+    for (const page of this.#pages) page?.fill(0);
+    this.size = 0;
+  }
+
   has(id: number): boolean {
     const page = this.#pages[id >>> pageBits];
     return page !== undefined && (page[(id >>> 5) & (pageWords - 1)]! & (1 << (id & 31))) !== 0;

@@ -109,6 +109,8 @@ function stepRows(rows: number, step: Step, statistics: Statistics): number {
         (sum, edge) => sum + rows * degree(edge, step.direction, statistics),
         0,
       );
+    case 'walk':
+      return walkRows(rows, step, statistics);
     case 'where':
       return rows * partOf(step.condition.value);
     case 'first':
@@ -132,6 +134,27 @@ function stepRows(rows: number, step: Step, statistics: Statistics): number {
     default:
       return rows;
   }
+}
+
+/** Rounds that a repetition without a known bound is taken to make. */
+const roundsLikely = 4;
+
+function walkRows(
+  rows: number,
+  { direction, edges, condition, hops }: Extract<Step, { kind: 'walk' }>,
+  statistics: Statistics,
+): number {
+  const ways = direction === 'both' ? (['out', 'in'] as const) : [direction];
+  const degrees = edges.flatMap((edge) => ways.map((way) => degree(edge, way, statistics)));
+  const fan = degrees.reduce((sum, each) => sum + each, 0) * (condition ? conditionPart : 1);
+  if (hops === undefined) return rows * fan;
+  const ends = edges.flatMap((edge) => Object.values(statistics.ends(edge) ?? {}));
+  const all = new Map(ends.map((type) => [type.name, statistics.count(type) ?? 0]));
+  const most = [...all.values()].reduce((sum, each) => sum + each, 0);
+  const last = Math.min(hops.max ? (numberOf(hops.max) ?? roundsLikely) : roundsLikely, 64);
+  let total = 0;
+  for (let round = hops.min; round <= last; round++) total += Math.min(most, fan ** round);
+  return rows * Math.min(most, total);
 }
 
 function partOf(condition: Expression): number {

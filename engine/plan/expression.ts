@@ -87,8 +87,9 @@ export type Member =
   | { kind: 'spread'; except: string[] };
 
 /**
- * Implicit member names understood by `property`: id, label, from_node, to_node, data, score,
- * distance. `distance` and `score` are null on items that no search produced.
+ * Implicit member names understood by `property`: id, label, from_node, to_node, data, hops, score,
+ * distance. `distance` and `score` are null on items that no search produced, `hops` on those that
+ * no repetition yielded.
  */
 export type Expression =
   | { kind: 'literal'; value: Scalar | ScalarList }
@@ -275,8 +276,26 @@ export type Step =
   /** Edges of each node or vector row. `turn` (sessions): a row that is itself an edge of one of these types
    *  yields its end instead, target for out and source for in; without it such rows yield nothing. */
   | { kind: 'edges'; direction: Direction; edges: string[]; turn?: boolean }
-  /** Source or target of each edge row; `edge` keeps only edges of that type. */
-  | { kind: 'end'; end: 'from' | 'to'; edge?: string }
+  /**
+   * Edges of each node or vector row, or their far ends, through a condition on the edge. With `hops`
+   * the elements at a distance within the bounds, each once per row, by distance, then by age.
+   */
+  | {
+      kind: 'walk';
+      direction: Direction | 'both';
+      edges: string[];
+      take: 'far' | 'edge';
+      condition?: ItemExpression;
+      /** `max` null: as far as there are edges. */
+      hops?: { min: number; max: Expression | null };
+    }
+  /**
+   * Source or target of each edge row, or the end that a walk did not come from; `edge` keeps only
+   * edges of that type.
+   */
+  | { kind: 'end'; end: 'from' | 'to' | 'other'; edge?: string }
+  /** Edge rows as if a walk had come from that end. */
+  | { kind: 'origin'; end: 'from' | 'to' }
   | { kind: 'where'; condition: ItemExpression }
   /** What `of` reaches from every row, in the order of the first row. */
   | { kind: 'intersect'; of: ItemExpression }
@@ -336,7 +355,11 @@ export type Step =
       algorithm: 'bfs' | 'dijkstra' | 'astar';
       edges: string[];
       reverse: boolean;
+      /** Along edges in either direction. */
+      both?: true;
       target: Expression;
+      /** Of the edges that may be followed. */
+      condition?: ItemExpression;
       weight?: ItemExpression;
       heuristic?: string;
       one: boolean;

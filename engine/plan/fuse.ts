@@ -4,10 +4,22 @@ import type { Step } from './expression.js';
 
 /** The one step that an edge step and the step behind it are, if they lead to the far end. */
 export function fuseEdgeEnd(before: Step | undefined, step: Step): Step | undefined {
-  if (step.kind !== 'end' || before?.kind !== 'edges') return undefined;
+  if (step.kind !== 'end') return undefined;
+  if (before?.kind === 'walk') return fuseWalk(before, step);
+  if (before?.kind !== 'edges' || step.end === 'other') return undefined;
   const { direction, edges, turn } = before;
   const { end, edge } = step;
   const sameEdge = edge === undefined || (edges.length === 1 && edges[0] === edge);
   const isFarEnd = !turn && sameEdge && (direction === 'out') === (end === 'to');
   return isFarEnd ? { kind: 'neighbours', direction, edges } : undefined;
+}
+
+const farEnd = { out: 'to', in: 'from', both: 'other' } as const;
+
+function fuseWalk(
+  walk: Extract<Step, { kind: 'walk' }>,
+  { end, edge }: Extract<Step, { kind: 'end' }>,
+): Step | undefined {
+  const isFarEnd = walk.take === 'edge' && farEnd[walk.direction] === end && edge === undefined;
+  return isFarEnd ? { ...walk, take: 'far' } : undefined;
 }

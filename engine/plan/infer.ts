@@ -1,9 +1,9 @@
 // The one typing rule of graph steps, asked by the compiler and by sessions alike: which types a
 // step reaches from which types, or why it cannot be taken.
 import type { EdgeType, Schema, TypeRef } from '../base/schema.js';
-import type { Step } from './expression.js';
+import type { Direction, Step } from './expression.js';
 
-export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'end' }>;
+export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'walk' | 'end' }>;
 
 /**
  * `kind`: the step does not apply to elements of this kind. `ends`: its edges never touch these
@@ -32,24 +32,29 @@ function endsOf(
   const wanted = edges.filter((edge) => step.edge === undefined || edge.name === step.edge);
   return wanted.flatMap((ref) => {
     const edge = schema.edges.find((type) => type.name === ref.name);
-    return edge === undefined ? [] : [step.end === 'from' ? edge.from : edge.to];
+    if (edge === undefined) return [];
+    return step.end === 'other' ? [edge.from, edge.to] : [edge[step.end]];
   });
 }
 
 function touching(
   schema: Schema,
   starts: readonly TypeRef[],
-  step: Extract<GraphStep, { kind: 'neighbours' | 'edges' }>,
+  step: Exclude<GraphStep, { kind: 'end' }>,
 ): TypeRef[] {
   const reached: TypeRef[] = [];
+  const ways: Direction[] = step.direction === 'both' ? ['out', 'in'] : [step.direction];
+  const isEdge = step.kind === 'edges' || (step.kind === 'walk' && step.take === 'edge');
+  const kind = step.kind === 'neighbours' ? step.reach : undefined;
   for (const name of step.edges) {
     const edge = schema.edges.find((type) => type.name === name);
-    if (edge === undefined || !starts.some((start) => same(start, near(edge, step.direction)))) {
-      continue;
+    if (edge === undefined) continue;
+    for (const way of ways) {
+      if (!starts.some((start) => same(start, near(edge, way)))) continue;
+      const far = way === 'out' ? edge.to : edge.from;
+      if (isEdge) reached.push({ kind: 'edge', name });
+      else if (kind === undefined || kind === far.kind) reached.push(far);
     }
-    const far = step.direction === 'out' ? edge.to : edge.from;
-    if (step.kind === 'edges') reached.push({ kind: 'edge', name });
-    else if (step.reach === undefined || step.reach === far.kind) reached.push(far);
   }
   return reached;
 }

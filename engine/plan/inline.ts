@@ -189,7 +189,9 @@ function mayFollow(step: Step, parameters: Parameters): boolean {
 const keepsElements = new Set<Step['kind']>([
   'neighbours',
   'edges',
+  'walk',
   'end',
+  'origin',
   'where',
   'range',
   'first',

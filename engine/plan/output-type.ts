@@ -10,8 +10,17 @@ export type HitMembers = 'none' | 'vector' | 'text' | 'reranked';
 export type OutputType =
   /** `Integer`: of no particular width, up to 128 bits. */
   | { kind: 'scalar'; name: ScalarName | 'Integer' }
-  /** A whole element of one of the types; `data`: vectors carry their embedding. */
-  | { kind: 'element'; types: readonly TypeRef[]; hit: HitMembers; data: boolean }
+  /**
+   * A whole element of one of the types; `data`: vectors carry their embedding; `hops`: some have
+   * this member.
+   */
+  | {
+      kind: 'element';
+      types: readonly TypeRef[];
+      hit: HitMembers;
+      hops?: true;
+      data: boolean;
+    }
   | { kind: 'record'; members: readonly OutputMember[] }
   /** Records that are told apart by nothing but their members. */
   | { kind: 'union'; of: readonly OutputType[] }

@@ -312,8 +312,12 @@ function printStep(printer: Printer, step: Step): string {
       const name = `${step.direction}${step.kind === 'edges' ? ' edges' : ''}`;
       return `${name} ${step.edges.join(', ')}`;
     }
+    case 'walk':
+      return printWalk(printer, step);
     case 'end':
       return `${step.end} end`;
+    case 'origin':
+      return `reached from ${step.end} end`;
     case 'where':
       return `where ${item(step.condition)}`;
     case 'intersect':
@@ -362,6 +366,15 @@ function printOrder(
   return `${head} $${slot}: ${keys.map((key, i) => `${of(key.value)} ${directions[i]}`).join(', ')}`;
 }
 
+function printWalk(printer: Printer, step: Extract<Step, { kind: 'walk' }>): string {
+  const { direction, take, edges, condition, hops } = step;
+  const far = hops && (hops.max === null ? '*' : inline(printer, hops.max));
+  const bounds = hops ? ` ${hops.min}..${far}` : '';
+  const test = condition && ` where $${condition.slot}: ${inline(printer, condition.value)}`;
+  const what = take === 'edge' ? ' edges' : '';
+  return `${hops ? 'walk ' : ''}${direction}${what} ${edges.join(', ')}${bounds}${test ?? ''}`;
+}
+
 type WriteStep = Extract<
   Step,
   { kind: 'update' | 'upsertNode' | 'upsertVector' | 'addEdge' | 'shortestPath' }
@@ -386,9 +399,10 @@ function printWriteStep(printer: Printer, step: WriteStep): string {
     case 'shortestPath': {
       const weight = step.weight && ` weight $${step.weight.slot}: ${of(step.weight.value)}`;
       const estimate = step.heuristic === undefined ? '' : ` estimate .${step.heuristic}`;
-      const direction = step.reverse ? 'from' : 'to';
+      const direction = step.both ? 'both ways to' : step.reverse ? 'from' : 'to';
+      const test = step.condition && ` where $${step.condition.slot}: ${of(step.condition.value)}`;
       const along = `${step.algorithm} ${step.edges.join(', ')} ${direction} ${of(step.target)}`;
-      return `path ${along}${weight ?? ''}${estimate}${step.one ? '' : ' each'}`;
+      return `path ${along}${test ?? ''}${weight ?? ''}${estimate}${step.one ? '' : ' each'}`;
     }
     default:
       return unreachable(step);

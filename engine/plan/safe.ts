@@ -69,9 +69,15 @@ function isSafeSource(source: Source, parameters: Parameters): boolean {
 
 export function isSafeStep(step: Step, parameters: Parameters): boolean {
   switch (step.kind) {
+    case 'walk':
+      return (
+        (step.condition === undefined || isSafe(step.condition.value, parameters)) &&
+        (!step.hops?.max || isBound(step.hops.max, parameters))
+      );
     case 'neighbours':
     case 'edges':
     case 'end':
+    case 'origin':
     case 'first':
     case 'count':
       return true;

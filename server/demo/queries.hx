@@ -104,6 +104,12 @@ QUERY findWorks(words: String, limit: U32) =>
     works <- SearchBM25<Work>(words, limit)
     RETURN works::{score, title, year}
 
+// By meaning and by words in one list: what both find stands in front.
+QUERY searchPassages(text: String, limit: U32) =>
+    passages <- RerankRRF(SearchV<Passage>(Embed(text), 50), SearchBM25<Passage>(text, 50))
+        ::RANGE(0, limit)
+    RETURN passages::{score, text, work: _::In<HasPassage>::FIRST::{title}}
+
 // A search that an agent may continue as a traversal.
 #[mcp]
 QUERY ideasAbout(words: String) =>

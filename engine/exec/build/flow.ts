@@ -27,6 +27,7 @@ import { itemIds, itemRows } from '../operators/item.js';
 import { byId, lookup, nothing, rowsOfValue, scan } from '../operators/source.js';
 import { searchText } from '../search/text-search.js';
 import { searchAnyVector, searchVector, searchWithin } from '../search/vector-search.js';
+import { bothEnds, otherEnds, repeated, walked, withOrigin } from '../operators/walk.js';
 import type { Evaluate } from '../row/compiled.js';
 
 type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
@@ -179,7 +180,12 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
         ids(edgeLabels(builder, step.edges)),
         step.direction,
       );
+    case 'walk':
+      return buildWalk(builder, input, step);
+    case 'origin':
+      return withOrigin(input, step.end);
     case 'end': {
+      if (step.end === 'other') return otherEnds(input);
       const label = step.edge && labelOf(builder, 'edge', step.edge);
       if (step.edge && !label) return nothing;
       return edgeEnds(input, step.end, label ? label.id : undefined);
@@ -263,6 +269,16 @@ function buildLateStep(builder: Builder, input: Flow, step: LateStep): Flow {
   }
 }
 
+function buildWalk(builder: Builder, input: Flow, step: StepOf<'walk'>): Flow {
+  const { direction, take, condition, hops } = step;
+  const labels = ids(edgeLabels(builder, step.edges));
+  const test = condition && { slot: condition.slot, value: builder.value(condition.value) };
+  const walk = { labels, direction, condition: test };
+  if (hops) return repeated(input, walk, { min: hops.min, max: optional(builder, hops.max) });
+  const isPlain = test === undefined && direction === 'both' && take === 'far';
+  return isPlain ? bothEnds(input, labels) : walked(input, walk, take);
+}
+
 const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);
 
 function buildWhere(builder: Builder, input: Flow, { slot, value }: ItemExpression): Flow {
@@ -316,11 +332,13 @@ function needed(builder: Builder, next: Step | undefined): ((frame: Frame) => nu
 }
 
 function buildPath(builder: Builder, input: Flow, step: StepOf<'shortestPath'>): Flow {
-  const { algorithm, reverse, one, weight, heuristic } = step;
+  const { algorithm, reverse, one, weight, heuristic, condition } = step;
   const value: Evaluate | undefined = weight && builder.value(weight.value);
   return shortestPath(input, {
     algorithm,
     labels: ids(edgeLabels(builder, step.edges)),
+    direction: step.both ? 'both' : 'out',
+    condition: condition && { slot: condition.slot, value: builder.value(condition.value) },
     reverse,
     target: builder.value(step.target),
     weight: weight && { slot: weight.slot, value: value! },

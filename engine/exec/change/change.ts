@@ -5,6 +5,7 @@ import { readVector } from '../row/step-argument.js';
 import { asRows, batchesOf, type Flow, type RowFlow } from '../row/flow.js';
 import { collect, firstOf } from '../row/pull.js';
 import type { Frame } from '../row/frame.js';
+import { copyTrail } from '../row/image.js';
 import { IdSet } from '../../base/id-set.js';
 import { type Assign, createNode, createVector, dropElements, updateElements } from './mutate.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
@@ -22,6 +23,7 @@ function refreshed(row: Element): Element {
   element.distance = row.distance;
   element.reranked = row.reranked;
   element.share = row.share;
+  copyTrail(row, element);
   return element;
 }
 

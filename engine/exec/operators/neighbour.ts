@@ -11,7 +11,7 @@ import { Element } from '../row/value.js';
 const flushLength = 1024;
 
 /** The ids of a batch of rows; what is no element has no edges. */
-function* idsOf(flow: Flow, frame: Frame): Iterable<ArrayLike<number>> {
+export function* idsOf(flow: Flow, frame: Frame): Iterable<ArrayLike<number>> {
   if (flow.kind === 'ids') {
     yield* flow.open(frame);
     return;
@@ -42,6 +42,29 @@ export function adjacent(
     for (let i = 0; i < list.length; i += 2) pairs.push([list[i]!, list[i + 1]!]);
   pairs.sort((a, b) => a[0] - b[0]);
   return Uint32Array.from(pairs.flat());
+}
+
+/** As `adjacent`, in either direction: an edge that joins an element with itself comes once. */
+export function touching(
+  frame: Frame,
+  id: number,
+  labels: readonly number[],
+  direction: Direction | 'both',
+): Uint32Array {
+  if (direction !== 'both') return adjacent(frame, id, labels, direction);
+  const [a, b] = [adjacent(frame, id, labels, 'out'), adjacent(frame, id, labels, 'in')];
+  if (a.length === 0 || b.length === 0) return a.length === 0 ? b : a;
+  const pairs = new Uint32Array(a.length + b.length);
+  let at = 0;
+  for (let i = 0, j = 0; i < a.length || j < b.length; at += 2) {
+    const isFirst = j >= b.length || (i < a.length && a[i]! <= b[j]!);
+    const [from, place] = isFirst ? [a, i] : [b, j];
+    pairs[at] = from[place]!;
+    pairs[at + 1] = from[place + 1]!;
+    if (!isFirst || a[i] === b[j]) j += 2;
+    if (isFirst) i += 2;
+  }
+  return pairs.subarray(0, at);
 }
 
 /** Every second entry of the adjacency of each row: the edges (`take` 0) or their far ends (1). */

@@ -37,7 +37,7 @@ export function layoutMembers(
   members: readonly { text: string; member: Member }[],
 ): { name: string; member: Member }[] {
   return members
-    .filter(({ member }) => member.kind !== 'score' && member.kind !== 'distance')
+    .filter(({ member }) => !['hops', 'score', 'distance'].includes(member.kind))
     .map(({ text, member }) => ({ name: text, member }));
 }
 

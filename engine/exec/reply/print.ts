@@ -5,7 +5,7 @@ import { Instant, Uuid } from '../../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
 import { printScalar } from '../../storage/record/fragment.js';
 import type { Label } from '../../storage/table/store.js';
-import { isHit, recordOf } from '../row/element.js';
+import { isHit, isMarked, recordOf } from '../row/element.js';
 import type { Frame } from '../row/frame.js';
 import { vectorOf } from '../row/image.js';
 import type { PrintStyle } from '../row/compiled.js';
@@ -113,7 +113,7 @@ interface NamedMember {
  */
 export function elementMembers(label: Label, except: ReadonlySet<string>): NamedMember[] {
   const implicit = ['id', 'label', ...(label.kind === 'edge' ? ['from_node', 'to_node'] : [])];
-  const attributes = label.kind === 'edge' ? [] : ['score', 'distance'];
+  const attributes = label.kind === 'edge' ? [] : ['hops', 'score', 'distance'];
   const declared = new Set(label.properties.map((property) => property.name));
   const names = [
     ...implicit,
@@ -171,7 +171,7 @@ export function printElement(
   const label = frame.view.catalog.label(labelOf(record));
   const isVector = label.kind === 'vector';
   const withData = isVector && (style.data || style.compat);
-  if (!withData && !isHit(element)) {
+  if (!withData && !isMarked(element)) {
     printLayout(out, record, wholeLayout(label, style));
     return;
   }
@@ -210,6 +210,7 @@ function printHelixMembers(
  * search.
  */
 function isShown(element: Element, member: Member): boolean {
+  if (member.kind === 'hops') return element.hops >= 0;
   if (member.kind === 'score') return !Number.isNaN(element.score);
   return member.kind !== 'distance' || !Number.isNaN(element.distance);
 }
@@ -270,6 +271,9 @@ export function printMember(
       else printNull(out);
       break;
     }
+    case 'hops':
+      printAttribute(out, element.hops < 0 ? Number.NaN : element.hops, false);
+      break;
     case 'score':
       printAttribute(out, scoreOf(element, compat), fractions);
       break;

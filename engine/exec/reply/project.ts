@@ -5,7 +5,7 @@ import type { Expression, Member } from '../../plan/expression.js';
 import type { Form } from '../../plan/form.js';
 import { labelOf } from '../../storage/record/record.js';
 import type { Builder } from '../row/builder.js';
-import { isHit, recordOf } from '../row/element.js';
+import { isMarked, recordOf } from '../row/element.js';
 import type { Frame } from '../row/frame.js';
 import { type Layout, layoutMembers, layoutOf, printLayout } from './layout.js';
 import { memberOf, type memberReader } from '../row/member.js';
@@ -27,6 +27,9 @@ function entriesOf(item: Value): (readonly [string, Value])[] {
   return item instanceof Map ? [...item] : [];
 }
 
+/** What an item shows only where it has it. */
+const attributes = new Set(['hops', 'score', 'distance']);
+
 /** The entries a `..` adds to a record value. */
 function buildSpread(builder: Builder, except: ReadonlySet<string>) {
   const readers = new Map<string, ReturnType<typeof memberReader>>();
@@ -40,10 +43,10 @@ function buildSpread(builder: Builder, except: ReadonlySet<string>) {
     const record = recordOf(frame, item);
     if (record === undefined) return [];
     const label = frame.view.catalog.label(labelOf(record));
-    const names = elementMembers(label, except).map((each) => each.text);
-    return names
-      .map((name) => [name, readerOf(name)(frame, item)] as const)
-      .filter(([name, value]) => value !== null || (name !== 'score' && name !== 'distance'));
+    return elementMembers(label, except)
+      .map(({ text, member }) => ({ name: text, member, value: readerOf(text)(frame, item) }))
+      .filter(({ member, value }) => value !== null || !attributes.has(member.kind))
+      .map(({ name, value }) => [name, value] as const);
   };
 }
 
@@ -135,7 +138,7 @@ export function buildPrintShape(
       out.ascii('null');
       return;
     }
-    if (layoutFor !== undefined && item instanceof Element && !isHit(item)) {
+    if (layoutFor !== undefined && item instanceof Element && !isMarked(item)) {
       const record = recordOf(frame, item);
       const layout = record && layoutFor(labelOf(record));
       if (layout) {

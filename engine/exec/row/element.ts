@@ -2,7 +2,7 @@
 import { fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
 import { Uuid } from '../../base/value.js';
-import { fromOf, labelOf, toOf, uuidAt } from '../../storage/record/record.js';
+import { fromOf, kindOf, labelOf, toOf, uuidAt } from '../../storage/record/record.js';
 import type { Catalog } from '../../storage/table/store.js';
 import type { Frame } from './frame.js';
 import type { Element } from './value.js';
@@ -45,7 +45,8 @@ export function recordLabelOf(frame: Frame, element: Element): number {
 /** Id of the source or target of an edge as it is stored now; 0 when the edge is gone. */
 export function edgeEnd(frame: Frame, id: number, end: 'from' | 'to', label?: number): number {
   const record = frame.peekRecord(id);
-  if (record === undefined || (label !== undefined && labelOf(record) !== label)) return 0;
+  if (record === undefined || kindOf(record) !== 'edge') return 0;
+  if (label !== undefined && labelOf(record) !== label) return 0;
   return end === 'from' ? fromOf(record) : toOf(record);
 }
 
@@ -68,3 +69,6 @@ export function isDeclared(frame: Frame, record: Uint8Array): boolean {
 /** Whether a search has left its attributes on the element. */
 export const isHit = ({ score, distance }: Element): boolean =>
   !Number.isNaN(score) || !Number.isNaN(distance);
+
+/** Whether an element shows more than its record: what a search or a repetition has left on it. */
+export const isMarked = (element: Element): boolean => element.hops >= 0 || isHit(element);

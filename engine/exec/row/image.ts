@@ -8,12 +8,19 @@ export function vectorOf(frame: Frame, element: Element): Float64Array | undefin
   return element.vector ?? frame.view.vector(element.id);
 }
 
+/** Lets a copy show how a walk came to the element. */
+export function copyTrail({ hops, origin }: Element, copy: Element): void {
+  if (hops >= 0) copy.hops = hops;
+  if (origin !== 0) copy.origin = origin;
+}
+
 /** The same element for other search attributes: it shows what its binding has kept. */
 export function copyOf(frame: Frame, element: Element): Element {
   const copy = new Element(element.id);
   copy.record = element.record;
   if (element.vector !== undefined) copy.vector = element.vector;
   if (element.fresh) copy.fresh = true;
+  copyTrail(element, copy);
   frame.keepCopy(element, copy);
   return copy;
 }

@@ -19,7 +19,7 @@ export type MemberReader = (frame: Frame, value: Value) => Value;
 /** What a name means on elements of one label. */
 export type Member =
   | { kind: 'property'; property: StoredProperty }
-  | { kind: 'id' | 'label' | 'from_node' | 'to_node' | 'data' | 'score' | 'distance' }
+  | { kind: 'id' | 'label' | 'from_node' | 'to_node' | 'data' | 'hops' | 'score' | 'distance' }
   | { kind: 'none' };
 
 const implicitKinds: Record<string, readonly Label['kind'][]> = {
@@ -28,6 +28,7 @@ const implicitKinds: Record<string, readonly Label['kind'][]> = {
   from_node: ['edge'],
   to_node: ['edge'],
   data: ['vector'],
+  hops: ['node', 'vector'],
   score: ['node', 'vector'],
   distance: ['node', 'vector'],
 };
@@ -99,6 +100,8 @@ function readMember(
       return new Uuid(printUuid(record, uuidAt.to));
     case 'data':
       return vectorOf(frame, element) ?? null;
+    case 'hops':
+      return element.hops < 0 ? null : element.hops;
     case 'score':
       return numberOrNull(scoreOf(element, compat));
     case 'distance':

@@ -21,6 +21,10 @@ export class Element {
   declare share: number;
   /** Made, or given its embedding, by this request: [compat] prints that. */
   declare fresh: boolean;
+  /** Distance from the start of a repetition; -1 on everything else. */
+  declare hops: number;
+  /** Of an edge that a walk came to in either direction: the end it came from; else 0. */
+  declare origin: number;
   /** Embedding as of the binding, where the plan may change or delete it later. */
   declare vector: Float64Array | undefined;
 
@@ -34,6 +38,8 @@ Element.prototype.distance = Number.NaN;
 Element.prototype.reranked = false;
 Element.prototype.share = Number.NaN;
 Element.prototype.fresh = false;
+Element.prototype.hops = -1;
+Element.prototype.origin = 0;
 Element.prototype.vector = undefined;
 
 /**

@@ -6,8 +6,8 @@
 export interface PathGraph {
   /** Outgoing adjacency [edge, far, …], oldest edge first. */
   out: (id: number) => Uint32Array;
-  /** Finite and not negative. */
-  weight: (edge: number) => number;
+  /** Finite and not negative; `from` is where the edge is walked from. */
+  weight: (edge: number, from: number) => number;
   /** Estimate of the remaining cost. */
   estimate: (id: number) => number;
 }
@@ -121,7 +121,7 @@ export function cheapest(graph: PathGraph, start: number, goal: number): FoundPa
     for (let i = 0; i < pairs.length; i += 2) {
       const edge = pairs[i]!;
       const far = pairs[i + 1]!;
-      const cost = open.cost + graph.weight(edge);
+      const cost = open.cost + graph.weight(edge, open.id);
       const known = reached.get(far);
       if (known !== undefined && known.cost < cost) continue;
       if (known !== undefined && known.cost === cost) {

@@ -4,18 +4,22 @@ import { fail } from '../../base/errors.js';
 import { arithmetic } from '../evaluate/math.js';
 import { uuidOf } from '../row/element.js';
 import { resolveElement } from '../row/resolve.js';
+import { IdBuffer } from '../row/id-buffer.js';
 import { asRows, type Flow, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import type { MemberReader } from '../row/member.js';
 import { breadthFirst, cheapest, type FoundPath, type PathGraph } from './path-search.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
-import { adjacent } from '../operators/neighbour.js';
+import { touching } from '../operators/neighbour.js';
 
 export interface PathStep {
   algorithm: 'bfs' | 'dijkstra' | 'astar';
   /** Edge labels to follow. */
   labels: readonly number[];
+  direction: 'out' | 'both';
+  /** Of the edges that may be followed. */
+  condition: { slot: number; value: Evaluate } | undefined;
   /** The path runs from the target to the row. */
   reverse: boolean;
   target: Evaluate;
@@ -64,29 +68,50 @@ function search(step: PathStep, graph: PathGraph, start: number, goal: number) {
   return step.algorithm === 'bfs' ? breadthFirst(graph, start, goal) : cheapest(graph, start, goal);
 }
 
-function graphOf(frame: Frame, { algorithm, labels, weight, heuristic }: PathStep): PathGraph {
+/** An edge as it is walked from one of its ends. */
+function edgeFrom(edge: number, from: number): Element {
+  const element = new Element(edge);
+  element.origin = from;
+  return element;
+}
+
+function graphOf(frame: Frame, step: PathStep): PathGraph {
+  const { algorithm, labels, direction, condition, weight, heuristic } = step;
+  const follows = (edge: number, from: number): boolean => {
+    frame.tick(1);
+    frame.slots[condition!.slot] = edgeFrom(edge, from);
+    return condition!.value(frame) === true;
+  };
   return {
     out(id) {
-      const pairs = adjacent(frame, id, labels, 'out');
+      const pairs = touching(frame, id, labels, direction);
       frame.tick(1 + (pairs.length >> 1));
       frame.charge((pairs.length >> 1) * rowBytes);
-      return pairs;
+      if (condition === undefined) return pairs;
+      const kept = new IdBuffer();
+      for (let at = 0; at < pairs.length; at += 2) {
+        if (follows(pairs[at]!, id)) kept.append(pairs.subarray(at, at + 2));
+      }
+      return kept.take();
     },
-    weight(edge) {
+    weight(edge, from) {
       if (weight === undefined) return 1;
-      frame.slots[weight.slot] = new Element(edge);
-      const value = weight.value(frame);
-      if (value === null) arithmetic(operation[algorithm], 'a weight is null');
-      const number = Number(value);
-      if (!Number.isFinite(number)) arithmetic(operation[algorithm], 'a weight is not finite');
-      if (number < 0) arithmetic(operation[algorithm], 'a weight is negative');
-      return number;
+      frame.slots[weight.slot] = edgeFrom(edge, from);
+      return weightOf(weight.value(frame), operation[algorithm]);
     },
     estimate(id) {
       if (algorithm !== 'astar' || heuristic === undefined) return 0;
       return Number(heuristic(frame, new Element(id)) ?? 0);
     },
   };
+}
+
+function weightOf(value: Value, path: string): number {
+  if (value === null) arithmetic(path, 'a weight is null');
+  const number = Number(value);
+  if (!Number.isFinite(number)) arithmetic(path, 'a weight is not finite');
+  if (number < 0) arithmetic(path, 'a weight is negative');
+  return number;
 }
 
 function recordOfPath(frame: Frame, { nodes, edges, weight }: FoundPath): RecordValue {

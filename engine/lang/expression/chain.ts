@@ -41,6 +41,7 @@ import { checkOrder } from '../step/step-sort.js';
 import { checkSelection } from '../step/selection.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
 import { checkProperty, checkShape } from '../step/step-shape.js';
+import { checkOther, checkWalk, refuseHops } from '../step/step-walk.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';
 import { foreignStep, foreignWord } from '../syntax/foreign.js';
 import { isList, type Term } from '../type/term.js';
@@ -76,6 +77,9 @@ const steps: Record<string, StepChecker> = {
   In: checkEdgeStep,
   OutE: checkEdgeStep,
   InE: checkEdgeStep,
+  Both: checkWalk,
+  BothE: checkWalk,
+  Other: checkOther,
   FromN: checkEndStep,
   ToN: checkEndStep,
   FromV: checkEndStep,
@@ -140,6 +144,12 @@ function checkStep(
 ): Term {
   const name = call.name.text;
   const step = own(steps, name);
+  const isEdgeStep = step === checkEdgeStep || step === checkWalk;
+  if (call.hops && !isEdgeStep) refuseHops(context, call.hops.span, name);
+  // What is more than base has is a walk.
+  if (step === checkEdgeStep && (call.hops || call.args?.length)) {
+    return checkWalk(context, input, call, scope, place);
+  }
   if (step !== undefined) return step(context, input, call, scope, place);
   if (name === 'From' || name === 'To') {
     const message = `\`${name}\` follows \`AddE\`, \`UpsertE\` or a shortest path.`;

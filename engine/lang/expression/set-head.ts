@@ -6,8 +6,8 @@ import type { Context } from '../type/context.js';
 import { unknownTerm } from '../type/new-term.js';
 import type { Scope } from '../type/scope.js';
 import { bare, oneName } from '../type/shape.js';
-import { rowsOf, sourceTerm } from '../type/stream.js';
-import type { Term } from '../type/term.js';
+import { append, rowsOf, sourceTerm } from '../type/stream.js';
+import { sameCardinality, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { unify } from '../type/type-relation.js';
 import { isVague, type ItemType, unknownType } from '../type/type.js';
@@ -21,8 +21,8 @@ export function checkSet(context: Context, call: Call, scope: Scope): Term {
     context.report('E305', call.span, message, `Write \`${name}(a, b)\`.`);
     return unknownTerm();
   }
-  const lists = args.map(({ value }) =>
-    listOf(context, checkReadOnly(context, value, scope), call),
+  const lists = oneWay(
+    args.map(({ value }) => listOf(context, checkReadOnly(context, value, scope), call)),
   );
   const type = typeOfAll(lists.map((list) => list.type));
   if (type === undefined) {
@@ -45,6 +45,22 @@ function listOf(context: Context, term: Term, call: Call): Term {
     context.report('W108', shape.span, message, 'Shape the result.');
   }
   return rowsOf(items);
+}
+
+const wayOf = ({ type }: Term) => (type.kind === 'element' ? type.reached?.way : undefined);
+
+/** Edges that were reached in different ways remember from where. */
+function oneWay(lists: readonly Term[]): readonly Term[] {
+  const ways = new Set(lists.map(wayOf));
+  if (ways.size < 2 || ways.has(undefined)) return lists;
+  return lists.map((list) => {
+    const way = wayOf(list);
+    if (way === 'both' || list.type.kind !== 'element') return list;
+    const step = { kind: 'origin', end: way === 'out' ? 'from' : 'to' } as const;
+    const reached = { way: 'both', far: list.type.reached!.far } as const;
+    const type: ItemType = { ...list.type, reached };
+    return append(list, step, { type, cardinality: sameCardinality(list) });
+  });
 }
 
 /** The type of what is in any of the lists; undefined: they hold unlike kinds. */

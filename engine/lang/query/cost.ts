@@ -73,9 +73,11 @@ function surveyPipeline(
   let hops = 0;
   for (const step of steps) {
     switch (step.kind) {
+      case 'walk':
       case 'neighbours':
       case 'edges':
-        hops++;
+        // A repetition is several.
+        hops += step.kind === 'walk' && step.hops !== undefined ? 2 : 1;
         if (hops > 1 || rows === 'all') survey.wide = true;
         break;
       case 'order':
@@ -92,6 +94,7 @@ function surveyPipeline(
         break;
       case 'count':
       case 'end':
+      case 'origin':
         break;
       default:
         if (rows === 'all') survey.wide = true;

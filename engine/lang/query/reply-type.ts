@@ -85,7 +85,10 @@ class TypeReader {
     if (type.kind !== 'element') return [];
     const { schema } = this.context;
     const names = elementMembers(schema, type.types);
-    return names
+    const mayAdd = type.hops && !except.includes('hops') && !names.includes('hops');
+    const hops: OutputType = { kind: 'scalar', name: 'U32' };
+    const added: OutputMember[] = mayAdd ? [{ name: 'hops', type: hops, optional: true }] : [];
+    const own = names
       .filter((name) => name !== 'data' && !except.includes(name))
       .map((name): OutputMember => {
         const found = elementMember(schema, type.types, name);
@@ -97,6 +100,7 @@ class TypeReader {
         const optional = !everywhere || isHit ? { optional: true as const } : {};
         return { name, type: isSure || isHit ? inner : nullable(inner), ...optional };
       });
+    return [...own, ...added];
   }
 
   #item({ type, expression, items }: Term): OutputType {
@@ -118,7 +122,8 @@ class TypeReader {
         const data = this.context.compat && type.types.some(({ kind }) => kind === 'vector');
         // [compat] every whole vector has a score.
         const hit = data && type.hit === 'none' ? 'text' : type.hit;
-        return { kind: 'element', types: type.types, hit, data };
+        const hops = type.hops ? { hops: true as const } : {};
+        return { kind: 'element', types: type.types, hit, ...hops, data };
       }
       case 'record': {
         const members = [...type.members].map(([name, inner]): OutputMember => {

@@ -165,6 +165,8 @@ function buildProperties(
     const hides = kind === 'vector' ? 'distance' : kind === 'node' ? 'score' : undefined;
     if (text === hides) {
       report('W105', span, `\`${text}\` hides what searches report under this name.`);
+    } else if (text === 'hops' && kind !== 'edge') {
+      report('W105', span, '`hops` hides what repeated steps report under this name.');
     }
     const type = propertyType(field.type, report);
     if (type === undefined) continue;

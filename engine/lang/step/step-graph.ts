@@ -22,20 +22,30 @@ export const checkEdgeStep: StepChecker = (context, input, call, scope, place) =
   const from = forgetShape(context, rowsOf(input), call.name, place.chain);
   const types = call.types ?? [];
   if (types.length === 0 || call.args !== undefined) {
-    const message = `\`${name}\` takes edge types and no arguments.`;
+    const message = `\`${name}\` takes edge types and at most one condition.`;
     context.report('E305', call.span, message, `Write \`${name}<EdgeType>\`.`);
     return unknownTerm();
   }
   const declared = types.filter((type) => isDeclared(context, 'edge', type));
   if (declared.length < types.length) return unknownTerm();
-  const step: GraphStep = { kind, direction, edges: declared.map((type) => type.text) };
+  const step = { kind, direction, edges: declared.map((type) => type.text) } as const;
   const reached = reach(context, from, step, call, scope);
   if (reached === undefined) return unknownTerm();
-  return append(from, step, { type: elements(reached), cardinality: 'many' });
+  const type = elements(reached);
+  if (kind === 'neighbours' || type.kind !== 'element') {
+    return append(from, step, { type, cardinality: 'many' });
+  }
+  const away: GraphStep = { kind: 'neighbours', direction, edges: step.edges };
+  const far = inferTypes(context.schema.schema, startsOf(from), away);
+  const marked = { way: direction, far: 'types' in far ? far.types : [] } as const;
+  return append(from, step, { type: { ...type, reached: marked }, cardinality: 'many' });
 };
 
+const startsOf = ({ type }: Term): readonly TypeRef[] =>
+  type.kind === 'element' ? type.types : [];
+
 /** What the step reaches; undefined after a report. */
-function reach(
+export function reach(
   context: Context,
   from: Term,
   step: GraphStep,
@@ -74,7 +84,8 @@ function reportEnds(
   const [name] = call.types!;
   const edge = context.schema.schema.edges.find((type) => type.name === name!.text)!;
   const isOut = call.name.text.startsWith('Out');
-  const message = `\`${edge.name}\` never ${isOut ? 'starts' : 'ends'} at ${what}.`;
+  const verb = call.name.text.startsWith('Both') ? 'starts or ends' : isOut ? 'starts' : 'ends';
+  const message = `\`${edge.name}\` never ${verb} at ${what}.`;
   const hint = `\`${edge.name}\` goes from ${edge.from.name} to ${edge.to.name}.`;
   const code = scope.lenient ? 'W109' : call.name.text === 'InE' ? 'E102' : 'E207';
   context.report(code, name!.span, message, hint);

@@ -11,6 +11,7 @@ import { innerScope, type Scope } from '../type/scope.js';
 import { forgetShape } from '../type/shape-loss.js';
 import { bare } from '../type/shape.js';
 import { elements } from './source-step.js';
+import { edgeCondition, edgesReached } from './step-walk.js';
 import { append, rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
 import { printItemType } from '../type/type-print.js';
@@ -37,7 +38,8 @@ export const checkPath: StepChecker = (context, input, call, scope, place) => {
   const algorithm = algorithms[call.name.text]!;
   const edges = pathEdges(context, call);
   const end = pathEnd(context, call, scope, place);
-  const cost = pathCost(context, call, algorithm, edges, scope);
+  const isBoth = end?.both === true;
+  const cost = pathCost(context, call, algorithm, edges, isBoth ? 'both' : 'out', scope);
   if (from.type.kind !== 'element' && !isVague(from.type)) {
     const message = `A path starts at an element, not at ${printItemType(from.type)}.`;
     context.report('E601', call.name.span, message);
@@ -49,6 +51,7 @@ export const checkPath: StepChecker = (context, input, call, scope, place) => {
     algorithm,
     edges,
     reverse: end.reverse,
+    ...(isBoth && { both: true }),
     target: end.target,
     ...cost,
     one: from.cardinality !== 'many',
@@ -66,28 +69,42 @@ function pathEdges(context: Context, call: Call): string[] {
 }
 
 function pathEnd(context: Context, call: Call, scope: Scope, place: ChainPlace) {
-  const [first, ...others] = takeEnds(place);
-  for (const other of others) {
+  const [first, ...others] = takeEnds(place, true);
+  const isAlone = others.length === 0 || ![first!, ...others].some(isBothEnd);
+  if (!isAlone) {
+    const message = '`Both` stands alone: the path goes along edges in either direction.';
+    context.report('E305', others[0]!.span, message, 'Remove one.');
+  }
+  for (const other of isAlone ? others : []) {
     const message = `\`${other.name.text}\` is ignored: a path has one other end.`;
     context.report('W116', other.span, message, 'Remove one.');
   }
   if (first === undefined) {
     const message = `\`${call.name.text}\` has no other end.`;
-    context.report('E627', call.span, message, 'Add `::To(…)` or `::From(…)`.');
+    context.report('E627', call.span, message, 'Add `::To(…)`, `::From(…)` or `::Both(…)`.');
     return undefined;
   }
   const end = endArgument(context, first, scope);
-  return end && { target: end.value, reverse: first.name.text === 'From' };
+  const reverse = first.name.text === 'From';
+  return end && { target: end.value, reverse, ...(isBothEnd(first) && { both: true }) };
 }
+
+const isBothEnd = (call: Call) => call.name.text === 'Both';
 
 function pathCost(
   context: Context,
   call: Call,
   algorithm: PathStep['algorithm'],
   edges: string[],
+  direction: 'out' | 'both',
   scope: Scope,
-): Pick<PathStep, 'weight' | 'heuristic'> | undefined {
+): Pick<PathStep, 'weight' | 'heuristic' | 'condition'> | undefined {
   const args = call.args ?? [];
+  const isCondition = algorithm === 'bfs' && args.length === 1 && args[0]!.name === undefined;
+  if (isCondition) {
+    const condition = edgeCondition(context, edges, direction, args[0]!.value, scope);
+    return condition && { condition };
+  }
   const count = { bfs: 0, dijkstra: 1, astar: 2 }[algorithm];
   if (args.length !== count || args.some((arg) => arg.name !== undefined)) {
     const has = countOf(args.length, 'no arguments');
@@ -97,9 +114,9 @@ function pathCost(
   }
   const [weight, heuristic] = args;
   if (weight === undefined) return {};
-  const refs = edges.map((name): TypeRef => ({ kind: 'edge', name }));
   const slot = context.fresh();
-  const inner = innerScope(scope, { item: slotTerm(slot, elements(refs)), miss: 'none' });
+  const item = slotTerm(slot, edgesReached(context, edges, direction));
+  const inner = innerScope(scope, { item, miss: 'none' });
   const term = single(bare(context, context.check(weight.value, inner)), 'none', 'the weight');
   if (!isNumber(term.type)) {
     const message = `A weight is a number, not ${printItemType(term.type)}.`;

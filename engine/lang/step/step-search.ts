@@ -19,7 +19,8 @@ function vectorsOf(context: Context, from: Term, call: Call, name?: string): Ite
   const vectors = types.filter(
     (t) => t.kind === 'vector' && (name === undefined || t.name === name),
   );
-  if (vectors.length > 0) return elements(vectors);
+  const isFar = from.type.kind === 'element' && from.type.hops;
+  if (vectors.length > 0) return { ...elements(vectors), ...(isFar && { hops: true }) } as ItemType;
   const what = printItemType(from.type);
   const wanted = name === undefined ? 'vectors' : `vectors of type \`${name}\``;
   const message = `\`${call.name.text}\` needs ${wanted}, not ${what}.`;

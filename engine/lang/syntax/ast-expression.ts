@@ -47,6 +47,8 @@ export interface Call {
   /** Of the directions of ORDER, beside `types`: `NULLS FIRST` is `FIRST`. */
   nulls?: (Name | undefined)[];
   args?: Argument[];
+  /** `{1, 3}` behind a step; `any` is `*`, and without `high` the bounds are one number. */
+  hops?: { low: Expr; high?: Expr | { kind: 'any' }; span: Span };
   span: Span;
 }
 

@@ -79,7 +79,7 @@ export function refuseForeign(cursor: Cursor): void {
   if (token.kind !== 'name' || cursor.levelsOf.has(token.text)) return;
   const isSign = follows.kind === 'symbol';
   const isCalled = isSign && follows.text === '(';
-  const isAlone = isSign ? /^[([_!]$/.test(follows.text) : follows.kind !== 'end';
+  const isAlone = isSign ? /^[([_!*]$/.test(follows.text) : follows.kind !== 'end';
   const isRead = isName(cursor, 'RETURN', 1) || (isCalled && !foreignStatement.test(token.text));
   const hint = isAlone && !isRead ? foreignWord(token.text) : undefined;
   if (hint === undefined) return;

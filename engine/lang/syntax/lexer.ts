@@ -26,12 +26,12 @@ const digits = /-?[0-9][0-9A-Za-z_]*/y;
 const moreDigits = /(?:\.|(?<=[eE])[+-])[0-9][0-9A-Za-z_]*/y;
 const integer = /^-?[0-9]+$/;
 const float = /^-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$/;
-const symbol = /::|\.\.|<-|=>|[:,.(){}[\]<>!|#?_]/y;
+const symbol = /::|\.\.|<-|=>|[:,.(){}[\]<>!|#?_*]/y;
 /** Signs of other languages that would fall apart into signs of this one. */
 const operator = /===?|!==?|[<>:]=|&&|\|\||\.\.\.|--?>/y;
 /** A quoted text that ends on its line. */
 const quoted = /'[^'\r\n]*'|`[^`\r\n]*`/y;
-const foreign = /=+|[^\sA-Za-z0-9"(){}[\]<>:,.|!#?_/=-]+|./uy;
+const foreign = /=+|[^\sA-Za-z0-9"(){}[\]<>:,.|!#?_/=*-]+|./uy;
 
 const integerMax = 2n ** 128n - 1n;
 const integerMin = -(2n ** 127n);

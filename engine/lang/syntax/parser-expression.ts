@@ -24,6 +24,7 @@ import { literalOf } from './parser-literal.js';
 import { bindVariables, chainReach, oneLevel, readVariable } from './reach.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
+type HopBounds = NonNullable<Call['hops']>;
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 
 export function parseExpression(cursor: Cursor): Expr {
@@ -160,6 +161,36 @@ function parseDirections(cursor: Cursor, call: Call): void {
   call.nulls = nulls;
 }
 
+/** A step and its bounds: a `{` with an integer behind it, which is what no body begins with. */
+function parseRepeated(cursor: Cursor): Call {
+  const call = parseStepCall(cursor);
+  if (!isSymbol(cursor, '{') || peek(cursor, 1).kind !== 'integer') return call;
+  const { start } = next(cursor);
+  const bounds = guarded(
+    cursor,
+    () => parseHops(cursor),
+    () => passHops(cursor),
+  );
+  if (bounds !== undefined) call.hops = { ...bounds, span: spanFrom(cursor, start) };
+  return call;
+}
+
+function parseHops(cursor: Cursor): Pick<HopBounds, 'low' | 'high'> {
+  const low = parseExpression(cursor);
+  if (accept(cursor, '}')) return { low };
+  if (!accept(cursor, ',')) unexpected(cursor, '`,` or `}`');
+  const high = accept(cursor, '*') ? ({ kind: 'any' } as const) : parseExpression(cursor);
+  expect(cursor, '}');
+  return { low, high };
+}
+
+/** To behind the brace that closes faulty bounds, if it is near. */
+function passHops(cursor: Cursor): void {
+  const isPart = () => peek(cursor).kind !== 'name' || isSymbol(cursor, '}', 1);
+  while (peek(cursor).kind !== 'end' && !isSymbol(cursor, '}') && isPart()) next(cursor);
+  accept(cursor, '}');
+}
+
 function parseArgument(cursor: Cursor): Argument {
   if (!isName(cursor) || !isSymbol(cursor, ':', 1)) return { value: parseExpression(cursor) };
   const name = nameOf(next(cursor));
@@ -169,7 +200,7 @@ function parseArgument(cursor: Cursor): Argument {
 
 function parseStep(cursor: Cursor): Step {
   const { start } = peek(cursor);
-  if (isName(cursor)) return parseStepCall(cursor);
+  if (isName(cursor)) return parseRepeated(cursor);
   if (isSymbol(cursor, '{')) {
     const items = parseItems(cursor);
     return { kind: 'projection', items, span: spanFrom(cursor, start) };

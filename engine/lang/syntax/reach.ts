@@ -8,7 +8,7 @@ import type { Span } from './source.js';
 
 /** Steps whose value holds nothing of what they were given. */
 const plain = new Set(
-  'COUNT ID EQ NEQ GT GTE LT LTE CONTAINS IS_IN STARTS_WITH ENDS_WITH Out In OutE InE FromN ToN FromV ToV'.split(
+  'COUNT ID EQ NEQ GT GTE LT LTE CONTAINS IS_IN STARTS_WITH ENDS_WITH Out In OutE InE Both BothE Other FromN ToN FromV ToV'.split(
     ' ',
   ),
 );

@@ -44,14 +44,18 @@ export type StepChecker = (
   place: ChainPlace,
 ) => Term;
 
-/** Takes the `::From(…)` and `::To(…)` that follow. */
-export function takeEnds(place: ChainPlace): Call[] {
+const edgeEnds = new Set(['From', 'To']);
+const pathEnds = new Set(['From', 'To', 'Both']);
+
+/** Takes the `::From(…)` and `::To(…)` that follow, of a path `::Both(…)` as well. */
+export function takeEnds(place: ChainPlace, isPath = false): Call[] {
+  const names = isPath ? pathEnds : edgeEnds;
   const ends: Call[] = [];
   for (; ; place.next++) {
     const step = place.chain.steps[place.next];
-    if (step?.kind !== 'call' || (step.name.text !== 'From' && step.name.text !== 'To')) {
-      return ends;
-    }
+    if (step?.kind !== 'call' || !names.has(step.name.text)) return ends;
+    // With a type it is the step.
+    if (step.name.text === 'Both' && step.types !== undefined) return ends;
     ends.push(step);
   }
 }

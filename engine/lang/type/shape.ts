@@ -8,7 +8,7 @@ import { elementMember, elementMembers } from './schema-index.js';
 import { append, sourceTerm } from './stream.js';
 import { substitute } from './substitute.js';
 import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
-import { isBasic, type ItemType, unknownType } from './type.js';
+import { isBasic, type ItemType, scalarType, unknownType } from './type.js';
 
 /** The only member of a projection that names exactly one and has no `..`. */
 export function oneName(shape: Shape | undefined): Term | undefined {
@@ -39,7 +39,13 @@ export function memberOf(context: Context, item: Term, name: string): Term | und
 }
 
 function memberType(context: Context, type: ItemType, name: string): ItemType | undefined {
-  if (type.kind === 'element') return elementMember(context.schema, type.types, name);
+  if (type.kind === 'element') {
+    const own = elementMember(context.schema, type.types, name);
+    if (name !== 'hops' || !type.hops) return own;
+    // Of items of several types, some may have a property of that name.
+    const isHidden = type.types.every((each) => context.schema.property(each, name) !== undefined);
+    return own === undefined ? scalarType('U32') : isHidden ? own : unknownType;
+  }
   return type.kind === 'record' ? type.members.get(name) : undefined;
 }
 
@@ -65,6 +71,7 @@ export function memberNames(context: Context, item: Term): string[] {
         ? type.members.keys()
         : [];
   for (const name of own) names.add(name);
+  if (type.kind === 'element' && type.hops) names.add('hops');
   return [...names];
 }
 

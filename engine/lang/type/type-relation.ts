@@ -1,6 +1,6 @@
 // Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8,
 // 4.3).
-import type { PropertyType } from '../../base/schema.js';
+import type { PropertyType, TypeRef } from '../../base/schema.js';
 import { type Basic, isVague, type ItemType, scalarType, unknownType } from './type.js';
 
 const integers = new Set<Basic>(['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64', 'U128']);
@@ -64,10 +64,30 @@ function joinTypes(first: ItemType, rest: readonly ItemType[]): ItemType {
     return of === undefined ? unknownType : { kind: 'list', of };
   }
   if (first.kind === 'element' && rest.every((type) => type.kind === 'element')) {
-    // Each once: a list of lists that are the same twice over would name a type 2^n times.
-    const all = [...first.types, ...rest.flatMap((type) => type.types)];
-    const types = [...new Map(all.map((type) => [`${type.kind} ${type.name}`, type])).values()];
-    return { kind: 'element', types, hit: first.hit };
+    return joinElements([first, ...rest]);
   }
   return unknownType;
+}
+
+type ElementItem = Extract<ItemType, { kind: 'element' }>;
+
+/** Each once: a list of lists that are the same twice over would name a type 2^n times. */
+function distinct(types: readonly TypeRef[]): TypeRef[] {
+  return [...new Map(types.map((type) => [`${type.kind} ${type.name}`, type])).values()];
+}
+
+function joinElements(list: readonly ElementItem[]): ItemType {
+  const types = distinct(list.flatMap((type) => type.types));
+  const ways = list.map((type) => type.reached);
+  const [way] = ways;
+  const isOneWay = way !== undefined && ways.every((other) => other?.way === way.way);
+  const far = isOneWay ? distinct(ways.flatMap((each) => each!.far)) : [];
+  return {
+    kind: 'element',
+    types,
+    // Of several searches, as of rerankers: a score, and perhaps a distance.
+    hit: list.every((type) => type.hit === list[0]!.hit) ? list[0]!.hit : 'reranked',
+    ...(list.some((type) => type.hops) && { hops: true }),
+    ...(isOneWay && { reached: { way: way.way, far } }),
+  };
 }

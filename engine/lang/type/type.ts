@@ -16,7 +16,16 @@ export type Hit = 'none' | 'vector' | 'text' | 'reranked';
 export type ItemType =
   | { kind: 'scalar'; name: Basic; sparse?: true }
   | { kind: 'list'; of: ItemType }
-  | { kind: 'element'; types: readonly TypeRef[]; hit: Hit; sparse?: true }
+  | {
+      kind: 'element';
+      types: readonly TypeRef[];
+      hit: Hit;
+      sparse?: true;
+      /** A repetition has left its distance on them: they have the member `hops`. */
+      hops?: true;
+      /** Edges that a step came to from one end: which way, and what may be at the other. */
+      reached?: { way: 'out' | 'in' | 'both'; far: readonly TypeRef[] };
+    }
   /** `groups`: what GROUP_BY or AGGREGATE_BY makes. */
   | { kind: 'record'; members: ReadonlyMap<string, ItemType>; groups?: Groups };
 

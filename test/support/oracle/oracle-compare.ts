@@ -97,3 +97,10 @@ export function singles(value: Value): Value {
   if (isList(value)) return value.map(singles);
   return isNumber(value) ? Math.fround(Number(value)) : value;
 }
+
+/** Elements are the same by identity, everything else by value; null is a value here. */
+export const same = (a: Value, b: Value): boolean =>
+  a instanceof Item && b instanceof Item ? a.element === b.element : equal(a, b);
+
+export const distinct = (rows: readonly Value[]): readonly Value[] =>
+  rows.filter((row, i) => rows.findIndex((other) => same(other, row)) === i);

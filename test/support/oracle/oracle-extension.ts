@@ -38,3 +38,34 @@ export function together(writer: Writer, isSet: boolean): Stream {
   const text = `RerankRRF(${searches}${k}${given(2)})${filter}`;
   return { text, types: ['Vine'], many: true };
 }
+
+/** Steps in either direction, with conditions, repeated, along one edge type from elements of a type. */
+export function walks(
+  writer: Writer,
+  edge: { name: string; from: string; to: string },
+  type: string,
+): Stream[] {
+  const { random } = writer;
+  const { name } = edge;
+  const test = random.chance(0.5) ? `(${writer.condition([name], 0)})` : '';
+  const far = [
+    ...(edge.from === type ? [{ way: 'Out', types: [edge.to] }] : []),
+    ...(edge.to === type ? [{ way: 'In', types: [edge.from] }] : []),
+  ];
+  if (far.length === 0) return [];
+  const types = [...new Set(far.flatMap((each) => each.types))];
+  const one = random.pick([...far, { way: 'Both', types }]);
+  const again = edge.from === edge.to || one.way === 'Both';
+  const bounds = random.pick(['{1, 3}', '{0, 2}', '{2}', '{1, *}', '{0, *}', '{3, 1}', '{1}']);
+  const repeated = [...new Set([...one.types, type, ...(again ? [edge.from, edge.to] : [])])];
+  const step = `${one.way}<${name}>${test}`;
+  const made = (text: string, of: readonly string[]): Stream => ({ text, types: of, many: true });
+  return [
+    random.pick([
+      () => made(step, one.types),
+      () => made(`${step}${bounds}`, repeated),
+      () => made(`${one.way}E<${name}>${test}`, [name]),
+      () => made(`${one.way}E<${name}>::WHERE(${writer.condition([name], 0)})::Other`, one.types),
+    ])(),
+  ];
+}

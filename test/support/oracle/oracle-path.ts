@@ -2,6 +2,7 @@
 import { fail } from '../../../engine/base/errors.js';
 import type { Step } from '../../../engine/plan/expression.js';
 import { type OracleElement, Item, isNumber, Rec, type Value } from './oracle-value.js';
+import { edgesFrom, farEnd, reachedFrom } from './oracle-walk.js';
 import { memberOf, perItem, resolve, type Run, Undetermined } from './oracle-run.js';
 
 type PathStep = Extract<Step, { kind: 'shortestPath' }>;
@@ -11,6 +12,15 @@ interface Path {
   edges: readonly OracleElement[];
   weight: number;
 }
+
+/** Weights of an edge by the end that it is walked from. */
+type Weights = Map<OracleElement, Map<OracleElement, number>>;
+
+const along = (step: PathStep) => ({
+  direction: step.both ? ('both' as const) : ('out' as const),
+  edges: step.edges,
+  ...(step.condition && { condition: step.condition }),
+});
 
 /** Paths walked before a graph counts as too dense for this. */
 const pathsMax = 20_000;
@@ -54,10 +64,11 @@ function best(run: Run, step: PathStep, start: OracleElement, goal: OracleElemen
       if (found === undefined || isBetter(path, found)) found = path;
       return;
     }
-    for (const edge of run.graph.edges(at, step.edges, 'from')) {
-      if (path.nodes.includes(edge.to!)) continue;
-      const weight = path.weight + (weights.get(edge) ?? 1);
-      walk({ nodes: [...path.nodes, edge.to!], edges: [...path.edges, edge], weight });
+    for (const edge of edgesFrom(run, along(step), at)) {
+      const far = farEnd(edge, at);
+      if (path.nodes.includes(far)) continue;
+      const weight = path.weight + (weights.get(edge)?.get(at) ?? 1);
+      walk({ nodes: [...path.nodes, far], edges: [...path.edges, edge], weight });
     }
   };
   walk({ nodes: [start], edges: [], weight: 0 });
@@ -67,28 +78,26 @@ function best(run: Run, step: PathStep, start: OracleElement, goal: OracleElemen
 
 /** The edges that can be reached from the start, with their weights; null where there is none. */
 function weightsOf(run: Run, step: PathStep, start: OracleElement) {
-  const weights = new Map<OracleElement, number>();
+  const weights: Weights = new Map();
   const { weight } = step;
   if (step.algorithm === 'bfs' || weight === undefined) return weights;
   const reached = [start];
   for (const node of reached) {
-    for (const edge of run.graph.edges(node, step.edges, 'from')) {
-      const value = perItem(run, weight, new Item(edge));
-      weights.set(edge, isNumber(value) ? Number(value) : Number.NaN);
-      if (!reached.includes(edge.to!)) reached.push(edge.to!);
+    for (const edge of edgesFrom(run, along(step), node)) {
+      const value = perItem(run, weight, reachedFrom(edge, node));
+      const ways = weights.get(edge) ?? new Map<OracleElement, number>();
+      weights.set(edge, ways.set(node, isNumber(value) ? Number(value) : Number.NaN));
+      const far = farEnd(edge, node);
+      if (!reached.includes(far)) reached.push(far);
     }
   }
   return weights;
 }
 
 /** A bad weight is an error where it is met, which a search that ends early need not do. */
-function judge(
-  run: Run,
-  { heuristic }: PathStep,
-  weights: ReadonlyMap<OracleElement, number>,
-  found: Path | undefined,
-): void {
-  const isBad = [...weights.values()].some((weight) => !(weight >= 0 && weight < Infinity));
+function judge(run: Run, { heuristic }: PathStep, weights: Weights, found: Path | undefined): void {
+  const all = [...weights.values()].flatMap((ways) => [...ways.values()]);
+  const isBad = all.some((weight) => !(weight >= 0 && weight < Infinity));
   if (isBad && found === undefined) fail('ARITHMETIC', { operation: 'path', what: 'a weight' });
   if (isBad && found!.edges.length > 0) throw new Undetermined('a bad weight beside the path');
   if (heuristic === undefined || found === undefined) return;

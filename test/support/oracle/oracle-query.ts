@@ -1,6 +1,6 @@
 // Random queries for the oracle: chains of every step over a random schema, typed well enough that
 // most of them compile. What does not compile is left out by the caller.
-import { type Stream, together } from './oracle-extension.js';
+import { type Stream, together, walks } from './oracle-extension.js';
 import { propertyTypes, valueTexts, vectorTexts, type WorldType } from './oracle-schema.js';
 import { batchSource } from './function/batch.js';
 import { orderStep } from './function/order.js';
@@ -257,6 +257,10 @@ export class QueryWriter {
         continue;
       }
       for (const { name, from, to } of edges) {
+        if (random.chance(0.3)) {
+          steps.push(...walks(this, { name, from: from!, to: to! }, type.name));
+          continue;
+        }
         if (from === type.name) {
           steps.push({ text: `Out<${name}>`, types: [to!], many: true });
           steps.push({ text: `OutE<${name}>`, types: [name], many: true });

@@ -38,7 +38,7 @@ export function memberOf(run: Run, value: Value, name: string): Value {
 }
 
 function memberOfItem(run: Run, item: Item, name: string): Value {
-  const { element, score, distance, reranked } = item;
+  const { element, score, distance, reranked, trail } = item;
   if (element.type.properties.some((property) => property.name === name))
     return item.values.get(name) ?? null;
   switch (name) {
@@ -52,6 +52,8 @@ function memberOfItem(run: Run, item: Item, name: string): Value {
       return element.to ? new Uuid(element.to.uuid) : null;
     case 'data':
       return item.vector ?? null;
+    case 'hops':
+      return trail.hops ?? null;
     case 'score':
       return (run.compat && !reranked ? (distance ?? score) : score) ?? null;
     case 'distance':
@@ -69,6 +71,7 @@ export function membersOf(run: Run, item: Value, except: readonly string[]): [st
   const own = item.element.type.properties.map(({ name }) => name);
   const ends = item.element.from ? ['from_node', 'to_node'] : [];
   const search = [
+    ...(item.trail.hops === undefined ? [] : ['hops']),
     ...(item.score === undefined ? [] : ['score']),
     ...(item.distance === undefined ? [] : ['distance']),
   ].filter((name) => !own.includes(name));

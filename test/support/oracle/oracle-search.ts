@@ -4,7 +4,8 @@ import { fail } from '../../../engine/base/errors.js';
 import { limitTable } from '../../../engine/base/limits.js';
 import type { ElementType } from '../../../engine/base/schema.js';
 import type { Source, Step } from '../../../engine/plan/expression.js';
-import { type OracleElement, Item, type Value } from './oracle-value.js';
+import { distinct } from './oracle-compare.js';
+import { isList, Item, type OracleElement, rowsOf, type Value } from './oracle-value.js';
 import { numberOf, vectorOf } from './oracle-argument.js';
 import { perItem, type Run } from './oracle-run.js';
 
@@ -135,7 +136,8 @@ export function searchText(run: Run, source: SourceOf<'searchText'>): Item[] {
     .slice(0, k);
 }
 
-const rescored = (item: Item, score: number) => new Item(item.element, score, item.distance, true);
+const rescored = (item: Item, score: number) =>
+  new Item(item.element, score, item.distance, true, undefined, item.trail);
 
 export function rerankRRF(run: Run, step: StepOf<'rerankRRF'>, rows: readonly Value[]): Value[] {
   const given = step.k && run.value(step.k);
@@ -164,4 +166,40 @@ export function rerankMMR(run: Run, step: StepOf<'rerankMMR'>, rows: readonly Va
     taken.push(rescored(chosen!, score));
   }
   return taken;
+}
+
+export function fuse(run: Run, { of, k, weights }: SourceOf<'fuse'>): Item[] {
+  const constant = k === null ? 60 : numberOf(run.value(k), 'k', 0, Number.MAX_VALUE);
+  const parts = weights === null ? of.map(() => 1) : weightsOf(run.value(weights), of.length);
+  const lists = of.map((each) =>
+    distinct(rowsOf(run.value(each))).filter((row): row is Item => row instanceof Item),
+  );
+  const most = parts.reduce((sum, weight) => sum + weight / (constant + 1), 0);
+  const used = lists.filter((_, i) => parts[i]! > 0);
+  return (distinct(used.flat()) as readonly Item[])
+    .map(({ element, trail }) => {
+      let score = 0;
+      for (const [i, list] of lists.entries()) {
+        const at = list.findIndex((item) => item.element === element);
+        if (at >= 0 && parts[i]! > 0) score += parts[i]! / (constant + at + 1);
+      }
+      const distances = used.flat().filter((item) => item.element === element);
+      const { distance } = distances.find((item) => item.distance !== undefined) ?? {};
+      return new Item(element, score, distance, true, score / most, trail);
+    })
+    .sort((a, b) => b.score! - a.score! || a.element.id - b.element.id)
+    .map((item) => {
+      const { element, trail } = item;
+      // Edges have no `score`.
+      if (element.type.kind !== 'edge') return item;
+      return new Item(element, undefined, undefined, true, undefined, trail);
+    });
+}
+
+function weightsOf(value: Value, count: number): number[] {
+  if (value === null) fail('PARAM_MISSING', { owner: 'q', param: 'weights', type: '[F64]' });
+  const given = isList(value) ? value : [value];
+  if (given.length !== count)
+    fail('PARAM_VALUE', { param: 'weights', allowed: 'one per list', got: String(given.length) });
+  return given.map((weight) => numberOf(weight, 'weights', 0, Number.MAX_VALUE));
 }

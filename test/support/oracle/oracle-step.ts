@@ -9,6 +9,7 @@ import { shortestPath } from './oracle-path.js';
 import { numberOf, vectorOf } from './oracle-argument.js';
 import { find, perItem, type Run } from './oracle-run.js';
 import {
+  fuse,
   rerankMMR,
   rerankRRF,
   searchAnyVector,
@@ -16,8 +17,8 @@ import {
   searchVector,
   searchWithin,
 } from './oracle-search.js';
-import { combine, distinct, fuse, same } from './oracle-combine.js';
-import { compareKeys, equal, singles } from './oracle-compare.js';
+import { compareKeys, distinct, equal, same, singles } from './oracle-compare.js';
+import { fromEnd, otherEnds, walk } from './oracle-walk.js';
 import { createEdgeAt, createNode, createVector, update } from './oracle-write.js';
 
 type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
@@ -57,6 +58,15 @@ export function open(run: Run, source: Source): Rows {
     default:
       return unreachable(source);
   }
+}
+
+function combine(run: Run, { operation, of }: SourceOf<'set'>): Rows {
+  const [first = [], ...others] = of.map((each) => rowsOf(run.value(each)));
+  if (operation === 'union') return distinct([...first, ...others.flat()]);
+  const isIn = (row: Value) => (list: Rows) => list.some((other) => same(other, row));
+  return distinct(first).filter((row) =>
+    operation === 'except' ? !others.some(isIn(row)) : others.every(isIn(row)),
+  );
 }
 
 function batch(run: Run, { types, property, values, nulls }: SourceOf<'batch'>): Rows {
@@ -114,10 +124,12 @@ const live = (rows: Rows): OracleElement[] =>
   rows.flatMap((row) => (row instanceof Item && row.element.alive ? [row.element] : []));
 
 function graphStep(run: Run, step: StepOf<'neighbours' | 'edges' | 'end'>, rows: Rows): Item[] {
+  if (step.kind === 'end' && step.end === 'other') return otherEnds(rows);
   if (step.kind === 'end') {
     const edges = live(rows).filter((edge) => edge.from !== undefined);
     const wanted = edges.filter((edge) => step.edge === undefined || edge.type.name === step.edge);
-    return itemsOf(wanted.map((edge) => edge[step.end]!));
+    const { end } = step;
+    return itemsOf(wanted.map((edge) => edge[end === 'from' ? 'from' : 'to']!));
   }
   const [near, far] =
     step.direction === 'out' ? (['from', 'to'] as const) : (['to', 'from'] as const);
@@ -195,8 +207,8 @@ function slice(run: Run, { start, end }: StepOf<'range'>, rows: Rows): Rows {
 }
 
 /** As the element is stored now, with the search attributes of the row it was. */
-const refreshed = ({ element, score, distance, reranked, share }: Item) =>
-  new Item(element, score, distance, reranked, share);
+const refreshed = ({ element, score, distance, reranked, share, trail }: Item) =>
+  new Item(element, score, distance, reranked, share, trail);
 
 function change(run: Run, { slot, set }: StepOf<'update'>, rows: Rows): Rows {
   const items = rows.filter((row): row is Item => row instanceof Item && row.element.alive);
@@ -242,6 +254,10 @@ export function take(run: Run, step: Step, rows: Rows): Rows {
     case 'edges':
     case 'end':
       return graphStep(run, step, rows);
+    case 'walk':
+      return walk(run, step, rows);
+    case 'origin':
+      return fromEnd(step, rows);
     case 'where':
       return rows.filter((row) => perItem(run, step.condition, row) === true);
     case 'intersect':

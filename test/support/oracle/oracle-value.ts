@@ -17,6 +17,12 @@ export interface OracleElement {
   alive: boolean;
 }
 
+/** How a walk came to an element: the distance of a repetition, the end that an edge was reached from. */
+interface Trail {
+  hops?: number;
+  origin?: OracleElement;
+}
+
 /** One element as a row: its values as they were when the row was made. */
 export class Item {
   /** Made, or given its embedding, by this request. */
@@ -31,6 +37,7 @@ export class Item {
     readonly reranked = false,
     /** Of a fused hit: its score as a part of the highest possible. */
     readonly share?: number,
+    readonly trail: Trail = {},
   ) {
     this.values = element.values;
     this.vector = element.vector;

@@ -1,0 +1,279 @@
+// Walks along edges (extensions.md 2): in either direction, through a condition, and repeated. A
+// repetition is a breadth-first search over dense ids: one bit per element met, level by level, so
+// that whoever stops early has walked no further than the level that decides.
+import { fail } from '../../base/errors.js';
+import { IdSet } from '../../base/id-set.js';
+import type { Direction } from '../../plan/expression.js';
+import { kindOf } from '../../storage/record/record.js';
+import type { Evaluate } from '../row/compiled.js';
+import { edgeEnd } from '../row/element.js';
+import { asRows, batchSizes, type Flow, type IdFlow, type RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { copyOf } from '../row/image.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import { readNumber } from '../row/step-argument.js';
+import { Element, type Value } from '../row/value.js';
+import { adjacent, idsOf, touching } from './neighbour.js';
+
+export interface Walk {
+  labels: readonly number[];
+  direction: Direction | 'both';
+  condition: { slot: number; value: Evaluate } | undefined;
+}
+
+export interface Bounds {
+  min: number;
+  /** Undefined: no bound. */
+  max: Evaluate | undefined;
+}
+
+const hopMost = 2 ** 32 - 1;
+const flushLength = 1024;
+/** Edges between two looks at the limits. */
+const edgesPerTick = 1024;
+/** Of an element met, in the set of those and in the level. */
+const metBytes = 8;
+
+/** Whether an edge may be followed from an element. */
+function follows(frame: Frame, walk: Walk, edge: number, from: number): boolean {
+  const { condition } = walk;
+  if (condition === undefined) return true;
+  frame.slots[condition.slot] = edgeFrom(walk, edge, from);
+  return condition.value(frame) === true;
+}
+
+/** An edge as it is reached; from a fixed end nobody needs to ask for the other. */
+function edgeFrom({ direction }: Walk, edge: number, from: number): Element {
+  const element = new Element(edge);
+  if (direction === 'both') element.origin = from;
+  return element;
+}
+
+/** The edges of every row that may be followed, or the elements at their other ends. */
+export function walked(input: Flow, walk: Walk, take: 'far' | 'edge'): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      let out: Value[] = [];
+      for (const ids of idsOf(input, frame)) {
+        for (let i = 0; i < ids.length; i++) {
+          const from = ids[i]!;
+          const pairs = touching(frame, from, walk.labels, walk.direction);
+          frame.tick(1);
+          for (let at = 0; at < pairs.length; at += 2) {
+            frame.tick(1);
+            const edge = pairs[at]!;
+            if (!follows(frame, walk, edge, from)) continue;
+            out.push(take === 'far' ? new Element(pairs[at + 1]!) : edgeFrom(walk, edge, from));
+            if (out.length === flushLength) {
+              yield out;
+              out = [];
+            }
+          }
+        }
+        if (out.length > 0) yield out;
+        out = [];
+      }
+    },
+  };
+}
+
+/** Far ends in both directions, by age of the edge, self-loops once. */
+export function bothEnds(input: Flow, labels: readonly number[]): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const out = new IdBuffer();
+      for (const ids of idsOf(input, frame)) {
+        for (let i = 0; i < ids.length; i++) {
+          const pairs = touching(frame, ids[i]!, labels, 'both');
+          for (let at = 1; at < pairs.length; at += 2) out.push(pairs[at]!);
+          frame.tick(1 + (pairs.length >> 1));
+          if (out.length >= flushLength) yield out.take();
+        }
+        if (out.length > 0) yield out.take();
+      }
+    },
+    count(frame) {
+      let total = 0;
+      for (const ids of idsOf(input, frame)) {
+        frame.tick(ids.length);
+        for (let i = 0; i < ids.length; i++)
+          for (const label of labels) total += degreeOf(frame, ids[i]!, label);
+      }
+      return total;
+    },
+    inhabited(frame) {
+      for (const ids of idsOf(input, frame)) {
+        frame.tick(ids.length);
+        for (let i = 0; i < ids.length; i++)
+          for (const label of labels)
+            if (['out', 'in'].some((way) => frame.view.degree(ids[i]!, label, way as 'out') > 0))
+              return true;
+      }
+      return false;
+    },
+  };
+}
+
+/** Edges of a label at an element. Only an element with edges both ways can have self-loops. */
+function degreeOf(frame: Frame, id: number, label: number): number {
+  const [out, into] = [frame.view.degree(id, label, 'out'), frame.view.degree(id, label, 'in')];
+  if (out === 0 || into === 0) return out + into;
+  const pairs = frame.view.adjacency(id, label, out < into ? 'out' : 'in');
+  frame.tick(pairs.length >> 1);
+  let loops = 0;
+  for (let at = 1; at < pairs.length; at += 2) if (pairs[at] === id) loops++;
+  return out + into - loops;
+}
+
+/** The elements whose distance from a row is within the bounds, by distance, then by age. */
+export function repeated(input: Flow, walk: Walk, bounds: Bounds): RowFlow {
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const max = readMax(frame, bounds);
+      const met = new IdSet();
+      for (const ids of idsOf(input, frame)) {
+        for (let i = 0; i < ids.length; i++) {
+          let hops = bounds.min;
+          for (const level of levels(frame, walk, met, ids[i]!, bounds.min, max)) {
+            const distance = hops++;
+            yield* rowsAt(level.sort(), distance);
+          }
+        }
+      }
+    },
+    count(frame) {
+      const max = readMax(frame, bounds);
+      const met = new IdSet();
+      let total = 0;
+      for (const ids of idsOf(input, frame))
+        for (let i = 0; i < ids.length; i++)
+          for (const level of levels(frame, walk, met, ids[i]!, bounds.min, max))
+            total += level.length;
+      return total;
+    },
+  };
+}
+
+function readMax(frame: Frame, { max }: Bounds): number {
+  if (max === undefined) return Number.POSITIVE_INFINITY;
+  const value = max(frame);
+  if (value === null)
+    fail('PARAM_MISSING', { owner: 'A repetition', param: 'bound', type: 'an integer' });
+  return readNumber('bound', value, 0, hopMost, true);
+}
+
+function* rowsAt(ids: Uint32Array, hops: number): Iterable<readonly Value[]> {
+  const sizes = batchSizes();
+  for (let at = 0; at < ids.length; ) {
+    const end = Math.min(at + sizes.next(), ids.length);
+    const rows: Value[] = [];
+    for (; at < end; at++) {
+      const element = new Element(ids[at]!);
+      element.hops = hops;
+      rows.push(element);
+    }
+    yield rows;
+  }
+}
+
+/** The levels of a search from `start`, from `min` to `max`, as long as there are any. */
+function* levels(
+  frame: Frame,
+  walk: Walk,
+  met: IdSet,
+  start: number,
+  min: number,
+  max: number,
+): Iterable<Uint32Array> {
+  met.clear();
+  met.add(start);
+  let level: Uint32Array = Uint32Array.of(start);
+  for (let hops = 0; hops <= max && level.length > 0; hops++) {
+    if (hops > 0) level = nextLevel(frame, walk, met, level);
+    if (hops === 0 && min === 0 && !isEnd(frame, start)) return;
+    if (hops >= min && level.length > 0) yield level;
+  }
+}
+
+/** Whether an id is of an element that edges join and that is still there. */
+function isEnd(frame: Frame, id: number): boolean {
+  const record = frame.peekRecord(id);
+  return record !== undefined && kindOf(record) !== 'edge';
+}
+
+function nextLevel(frame: Frame, walk: Walk, met: IdSet, level: Uint32Array): Uint32Array {
+  const next = new IdBuffer();
+  for (let i = 0; i < level.length; i++) {
+    const from = level[i]!;
+    frame.tick(1);
+    if (walk.condition !== undefined) {
+      const pairs = touching(frame, from, walk.labels, walk.direction);
+      for (let at = 0; at < pairs.length; at += 2) {
+        frame.tick(1);
+        if (!follows(frame, walk, pairs[at]!, from)) continue;
+        if (met.add(pairs[at + 1]!)) next.push(pairs[at + 1]!);
+      }
+      continue;
+    }
+    // Without a condition nobody can tell in which order the edges are followed.
+    if (walk.direction !== 'in')
+      spread(frame, adjacent(frame, from, walk.labels, 'out'), met, next);
+    if (walk.direction !== 'out')
+      spread(frame, adjacent(frame, from, walk.labels, 'in'), met, next);
+  }
+  frame.charge(next.length * metBytes);
+  return next.take();
+}
+
+function spread(frame: Frame, pairs: Uint32Array, met: IdSet, next: IdBuffer): void {
+  for (let begin = 0; begin < pairs.length; begin += 2 * edgesPerTick) {
+    const end = Math.min(pairs.length, begin + 2 * edgesPerTick);
+    for (let at = begin + 1; at < end; at += 2) if (met.add(pairs[at]!)) next.push(pairs[at]!);
+    frame.tick((end - begin) >> 1);
+  }
+}
+
+/** The end of each edge that it was not reached from. */
+export function otherEnds(input: Flow): RowFlow {
+  const { open } = asRows(input);
+  return {
+    kind: 'rows',
+    *open(frame) {
+      for (const batch of open(frame)) {
+        frame.tick(batch.length);
+        const ends = batch.flatMap((row): Value[] => {
+          const far = row instanceof Element ? farEnd(frame, row) : 0;
+          return far === 0 ? [] : [new Element(far)];
+        });
+        if (ends.length > 0) yield ends;
+      }
+    },
+  };
+}
+
+function farEnd(frame: Frame, { id, origin }: Element): number {
+  const from = edgeEnd(frame, id, 'from');
+  return from === origin ? edgeEnd(frame, id, 'to') : from;
+}
+
+/** The edges, as reached from one of their ends. */
+export function withOrigin(input: Flow, end: 'from' | 'to'): RowFlow {
+  const { open } = asRows(input);
+  return {
+    kind: 'rows',
+    *open(frame) {
+      for (const batch of open(frame)) {
+        frame.tick(batch.length);
+        yield batch.map((row) => {
+          if (!(row instanceof Element)) return row;
+          const copy = copyOf(frame, row);
+          copy.origin = edgeEnd(frame, row.id, end);
+          return copy;
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,265 @@
+// Walks (extensions.md 2): both directions, conditions on the edges followed, repetition, and the
+// other end of an edge that a step has reached.
+import type { TypeRef } from '../../base/schema.js';
+import type { Expression, Step } from '../../plan/expression.js';
+import { inferTypes } from '../../plan/infer.js';
+import type { Call, Expr } from '../syntax/ast-expression.js';
+import type { Span } from '../syntax/source.js';
+import type { Context, StepChecker } from '../type/context.js';
+import { single } from '../type/load-conversion.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { bare, hasMembers, memberOf } from '../type/shape.js';
+import { forgetShape } from '../type/shape-loss.js';
+import { append, rowsOf } from '../type/stream.js';
+import { isList, sameCardinality, type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isInteger } from '../type/type-relation.js';
+import { isVague, type ItemType } from '../type/type.js';
+import { isDeclared } from './call-argument.js';
+import { refuseWrites } from './read-only.js';
+import { elements } from './source-step.js';
+import { booleanOf, itemOf } from './step-condition.js';
+import { reach } from './step-graph.js';
+import { checkProperty } from './step-shape.js';
+
+type HopBounds = NonNullable<Call['hops']>;
+
+type WalkStep = Extract<Step, { kind: 'walk' }>;
+
+const hopMost = 2 ** 32 - 1;
+
+/** `Both<L>`, `BothE<L>`, and any edge step with a condition or repetition. */
+export const checkWalk: StepChecker = (context, input, call, scope, place) => {
+  const name = call.name.text;
+  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const types = call.types ?? [];
+  const [written, extra] = call.args ?? [];
+  if (types.length === 0 || extra || written?.name || (call.args && !written)) {
+    const message = `\`${name}\` takes edge types and at most one condition.`;
+    context.report('E305', call.span, message, `Write \`${name}<EdgeType>\`.`);
+    return unknownTerm();
+  }
+  const declared = types.filter((type) => isDeclared(context, 'edge', type));
+  if (declared.length < types.length) return unknownTerm();
+  const edges = declared.map((type) => type.text);
+  const step = walkOf(name, edges);
+  const first = reach(context, from, step, call, scope);
+  if (first === undefined) return unknownTerm();
+  const far = { ...step, take: 'far' } as const;
+  const starts = startsOf(context, from);
+  if (step.take === 'edge') {
+    const condition = written && walkCondition(context, far, starts, written.value, scope);
+    if (call.hops) refuseHops(context, call.hops.span, name);
+    const type = reachedEdges(context, far, starts, edges);
+    return append(from, withCondition(step, condition), { type, cardinality: 'many' });
+  }
+  const hops = call.hops && hopsOf(context, call.hops, scope);
+  const reached = hops ? repeated(context, step, starts, hops, call.hops!.span) : first;
+  const around = hops ? closure(context, step, starts) : starts;
+  const condition = written && walkCondition(context, far, around, written.value, scope);
+  const type: ItemType = { ...elements(reached), ...(hops && { hops: true }) } as ItemType;
+  const whole = { ...withCondition(step, condition), ...(hops && { hops: hops.plan }) };
+  return append(from, whole, { type, cardinality: 'many' });
+};
+
+function walkOf(name: string, edges: string[]): WalkStep {
+  const direction = name.startsWith('Both') ? 'both' : name.startsWith('Out') ? 'out' : 'in';
+  return { kind: 'walk', direction, edges, take: name.endsWith('E') ? 'edge' : 'far' };
+}
+
+const withCondition = (step: WalkStep, condition: WalkStep['condition']): WalkStep =>
+  condition === undefined ? step : { ...step, condition };
+
+function startsOf(context: Context, { type }: Term): readonly TypeRef[] {
+  if (type.kind === 'element') return type.types.filter(({ kind }) => kind !== 'edge');
+  const { schema } = context.schema;
+  const types = [...schema.nodes, ...schema.vectors];
+  return types.map(({ kind, name }) => ({ kind, name }));
+}
+
+/** The types one round away; none when there are none. */
+function nextTypes(context: Context, step: WalkStep, types: readonly TypeRef[]): TypeRef[] {
+  const inferred = inferTypes(context.schema.schema, types, step);
+  return 'types' in inferred ? inferred.types : [];
+}
+
+/** Edges as a step of this direction reaches them from these types. */
+function reachedEdges(
+  context: Context,
+  far: WalkStep,
+  starts: readonly TypeRef[],
+  edges: readonly string[],
+): ItemType {
+  const reached = { way: far.direction, far: nextTypes(context, far, starts) };
+  const own = edges.map((name): TypeRef => ({ kind: 'edge', name }));
+  return { kind: 'element', types: own, hit: 'none', reached };
+}
+
+/** What must be true of an edge to be followed; `_` is the edge. */
+function walkCondition(
+  context: Context,
+  far: WalkStep,
+  starts: readonly TypeRef[],
+  written: Expr,
+  scope: Scope,
+): WalkStep['condition'] {
+  return conditionOn(context, reachedEdges(context, far, starts, far.edges), written, scope);
+}
+
+function conditionOn(
+  context: Context,
+  edge: ItemType,
+  written: Expr,
+  scope: Scope,
+): WalkStep['condition'] {
+  const slot = context.fresh();
+  const item = slotTerm(slot, edge);
+  const inner = innerScope(scope, { item, miss: 'none' });
+  const value = refuseWrites(context, written.span, () =>
+    booleanOf(context, written, inner, 'E659'),
+  );
+  return value && { slot, value };
+}
+
+/** Edges that a path may follow, wherever it starts. */
+export function edgesReached(
+  context: Context,
+  edges: readonly string[],
+  direction: WalkStep['direction'],
+): ItemType {
+  const { nodes, vectors } = context.schema.schema;
+  const far: WalkStep = { kind: 'walk', direction, edges: [...edges], take: 'far' };
+  const starts = [
+    ...nodes.map(({ name }): TypeRef => ({ kind: 'node', name })),
+    ...vectors.map(({ name }): TypeRef => ({ kind: 'vector', name })),
+  ];
+  return reachedEdges(context, far, starts, edges);
+}
+
+/** What must be true of an edge for a path to follow it. */
+export function edgeCondition(
+  context: Context,
+  edges: readonly string[],
+  direction: WalkStep['direction'],
+  written: Expr,
+  scope: Scope,
+): WalkStep['condition'] {
+  return conditionOn(context, edgesReached(context, edges, direction), written, scope);
+}
+
+interface KnownHops {
+  plan: NonNullable<WalkStep['hops']>;
+  /** Infinity: without bound, or known at run time only. */
+  most: number;
+}
+
+export function refuseHops(context: Context, span: Span, name: string): void {
+  const hint = 'Repeat `Out`, `In` or `Both`.';
+  context.report('E713', span, `\`${name}\` cannot be repeated.`, hint);
+}
+
+function hopsOf(context: Context, { low, high, span }: HopBounds, scope: Scope): KnownHops {
+  const min = literalBound(low) ?? reportBound(context, low.span);
+  if (high === undefined) return { plan: { min, max: literal(min) }, most: min };
+  if (high.kind === 'any') return { plan: { min, max: null }, most: Number.POSITIVE_INFINITY };
+  if (high.kind === 'literal') {
+    const most = literalBound(high) ?? reportBound(context, high.span);
+    if (most < min) context.report('W106', span, 'This repetition is always empty.');
+    return { plan: { min, max: literal(most) }, most };
+  }
+  const isName = high.kind === 'chain' && high.head.kind === 'path' && high.steps.length === 0;
+  const term = single(bare(context, context.check(high, scope)), scope.miss, 'the bound');
+  const isFit = isName && !isList(term) && (isInteger(term.type) || isVague(wholeType(term)));
+  if (!isFit) reportBound(context, high.span);
+  return { plan: { min, max: term.expression }, most: Number.POSITIVE_INFINITY };
+}
+
+const literal = (value: number): Expression => ({ kind: 'literal', value });
+
+/** An integer that a bound may be. */
+function literalBound(written: HopBounds['low']): number | undefined {
+  if (written.kind !== 'literal' || written.value.kind !== 'integer') return undefined;
+  const { value } = written.value;
+  return value >= 0 && value <= hopMost ? Number(value) : undefined;
+}
+
+function reportBound(context: Context, span: Span): number {
+  const message = `A bound is an integer from 0 to ${hopMost}, \`*\` or the name of one.`;
+  context.report('E713', span, message, 'Write `{1, 3}`.');
+  return 1;
+}
+
+/** Rounds that are followed type by type; what lies behind is taken as a whole. */
+const roundsMax = 64;
+
+/** The types between the bounds, starts included when they count. */
+function repeated(
+  context: Context,
+  step: WalkStep,
+  starts: readonly TypeRef[],
+  { plan, most }: KnownHops,
+  span: Span,
+): readonly TypeRef[] {
+  const found = new Map<string, TypeRef>();
+  const take = (types: readonly TypeRef[]) => {
+    for (const type of types) found.set(`${type.kind} ${type.name}`, type);
+  };
+  const first = nextTypes(context, step, starts);
+  if (most > 1 && nextTypes(context, step, first).length === 0) {
+    const message = 'This walk can go one round only.';
+    context.report('W119', span, message, 'Drop the bounds.');
+  }
+  let types = starts;
+  for (let round = 0; round <= Math.min(most, roundsMax); round++) {
+    if (round >= plan.min) take(types);
+    types = nextTypes(context, step, types);
+  }
+  if (most > roundsMax) take(closure(context, step, types));
+  return found.size > 0 ? [...found.values()] : first;
+}
+
+/** The types and all that can be reached from them. */
+function closure(context: Context, step: WalkStep, starts: readonly TypeRef[]): readonly TypeRef[] {
+  const found = new Map<string, TypeRef>();
+  let added: readonly TypeRef[] = starts;
+  while (added.length > 0) {
+    for (const type of added) found.set(`${type.kind} ${type.name}`, type);
+    const next = nextTypes(context, step, added);
+    added = next.filter((type) => !found.has(`${type.kind} ${type.name}`));
+  }
+  return [...found.values()];
+}
+
+const ends = { out: 'to', in: 'from', both: 'other' } as const;
+
+/** `Other`: the end that an edge was not reached from; a property of that name comes first. */
+export const checkOther: StepChecker = (context, input, call, scope, place) => {
+  const { name } = call;
+  const isPlain = call.types === undefined && call.args === undefined;
+  const mayHave = isPlain && hasMembers(input.type) && !isVague(input.type);
+  if (mayHave && memberOf(context, itemOf(input), name.text) !== undefined) {
+    const message = '`Other` is the property here.';
+    context.report('W117', name.span, message, 'Rename it.');
+    return checkProperty(context, input, name, scope, []);
+  }
+  if (!isPlain) {
+    context.report('E305', call.span, '`Other` takes no arguments.', 'Write `Other`.');
+  }
+  const from = forgetShape(context, rowsOf(input), name, place.chain);
+  if (isVague(from.type)) return unknownTerm();
+  const { type } = from;
+  if (type.kind !== 'element' || !type.types.some(({ kind }) => kind === 'edge')) {
+    const message = `\`Other\` needs edges, not ${printItemType(type)}.`;
+    context.report('E601', name.span, message);
+    return unknownTerm();
+  }
+  if (type.reached === undefined) {
+    const message = 'No step has reached these edges from an end.';
+    context.report('E715', name.span, message, 'Write `ToN`, `FromN`, `ToV` or `FromV`.');
+    return unknownTerm();
+  }
+  const { way, far } = type.reached;
+  const step = { kind: 'end', end: ends[way] } as const;
+  return append(from, step, { type: elements(far), cardinality: sameCardinality(from) });
+};
