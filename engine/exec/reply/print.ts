@@ -5,7 +5,7 @@ import { Instant, Uuid } from '../../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
 import { printScalar } from '../../storage/record/fragment.js';
 import type { Label } from '../../storage/table/store.js';
-import { isHit, isMarked, recordOf } from '../row/element.js';
+import { isHit, recordOf } from '../row/element.js';
 import type { Frame } from '../row/frame.js';
 import { vectorOf } from '../row/image.js';
 import type { PrintStyle } from '../row/compiled.js';
@@ -156,6 +156,9 @@ function wholeLayout(label: Label, { fractions }: PrintStyle): Layout {
   }
   return layout;
 }
+
+/** Whether an element shows more than its record: what a search or a repetition has left on it. */
+export const isMarked = (element: Element): boolean => element.hops >= 0 || isHit(element);
 
 export function printElement(
   frame: Frame,

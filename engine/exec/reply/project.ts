@@ -5,12 +5,13 @@ import type { Expression, Member } from '../../plan/expression.js';
 import type { Form } from '../../plan/form.js';
 import { labelOf } from '../../storage/record/record.js';
 import type { Builder } from '../row/builder.js';
-import { isMarked, recordOf } from '../row/element.js';
+import { recordOf } from '../row/element.js';
 import type { Frame } from '../row/frame.js';
 import { type Layout, layoutMembers, layoutOf, printLayout } from './layout.js';
 import { memberOf, type memberReader } from '../row/member.js';
 import {
   elementMembers,
+  isMarked,
   memberLists,
   nameBytes,
   printElementMembers,

@@ -69,6 +69,3 @@ export function isDeclared(frame: Frame, record: Uint8Array): boolean {
 /** Whether a search has left its attributes on the element. */
 export const isHit = ({ score, distance }: Element): boolean =>
   !Number.isNaN(score) || !Number.isNaN(distance);
-
-/** Whether an element shows more than its record: what a search or a repetition has left on it. */
-export const isMarked = (element: Element): boolean => element.hops >= 0 || isHit(element);
