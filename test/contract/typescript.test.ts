@@ -32,6 +32,7 @@ function faultsOf(modules: Record<string, string>): string[] {
     exactOptionalPropertyTypes: true,
     isolatedModules: true,
     noEmit: true,
+    skipLibCheck: true,
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.ESNext,
     moduleResolution: ts.ModuleResolutionKind.Bundler,

@@ -27,7 +27,17 @@ const sureMembers = new Set(['id', 'ID', 'label', 'from_node', 'to_node']);
 /** What a search alone sets: items of other sources have no such members. */
 const isHitMember = (name: string): boolean => name === 'score' || name === 'distance';
 
+/**
+ * Parts of a type written out: variables that hold one variable twice make it double with every step,
+ * and whoever prints it would print all of them.
+ */
+const partsMax = 5_000;
+
 class TypeReader {
+  readonly #types = new Map<ItemType, OutputType>();
+  readonly #given = new Map<ItemType, OutputType>();
+  readonly #wholes = { bare: new Map<Term, OutputType>(), object: new Map<Term, OutputType>() };
+  readonly #parts = new Map<OutputType, number>();
   /** Slots that hold an item of the value being shaped: it is there. */
   readonly #items = new Set<number>();
 
@@ -35,6 +45,31 @@ class TypeReader {
 
   /** Lists and nulls included. */
   whole(term: Term, leaving: Leaving): OutputType {
+    const known = this.#wholes[leaving];
+    const found = known.get(term) ?? this.#bounded(this.#read(term, leaving));
+    known.set(term, found);
+    return found;
+  }
+
+  /** The type, or that nothing is known where it would be too long to tell. */
+  #bounded(type: OutputType): OutputType {
+    return this.#partsOf(type) > partsMax ? unknownOutput : type;
+  }
+
+  #partsOf(type: OutputType): number {
+    const known = this.#parts.get(type);
+    if (known !== undefined) return known;
+    const inner = (): number => {
+      if (type.kind === 'list' || type.kind === 'nullable') return this.#partsOf(type.of);
+      if (type.kind !== 'record') return 0;
+      return type.members.reduce((sum, member) => sum + this.#partsOf(member.type), 0);
+    };
+    const parts = 1 + inner();
+    this.#parts.set(type, parts);
+    return parts;
+  }
+
+  #read(term: Term, leaving: Leaving): OutputType {
     const { shape } = term;
     const only = leaving === 'bare' ? oneName(shape) : undefined;
     if (only !== undefined) {
@@ -110,6 +145,13 @@ class TypeReader {
 
   /** `given`: lists that are stored or sent hold no null; those that a query makes may. */
   type(type: ItemType, given = false): OutputType {
+    const known = given ? this.#given : this.#types;
+    const found = known.get(type) ?? this.#bounded(this.#written(type, given));
+    known.set(type, found);
+    return found;
+  }
+
+  #written(type: ItemType, given: boolean): OutputType {
     switch (type.kind) {
       case 'list': {
         const groups = this.#groups(type.of);
