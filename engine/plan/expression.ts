@@ -324,6 +324,8 @@ export type Step =
       slot: number;
       keys: { name: string; value: Expression }[];
       data: boolean;
+      /** Keys and items are kept beside what is printed. */
+      whole?: true;
       /** Shape of the items under `data`, if the stream has one. */ shape?: Expression;
     }
   /** Exact search among the vector rows; others are dropped. `type` absent: any vector type. */

@@ -335,8 +335,10 @@ function printStep(printer: Printer, step: Step): string {
       return step.by === undefined ? 'dedup' : `dedup $${step.by.slot}: ${step.by.keys.map(of)}`;
     case 'group': {
       const keys = step.keys.map((key) => `${key.name}: ${of(key.value)}`).join(', ');
-      const shape = step.shape === undefined ? '' : ` data ${of(step.shape)}`;
-      return `${step.data ? 'aggregate' : 'group'} $${step.slot}: ${keys}${shape}`;
+      const isKept = step.data || step.whole;
+      const shape = step.shape === undefined || !isKept ? '' : ` data ${of(step.shape)}`;
+      const whole = step.whole ? ' whole' : '';
+      return `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}`;
     }
     case 'rerankRRF':
       return `rerank rrf${step.k === null ? '' : ` k ${of(step.k)}`}`;

@@ -211,6 +211,7 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
         slot: step.slot,
         keys: step.keys.map(({ name, value }) => ({ name, value: builder.value(value) })),
         data: step.data,
+        whole: step.whole === true,
         shape: optional(builder, step.shape),
         keyed: builder.style.compat,
       });

@@ -8,7 +8,7 @@ import type { Frame } from '../row/frame.js';
 import { copyTrail } from '../row/image.js';
 import { IdSet } from '../../base/id-set.js';
 import { type Assign, createNode, createVector, dropElements, updateElements } from './mutate.js';
-import { Element, RecordValue, type Value } from '../row/value.js';
+import { Element, GroupRecord, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
 export interface Change {
@@ -116,6 +116,7 @@ export function eachElement(
 }
 
 function partsOf(value: Value): Iterable<Value> | undefined {
+  if (value instanceof GroupRecord) return [...value.values, ...value.keys, value.items];
   if (value instanceof RecordValue) return value.values;
   if (value instanceof Map) return value.values();
   return Array.isArray(value) ? value : undefined;

@@ -16,6 +16,8 @@ export interface Grouping {
   shape: Evaluate | undefined;
   /** [compat] Records know their keys. */
   keyed: boolean;
+  /** Keys and items are wanted beside what is shown. */
+  whole: boolean;
 }
 
 interface Group {
@@ -25,7 +27,7 @@ interface Group {
 }
 
 export function group(input: Flow, grouping: Grouping): Flow {
-  const { keys, data, keyed } = grouping;
+  const { keys, data, whole, keyed } = grouping;
   const keyNames = keys.map((key) => key.name);
   const names = data ? ['count', 'data'] : [...keyNames, 'count'];
   const flow = asRows(input);
@@ -35,8 +37,8 @@ export function group(input: Flow, grouping: Grouping): Flow {
       const groups = gather(flow.open(frame), frame, grouping);
       const records = Array.from(groups, (each) => {
         const values = data ? [each.count, each.items] : [...each.keys, each.count];
-        return keyed
-          ? new GroupRecord(names, values, keyNames, each.keys)
+        return keyed || whole
+          ? new GroupRecord(names, values, keyNames, each.keys, each.items)
           : new RecordValue(names, values);
       });
       yield* batchesOf(records);
@@ -47,7 +49,7 @@ export function group(input: Flow, grouping: Grouping): Flow {
 function gather(
   batches: Iterable<readonly Value[]>,
   frame: Frame,
-  { slot, keys, data, shape }: Grouping,
+  { slot, keys, data, whole, shape }: Grouping,
 ): Iterable<Group> {
   const groups = new Map<string, Group>();
   const most = frame.context.limits.groups;
@@ -65,7 +67,7 @@ function gather(
         groups.set(key, found);
       }
       found.count++;
-      if (!data) continue;
+      if (!data && !whole) continue;
       frame.slots[slot] = row;
       found.items.push(keep(frame, shape ? shape(frame) : row));
     }

@@ -59,15 +59,24 @@ export class RecordValue {
   }
 }
 
-/** [compat] A record of GROUP_BY or AGGREGATE_BY that knows what it was grouped by. */
+/** A record of GROUP_BY or AGGREGATE_BY that knows what it was grouped by, and its items. */
 export class GroupRecord extends RecordValue {
   constructor(
     names: readonly string[],
     values: readonly Value[],
     readonly keyNames: readonly string[],
     readonly keys: readonly Value[],
+    readonly items: readonly Value[] = [],
   ) {
     super(names, values);
+  }
+
+  override member(name: string): Value | undefined {
+    const shown = super.member(name);
+    if (shown !== undefined) return shown;
+    const at = this.keyNames.indexOf(name);
+    if (at >= 0) return this.keys[at];
+    return name === 'data' ? this.items : undefined;
   }
 }
 

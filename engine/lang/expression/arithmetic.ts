@@ -114,6 +114,11 @@ function checkAggregate(context: Context, call: Call, scope: Scope): Term {
   if (name === 'COUNT') {
     return scalarTerm('U64', { kind: 'aggregate', function: name, of, integer: true });
   }
+  const isExtreme = name === 'MIN' || name === 'MAX';
+  if (isExtreme && (isBasic(item, 'Date') || isBasic(item, 'String')) && !isVague(item)) {
+    const expression: Expression = { kind: 'aggregate', function: name, of, integer: false };
+    return { type: item, cardinality: 'opt', expression };
+  }
   if (!isNumber(item)) {
     const message = `\`${name}\` takes a list of numbers, not of ${printItemType(item)}.`;
     context.report('E205', written.span, message, 'Name a property: `x::{p}`.');

@@ -176,7 +176,9 @@ function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPla
   const { head } = chain;
   switch (head.kind) {
     case 'item': {
-      if (scope.item !== undefined) return scope.item;
+      if (scope.item !== undefined) {
+        return head.members.reduce((of, name) => checkMember(context, of, name), scope.item);
+      }
       const message = '`_` stands for the current item, and there is none here.';
       context.report('E601', head.span, message, 'Name a variable.');
       return unknownTerm();

@@ -3,9 +3,10 @@
 import type { Limits } from '../../base/limits.js';
 import type { Expression } from '../../plan/expression.js';
 import { optimize } from '../../plan/optimize.js';
-import type { Output, Plan, Query } from '../../plan/plan.js';
+import type { Output, Plan, Query, Statement } from '../../plan/plan.js';
 import type { Macro, QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
+import { eachPart } from '../../plan/rewrite.js';
 import { costOf } from './cost.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { checkExpression } from '../expression/expression.js';
@@ -93,6 +94,7 @@ function planQuery(
     loops: [],
     changes: changesData(query),
     writes: 0,
+    readsGroups: false,
     fresh: () => slotCount++,
     spend: () => {
       if (++nodes > nodesMax) throw new QueryTooLarge();
@@ -112,6 +114,7 @@ function planQuery(
   warnUnused(context, query);
   const { parameters, embeds, writes } = context;
   const { name } = query;
+  if (context.readsGroups) makeWhole(statements, output);
   const written: Plan = {
     name: name.text,
     parameters,
@@ -145,6 +148,13 @@ const reservedNames = new Map([
   ['readyz', 'health'],
   ['healthz', 'health'],
 ]);
+
+/** Groups with all their members: which of the plan's groups they are read of, nobody keeps track. */
+function makeWhole(statements: readonly Statement[], output: Output): void {
+  eachPart([statements, output], (part) => {
+    if (part.kind === 'group') part.whole = true;
+  });
+}
 
 function returnsOne({ returns }: QueryDeclaration): boolean {
   return returns?.length === 1 && !isNone(returns[0]!);

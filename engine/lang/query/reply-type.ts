@@ -157,7 +157,9 @@ class TypeReader {
         const groups = this.#groups(type.of);
         if (groups !== undefined) return groups;
         const of = this.type(type.of, given);
-        const isSure = given || type.of.kind === 'element' || type.of.kind === 'record';
+        const isSparse = type.of.kind === 'scalar' && type.of.sparse === true;
+        const isWhole = type.of.kind === 'element' || type.of.kind === 'record';
+        const isSure = (given && !isSparse) || isWhole;
         return { kind: 'list', of: isSure ? of : nullable(of) };
       }
       case 'element': {

@@ -136,10 +136,17 @@ export const checkGroup: StepChecker = (context, input, call, _scope, place) => 
     slot,
     keys: keys.map(({ name, value }) => ({ name, value })),
     data,
-    ...(data && shaped ? { shape: shaped.expression } : {}),
+    ...(shaped ? { shape: shaped.expression } : {}),
   } as const;
+  const items: ItemType = { kind: 'list', of: shaped ? wholeType(shaped) : from.type };
+  const hidden = new Map<string, ItemType>(
+    data ? keys.map((key) => [key.name, key.type]) : [['data', items]],
+  );
   const groups: Groups = { word: followsCount(place) ? 'Count' : 'Group', data };
-  return append(from, step, { type: { kind: 'record', members, groups }, cardinality: 'many' });
+  return append(from, step, {
+    type: { kind: 'record', members, groups, hidden },
+    cardinality: 'many',
+  });
 };
 
 /** Whether the step at hand is written `COUNT::GROUP_BY`. */

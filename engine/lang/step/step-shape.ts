@@ -6,7 +6,7 @@ import type { Context } from '../type/context.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { refuseWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
-import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
+import { hasMembers, isBesideGroup, memberNames, memberOf, projected } from '../type/shape.js';
 import { itemOf } from './step-condition.js';
 import { rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
@@ -133,7 +133,8 @@ function sourceName({ name, value }: MemberItem): string | undefined {
   const path = barePath(value);
   if (path !== undefined) return path.names.length === 1 ? path.names[0].text : undefined;
   const [step, ...more] = value.steps;
-  if (value.head.kind !== 'item' || step === undefined || more.length > 0) return undefined;
+  if (value.head.kind !== 'item' || value.head.members.length > 0) return undefined;
+  if (step === undefined || more.length > 0) return undefined;
   if (step.kind === 'call') return step.args || step.types ? undefined : step.name.text;
   const [only, ...others] = step.kind === 'projection' ? step.items : [];
   const isPlain = only?.kind === 'member' && only.value === undefined && others.length === 0;
@@ -154,7 +155,12 @@ function memberTerm(context: Context, item: Term, written: MemberItem, scope: Sc
   // Only here is a name first a member of the item, then a variable.
   const [only] = path.names;
   const member = memberOf(context, item, only.text);
-  if (member !== undefined && !isVague(item.type)) return member;
+  const isHidden = isBesideGroup(item, only.text) && findName(scope, only.text) !== undefined;
+  if (isHidden && member !== undefined) {
+    const hint = `Write \`_::{${only.text}}\` for the member, or rename the variable.`;
+    context.report('W117', only.span, `\`${only.text}\` is the variable here.`, hint);
+  }
+  if (member !== undefined && !isVague(item.type) && !isHidden) return member;
   const isValue = only.text === 'NOW' || findName(scope, only.text) !== undefined;
   if (isValue) return context.check(value, scope);
   if (member !== undefined) return member;

@@ -22,7 +22,8 @@ export interface ObjectLiteral {
 
 export interface Chain {
   kind: 'chain';
-  head: { kind: 'item'; span: Span } | Path | Call;
+  /** `members`: `_.a.b`. */
+  head: { kind: 'item'; members: Name[]; span: Span } | Path | Call;
   steps: Step[];
   span: Span;
 }

@@ -94,7 +94,9 @@ function parseHead(cursor: Cursor): Chain['head'] {
   const { start } = peek(cursor);
   if (accept(cursor, '_')) {
     readVariable(cursor, '_');
-    return { kind: 'item', span: spanFrom(cursor, start) };
+    const members: Name[] = [];
+    while (accept(cursor, '.')) members.push(expectName(cursor, 'A member name'));
+    return { kind: 'item', members, span: spanFrom(cursor, start) };
   }
   if (!isName(cursor) || isOther(cursor)) unexpected(cursor, 'An expression');
   refuseForeign(cursor);

@@ -95,7 +95,11 @@ export function chainReach(
 }
 
 const ownSteps = (head: Chain['head']): number =>
-  head.kind === 'path' ? (head as Path).names.length - 1 : 0;
+  head.kind === 'path'
+    ? (head as Path).names.length - 1
+    : head.kind === 'item'
+      ? head.members.length
+      : 0;
 
 function levelsAfter(step: Step, before: number, inside: number): number {
   if (step.kind === 'projection') return Math.max(before, inside);

@@ -23,6 +23,8 @@ export interface Context extends SlotSupply {
   readonly changes: boolean;
   /** Creations, changes and deletions met so far. */
   writes: number;
+  /** A member of a group that is not printed with it has been named. */
+  readsGroups: boolean;
   /** Types an expression; the way back into the recursion for those who type its parts. */
   check(expr: Expr, scope: Scope): Term;
 }

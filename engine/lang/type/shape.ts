@@ -31,11 +31,39 @@ export function memberOf(context: Context, item: Term, name: string): Term | und
   const { type } = item;
   if (isBasic(type, 'Null')) return unknownTerm();
   const found = memberType(context, type, name);
-  if (found === undefined) return undefined;
+  if (found === undefined) return groupMember(context, item, name);
   const stored = storedName(context, type, name);
   const term = valueTerm(found, { kind: 'property', of: item.expression, name: stored });
   if (item.known) term.known = true;
   return term;
+}
+
+/** The items of a group, its keys where they are not printed, or the values of a property of its items. */
+function groupMember(context: Context, item: Term, name: string): Term | undefined {
+  const { type, expression: of } = item;
+  if (type.kind !== 'record' || type.hidden === undefined) return undefined;
+  const hidden = type.hidden.get(name);
+  if (hidden !== undefined) {
+    context.readsGroups = true;
+    return valueTerm(hidden, { kind: 'property', of, name });
+  }
+  const data = type.hidden.get('data') ?? type.members.get('data');
+  if (data?.kind !== 'list') return undefined;
+  const found = memberType(context, data.of, name);
+  if (found === undefined) return undefined;
+  context.readsGroups = true;
+  const items = { kind: 'property', of, name: 'data' } as const;
+  const stored = storedName(context, data.of, name);
+  // A value may be unset.
+  const each = found.kind === 'scalar' ? ({ ...found, sparse: true } as const) : found;
+  return valueTerm({ kind: 'list', of: each }, { kind: 'property', of: items, name: stored });
+}
+
+/** Whether the name is one that groups have beside what is printed of them. */
+export function isBesideGroup(item: Term, name: string): boolean {
+  const { type, shape } = item;
+  if (type.kind !== 'record' || type.hidden === undefined || type.members.has(name)) return false;
+  return shape?.members.some((each) => each.kind === 'value' && each.name === name) !== true;
 }
 
 function memberType(context: Context, type: ItemType, name: string): ItemType | undefined {

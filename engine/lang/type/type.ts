@@ -27,7 +27,13 @@ export type ItemType =
       reached?: { way: 'out' | 'in' | 'both'; far: readonly TypeRef[] };
     }
   /** `groups`: what GROUP_BY or AGGREGATE_BY makes. */
-  | { kind: 'record'; members: ReadonlyMap<string, ItemType>; groups?: Groups };
+  | {
+      kind: 'record';
+      members: ReadonlyMap<string, ItemType>;
+      groups?: Groups;
+      /** Members of groups that are not printed with them. */
+      hidden?: ReadonlyMap<string, ItemType>;
+    };
 
 export const scalarType = (name: Basic): ItemType => ({ kind: 'scalar', name });
 export const unknownType: ItemType = scalarType('Unknown');

@@ -13,8 +13,14 @@ export class GroupRec extends Rec {
   constructor(
     entries: Rec['entries'],
     readonly keys: readonly (readonly [name: string, value: Value])[],
+    readonly items: readonly Value[],
   ) {
     super(entries);
+  }
+
+  override get(name: string): Value {
+    const beside = [...this.entries, ...this.keys, ['data', this.items] as const];
+    return beside.find(([own]) => own === name)?.[1] ?? null;
   }
 }
 

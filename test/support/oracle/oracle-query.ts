@@ -3,7 +3,7 @@
 import { type Stream, together, walks } from './oracle-extension.js';
 import { propertyTypes, valueTexts, vectorTexts, type WorldType } from './oracle-schema.js';
 import { batchSource } from './function/batch.js';
-import { orderStep } from './function/order.js';
+import { groupShape, orderStep } from './function/order.js';
 import { dateCall, functionTest, numberCall, textCall } from './function/write.js';
 import type { Random } from '../random.js';
 
@@ -463,6 +463,7 @@ export class QueryWriter {
     );
     const keys = [name, ...more].join(', ');
     if (random.chance(0.4)) return `${text}::AGGREGATE_BY(${keys})`;
+    if (random.chance(0.3)) return `${text}::${groupShape(this, types, keys)}`;
     const tail = random.pick([
       '',
       '',

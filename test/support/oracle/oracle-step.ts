@@ -188,12 +188,13 @@ function group(run: Run, { slot, keys, data, shape }: StepOf<'group'>, rows: Row
     const values = keys.map(({ value }) => perItem(run, { slot, value }, row));
     let found = groups.find((one) => one.keys.every((key, i) => same(key, values[i]!)));
     if (found === undefined) groups.push((found = { keys: values, items: [] }));
-    found.items.push(data && shape ? perItem(run, { slot, value: shape }, row) : row);
+    found.items.push(shape ? perItem(run, { slot, value: shape }, row) : row);
   }
   return groups.map((one) => {
     const count = ['count', one.items.length] as const;
     const named = keys.map(({ name }, i) => [name, one.keys[i]!] as const);
-    return new GroupRec(data ? [count, ['data', one.items]] : [...named, count], named);
+    const shown = data ? [count, ['data', one.items] as const] : [...named, count];
+    return new GroupRec(shown, named, one.items);
   });
 }
 

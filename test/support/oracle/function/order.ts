@@ -1,8 +1,11 @@
-// Random orders for the oracle's queries: one key or several, nulls first or last.
+// Random orders and groups for the oracle's queries: one key or several, nulls first or last; shapes
+// of groups.
+import { propertyTypes } from '../oracle-schema.js';
 import type { Random } from '../../random.js';
 
 interface Writer {
   readonly random: Random;
+  properties(types: readonly string[]): string[];
   orderKey(types: readonly string[]): string;
 }
 
@@ -16,4 +19,22 @@ export function orderStep(writer: Writer, types: readonly string[]): string {
   const times = (make: () => string, n: number) => Array.from({ length: n }, make).join(', ');
   const directions = times(direction, random.chance(0.3) ? 1 : count);
   return `ORDER<${directions}>(${times(() => writer.orderKey(types), count)})`;
+}
+
+const numbers = /^[IU]\d+$/;
+
+/** Groups shaped by their keys, counts, and what is known of their items. */
+export function groupShape(writer: Writer, types: readonly string[], keys: string): string {
+  const { random } = writer;
+  const names = writer.properties(types).filter((name) => !propertyTypes[name]!.startsWith('['));
+  const integers = names.filter((name) => numbers.test(propertyTypes[name]!));
+  const parts = ['c1: count', 'c2: COUNT(_.data)'];
+  if (integers.length > 0) parts.push(`s: SUM(_::{${random.pick(integers)}})`);
+  if (names.length > 0) {
+    const name = random.pick(names);
+    parts.push(`all: _::{${name}}`, `top: _.data::ORDER<Desc>(_::{${name}})::FIRST::ID`);
+  }
+  const step = random.pick(['GROUP_BY', 'GROUP_BY', 'AGGREGATE_BY']);
+  const filter = random.chance(0.3) ? '::WHERE(COUNT(_.data)::GT(1))' : '';
+  return `${step}(${keys})${filter}::{${keys}, ${parts.join(', ')}}`;
 }
