@@ -6,12 +6,12 @@ import type { Context } from '../type/context.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { refuseWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
-import { hasMembers, isBesideGroup, memberNames, memberOf, projected } from '../type/shape.js';
+import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
 import { itemOf } from './step-condition.js';
 import { rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
 import { foreignStep } from '../syntax/foreign.js';
-import { isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
+import { isBesideGroup, isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';
 

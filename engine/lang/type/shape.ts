@@ -59,13 +59,6 @@ function groupMember(context: Context, item: Term, name: string): Term | undefin
   return valueTerm({ kind: 'list', of: each }, { kind: 'property', of: items, name: stored });
 }
 
-/** Whether the name is one that groups have beside what is printed of them. */
-export function isBesideGroup(item: Term, name: string): boolean {
-  const { type, shape } = item;
-  if (type.kind !== 'record' || type.hidden === undefined || type.members.has(name)) return false;
-  return shape?.members.some((each) => each.kind === 'value' && each.name === name) !== true;
-}
-
 function memberType(context: Context, type: ItemType, name: string): ItemType | undefined {
   if (type.kind === 'element') {
     const own = elementMember(context.schema, type.types, name);
