@@ -191,7 +191,7 @@ class NodeTransport implements Transport {
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       // Behind an answer that is still to come, Node would send this into the middle of the next.
-      if (response.socket !== null) response.writeContinue();
+      if (response.socket !== null && !this.closing.has(request.socket)) response.writeContinue();
       this.#onRequest(request, response);
     });
     server.on('checkExpectation', onRequest);
@@ -216,6 +216,12 @@ class NodeTransport implements Transport {
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    // Behind an answer that ends the connection nothing is carried out (RFC 9112, 9.6): after a fault
+    // nobody knows whether it is a request, or the body of one.
+    if (this.closing.has(request.socket)) {
+      request.resume();
+      return;
+    }
     const exchange = new NodeExchange(request, response, this);
     const { receiver, limits } = this.options;
     response.on('close', () => exchange.closed());

@@ -129,9 +129,13 @@ class UwsExchange extends Exchange {
     });
   }
 
-  /** Whether the connection ends with this exchange, whatever the answer. */
+  /**
+   * Whether the connection ends with this exchange, whatever the answer. A field without a name hides
+   * the fields behind it from the parser, and nobody hears of it: where no length was seen there may
+   * be one.
+   */
   get ends(): boolean {
-    return this.transferEncodingCount > 0;
+    return this.transferEncodingCount > 0 || this.contentLengthCount === 0;
   }
 
   #write(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {

@@ -178,7 +178,9 @@ export function makeRequest(random: Random, id: string): string {
   const path = random.pick(['/put', '/put', '/put', '/echo', '/version', '/nope']);
   const isChunked = random.chance(0.5);
   const framing = isChunked ? codingField(random, body.length) : lengthField(random, body.length);
-  const fields = [`X-Request-Id: ${id}`, ...framing, ...strayField(random)];
+  const stray = strayField(random);
+  const more = random.chance(0.5) ? [...stray, ...framing] : [...framing, ...stray];
+  const fields = [`X-Request-Id: ${id}`, ...more];
   const end = random.chance(0.95) ? '\r\n' : random.pick(['\n', '\r', '\r\r\n']);
   const head = [requestLine(random, method, path), 'Host: localhost', ...fields].join(end);
   return `${head}${end}${end}${isChunked ? chunks(random, body) : body}`;

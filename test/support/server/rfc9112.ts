@@ -24,7 +24,10 @@ const badValue = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
 class Reader {
   at = 0;
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    readonly passesNameless: boolean,
+  ) {}
 
   /** The next line without its CR LF. */
   line(): string {
@@ -56,6 +59,7 @@ function fieldsOf(reader: Reader): Map<string, string[]> {
   for (;;) {
     const line = reader.line();
     if (line === '') return fields;
+    if (reader.passesNameless && line.startsWith(':')) continue;
     const colon = line.indexOf(':');
     const name = line.slice(0, colon);
     if (colon < 0 || !token.test(name)) throw new Fault();
@@ -103,16 +107,19 @@ function requestOf(reader: Reader): OracleRequest {
   // Empty lines before a request are passed over (section 2.2).
   let first = reader.line();
   while (first === '') first = reader.line();
-  const line = /^(\S+) (\/[\x21-\x7e]*) HTTP\/1\.1$/.exec(first);
+  const line = /^(\S+) ((?:https?:\/)?\/[\x21-\x7e]*) HTTP\/1\.1$/.exec(first);
   if (line === null || !token.test(line[1]!)) throw new Fault();
   const fields = fieldsOf(reader);
   if (fields.get('host')?.length !== 1) throw new Fault();
   return { method: line[1]!, target: line[2]!, fields, body: bodyOf(reader, fields) };
 }
 
-/** Every octet of `text` is one character of it. */
-export function readRequests(text: string): Reading {
-  const reader = new Reader(text);
+/**
+ * Every octet of `text` is one character of it. `passesNameless`: fields without a name are passed
+ * over, where the letter refuses them.
+ */
+export function readRequests(text: string, passesNameless = false): Reading {
+  const reader = new Reader(text, passesNameless);
   const requests: OracleRequest[] = [];
   try {
     while (reader.at < text.length) requests.push(requestOf(reader));
