@@ -5,8 +5,10 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SharedIndex } from '../../engine/vector/open-index.js';
+import { POOL_MAX } from '../../wasm/layout.js';
 import { readSnapshot } from '../../engine/vector/snapshot.js';
 import { Client } from '../support/server/http.js';
+import { median } from '../support/server/load-sample.js';
 import { noteProof } from '../support/proof.js';
 import type { Server } from '../support/server/server.js';
 import {
@@ -20,6 +22,8 @@ import { blockFaults } from './invariants.js';
 import { clustered, randomFrom } from './random.js';
 
 const dimension = 200;
+/** Whoever asks for so many is answered by a scan. */
+const scannedFrom = POOL_MAX + 1;
 const first = 2500;
 const rounds = long ? 20 : 3;
 /** Inserts a second and time between snapshots; without: as fast as it goes. */
@@ -104,20 +108,26 @@ test('T18 writes go on while snapshots are made, and a kill loses nothing', asyn
   const logged = [...server.stderr.matchAll(/"msg":"vector snapshot".*?"still_ms":([\d.]+)/g)];
   expect(logged.length).toBe(rounds);
   expect(snapshotFiles(server).length).toBe(2);
-  const during = answers.filter(({ at, ms }) =>
-    made.some(({ from, to }) => at < to && at + ms > from),
-  );
-  const beside = answers.filter((answer) => !during.includes(answer));
+  const waits = made.map(({ from, to }, i) => {
+    // From the end of the snapshot before to the end of this one.
+    const round = answers.filter(({ at }) => at >= (made[i - 1]?.to ?? 0) && at < to);
+    const isDuring = ({ at, ms }: Answers[number]): boolean => at + ms > from;
+    const beside = p99(round.filter((answer) => !isDuring(answer)));
+    return { during: p99(round.filter(isDuring)), beside };
+  });
+  const during = median(waits.map((wait) => wait.during));
+  const beside = median(waits.map((wait) => wait.beside));
   const still = logged.map(([, ms]) => Number(ms)).sort((a, b) => a - b);
   noteProof(
     'T18',
     `${rounds} snapshots under ${answers.length} writes: writes waited ${still[rounds >> 1]} ms ` +
-      `(median; ${still.at(-1)} at most), p99 ${p99(during).toFixed(1)} ms during, ` +
-      `${p99(beside).toFixed(1)} ms beside`,
+      `(median; ${still.at(-1)} at most), p99 ${during.toFixed(1)} ms during, ` +
+      `${beside.toFixed(1)} ms beside (medians of the rounds)`,
   );
   // The pause itself, where the machine has a processor for it: half of them are not disturbed.
   if (long) expect(still[rounds >> 1]).toBeLessThanOrEqual(10);
-  if (long) expect(p99(during)).toBeLessThanOrEqual(2 * p99(beside) + 10);
+  // What else the machine does comes in bursts, and falls into some of the rounds.
+  if (long) expect(during).toBeLessThanOrEqual(2 * beside + 10);
   await server.kill();
   await server.start();
   expect(server.stderr).not.toMatch(/rebuilding vector index|snapshot refused/);
@@ -149,13 +159,23 @@ function readCopy(path: string): SharedIndex {
   return read.index!;
 }
 
-/** Vectors that an index holds, by its ids: those that a search for themselves finds. */
+/**
+ * Vectors that an index holds, by its ids: those that a search for themselves finds, by the graph or, of
+ * those that it misses, by a scan.
+ */
 function foundIn(index: SharedIndex): Map<number, Float64Array> {
   const found = new Map<number, Float64Array>();
   const asked = [...vectors.slice(0, first), ...[...ids.keys()].map((no) => vectors[no]!)];
-  for (const vector of asked) {
-    const nearest = index.search(vector, 1);
-    if (nearest.distances[0]! < 1e-6) found.set(nearest.ids[0]!, vector);
+  const missed = asked.filter((vector) => {
+    const { distances, ids: nearest } = index.search(vector, 1);
+    const isIt = distances[0]! < 1e-6;
+    if (isIt) found.set(nearest[0]!, vector);
+    return !isIt;
+  });
+  for (const vector of missed) {
+    if (found.size === index.count) break;
+    const { distances, ids: nearest } = index.search(vector, scannedFrom);
+    if (distances[0]! < 1e-6) found.set(nearest[0]!, vector);
   }
   return found;
 }
@@ -179,7 +199,7 @@ test('T18 each snapshot is sound, and finds as much as an index made afresh of t
     const live = foundIn(index);
     expect(index.segments.length).toBe(1);
     expect(index.count).toBeGreaterThanOrEqual(first);
-    expect(live.size).toBeGreaterThanOrEqual(0.999 * index.count);
+    expect(live.size).toBe(index.count);
     if (copy === copies.at(-1)) expectAsGoodAsFresh(index, live);
     index.close();
   }
