@@ -69,8 +69,6 @@ const fallingShort = new Map([
   // f32 finds .43 and .61 here.
   ['dot spread 0.001 equal 1536d fast halved', 'sums of 32 bits'],
   ['dot spread 0.001 two 768d flat halved', 'sums of 32 bits'],
-  // usearch f32 finds all: the walk ends too early.
-  ['dot spread 0.05 two 1536d fast halved', 'the walk'],
 ]);
 
 const nextTurn = (): Promise<void> => new Promise((done) => setImmediate(done));
