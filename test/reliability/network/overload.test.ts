@@ -236,6 +236,23 @@ describe('T16 a storm of cancelled queries', () => {
   const atOnce = 20;
   const budgetMs = 50;
 
+  /** By how much a clock of the queries' time is late in this process, again and again. */
+  async function latenessUntil(done: Promise<unknown>): Promise<number[]> {
+    const late: number[] = [];
+    let isOver = false;
+    const over = (): void => {
+      isOver = true;
+    };
+    void done.then(over, over);
+    while (!isOver) {
+      const began = performance.now();
+      await pause(budgetMs);
+      late.push(performance.now() - began - budgetMs);
+    }
+    await done;
+    return late;
+  }
+
   test('whose time is up: each is told so in time, and nothing is stuck', async () => {
     const headers = { 'X-Request-Timeout-Ms': String(budgetMs) };
     const times: number[] = [];
@@ -255,14 +272,16 @@ describe('T16 a storm of cancelled queries', () => {
       }
       one.close();
     };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    const late = await latenessUntil(Promise.all(Array.from({ length: atOnce }, work)));
     await expectQuiet();
     expect(await metric('worker_restarts_total\\{reason="ended"\\}')).toBe(0);
-    times.sort((a, b) => a - b);
-    const at = (share: number): number => times[Math.floor((times.length - 1) * share)]!;
+    const at = (share: number, of = times): number =>
+      of.sort((a, b) => a - b)[Math.floor((of.length - 1) * share)]!;
     const told = `${count} queries of ${budgetMs} ms: 504 after ${at(0.5).toFixed(0)} ms, p99 `;
-    noteProof('T16', `${told}${at(0.99).toFixed(0)} ms; no reader lost, nothing stuck`);
-    if (long) expect(at(0.99)).toBeLessThan(75);
+    const own = `a clock of ${budgetMs} ms here was ${at(0.99, late).toFixed(0)} ms late`;
+    noteProof('T16', `${told}${at(0.99).toFixed(0)} ms (${own}); no reader lost, nothing stuck`);
+    // Where the machine is busy no clock is on time: not the server's, and not that of this process.
+    if (long) expect(at(0.99) - at(0.99, late)).toBeLessThan(75);
   }, 600_000);
 
   test('whose clients have gone: readers are free, writes are done or not, none hangs', async () => {
