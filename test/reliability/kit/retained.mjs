@@ -1,0 +1,18 @@
+// Loaded into every thread of a server (`node --import`): every few seconds all garbage is collected
+// there, and what the heap holds then goes as a line to the file that TEST_RETAINED names. What is in
+// use rises until V8 thinks a collection worth it; what is retained does not, unless something leaks.
+import { appendFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { threadId } from 'node:worker_threads';
+
+const everyMs = 2_500;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc');
+
+setInterval(() => {
+  collect();
+  const line = JSON.stringify({ thread: threadId, bytes: process.memoryUsage().heapUsed });
+  appendFileSync(process.env.TEST_RETAINED, `${line}\n`);
+}, everyMs).unref();
