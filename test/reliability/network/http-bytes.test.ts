@@ -158,7 +158,9 @@ function faultOf(
   for (const id of stream.ids) {
     const hidden = hiddenPrefix + id;
     if (meant.has(hidden)) continue;
-    if (carriedOut.has(`{"id":"${hidden}"}`)) return `${hidden} was carried out`;
+    // Damage may have struck the id and left the request.
+    const isBody = oracle.requests.some(({ body }) => body === `{"id":"${hidden}"}`);
+    if (!isBody && carriedOut.has(`{"id":"${hidden}"}`)) return `${hidden} was carried out`;
     // That it is no request may be said.
     if (answers.some(({ id, status }) => id === hidden && status !== 400))
       return `${hidden} was answered`;

@@ -280,8 +280,8 @@ describe('T16 a storm of cancelled queries', () => {
     const told = `${count} queries of ${budgetMs} ms: 504 after ${at(0.5).toFixed(0)} ms, p99 `;
     const own = `a clock of ${budgetMs} ms here was ${at(0.99, late).toFixed(0)} ms late`;
     noteProof('T16', `${told}${at(0.99).toFixed(0)} ms (${own}); no reader lost, nothing stuck`);
-    // Where the machine is busy no clock is on time: not the server's, and not that of this process.
-    if (long) expect(at(0.99) - at(0.99, late)).toBeLessThan(75);
+    // Where the machine is busy neither the server wakes up in time nor this process, to hear it.
+    if (long) expect(at(0.99) - 2 * at(0.99, late)).toBeLessThan(75);
   }, 600_000);
 
   test('whose clients have gone: readers are free, writes are done or not, none hangs', async () => {
