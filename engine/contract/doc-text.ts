@@ -1,6 +1,7 @@
 // A query's doc comment, read: its first sentence, the text, and what it says of parameters in lines
 // of the form `name: text` (mcp.md 4). Also what stands for it where there is none.
 import { printType } from '../base/schema.js';
+import { mayBeAbsent } from '../plan/default-text.js';
 import type { Query } from '../plan/plan.js';
 
 export interface DocText {
@@ -24,6 +25,6 @@ export function docTextOf({ name, doc, plan }: Query): DocText {
 }
 
 function signatureOf(name: string, parameters: Query['plan']['parameters']): string {
-  const list = parameters.map((p) => `${p.name}${p.optional ? '?' : ''}: ${printType(p.type)}`);
+  const list = parameters.map((p) => `${p.name}${mayBeAbsent(p) ? '?' : ''}: ${printType(p.type)}`);
   return `Query ${name}(${list.join(', ')}).`;
 }

@@ -3,6 +3,7 @@
 // Invariant: what the schema of the parameters accepts the decoder does not refuse for its type.
 import type { ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
+import { defaultTexts, mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter } from '../plan/plan.js';
 import { type ElementForm, elementMembers } from './element-shape.js';
 import { TypeNames } from './type-name.js';
@@ -78,16 +79,27 @@ export function parametersSchema(
   about: ReadonlyMap<string, string> = new Map(),
 ): JsonSchema {
   return givenObject(
-    parameters.map(({ name, type, optional }) => {
+    parameters.map((parameter) => {
+      const { name, type } = parameter;
+      const optional = mayBeAbsent(parameter);
+      const standard = defaultTexts([parameter])?.[name];
       const text = about.get(name);
       const schema = givenType(type);
-      return {
-        name,
-        optional,
-        schema: text === undefined ? schema : { ...schema, description: text },
+      const more = {
+        ...(text !== undefined && { description: text }),
+        ...(standard !== undefined && standard !== 'NOW' && { default: defaultOf(standard) }),
       };
+      return { name, optional, schema: { ...schema, ...more } };
     }),
   );
+}
+
+/** A default as JSON; an integer that JSON.parse would round as its digits, which are accepted too. */
+function defaultOf(text: string): unknown {
+  const value = JSON.parse(text) as unknown;
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+    ? text
+    : value;
 }
 
 /** Prints replies, and collects the element types that they mention. */

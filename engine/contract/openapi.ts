@@ -1,6 +1,7 @@
 // A program as an OpenAPI 3.1.1 document (client.md 3): one path per query, with the schemas of its
 // body and its reply. Pure: the same program gives the same document.
 import { errorCodes } from '../base/errors.js';
+import { mayBeAbsent } from '../plan/default-text.js';
 import type { Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { docTextOf } from './doc-text.js';
@@ -62,7 +63,7 @@ function operationOf(query: Query, replies: ReplySchemas): JsonSchema {
     summary: title,
     description: text,
     requestBody: {
-      required: plan.parameters.some(({ optional }) => !optional),
+      required: !plan.parameters.every(mayBeAbsent),
       content: json(body),
     },
     responses: {

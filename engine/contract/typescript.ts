@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
+import { mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DecodePlace, decodePlaces } from './decode-place.js';
@@ -111,7 +112,7 @@ class ModulePrinter {
     if ('bare' in output) lines.push(`export type ${result} = ${this.#type(output.bare)};`, '');
     else lines.push(`export interface ${result} ${this.#object(output.members)}`, '');
     const given = hasParams ? params : 'Record<string, never>';
-    const isFree = plan.parameters.every(({ optional }) => optional);
+    const isFree = plan.parameters.every(mayBeAbsent);
     return {
       interfaces: lines.join('\n'),
       entry: `${doc}  ${key(name)}: { params: ${given}; result: ${result} };`,
@@ -122,9 +123,11 @@ class ModulePrinter {
   }
 
   #parameters(parameters: readonly Parameter[]): string {
-    const members = parameters.map(({ name, type, optional, vector }) => {
+    const members = parameters.map((parameter) => {
+      const { name, type, vector } = parameter;
       const text = vector ? 'readonly number[] | Float32Array | Float64Array' : given(type);
-      return optional ? `  ${key(name)}?: ${text} | null;` : `  ${key(name)}: ${text};`;
+      const absent = mayBeAbsent(parameter);
+      return absent ? `  ${key(name)}?: ${text} | null;` : `  ${key(name)}: ${text};`;
     });
     return `{\n${members.join('\n')}\n}`;
   }

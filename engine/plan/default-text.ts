@@ -18,3 +18,7 @@ function jsonOf(value: Scalar | ScalarList): string {
   if (value instanceof Uuid) return JSON.stringify(value.text);
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
+
+/** Whether a call may leave the parameter out, or send null. */
+export const mayBeAbsent = (parameter: Parameter): boolean =>
+  parameter.optional || parameter.default !== undefined;

@@ -76,7 +76,8 @@ export async function run() {
 const documented = `N::A { x: String }
 // Finds */ everything.
 //   word: what to look for
-QUERY find(word: String) => a <- N<A>::WHERE(_::{x}::EQ(word)) RETURN a::{x}`;
+QUERY find(word: String, most: U32 = 20) =>
+  a <- N<A>::WHERE(_::{x}::EQ(word))::RANGE(0, most) RETURN a::{x}`;
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -118,5 +119,6 @@ describe('generated modules', () => {
 
   test('carry doc comments over', () => {
     expect(modules['documented.ts']).toContain('Finds * / everything.');
+    expect(modules['documented.ts']).toContain('most?: number | null;');
   });
 });
