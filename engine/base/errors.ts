@@ -100,6 +100,11 @@ const table = {
     hint: 'The limit is `limits.sessions`.',
     retryable: true,
   },
+  IDEMPOTENCY_KEY_INVALID: { message: '`Idempotency-Key` {what}.' },
+  IDEMPOTENCY_MISMATCH: {
+    message: 'This idempotency key was used with another request.',
+    hint: 'Every write has a key of its own; only its repeat has the same.',
+  },
   SESSION_BUSY: { message: '{count} calls wait on this session.', retryable: true },
   UNKNOWN_TYPE: { message: 'The schema has no {kind} type `{name}`.' },
   UNKNOWN_PROPERTY: { message: 'No type has a property `{name}`.' },

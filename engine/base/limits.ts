@@ -58,6 +58,10 @@ export const limitTable = {
   query_visits: count(0),
   txn_writes: count(1_000_000),
   txn_bytes: bytes(512 * MiB),
+  /** Answers of writes under a key: when there are more, the oldest go. */
+  kept_answers: count(1_000_000),
+  kept_answer_bytes: bytes(256 * MiB),
+  kept_answer_time: time(86_400_000),
   filter_depth: count(8),
   filter_predicates: count(1_000),
   filter_values: count(10_000),

@@ -6,6 +6,7 @@ import type { Limits } from '../base/limits.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
+import type { Once } from './answer/answer-record.js';
 import { type Call, type CallInput, callOf } from './call/call.js';
 import type { CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';
@@ -61,19 +62,24 @@ export class Admission {
     const { query, number } = entry;
     const { schema } = this.parts.guard;
     const { plan } = query;
+    const once = onceOf(query, options);
     if (options.profile) {
       const args = decodeCall(query, body, this.parts.equipment);
-      return this.run({ ...plan, profile: true }, args, undefined, options);
+      return this.#run(
+        { ...plan, profile: true },
+        { query: -1, schema, body, args, once },
+        options,
+      );
     }
     if (plan.embeds.length > 0) {
       const args = decodeCall(query, body, this.parts.equipment);
-      return this.#embedFirst(plan, { query: number, schema, body, args }, options);
+      return this.#embedFirst(plan, { query: number, schema, body, args, once }, options);
     }
     if (!plan.writes && this.parts.inline.allows(number, plan, body.length)) {
       const args = decodeCall(query, body, this.parts.equipment);
       return this.#runInline(plan, { query: number, schema, body, args }, options);
     }
-    return this.#runInLane(plan, { query: number, schema, body }, options);
+    return this.#runInLane(plan, { query: number, schema, body, once }, options);
   }
 
   /** Runs a plan that has no name. */
@@ -84,7 +90,14 @@ export class Admission {
     options: CallOptions,
   ): ExecutionResult | Promise<ExecutionResult> {
     const { schema } = this.parts.guard;
-    const input: CallInput = { query: -1, schema, body: new Uint8Array(0), args, items };
+    return this.#run(plan, { query: -1, schema, body: new Uint8Array(0), args, items }, options);
+  }
+
+  #run(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
     if (plan.embeds.length > 0) return this.#embedFirst(plan, input, options);
     if (!plan.writes && this.parts.inline.allows(-1, plan, 0))
       return this.#runInline(plan, input, options);
@@ -154,4 +167,10 @@ export class Admission {
     const chosen = modelOf(models, model, vectorType);
     return models.embedder.embed(chosen, texts, performance.now() + budgetMs);
   }
+}
+
+/** What a repeat must have in common with the write that was made under the key. */
+function onceOf({ name, plan }: Query, { once, profile }: CallOptions): Once | undefined {
+  if (once === undefined || !plan.writes) return undefined;
+  return { ...once, query: profile ? `${name}?profile` : name };
 }

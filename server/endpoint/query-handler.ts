@@ -45,6 +45,7 @@ export function queryEndpoints(
           const asked = exchange.query === '' ? undefined : askedFor(exchange.query);
           if (asked !== undefined) guardPlans(exchange, caller, name);
           if (asked === 'explain') return explanationBody(database, query);
+          const once = plan.writes ? onceOf(exchange, caller) : undefined;
           return database.call(name, body, {
             budgetMs: budgetOf(exchange, budgetMs),
             onCancellable: cancelInto(exchange),
@@ -52,12 +53,24 @@ export function queryEndpoints(
               exchange.work = cost;
             },
             ...(asked === 'profile' && { profile: true }),
+            ...(once && { once }),
           });
         },
       },
     ];
   });
   return new Map(endpoints);
+}
+
+const keyForm = /^[\x21-\x7e]{1,128}$/;
+
+/** The key under which a write is done once; each API key has keys of its own. */
+function onceOf({ idempotencyKey: key }: Exchange, caller: Caller | undefined) {
+  if (key === undefined) return undefined;
+  if (!keyForm.test(key)) {
+    fail('IDEMPOTENCY_KEY_INVALID', { what: 'must be 1 to 128 visible ASCII characters' });
+  }
+  return { scope: caller?.keyId ?? '', key };
 }
 
 function budgetFor(query: Query | undefined, limits: Limits): number {
@@ -114,6 +127,10 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
     always: false,
     budgetMs,
     handle: (exchange, body, caller) => {
+      // A session's answers go with its state: nothing of it can be given again.
+      if (writes && exchange.idempotencyKey !== undefined) {
+        fail('IDEMPOTENCY_KEY_INVALID', { what: 'is for `POST /<Query>`; sessions know none' });
+      }
       const rights = callerOf(caller);
       const budget = budgetOf(exchange, budgetMs);
       return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));

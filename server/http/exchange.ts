@@ -25,6 +25,8 @@ export abstract class Exchange {
   transferEncodingCount = 0;
   requestIdHeader = '';
   timeoutHeader = '';
+  /** An empty one is not the same as none. */
+  idempotencyKey: string | undefined;
   traceparent = '';
   forwardedFor = '';
   /** Another header says that a proxy passed this on. */
@@ -124,6 +126,9 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
   switch (name) {
     case 'content-encoding':
       exchange.contentEncoding ||= value;
+      return;
+    case 'idempotency-key':
+      exchange.idempotencyKey ??= value;
       return;
     case 'traceparent':
       exchange.traceparent ||= value;

@@ -48,6 +48,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   UNIQUE_VIOLATION: conflict,
   CONNECTION_NOT_FOUND: missing,
   TOO_MANY_SESSIONS: many,
+  IDEMPOTENCY_MISMATCH: conflict,
   SESSION_BUSY: many,
   RESULT_TOO_LARGE: large,
   QUERY_MEMORY: large,

@@ -128,6 +128,10 @@ describe('T2 kill', () => {
   test('the last start is whole, and so is the store', async () => {
     await server.start({ env: {} });
     await expectWhole();
+    await oracle.load(server, 8, Promise.resolve());
+    expect(oracle.repeated).toBeGreaterThan(0);
+    expect(oracle.doubled).toEqual([]);
+    await expectWhole();
     await server.stop();
     const verify = await runCli(['verify', server.data, '--deep']);
     expect(verify.code, verify.stdout).toBe(0);

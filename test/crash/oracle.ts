@@ -1,5 +1,7 @@
 // A load of writes with a memory: what was acknowledged must be there after a crash, what was
-// refused must not, and what was in flight must be there completely or not at all.
+// refused must not, and what was in flight must be there completely or not at all. Every write has an
+// idempotency key: what got no answer is sent once more at the next start, and must not be done twice.
+import { randomUUID } from 'node:crypto';
 import { Client } from '../support/server/http.js';
 import type { Server } from '../support/server/server.js';
 
@@ -66,6 +68,15 @@ interface Attempt {
   acknowledged: number;
 }
 
+/** A write as it is sent, and sent again. */
+interface Sent {
+  path: string;
+  key: string;
+  body: object;
+  n: number | undefined;
+  once: string;
+}
+
 /** What is asked about data: a server, or whatever answers its queries. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers of many shapes.
 export type Answering = { client: { post(name: string, args?: unknown): Promise<any> } };
@@ -75,6 +86,11 @@ export class Oracle {
   readonly #history: Attempt[] = [];
   acknowledged = 0;
   refused: string[] = [];
+  /** Repeats of unanswered writes that were answered as if they were other writes. */
+  doubled: string[] = [];
+  repeated = 0;
+  /** By the client. */
+  readonly #unanswered = new Map<string, Sent>();
   private next = 0;
   private readonly chance: () => number;
 
@@ -113,28 +129,35 @@ export class Oracle {
       const key = `${name}-${this.next++}`;
       own.push(key);
       const body = { key, words: `plain ${wordOf(key)} words`, vec: vectorOf(key) };
-      return this.attempt(client, 'put', key, body, 0);
+      return this.attempt(client, name, { path: 'put', key, body, n: 0, once: randomUUID() });
     }
     const { n } = this.beliefs.get(pick)!;
-    if (n === undefined) return this.attempt(client, 'touch', pick, { key: pick, n: 1 }, undefined);
-    if (dice < 0.85) return this.attempt(client, 'touch', pick, { key: pick, n: n + 1 }, n + 1);
-    return this.attempt(client, 'remove', pick, { key: pick }, undefined);
+    const touch = n === undefined || dice < 0.85;
+    return this.attempt(client, name, {
+      path: touch ? 'touch' : 'remove',
+      key: pick,
+      body: touch ? { key: pick, n: (n ?? 0) + 1 } : { key: pick },
+      n: touch && n !== undefined ? n + 1 : undefined,
+      once: randomUUID(),
+    });
   }
 
-  private async attempt(
-    client: Client,
-    path: string,
-    key: string,
-    body: object,
-    n: number | undefined,
-  ): Promise<void> {
+  private async attempt(client: Client, name: string, sent: Sent): Promise<void> {
+    const { path, key, body, n, once } = sent;
+    const isRepeat = this.#unanswered.get(name) === sent;
+    this.#unanswered.set(name, sent);
     const belief: Belief = this.beliefs.get(key) ?? { n: undefined };
     this.beliefs.set(key, belief);
     belief.maybe = [n];
     const attempt = { key, n, sent: this.clock(), acknowledged: Number.POSITIVE_INFINITY };
     this.#history.push(attempt);
-    const reply = await client.request({ path, body: JSON.stringify(body) });
+    const headers = { 'Idempotency-Key': once };
+    const reply = await client.request({ path, body: JSON.stringify(body), headers });
+    this.#unanswered.delete(name);
     delete belief.maybe;
+    if (isRepeat) this.repeated++;
+    // Done before, its key would be taken.
+    if (isRepeat && path === 'put' && reply.status === 409) this.doubled.push(reply.text);
     if (reply.status === 200) {
       attempt.acknowledged = this.clock();
       belief.n = n;
@@ -154,6 +177,8 @@ export class Oracle {
       const client = new Client(server.port);
       const own = [...this.beliefs.keys()].filter((key) => key.startsWith(`c${index}-`));
       try {
+        const left = this.#unanswered.get(`c${index}`);
+        if (left !== undefined) await this.attempt(client, `c${index}`, left);
         while (going) await this.write(client, own, `c${index}`);
       } catch {
         // The connection broke: the write in flight stays a maybe.

@@ -2,6 +2,7 @@
 import type { TrellisError } from '../../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/row/execute.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
+import type { Once } from '../answer/answer-record.js';
 import { pack } from './pack.js';
 
 /** What a call took: micros of work, rows printed, elements visited. */
@@ -21,6 +22,7 @@ export interface CallInput {
   args?: readonly Argument[];
   items?: ItemList;
   embeddings?: [string, Float64Array][];
+  once?: Once;
 }
 
 export interface Call {
@@ -33,6 +35,8 @@ export interface Call {
   schema?: number;
   items?: ItemList;
   embeddings?: [string, Float64Array][];
+  /** Of a write under a key. */
+  once?: Once;
   cost: CostClass;
   /** Milliseconds of performance.now() on the main thread. */
   deadline: number;
@@ -52,12 +56,13 @@ export function callOf(
   input: CallInput,
   rest: Pick<Call, 'budgetMs' | 'onWork' | 'resolve' | 'reject'>,
 ): Call {
-  const { query, body, embeddings, args, schema, items } = input;
+  const { query, body, embeddings, args, schema, items, once } = input;
   const call: Call = {
     ...rest,
     query,
     body,
     embeddings,
+    once,
     cost: plan.writes ? 'W' : plan.cost,
     deadline: performance.now() + rest.budgetMs,
     slot: -1,

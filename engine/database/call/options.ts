@@ -60,4 +60,6 @@ export interface CallOptions {
   onWork?: (cost: Cost) => void;
   /** Answer `{result, profile}`: rows and time of every step beside the reply. */
   profile?: boolean;
+  /** A write is done once under this key, and a repeat is given its answer. */
+  once?: { scope: string; key: string };
 }

@@ -14,6 +14,7 @@
 // items travel in `extras`, keyed by slot; only then the message is an object around the buffer.
 import type { ErrorData } from '../../base/errors.js';
 import type { ItemList } from '../../exec/row/execute.js';
+import type { Once } from '../answer/answer-record.js';
 
 export const requestWords = 6;
 export const replyWords = 7;
@@ -27,6 +28,8 @@ export interface RequestExtra {
   schema?: number;
   items?: ItemList;
   embeddings?: [string, Float64Array][];
+  /** Of a write under a key. */
+  once?: Once;
 }
 
 export type ReplyExtra =

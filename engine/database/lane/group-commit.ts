@@ -9,8 +9,9 @@ import { failpoint } from '../../base/failpoint.js';
 import type { ExecutionResult } from '../../exec/row/execute.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { WritePermit } from '../../storage/lock/permit.js';
-import type { VectorChange } from '../../storage/table/store.js';
+import type { VectorChange, WriteView } from '../../storage/table/store.js';
 import type { WriteGroup } from '../../storage/view/writer.js';
+import { answerOnce } from '../answer/answer-once.js';
 import type { RequestExtra } from './batch.js';
 import type { Figures } from '../meter/figures.js';
 import type { Gate } from '../call/gate.js';
@@ -106,31 +107,14 @@ export class GroupCommit {
   }
 
   #runOne(waiting: Waiting, nowMs: number, transaction: WriteGroup): Outcome {
-    const { extra, slot } = waiting;
+    const once = waiting.extra?.once;
+    const { limits } = this.parts.equipment;
     try {
-      const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);
-      const schema = entry ? this.parts.queries.schemaOf(waiting.query) : extra!.schema;
-      // It was made for data that are no more: whoever asked may ask the present program.
-      if (schema !== this.parts.gate.schema()) fail('SCHEMA_CHANGED');
-      const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
-      const args = entry
-        ? decodeCall(entry, waiting.body, this.parts.equipment)
-        : unpack<ReturnType<typeof decodeCall>>(extra!.args);
       const result = transaction.request(nowMs, (view) => {
-        const answer = run(
-          {
-            plan,
-            args,
-            items: extra?.items,
-            embeddings: extra?.embeddings && new Map(extra.embeddings),
-            nowMicros: nowMs * 1000,
-            deadline: waiting.deadline,
-            budgetMs: waiting.budgetMs,
-            isCancelled: () => this.parts.gate.isCancelled(slot),
-          },
-          view,
-          this.parts.equipment,
-        );
+        const work = () => this.#execute(waiting, nowMs, view);
+        const answer = once
+          ? answerOnce(view, once, waiting.body, { ms: nowMs, limits }, work)
+          : work();
         this.parts.vectors.reserve(view.pending);
         return answer;
       });
@@ -138,6 +122,32 @@ export class GroupCommit {
     } catch (error) {
       return { ok: false, error };
     }
+  }
+
+  #execute(waiting: Waiting, nowMs: number, view: WriteView): ExecutionResult {
+    const { extra, slot } = waiting;
+    const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);
+    const schema = entry ? this.parts.queries.schemaOf(waiting.query) : extra!.schema;
+    // It was made for data that are no more: whoever asked may ask the present program.
+    if (schema !== this.parts.gate.schema()) fail('SCHEMA_CHANGED');
+    const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
+    const args = entry
+      ? decodeCall(entry, waiting.body, this.parts.equipment)
+      : unpack<ReturnType<typeof decodeCall>>(extra!.args);
+    return run(
+      {
+        plan,
+        args,
+        items: extra?.items,
+        embeddings: extra?.embeddings && new Map(extra.embeddings),
+        nowMicros: nowMs * 1000,
+        deadline: waiting.deadline,
+        budgetMs: waiting.budgetMs,
+        isCancelled: () => this.parts.gate.isCancelled(slot),
+      },
+      view,
+      this.parts.equipment,
+    );
   }
 
   #refuse(group: Waiting[]): Outcome[] {

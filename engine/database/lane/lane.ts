@@ -106,9 +106,9 @@ export class Lane {
       heads[head + 3] = offset;
       heads[head + 4] = sharedOriginMs + call.deadline;
       heads[head + 5] = call.budgetMs;
-      if (call.plan !== undefined || call.embeddings !== undefined) {
-        const { slot, plan, args, schema, items, embeddings } = call;
-        extras.push({ slot, plan, args, schema, items, embeddings });
+      if (call.plan !== undefined || call.embeddings !== undefined || call.once !== undefined) {
+        const { slot, plan, args, schema, items, embeddings, once } = call;
+        extras.push({ slot, plan, args, schema, items, embeddings, once });
       }
     }
     const buffer = packBatch(offset, heads);
