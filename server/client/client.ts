@@ -81,7 +81,7 @@ export class TrellisError extends Error {
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
-/** The connection broke behind a write: it may have been done or not. */
+/** The connection broke behind a write, at every try: it may have been done or not. */
 export class UnknownOutcomeError extends Error {
   override readonly name = 'UnknownOutcomeError';
 }
@@ -166,6 +166,10 @@ const notDone = new Set(
 );
 const refused = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused/;
 
+/** 128 bits, by what every runtime has: `randomUUID` is missing on pages without TLS. */
+const freshKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join('-');
+
 function causeOf(error: unknown): string {
   const { code, cause } = error as { code?: string; cause?: unknown };
   return code ?? (cause === undefined ? '' : causeOf(cause));
@@ -236,7 +240,9 @@ class HttpConnection implements Connection {
 
   async session(): Promise<Session> {
     const post = async <T>(name: string, body: object): Promise<T> =>
-      decode<T>(textOf(await this.#request(`mcp/${name}`, body, { writes: false })));
+      decode<T>(
+        textOf(await this.#request(`mcp/${name}`, body, { writes: !repeatable.has(name) })),
+      );
     return new Walk(await post<string>('init', {}), post);
   }
 
@@ -258,27 +264,31 @@ class HttpConnection implements Connection {
     const end = timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
     const writes = given.shape?.writes ?? given.writes ?? true;
     const body = encode(params);
+    // Under a key the server does a write once, however often it comes.
+    const once = writes && !path.startsWith('mcp/') ? freshKey() : undefined;
+    const isDelicate = writes && once === undefined;
     const late = (cause?: unknown) => new TimeoutError(`${path}: the time is up`, { cause });
     for (let tries = 0; ; tries++) {
       let reason: unknown;
       let waitMs = Math.random() * 100 * 2 ** tries;
       try {
         if (Date.now() >= end) throw late();
-        const response = await this.#try(path, body, end, given.signal);
+        const response = await this.#try(path, body, end, once, given.signal);
         const bytes = new Uint8Array(await response.arrayBuffer());
         if (response.ok) return bytes;
         const error = errorOf(response, bytes);
-        if (!error.retryable || (writes && !notDone.has(error.code))) throw error;
+        if (!error.retryable || (isDelicate && !notDone.has(error.code))) throw error;
         const after = Number(response.headers.get('retry-after'));
         if (after > 0) waitMs = after * 1000;
         reason = error;
       } catch (error) {
         if (error instanceof TrellisError || given.signal?.aborted) throw error;
         if (Date.now() >= end - 5) throw late(error);
-        if (writes && !refused.test(causeOf(error))) {
-          throw new UnknownOutcomeError(`${path}: the connection broke`, { cause: error });
-        }
         reason = error;
+        if (writes && !refused.test(causeOf(error))) {
+          reason = new UnknownOutcomeError(`${path}: the connection broke`, { cause: error });
+          if (isDelicate) throw reason;
+        }
       }
       if (tries >= retries) throw reason;
       if (Date.now() + waitMs >= end) throw late(reason);
@@ -287,10 +297,17 @@ class HttpConnection implements Connection {
     }
   }
 
-  #try(path: string, body: string, end: number, signal?: AbortSignal): Promise<Response> {
+  #try(
+    path: string,
+    body: string,
+    end: number,
+    once?: string,
+    signal?: AbortSignal,
+  ): Promise<Response> {
     const { apiKey, headers: more } = this.options;
     const headers: Record<string, string> = { 'Content-Type': 'application/json', ...more };
     if (apiKey) headers['x-api-key'] = apiKey;
+    if (once) headers['Idempotency-Key'] = once;
     const signals = signal ? [signal] : [];
     if (Number.isFinite(end)) {
       const left = end - Date.now();
@@ -313,6 +330,9 @@ function errorOf({ status, headers }: Response, bytes: Uint8Array): TrellisError
   }
   return new TrellisError(fault, status, headers.get('x-request-id') ?? undefined);
 }
+
+/** Steps of a walk that may be made twice. */
+const repeatable = new Set(['init', 'collect', 'reset']);
 
 /** Items that one step of an iteration asks for. */
 const pageItems = 100;

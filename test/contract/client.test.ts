@@ -65,9 +65,10 @@ describe('what is sent again [P11]', () => {
     ['write, OVERLOADED', refuse(503, 'OVERLOADED', true), true, 2, undefined],
     ['write, RATE_LIMITED', refuse(429, 'RATE_LIMITED', true), true, 2, undefined],
     ['write, QUERY_TIMEOUT', refuse(504, 'QUERY_TIMEOUT', true), true, 2, undefined],
-    ['write, another retryable code', refuse(503, 'EMBEDDING_FAILED', true), true, 1, TrellisError],
-    ['write, reset', reset, true, 1, UnknownOutcomeError],
-    ['write, half an answer', half, true, 1, UnknownOutcomeError],
+    ['write, another retryable code', refuse(503, 'EMBEDDING_FAILED', true), true, 2, undefined],
+    ['write, reset', reset, true, 2, undefined],
+    ['write, half an answer', half, true, 2, undefined],
+    ['write, 400', refuse(400, 'PARAM_TYPE', false), true, 1, TrellisError],
   ];
   test.each(table)('%s', async (_, act, writes, calls, error) => {
     script = [act, answer('{"a":1}')];
@@ -75,6 +76,40 @@ describe('what is sent again [P11]', () => {
     if (error === undefined) expect(await call).toEqual({ a: 1 });
     else await expect(call).rejects.toBeInstanceOf(error);
     expect(seen.length).toBe(calls);
+    // The server does a write once because all of its tries have one key; a read has none.
+    const keys = new Set(seen.map(({ headers }) => headers['idempotency-key']));
+    expect(keys.size).toBe(1);
+    expect(/^[\x21-\x7e]{16,128}$/.test([...keys][0] as string)).toBe(writes);
+  });
+
+  test('each write has a key of its own', async () => {
+    script = [answer('1')];
+    const caller = connect({ url });
+    for (let i = 0; i < 100; i++) await caller.call('q');
+    expect(new Set(seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(100);
+  });
+
+  test('a write that is never answered: nobody knows', async () => {
+    script = [reset];
+    const call = connect({ url, retries: 2 }).call('q');
+    await expect(call).rejects.toBeInstanceOf(UnknownOutcomeError);
+    expect(seen.length).toBe(3);
+  });
+
+  test.each([
+    ['next', 1],
+    ['collect', 2],
+  ])('a walk, which knows no keys, is not taken further twice: %s', async (tool, calls) => {
+    script = [answer('"id"')];
+    const session = await connect({ url }).session();
+    script = [reset, answer('[]')];
+    seen = [];
+    const call = tool === 'next' ? session.next() : session.collect();
+    if (calls === 1) await expect(call).rejects.toBeInstanceOf(UnknownOutcomeError);
+    else expect(await call).toEqual([]);
+    expect(seen.map(({ headers }) => headers['idempotency-key'])).toEqual(
+      Array.from({ length: calls }, () => undefined),
+    );
   });
 
   test('a write that was refused by the system is sent again', async () => {
