@@ -135,7 +135,7 @@ describe('a repeat', () => {
 
 describe('answers go', () => {
   const many = long ? 2000 : 60;
-  const bounds: [string, Partial<OpenOptions['limits']>, (kept: number) => boolean][] = [
+  const bounds: [string, NonNullable<OpenOptions['limits']>, (kept: number) => boolean][] = [
     ['when they are too many', { kept_answers: 10 }, (kept) => kept === 10],
     ['when they are too large', { kept_answer_bytes: 2000 }, (kept) => kept > 2 && kept < 30],
     ['when their time is over', { kept_answer_time: 1 }, (kept) => kept < 20],
