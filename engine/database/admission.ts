@@ -6,7 +6,7 @@ import type { Limits } from '../base/limits.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { Once } from './answer/answer-record.js';
+import type { Once } from './answer/once.js';
 import { type Call, type CallInput, callOf } from './call/call.js';
 import type { CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';

@@ -10,15 +10,13 @@ import type { ExecutionResult } from '../../exec/row/execute.js';
 import type { DerivedStore } from '../../storage/table/group-work.js';
 import {
   type KeptAnswer,
-  type Once,
   type Order,
   answerKey,
   keptAnswer,
-  nameOf,
   order,
   place,
-  requestOf,
 } from './answer-record.js';
+import { type Once, nameOf, requestOf } from './once.js';
 
 export type AnswerLimits = Pick<Limits, 'kept_answers' | 'kept_answer_bytes' | 'kept_answer_time'>;
 

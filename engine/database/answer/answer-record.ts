@@ -7,15 +7,7 @@
 //
 // Names and requests are digests, `when` is Unix time in ms; numbers in values are little-endian.
 // Invariant: an answer stands under its name exactly while its number stands in the order.
-import { createHash } from 'node:crypto';
-
-/** Whose key it is, the key, and what was asked beside the body. */
-export interface Once {
-  /** Of the API key: each has keys of its own. */
-  scope: string;
-  key: string;
-  query: string;
-}
+import { digestBytes } from './once.js';
 
 export interface KeptAnswer {
   number: number;
@@ -24,7 +16,7 @@ export interface KeptAnswer {
   body: Uint8Array;
 }
 
-export interface Place {
+interface Place {
   name: Uint8Array;
   when: number;
   bytes: number;
@@ -38,19 +30,6 @@ export interface Order {
 }
 
 const headBytes = 32;
-const digestBytes = 16;
-
-function digest(parts: readonly (string | Uint8Array)[]): Uint8Array {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return Uint8Array.from(hash.digest().subarray(0, digestBytes));
-}
-
-/** No part holds a zero byte but the last, so that what is put together can be told apart. */
-export const nameOf = ({ scope, key }: Once): Uint8Array => digest([scope, '\0', key]);
-
-export const requestOf = ({ query }: Once, body: Uint8Array): Uint8Array =>
-  digest([query, '\0', body]);
 
 export const answerKey = {
   named(name: Uint8Array): Uint8Array {

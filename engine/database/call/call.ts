@@ -2,7 +2,7 @@
 import type { TrellisError } from '../../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/row/execute.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
-import type { Once } from '../answer/answer-record.js';
+import type { Once } from '../answer/once.js';
 import { pack } from './pack.js';
 
 /** What a call took: micros of work, rows printed, elements visited. */

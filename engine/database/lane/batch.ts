@@ -14,7 +14,7 @@
 // items travel in `extras`, keyed by slot; only then the message is an object around the buffer.
 import type { ErrorData } from '../../base/errors.js';
 import type { ItemList } from '../../exec/row/execute.js';
-import type { Once } from '../answer/answer-record.js';
+import type { Once } from '../answer/once.js';
 
 export const requestWords = 6;
 export const replyWords = 7;
