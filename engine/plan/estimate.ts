@@ -82,7 +82,12 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
       return Math.min(all, path.list ? each * listLength : each);
     }
     case 'touching':
-      return degree(path.edge, path.direction, statistics);
+      return degree(path.edge, path.direction, statistics) * (path.list ? listLength : 1);
+    case 'each':
+      return path.of.reduce(
+        (sum, each) => sum + pathRows(each.path, statistics.count(each.type) ?? 0, statistics),
+        0,
+      );
     case 'any': {
       const rows = path.of.reduce((sum, each) => sum + pathRows(each, all, statistics), 0);
       return Math.min(all, rows);

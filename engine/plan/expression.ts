@@ -104,6 +104,8 @@ export type Expression =
    * now.
    */
   | { kind: 'kept'; key: number; of: Expression; value: Expression }
+  /** Evaluated when it is first needed and whenever one of the slots it reads was filled anew (planner). */
+  | { kind: 'once'; of: Expression; slots: number[] }
   /** The only item of a list (404 on none or null, 409 on several; `miss: 'none'`: null on none). A single
    *  value passes through. `place` names it in the error. */
   | { kind: 'single'; of: Expression; miss: Miss; place: string }
@@ -385,8 +387,8 @@ export type AccessPath =
   /** The index of a property in its own order, unset values last: stands for an ORDER too. */
   | { kind: 'ordered'; property: string; descending: boolean; low?: Bound; high?: Bound }
   /**
-   * The edges of one type at a known element, or the elements at their other ends. `direction` as
-   * seen from that element.
+   * The edges of one type at a known element (`list`: at all of a list), or the elements at their
+   * other ends. `direction` as seen from that element.
    */
   | {
       kind: 'touching';
@@ -394,9 +396,12 @@ export type AccessPath =
       direction: Direction;
       take: 'edge' | 'far';
       value: Expression;
+      list: boolean;
     }
   /** Whatever one of several paths leads to, in creation order. */
-  | { kind: 'any'; of: AccessPath[] };
+  | { kind: 'any'; of: AccessPath[] }
+  /** Of a scan of several types: each by a path of its own. */
+  | { kind: 'each'; of: { type: TypeRef; path: AccessPath }[] };
 
 export interface Access {
   path: AccessPath;

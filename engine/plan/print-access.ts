@@ -18,11 +18,13 @@ export function printPath(path: AccessPath, of: (value: Expression) => string): 
       return `in order of index ${path.property} ${direction}${printBounds(path, of)}`;
     }
     case 'touching': {
-      const edges = `${path.direction} edges ${path.edge} of ${of(path.value)}`;
+      const edges = `${path.direction} edges ${path.edge} of ${path.list ? 'each of ' : ''}${of(path.value)}`;
       return path.take === 'edge' ? `among ${edges}` : `at ${edges}`;
     }
     case 'any':
       return path.of.map((each) => printPath(each, of)).join(' or ');
+    case 'each':
+      return path.of.map((each) => `${each.type.name} ${printPath(each.path, of)}`).join(', ');
     default:
       return unreachable(path);
   }

@@ -144,6 +144,8 @@ function inline(printer: Printer, value: Expression): string {
       return `${of(value.of)}.${value.name}`;
     case 'kept':
       return `${of(value.of)}%${value.key}`;
+    case 'once':
+      return `once(${of(value.of)})`;
     case 'single':
       return `single(${of(value.of)}${value.miss === 'none' ? ' or null' : ''})`;
     case 'compare': {

@@ -41,6 +41,43 @@ const cases: [name: string, body: string, plan: string[]][] = [
     ],
   ],
   [
+    'ids of known elements',
+    'z <- N<Item>({year: y}) RETURN N<Item>::WHERE(_::ID::IS_IN(z::ID)), z',
+    [
+      '$0 = (lookup N<Item>.year = @y -> many)',
+      'data: (find N<Item> by id in ($0 | map $2: $2.id -> many) -> many)',
+      'z: $0',
+    ],
+  ],
+  [
+    'values that are the same for all items, asked once',
+    'z <- N<Item>({year: y}) RETURN N<Item>::WHERE(_::{note}::IS_IN(z::{note})), z',
+    [
+      '$0 = (lookup N<Item>.year = @y -> many)',
+      'data: (scan N<Item> | where $1: ($1.note IS_IN once(($0 | map $3: $3.note -> many))) -> many)',
+      'z: $0',
+    ],
+  ],
+  [
+    'elements beside some of a list, in either direction',
+    'RETURN N<Item>::WHERE(OR(_::Out<Likes>::ID::IS_IN(ids), _::In<Likes>::ID::IS_IN(ids)))',
+    [
+      'data: find N<Item> at in edges Likes of each of @ids or at out edges Likes of each of @ids -> many',
+    ],
+  ],
+  [
+    'several types, each by its own index',
+    'RETURN N<Item, Owner>::WHERE(_::{key}::EQ(s))',
+    [
+      'data: find N<Item>, N<Owner> Item by unique index key = @s, Owner by unique index key = @s -> many',
+    ],
+  ],
+  [
+    'several types, one without an index',
+    'RETURN N<Item, Owner>::WHERE(_::{name}::EQ(s))',
+    ['data: (scan N<Item>, N<Owner> | where $0: ($0.name EQ @s) -> many)'],
+  ],
+  [
     'alternatives with an index each',
     'RETURN N<Item>::WHERE(OR(_::{year}::EQ(y), _::{key}::EQ(s)))',
     ['data: (find N<Item> by index year = @y or by unique index key = @s -> many)'],

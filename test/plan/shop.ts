@@ -24,7 +24,7 @@ const shopText = `
 N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX weight: F32,
           INDEX made: Date, INDEX big: U64, INDEX flag: Boolean, INDEX tags: [String],
           INDEX twin: ID, name: String, note: String }
-N::Owner { INDEX name: String }
+N::Owner { UNIQUE INDEX key: String, INDEX name: String }
 V::Label { INDEX lang: String, text: String }
 E::Owns { From: Owner, To: Item, Properties: { INDEX since: I32 } }
 E::Likes { From: Item, To: Item }
@@ -78,7 +78,13 @@ function fill(view: WriteView): Uuid[] {
   const roll = dice();
   const label = (kind: 'node' | 'edge', name: string) => view.catalog.find(kind, name)!;
   const people = Array.from({ length: owners }, (_, i) =>
-    view.createNode(label('node', 'Owner'), new Map([['name', `o${i % 3}`]])),
+    view.createNode(
+      label('node', 'Owner'),
+      new Map([
+        ['name', `o${i % 3}`],
+        ['key', `k${i}`],
+      ]),
+    ),
   );
   const things = Array.from({ length: items }, (_, i) =>
     view.createNode(label('node', 'Item'), itemValues(i, roll)),
@@ -169,6 +175,18 @@ const plainTest = fc.oneof(
   fc.constantFrom('_::Out<Likes>::COUNT::GT(0)', '_::In<Likes>::COUNT::EQ(0)', '_::{flag}'),
   fc.constantFrom('_::Out<Likes>::COUNT::GTE(1)', '_::Out<Likes>::{year}::GT(1)'),
   fc.constantFrom('_::OutE<Likes>::ToN::ID::EQ(id)', 'EXISTS(_::Out<Likes>::Out<Likes>)'),
+  // Operands that are the same for all items.
+  fc.constantFrom(
+    '_::ID::IS_IN(z::ID)',
+    '_::ID::IS_IN(z)',
+    '_::ID::IS_IN([id, oid, z::FIRST::ID])',
+  ),
+  fc.constantFrom('_::{year}::IS_IN(z::{year})', '_::{key}::IS_IN(z::Out<Likes>::{key})'),
+  fc.constantFrom('_::Out<Likes>::ID::IS_IN(ids)', '_::In<Likes>::ID::IS_IN(z::ID)'),
+  fc.constantFrom('_::In<Owns>::ID::IS_IN(ids)', '_::Out<Likes>::{id}::EQ(z::FIRST::ID)'),
+  fc.constant('OR(_::Out<Likes>::ID::IS_IN(z), _::In<Likes>::ID::IS_IN(z::ID))'),
+  fc.constantFrom('z::CONTAINS(_)', '_::Out<Likes>::CONTAINS(z::FIRST)'),
+  fc.constantFrom('_::Out<Likes>::ID::NEQ(id)', '_::{year}::EQ(z::FIRST::{year})'),
   // Fails on some items.
   fc.constant('DIV(6, _::{year})::GT(2)'),
 );
@@ -243,24 +261,50 @@ const itemChain = fc
     source,
     steps,
   }));
+const mixedFilter = fc
+  .constantFrom(
+    '_::ID::EQ(id)',
+    '_::ID::IS_IN(ids)',
+    '_::{key}::EQ(s)',
+    '_::{key}::EQ("k3")',
+    '_::{key}::IS_IN(["k4", s, "k60"])',
+    'AND(_::{name}::NEQ("x"), _::{key}::IS_IN(["k4", "k1"]))',
+    'OR(_::{key}::EQ("k2"), _::ID::EQ(oid))',
+    '_::{name}::EQ(os)',
+  )
+  .map((c) => `::WHERE(${c})`);
+const mixedChain = fc
+  .array(mixedFilter, { minLength: 1, maxLength: 2 })
+  .map((steps) => ({ source: 'N<Item, Owner>', steps }));
 const edgeChain = fc
   .tuple(fc.array(edgeFilter, { minLength: 1, maxLength: 2 }), fc.constantFrom([], ['::ToN']))
   .map(([steps, more]) => ({ source: 'E<Owns>', steps: [...steps, ...more] }));
 
+/** What conditions call `z`. */
+const knownItems = fc.constantFrom(
+  'N<Item>::WHERE(_::{year}::EQ(y))',
+  'N<Item>::RANGE(0, n)',
+  'N<Item>::WHERE(_::{flag})',
+  'N<Item>({key: s})::Out<Likes>',
+);
+
 /** Bodies of queries: a chain in one piece or cut into variables. */
 export const queryBody = fc
   .tuple(
-    fc.oneof({ arbitrary: itemChain, weight: 5 }, edgeChain),
+    fc.oneof({ arbitrary: itemChain, weight: 6 }, edgeChain, mixedChain),
     lastStep,
     fc.nat({ max: 4 }),
     fc.boolean(),
+    knownItems,
   )
-  .map(([{ source, steps }, last, cut, twice]) => {
-    const final = source === 'E<Owns>' && !/COUNT|ID|FIRST/.test(last) ? '' : last;
+  .map(([{ source, steps }, last, cut, twice, known]) => {
+    const isItem = source !== 'E<Owns>' && source !== 'N<Item, Owner>';
+    const final = !isItem && !/COUNT|ID|FIRST/.test(last) ? '' : last;
     const at = Math.min(cut, steps.length);
-    if (at === 0 && !twice) return `RETURN ${source}${steps.join('')}${final}`;
+    const given = /\bz\b/.test(steps.join('')) ? `z <- ${known} ` : '';
+    if (at === 0 && !twice) return `${given}RETURN ${source}${steps.join('')}${final}`;
     const [before, after] = [steps.slice(0, at).join(''), steps.slice(at).join('')];
     const other = twice ? ', a::COUNT' : '';
     const named = twice ? `b <- a${after}${final} RETURN b${other}` : `RETURN a${after}${final}`;
-    return `a <- ${source}${before} ${named}`;
+    return `${given}a <- ${source}${before} ${named}`;
   });

@@ -104,20 +104,32 @@ export function findAmong(label: Label, property: StoredProperty, value: Evaluat
   };
 }
 
-/** The edges of a known element, or the elements at their other ends, oldest first. */
+/**
+ * The edges of a known element, or of all of a list, or the elements at their other ends, oldest
+ * first. Where the list has more edges than the type has elements, reading the type is as quick.
+ */
 export function findTouching(
+  label: Label,
   edge: number,
-  { direction, take }: Extract<AccessPath, { kind: 'touching' }>,
+  { direction, take, list }: Extract<AccessPath, { kind: 'touching' }>,
   value: Evaluate,
 ): Find {
+  const at = take === 'far' ? 1 : 0;
   return (frame) => {
-    const id = findElement(frame, value(frame));
-    if (id === 0) return [];
-    const pairs = frame.view.adjacency(id, edge, direction);
-    const ids = new Uint32Array(pairs.length >>> 1);
-    for (let i = 0; i < ids.length; i++) ids[i] = pairs[2 * i + (take === 'far' ? 1 : 0)]!;
-    frame.tick(1 + ids.length);
-    return [take === 'far' ? ascending(ids) : ids];
+    const wanted = value(frame);
+    const found = new IdBuffer();
+    const most = list ? frame.view.count(label.id) : Number.POSITIVE_INFINITY;
+    for (const item of list ? rowsOf(wanted) : [wanted]) {
+      const id = findElement(frame, item);
+      frame.tick(1);
+      if (id === 0) continue;
+      const pairs = frame.view.adjacency(id, edge, direction);
+      if (found.length + (pairs.length >>> 1) > most) return undefined;
+      for (let i = at; i < pairs.length; i += 2) found.push(pairs[i]!);
+      frame.tick(pairs.length >>> 1);
+    }
+    const ids = found.take();
+    return [take === 'far' || list ? ascending(ids) : ids];
   };
 }
 

@@ -3,6 +3,7 @@
 import { unreachable } from '../../base/assert.js';
 import type { AccessPath, Source } from '../../plan/expression.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
+import { buildIdentity } from '../evaluate/identity.js';
 import { type Builder, labelOf } from '../row/builder.js';
 import type { Flow, IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
@@ -41,7 +42,7 @@ export function buildAccess(
 function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most): Find | undefined {
   switch (path.kind) {
     case 'id':
-      return findIds(label, builder.value(path.value), path.list);
+      return findIds(label, buildIdentity(builder, path.value), path.list);
     case 'equal': {
       const property = indexed(label, path.property);
       if (property === undefined) return undefined;
@@ -59,10 +60,17 @@ function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most)
     }
     case 'touching': {
       const edge = labelOf(builder, 'edge', path.edge);
-      return edge && findTouching(edge.id, path, builder.value(path.value));
+      return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
     case 'any': {
       const finds = path.of.map((each) => buildFind(builder, label, each, undefined));
+      return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
+    }
+    case 'each': {
+      const finds = path.of.map((each) => {
+        const own = labelOf(builder, each.type.kind, each.type.name);
+        return own && buildFind(builder, own, each.path, undefined);
+      });
       return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
     }
     default:

@@ -10,6 +10,7 @@ import { buildCompare } from '../evaluate/compare.js';
 import { buildCoalesce, buildIf } from '../evaluate/branch.js';
 import { buildDate } from '../evaluate/date.js';
 import { buildText } from '../evaluate/text.js';
+import { buildOnce } from '../evaluate/once.js';
 import { buildMath } from '../evaluate/math.js';
 import { buildTest } from '../evaluate/test.js';
 import { collect, firstOf, isInhabited } from '../row/pull.js';
@@ -51,6 +52,8 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
     }
     case 'kept':
       return buildKept(builder, expression);
+    case 'once':
+      return buildOnce(builder, expression);
     case 'single':
       return buildSingle(builder, expression);
     case 'compare':

@@ -7,6 +7,9 @@ import { uuidOf } from '../row/element.js';
 import { asRows } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { keyOf } from '../row/key.js';
+import { buildIdentity, identityReader, withoutId } from './identity.js';
+import { isAmong, isShort } from './membership.js';
+import { buildProbe } from './probe.js';
 import { Element, isListValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
@@ -53,23 +56,10 @@ function contains(frame: Frame, a: Value, b: Value): boolean {
   return false;
 }
 
-/**
- * From this length on, the keys of a list are kept: one look-up per tested item instead of a walk.
- */
-const keyedLength = 16;
-const keyedLists = new WeakMap<object, Set<string>>();
-
 function isIn(frame: Frame, a: Value, b: Value): boolean {
   if (a === null || b === null) return false;
   if (!isListValue(b)) return equal(frame, a, b);
-  if (b.length < keyedLength) return contains(frame, b, a);
-  let keys = keyedLists.get(b);
-  if (keys === undefined) {
-    keys = new Set();
-    for (let i = 0; i < b.length; i++) keys.add(keyOf(frame, b[i]!));
-    keyedLists.set(b, keys);
-  }
-  return keys.has(keyOf(frame, a));
+  return isShort(b) ? contains(frame, b, a) : isAmong(frame, a, b);
 }
 
 const compares: Record<CompareOperator, Compare> = {
@@ -95,10 +85,19 @@ export function roundF32(frame: Frame, value: Value): Value {
 }
 
 /** How to walk the items that an expression yields, without materialising a stream. */
-function someOf(builder: Builder, expression: Expression): SomeOf {
+function someOf(builder: Builder, expression: Expression, sameness: boolean): SomeOf {
+  const elements = sameness ? withoutId(expression) : undefined;
+  if (elements !== undefined) {
+    const items = someOf(builder, elements, false);
+    const identity = identityReader(builder);
+    return (frame, visit) => items(frame, (item) => visit(identity(frame, item)));
+  }
   if (expression.kind === 'property' && expression.of.kind === 'pipeline') {
-    const items = someOf(builder, expression.of);
-    const read = builder.member(expression.name);
+    const items = someOf(builder, expression.of, false);
+    const read =
+      sameness && expression.name === 'id'
+        ? identityReader(builder)
+        : builder.member(expression.name);
     return (frame, visit) => items(frame, (item) => visit(read(frame, item)));
   }
   if (expression.kind === 'pipeline' && expression.result === 'many') {
@@ -121,22 +120,31 @@ function someOf(builder: Builder, expression: Expression): SomeOf {
   };
 }
 
-export function buildCompare(
-  builder: Builder,
-  expression: Extract<Expression, { kind: 'compare' }>,
-): Evaluate {
+/** Comparisons that ask for nothing but whether two values are the same. */
+const samenesses = new Set<CompareOperator>(['EQ', 'NEQ', 'CONTAINS', 'IS_IN']);
+
+type CompareExpression = Extract<Expression, { kind: 'compare' }>;
+
+export function buildCompare(builder: Builder, expression: CompareExpression): Evaluate {
+  const plain = buildPlain(builder, expression);
+  return buildProbe(builder, expression, plain) ?? plain;
+}
+
+function buildPlain(builder: Builder, expression: CompareExpression): Evaluate {
   const { operator, any, f32 } = expression;
-  const right = builder.value(expression.right);
+  const sameness = samenesses.has(operator) && !f32;
+  const value = (of: Expression) => (sameness ? buildIdentity(builder, of) : builder.value(of));
+  const right = value(expression.right);
   const plain = compares[operator];
   const compare: Compare = f32 ? (frame, a, b) => plain(frame, roundF32(frame, a), b) : plain;
   const operand: Evaluate = f32 ? (frame) => roundF32(frame, right(frame)) : right;
   if (any) {
-    const items = someOf(builder, expression.left);
+    const items = someOf(builder, expression.left, sameness);
     return (frame) => {
       const b = operand(frame);
       return items(frame, (a) => compare(frame, a, b));
     };
   }
-  const left = builder.value(expression.left);
+  const left = value(expression.left);
   return (frame) => compare(frame, left(frame), operand(frame));
 }

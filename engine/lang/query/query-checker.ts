@@ -2,7 +2,7 @@
 // ask of it.
 import type { Limits } from '../../base/limits.js';
 import type { Expression } from '../../plan/expression.js';
-import { optimize } from '../../plan/optimize.js';
+import { optimize } from '../../plan/rule/optimize.js';
 import type { Output, Plan, Query, Statement } from '../../plan/plan.js';
 import type { Macro, QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';

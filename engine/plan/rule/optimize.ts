@@ -7,13 +7,22 @@
 //   COUNT above 0 is EXISTS, which stops at the first hit
 //   a scan gets an access path: ids, indexes, edges                choose-access.ts
 //   an ORDER that is cut off keeps its best rows only
-import type { Expression, Pipeline, Source, Step } from './expression.js';
-import { chooseAccess, conjunctsOf, type Declarations, type Planning } from './choose-access.js';
-import { fuseEdgeEnd } from './fuse.js';
+//   what a comparison asks of every item alike is asked once       once.ts
+import type { TypeRef } from '../../base/schema.js';
+import type { Expression, Pipeline, Source, Step } from '../expression.js';
+import {
+  chooseAccess,
+  chooseEach,
+  conjunctsOf,
+  type Declarations,
+  type Planning,
+} from './choose-access.js';
+import { fuseEdgeEnd } from '../fuse.js';
 import { inlineBindings } from './inline.js';
-import type { Plan } from './plan.js';
-import { renameSlot, rewriter } from './rewrite.js';
-import { isSafe, isSafePipeline, type Parameters } from './safe.js';
+import { evaluateOnce } from './once.js';
+import type { Plan } from '../plan.js';
+import { renameSlot, rewriter } from '../rewrite.js';
+import { isSafe, isSafePipeline, type Parameters } from '../safe.js';
 
 export type { Declarations } from './choose-access.js';
 
@@ -26,17 +35,23 @@ export function optimize(plan: Plan, declarations: Declarations): Plan {
     return part.kind === 'searchVector' ? withPrefilter(planning, part) : part;
   });
   const { statements, output } = inlined;
-  return { ...inlined, statements: rewrite(statements), output: rewrite(output) };
+  const planned = { statements: rewrite(statements), output: rewrite(output) };
+  return { ...inlined, ...(plan.writes ? planned : evaluateOnce(planned)) };
 }
 
 function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
   const arranged = arrange(pipeline.steps, planning.parameters);
   const { source } = pipeline;
-  const isScan = source.kind === 'scan' && source.types.length === 1;
-  const access = isScan ? chooseAccess(planning, source.types[0]!, arranged) : undefined;
+  const access = source.kind === 'scan' ? accessOf(planning, source.types, arranged) : undefined;
   const steps = arranged.map((step, at) => markTop(step, arranged[at + 1]));
   if (access === undefined || source.kind !== 'scan') return { ...pipeline, steps };
   return { ...pipeline, source: { ...source, access }, steps };
+}
+
+function accessOf(planning: Planning, types: readonly TypeRef[], steps: readonly Step[]) {
+  return types.length === 1
+    ? chooseAccess(planning, types[0]!, steps)
+    : chooseEach(planning, types, steps);
 }
 
 /** The vectors that a search may find are a scan with a condition. */

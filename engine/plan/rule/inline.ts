@@ -2,10 +2,10 @@
 // all::RANGE(0, 10)` then reads ten rows instead of all. Only in plans that do not write, only
 // elements (a list in a row would open), and only where nobody can tell: the variable cannot fail,
 // or nothing that may fail is evaluated between.
-import type { Expression, Pipeline, Step } from './expression.js';
-import type { Output, Plan, Statement } from './plan.js';
-import { eachPart } from './rewrite.js';
-import { isSafe, isSafePipeline, isSafeStep, type Parameters } from './safe.js';
+import type { Expression, Pipeline, Step } from '../expression.js';
+import type { Output, Plan, Statement } from '../plan.js';
+import { eachPart } from '../rewrite.js';
+import { isSafe, isSafePipeline, isSafeStep, type Parameters } from '../safe.js';
 
 type Bind = Extract<Statement, { kind: 'bind' }>;
 

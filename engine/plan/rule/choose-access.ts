@@ -3,7 +3,7 @@
 //
 // A condition may stand for the path only when every condition before it cannot fail: rows that the
 // path leaves out would have been tested by those first.
-import type { ElementKind, ElementType, Property, TypeRef } from '../base/schema.js';
+import type { ElementKind, ElementType, Property, TypeRef } from '../../base/schema.js';
 import type {
   Access,
   AccessPath,
@@ -12,8 +12,9 @@ import type {
   Pipeline,
   ItemExpression,
   Step,
-} from './expression.js';
-import { isSafe, type Parameters } from './safe.js';
+} from '../expression.js';
+import { isSafe, type Parameters } from '../safe.js';
+import { slotsOf } from './slots.js';
 
 /** The declarations a planner asks for. */
 export interface Declarations {
@@ -36,6 +37,24 @@ interface Candidate {
 
 export const conjunctsOf = (value: Expression): readonly Expression[] =>
   value.kind === 'and' ? value.of.flatMap(conjunctsOf) : [value];
+
+/** The access of a scan of several types: a condition that each of them has a path for. */
+export function chooseEach(
+  planning: Planning,
+  types: readonly TypeRef[],
+  [step]: readonly Step[],
+): Access | undefined {
+  if (step?.kind !== 'where' || types.length === 0) return undefined;
+  const of: { type: TypeRef; path: AccessPath }[] = [];
+  let decides: number[] | undefined;
+  for (const type of types) {
+    const best = bestPath(planning, type, step.condition);
+    if (best === undefined) return undefined;
+    of.push({ type, path: best.path });
+    decides = decides?.filter((at) => best.decides.includes(at)) ?? best.decides;
+  }
+  return accessOf({ path: { kind: 'each', of }, decides: decides! }, step.condition, 1);
+}
 
 /** The access of a scan of one type with these steps behind it; undefined: read the whole type. */
 export function chooseAccess(
@@ -99,7 +118,9 @@ function rankOf(path: AccessPath): number {
     case 'equal':
       return path.unique && !path.list ? 1 : path.list ? 5 : 2;
     case 'touching':
-      return 4;
+      return path.list ? 5 : 4;
+    case 'each':
+      return Math.max(...path.of.map((each) => rankOf(each.path)));
     case 'any':
       return Math.max(5, ...path.of.map(rankOf)) + 0.5;
     default:
@@ -172,17 +193,16 @@ function pathOf(
   if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition.of);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left, right, any } = condition;
-  if (!isKnown(right, slot)) return undefined;
+  if (!isKnown(planning, right, slot)) return undefined;
   if (any || left.kind === 'pipeline') {
-    if (operator === 'EQ') return touchingPath(planning, type, slot, left, right);
-    return operator === 'CONTAINS' && !any
-      ? touchingPath(planning, type, slot, left, right)
-      : undefined;
+    const names = any ? operator === 'EQ' || operator === 'IS_IN' : operator === 'CONTAINS';
+    const known = { value: right, list: operator === 'IS_IN' };
+    return names || operator === 'EQ' ? touchingPath(planning, type, slot, left, known) : undefined;
   }
   if (operator !== 'EQ' && operator !== 'IS_IN' && !bounds[operator]) return undefined;
   if (left.kind !== 'property') return undefined;
   if (left.of.kind === 'pipeline' && left.name === 'id' && operator === 'EQ') {
-    return touchingPath(planning, type, slot, left.of, right);
+    return touchingPath(planning, type, slot, left.of, { value: right, list: false });
   }
   const property = ownProperty(planning, type, left, slot);
   if (property !== undefined) return indexPath(property, condition, operator);
@@ -199,9 +219,12 @@ function implicitPath(
     return { kind: 'id', value, list: operator === 'IS_IN' };
   }
   const isEnd = name === 'from_node' || name === 'to_node';
-  if (type.kind !== 'edge' || !isEnd || operator !== 'EQ') return undefined;
+  if (type.kind !== 'edge' || !isEnd || (operator !== 'EQ' && operator !== 'IS_IN')) {
+    return undefined;
+  }
+  const list = operator === 'IS_IN';
   const direction = name === 'from_node' ? 'out' : 'in';
-  return { kind: 'touching', edge: type.name, direction, take: 'edge', value };
+  return { kind: 'touching', edge: type.name, direction, take: 'edge', value, list };
 }
 
 const bounds: Partial<Record<CompareOperator, { end: 'low' | 'high'; inclusive: boolean }>> = {
@@ -250,22 +273,8 @@ function ownProperty(
 }
 
 /** Whether a value is the same for all items and its evaluation cannot fail. */
-function isKnown(expression: Expression, slot: number): boolean {
-  switch (expression.kind) {
-    case 'literal':
-    case 'parameter':
-    case 'now':
-      return true;
-    case 'slot':
-      return expression.slot !== slot;
-    case 'property':
-      return isKnown(expression.of, slot);
-    case 'list':
-      return expression.items.every((item) => isKnown(item, slot));
-    default:
-      return false;
-  }
-}
+const isKnown = ({ parameters }: Planning, expression: Expression, slot: number): boolean =>
+  isSafe(expression, parameters) && !slotsOf(expression).includes(slot);
 
 /** `EXISTS(_::Out<L>::WHERE(_::ID::EQ(x)))`. */
 function reachedPath(
@@ -284,8 +293,16 @@ function reachedPath(
   const isId = left.kind === 'property' && left.name === 'id' && isOwn(left, condition.slot);
   const isItem = left.kind === 'slot' && left.slot === condition.slot;
   if (!isId && !isItem) return undefined;
-  if (!isKnown(right, slot) || !isKnown(right, condition.slot)) return undefined;
-  return touchingPath(planning, type, slot, { ...of, steps: of.steps.slice(0, -1) }, right);
+  if (!isKnown(planning, right, slot) || !isKnown(planning, right, condition.slot)) {
+    return undefined;
+  }
+  return touchingPath(
+    planning,
+    type,
+    slot,
+    { ...of, steps: of.steps.slice(0, -1) },
+    { value: right, list: false },
+  );
 }
 
 /** One step from the item to a known element, or to its id. */
@@ -294,7 +311,7 @@ function touchingPath(
   type: TypeRef,
   slot: number,
   reached: Expression,
-  value: Expression,
+  known: { value: Expression; list: boolean },
 ): AccessPath | undefined {
   if (reached.kind !== 'pipeline') return undefined;
   const { source, steps }: Pipeline = reached;
@@ -310,7 +327,7 @@ function touchingPath(
   }
   if (step.kind === 'end' && type.kind === 'edge' && step.edge === undefined) {
     const direction = step.end === 'from' ? 'out' : 'in';
-    return { kind: 'touching', edge: type.name, direction, take: 'edge', value };
+    return { kind: 'touching', edge: type.name, direction, take: 'edge', ...known };
   }
   if (step.kind !== 'neighbours' || step.reach !== undefined || step.edges.length !== 1) {
     return undefined;
@@ -320,5 +337,5 @@ function touchingPath(
   const near = step.direction === 'out' ? edge.from : edge.to;
   if (near.kind !== type.kind || near.name !== type.name) return undefined;
   const direction = step.direction === 'out' ? 'in' : 'out';
-  return { kind: 'touching', edge: edge.name, direction, take: 'far', value };
+  return { kind: 'touching', edge: edge.name, direction, take: 'far', ...known };
 }
