@@ -140,6 +140,8 @@ function evaluate(run: Run, expression: Expression): Value {
       const kept = run.kept.get(run.value(expression.of))?.get(expression.key);
       return kept === undefined ? run.value(expression.value) : kept;
     }
+    case 'once':
+      return run.value(expression.of);
     case 'single':
       return only(run, expression);
     case 'compare':
