@@ -51,6 +51,8 @@ export async function loadUws(): Promise<Uws | undefined> {
   return undefined;
 }
 
+const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 class UwsExchange extends Exchange {
   /** The response object is dead. */
   #gone = false;
@@ -131,11 +133,13 @@ class UwsExchange extends Exchange {
 
   /**
    * Whether the connection ends with this exchange, whatever the answer. A field without a name hides
-   * the fields behind it from the parser, and nobody hears of it: where no length was seen there may
-   * be one.
+   * the fields behind it from the parser, and nobody hears of it: where a body is usual and no length
+   * was seen there may be one. Methods without bodies keep their connections, which health checks and
+   * browsers live on.
    */
   get ends(): boolean {
-    return this.transferEncodingCount > 0 || this.contentLengthCount === 0;
+    if (this.transferEncodingCount > 0) return true;
+    return this.contentLengthCount === 0 && !bodiless.has(this.method);
   }
 
   #write(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
