@@ -11,9 +11,18 @@ import { openDatabase } from './open-database.js';
 /** What a query takes: JSON values, and bigint for integers beyond 2^53. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
+/** How generated functions read an answer, integers beyond 2^53 among it. */
+interface AnswerShape {
+  readonly decode?: (text: string) => unknown;
+}
+
 export interface EmbeddedDatabase {
   /** The reply as an object. Numbers beyond 2^53 lose digits here: use `callBytes` for those. */
-  call<T = Record<string, unknown>>(name: string, args?: Arguments): Promise<T>;
+  call<T = Record<string, unknown>>(
+    name: string,
+    args?: Arguments,
+    options?: { shape?: AnswerShape },
+  ): Promise<T>;
   /** The reply as JSON bytes, exact. Returns at once when the read ran on this thread. */
   callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
   /** The full interface: session plans, reload, status, metrics. */
@@ -63,8 +72,9 @@ export async function open(options: OpenOptions): Promise<EmbeddedDatabase> {
   return {
     database,
     callBytes,
-    async call(name, args) {
-      return JSON.parse(decoder.decode(await callBytes(name, args)));
+    async call<T>(name: string, args?: Arguments, options?: { shape?: AnswerShape }) {
+      const text = decoder.decode(await callBytes(name, args));
+      return (options?.shape?.decode ?? JSON.parse)(text) as T;
     },
     close: () => database.close().finally(() => forget(database)),
   };

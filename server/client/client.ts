@@ -9,6 +9,8 @@ export type Place = 0 | 1 | 2 | 3 | 4 | readonly [Place] | { readonly [name: str
 export interface Shape {
   readonly writes: boolean;
   readonly at: Place;
+  /** Reads an answer's text; `bind` adds it for callers that know no places. */
+  readonly decode?: (text: string) => unknown;
 }
 
 export interface CallOptions {
@@ -370,7 +372,8 @@ class Walk implements Session {
 
 /** The functions of a generated module over a caller. */
 export function bind<C>(caller: Caller, shapes: Readonly<Record<string, Shape>>): C {
-  const entries = Object.entries(shapes).map(([name, shape]) => {
+  const entries = Object.entries(shapes).map(([name, given]) => {
+    const shape = { ...given, decode: (text: string) => decode(text, given.at) };
     const run = (params?: object, options?: CallOptions) =>
       caller.call(name, params, { ...options, shape });
     return [name, run] as const;

@@ -8,6 +8,7 @@ import { verifyStorage } from '../../engine/database/care/verify.js';
 import type { EmbeddedDatabase, OpenOptions } from '../../engine/index.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
+import { bind } from '../../server/client/client.js';
 import { makeFolder, root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
 
@@ -197,6 +198,12 @@ test('verify knows what is wrong with them [I18]', async () => {
   }
   storage.close();
   db = await openAt(join(makeFolder(), 'data'));
+});
+
+test('generated functions read the answers of an open database exactly [P06]', async () => {
+  type Client = { add(params: object): Promise<{ n: { no: bigint } }> };
+  const bound = bind<Client>(db, { add: { writes: true, at: { n: { no: 2 } } } });
+  expect((await bound.add({ no: 2n ** 53n + 1n })).n.no).toBe(2n ** 53n + 1n);
 });
 
 describe('the header', () => {
