@@ -37,6 +37,8 @@ export { printTypeScript, programHash, type TypeScriptOptions } from './contract
 export { ReplySchemas, parametersSchema, type JsonSchema } from './contract/json-schema.js';
 export { openApiOf } from './contract/openapi.js';
 export { docTextOf } from './contract/doc-text.js';
+export { type DecodePlace, decodePlaces } from './contract/decode-place.js';
+export { queryFacts } from './contract/query-facts.js';
 export { TypeNames } from './contract/type-name.js';
 export { statisticsOf } from './exec/statistics.js';
 export type { Program } from './plan/program.js';

@@ -42,6 +42,9 @@ const heardHeaders = [
   'x-request-id',
   'x-request-timeout-ms',
   'idempotency-key',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
 ];
 const corsHeaders: HeaderList = [
   ['Access-Control-Allow-Methods', 'GET, POST'],

@@ -96,6 +96,15 @@ const configSchema = section({
   tls: section({ cert: text(''), key: text('') }),
   limits: section(Object.fromEntries(limitSchemas)),
   sessions: section({ enabled: flag(true), schema_format: choice('object', 'string') }),
+  mcp: section({
+    enabled: flag(true),
+    tools: choice('read', 'marked', 'none'),
+    tools_max: integer(48, 1, 1_000),
+    session_tools: flag(true),
+    output_chars: integer(20_000, 200, 10_000_000),
+    ttl: time(60_000, 24 * hourMs),
+    body_bytes: size(4 * MiB, 256 * MiB),
+  }),
   storage: section({
     data_dir: text(''),
     min_free: size(GiB),

@@ -57,6 +57,10 @@ export interface McpHandler {
     budgetMs: number,
     onCancellable?: (cancel: () => void) => void,
   ): Uint8Array | Promise<Uint8Array>;
+  /** A new blank session; gives its id. */
+  open(caller: McpCaller): string;
+  /** Items of the traversal. Fails CONNECTION_NOT_FOUND. */
+  lengthOf(id: string, caller: McpCaller): number;
   /** Ends sessions that have been idle too long; to be called at least once a minute. */
   sweep(nowMs: number): void;
   metrics(): ServerSample[];
@@ -108,6 +112,15 @@ class SessionHandler implements McpHandler {
     const turn = () => this.#turn(session, tool, view, budgetMs, caller);
     if (this.#store.enter(session)) return turn();
     return this.#wait(session, turn, onCancellable);
+  }
+
+  open(caller: McpCaller): string {
+    return this.#store.open(caller.keyId, this.options.now()).id;
+  }
+
+  lengthOf(id: string, caller: McpCaller): number {
+    const { traversal } = this.#store.get(id, caller.keyId, this.options.now());
+    return traversal.items?.ids.length ?? 0;
   }
 
   sweep(nowMs: number): void {

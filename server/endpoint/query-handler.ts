@@ -153,7 +153,7 @@ function cancelInto(exchange: Exchange): (cancel: () => void) => void {
 }
 
 /** Rights as the session room sees them; scope and role of query tools are checked before. */
-function callerOf(caller: Caller | undefined): McpCaller {
+export function callerOf(caller: Caller | undefined): McpCaller {
   if (caller === undefined) return { keyId: '', mayRead: true, mayWrite: true };
   const { keyId, role } = caller;
   const mayWrite = role === 'write' || role === 'admin';

@@ -29,6 +29,10 @@ export abstract class Exchange {
   idempotencyKey: string | undefined;
   traceparent = '';
   forwardedFor = '';
+  /** What a client of the Model Context Protocol mirrors of its request. */
+  mcpVersion = '';
+  mcpMethod = '';
+  mcpName = '';
   /** Another header says that a proxy passed this on. */
   forwarded = false;
 
@@ -43,6 +47,8 @@ export abstract class Exchange {
   cancel: (() => void) | undefined;
   /** What the engine says the call took. */
   work: { micros: number; rows: number; visits: number } | undefined;
+  /** The query that a request turned out to call, where its path does not say. */
+  called: { query: string; writes: boolean } | undefined;
   bytesIn = 0;
   /** What the receiver remembers between the head and the answer. */
   memo: unknown;
@@ -132,6 +138,15 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
       return;
     case 'traceparent':
       exchange.traceparent ||= value;
+      return;
+    case 'mcp-protocol-version':
+      exchange.mcpVersion ||= value;
+      return;
+    case 'mcp-method':
+      exchange.mcpMethod ||= value;
+      return;
+    case 'mcp-name':
+      exchange.mcpName ||= value;
       return;
     case 'x-forwarded-for':
       // The last proxy appends, so the last value is the one it saw.

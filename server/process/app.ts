@@ -11,6 +11,7 @@ import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.
 import { Keyring } from '../auth/keys.js';
 import type { Log } from '../observe/log.js';
 import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
+import { McpServer } from '../mcp/server.js';
 import type { ServerSample } from '../observe/families.js';
 import { Metrics } from '../observe/metrics.js';
 import { type GuardPlans, queryEndpoints, toolRoutes } from '../endpoint/query-handler.js';
@@ -49,6 +50,7 @@ export class App {
   readonly #runtime = new RuntimeMetrics();
   #database: Database | undefined;
   #sessions: McpHandler | undefined;
+  readonly #mcp: McpServer;
   readonly #security: Security;
   #routes!: Routes;
   #reception!: Reception;
@@ -61,6 +63,7 @@ export class App {
     const { config } = options;
     this.keys = new Keyring(config.keysFile, config.auth.api_key);
     this.#security = this.#makeSecurity();
+    this.#mcp = this.#makeMcp();
     this.#routes = this.#makeRoutes();
   }
 
@@ -143,7 +146,23 @@ export class App {
       limits: config.limits,
       metrics: this.metrics,
     });
-    return new Routes(admin.fixed, tools, admin.actions);
+    return new Routes(admin.fixed, tools, admin.actions, this.#mcp.endpoint);
+  }
+
+  #makeMcp(): McpServer {
+    const { config, version } = this.options;
+    return new McpServer({
+      version,
+      config,
+      database: () => {
+        const refusal = this.#refusal();
+        if (refusal !== undefined) throw new TrellisError(refusal);
+        return this.#opened();
+      },
+      sessions: () => this.#sessions!,
+      hasKeys: () => this.keys.active,
+      metrics: this.metrics,
+    });
   }
 
   #makeSecurity(): Security {
@@ -239,6 +258,7 @@ export class App {
     ];
     samples.push(
       ...this.#runtime.samples(),
+      ...this.#mcp.samples(),
       limitHit('connections', counts.connectionsRefused),
       limitHit('receive_time', counts.receiveTimeouts),
       limitHit('buffered_response_bytes', counts.nonReadersClosed),

@@ -138,7 +138,7 @@ export class Reception implements Receiver {
     }
     const caller = endpoint?.access === 'open' ? undefined : security.authenticate(exchange);
     // Before the route is judged: while the server starts, it does not know its queries yet.
-    if (!always) this.#checkState();
+    if (!always && endpoint?.tellsState !== true) this.#checkState();
     return caller;
   }
 
@@ -163,9 +163,10 @@ export class Reception implements Receiver {
 
   #await(exchange: Exchange, endpoint: Endpoint, result: Promise<Result>): void {
     // A write is never answered for by the clock: only the writer knows whether it was rolled back.
-    exchange.deadline = endpoint.writes
-      ? Number.POSITIVE_INFINITY
-      : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
+    exchange.deadline =
+      endpoint.writes || exchange.called?.writes
+        ? Number.POSITIVE_INFINITY
+        : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
     exchange.hold();
     this.#pending.add(exchange);
     this.#sweep ??= setInterval(() => this.#answerLate(), sweepMs);
@@ -292,7 +293,7 @@ export class Reception implements Receiver {
     const entry = {
       request_id: exchange.requestId,
       route: metrics.label,
-      query: visit?.endpoint.query,
+      query: visit?.endpoint.query ?? exchange.called?.query,
       status: status.slice(0, 3),
       code,
       ms: inMicros(ms),

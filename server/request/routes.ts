@@ -28,6 +28,8 @@ export interface Endpoint {
   ndjson?: boolean;
   /** Answered in every state of the server. */
   always: boolean;
+  /** Says itself what cannot be done while the server starts or stops. */
+  tellsState?: boolean;
   /** Milliseconds a call may take. */
   budgetMs: number;
   handle(
@@ -58,6 +60,7 @@ export class Routes {
     private readonly fixed: ReadonlyMap<string, Endpoint>,
     private readonly tools: ToolRoutes,
     private readonly actions: ReadonlyMap<string, Endpoint>,
+    private readonly mcp?: Endpoint,
   ) {
     this.replaceQueries(new Map());
   }
@@ -67,6 +70,7 @@ export class Routes {
     const table = new Map<string, Route>();
     for (const [path, get] of this.fixed) table.set(path, { get });
     for (const [path, post] of this.actions) table.set(path, { post });
+    if (this.mcp !== undefined) table.set('/mcp', { post: this.mcp });
     for (const [name, post] of queries) {
       const path = `/${name}`;
       table.set(path, { ...table.get(path), post });

@@ -43,7 +43,7 @@ const doors: Record<string, Door> = {
   '/mcp/init': { post: 'read' },
   '/Healthz': {},
   '/healthzz': {},
-  '/mcp': {},
+  '/mcp': { post: 'any' },
   '/mcp/nothing': {},
   '/favicon.ico': {},
   '/healthz/x': {},

@@ -1,0 +1,136 @@
+// `POST /mcp` as an endpoint: frame, era, method, answer, in the order of checks that mcp.md 3.1
+// gives. Invariant: from the JSON on every answer is JSON-RPC; what comes before is answered as on
+// every other path.
+import { fail, type Limits, TrellisError } from '../../engine/index.js';
+import type { Caller } from '../auth/keys.js';
+import type { Exchange } from '../http/exchange.js';
+import { statusOf } from '../http/http-error.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { Endpoint, Result } from '../request/routes.js';
+import { type Era, eraOf } from './era.js';
+import type { McpMetrics } from './metrics.js';
+import type { Answer, Asked, Method } from './methods.js';
+import { faultReply, notedReply, resultReply, RpcFault, rpcCodes } from './rpc-reply.js';
+import { type Frame, readFrame } from './wire.js';
+
+export interface McpEndpointOptions {
+  version: string;
+  enabled: boolean;
+  limits: Limits;
+  bodyBytes: number;
+  /** Milliseconds that lists may be kept. */
+  ttl: number;
+  hasKeys: () => boolean;
+  methods: ReadonlyMap<string, Method>;
+  /** Of the server. */
+  routes: Metrics;
+  metrics: McpMetrics;
+}
+
+/** The clock answers for a call only when the engine has not done so itself. */
+const extraMs = 1_000;
+
+export function mcpEndpoint(options: McpEndpointOptions): Endpoint {
+  const { limits, routes, enabled } = options;
+  return {
+    metrics: routes.route('/mcp'),
+    access: 'any',
+    writes: false,
+    always: false,
+    tellsState: true,
+    budgetMs: Math.max(limits.query_time, limits.write_time) + extraMs,
+    handle: (exchange, body, key) => {
+      if (!enabled) {
+        const hint = 'Set `mcp.enabled` and `sessions.enabled` to true.';
+        fail('FEATURE_DISABLED', { feature: 'The Model Context Protocol' }, { hint });
+      }
+      return new Conversation(options, exchange, key).answer(body);
+    },
+  };
+}
+
+/** One request and its answer. */
+class Conversation {
+  #era: Era | undefined;
+  #method = 'other';
+  #id = 'null';
+
+  constructor(
+    private readonly options: McpEndpointOptions,
+    private readonly exchange: Exchange,
+    private readonly key: Caller | undefined,
+  ) {}
+
+  answer(body: Uint8Array): Result | Promise<Result> {
+    try {
+      const { limits, bodyBytes } = this.options;
+      const frame = readFrame(body, limits, bodyBytes);
+      if (frame.id === undefined) return notedReply;
+      this.#id = frame.id;
+      const answer = this.#perform(frame);
+      if (!(answer instanceof Promise)) return this.#result(answer);
+      return answer.then((answer) => this.#result(answer)).catch((e: unknown) => this.#fault(e));
+    } catch (error) {
+      return this.#fault(error);
+    }
+  }
+
+  #perform(frame: Frame): Answer | Promise<Answer> {
+    const { exchange, key, options } = this;
+    // Until the era is told, it is the one whose answers carry their status.
+    this.#era = 'modern';
+    const era = eraOf(frame, exchange);
+    this.#era = era;
+    const method = options.methods.get(frame.method);
+    if (method === undefined || (method.era !== undefined && method.era !== era)) {
+      const status = '404 Not Found';
+      throw new RpcFault(rpcCodes.method, `Method not found: ${frame.method}`, status);
+    }
+    this.#method = frame.method;
+    const { params } = frame;
+    if (params !== undefined && params.kind !== 'object') {
+      throw new RpcFault(rpcCodes.params, 'Invalid params: an object is needed');
+    }
+    const asked: Asked = { frame, era, exchange, key };
+    return method.answer(asked);
+  }
+
+  #result({ members, meta, keep, failed }: Answer): Result {
+    const { metrics, version } = this.options;
+    metrics.request(this.#method, this.#era!, failed ? 'tool_error' : 'ok');
+    const isModern = this.#era === 'modern';
+    const info = `"io.modelcontextprotocol/serverInfo":${serverInfo(version)}`;
+    const metas = [isModern ? info : '', meta ?? ''].filter((text) => text !== '').join(',');
+    const parts = [
+      isModern ? '"resultType":"complete"' : '',
+      members,
+      isModern && keep !== undefined ? this.#keeping(keep) : '',
+      metas === '' ? '' : `"_meta":{${metas}}`,
+    ];
+    return resultReply(this.#id, parts.filter((text) => text !== '').join(','));
+  }
+
+  /** What depends on the key may be kept for that key only. */
+  #keeping(keep: 'lists' | 'always' | 'never'): string {
+    const { ttl, hasKeys } = this.options;
+    const scope = keep !== 'always' && hasKeys() ? 'private' : 'public';
+    return `"ttlMs":${keep === 'never' ? 0 : ttl},"cacheScope":"${scope}"`;
+  }
+
+  #fault(error: unknown): Result {
+    const fault = rpcFaultOf(error);
+    this.options.metrics.request(this.#method, this.#era ?? 'none', 'fault');
+    const id = this.#id === 'null' ? fault.id : this.#id;
+    return faultReply(fault, id, this.#era !== 'legacy');
+  }
+}
+
+/** Faults outside of a tool that the engine tells; a defect goes on to whoever logs it. */
+function rpcFaultOf(error: unknown): RpcFault {
+  if (error instanceof RpcFault) return error;
+  if (!(error instanceof TrellisError)) throw error;
+  const { code } = error;
+  return new RpcFault(rpcCodes.internal, error.message, statusOf(code), { code });
+}
+
+const serverInfo = (version: string): string => JSON.stringify({ name: 'trellisdb', version });

@@ -1,0 +1,89 @@
+// Which revision a request speaks. Modern ones carry everything in each request and mirror it in the
+// head; legacy ones begin with a handshake. Invariant: what passes is of a version that is served,
+// and its head says what its body says.
+import type { JsonView } from '../../engine/index.js';
+import type { Exchange } from '../http/exchange.js';
+import { RpcFault, rpcCodes } from './rpc-reply.js';
+import type { Frame } from './wire.js';
+
+export type Era = 'modern' | 'legacy';
+
+const modernVersions: readonly string[] = ['2026-07-28'];
+/** Newest first. */
+const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
+export const servedVersions = [...modernVersions, ...legacyVersions];
+
+const prefix = 'io.modelcontextprotocol/';
+
+/** Fails with RpcFault. */
+export function eraOf(frame: Frame, exchange: Exchange): Era {
+  const meta = memberOf(frame.params, '_meta');
+  const header = exchange.mcpVersion;
+  const isModern =
+    modernVersions.includes(header) ||
+    frame.method === 'server/discover' ||
+    (meta?.kind === 'object' && meta.names().some((name) => name.startsWith(prefix)));
+  if (isModern) {
+    checkModern(frame, exchange, meta);
+    return 'modern';
+  }
+  if (header !== '' && !legacyVersions.includes(header)) failVersion(header);
+  return 'legacy';
+}
+
+/** The version of a handshake: the one asked for where it is served. */
+export function agreedVersion(asked: string): string {
+  return legacyVersions.includes(asked) ? asked : legacyVersions[0]!;
+}
+
+function checkModern(frame: Frame, exchange: Exchange, meta: JsonView | undefined): void {
+  const header = exchange.mcpVersion;
+  if (header === '') failHeader('MCP-Protocol-Version is missing');
+  if (exchange.mcpMethod === '') failHeader('Mcp-Method is missing');
+  const version = memberOf(meta, `${prefix}protocolVersion`);
+  if (version?.kind !== 'string') return failMeta('protocolVersion');
+  if (memberOf(meta, `${prefix}clientCapabilities`)?.kind !== 'object') {
+    failMeta('clientCapabilities');
+  }
+  const asked = version.text();
+  if (header !== asked) failHeader('MCP-Protocol-Version is not that of the body');
+  if (!modernVersions.includes(asked)) failVersion(asked);
+  if (exchange.mcpMethod !== frame.method) failHeader('Mcp-Method is not that of the body');
+  const member = namedBy[frame.method];
+  const named = member === undefined ? undefined : memberOf(frame.params, member);
+  if (named?.kind === 'string' && decodeName(exchange.mcpName) !== named.text()) {
+    failHeader('Mcp-Name is not that of the body');
+  }
+}
+
+/** The parameter that `Mcp-Name` mirrors. */
+const namedBy: Partial<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** A header that is not plain ASCII comes as `=?base64?...?=`; undefined when that is broken. */
+function decodeName(header: string): string | undefined {
+  const coded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
+  if (coded === undefined) return header;
+  const bytes = Buffer.from(coded, 'base64');
+  return bytes.toString('base64') === coded ? bytes.toString() : undefined;
+}
+
+function memberOf(view: JsonView | undefined, name: string): JsonView | undefined {
+  return view?.kind === 'object' ? view.member(name) : undefined;
+}
+
+function failHeader(what: string): never {
+  throw new RpcFault(rpcCodes.header, `Header mismatch: ${what}`);
+}
+
+function failMeta(name: string): never {
+  throw new RpcFault(rpcCodes.params, `Invalid params: _meta lacks ${prefix}${name}`);
+}
+
+function failVersion(requested: string): never {
+  const details = { supported: servedVersions, requested };
+  throw new RpcFault(rpcCodes.version, 'Unsupported protocol version', undefined, details);
+}

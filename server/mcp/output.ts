@@ -1,0 +1,108 @@
+// A reply as the result of a tool: exact integers as text, and no longer than a model can take in. A
+// long one is cut between two items of its largest list. Invariant: what is left is a value of the
+// same type, and whatever was left out is told.
+import { type ListSpan, outlineOf, type WidePlaces } from './reply-outline.js';
+
+export interface OutputOptions {
+  /** Characters of the reply. */
+  limit: number;
+  places: WidePlaces;
+  /** How to ask for the rest, as the end of a sentence. */
+  advice: string;
+}
+
+export interface Output {
+  /** Members of the result, as JSON text. */
+  members: string;
+  /** Members of its `_meta`. */
+  meta: string;
+  isCut: boolean;
+}
+
+interface Cut {
+  list: string;
+  shown: number;
+  total: number;
+}
+
+const cutsMax = 8;
+
+export function outputOf(reply: string, { limit, places, advice }: OutputOptions): Output {
+  let structured = exact(reply, places);
+  const cuts: Cut[] = [];
+  while (structured.length > limit && cuts.length < cutsMax) {
+    const next = cutOnce(structured, limit, cuts);
+    if (next === undefined) break;
+    structured = next;
+  }
+  const texts = [shortened(structured, limit)];
+  if (cuts.length > 0) texts.push(`${cuts.map(toldOf).join(' ')} ${advice}`);
+  const content = texts.map((text) => `{"type":"text","text":${JSON.stringify(text)}}`).join(',');
+  // The protocol wants an object here.
+  const isObject = structured.startsWith('{');
+  return {
+    members: `"content":[${content}]${isObject ? `,"structuredContent":${structured}` : ''}`,
+    meta: cuts.length === 0 ? '' : `"dev.trellisdb/cut":${JSON.stringify(cuts[0])}`,
+    isCut: structured.length > limit || cuts.length > 0,
+  };
+}
+
+/** Integers that a reader in JavaScript would round become text. */
+function exact(reply: string, places: WidePlaces): string {
+  if (places === 0 || !/\d{16}/.test(reply)) return reply;
+  const { wide } = outlineOf(reply, places);
+  let text = '';
+  let done = 0;
+  for (let i = 0; i < wide.length; i += 2) {
+    const [start, end] = [wide[i]!, wide[i + 1]!];
+    text += `${reply.slice(done, start)}"${reply.slice(start, end)}"`;
+    done = end;
+  }
+  return text + reply.slice(done);
+}
+
+/** Leaves items out at the end of the largest list; undefined when there is nothing to leave out. */
+function cutOnce(text: string, limit: number, cuts: Cut[]): string | undefined {
+  const done = new Set(cuts.map(({ list }) => list));
+  const list = largest(outlineOf(text, 0).lists, done);
+  if (list === undefined) return undefined;
+  const { items, start, end, path } = list;
+  const total = items.length / 2;
+  const room = limit - (text.length - (end - start)) - 2;
+  // One item stays, so that the reader sees what they are like.
+  let shown = 1;
+  while (shown < total && items[shown * 2 + 1]! - items[0]! <= room) shown++;
+  if (shown === total) return undefined;
+  cuts.push({ list: path, shown, total });
+  return `${text.slice(0, items[shown * 2 - 1])}]${text.slice(end)}`;
+}
+
+/**
+ * The list whose items make most of the text: not one of a few large items, if it is a list inside
+ * them that makes them large.
+ */
+function largest(lists: readonly ListSpan[], done: ReadonlySet<string>): ListSpan | undefined {
+  let best: ListSpan | undefined;
+  for (const list of lists) {
+    const inside = largest(list.inner, done);
+    const isMost = inside !== undefined && sizeOf(inside) * 2 > sizeOf(list);
+    const isOpen = list.items.length > 2 && !done.has(list.path) && !isMost;
+    const candidate = isOpen ? list : inside;
+    if (candidate && (best === undefined || sizeOf(candidate) > sizeOf(best))) best = candidate;
+  }
+  return best;
+}
+
+const sizeOf = ({ start, end }: ListSpan): number => end - start;
+
+/** A reply that holds no list to cut is cut where only eyes read it. */
+function shortened(text: string, limit: number): string {
+  return text.length <= limit
+    ? text
+    : `${text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '')}… (cut)`;
+}
+
+function toldOf({ list, shown, total }: Cut): string {
+  const name = list.split('/').findLast((part) => !/^\d*$/.test(part)) ?? 'items';
+  return `Shown ${shown.toLocaleString('en')} of ${total.toLocaleString('en')} ${name}.`;
+}

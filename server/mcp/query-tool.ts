@@ -1,0 +1,109 @@
+// Queries as tools: the schemas of their arguments and replies, and a call that is that of
+// `POST /<Query>` with its reply put into the result as it is.
+import {
+  type Database,
+  type DecodePlace,
+  decodePlaces,
+  docTextOf,
+  type JsonSchema,
+  parametersSchema,
+  type Program,
+  type Query,
+  queryFacts,
+  ReplySchemas,
+} from '../../engine/index.js';
+import { budgetOf } from '../request/reception.js';
+import { type Output, outputOf } from './output.js';
+import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
+
+export interface QueryToolOptions {
+  database: () => Database;
+  /** Milliseconds. */
+  readBudget: number;
+  writeBudget: number;
+}
+
+export function queryTool(query: Query, program: Program, options: QueryToolOptions): Tool {
+  const entry = once(() => JSON.stringify(entryOf(query, program)));
+  const places = once((): DecodePlace => {
+    return decodePlaces(program.schema, query.output, { int64: 'string', dates: false });
+  });
+  const advice = once(() => adviceOf(query));
+  return {
+    name: query.name,
+    query,
+    entry,
+    call: (call) => {
+      const finish = (reply: Uint8Array): Output =>
+        outputOf(textOf(reply), { limit: call.limit, places: places(), advice: advice() });
+      const reply = callQuery(query, call, options);
+      return reply instanceof Promise ? reply.then(finish) : finish(reply);
+    },
+  };
+}
+
+function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToolOptions) {
+  const { writes } = query.plan;
+  exchange.called = { query: query.name, writes };
+  return options.database().call(query.name, args, {
+    budgetMs: budgetOf(exchange, writes ? options.writeBudget : options.readBudget),
+    onCancellable: (cancel) => {
+      exchange.cancel = cancel;
+    },
+    onWork: (cost) => {
+      exchange.work = cost;
+    },
+  });
+}
+
+function entryOf(query: Query, program: Program): JsonSchema {
+  const { name, plan } = query;
+  const { title, text, parameters } = docTextOf(query);
+  const outputSchema = replySchema(query, program);
+  const { destroys, repeatable, embeds } = queryFacts(query);
+  return {
+    name,
+    title,
+    description: text,
+    inputSchema: inputSchema(query, parameters),
+    ...(outputSchema && { outputSchema }),
+    annotations: {
+      readOnlyHint: !plan.writes,
+      destructiveHint: destroys,
+      idempotentHint: !plan.writes || repeatable,
+      openWorldHint: embeds,
+    },
+  };
+}
+
+function inputSchema({ plan }: Query, about: ReadonlyMap<string, string>): JsonSchema {
+  const schema = parametersSchema(plan.parameters, about);
+  const properties = schema.properties as JsonSchema;
+  if (limitArgument in properties) return schema;
+  return { ...schema, properties: { ...properties, [limitArgument]: limitSchema } };
+}
+
+/** Only objects have one: other replies are told as text. */
+function replySchema({ output }: Query, program: Program): JsonSchema | undefined {
+  const replies = new ReplySchemas(program.schema, { refs: '#/$defs/', wideAsText: true });
+  const schema = replies.reply(output);
+  if (schema.type !== 'object') return undefined;
+  return replies.named.size === 0
+    ? schema
+    : { ...schema, $defs: Object.fromEntries(replies.named) };
+}
+
+function adviceOf(query: Query): string {
+  const { page } = queryFacts(query);
+  if (page === undefined) return 'Ask for fewer.';
+  return `Ask for fewer, or page with the parameters ${page[0]} and ${page[1]}.`;
+}
+
+export const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+
+/** Made when it is first asked for. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

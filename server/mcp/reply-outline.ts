@@ -1,0 +1,116 @@
+// Where things stand in the JSON text of a reply: its lists with their items, and its integers that
+// a reader in JavaScript would round. Invariant: the text is a reply of the engine, so it is
+// well-formed; nothing of it is parsed and printed again.
+import type { DecodePlace } from '../../engine/index.js';
+
+export interface ListSpan {
+  /** JSON Pointer. */
+  path: string;
+  /** Of the brackets. */
+  start: number;
+  end: number;
+  /** Start and end of each item, one after the other. */
+  items: number[];
+  /** Lists inside, but not inside of those. */
+  inner: ListSpan[];
+}
+
+export interface Outline {
+  lists: ListSpan[];
+  /** Start and end of each integer beyond 53 bits that stands where `places` says. */
+  wide: number[];
+}
+
+/** `every`: any integer of any place. */
+export type WidePlaces = DecodePlace | 'every';
+
+export function outlineOf(text: string, places: WidePlaces): Outline {
+  const reader = new Reader(text);
+  reader.value(places, '');
+  return { lists: reader.lists, wide: reader.wide };
+}
+
+const number = /-?\d+(\.\d+)?([eE][+-]?\d+)?/y;
+const word = /[a-z]+/y;
+
+class Reader {
+  lists: ListSpan[] = [];
+  readonly wide: number[] = [];
+  #at = 0;
+
+  constructor(private readonly text: string) {}
+
+  value(place: WidePlaces, path: string): void {
+    const first = this.text[this.#at];
+    if (first === '{') this.#object(place, path);
+    else if (first === '[') this.#list(place, path);
+    else if (first === '"') this.#string();
+    else if (first === '-' || (first! >= '0' && first! <= '9')) this.#number(place);
+    else this.#match(word);
+  }
+
+  #object(place: WidePlaces, path: string): void {
+    this.#at++;
+    while (this.text[this.#at] !== '}') {
+      const name = this.#string();
+      this.#at++;
+      this.value(memberPlace(place, name), `${path}/${name}`);
+      if (this.text[this.#at] === ',') this.#at++;
+    }
+    this.#at++;
+  }
+
+  #list(place: WidePlaces, path: string): void {
+    const outer = this.lists;
+    const span: ListSpan = { path, start: this.#at, end: 0, items: [], inner: [] };
+    this.lists = span.inner;
+    const item = Array.isArray(place) ? place[0] : place === 'every' ? place : 0;
+    this.#at++;
+    while (this.text[this.#at] !== ']') {
+      const start = this.#at;
+      this.value(item, `${path}/${span.items.length / 2}`);
+      span.items.push(start, this.#at);
+      if (this.text[this.#at] === ',') this.#at++;
+    }
+    span.end = ++this.#at;
+    this.lists = outer;
+    outer.push(span);
+  }
+
+  /** What stands between the quotes. */
+  #string(): string {
+    const { text } = this;
+    const start = this.#at + 1;
+    let end = text.indexOf('"', start);
+    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    this.#at = end + 1;
+    return text.slice(start, end);
+  }
+
+  #number(place: WidePlaces): void {
+    const start = this.#at;
+    const [token, fraction, power] = this.#match(number);
+    const isWide = token!.length > 15 && fraction === undefined && power === undefined;
+    if (!isWide || (place !== 'every' && place !== 3)) return;
+    if (!Number.isSafeInteger(Number(token))) this.wide.push(start, this.#at);
+  }
+
+  #match(form: RegExp): RegExpExecArray {
+    form.lastIndex = this.#at;
+    const match = form.exec(this.text)!;
+    this.#at = form.lastIndex;
+    return match;
+  }
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let slashes = 0;
+  while (text[quote - 1 - slashes] === '\\') slashes++;
+  return slashes % 2 === 1;
+}
+
+function memberPlace(place: WidePlaces, name: string): WidePlaces {
+  if (place === 'every') return place;
+  if (typeof place !== 'object' || Array.isArray(place)) return 0;
+  return Object.hasOwn(place, name) ? place[name]! : 0;
+}

@@ -1,0 +1,55 @@
+// What a tool is to the protocol: an entry of the list, who may see it, and what a call of it gives.
+// Invariant: faults of a call are thrown as TrellisError; whoever made the call answers with them.
+import type { Query, TrellisError } from '../../engine/index.js';
+import { errorBody } from '../http/http-error.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Caller } from '../auth/keys.js';
+import type { Output } from './output.js';
+
+/** One call of a tool. */
+export interface ToolCall {
+  exchange: Exchange;
+  /** The arguments as JSON text, without those that are reserved; empty for none. */
+  args: Uint8Array;
+  /** Who calls. */
+  key: Caller | undefined;
+  /** Characters of the answer. */
+  limit: number;
+}
+
+export interface Tool {
+  name: string;
+  /** What `tools/list` says of it, as JSON text; made when it is first asked for. */
+  entry: () => string;
+  /** The query that it is. */
+  query?: Query;
+  call(call: ToolCall): Output | Promise<Output>;
+}
+
+/** An argument that every tool with long answers takes. */
+export const limitArgument = '_limit_chars';
+export const limitSchema = {
+  type: 'integer',
+  minimum: 1,
+  description: 'At most so many characters of the answer.',
+};
+
+/** Codes of which the text says that the call may simply be made again. */
+const passing: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED', 'QUERY_TIMEOUT']);
+
+/** Members of the result of a call that failed, as JSON text: a model reads it and does better. */
+export function failedCall(error: TrellisError): string {
+  const {
+    code,
+    error: sentence,
+    retryable,
+    path,
+    hint,
+    errors,
+  } = JSON.parse(errorBody(error.data, '')) as Record<string, unknown>;
+  const again = passing.has(String(code)) ? ' The same call may succeed in a moment.' : '';
+  const text = `${code}: ${sentence}${hint === undefined ? '' : ` Hint: ${hint}`}${again}`;
+  const structured = { error: sentence, code, retryable, path, hint, errors };
+  const content = [{ type: 'text', text }];
+  return JSON.stringify({ content, structuredContent: structured, isError: true }).slice(1, -1);
+}

@@ -1,0 +1,78 @@
+// The tools of a program, and which of them a caller sees. Invariant: what a key may not call it is
+// neither shown nor told of; the list of a caller is the same in every answer.
+import type { Program, Query } from '../../engine/index.js';
+import { type Caller, scopeNames } from '../auth/keys.js';
+import type { Tool } from './tool.js';
+
+export interface ToolsetOptions {
+  /** Which queries are tools. */
+  exposed: 'read' | 'marked' | 'none';
+  /** With more queries than this, two tools stand for those that are not marked. */
+  most: number;
+  queryTool: (query: Query) => Tool;
+  /** `list_queries` and `run_query`. */
+  catalogue: readonly Tool[];
+  sessionTools: readonly Tool[];
+}
+
+export class Toolset {
+  readonly #queries: Tool[];
+  readonly #byName = new Map<string, Tool>();
+  readonly #sessionTools: Tool[];
+  readonly #catalogue: readonly Tool[];
+
+  constructor(
+    program: Program,
+    private readonly options: ToolsetOptions,
+  ) {
+    const { exposed, queryTool, sessionTools, catalogue } = options;
+    const isExposed = (query: Query): boolean =>
+      exposed !== 'none' && (query.mcp || (exposed === 'read' && !query.plan.writes));
+    this.#queries = program.queries.filter(isExposed).map(queryTool);
+    const taken = new Set(program.queries.map(({ name }) => name));
+    this.#catalogue = catalogue.filter(({ name }) => !taken.has(name));
+    this.#sessionTools = sessionTools.map((tool) =>
+      taken.has(tool.name) ? renamed(tool, `walk_${tool.name}`) : tool,
+    );
+    for (const tool of [...this.#catalogue, ...this.#sessionTools, ...this.#queries]) {
+      this.#byName.set(tool.name, tool);
+    }
+  }
+
+  /** In the order in which they are listed. */
+  listed(caller: Caller | undefined): Tool[] {
+    const queries = this.queries(caller);
+    const isMany = queries.length > this.options.most;
+    const shown = isMany
+      ? [...queries.filter(({ query }) => query!.mcp), ...this.#catalogue]
+      : queries;
+    return isScoped(caller) ? shown : [...shown, ...this.#sessionTools];
+  }
+
+  /** Query tools that the caller may call. */
+  queries(caller: Caller | undefined): Tool[] {
+    return this.#queries.filter(({ query }) => mayCall(caller, query!));
+  }
+
+  /** Undefined also for a tool that the caller may not call. */
+  find(name: string, caller: Caller | undefined): Tool | undefined {
+    const tool = this.#byName.get(name);
+    if (tool?.query !== undefined) return mayCall(caller, tool.query) ? tool : undefined;
+    const isCatalogue = this.#catalogue.includes(tool!);
+    return isCatalogue || !isScoped(caller) ? tool : undefined;
+  }
+}
+
+const isScoped = (caller: Caller | undefined): boolean => caller?.queries !== undefined;
+
+function mayCall(caller: Caller | undefined, { name, plan }: Query): boolean {
+  if (caller === undefined) return true;
+  const mayWrite = caller.role === 'write' || caller.role === 'admin';
+  if (plan.writes && !mayWrite) return false;
+  return caller.queries === undefined || scopeNames(caller.queries, name);
+}
+
+function renamed(tool: Tool, name: string): Tool {
+  const entry = (): string => JSON.stringify({ ...JSON.parse(tool.entry()), name });
+  return { ...tool, name, entry };
+}

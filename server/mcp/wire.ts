@@ -1,0 +1,70 @@
+// JSON-RPC 2.0 as the Model Context Protocol uses it: one object, read from the bytes as they came, so
+// that no number passes through JSON.parse. Invariant: a fault carries the id of its request whenever
+// that could be read.
+import { type JsonView, type Limits, scanBody, TrellisError } from '../../engine/index.js';
+import { RpcFault, rpcCodes } from './rpc-reply.js';
+
+/** A request, or a notification: that has no id. */
+export interface Frame {
+  body: Uint8Array;
+  /** As JSON text. */
+  id: string | undefined;
+  method: string;
+  params: JsonView | undefined;
+}
+
+/** Fails with RpcFault. */
+export function readFrame(body: Uint8Array, limits: Limits, most: number): Frame {
+  if (body.length > most) throw new RpcFault(rpcCodes.parse, `More than ${most} bytes`);
+  const root = scan(body, limits);
+  const id = idOf(root.member('id'), body);
+  const refuse = (what: string): never => {
+    const fault = new RpcFault(rpcCodes.request, `Invalid request: ${what}`);
+    fault.id = id ?? 'null';
+    throw fault;
+  };
+  const version = root.member('jsonrpc');
+  if (version?.kind !== 'string' || version.text() !== '2.0') refuse('jsonrpc is not "2.0"');
+  const method = root.member('method');
+  if (method?.kind !== 'string') return refuse('method is no string');
+  return { body, id, method: method.text(), params: root.member('params') };
+}
+
+function scan(body: Uint8Array, limits: Limits): JsonView {
+  if (body.length === 0) throw new RpcFault(rpcCodes.parse, 'The body is empty');
+  try {
+    const root = scanBody(body, limits);
+    if (root.kind === 'object') return root;
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    if (error.code !== 'BODY_NOT_OBJECT') throw new RpcFault(rpcCodes.parse, error.message);
+  }
+  throw new RpcFault(rpcCodes.request, 'Invalid request: one object is needed');
+}
+
+/** A string or an integer, as it was written. */
+function idOf(view: JsonView | undefined, body: Uint8Array): string | undefined {
+  if (view === undefined) return undefined;
+  if (view.kind === 'string' || view.integral) return rawText(view, body);
+  throw new RpcFault(rpcCodes.request, 'Invalid request: id is neither string nor integer');
+}
+
+/** The bytes of an object, an array, a string or a number as they came. */
+export function rawBytes(view: JsonView, body: Uint8Array): Uint8Array {
+  const quote = view.kind === 'string' ? 1 : 0;
+  return body.slice(view.start - quote, view.start + view.size + quote);
+}
+
+export function rawText(view: JsonView, body: Uint8Array): string {
+  const scalar = view.kind === 'boolean' ? String(view.boolean()) : 'null';
+  const hasBytes = view.kind !== 'boolean' && view.kind !== 'null';
+  return hasBytes ? Buffer.from(rawBytes(view, body)).toString() : scalar;
+}
+
+/** A member of the parameters that has to be a string. */
+export function textParameter(frame: Frame, name: string): string {
+  const { params } = frame;
+  const view = params?.kind === 'object' ? params.member(name) : undefined;
+  if (view?.kind === 'string') return view.text();
+  throw new RpcFault(rpcCodes.params, `Invalid params: ${name} is no string`);
+}

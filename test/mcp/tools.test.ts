@@ -1,0 +1,182 @@
+// Tools: what they say of themselves, what a key sees of them, what they answer, and how long.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningMcp, startMcp } from './running-mcp.js';
+
+const source = `
+N::Person { INDEX name: String, big: I64, ratio: F64 }
+N::Book { title: String }
+E::Wrote { From: Person, To: Book }
+
+// All people, a page at a time.
+//   start: position of the first one
+QUERY people(start: U32, end: U32) => p <- N<Person>::RANGE(start, end) RETURN p
+QUERY everyone() => people <- N<Person> RETURN people::{name}
+QUERY number(n: I64) => m <- n RETURN m
+QUERY named(name: String, more?: Boolean) => p <- N<Person>({name: name}) RETURN p
+QUERY add(name: String, big: I64) => p <- AddN<Person>({name: name, big: big}) RETURN p
+#[mcp]
+QUERY rename(name: String, to: String) =>
+  p <- N<Person>({name: name})::UPDATE({name: to})
+  RETURN p
+QUERY collect() => n <- N<Book>::COUNT RETURN n
+`;
+
+let mcp: RunningMcp;
+beforeAll(async () => {
+  mcp = await startMcp('uws', source);
+  mcp.database.addNode('Person', { name: 'big', big: 9007199254740993n, ratio: 1e20 });
+  mcp.database.addNode('Person', { name: 'small', big: 42n, ratio: 0.5 });
+  const ada = mcp.database.addNode('Person', { name: 'Ada' });
+  mcp.database.addEdge('Wrote', ada, mcp.database.addNode('Book', { title: 'Notes' }));
+});
+afterAll(() => mcp.close());
+
+const toolsOf = async (key?: string) =>
+  (await mcp.ask('tools/list', {}, key === undefined ? {} : { key })).json.result.tools;
+const namesOf = async (key?: string): Promise<string[]> =>
+  (await toolsOf(key)).map(({ name }: { name: string }) => name);
+const call = async (name: string, args: object = {}, key?: string) =>
+  (await mcp.ask('tools/call', { name, arguments: args }, key === undefined ? {} : { key })).json;
+
+describe('the list', () => {
+  test('holds queries that read, and marked ones; then the walk, whose names give way', async () => {
+    const names = await namesOf();
+    expect(names.slice(0, 6)).toEqual([
+      'people',
+      'everyone',
+      'number',
+      'named',
+      'rename',
+      'collect',
+    ]);
+    expect(names).not.toContain('add');
+    expect(names.slice(6)).toEqual(
+      'n_from_type e_from_type out_step in_step out_e_step in_e_step filter_items order_by group_by aggregate_by search_vector search_vector_text search_keyword walk_collect next reset'.split(
+        ' ',
+      ),
+    );
+  });
+
+  test('says what a query takes, gives and does', async () => {
+    const [people, , , named, rename] = await toolsOf();
+    expect(people).toEqual({
+      name: 'people',
+      title: 'All people, a page at a time.',
+      description: 'All people, a page at a time.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          start: {
+            type: 'integer',
+            minimum: 0,
+            maximum: 4294967295,
+            description: 'position of the first one',
+          },
+          end: { type: 'integer', minimum: 0, maximum: 4294967295 },
+          _limit_chars: expect.objectContaining({ type: 'integer' }),
+        },
+        required: ['start', 'end'],
+        additionalProperties: false,
+      },
+      outputSchema: expect.objectContaining({ type: 'object', required: ['p'] }),
+      annotations: {
+        readOnlyHint: true,
+        destructiveHint: false,
+        idempotentHint: true,
+        openWorldHint: false,
+      },
+    });
+    expect(named.inputSchema.required).toEqual(['name']);
+    expect(rename.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+  });
+});
+
+describe('a call', () => {
+  test('answers the body of POST /<Query>', async () => {
+    const { result } = await call('named', { name: 'small' });
+    const body = (await mcp.post('named', '{"name":"small"}')).text;
+    expect(result.content).toEqual([{ type: 'text', text: body }]);
+    expect(JSON.stringify(result.structuredContent)).toBe(body);
+  });
+
+  test('M07 an integer that JavaScript would round arrives as text, another as it is', async () => {
+    const told = await mcp.post(
+      'mcp',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"number","arguments":{"n":9007199254740993}}}',
+    );
+    expect(told.json.result.structuredContent).toEqual({ m: '9007199254740993' });
+    expect((await call('number', { n: '-9007199254740993' })).result.structuredContent.m).toBe(
+      '-9007199254740993',
+    );
+    for (const n of [42, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
+      expect((await call('number', { n })).result.structuredContent).toEqual({ m: n });
+    }
+    const { p } = (await call('people', { start: 0, end: 2 })).result.structuredContent;
+    // A float is no integer, however it is printed.
+    expect(p.map((one: object) => ({ ...one }))).toMatchObject([
+      { big: '9007199254740993', ratio: 1e20 },
+      { big: 42, ratio: 0.5 },
+    ]);
+  });
+
+  test('that fails is an answer which says what to do better', async () => {
+    const { result } = await call('named', { name: 5 });
+    expect(result.isError).toBe(true);
+    expect(result.content[0].text).toMatch(/^PARAM_TYPE: `name` must be String/);
+    expect(result.structuredContent).toMatchObject({ code: 'PARAM_TYPE', path: '/name' });
+    const limit = await call('everyone', { _limit_chars: 'much' });
+    expect(limit.result.structuredContent.code).toBe('PARAM_VALUE');
+  });
+});
+
+describe('keys', () => {
+  test('M08 a key sees and calls what it may; the rest does not exist for it', async () => {
+    const write = mcp.key('write');
+    const read = mcp.key('read');
+    const scoped = mcp.key('write', ['named', 'ren*']);
+    expect((await mcp.ask('tools/list')).status).toBe(401);
+    expect(await namesOf(write)).toContain('rename');
+    expect(await namesOf(read)).not.toContain('rename');
+    const args = { name: 'small', to: 'tiny' };
+    const refused = await call('rename', args, read);
+    expect(refused.error).toEqual({ code: -32602, message: 'Unknown tool: rename' });
+    expect((await call('nothing', {}, read)).error.message).toBe('Unknown tool: nothing');
+    expect(await namesOf(scoped)).toEqual(['named', 'rename']);
+    expect((await call('n_from_type', { node_type: 'Book' }, scoped)).error.code).toBe(-32602);
+    expect((await call('everyone', {}, scoped)).error.code).toBe(-32602);
+    expect((await call('rename', args, scoped)).result.isError).toBeUndefined();
+    const { result } = await call('n_from_type', { node_type: 'Book' }, read);
+    const { connection_id } = result.structuredContent;
+    const stolen = await call('walk_collect', { connection_id }, write);
+    expect(stolen.result.structuredContent.code).toBe('CONNECTION_NOT_FOUND');
+    const list = (await mcp.ask('tools/list', {}, { key: read })).json.result;
+    expect(list.cacheScope).toBe('private');
+  });
+});
+
+describe('the walk', () => {
+  test('M12 a handle of a tool works on POST /mcp/<tool>, and the other way round', async () => {
+    const key = mcp.key('admin');
+    const headers = { 'x-api-key': key };
+    const started = (await call('n_from_type', { node_type: 'Person' }, key)).result;
+    const { connection_id, count, first } = started.structuredContent;
+    expect([count, first.label]).toEqual([3, 'Person']);
+    const stepped = await call('out_step', { connection_id, edge_label: 'Wrote' }, key);
+    expect(stepped.result.structuredContent).toMatchObject({
+      connection_id,
+      count: 1,
+      first: { title: 'Notes' },
+    });
+    const body = JSON.stringify({ connection_id, drop: false });
+    const outside = await mcp.post('mcp/collect', body, headers);
+    expect(outside.json).toMatchObject([{ title: 'Notes' }]);
+    const inside = await call('walk_collect', { connection_id }, key);
+    expect(inside.result.structuredContent).toMatchObject({ count: 1, items: outside.json });
+    const opened = JSON.parse((await mcp.post('mcp/init', '{}', headers)).text);
+    const again = await call('n_from_type', { connection_id: opened, node_type: 'Book' }, key);
+    expect(again.result.structuredContent).toMatchObject({ connection_id: opened, count: 1 });
+    const lost = await call('next', { connection_id: 'nobody' }, key);
+    expect(lost.result.structuredContent.code).toBe('CONNECTION_NOT_FOUND');
+    expect(lost.result.content[0].text).toContain('Leave connection_id out');
+  });
+});
