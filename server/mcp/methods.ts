@@ -46,7 +46,7 @@ const instructions =
   'A graph and vector database. Tools are its stored queries, and tools that walk the graph: start ' +
   'with n_from_type or a search, go on with out_step and in_step, read with collect.';
 
-const capabilities = { tools: {}, resources: {}, prompts: {}, completions: {} };
+const capabilities = { tools: {} };
 
 export function coreMethods(options: MethodOptions): Map<string, Method> {
   return new Map<string, Method>([
