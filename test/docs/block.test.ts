@@ -1,12 +1,13 @@
 // Every block of code in the manual is run: commands against one server of the demo, sources compiled, configuration
 // loaded. What cannot run here says why, and is counted.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Page, blocksOf, readManual } from '../support/page.js';
 import { root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
 import { checkBlock, reasonNotToRun, tasksOf } from './block.js';
+import { PageDatabase } from './page-database.js';
 import { Workplace } from './workplace.js';
 
 const demo = join(root, 'server/demo');
@@ -39,12 +40,16 @@ test('most of the manual is run', () => {
 
 describe.each(pages)('$path', (page: Page) => {
   let place: Workplace | undefined;
-  for (const task of tasksOf(blocksOf(page))) {
+  const blocks = blocksOf(page);
+  const beside = pages.find(({ path }) => path === join(dirname(page.path), 'README.md'));
+  const db = new PageDatabase(blocks, beside === undefined ? [] : blocksOf(beside));
+  afterAll(() => db.dispose());
+  for (const task of tasksOf(blocks)) {
     const { block } = task;
     test(`line ${block.line}: ${block.language} ${block.info}`, async () => {
       const reason = reasonNotToRun(block);
       if (reason === undefined) {
-        await checkBlock(task, (place ??= new Workplace(server)));
+        await checkBlock(task, (place ??= new Workplace(server)), db);
         run++;
       } else notRun.push(`${page.path}:${block.line} ${reason}`);
     });

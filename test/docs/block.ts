@@ -2,7 +2,9 @@
 //
 //   sh, ts, js, python   run; the `json` or `text` block right behind is what it prints. `exits N`: ends so
 //   hx                   compiles without an error. `with: demo`: beside the demo's schema; `schema`: is remembered for
-//                        blocks of the same page that say `with: page`; `faulty`: must not compile
+//                        blocks of the same page that say `with: page`; `faulty`: must not compile, and the `text`
+//                        right behind is what is said; `call`, `call: {"parameter": 1}`: its last query is run on the
+//                        database of the page, and the `json` right behind is what it answers
 //   toml                 is read as trellis.toml, or as `file: NAME`
 //   json                 one document, or one on each line
 //   text                 is prose, or an output
@@ -15,6 +17,7 @@ import { readSources } from '../../server/project/project.js';
 import type { Block } from '../support/page.js';
 import { makeFolder, removeFolder, root, writeProject } from '../support/project.js';
 import { difference, readDocuments } from './expected.js';
+import { isCall, type PageDatabase } from './page-database.js';
 import { pythonWithClient, type Workplace } from './workplace.js';
 
 /** A block with what it needs of its page. */
@@ -36,7 +39,7 @@ export function tasksOf(blocks: readonly Block[]): Task[] {
   for (const [at, block] of blocks.entries()) {
     const before = blocks[at - 1];
     const isBehind = before !== undefined && block.line === endOf(before) + 1;
-    if (isBehind && programs.has(before.language) && outputs.has(block.language)) continue;
+    if (isBehind && isAnswered(before) && outputs.has(block.language)) continue;
     const next = blocks[at + 1];
     const output = next !== undefined && next.line === endOf(block) + 1 ? next : undefined;
     const isOutput = output !== undefined && outputs.has(output.language);
@@ -45,6 +48,9 @@ export function tasksOf(blocks: readonly Block[]): Task[] {
   }
   return tasks;
 }
+
+const isAnswered = (block: Block): boolean =>
+  programs.has(block.language) || isCall(block) || block.info.includes('faulty');
 
 const endOf = ({ line, text }: Block): number => line + text.split('\n').length + 1;
 
@@ -57,10 +63,11 @@ export function reasonNotToRun({ language, info }: Block): string | undefined {
 }
 
 /** Throws what is wrong with a block. */
-export async function checkBlock(task: Task, place: Workplace): Promise<void> {
+export async function checkBlock(task: Task, place: Workplace, db: PageDatabase): Promise<void> {
   const { block, output } = task;
   const { language, info, text } = block;
   if (programs.has(language)) await checkProgram(block, output, place);
+  else if (isCall(block)) await checkCall(block, output, db);
   else if (language === 'hx') checkSource(task);
   else if (language === 'toml') checkToml(text, info);
   else if (language === 'json') readDocuments(text);
@@ -79,15 +86,24 @@ async function checkProgram(block: Block, output: Block | undefined, place: Work
   if (found !== undefined) throw new Error(found);
 }
 
-function checkSource({ block, schema }: Task): void {
+async function checkCall(block: Block, output: Block | undefined, db: PageDatabase) {
+  if (output === undefined) throw new Error('a call without its answer');
+  const found = difference(await db.answer(block), output.text, output.language);
+  if (found !== undefined) throw new Error(found);
+}
+
+function checkSource({ block, output, schema }: Task): void {
   const { info, text } = block;
   const demo = info.includes('with: demo') ? readSources(join(root, 'server/demo'), 'db') : [];
   const beside = info.includes('with: page') ? [{ path: 'a.hx', text: schema }] : [];
   const sources = [...demo, ...beside, { path: 'page.hx', text }];
   const { program, diagnostics } = compile(sources, { compat: false });
-  if (info.includes('faulty') !== (program === undefined)) {
-    throw new Error(diagnostics.map((one) => printDiagnostic(one, text)).join('\n') || 'compiles');
-  }
+  const said = diagnostics.map((one) => printDiagnostic(one, text)).join('\n');
+  const isFaulty = info.includes('faulty');
+  if (isFaulty !== (program === undefined)) throw new Error(said || 'compiles');
+  if (!isFaulty || output === undefined) return;
+  const found = difference(said, output.text, output.language);
+  if (found !== undefined) throw new Error(found);
 }
 
 function checkToml(text: string, info: string): void {

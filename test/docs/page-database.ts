@@ -1,0 +1,53 @@
+// The database of a page: its declarations and the queries it calls, in one embedded engine. Calls come in the order
+// of the page, so that what one wrote the next may read. A page that declares nothing stands beside a README that does:
+// it has the declarations of that one, and the data of its first call.
+import type { Block } from '../support/page.js';
+import {
+  callEmbedded,
+  openEmbedded,
+  type EmbeddedServer,
+} from '../support/server/embedded-server.js';
+
+const callForm = /^call(?:: (\{.*\}))?$/;
+
+/** Whether a block of `hx` is run, with the arguments behind the word. */
+export const isCall = ({ language, info }: Block): boolean =>
+  language === 'hx' && callForm.test(info);
+
+const isSchema = ({ language, info }: Block): boolean => language === 'hx' && info === 'schema';
+
+export class PageDatabase {
+  #opened: Promise<EmbeddedServer> | undefined;
+
+  constructor(
+    private readonly blocks: readonly Block[],
+    private readonly readme: readonly Block[],
+  ) {}
+
+  /** What the last query of the block answers. */
+  async answer(block: Block): Promise<string> {
+    this.#opened ??= this.#open();
+    return this.#call(await this.#opened, block);
+  }
+
+  async dispose(): Promise<void> {
+    await (await this.#opened)?.dispose();
+  }
+
+  async #open(): Promise<EmbeddedServer> {
+    const declares = this.blocks.some(isSchema);
+    const sowing = declares ? undefined : this.readme.find(isCall);
+    const own = this.blocks.filter((block) => isSchema(block) || isCall(block));
+    const kept = declares ? own : [...this.readme.filter(isSchema), sowing!, ...own];
+    const text = kept.map((block) => block.text).join('\n');
+    const server = await openEmbedded({ sources: { 'page.hx': text } });
+    if (sowing !== undefined) await this.#call(server, sowing);
+    return server;
+  }
+
+  async #call({ db }: EmbeddedServer, { info, text }: Block): Promise<string> {
+    const name = [...text.matchAll(/^ *QUERY (\w+)/gm)].at(-1)?.[1] ?? '';
+    const body = Buffer.from(callForm.exec(info)?.[1] ?? '{}');
+    return (await callEmbedded(db, name, body)).text;
+  }
+}
