@@ -1,6 +1,6 @@
 // Nothing is undocumented: every key of the configuration with its default, every limit, every command and flag, every
 // metric; and what the manual leads to is there.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commands } from '../../server/command/cli.js';
@@ -111,6 +111,38 @@ describe('the command line', () => {
       ),
     );
   });
+});
+
+test('the mistakes are those that are tested, with what is said of them', () => {
+  type Mistake = [habit: string, source: string, first: string, hint: string];
+  const known = JSON.parse(pageOf('test/lang/mistakes.json')) as Mistake[];
+  const rows = [
+    ...pageOf('engine/lang/mistakes.md').matchAll(/^\| `(.+?)` \| (.*) \| (\w+) \|$/gm),
+  ];
+  expect(rows.length).toBeGreaterThan(60);
+  const isKnown = ([, written, hint, code]: RegExpMatchArray): boolean =>
+    known.some(
+      ([, source, first, said]) =>
+        source.includes(written!) && said === hint && first.startsWith(`${code} `),
+    );
+  list(rows.filter((row) => !isKnown(row)).map(([row]) => row));
+});
+
+test('every room has a row, which names the rooms in it', () => {
+  const page = pageOf('engine/README.md');
+  const roomsIn = (path: string): string[] =>
+    readdirSync(join(root, path), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  const rooms = [...roomsIn('engine').map((name) => `engine/${name}`), 'server'];
+  list(
+    rooms.flatMap((room) => {
+      const row = page.split('\n').find((line) => line.startsWith(`| \`${room}\``)) ?? '';
+      return ['', ...roomsIn(room)]
+        .filter((name) => !row.includes(name === '' ? room : `\`${name}\``))
+        .map((name) => `${room}/${name}`);
+    }),
+  );
 });
 
 test('every benchmark is named', () => {
