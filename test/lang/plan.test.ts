@@ -41,7 +41,7 @@ const cases: [name: string, parameters: string, body: string, plan: string[]][] 
     '',
     'RETURN N<Bed>::WHERE(_::EQ(N<Bed>({code: "A"})))',
     [
-      'return data: (scan N<Bed> | where $0: ($0 EQ single((lookup N<Bed>.code = "A" or nothing -> many) or null)) -> many)',
+      'return data: (scan N<Bed> | where $0: ($0 EQ once(single((lookup N<Bed>.code = "A" or nothing -> many) or null))) -> many)',
     ],
   ],
   [
