@@ -131,6 +131,7 @@ const items = table(`
 
 /** Signs, wherever they stand. */
 const signs = table(`
+  * => Bounds of a repetition stand behind the step: \`::Out<Edge>{1, 3}\`; \`MUL(a, b)\` multiplies.
   == = === => Bind with \`<-\`; compare with \`::EQ(…)\`.
   != !== <> => Compare with \`::NEQ(…)\`.
   >= => Compare with \`::GTE(…)\`.
