@@ -40,7 +40,6 @@ const paths: Case[] = [
   { path: '/__proto__', status: 404, code: 'NOT_FOUND' },
   { path: '/constructor', status: 404, code: 'NOT_FOUND' },
   { path: '/toString', status: 404, code: 'NOT_FOUND' },
-  { path: '/mcp', status: 400, like: { error: { code: -32700 } } },
   { path: '/mcp/toString', status: 404, like: { args: { name: 'toString', kind: 'MCP' } } },
   { path: '/mcp/inti', status: 404, like: { hint: 'Did you mean `init`?' } },
   { path: '/mcp/init/', status: 200 },

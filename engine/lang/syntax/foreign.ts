@@ -131,7 +131,6 @@ const items = table(`
 
 /** Signs, wherever they stand. */
 const signs = table(`
-  * => Bounds of a repetition stand behind the step: \`::Out<Edge>{1, 3}\`; \`MUL(a, b)\` multiplies.
   == = === => Bind with \`<-\`; compare with \`::EQ(…)\`.
   != !== <> => Compare with \`::NEQ(…)\`.
   >= => Compare with \`::GTE(…)\`.
@@ -141,7 +140,8 @@ const signs = table(`
   || => Write \`OR(a, b)\`.
   + += => Write \`ADD(a, b)\`.
   - -= => Write \`SUB(a, b)\`.
-  * => Write \`MUL(a, b)\`; all members are \`..\`, all elements \`N<Type>\`.
+  * => Write \`MUL(a, b)\`; all members are \`..\`, all elements \`N<Type>\`; bounds of a walk stand
+      behind the step, \`::Out<Edge>{1, 3}\`.
   / => Write \`DIV(a, b)\`.
   % => Write \`MOD(a, b)\`.
   ^ => Write \`POW(a, b)\`.
