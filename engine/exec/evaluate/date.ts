@@ -4,6 +4,7 @@ import { excerpt, fail } from '../../base/errors.js';
 import { Instant } from '../../base/value.js';
 import type { DateFunction, Expression } from '../../plan/expression.js';
 import type { Builder } from '../row/builder.js';
+import { withOperands } from './operand.js';
 import type { Evaluate } from '../row/compiled.js';
 import type { Value } from '../row/value.js';
 import { arithmetic } from './math.js';
@@ -44,15 +45,6 @@ export function buildDate(
   builder: Builder,
   { function: name, of }: Extract<Expression, { kind: 'date' }>,
 ): Evaluate {
-  const operands = of.map((operand) => builder.value(operand));
   const apply = functions[name];
-  return (frame) => {
-    const args: Value[] = [];
-    for (const operand of operands) {
-      const value = operand(frame);
-      if (value === null) return null;
-      args.push(value);
-    }
-    return apply(args);
-  };
+  return withOperands(builder, of, (_frame, args) => apply(args));
 }

@@ -6,6 +6,7 @@ import { excerpt, fail } from '../../base/errors.js';
 import { Instant, Uuid } from '../../base/value.js';
 import type { Expression, TextFunction } from '../../plan/expression.js';
 import type { Builder } from '../row/builder.js';
+import { withOperands } from './operand.js';
 import type { Evaluate } from '../row/compiled.js';
 import { uuidOf } from '../row/element.js';
 import { type Frame, rowBytes } from '../row/frame.js';
@@ -140,15 +141,6 @@ export function buildText(
   builder: Builder,
   { function: name, of }: Extract<Expression, { kind: 'text' }>,
 ): Evaluate {
-  const operands = of.map((operand) => builder.value(operand));
   const apply = functions[name];
-  return (frame) => {
-    const args: Value[] = [];
-    for (const operand of operands) {
-      const value = operand(frame);
-      if (value === null) return null;
-      args.push(value);
-    }
-    return apply(frame, args, name);
-  };
+  return withOperands(builder, of, (frame, args) => apply(frame, args, name));
 }

@@ -1,5 +1,6 @@
 // What a plan answers: an object of named values, a bare value, or the first or all items of a
 // session's new traversal together with their ids.
+import { printObject } from './print-expression.js';
 import { unreachable } from '../../base/assert.js';
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
@@ -49,19 +50,14 @@ function buildObject(
   builder: Builder,
   members: Extract<Output, { kind: 'object' }>['members'],
 ): BuiltOutput {
-  const parts = members.map(({ key, value, form }) => ({
-    name: nameBytes(key),
-    print: builder.print(value, form),
-  }));
+  const print = printObject(
+    members.map(({ key, value, form }) => ({
+      name: nameBytes(key),
+      print: builder.print(value, form),
+    })),
+  );
   return (frame, out) => {
-    out.byte(123);
-    for (let i = 0; i < parts.length; i++) {
-      if (i > 0) out.byte(44);
-      frame.countMember(out);
-      out.append(parts[i]!.name);
-      parts[i]!.print(frame, out);
-    }
-    out.byte(125);
+    print(frame, out);
     return undefined;
   };
 }

@@ -160,6 +160,11 @@ function printRecord(
     name: nameBytes(name),
     print: builder.print(value, forms?.get(name)),
   }));
+  return printObject(parts);
+}
+
+/** An object of these members, each name encoded once. */
+export function printObject(parts: readonly { name: Uint8Array; print: Print }[]): Print {
   return (frame, out) => {
     out.byte(123);
     for (let i = 0; i < parts.length; i++) {
