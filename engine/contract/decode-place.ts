@@ -10,6 +10,7 @@
 import type { Schema } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import { elementMembers } from './element-shape.js';
+import { isWideInteger } from './wide-integer.js';
 
 export type DecodePlace = 0 | 1 | 2 | 3 | 4 | [DecodePlace] | { [name: string]: DecodePlace };
 
@@ -38,9 +39,7 @@ export function decodePlaces(schema: Schema, reply: ReplyType, wish: DecodeWish)
         return type.types.map((ref) => object(elementMembers(schema, ref, type))).reduce(joined, 0);
       case 'scalar':
         if (type.name === 'Date') return wish.dates ? 4 : 0;
-        return ['I64', 'U64', 'U128', 'Integer'].includes(type.name)
-          ? integerPlaces[wish.int64]
-          : 0;
+        return isWideInteger(type.name) ? integerPlaces[wish.int64] : 0;
       default:
         return 0;
     }

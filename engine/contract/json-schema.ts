@@ -7,6 +7,7 @@ import { defaultTexts, mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter } from '../plan/plan.js';
 import { type ElementForm, elementMembers } from './element-shape.js';
 import { TypeNames } from './type-name.js';
+import { isWideInteger } from './wide-integer.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -162,8 +163,7 @@ export class ReplySchemas {
 
   #scalar(name: ScalarName | 'Integer'): JsonSchema {
     if (name === 'Date') return { type: 'string', format: 'date-time' };
-    const isWide = ['I64', 'U64', 'U128', 'Integer'].includes(name);
-    if (!isWide) return givenScalar(name as ScalarName);
+    if (!isWideInteger(name)) return givenScalar(name as ScalarName);
     if (this.style.wideAsText) return { type: ['integer', 'string'], pattern: digits };
     return { type: 'integer', format: 'int64' };
   }

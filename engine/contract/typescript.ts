@@ -12,6 +12,7 @@ import { docTextOf } from './doc-text.js';
 import { type ElementForm, elementMembers } from './element-shape.js';
 import { formName } from './json-schema.js';
 import { TypeNames } from './type-name.js';
+import { isWideInteger } from './wide-integer.js';
 
 export interface TypeScriptOptions {
   version: string;
@@ -19,8 +20,6 @@ export interface TypeScriptOptions {
   int64: 'number' | 'bigint' | 'string';
   dates: 'string' | 'date';
 }
-
-const wide = new Set<ScalarName | 'Integer'>(['I64', 'U64', 'U128', 'Integer']);
 
 /** Short, stable name of everything that callers see of a program. */
 export function programHash({ schema, queries }: Program): string {
@@ -193,7 +192,7 @@ class ModulePrinter {
   }
 
   #scalar(name: ScalarName | 'Integer'): string {
-    if (wide.has(name)) return this.options.int64;
+    if (isWideInteger(name)) return this.options.int64;
     if (name === 'Date') return this.options.dates === 'date' ? 'Date' : 'string';
     if (name === 'Boolean') return 'boolean';
     return name === 'String' || name === 'ID' ? 'string' : 'number';
@@ -219,7 +218,7 @@ function given(type: ParameterType): string {
     return members.length === 0 ? 'Record<string, never>' : `{ ${members.join('; ')} }`;
   }
   const { name } = type;
-  if (wide.has(name)) return 'number | bigint | string';
+  if (isWideInteger(name)) return 'number | bigint | string';
   if (name === 'Date') return 'Date | string | number';
   if (name === 'Boolean') return 'boolean';
   return name === 'String' || name === 'ID' ? 'string' : 'number';
