@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { verifyStorage } from '../../engine/database/care/verify.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
-import { importFiles } from '../../server/command/import.js';
+import { importFiles } from '../../server/command/data/import.js';
 import { parseCommandLine } from '../../server/terminal/command-line.js';
 import { makeFolder, writeProject } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';

@@ -12,7 +12,7 @@ import { dump } from '../../engine/database/care/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import type { Config } from '../../server/config/config.js';
-import { loadDump } from '../../server/command/load.js';
+import { loadDump } from '../../server/command/data/load.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
 
 const step = process.env.TRELLIS_TEST_LONG ? 1 : 7;

@@ -2,14 +2,14 @@
 // data by `import`.
 import { createReadStream, existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { DumpReader, fail, openDataDirectory, openStorage } from '../../engine/index.js';
-import type { Config } from '../config/config.js';
-import { exitCodes } from '../process/exit-code.js';
-import { ignoreInGit } from '../project/git-ignore.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, projectFlags } from '../terminal/command.js';
-import { counted, shownPath } from '../terminal/wording.js';
-import { printLine } from '../observe/log.js';
+import { DumpReader, fail, openDataDirectory, openStorage } from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { ignoreInGit } from '../../project/git-ignore.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, projectFlags } from '../../terminal/command.js';
+import { counted, shownPath } from '../../terminal/wording.js';
+import { printLine } from '../../observe/log.js';
 
 export const load: Command = {
   name: 'load',

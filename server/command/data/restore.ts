@@ -1,12 +1,12 @@
 // `trellis restore` (operations.md 8): a backup into a data directory that is empty.
 import { resolve } from 'node:path';
-import { armFailpoint, restore } from '../../engine/index.js';
-import { exitCodes } from '../process/exit-code.js';
-import { ignoreInGit } from '../project/git-ignore.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, projectFlags } from '../terminal/command.js';
-import { shownPath } from '../terminal/wording.js';
-import { printLine } from '../observe/log.js';
+import { armFailpoint, restore } from '../../../engine/index.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { ignoreInGit } from '../../project/git-ignore.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, projectFlags } from '../../terminal/command.js';
+import { shownPath } from '../../terminal/wording.js';
+import { printLine } from '../../observe/log.js';
 
 export const restoreBackup: Command = {
   name: 'restore',

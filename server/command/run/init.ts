@@ -1,12 +1,12 @@
 // `trellis init`: a new project from a template. Asks nothing, and writes over nothing.
 import { join } from 'node:path';
-import { fail } from '../../engine/index.js';
-import { exitCodes } from '../process/exit-code.js';
-import { packageVersion, templateFolder } from '../process/program-file.js';
-import { hasSources, makeProject } from '../project/new-project.js';
-import type { Command } from '../terminal/command.js';
-import { shownPath } from '../terminal/wording.js';
-import { printLine } from '../observe/log.js';
+import { fail } from '../../../engine/index.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { packageVersion, templateFolder } from '../../process/program-file.js';
+import { hasSources, makeProject } from '../../project/new-project.js';
+import type { Command } from '../../terminal/command.js';
+import { shownPath } from '../../terminal/wording.js';
+import { printLine } from '../../observe/log.js';
 
 export const init: Command = {
   name: 'init',

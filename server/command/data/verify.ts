@@ -18,14 +18,14 @@ import {
   salvage,
   takeLock,
   verifyStorage,
-} from '../../engine/index.js';
-import type { Config } from '../config/config.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
-import { counted, shownPath } from '../terminal/wording.js';
-import { printLine } from '../observe/log.js';
-import { failNoData, hasData } from '../process/data-at-rest.js';
-import { type Report, endCodes, verifyInChild } from '../process/verify-child.js';
+} from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
+import { counted, shownPath } from '../../terminal/wording.js';
+import { printLine } from '../../observe/log.js';
+import { failNoData, hasData } from '../../process/data-at-rest.js';
+import { type Report, endCodes, verifyInChild } from '../../process/verify-child.js';
 
 export const verify: Command = {
   name: 'verify',

@@ -1,13 +1,13 @@
 // `trellis backup` (operations.md 8): by the running server, or from the directory itself.
-import { backUp } from '../../engine/index.js';
-import { backupName, backupPath } from '../process/backup-place.js';
-import { withStorage } from '../process/data-at-rest.js';
-import { exitCodes } from '../process/exit-code.js';
-import { askServer, isLocked } from '../process/running-server.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, keyFlag, projectFlags } from '../terminal/command.js';
-import { shownPath } from '../terminal/wording.js';
-import { printLine } from '../observe/log.js';
+import { backUp } from '../../../engine/index.js';
+import { backupName, backupPath } from '../../process/backup-place.js';
+import { withStorage } from '../../process/data-at-rest.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { askServer, isLocked } from '../../process/running-server.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
+import { shownPath } from '../../terminal/wording.js';
+import { printLine } from '../../observe/log.js';
 
 export const backup: Command = {
   name: 'backup',

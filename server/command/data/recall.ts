@@ -2,18 +2,18 @@
 // the data directory itself.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Recall, fail, openDatabase } from '../../engine/index.js';
-import type { Config } from '../config/config.js';
-import { databaseOptions } from '../config/database-options.js';
-import { exitCodes } from '../process/exit-code.js';
-import { socketPathOf } from '../http/listening.js';
-import { createLog, printLine } from '../observe/log.js';
-import { configOf } from '../project/line-config.js';
-import { loadProgram, programOptions } from '../project/program.js';
-import { type Command, type CommandLine, keyFlag, projectFlags } from '../terminal/command.js';
-import { counted } from '../terminal/wording.js';
-import { recallBody } from '../endpoint/vector-admin.js';
-import { askServer } from '../process/running-server.js';
+import { type Recall, fail, openDatabase } from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { databaseOptions } from '../../config/database-options.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { socketPathOf } from '../../http/listening.js';
+import { createLog, printLine } from '../../observe/log.js';
+import { configOf } from '../../project/line-config.js';
+import { loadProgram, programOptions } from '../../project/program.js';
+import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
+import { counted } from '../../terminal/wording.js';
+import { recallBody } from '../../endpoint/vector-admin.js';
+import { askServer } from '../../process/running-server.js';
 
 export const recall: Command = {
   name: 'recall',

@@ -14,14 +14,14 @@ import {
   openStorage,
   printExplanation,
   statisticsOf,
-} from '../../engine/index.js';
-import type { Config } from '../config/config.js';
-import { hasData } from '../process/data-at-rest.js';
-import { exitCodes } from '../process/exit-code.js';
-import { printErrorLine, printLine } from '../observe/log.js';
-import { requireProgram } from '../project/compiled-project.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, projectFlags } from '../terminal/command.js';
+} from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { hasData } from '../../process/data-at-rest.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { printErrorLine, printLine } from '../../observe/log.js';
+import { requireProgram } from '../../project/compiled-project.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, projectFlags } from '../../terminal/command.js';
 
 export const explainQuery: Command = {
   name: 'explain',

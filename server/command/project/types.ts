@@ -2,14 +2,14 @@
 // Opens no data and no socket.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { countUnknown, excerpt, fail, printTypeScript } from '../../engine/index.js';
-import { printErrorLine, printLine } from '../observe/log.js';
-import { exitCodes } from '../process/exit-code.js';
-import { packageVersion } from '../process/program-file.js';
-import { requireProgram } from '../project/compiled-project.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
-import { counted, shownPath } from '../terminal/wording.js';
+import { countUnknown, excerpt, fail, printTypeScript } from '../../../engine/index.js';
+import { printErrorLine, printLine } from '../../observe/log.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { packageVersion } from '../../process/program-file.js';
+import { requireProgram } from '../../project/compiled-project.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
+import { counted, shownPath } from '../../terminal/wording.js';
 
 const int64 = ['number', 'bigint', 'string'] as const;
 const dates = ['string', 'date'] as const;

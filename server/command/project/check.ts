@@ -10,15 +10,15 @@ import {
   errorMessage,
   openDataDirectory,
   openStorage,
-} from '../../engine/index.js';
-import type { Config } from '../config/config.js';
-import { hasData } from '../process/data-at-rest.js';
-import { exitCodes } from '../process/exit-code.js';
-import { printErrorLine, printLine } from '../observe/log.js';
-import { configOf } from '../project/line-config.js';
-import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
-import { type Command, projectFlags } from '../terminal/command.js';
-import { counted } from '../terminal/wording.js';
+} from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { hasData } from '../../process/data-at-rest.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { printErrorLine, printLine } from '../../observe/log.js';
+import { configOf } from '../../project/line-config.js';
+import { countErrors, loadProgram, pictureOf, programOptions } from '../../project/program.js';
+import { type Command, projectFlags } from '../../terminal/command.js';
+import { counted } from '../../terminal/wording.js';
 
 /** What is known of the stored data; `unknown` with the reason in `message`. */
 type DataReport = SchemaPreview | { status: 'unknown'; code: string; message: string };

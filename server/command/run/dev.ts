@@ -1,9 +1,9 @@
 // `trellis dev`: `serve` for the one who edits the sources: it watches them, and speaks plain text.
-import { openDatabase } from '../../engine/index.js';
-import { processEnvironment } from '../config/config.js';
-import { serve } from '../process/serve.js';
-import { configOf } from '../project/line-config.js';
-import type { Command } from '../terminal/command.js';
+import { openDatabase } from '../../../engine/index.js';
+import { processEnvironment } from '../../config/config.js';
+import { serve } from '../../process/serve.js';
+import { configOf } from '../../project/line-config.js';
+import type { Command } from '../../terminal/command.js';
 import { serveFlags } from './serve.js';
 
 const standard = new Map([

@@ -2,22 +2,22 @@
 // server. Shows how far it is on a terminal, keeps rows that were refused in a file, and goes on
 // where it stopped when it is run again with the same files.
 import { existsSync, statSync } from 'node:fs';
-import { LoadFeed, type Program, fail, openDatabase } from '../../engine/index.js';
-import type { Config } from '../config/config.js';
-import { databaseOptions } from '../config/database-options.js';
-import { type ImportFile, findFiles } from '../import/import-file.js';
-import { type FileSettings, readMap } from '../import/import-map.js';
-import { ImportSource, nameOf } from '../import/import-source.js';
-import type { ImportTarget } from '../import/import-target.js';
-import { ignoreInGit } from '../project/git-ignore.js';
-import { RejectFile } from '../import/reject-file.js';
-import { RemoteImport } from '../import/remote-import.js';
-import { createLog, printLine } from '../observe/log.js';
-import { exitCodes } from '../process/exit-code.js';
-import { configOf } from '../project/line-config.js';
-import { loadProgram, programOptions } from '../project/program.js';
-import { type Command, type CommandLine, keyFlag, projectFlags } from '../terminal/command.js';
-import { ProgressBar } from '../terminal/progress-bar.js';
+import { LoadFeed, type Program, fail, openDatabase } from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { databaseOptions } from '../../config/database-options.js';
+import { type ImportFile, findFiles } from '../../import/import-file.js';
+import { type FileSettings, readMap } from '../../import/import-map.js';
+import { ImportSource, nameOf } from '../../import/import-source.js';
+import type { ImportTarget } from '../../import/import-target.js';
+import { ignoreInGit } from '../../project/git-ignore.js';
+import { RejectFile } from '../../import/reject-file.js';
+import { RemoteImport } from '../../import/remote-import.js';
+import { createLog, printLine } from '../../observe/log.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { configOf } from '../../project/line-config.js';
+import { loadProgram, programOptions } from '../../project/program.js';
+import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
+import { ProgressBar } from '../../terminal/progress-bar.js';
 
 export const importFiles: Command = {
   name: 'import',

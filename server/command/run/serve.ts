@@ -1,9 +1,9 @@
 // `trellis serve`: a project's server, as it runs in production.
-import { openDatabase } from '../../engine/index.js';
-import { processEnvironment } from '../config/config.js';
-import { serve } from '../process/serve.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, type Flags, projectFlags } from '../terminal/command.js';
+import { openDatabase } from '../../../engine/index.js';
+import { processEnvironment } from '../../config/config.js';
+import { serve } from '../../process/serve.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, type Flags, projectFlags } from '../../terminal/command.js';
 
 /** `dev` takes the same. */
 export const serveFlags: Flags = {

@@ -2,16 +2,16 @@
 // copy that the running server makes.
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Storage, dump as dumpOf, fail, openStorage } from '../../engine/index.js';
-import type { Config } from '../config/config.js';
-import { backupName, backupPath } from '../process/backup-place.js';
-import { withStorage } from '../process/data-at-rest.js';
-import { exitCodes } from '../process/exit-code.js';
-import { askServer, isLocked } from '../process/running-server.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, keyFlag, projectFlags } from '../terminal/command.js';
-import { shownPath } from '../terminal/wording.js';
-import { printLine } from '../observe/log.js';
+import { type Storage, dump as dumpOf, fail, openStorage } from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { backupName, backupPath } from '../../process/backup-place.js';
+import { withStorage } from '../../process/data-at-rest.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { askServer, isLocked } from '../../process/running-server.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
+import { shownPath } from '../../terminal/wording.js';
+import { printLine } from '../../observe/log.js';
 
 export const dump: Command = {
   name: 'dump',

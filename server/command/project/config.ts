@@ -1,11 +1,11 @@
 // `trellis config print`: the configuration in force, and where each value comes from.
-import { fail } from '../../engine/index.js';
-import { printConfig } from '../config/config.js';
-import { exitCodes } from '../process/exit-code.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, projectFlags } from '../terminal/command.js';
-import { usageOf } from '../terminal/command-line.js';
-import { printLine } from '../observe/log.js';
+import { fail } from '../../../engine/index.js';
+import { printConfig } from '../../config/config.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, projectFlags } from '../../terminal/command.js';
+import { usageOf } from '../../terminal/command-line.js';
+import { printLine } from '../../observe/log.js';
 
 export const config: Command = {
   name: 'config',

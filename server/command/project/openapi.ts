@@ -1,14 +1,14 @@
 // `trellis openapi`: the document of `GET /openapi.json`, without a server (client.md 3).
 import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { openApiOf } from '../../engine/index.js';
-import { printLine } from '../observe/log.js';
-import { exitCodes } from '../process/exit-code.js';
-import { packageVersion } from '../process/program-file.js';
-import { requireProgram } from '../project/compiled-project.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, projectFlags } from '../terminal/command.js';
-import { shownPath } from '../terminal/wording.js';
+import { openApiOf } from '../../../engine/index.js';
+import { printLine } from '../../observe/log.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { packageVersion } from '../../process/program-file.js';
+import { requireProgram } from '../../project/compiled-project.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, projectFlags } from '../../terminal/command.js';
+import { shownPath } from '../../terminal/wording.js';
 
 export const openapi: Command = {
   name: 'openapi',

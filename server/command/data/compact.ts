@@ -1,11 +1,11 @@
 // `trellis compact` (operations.md 8): the data file written anew, without the pages nobody uses.
-import { compactGraph } from '../../engine/index.js';
-import { failNoData, hasData } from '../process/data-at-rest.js';
-import { exitCodes } from '../process/exit-code.js';
-import { configOf } from '../project/line-config.js';
-import { type Command, projectFlags } from '../terminal/command.js';
-import { shownPath } from '../terminal/wording.js';
-import { printLine } from '../observe/log.js';
+import { compactGraph } from '../../../engine/index.js';
+import { failNoData, hasData } from '../../process/data-at-rest.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, projectFlags } from '../../terminal/command.js';
+import { shownPath } from '../../terminal/wording.js';
+import { printLine } from '../../observe/log.js';
 
 export const compact: Command = {
   name: 'compact',
