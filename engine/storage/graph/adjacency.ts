@@ -77,31 +77,6 @@ export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: num
   return words;
 }
 
-/** Adds an edge whose id is above all others of the list. */
-export function appendEdge(
-  log: ChangeLog,
-  table: Table<AdjacencyKey>,
-  { id, label }: { id: number; label: number },
-  edge: number,
-  far: number,
-): void {
-  const former = table.get({ id, label, chunk: 0 });
-  let sealed = former === undefined ? 0 : getWord(former, 0);
-  const degree = former === undefined ? 0 : getWord(former, 4);
-  let kept = former === undefined ? none : former.subarray(headBytes);
-  if (kept.length === chunkEntries * entryBytes) {
-    log.insert(table, { id, label, chunk: ++sealed }, chunkOf(kept as Uint8Array));
-    kept = none;
-  }
-  const head = new Uint8Array(headBytes + kept.length + entryBytes);
-  putWord(head, 0, sealed);
-  putWord(head, 4, degree + 1);
-  head.set(kept, headBytes);
-  putWord(head, headBytes + kept.length, edge);
-  putWord(head, headBytes + kept.length + 4, far);
-  log.replace(table, { id, label, chunk: 0 }, former, head);
-}
-
 /** Where lists are put together; the table copies what it is given. */
 let joined = new Uint8Array(4096);
 
@@ -110,8 +85,9 @@ function makeRoom(bytes: number): void {
 }
 
 /**
- * Adds the first `size` words of pairs as `appendEdges` does, to an element without edges; false, and
- * nothing is added, when it has some or these do not fit into one chunk. Saves looking for them.
+ * Adds the first `size` words of pairs, as `appendEdges` without a log does, to an element without edges;
+ * false, and nothing is added, when it has some or these do not fit into one chunk. Saves looking for
+ * them.
  */
 export function insertEdges(
   table: Table<AdjacencyKey>,
@@ -132,16 +108,18 @@ export function insertEdges(
 }
 
 /**
- * Adds the first `size` words of pairs, ascending and above all others of the list: what
- * `appendEdge` one by one would leave, with nothing noted for undoing.
+ * Adds the first `size` words of pairs, ascending and above all others of the list. Notes in `log`, where
+ * there is one, what undoes it.
  */
 export function appendEdges(
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
   pairs: Uint32Array,
   size: number,
+  log?: ChangeLog,
 ): void {
-  const former = peekChunk(table, id, label, 0);
+  const found = peekChunk(table, id, label, 0);
+  const former = log === undefined ? found : found?.slice();
   let sealed = former === undefined ? 0 : getWord(former, 0);
   const degree = former === undefined ? 0 : getWord(former, 4);
   let end = former === undefined ? headBytes : former.length;
@@ -153,11 +131,17 @@ export function appendEdges(
   let first = headBytes;
   for (; end - first > chunkBytes; first += chunkBytes) {
     const chunk = chunkOf(entries.subarray(first, first + chunkBytes));
-    table.put({ id, label, chunk: ++sealed }, chunk);
+    const key = { id, label, chunk: ++sealed };
+    if (log === undefined) table.put(key, chunk);
+    else log.insert(table, key, chunk);
   }
   first -= headBytes;
   putWord(entries, first, sealed);
   putWord(entries, first + 4, degree + size / 2);
+  if (log !== undefined) {
+    log.replace(table, { id, label, chunk: 0 }, former, entries.subarray(first, end));
+    return;
+  }
   probe.id = id;
   probe.label = label;
   probe.chunk = 0;

@@ -30,16 +30,25 @@ export function addToList(log: ChangeLog, table: Table<BlockKey>, label: number,
   log.replace(table, key, former, bits);
 }
 
-/** Adds ids, ascending; each block is written once, with nothing noted for undoing. */
-export function addAllToList(table: Table<BlockKey>, label: number, ids: readonly number[]): void {
+/**
+ * Adds ids, ascending; each block is written once. Notes in `log`, where there is one, what undoes it.
+ */
+export function addAllToList(
+  table: Table<BlockKey>,
+  label: number,
+  ids: readonly number[],
+  log?: ChangeLog,
+): void {
   for (let at = 0; at < ids.length; ) {
     const block = ids[at]! >>> blockBits;
-    const bits = table.get({ label, block }) ?? new Uint8Array(blockBytes);
+    const former = table.get({ label, block });
+    const bits = former?.slice() ?? new Uint8Array(blockBytes);
     for (; at < ids.length && ids[at]! >>> blockBits === block; at++) {
       const inBlock = ids[at]! & (blockIds - 1);
       bits[inBlock >>> 3]! |= 1 << (inBlock & 7);
     }
-    table.put({ label, block }, bits);
+    if (log === undefined) table.put({ label, block }, bits);
+    else log.replace(table, { label, block }, former, bits);
   }
 }
 

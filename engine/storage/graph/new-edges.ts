@@ -1,5 +1,5 @@
-// The edges that a load adds in one transaction, in one direction under one label: collected as they
-// come, grouped by element when they are written. Sorting (id-order.ts) beats chains or maps by element:
+// The edges that a load or a request adds, in one direction under one label: collected as they come,
+// grouped by element when they are written. Sorting (id-order.ts) beats chains or maps by element:
 // 0.1 us an edge against 2.
 import { doubled } from '../../base/words.js';
 import type { AdjacencyKey } from '../table/keys.js';
@@ -9,12 +9,18 @@ import type { Table } from '../table/env.js';
 import { orderOf } from '../table/id-order.js';
 
 export class NewEdges {
-  #ids = new Uint32Array(1024);
+  #ids: Uint32Array;
   /** [edge, far] in the order of coming: edges ascend. */
-  #pairs = new Uint32Array(2048);
+  #pairs: Uint32Array;
   #count = 0;
   /** Far ends by element, where somebody asks for pairs. */
   readonly #fars = new Map<number, Set<number>>();
+
+  /** `room`: for how many edges, at first. */
+  constructor(room = 1024) {
+    this.#ids = new Uint32Array(room);
+    this.#pairs = new Uint32Array(2 * room);
+  }
 
   add(id: number, edge: number, far: number): void {
     const at = this.#count++;
@@ -40,13 +46,26 @@ export class NewEdges {
     this.#pairs = doubled(this.#pairs);
   }
 
-  /** Writes all of them behind what the elements have, by ascending element. */
+  /** Writes all of them behind what the elements have, with nothing noted for undoing. */
   write(table: Table<AdjacencyKey>, label: number, hints: HintBits): void {
+    const key = { id: 0, label };
+    this.take((id, pairs, size) => {
+      key.id = id;
+      if (hints.take(id) && insertEdges(table, key, pairs, size)) return;
+      appendEdges(table, key, pairs, size);
+    });
+  }
+
+  /**
+   * Gives out all of them by ascending element: the first `size` words of `pairs` are its own, until
+   * the next call. They are collected no longer.
+   */
+  take(give: (id: number, pairs: Uint32Array, size: number) => void): void {
     const order = orderOf(this.#ids, this.#count);
     const of: Uint32Array = this.#ids;
     const pairs = this.#pairs;
-    let own = new Uint32Array(1024);
-    const key = { id: 0, label };
+    let own = new Uint32Array(16);
+    this.#count = 0;
     for (let at = 0; at < order.length; ) {
       const id = of[order[at]!]!;
       let size = 0;
@@ -56,10 +75,7 @@ export class NewEdges {
         own[size++] = pairs[pair]!;
         own[size++] = pairs[pair + 1]!;
       }
-      key.id = id;
-      if (!hints.take(id) || !insertEdges(table, key, own, size)) {
-        appendEdges(table, key, own, size);
-      }
+      give(id, own, size);
     }
   }
 }

@@ -1,6 +1,7 @@
-// Records of elements that a load adds, and the entries of their uuids, written a few hundred at a
-// time, table by table: puts that follow each other in one table find its last pages at hand.
+// Records of elements that a load or a request adds, and the entries of their uuids, written a few
+// hundred at a time, table by table: puts that follow each other in one table find its last pages at hand.
 import { assert } from '../../base/assert.js';
+import type { ChangeLog } from '../table/change-log.js';
 import type { Env } from '../table/env.js';
 import { uuidAt } from './record.js';
 
@@ -14,7 +15,11 @@ export class NewRecords {
   #firstId = 0;
   readonly #uuid = new Uint8Array(16);
 
-  constructor(private readonly env: Env) {}
+  /** `log`: notes what undoes what is written. */
+  constructor(
+    private readonly env: Env,
+    private readonly log?: ChangeLog,
+  ) {}
 
   /**
    * Adds a complete record that has room for a checksum behind it; its id follows that of the one
@@ -32,6 +37,21 @@ export class NewRecords {
     this.#count++;
   }
 
+  /** What is added next is written first of all. */
+  get isFull(): boolean {
+    return this.#count === roomFor;
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  /** The record of an element that waits to be written, without a copy: until it is. */
+  peek(id: number): Uint8Array {
+    const at = 2 * (id - this.#firstId);
+    return this.#bytes.subarray(this.#places[at], this.#places[at + 1]);
+  }
+
   /** Whether the record of an element waits to be written. */
   has(id: number): boolean {
     return id >= this.#firstId && id < this.#firstId + this.#count;
@@ -45,6 +65,7 @@ export class NewRecords {
     const first = this.#firstId;
     const { uuid, records } = this.env;
     const key = this.#uuid;
+    this.log?.made(this.#undoing());
     this.#count = 0;
     for (let i = 0; i < count; i++) {
       const at = places[2 * i]! + uuidAt.own;
@@ -56,5 +77,21 @@ export class NewRecords {
       const isLast = records.appendPart(first + i, bytes, places[2 * i]!, places[2 * i + 1]!);
       assert(isLast, 'new ids are above all others');
     }
+  }
+
+  /** What takes away what is about to be written. */
+  #undoing(): () => void {
+    const { env } = this;
+    const first = this.#firstId;
+    const uuids = Array.from({ length: this.#count }, (_, i) => {
+      const at = this.#places[2 * i]! + uuidAt.own;
+      return this.#bytes.slice(at, at + 16);
+    });
+    return () => {
+      for (let i = uuids.length - 1; i >= 0; i--) {
+        env.records.remove(first + i);
+        env.uuid.remove(uuids[i]!);
+      }
+    };
   }
 }

@@ -47,6 +47,8 @@ export function headOf(record: Uint8Array): RecordHead {
 
 const writer = new ByteWriter(4096);
 
+type RecordLimits = Pick<Limits, 'value_bytes' | 'element_bytes'>;
+
 /**
  * The record of an element. `values` replaces all `properties`; other slots keep what `former`
  * holds. Fails VALUE_TOO_LARGE.
@@ -55,55 +57,70 @@ export function encodeRecord(
   head: RecordHead,
   properties: readonly StoredProperty[],
   values: PropertyValues,
-  limits: Pick<Limits, 'value_bytes' | 'element_bytes'>,
+  limits: RecordLimits,
   former?: Uint8Array,
 ): Uint8Array {
+  writer.length = 0;
+  appendRecord(writer, head, properties, values, limits, former);
+  return writer.take();
+}
+
+/** As `encodeRecord`, behind what a writer holds; what is refused may leave bytes there. */
+export function appendRecord(
+  writer: ByteWriter,
+  head: RecordHead,
+  properties: readonly StoredProperty[],
+  values: PropertyValues,
+  limits: RecordLimits,
+  former?: Uint8Array,
+): void {
+  const start = writer.length;
   const bySlot: (StoredProperty | undefined)[] = [];
   for (const property of properties) bySlot[property.slot] = property;
   const slots = Math.max(bySlot.length, former === undefined ? 0 : former[4]! | (former[5]! << 8));
-  writer.length = 0;
-  const table = writeHead(head, slots);
+  const table = writeHead(writer, head, slots);
   for (let slot = 0; slot < slots; slot++) {
     const property = bySlot[slot];
     if (property !== undefined) {
       const value = values.get(property.name);
-      if (value !== undefined && value !== null) writeFragment(property, value, limits);
+      if (value !== undefined && value !== null) writeFragment(writer, property, value, limits);
     } else if (former !== undefined) {
       const { start, end } = fragmentOf(former, slot);
       writer.append(former, start, end);
     }
-    putWord(writer.bytes, table + 4 * slot, writer.length);
+    putWord(writer.bytes, table + 4 * slot, writer.length - start);
   }
-  if (writer.length > limits.element_bytes) {
-    const args = { param: 'element', size: writer.length, max: limits.element_bytes };
-    fail('VALUE_TOO_LARGE', args, { hint: 'The limit is `limits.element_bytes`.' });
-  }
-  return writer.take();
+  const size = writer.length - start;
+  if (size <= limits.element_bytes) return;
+  const args = { param: 'element', size, max: limits.element_bytes };
+  fail('VALUE_TOO_LARGE', args, { hint: 'The limit is `limits.element_bytes`.' });
 }
 
 /** Writes the head and leaves room for the table of ends, whose place is returned. */
-function writeHead(head: RecordHead, slots: number): number {
-  const table = head.ends ? 64 : 24;
-  writer.reserve(table + 4 * slots);
+function writeHead(writer: ByteWriter, head: RecordHead, slots: number): number {
+  const start = writer.length;
+  const table = start + (head.ends ? 64 : 24);
+  writer.reserve(table - start + 4 * slots);
   const { bytes } = writer;
-  bytes.fill(0, 0, table);
-  bytes[0] = head.label;
-  bytes[1] = head.label >>> 8;
-  bytes[2] = kindCodes[head.kind];
-  bytes[4] = slots;
-  bytes[5] = slots >>> 8;
-  bytes.set(head.uuid, uuidAt.own);
+  bytes.fill(0, start, table);
+  bytes[start] = head.label;
+  bytes[start + 1] = head.label >>> 8;
+  bytes[start + 2] = kindCodes[head.kind];
+  bytes[start + 4] = slots;
+  bytes[start + 5] = slots >>> 8;
+  bytes.set(head.uuid, start + uuidAt.own);
   if (head.ends) {
-    putWord(bytes, 24, head.ends.from);
-    putWord(bytes, 28, head.ends.to);
-    bytes.set(head.ends.fromUuid, uuidAt.from);
-    bytes.set(head.ends.toUuid, uuidAt.to);
+    putWord(bytes, start + 24, head.ends.from);
+    putWord(bytes, start + 28, head.ends.to);
+    bytes.set(head.ends.fromUuid, start + uuidAt.from);
+    bytes.set(head.ends.toUuid, start + uuidAt.to);
   }
   writer.length = table + 4 * slots;
   return table;
 }
 
 function writeFragment(
+  writer: ByteWriter,
   property: StoredProperty,
   value: Scalar | ScalarList,
   limits: Pick<Limits, 'value_bytes'>,

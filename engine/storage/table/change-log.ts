@@ -8,18 +8,24 @@ import { intact } from '../../base/intact.js';
 import type { Limits } from '../../base/limits.js';
 import type { Table } from './env.js';
 
-interface Change {
+interface Replaced {
   table: Table<unknown>;
   key: unknown;
   /** The value before, undefined when there was none. */
   former: Uint8Array | undefined;
 }
 
+/** Many puts of new keys, which know themselves how to go. */
+interface Made {
+  undo: () => void;
+}
+
 /** Bytes counted per put besides the value: key, node header, CRC. */
 const putOverhead = 32;
 
 export class ChangeLog {
-  #changes: Change[] = [];
+  #changes: (Replaced | Made)[] = [];
+  #count = 0;
   #bytes = 0;
   #keep = true;
   /** Puts and removals of all requests so far. */
@@ -33,18 +39,19 @@ export class ChangeLog {
    */
   begin(options: { keep: boolean } = { keep: true }): void {
     this.#changes = [];
+    this.#count = 0;
     this.#bytes = 0;
     this.#keep = options.keep;
   }
 
   get isEmpty(): boolean {
-    return this.#changes.length === 0;
+    return this.#count === 0;
   }
 
   /** Refuses at once what is going to make at least so many changes more. */
   expect(count: number): void {
     const { txn_writes } = this.limits;
-    if (this.#keep && this.#changes.length + count > txn_writes) {
+    if (this.#keep && this.#count + count > txn_writes) {
       this.#tooLarge(txn_writes, 'writes', 'txn_writes');
     }
   }
@@ -82,24 +89,36 @@ export class ChangeLog {
     intact(table.remove(key), 'what was read is gone');
   }
 
+  /** Counts puts that are yet to be made, `bytes` long in all. */
+  count(puts: number, bytes: number): void {
+    this.total += puts;
+    if (!this.#keep) return;
+    this.#count += puts;
+    this.#bytes += bytes + puts * putOverhead;
+    const { txn_writes, txn_bytes } = this.limits;
+    if (this.#count > txn_writes) this.#tooLarge(txn_writes, 'writes', 'txn_writes');
+    if (this.#bytes > txn_bytes) this.#tooLarge(txn_bytes, 'bytes', 'txn_bytes');
+  }
+
+  /** Notes how puts go that were counted and are about to be made. */
+  made(undo: () => void): void {
+    if (this.#keep) this.#changes.push({ undo });
+  }
+
   undo(): void {
     const changes = this.#changes;
     for (let i = changes.length - 1; i >= 0; i--) {
-      const { table, key, former } = changes[i]!;
-      if (former === undefined) table.remove(key);
-      else table.put(key, former);
+      const change = changes[i]!;
+      if ('undo' in change) change.undo();
+      else if (change.former === undefined) change.table.remove(change.key);
+      else change.table.put(change.key, change.former);
     }
     this.begin();
   }
 
   #note<K>(table: Table<K>, key: K, former: Uint8Array | undefined, size: number): void {
-    this.total++;
-    if (!this.#keep) return;
-    this.#changes.push({ table: table as Table<unknown>, key, former });
-    this.#bytes += size + putOverhead;
-    const { txn_writes, txn_bytes } = this.limits;
-    if (this.#changes.length > txn_writes) this.#tooLarge(txn_writes, 'writes', 'txn_writes');
-    if (this.#bytes > txn_bytes) this.#tooLarge(txn_bytes, 'bytes', 'txn_bytes');
+    if (this.#keep) this.#changes.push({ table: table as Table<unknown>, key, former });
+    this.count(1, size);
   }
 
   #tooLarge(max: number, unit: string, limit: string): never {

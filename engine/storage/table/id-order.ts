@@ -4,8 +4,26 @@
 const digitBits = 11;
 const digits = 1 << digitBits;
 
+/** Up to so many ids are put in order by insertion: counting digits costs more. */
+const few = 48;
+
 /** Places of the first `count` ids by ascending id, those of equal ids ascending. */
 export function orderOf(ids: Uint32Array, count: number): Uint32Array {
+  return count <= few ? orderOfFew(ids, count) : orderOfMany(ids, count);
+}
+
+function orderOfFew(ids: Uint32Array, count: number): Uint32Array {
+  const order = new Uint32Array(count);
+  for (let at = 0; at < count; at++) {
+    const id = ids[at]!;
+    let place = at;
+    for (; place > 0 && ids[order[place - 1]!]! > id; place--) order[place] = order[place - 1]!;
+    order[place] = at;
+  }
+  return order;
+}
+
+function orderOfMany(ids: Uint32Array, count: number): Uint32Array {
   let highest = 0;
   let order = new Uint32Array(count);
   for (let at = 0; at < count; at++) {

@@ -1,37 +1,43 @@
 // The write transaction of one request: all changes of elements, with everything that hangs on them
 // (uuid map, label list, indexes, adjacency, embedding, log, totals).
 //
+// What is new is collected (unwritten.ts) until it is read or the request ends.
+//
 // Invariant: what a single element's input can get wrong (sizes, unique values, dimension) is found
 // before its first put; `update` alone puts before it judges uniqueness, and relies on the request
 // being undone.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import { distinct } from '../../base/words.js';
-import { appendEdge, readAdjacency, readDegree } from '../graph/adjacency.js';
+import { readAdjacency, readDegree } from '../graph/adjacency.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import type { Table } from '../table/env.js';
 import type { GroupWork, Postponed } from '../table/group-work.js';
 import { type Entry, entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
-import { addToList } from '../graph/label-list.js';
 import { valueSize } from '../index/index-key.js';
 import { addEntry, isTaken, removeEntry } from '../index/property-index.js';
 import { LmdbView } from './read-view.js';
 import { decodeProperty, labelOf, uuidAt } from '../record/record.js';
 import { removeElements } from './removal.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
-import type { Label, PropertyValues, VectorChange, WriteView } from '../table/store.js';
+import type {
+  Direction,
+  Label,
+  PropertyValues,
+  VectorChange,
+  WriteView,
+} from '../table/store.js';
 import { encodeVector, storedVector } from '../record/vector-record.js';
 import type { WriteContext } from './write-context.js';
 import { logChange } from '../record/vlog.js';
-import { putWord } from '../table/word.js';
-
-/** Highest id that can be given out: the one above it serves as the end of scans. */
-const lastId = 0xffff_fffe;
+import { Unwritten } from './unwritten.js';
 
 export class LmdbWriteView extends LmdbView implements WriteView {
   pending: VectorChange[] = [];
   unpublished: readonly VectorChange[] = [];
+  /** Made with the first element. */
+  #unwritten: Unwritten | undefined;
 
   constructor(
     private readonly context: WriteContext,
@@ -60,7 +66,41 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return undefined;
   }
 
+  /** Writes what was collected; before the request's changes are judged to be whole. */
+  finish(): void {
+    this.#unwritten?.finish();
+  }
+
+  override idOf(uuid: Uint8Array): number {
+    this.#unwritten?.settleUuid(uuid);
+    return super.idOf(uuid);
+  }
+
+  override record(id: number): Uint8Array | undefined {
+    return this.#unwritten?.peek(id)?.slice() ?? super.record(id);
+  }
+
+  override recordShared(id: number): Uint8Array | undefined {
+    return this.#unwritten?.peek(id) ?? super.recordShared(id);
+  }
+
+  override scan(label: number): Iterable<Uint32Array> {
+    this.#unwritten?.settleLists();
+    return super.scan(label);
+  }
+
+  override adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array {
+    this.#unwritten?.settleEdges();
+    return super.adjacency(id, edgeLabel, direction);
+  }
+
+  override degree(id: number, edgeLabel: number, direction: Direction): number {
+    this.#unwritten?.settleEdges();
+    return super.degree(id, edgeLabel, direction);
+  }
+
   override count(label: number): number {
+    this.#unwritten?.settleLists();
     return this.context.totals.of(label).count;
   }
 
@@ -77,9 +117,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     const fromUuid = this.#endUuid(from, label.from);
     const ends = { from, to, fromUuid, toUuid: this.#endUuid(to, label.to) };
     const id = this.#create(label, values, ends);
-    const { log, env } = this.context;
-    appendEdge(log, env.out, { id: from, label: label.id }, id, to);
-    appendEdge(log, env.in, { id: to, label: label.id }, id, from);
+    this.#waiting.link(label, id, from, to);
     return id;
   }
 
@@ -94,6 +132,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     const { log, env, limits } = this.context;
     const added: { id: number; entry: Entry }[] = [];
     log.expect(changes.length);
+    this.#unwritten?.settleRecords();
     for (const { id, values } of changes) {
       const former = this.#existing(id);
       const label = this.catalog.label(labelOf(former));
@@ -122,6 +161,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   removeAll(ids: Uint32Array, tick: (count: number) => void): void {
     const { context, catalog } = this;
+    this.finish();
     removeElements(context, catalog, ids, tick, (label, id) => {
       this.#change({ kind: 'delete', label, id });
     });
@@ -129,12 +169,14 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   incidentCount(id: number): number {
     let count = 0;
+    this.#unwritten?.settleEdges();
     for (const { table, label } of this.#listsOf(id)) count += readDegree(table, id, label);
     return count;
   }
 
   incident(id: number): Uint32Array {
     const edges: number[] = [];
+    this.#unwritten?.settleEdges();
     for (const { table, label } of this.#listsOf(id)) {
       const pairs = readAdjacency(table, id, label);
       for (let i = 0; i < pairs.length; i += 2) edges.push(pairs[i]!);
@@ -162,23 +204,18 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 
   #create(label: Label, values: PropertyValues, ends?: RecordHead['ends']): number {
-    const { log, env, totals, uuids, limits } = this.context;
+    const { log, env, uuids } = this.context;
     const entries = entriesOf(label, (property) => values.get(property.name) ?? null);
     for (const entry of entries) this.#checkEntry(label, entry);
     const uuid = uuids.next(this.nowMs);
     const head: RecordHead = { label: label.id, kind: label.kind, uuid, ...(ends && { ends }) };
-    const record = encodeRecord(head, label.properties, values, limits);
-    const id = totals.state.nextId++;
-    assert(id <= lastId, 'ids are not used up');
-    totals.state.lastUuid = uuid;
-    const idBytes = new Uint8Array(4);
-    putWord(idBytes, 0, id);
-    log.insert(env.uuid, uuid, idBytes);
-    log.insert(env.records, id, record);
-    addToList(log, env.labels, label.id, id);
+    const id = this.#waiting.create(label, head, values);
     for (const { prefix } of entries) addEntry(log, env.index, prefix, id);
-    this.#count(label, 1);
     return id;
+  }
+
+  get #waiting(): Unwritten {
+    return (this.#unwritten ??= new Unwritten(this.context));
   }
 
   #putVector(label: Label, id: number, vector: Float64Array, isNew: boolean): void {
@@ -195,11 +232,6 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     const { log, env, totals } = this.context;
     logChange(log, env.vlog, totals.state.nextSeq++, change);
     this.pending.push(change);
-  }
-
-  #count(label: Label, step: number): void {
-    const { totals } = this.context;
-    totals.change(label.id, { count: totals.of(label.id).count + step });
   }
 
   #existing(id: number): Uint8Array {
@@ -230,9 +262,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
       ? readAdjacency(this.env.out, from, label.id)
       : readAdjacency(this.env.in, to, label.id);
     const far = isOut ? to : from;
-    for (let i = 1; i < pairs.length; i += 2) {
-      if (pairs[i] === far) fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
-    }
+    let isTwice = this.#unwritten?.hasPair(label.id, from, to) === true;
+    for (let i = 1; i < pairs.length && !isTwice; i += 2) isTwice = pairs[i] === far;
+    if (isTwice) fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
   }
 
   #checkDimension(label: Label, got: number): void {

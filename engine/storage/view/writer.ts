@@ -83,6 +83,7 @@ export class Writer {
       group?.begin();
       try {
         const result = run(view);
+        view.finish();
         failpoint('W6');
         isDirty ||= !this.context.log.isEmpty;
         for (const change of view.pending) changes.push(change);

@@ -1,0 +1,136 @@
+// What one request has made and has not yet put into the tables: records and uuids, the lists of types,
+// the edges at their ends. A thousand edges of one request cost a put for each list they lengthen, not one
+// each, and their records follow each other.
+//
+// Invariant: whoever reads one of these tables has what concerns it written before (`settle...`); after
+// `finish` nothing waits. All of it is noted in the change log as it is written: what never is needs no
+// undoing.
+import { ByteWriter } from '../../base/bytes.js';
+import { assert } from '../../base/assert.js';
+import { appendEdges } from '../graph/adjacency.js';
+import { addAllToList } from '../graph/label-list.js';
+import { NewEdges } from '../graph/new-edges.js';
+import { NewRecords } from '../record/new-records.js';
+import { type RecordHead, appendRecord } from '../record/record-writer.js';
+import { checksumSize } from '../table/checksum.js';
+import type { Table } from '../table/env.js';
+import type { AdjacencyKey } from '../table/keys.js';
+import type { Direction, Label, PropertyValues } from '../table/store.js';
+import type { WriteContext } from './write-context.js';
+
+/** Highest id that can be given out: the one above it serves as the end of scans. */
+const lastId = 0xffff_fffe;
+
+/** Bytes of records that wait at most, but for the last one. */
+const waitingBytes = 1 << 20;
+
+/** Puts that are certain for each new element: its record, its uuid. */
+const ownPuts = 2;
+
+/** Room for the edges of most requests. */
+const fewEdges = 4;
+
+/** Where records wait; requests run one after the other. */
+const arena = new ByteWriter(16_384);
+
+type EdgesByLabel = Map<number, NewEdges>;
+
+export class Unwritten {
+  readonly #records: NewRecords;
+  readonly #lists = new Map<number, number[]>();
+  readonly #edges: Record<Direction, EdgesByLabel> = { out: new Map(), in: new Map() };
+  /** The least uuid whose entry waits: uuids of a request rise. */
+  #firstUuid: Uint8Array | undefined;
+
+  constructor(private readonly context: WriteContext) {
+    this.#records = new NewRecords(context.env, context.log);
+    arena.length = 0;
+  }
+
+  /** Adds an element with the next id, which is returned. Fails VALUE_TOO_LARGE, TXN_TOO_LARGE. */
+  create(label: Label, head: RecordHead, values: PropertyValues): number {
+    const { totals, limits, log } = this.context;
+    if (this.#records.isFull || arena.length > waitingBytes) this.settleRecords();
+    const start = arena.length;
+    appendRecord(arena, head, label.properties, values, limits);
+    const end = arena.length;
+    log.count(ownPuts, end - start);
+    arena.reserve(checksumSize);
+    arena.length += checksumSize;
+    const id = totals.state.nextId++;
+    assert(id <= lastId, 'ids are not used up');
+    totals.state.lastUuid = head.uuid;
+    this.#firstUuid ??= head.uuid;
+    this.#records.add(id, arena.bytes, start, end);
+    const list = this.#lists.get(label.id);
+    if (list) list.push(id);
+    else this.#lists.set(label.id, [id]);
+    return id;
+  }
+
+  /** Adds an edge to the lists of its ends. */
+  link(label: Label, edge: number, from: number, to: number): void {
+    const out = edgesOf(this.#edges.out, label.id);
+    out.add(from, edge, to);
+    edgesOf(this.#edges.in, label.id).add(to, edge, from);
+    if (label.type.kind === 'edge' && label.type.unique) out.notePair(from, to);
+  }
+
+  /** Whether an edge of a UNIQUE type from one to the other waits. */
+  hasPair(label: number, from: number, to: number): boolean {
+    return this.#edges.out.get(label)?.has(from, to) === true;
+  }
+
+  /** The record of an element, if it waits: without a copy, until the next change. */
+  peek(id: number): Uint8Array | undefined {
+    return this.#records.has(id) ? this.#records.peek(id) : undefined;
+  }
+
+  /** Writes the uuids that wait when this may be one of them. */
+  settleUuid(uuid: Uint8Array): void {
+    const first = this.#firstUuid;
+    if (first !== undefined && Buffer.compare(first, uuid) <= 0) this.settleRecords();
+  }
+
+  settleRecords(): void {
+    if (this.#records.isEmpty) return;
+    this.#records.flush();
+    this.#firstUuid = undefined;
+    arena.length = 0;
+  }
+
+  settleLists(): void {
+    const { log, env, totals } = this.context;
+    for (const [label, ids] of this.#lists) {
+      addAllToList(env.labels, label, ids, log);
+      totals.change(label, { count: totals.of(label).count + ids.length });
+    }
+    this.#lists.clear();
+  }
+
+  settleEdges(): void {
+    const { env } = this.context;
+    for (const direction of ['out', 'in'] as const) {
+      const all = this.#edges[direction];
+      for (const [label, edges] of all) this.#write(env[direction], label, edges);
+      all.clear();
+    }
+  }
+
+  #write(table: Table<AdjacencyKey>, label: number, edges: NewEdges): void {
+    const { log } = this.context;
+    edges.take((id, pairs, size) => appendEdges(table, { id, label }, pairs, size, log));
+  }
+
+  finish(): void {
+    this.settleRecords();
+    this.settleLists();
+    this.settleEdges();
+  }
+}
+
+function edgesOf(all: EdgesByLabel, label: number): NewEdges {
+  let edges = all.get(label);
+  if (edges === undefined) all.set(label, (edges = new NewEdges(fewEdges)));
+  return edges;
+}
