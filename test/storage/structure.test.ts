@@ -43,7 +43,8 @@ const flat = (batches: Iterable<Uint32Array>): number[] => [...batches].flatMap(
 describe('adjacency', () => {
   const list = { id: 5, label: 3 };
   const read = () => [...readAdjacency(env.out, 5, 3)];
-  const append = (edge: number) => appendEdges(env.out, list, Uint32Array.of(edge, edge * 2), 2, log);
+  const append = (edge: number) =>
+    appendEdges(env.out, list, Uint32Array.of(edge, edge * 2), 2, log);
   const pairsOf = (edges: number[]) => edges.flatMap((edge) => [edge, edge * 2]);
 
   it('equals an array under appends and removals', () => {

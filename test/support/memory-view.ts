@@ -249,6 +249,11 @@ export class MemoryView implements WriteView {
     return this.#create(label, values);
   }
 
+  endOf(id: number): { label: number; uuid: Uint8Array } | undefined {
+    const record = this.recordShared(id);
+    return record && { label: labelOf(record), uuid: record.slice(uuidAt.own, uuidAt.own + 16) };
+  }
+
   createEdge(label: Label, from: number, to: number, values: PropertyValues): number {
     const pairs = this.#pairs(from, label.id, 'out');
     const isTaken = pairs.some((far, i) => i % 2 === 1 && far === to);

@@ -64,13 +64,20 @@ export function buildAddEdge(builder: Builder, expression: Kind<'addEdge'>): Eva
   const set = buildAssignments(builder, expression.set);
   const from = buildEnd(builder, expression.from);
   const to = buildEnd(builder, expression.to);
+  if (!from.many && !to.many) {
+    return (frame) => {
+      const source = resolveEnd(frame, label, 'from', from.evaluate(frame));
+      const target = resolveEnd(frame, label, 'to', to.evaluate(frame));
+      return createEdge(frame, label, source, target, set);
+    };
+  }
   return (frame) => {
     const sources = endIds(frame, label, 'from', from);
     const targets = endIds(frame, label, 'to', to);
     const made: Element[] = [];
     for (const source of sources)
       for (const target of targets) made.push(createEdge(frame, label, source, target, set));
-    return from.many || to.many ? made : made[0]!;
+    return made;
   };
 }
 

@@ -11,7 +11,6 @@ import { decodeProperty, kindOf, labelOf } from '../../storage/record/record.js'
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import type { Builder } from '../row/builder.js';
 import { convert } from '../row/declared-value.js';
-import { storedLabel } from '../row/element.js';
 import { nameOf, resolveElement } from '../row/resolve.js';
 import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
@@ -40,29 +39,37 @@ function propertyOf(label: Label, name: string): StoredProperty | undefined {
 }
 
 /**
- * Applies assignments to values: null is skipped, a literal NONE unsets. Names that were mentioned
- * with an effect.
+ * Applies assignments to values: null is skipped, a literal NONE unsets. `touched` gets the names that
+ * were mentioned with an effect.
  */
-function assign(frame: Frame, label: Label, set: readonly Assign[], values: Values): Set<string> {
-  const touched = new Set<string>();
-  const computed = set.map(({ unset, value }) => (unset ? null : value(frame)));
-  for (let i = 0; i < set.length; i++) {
-    const { property: name, unset } = set[i]!;
+function assign(
+  frame: Frame,
+  label: Label,
+  set: readonly Assign[],
+  values: Values,
+  touched?: Set<string>,
+): void {
+  for (const { property: name, unset, value: evaluate } of set) {
+    const value = unset ? null : evaluate(frame);
     const property = propertyOf(label, name);
-    const value = computed[i]!;
     if (property === undefined || (value === null && !unset)) continue;
-    touched.add(name);
+    touched?.add(name);
     if (unset) values.delete(name);
     else values.set(name, convert(frame, name, property.type, value));
   }
-  return touched;
 }
 
 /** Values of a new element: the assigned ones, and the defaults of properties that got none. */
 function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
   const values: Values = new Map();
-  const touched = assign(frame, label, set, values);
-  for (const { name, type, default: given } of label.properties) {
+  const { properties } = label;
+  if (properties.every((property) => property.default === undefined)) {
+    assign(frame, label, set, values);
+    return values;
+  }
+  const touched = new Set<string>();
+  assign(frame, label, set, values, touched);
+  for (const { name, type, default: given } of properties) {
     if (given === undefined || touched.has(name)) continue;
     const value = defaultAt(given, type, frame.context.now);
     if (value !== null) values.set(name, convert(frame, name, type, value));
@@ -130,8 +137,8 @@ export function resolveEnd(frame: Frame, edge: Label, end: 'from' | 'to', value:
   const { catalog } = frame.view;
   const wanted = catalog.label(edge[end]!);
   const id = resolveElement(frame, value, wanted.name);
-  const label = storedLabel(frame, id);
-  if (label === 0) fail('NO_VALUE_FOUND', { what: nameOf(frame, wanted.name, value) });
+  const label = frame.expected(frame.write.endOf(id), id)?.label;
+  if (label === undefined) fail('NO_VALUE_FOUND', { what: nameOf(frame, wanted.name, value) });
   if (label !== wanted.id) {
     const [from, to] = [catalog.label(edge.from!).name, catalog.label(edge.to!).name];
     fail('EDGE_ENDPOINT_TYPE', { edge: edge.name, from, to, got: catalog.label(label).name });

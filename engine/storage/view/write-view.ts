@@ -21,23 +21,27 @@ import { LmdbView } from './read-view.js';
 import { decodeProperty, labelOf, uuidAt } from '../record/record.js';
 import { removeElements } from './removal.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
-import type {
-  Direction,
-  Label,
-  PropertyValues,
-  VectorChange,
-  WriteView,
-} from '../table/store.js';
+import type { Direction, Label, PropertyValues, VectorChange, WriteView } from '../table/store.js';
 import { encodeVector, storedVector } from '../record/vector-record.js';
 import type { WriteContext } from './write-context.js';
 import { logChange } from '../record/vlog.js';
 import { Unwritten } from './unwritten.js';
+
+/** What an edge keeps of an element that it joins. */
+interface ElementEnd {
+  readonly label: number;
+  readonly uuid: Uint8Array;
+}
+
+const endsKept = 1024;
 
 export class LmdbWriteView extends LmdbView implements WriteView {
   pending: VectorChange[] = [];
   unpublished: readonly VectorChange[] = [];
   /** Made with the first element. */
   #unwritten: Unwritten | undefined;
+  /** Those looked at, until something is removed. */
+  readonly #ends = new Map<number, ElementEnd>();
 
   constructor(
     private readonly context: WriteContext,
@@ -121,6 +125,17 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return id;
   }
 
+  endOf(id: number): ElementEnd | undefined {
+    const known = this.#ends.get(id);
+    if (known !== undefined) return known;
+    const record = this.recordShared(id);
+    if (record === undefined) return undefined;
+    const end = { label: labelOf(record), uuid: record.slice(uuidAt.own, uuidAt.own + 16) };
+    if (this.#ends.size === endsKept) this.#ends.clear();
+    this.#ends.set(id, end);
+    return end;
+  }
+
   createVector(label: Label, vector: Float64Array, values: PropertyValues): number {
     this.#checkDimension(label, vector.length);
     const id = this.#create(label, values);
@@ -162,6 +177,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   removeAll(ids: Uint32Array, tick: (count: number) => void): void {
     const { context, catalog } = this;
     this.finish();
+    this.#ends.clear();
     removeElements(context, catalog, ids, tick, (label, id) => {
       this.#change({ kind: 'delete', label, id });
     });
@@ -241,9 +257,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 
   #endUuid(id: number, label: number | undefined): Uint8Array {
-    const record = this.recordShared(id);
-    assert(record && labelOf(record) === label, 'the caller checked both ends');
-    return record.slice(uuidAt.own, uuidAt.own + 16);
+    const end = this.endOf(id);
+    assert(end?.label === label, 'the caller checked both ends');
+    return end!.uuid;
   }
 
   /** An entry that is to be made; those there are keep what they were once allowed. */
