@@ -63,6 +63,8 @@ export { fragmentOf, labelOf, uuidAt } from './storage/record/record.js';
 export { createEmbedder } from './embed/create-embedder.js';
 export { modelFault } from './embed/model-fault.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
+export { type AdHocCompilation, compileAdHoc } from './lang/ad-hoc.js';
+export { argumentsOf, queryOf } from './database/ad-hoc.js';
 export { openDatabase } from './database/open-database.js';
 export type { Violation } from './storage/check/check.js';
 export type { BulkLoad, PieceResult } from './database/load/load-run.js';

@@ -168,6 +168,7 @@ const table = {
     hint: 'Run `trellis verify --deep`; `--repair-derived` mends indexes, a backup the rest.',
   },
   INTERNAL: { message: 'Internal error; see the log for request {request_id}.' },
+  QUERY_INVALID: { message: 'Line {line}, column {column}: {fault} {what}' },
   // Start-up only: these end the process with an exit code instead of answering a request.
   CONFIG_INVALID: { message: '{what}' },
   SOURCE_INVALID: { message: '{what}' },

@@ -18,6 +18,7 @@ import { init } from './run/init.js';
 import { keys } from './keys.js';
 import { load } from './data/load.js';
 import { openapi } from './project/openapi.js';
+import { query } from './project/query.js';
 import { recall } from './data/recall.js';
 import { restoreBackup } from './data/restore.js';
 import { serveProject } from './run/serve.js';
@@ -27,7 +28,7 @@ import { version } from './version.js';
 
 /** Every command, in the order of help. */
 export const commands: Command[] = [
-  ...[init, dev, serveProject, check, explainQuery, types, openapi, config, keys],
+  ...[init, dev, serveProject, check, query, explainQuery, types, openapi, config, keys],
   ...[importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
 commands.push(helpAmong(commands), version);

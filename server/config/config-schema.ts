@@ -84,6 +84,7 @@ const configSchema = section({
     strict_members: flag(false),
     insecure_no_auth: flag(false),
     explorer: flag(true),
+    adhoc: flag(false),
     watch: flag(true),
     worker_heap: size(GiB, 64 * GiB),
     transport: choice('auto', 'uws', 'node'),

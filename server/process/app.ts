@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { type Database, TrellisError } from '../../engine/index.js';
 import { isLoopback, listenAddresses } from '../http/address.js';
+import { adHocEndpoint, adHocPath } from '../endpoint/ad-hoc.js';
 import { type Action, adminEndpoints } from '../endpoint/admin-handler.js';
 import type { Config } from '../config/config.js';
 import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.js';
@@ -126,7 +127,7 @@ export class App {
   }
 
   #makeRoutes(): Routes {
-    const { config, version, actions } = this.options;
+    const { config, version } = this.options;
     const admin = adminEndpoints({
       version,
       title: basename(config.projectDir),
@@ -138,7 +139,7 @@ export class App {
       database: () => this.#opened(),
       readiness: () => this.readiness(),
       samples: () => this.#samples(),
-      actions,
+      actions: this.options.actions,
     });
     const tools = toolRoutes({
       program: () => this.#database?.program,
@@ -146,7 +147,15 @@ export class App {
       limits: config.limits,
       metrics: this.metrics,
     });
-    return new Routes(admin.fixed, tools, admin.actions, this.#mcp.endpoint);
+    const adHoc = adHocEndpoint({
+      enabled: config.server.adhoc,
+      database: () => this.#opened(),
+      limits: config.limits,
+      strict: config.server.strict_members,
+      metrics: this.metrics.route(adHocPath),
+    });
+    const actions = new Map([...admin.actions, [adHocPath, adHoc] as const]);
+    return new Routes(admin.fixed, tools, actions, this.#mcp.endpoint);
   }
 
   #makeMcp(): McpServer {

@@ -6,6 +6,7 @@ export const exitCodes = { ok: 0, diagnostics: 1, source: 65, internal: 70 } as 
 
 const byCode: Partial<Record<ErrorCode, number>> = {
   SOURCE_INVALID: exitCodes.source,
+  QUERY_INVALID: exitCodes.source,
   SCHEMA_INCOMPATIBLE: exitCodes.source,
   PORT_IN_USE: 71,
   LISTEN_FAILED: 71,
@@ -15,6 +16,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   DATA_LOCKED: 75,
   FORMAT_TOO_NEW: 76,
   CONFIG_INVALID: 78,
+  FEATURE_DISABLED: 78,
 };
 
 const advice: Partial<Record<ErrorCode, string>> = {

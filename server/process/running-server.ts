@@ -40,41 +40,73 @@ function placeOf(config: Config): Place {
 const keyHint = 'Give the key of an administrator with --key.';
 const keyCodes: ReadonlySet<string> = new Set(['API_KEY_REQUIRED', 'INVALID_API_KEY', 'FORBIDDEN']);
 
+/** Whether a server holds the directory and serves a port. */
+export function isServed({ dataDir, server }: Config): boolean {
+  try {
+    const { pid, port } = JSON.parse(readFileSync(join(dataDir, 'LOCK'), 'utf8')) as {
+      pid: number;
+      port?: number | null;
+    };
+    process.kill(pid, 0);
+    return typeof port === 'number' || socketPathOf(server.host) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Asks the running server for an operator's action. Fails with its error. */
 export async function askServer(config: Config, action: string, body: object): Promise<unknown> {
+  const reply = await askBytes(config, `_admin/${action}`, JSON.stringify(body));
+  return JSON.parse(reply.toString());
+}
+
+/** The reply to a body of JSON. `onCancellable` is told how to leave before it has come. */
+export async function askBytes(
+  config: Config,
+  path: string,
+  body: string,
+  onCancellable?: (cancel: () => void) => void,
+): Promise<Buffer> {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' };
   if (config.auth.api_key !== '') headers['x-api-key'] = config.auth.api_key;
   const place = placeOf(config);
-  const url = `${place.origin}/_admin/${action}`;
+  const url = `${place.origin}/${path}`;
   let status: number;
-  let reply: ErrorData;
+  let reply: Buffer;
   try {
     const options = { method: 'POST', headers, ...(place.socketPath && place) };
-    [status, reply] = await post(url, options, JSON.stringify(body));
+    [status, reply] = await post(url, options, body, onCancellable);
   } catch (error) {
     const { code = String(error) } = error as NodeJS.ErrnoException;
     const what = `the server at ${place.socketPath ?? place.origin} does not answer (${code})`;
     return fail('DATA_LOCKED', { what });
   }
   if (status === 200) return reply;
-  const { code, args = {} } = reply;
-  throw new TrellisError({ code, args, ...(keyCodes.has(code) && { hint: keyHint }) });
+  const { code, args = {}, hint: said } = JSON.parse(reply.toString()) as ErrorData;
+  const hint = keyCodes.has(code) ? keyHint : said;
+  throw new TrellisError({ code, args, ...(hint !== undefined && { hint }) });
 }
 
 /** As `fetch`, which knows no sockets in the file system. */
-function post(url: string, options: RequestOptions, body: string): Promise<[number, ErrorData]> {
+function post(
+  url: string,
+  options: RequestOptions,
+  body: string,
+  onCancellable?: (cancel: () => void) => void,
+): Promise<[number, Buffer]> {
   return new Promise((resolve, reject) => {
     const request = url.startsWith('https:') ? requestTls : requestPlain;
     const sent = request(url, options, async (response) => {
       try {
         const pieces: Buffer[] = [];
         for await (const piece of response) pieces.push(piece as Buffer);
-        resolve([response.statusCode!, JSON.parse(Buffer.concat(pieces).toString())]);
+        resolve([response.statusCode!, Buffer.concat(pieces)]);
       } catch (error) {
         reject(error);
       }
     });
     sent.on('error', reject);
+    onCancellable?.(() => sent.destroy());
     sent.end(body);
   });
 }

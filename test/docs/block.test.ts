@@ -21,7 +21,7 @@ let server: Server;
 let run = 0;
 const notRun: string[] = [];
 beforeAll(async () => {
-  server = await startServer({ sources });
+  server = await startServer({ sources, env: { TRELLIS_SERVER_ADHOC: 'true' } });
 });
 afterAll(async () => {
   process.stdout.write(`the manual: ${run} blocks run, ${notRun.length} not\n`);

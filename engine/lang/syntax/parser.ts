@@ -8,13 +8,19 @@ import { type Cursor, isName, isSymbol, next, peek } from './cursor.js';
 import type { Collector, Report } from './diagnostic.js';
 import { unexpected } from './expectation.js';
 import { foreignItem } from './foreign.js';
-import { tokenise } from './lexer.js';
+import { type Token, tokenise } from './lexer.js';
 import { parseMacro, parseQuery } from './parser-query.js';
 import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './parser-schema.js';
 import { guarded, startsItem } from './recovery.js';
 import type { SourceFile } from './source.js';
 
-export function parseFile(file: SourceFile, limits: Limits, collector: Collector): SourceTree {
+/** `before`: tokens that are read as if they stood in front of those given to it. */
+export function parseFile(
+  file: SourceFile,
+  limits: Limits,
+  collector: Collector,
+  before?: (tokens: readonly Token[]) => Token[],
+): SourceTree {
   const lost = new Set<string>();
   const tree: SourceTree = { types: [], versions: [], migrations: [], queries: [], lost };
   const report = collector.in(file);
@@ -28,7 +34,8 @@ export function parseFile(file: SourceFile, limits: Limits, collector: Collector
     return tree;
   }
   const lexical: Parameters<Report>[] = [];
-  const tokens = tokenise(file, limits.source_name, (...fault) => lexical.push(fault));
+  const written = tokenise(file, limits.source_name, (...fault) => lexical.push(fault));
+  const tokens = before === undefined ? written : [...before(written), ...written];
   const cursor: Cursor = {
     tokens,
     limits,

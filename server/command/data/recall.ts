@@ -1,19 +1,16 @@
 // `trellis recall`: how many of the nearest neighbours the indexes find; asks a running server, or opens
 // the data directory itself.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Recall, fail, openDatabase } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
 import { exitCodes } from '../../process/exit-code.js';
-import { socketPathOf } from '../../http/listening.js';
 import { createLog, printLine } from '../../observe/log.js';
 import { configOf } from '../../project/line-config.js';
 import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 import { counted } from '../../terminal/wording.js';
 import { recallBody } from '../../endpoint/vector-admin.js';
-import { askServer } from '../../process/running-server.js';
+import { askServer, isServed } from '../../process/running-server.js';
 
 export const recall: Command = {
   name: 'recall',
@@ -53,20 +50,6 @@ async function measure(line: CommandLine): Promise<number> {
 
 interface RecallBody {
   recall: (Omit<Recall, 'searchMicros'> & { search_micros: number })[];
-}
-
-/** Whether a server holds the directory and serves a port. */
-function isServed({ dataDir, server }: Config): boolean {
-  try {
-    const { pid, port } = JSON.parse(readFileSync(join(dataDir, 'LOCK'), 'utf8')) as {
-      pid: number;
-      port?: number | null;
-    };
-    process.kill(pid, 0);
-    return typeof port === 'number' || socketPathOf(server.host) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 async function here(config: Config, asked: URLSearchParams): Promise<RecallBody> {

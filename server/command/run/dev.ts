@@ -1,4 +1,5 @@
-// `trellis dev`: `serve` for the one who edits the sources: it watches them, and speaks plain text.
+// `trellis dev`: `serve` for the one who edits the sources: it watches them, speaks plain text,
+// and runs queries that are written in the call.
 import { openDatabase } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
 import { serve } from '../../process/serve.js';
@@ -9,6 +10,7 @@ import { serveFlags } from './serve.js';
 const standard = new Map([
   ['server.watch', 'true'],
   ['log.format', 'text'],
+  ['server.adhoc', 'true'],
 ]);
 
 export const dev: Command = {

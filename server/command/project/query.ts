@@ -1,0 +1,131 @@
+// `trellis query`: runs a query that is written on the command line, or a stored one. Compiled here
+// first, so that faults are shown where they stand and arguments are read by their types.
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import {
+  compileAdHoc,
+  fail,
+  printDiagnostic,
+  type Program,
+  type Query,
+  TrellisError,
+} from '../../../engine/index.js';
+import { type Config, processEnvironment } from '../../config/config.js';
+import { printErrorLine } from '../../observe/log.js';
+import { exitCodes, exitCodeOf, reportFailure } from '../../process/exit-code.js';
+import { requireProgram } from '../../project/compiled-project.js';
+import { configOf } from '../../project/line-config.js';
+import type { Form } from '../../shell/answer-form.js';
+import { argumentsText, isArgument } from '../../shell/argument-text.js';
+import { openAsker } from '../../shell/asker.js';
+import { show } from '../../shell/show.js';
+import { paintPicture, painterFor } from '../../terminal/colour.js';
+import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
+import { counted } from '../../terminal/wording.js';
+
+export const query: Command = {
+  name: 'query',
+  about: 'Runs a query written on the command line, or a stored one.',
+  words: '[PROJECT_DIR] QUERY [NAME=VALUE...]',
+  flags: {
+    ...projectFlags,
+    ...keyFlag,
+    params: { value: 'JSON', about: 'The arguments as one object, instead of words.' },
+    write: { about: 'Allows a query that writes.' },
+    json: { about: 'Prints the reply as it came.' },
+    ndjson: { about: 'Prints a line of JSON for each row.' },
+    csv: { about: 'Prints CSV.' },
+    explain: { about: 'Shows the plan instead.' },
+    profile: { about: 'Shows rows and time of each step behind the answer.' },
+  },
+  run: runQuery,
+};
+
+async function runQuery(line: CommandLine): Promise<number> {
+  try {
+    const { project, text, words } = wordsOf(line.words);
+    const config = configOf(line, project);
+    const { program } = requireProgram(config);
+    const asked = questionOf(text, program, config);
+    if (asked === undefined) return exitCodes.source;
+    return await answer(line, config, program, { ...asked, words });
+  } catch (error) {
+    // Anything a server would refuse with a 4xx is a refusal here, not a defect.
+    if (!(error instanceof TrellisError) || error.code === 'INTERNAL') throw error;
+    const code = exitCodeOf(error.code);
+    reportFailure(error);
+    return code === exitCodes.internal ? exitCodes.diagnostics : code;
+  }
+}
+
+/** A first word that is a folder is the project; `-` stands for what comes in on stdin. */
+function wordsOf(given: readonly string[]): { project?: string; text: string; words: string[] } {
+  const [first, ...rest] = given as [string, ...string[]];
+  const hasProject =
+    rest[0] !== undefined &&
+    !isArgument(rest[0]) &&
+    existsSync(first) &&
+    statSync(first).isDirectory();
+  const [text, ...words] = (hasProject ? rest : [first, ...rest]) as [string, ...string[]];
+  const read = text === '-' ? readFileSync(0, 'utf8') : text;
+  return { ...(hasProject && { project: first }), text: read, words };
+}
+
+interface Asked {
+  query: Query;
+  /** Not of a stored one. */
+  source?: string;
+}
+
+/** Undefined when the text is faulty; its faults have been printed then. */
+function questionOf(text: string, program: Program, config: Config): Asked | undefined {
+  const name = text.trim();
+  const stored = program.queries.find((each) => each.name === name);
+  if (stored !== undefined) return { query: stored };
+  const { compat, limits } = { compat: config.compat === 'helix-2', limits: config.limits };
+  const compiled = compileAdHoc(text, program.schema, { compat, limits });
+  if (compiled.query !== undefined) return { query: compiled.query, source: text };
+  const paint = painterFor(process.stderr, processEnvironment);
+  const errors = compiled.diagnostics.filter(({ severity }) => severity === 'error');
+  for (const each of errors) printErrorLine(paintPicture(paint, printDiagnostic(each, text), true));
+  printErrorLine(`QUERY_INVALID: The query has ${counted(errors.length, 'error')}.`);
+  return undefined;
+}
+
+async function answer(
+  line: CommandLine,
+  config: Config,
+  program: Program,
+  { query, source, words }: Asked & { words: string[] },
+): Promise<number> {
+  const { switches, flags } = line;
+  const write = query.plan.writes;
+  if (write && !switches.has('write') && !switches.has('explain')) {
+    fail('CONFIG_INVALID', { what: 'This query writes.' }, { hint: 'Say --write to run it.' });
+  }
+  const given = flags.get('params');
+  if (given !== undefined && words.length > 0) {
+    fail('CONFIG_INVALID', { what: 'Arguments are words or --params, not both.' });
+  }
+  const parameters = given ?? argumentsText(query, words);
+  const look = (['explain', 'profile'] as const).find((each) => switches.has(each));
+  const asker = await openAsker(config, program, write && look !== 'explain');
+  try {
+    const question = {
+      ...(source === undefined ? { name: query.name } : { source }),
+      parameters,
+      write,
+      ...(look && { look }),
+    };
+    await show(asker, question, query.plan, formOf(switches));
+  } finally {
+    await asker.close();
+  }
+  return exitCodes.ok;
+}
+
+function formOf(switches: ReadonlySet<string>): Form {
+  const forms = (['json', 'ndjson', 'csv'] as const).filter((each) => switches.has(each));
+  if (forms.length > 1)
+    fail('CONFIG_INVALID', { what: `--${forms.join(' and --')} exclude each other.` });
+  return forms[0] ?? 'table';
+}

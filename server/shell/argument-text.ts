@@ -1,0 +1,50 @@
+// Arguments as somebody types them, `person=newton`, into the JSON of a call, by the declared types.
+// What does not fit its type goes as text: the one who decodes it names the fault, as over HTTP.
+import { excerpt, fail, nearestName, type ParameterType, type Query } from '../../engine/index.js';
+
+const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const wordForm = /^([A-Za-z]\w*)=(.*)$/s;
+
+/** Whether a word of a command line is an argument of a query. */
+export const isArgument = (word: string): boolean => wordForm.test(word);
+
+/** The JSON object of `name=value` words. Digits stay as they were typed. */
+export function argumentsText({ name, plan }: Query, words: readonly string[]): string {
+  const members = new Map<string, string>();
+  for (const word of words) {
+    const [, param, text] = wordForm.exec(word) ?? refuse(name, word, []);
+    const parameter = plan.parameters.find((each) => each.name === param);
+    if (parameter === undefined) {
+      const names = plan.parameters.map((each) => each.name);
+      return refuse(name, param!, names);
+    }
+    if (members.has(param!)) fail('CONFIG_INVALID', { what: `${excerpt(param!)} is given twice.` });
+    members.set(param!, jsonOf(text!, parameter.type, parameter.optional));
+  }
+  return `{${[...members].map(([param, json]) => `${JSON.stringify(param)}:${json}`).join(',')}}`;
+}
+
+function refuse(owner: string, given: string, names: readonly string[]): never {
+  const near = nearestName(given, names);
+  const takes = names.length === 0 ? 'It takes none.' : `It takes ${names.join(', ')}.`;
+  const hint = near === undefined ? takes : `Did you mean ${near}?`;
+  return fail('UNKNOWN_MEMBER', { owner, member: excerpt(given) }, { hint });
+}
+
+function jsonOf(text: string, type: ParameterType, optional: boolean): string {
+  if (optional && text === 'null') return text;
+  if (type.kind !== 'scalar') return isJson(text) ? text : JSON.stringify(text);
+  const isBare = type.name === 'Boolean' ? /^(true|false)$/.test(text) : isNumeric(type.name);
+  return isBare && (type.name === 'Boolean' || numberForm.test(text)) ? text : JSON.stringify(text);
+}
+
+const isNumeric = (name: string): boolean => /^[IUF]\d+$/.test(name);
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
