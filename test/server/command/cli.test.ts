@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -206,8 +206,13 @@ describe('help', () => {
     const text = await printed('help');
     for (const same of [[], ['--help'], ['-h']]) expect(await printed(...same)).toBe(text);
     const rows = [...text.matchAll(/^ {2}(\w+) +(\S.*)$/gm)];
-    const files = readdirSync(join(here, '../../../server/command'));
-    const names = files.map((file) => file.replace('.ts', '')).filter((name) => name !== 'cli');
+    const files = readdirSync(join(here, '../../../server/command'), {
+      recursive: true,
+    }) as string[];
+    const names = files
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => basename(file, '.ts'))
+      .filter((name) => name !== 'cli');
     expect(rows.map(([, name]) => name).sort()).toEqual(names.sort());
     for (const [, name, about] of rows) {
       expect(about).toMatch(/^[A-Z][^.]*(\.\w[^.]*)*\.$/);
