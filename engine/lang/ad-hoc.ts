@@ -13,7 +13,7 @@ import { readSource } from './syntax/source.js';
 import { indexSchema } from './type/schema-index.js';
 
 /** What diagnostics call the text. */
-export const adHocPath = 'query';
+const adHocPath = 'query';
 
 export interface AdHocCompilation {
   /** Undefined when there is an error. */

@@ -15,7 +15,8 @@ const source = `
 N::Person { UNIQUE INDEX name: String, INDEX age: U8, big: I64 }
 E::Knows { From: Person, To: Person }
 QUERY add(name: String, age: U8, big: I64) => p <- AddN<Person>({ name, age, big }) RETURN p::ID
-QUERY older(than: U8) => p <- N<Person>::WHERE(_::{age}::GT(than))::ORDER<Asc>(_::{age}) RETURN p::{name, age, big}
+QUERY older(than: U8) =>
+  p <- N<Person>::WHERE(_::{age}::GT(than))::ORDER<Asc>(_::{age}) RETURN p::{name, age, big}
 `;
 const big = '9007199254740993';
 
