@@ -56,6 +56,7 @@ export { scanBody } from './json/decode.js';
 export { describe as describeJson } from './json/fault.js';
 export type { JsonView } from './json/view.js';
 export { connectionOf, findTool, prepare, toolboxOf } from './session/tool/prepare.js';
+export { schemaRecord } from './session/tool/schema-resource.js';
 export { nextPlan, windowOf } from './session/next.js';
 export { type Session, SessionStore } from './session/store.js';
 export type { Toolbox, Work } from './session/work.js';

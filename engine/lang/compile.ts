@@ -13,7 +13,7 @@ import {
   type Report,
 } from './syntax/diagnostic.js';
 import { buildMigrations } from './schema/migration-checker.js';
-import { docAbove } from './syntax/doc-comment.js';
+import { docAbove, writtenAt } from './syntax/doc-comment.js';
 import { parseFile } from './syntax/parser.js';
 import { type CheckOptions, checkQuery } from './query/query-checker.js';
 import { buildSchema, type Declared } from './schema/schema-checker.js';
@@ -148,7 +148,9 @@ function checkQueries(
       }
       if (seen.size > queriesMax) continue;
       const query = checkQuery(declaration, schema, report, options);
-      if (query !== undefined) queries.push({ ...query, doc: docAbove(file, span.start) });
+      if (query === undefined) continue;
+      const [doc, written] = [docAbove(file, span.start), writtenAt(file, span.start)];
+      queries.push({ ...query, doc, written });
     }
   }
   return queries;

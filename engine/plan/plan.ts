@@ -102,6 +102,8 @@ export interface Query {
   output: ReplyType;
   /** The comment above the query, without its slashes. */
   doc: string;
+  /** The query as it stands in its source. */
+  written: string;
   /** Marked `#[mcp]`. */
   mcp: boolean;
   /** Whether the only returned value is whole elements (so that a session may adopt it). */

@@ -105,6 +105,7 @@ const configSchema = section({
     output_chars: integer(20_000, 200, 10_000_000),
     ttl: time(60_000, 24 * hourMs),
     body_bytes: size(4 * MiB, 256 * MiB),
+    streams: integer(256, 0, 100_000),
   }),
   storage: section({
     data_dir: text(''),

@@ -4,9 +4,11 @@
 import {
   connectionOf,
   type Database,
+  type ElementKind,
   fail,
   findTool,
   type JsonView,
+  labelOf,
   type Limits,
   nextPlan,
   prepare,
@@ -44,6 +46,12 @@ export interface McpCaller {
   mayWrite: boolean;
 }
 
+/** What a traversal holds: how many items, and what its first one is. */
+export interface Held {
+  count: number;
+  kind?: ElementKind;
+}
+
 export interface McpHandler {
   /**
    * The reply body of `POST /mcp/<tool>`, at once when everything ran on this thread. Throws or
@@ -59,8 +67,8 @@ export interface McpHandler {
   ): Uint8Array | Promise<Uint8Array>;
   /** A new blank session; gives its id. */
   open(caller: McpCaller): string;
-  /** Items of the traversal. Fails CONNECTION_NOT_FOUND. */
-  lengthOf(id: string, caller: McpCaller): number;
+  /** What the traversal holds. Fails CONNECTION_NOT_FOUND. */
+  held(id: string, caller: McpCaller): Held;
   /** Ends sessions that have been idle too long; to be called at least once a minute. */
   sweep(nowMs: number): void;
   metrics(): ServerSample[];
@@ -118,9 +126,15 @@ class SessionHandler implements McpHandler {
     return this.#store.open(caller.keyId, this.options.now()).id;
   }
 
-  lengthOf(id: string, caller: McpCaller): number {
+  held(id: string, caller: McpCaller): Held {
     const { traversal } = this.#store.get(id, caller.keyId, this.options.now());
-    return traversal.items?.ids.length ?? 0;
+    const ids = traversal.items?.ids ?? [];
+    if (ids.length === 0) return { count: 0 };
+    const kind = this.options.database.view((view) => {
+      const first = view.record(ids[0]!);
+      return first && view.catalog.label(labelOf(first)).kind;
+    });
+    return { count: ids.length, ...(kind && { kind }) };
   }
 
   sweep(nowMs: number): void {

@@ -1,8 +1,20 @@
 // One request on its way through the server, and the only way to answer it. Transports make
 // exchanges, everyone else sees only this class. Owns the header fields that mean something here
 // (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
-// `send` is called at most once.
+// `send` or `stream` is called at most once.
 import { type HeaderList, noHeaders } from './header-list.js';
+
+/** An answer that is sent piece by piece, for as long as both sides like. */
+export interface AnswerStream {
+  /**
+   * A client that has not read what was written before loses its connection: what is told here is
+   * worth nothing late, and nothing is kept for who does not listen.
+   */
+  write(text: string): void;
+  end(): void;
+  /** Called once when the client has gone; never after `end`. */
+  onGone: (() => void) | undefined;
+}
 
 /** What the server keeps of a request's head; an absent header is the empty text. */
 export abstract class Exchange {
@@ -82,6 +94,9 @@ export abstract class Exchange {
     body: Uint8Array | string,
     close: boolean,
   ): void;
+
+  /** Begins an answer without a length; stands for `send`. */
+  abstract stream(status: string, headers: HeaderList): AnswerStream;
 }
 
 /**

@@ -7,7 +7,7 @@ import { Server as TlsServer, createServer as createTlsServer } from 'node:https
 import type { AddressInfo, Socket } from 'node:net';
 import { TrellisError } from '../../engine/index.js';
 import { plainAddress, socketPeer } from './address.js';
-import { Exchange, hasBody, keepHeader } from './exchange.js';
+import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
@@ -26,6 +26,7 @@ class NodeExchange extends Exchange {
   #buffered = 0;
   #unsentBytes = 0;
   #onEnd: (() => void) | undefined;
+  #stream: AnswerStream | undefined;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -55,20 +56,53 @@ class NodeExchange extends Exchange {
     this.settled = true;
     this.#releaseBody();
     const { response } = this;
-    for (const [name, value] of headers) response.setHeader(name, value);
-    response.setHeader('X-Request-Id', this.requestId);
-    for (const [name, value] of this.headers) response.setHeader(name, value);
     response.setHeader('Content-Length', Buffer.byteLength(body));
-    if (close || this.#ends) {
-      response.setHeader('Connection', 'close');
-      this.transport.closing.add(this.request.socket);
-    }
-    response.writeHead(Number(status.slice(0, 3)), status.slice(4));
+    this.#writeHead(status, headers, close);
     if (this.method === 'HEAD') response.end();
     else {
       this.#keepUnsent(body.length);
       response.end(body);
     }
+  }
+
+  #writeHead(status: string, headers: HeaderList, close: boolean): void {
+    const { response } = this;
+    for (const [name, value] of headers) response.setHeader(name, value);
+    response.setHeader('X-Request-Id', this.requestId);
+    for (const [name, value] of this.headers) response.setHeader(name, value);
+    if (close || this.#ends) {
+      response.setHeader('Connection', 'close');
+      this.transport.closing.add(this.request.socket);
+    }
+    response.writeHead(Number(status.slice(0, 3)), status.slice(4));
+  }
+
+  stream(status: string, headers: HeaderList): AnswerStream {
+    const { response, transport } = this;
+    let isFull = false;
+    const stream: AnswerStream = {
+      write: (text) => {
+        if (isFull) {
+          transport.counts.nonReadersClosed++;
+          this.drop();
+        } else isFull = !response.write(text);
+      },
+      end: () => {
+        this.#stream = undefined;
+        response.end();
+      },
+      onGone: undefined,
+    };
+    this.settled = true;
+    this.#releaseBody();
+    this.#stream = stream;
+    this.letGo();
+    response.on('drain', () => {
+      isFull = false;
+    });
+    this.#writeHead(status, headers, false);
+    response.flushHeaders();
+    return stream;
   }
 
   #keepUnsent(bytes: number): void {
@@ -110,6 +144,8 @@ class NodeExchange extends Exchange {
     if (this.#onEnd !== undefined) this.request.socket.off('end', this.#onEnd);
     this.releaseUnsent();
     this.#releaseBody();
+    this.#stream?.onGone?.();
+    this.#stream = undefined;
     if (this.settled) return;
     this.settled = true;
     transport.counts.aborted++;

@@ -4,7 +4,7 @@
 // only until it was ended or its abort was heard.
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { printAddress, socketPeer } from './address.js';
-import { Exchange, hasBody, keepHeader } from './exchange.js';
+import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { okStatus } from './http-error.js';
@@ -64,6 +64,7 @@ class UwsExchange extends Exchange {
   #chunks: Uint8Array[] | undefined;
   #unsent: Uint8Array | undefined;
   #unsentBytes = 0;
+  #stream: AnswerStream | undefined;
 
   constructor(
     private readonly response: HttpResponse,
@@ -142,12 +143,53 @@ class UwsExchange extends Exchange {
     return this.contentLengthCount === 0 && !bodiless.has(this.method);
   }
 
-  #write(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
+  #writeHead(status: string, headers: HeaderList): void {
     const { response } = this;
     if (status !== okStatus) response.writeStatus(status);
     for (const [name, value] of headers) response.writeHeader(name, value);
     response.writeHeader('X-Request-Id', this.requestId);
     for (const [name, value] of this.headers) response.writeHeader(name, value);
+  }
+
+  stream(status: string, headers: HeaderList): AnswerStream {
+    const { response, transport } = this;
+    this.settled = true;
+    this.#releaseBody();
+    let isFull = false;
+    const stream: AnswerStream = {
+      write: (text) => {
+        if (this.#gone) return;
+        if (isFull) {
+          transport.counts.nonReadersClosed++;
+          this.drop();
+          return;
+        }
+        response.cork(() => {
+          isFull = !response.write(text);
+        });
+      },
+      end: () => {
+        if (this.#gone) return;
+        this.#gone = true;
+        response.cork(() => response.end('', this.ends));
+      },
+      onGone: undefined,
+    };
+    this.#stream = stream;
+    response.cork(() => {
+      this.letGo();
+      this.#writeHead(status, headers);
+      response.onWritable(() => {
+        isFull = false;
+        return true;
+      });
+    });
+    return stream;
+  }
+
+  #write(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
+    const { response } = this;
+    this.#writeHead(status, headers);
     if (this.method === 'HEAD' && !close) {
       // Any argument of endWithoutBody would make it announce another length (U10).
       response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
@@ -201,6 +243,7 @@ class UwsExchange extends Exchange {
     this.#gone = true;
     this.#releaseUnsent();
     this.#releaseBody();
+    this.#stream?.onGone?.();
     if (this.settled) return;
     this.settled = true;
     transport.counts.aborted++;

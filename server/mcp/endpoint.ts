@@ -6,12 +6,12 @@ import type { Caller } from '../auth/keys.js';
 import type { Exchange } from '../http/exchange.js';
 import { statusOf } from '../http/http-error.js';
 import type { Metrics } from '../observe/metrics.js';
-import type { Endpoint, Result } from '../request/routes.js';
-import { type Era, eraOf } from './era.js';
-import type { McpMetrics } from './metrics.js';
-import type { Answer, Asked, Method } from './methods.js';
-import { faultReply, notedReply, resultReply, RpcFault, rpcCodes } from './rpc-reply.js';
-import { type Frame, readFrame } from './wire.js';
+import type { Endpoint, Result, StreamReply } from '../request/routes.js';
+import { type Era, eraOf } from './message/era.js';
+import type { McpMetrics } from './message/metrics.js';
+import type { Answer, Asked, Method } from './message/method.js';
+import { faultReply, notedReply, resultReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
+import { type Frame, readFrame } from './message/wire.js';
 
 export interface McpEndpointOptions {
   version: string;
@@ -75,7 +75,7 @@ class Conversation {
     }
   }
 
-  #perform(frame: Frame): Answer | Promise<Answer> {
+  #perform(frame: Frame): Answer | StreamReply | Promise<Answer> {
     const { exchange, key, options } = this;
     // Until the era is told, it is the one whose answers carry their status.
     this.#era = 'modern';
@@ -95,8 +95,13 @@ class Conversation {
     return method.answer(asked);
   }
 
-  #result({ members, meta, keep, failed }: Answer): Result {
+  #result(answer: Answer | StreamReply): Result {
     const { metrics, version } = this.options;
+    if ('begin' in answer) {
+      metrics.request(this.#method, this.#era!, 'ok');
+      return answer;
+    }
+    const { members, meta, keep, failed } = answer;
     metrics.request(this.#method, this.#era!, failed ? 'tool_error' : 'ok');
     const isModern = this.#era === 'modern';
     const info = `"io.modelcontextprotocol/serverInfo":${serverInfo(version)}`;

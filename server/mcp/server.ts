@@ -1,22 +1,37 @@
 // The protocol put together around a database that may still be opening: tools of the program in
-// force, methods, endpoint. Owns the tools, which are made anew when the program changes.
+// force, resources, prompts, streams, endpoint. Owns the tools, which are made anew when the program
+// changes, and the project's prompts, which are read again then.
+import { join } from 'node:path';
 import type { Database, Limits, Program } from '../../engine/index.js';
+import type { Caller } from '../auth/keys.js';
 import type { ConfigValues } from '../config/config-schema.js';
 import type { McpHandler } from '../endpoint/mcp-handler.js';
 import type { ServerSample } from '../observe/families.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { Endpoint } from '../request/routes.js';
-import { catalogueTools } from './catalogue-tool.js';
+import { catalogueTools } from './tool/catalogue-tool.js';
 import { mcpEndpoint } from './endpoint.js';
-import { coreMethods } from './methods.js';
-import { McpMetrics } from './metrics.js';
-import { queryTool } from './query-tool.js';
-import { sessionTools } from './session-tool.js';
-import { Toolset } from './toolset.js';
+import { greetings } from './greeting.js';
+import { Subscriptions, type World } from './listen/subscriptions.js';
+import { McpMetrics } from './message/metrics.js';
+import type { Methods } from './message/method.js';
+import type { Prompt } from './prompt/prompt.js';
+import { readPrompts } from './prompt/prompt-file.js';
+import { allOf, promptMethods } from './prompt/prompt-methods.js';
+import { resourceMethods, schemaPageUri, schemaUri } from './resource/resource-methods.js';
+import { seenBy } from './resource/seen.js';
+import { queryTool } from './tool/query-tool.js';
+import { sessionTools } from './tool/session-tool.js';
+import { toolMethods } from './tool/tool-methods.js';
+import { Toolset } from './tool/toolset.js';
 
 export interface McpServerOptions {
   version: string;
-  config: Pick<ConfigValues, 'mcp' | 'sessions' | 'limits'>;
+  config: Pick<ConfigValues, 'mcp' | 'sessions' | 'limits'> & { projectDir: string };
+  /** For `trellis dev`: nothing that is listed may be kept. */
+  isFresh: boolean;
+  /** Tells people what is wrong with a file of theirs. */
+  warn: (line: string) => void;
   /** Fails NOT_READY and the like while calls are refused. */
   database: () => Database;
   sessions: () => McpHandler;
@@ -27,32 +42,76 @@ export interface McpServerOptions {
 export class McpServer {
   readonly endpoint: Endpoint;
   readonly #metrics = new McpMetrics();
+  readonly #streams: Subscriptions;
+  #prompts: readonly Prompt[] = [];
   #tools: { program: Program; toolset: Toolset } | undefined;
 
   constructor(private readonly options: McpServerOptions) {
-    const { version, config, hasKeys, metrics } = options;
+    const { version, config, isFresh, hasKeys, metrics } = options;
     const { mcp, sessions, limits } = config;
-    const methods = coreMethods({
-      version,
-      toolset: () => this.#toolset(),
-      outputChars: mcp.output_chars,
-      metrics: this.#metrics,
-    });
+    const worldOf = (caller: Caller | undefined): World => this.#worldOf(caller);
+    this.#streams = new Subscriptions({ most: mcp.streams, worldOf });
     this.endpoint = mcpEndpoint({
       version,
       enabled: mcp.enabled && sessions.enabled,
       limits,
       bodyBytes: mcp.body_bytes,
-      ttl: mcp.ttl,
+      ttl: isFresh ? 0 : mcp.ttl,
       hasKeys,
-      methods,
+      methods: new Map(this.#methods()),
       routes: metrics,
       metrics: this.#metrics,
     });
   }
 
+  #methods(): Methods {
+    const { version, config, database } = this.options;
+    const toolset = (): Toolset => this.#toolset();
+    const outputChars = config.mcp.output_chars;
+    return [
+      ...greetings(version),
+      ...toolMethods({ toolset, outputChars, metrics: this.#metrics }),
+      ...resourceMethods(database),
+      ...promptMethods({ database, prompts: () => this.#prompts }),
+      ...this.#streams.methods(),
+    ];
+  }
+
   samples(): ServerSample[] {
-    return this.#metrics.samples();
+    return [...this.#metrics.samples(), { name: 'mcp_streams', value: this.#streams.count }];
+  }
+
+  /** The program, the prompts or the keys may be others now: reads the prompts, and tells. */
+  adopt(): void {
+    const { config, warn } = this.options;
+    const { prompts, faults } = readPrompts(join(config.projectDir, 'prompts'));
+    this.#prompts = prompts;
+    for (const fault of faults) warn(fault);
+    if (this.#streams.count > 0) this.#streams.announce();
+  }
+
+  dropKey(keyId: string): void {
+    this.#streams.end(keyId);
+  }
+
+  endStreams(): void {
+    this.#streams.end();
+  }
+
+  /** What a caller has of everything that may change. */
+  #worldOf(caller: Caller | undefined): World {
+    const tools = this.#toolset().listed(caller);
+    const seen = seenBy(this.options.database().program, caller);
+    const queries = seen.queries.map(({ written, doc }) => [written, doc]);
+    const schema = JSON.stringify([seen.schema, queries], (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    return {
+      tools: tools.map((tool) => tool.entry()).join(),
+      resources: seen.queries.map(({ name, doc }) => `${name} ${doc}`).join(),
+      prompts: JSON.stringify(allOf({ prompts: () => this.#prompts })),
+      contents: { [schemaUri]: schema, [schemaPageUri]: schema },
+    };
   }
 
   #toolset(): Toolset {

@@ -47,6 +47,7 @@ const serverFamilies = {
   sessions_evicted_total: counter('Sessions ended to make room.'),
   mcp_requests_total: counter('Messages of the Model Context Protocol, by method, era and result.'),
   mcp_tool_seconds: histogram('Time of calls of tools over the Model Context Protocol.'),
+  mcp_streams: gauge('Open streams on which agents hear of changes.'),
   mcp_cut_total: counter('Answers of tools that were cut for their length.'),
   embed_seconds: histogram('Time of calls of an embedding provider.'),
   embed_errors_total: counter('Calls of an embedding provider that failed, by the code.'),

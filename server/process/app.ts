@@ -124,6 +124,7 @@ export class App {
     const guard: GuardPlans = (exchange, caller, query) =>
       this.#security.checkAccess(exchange, caller, { access: 'admin', query });
     this.#routes.replaceQueries(queryEndpoints(this.#opened(), limits, this.metrics, guard));
+    this.#mcp.adopt();
   }
 
   #makeRoutes(): Routes {
@@ -158,11 +159,18 @@ export class App {
     return new Routes(admin.fixed, tools, actions, this.#mcp.endpoint);
   }
 
+  /** Reads the project's prompts again. */
+  adoptPrompts(): void {
+    this.#mcp.adopt();
+  }
+
   #makeMcp(): McpServer {
-    const { config, version } = this.options;
+    const { config, version, log, onRefusal } = this.options;
     return new McpServer({
       version,
       config,
+      isFresh: onRefusal !== undefined,
+      warn: (line) => log('warn', line),
       database: () => {
         const refusal = this.#refusal();
         if (refusal !== undefined) throw new TrellisError(refusal);
@@ -222,7 +230,10 @@ export class App {
     } catch (error) {
       this.options.log('error', 'the key file was not read; the old keys stay', { error });
     }
-    for (const keyId of this.keys.lapsed(Date.now())) this.#sessions?.dropKey(keyId);
+    for (const keyId of this.keys.lapsed(Date.now())) {
+      this.#sessions?.dropKey(keyId);
+      this.#mcp.dropKey(keyId);
+    }
     this.#tellPipelining();
   }
 
@@ -279,6 +290,7 @@ export class App {
   async drain(ms: number): Promise<void> {
     this.phase = 'stopping';
     this.#transport.stopListening();
+    this.#mcp.endStreams();
     const latest = performance.now() + ms;
     await this.#reception.drain(ms);
     // Large answers are still on their way to slow readers.

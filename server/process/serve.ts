@@ -105,7 +105,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 class Server {
   readonly #app: App;
   #database: Database | undefined;
-  #watch: ProjectWatch | undefined;
+  readonly #watches: ProjectWatch[] = [];
   #reload: (() => Promise<ReloadResult>) | undefined;
   #stopping = false;
   #snapshot = true;
@@ -205,7 +205,10 @@ class Server {
     // Without a queries directory of its own only the project's own files are sources.
     const queries = join(projectDir, queriesDir);
     const folders = relative(projectDir, queries) === '' ? [projectDir] : [projectDir, queries];
-    this.#watch = watchSources(folders, () => void reload());
+    this.#watches.push(
+      watchSources(folders, () => void reload()),
+      watchSources([join(projectDir, 'prompts')], () => this.#app.adoptPrompts(), '.md'),
+    );
   }
 
   #installHandlers(): void {
@@ -244,7 +247,7 @@ class Server {
     const { log, config } = this;
     log('info', 'stopping');
     try {
-      this.#watch?.close();
+      for (const watch of this.#watches) watch.close();
       this.dev?.close();
       await this.#app.drain(config.server.drain_time);
       await this.#database?.close({ snapshot: this.#snapshot });

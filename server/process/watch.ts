@@ -28,12 +28,16 @@ interface Look {
 
 /**
  * Calls `onChange` when a source has changed that lies in the first folder or anywhere below the
- * others.
+ * others. `ending`: of the names of sources.
  */
-export function watchSources(folders: readonly string[], onChange: () => void): ProjectWatch {
+export function watchSources(
+  folders: readonly string[],
+  onChange: () => void,
+  ending = '.hx',
+): ProjectWatch {
   const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
-  let seen = look(folders);
+  let seen = look(folders, ending);
   const watchAll = (wanted: ReadonlySet<string>): void => {
     for (const [folder, watcher] of watchers) {
       if (wanted.has(folder)) continue;
@@ -41,12 +45,12 @@ export function watchSources(folders: readonly string[], onChange: () => void): 
       watchers.delete(folder);
     }
     for (const folder of wanted) {
-      const watcher = watchers.has(folder) ? undefined : watchFolder(folder, touch);
+      const watcher = watchers.has(folder) ? undefined : watchFolder(folder, ending, touch);
       if (watcher) watchers.set(folder, watcher);
     }
   };
   const settle = (mayWait: boolean): void => {
-    const now = look(folders);
+    const now = look(folders, ending);
     watchAll(now.folders);
     if (isSame(seen, now)) return;
     if (mayWait && isUnfinished(seen, now)) {
@@ -62,7 +66,7 @@ export function watchSources(folders: readonly string[], onChange: () => void): 
   }
   watchAll(seen.folders);
   const interval = setInterval(() => {
-    if (!isSame(seen, look(folders))) touch();
+    if (!isSame(seen, look(folders, ending))) touch();
   }, lookMs);
   interval.unref();
   return {
@@ -75,10 +79,10 @@ export function watchSources(folders: readonly string[], onChange: () => void): 
 }
 
 /** Other files come and go without a word; a name without a dot may be a folder. */
-function watchFolder(folder: string, touch: () => void): FSWatcher | undefined {
+function watchFolder(folder: string, ending: string, touch: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, (_, name) => {
-      if (name === null || name.endsWith('.hx') || !name.includes('.')) touch();
+      if (name === null || name.endsWith(ending) || !name.includes('.')) touch();
     });
     watcher.on('error', () => watcher.close());
     return watcher;
@@ -99,14 +103,14 @@ function isUnfinished(before: Look, now: Look): boolean {
   );
 }
 
-function look([project, ...deep]: readonly string[]): Look {
+function look([project, ...deep]: readonly string[], ending: string): Look {
   const found: Look = { sources: new Map(), folders: new Set() };
-  if (project !== undefined) visit(project, 0, found);
-  for (const folder of deep) visit(folder, depthMax, found);
+  if (project !== undefined) visit(project, 0, ending, found);
+  for (const folder of deep) visit(folder, depthMax, ending, found);
   return found;
 }
 
-function visit(folder: string, depth: number, found: Look): void {
+function visit(folder: string, depth: number, ending: string, found: Look): void {
   let names: string[];
   try {
     names = readdirSync(folder);
@@ -119,8 +123,8 @@ function visit(folder: string, depth: number, found: Look): void {
     const status = statusOf(path);
     if (status === undefined) continue;
     const { size, mtimeMs, ino } = status;
-    if (name.endsWith('.hx')) found.sources.set(path, { size, text: `${size} ${mtimeMs} ${ino}` });
-    else if (depth > 0 && status.isDirectory()) visit(path, depth - 1, found);
+    if (name.endsWith(ending)) found.sources.set(path, { size, text: `${size} ${mtimeMs} ${ino}` });
+    else if (depth > 0 && status.isDirectory()) visit(path, depth - 1, ending, found);
   }
 }
 

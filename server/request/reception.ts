@@ -209,6 +209,9 @@ export class Reception implements Receiver {
     if (result instanceof Uint8Array) {
       this.#finish(exchange, endpoint.metrics, okStatus, result.length);
       exchange.send(okStatus, jsonHeaders, result, false);
+    } else if ('begin' in result) {
+      this.#finish(exchange, endpoint.metrics, result.status, 0);
+      result.begin(exchange.stream(result.status, result.headers));
     } else {
       this.#finish(exchange, endpoint.metrics, result.status, result.body.length);
       exchange.send(result.status, result.headers, result.body, false);

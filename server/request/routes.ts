@@ -2,7 +2,7 @@
 // when the queries change. Invariant: paths are compared byte for byte, by own key of a Map: no
 // name of a prototype is a route.
 import { excerpt, fail, nearestName } from '../../engine/index.js';
-import type { Exchange } from '../http/exchange.js';
+import type { AnswerStream, Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
 import { type Caller, scopeNames } from '../auth/keys.js';
 import type { RouteMetrics } from '../observe/metrics.js';
@@ -15,8 +15,15 @@ export interface Reply {
   body: Uint8Array | string;
 }
 
+/** An answer whose end is not known yet. */
+export interface StreamReply {
+  status: string;
+  headers: HeaderList;
+  begin(stream: AnswerStream): void;
+}
+
 /** A JSON body answers 200. */
-export type Result = Uint8Array | Reply;
+export type Result = Uint8Array | Reply | StreamReply;
 
 export interface Endpoint {
   metrics: RouteMetrics;

@@ -1,7 +1,7 @@
 // What a tool's answer becomes: exact integers as text, long lists cut between items.
 import { expect, test } from 'vitest';
-import { outlineOf } from '../../server/mcp/reply-outline.js';
-import { outputOf } from '../../server/mcp/output.js';
+import { outlineOf } from '../../server/mcp/tool/reply-outline.js';
+import { outputOf } from '../../server/mcp/tool/output.js';
 import { randomSource } from './random-json.js';
 
 const advice = 'Ask for fewer.';

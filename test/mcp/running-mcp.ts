@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from '../../engine/lang/compile.js';
 import type { Database } from '../../engine/database/database.js';
+import type { Program } from '../../engine/plan/program.js';
 import { loadConfig } from '../../server/config/config.js';
-import { changeKeyFile, makeKey, type Role } from '../../server/auth/key-file.js';
+import { changeKeyFile, digestOf, makeKey, type Role } from '../../server/auth/key-file.js';
 import { createLog } from '../../server/observe/log.js';
 import { App } from '../../server/process/app.js';
 import { MemoryDatabase } from '../session/memory-database.js';
@@ -16,14 +17,19 @@ export const modern = '2026-07-28';
 const prefix = 'io.modelcontextprotocol/';
 
 /** As the App wants it. */
-class WholeDatabase extends MemoryDatabase {
-  status() {
-    return { phase: 'serving' as const, progress: 100, writes: true };
-  }
-
-  metrics() {
-    return [];
-  }
+function faceOf(database: MemoryDatabase): Database {
+  const face = {
+    get program() {
+      return database.program;
+    },
+    call: database.call.bind(database),
+    run: database.run.bind(database),
+    embed: database.embed.bind(database),
+    view: (look: (view: MemoryDatabase['view']) => unknown) => look(database.view),
+    status: () => ({ phase: 'serving' as const, progress: 100, writes: true }),
+    metrics: () => [],
+  };
+  return face as unknown as Database;
 }
 
 export interface Ask {
@@ -50,10 +56,24 @@ export interface RunningMcp {
   post(path: string, body: string | Buffer, headers?: Ask['headers']): Promise<Told>;
   client: Client;
   key(role: Role, queries?: string[]): string;
+  /** As `trellis keys revoke`, and the server has noticed. */
+  revoke(key: string): void;
+  folder: string;
+  port: number;
+  /** Other sources take effect. */
+  reload(source: string): void;
   close(): void;
 }
 
+const digestHex = (key: string): string => digestOf(key).toString('hex');
+
 let lastId = 0;
+
+function programOf(source: string): Program {
+  const { program, diagnostics } = compile([{ path: 'main.hx', text: source }], { compat: false });
+  if (program !== undefined) return program;
+  throw new Error(JSON.stringify(diagnostics.filter(({ severity }) => severity === 'error')));
+}
 
 export async function startMcp(
   transport: 'uws' | 'node',
@@ -70,14 +90,11 @@ export async function startMcp(
   };
   const flags = new Map(Object.entries(all));
   const config = loadConfig({ projectDir: folder, flags, environment: {} });
-  const { program, diagnostics } = compile([{ path: 'main.hx', text: source }], { compat: false });
-  const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  if (program === undefined) throw new Error(JSON.stringify(errors));
-  const database = new WholeDatabase(program);
+  const database = new MemoryDatabase(programOf(source));
   const log = createLog({ level: 'error', format: 'json', write: () => {} });
   const app = new App({ config, log, version: '1.0.0', actions: new Map() });
   const port = await app.listen();
-  app.attach(database as unknown as Database);
+  app.attach(faceOf(database));
   app.phase = 'serving';
   const client = new Client(port);
   const post: RunningMcp['post'] = async (path, body, headers = {}) => {
@@ -92,6 +109,12 @@ export async function startMcp(
     database,
     post,
     client,
+    folder,
+    port,
+    reload: (source) => {
+      database.program = programOf(source);
+      app.adoptProgram();
+    },
     ask: (method, params = {}, { headers = {}, key, legacy } = {}) => {
       const name =
         (params as { name?: string; uri?: string }).name ?? (params as { uri?: string }).uri;
@@ -114,6 +137,11 @@ export async function startMcp(
       changeKeyFile(keysFile, (keys) => [...keys, made.record]);
       app.keys.refresh();
       return made.text;
+    },
+    revoke: (key) => {
+      app.renew();
+      changeKeyFile(keysFile, (keys) => keys.filter(({ digest }) => digest !== digestHex(key)));
+      app.renew();
     },
     close: () => {
       client.close();

@@ -155,12 +155,42 @@ describe('keys', () => {
 });
 
 describe('the walk', () => {
+  test('says of what kind its items are, and whether more follow', async () => {
+    const key = mcp.key('read');
+    const told = async (name: string, args: object) =>
+      (await call(name, args, key)).result.structuredContent;
+    const { connection_id } = await told('n_from_type', { node_type: 'Person' });
+    const page = { connection_id, drop: false };
+    expect(await told('walk_collect', { ...page, range: { start: 0, end: 2 } })).toMatchObject({
+      kind: 'node',
+      count: 3,
+      more: true,
+      items: [{}, {}],
+    });
+    const ranges = [
+      { start: 2, end: 4 },
+      { start: 0, end: 3 },
+      { start: 1 },
+      { end: -1 },
+      undefined,
+    ];
+    for (const range of ranges) {
+      expect((await told('walk_collect', { ...page, range })).more).toBe(false);
+    }
+    const edges = await told('out_e_step', { connection_id, edge_label: 'Wrote' });
+    expect(edges).toMatchObject({ kind: 'edge', count: 1 });
+    const none = await told('out_step', { connection_id, edge_label: 'Wrote' });
+    expect(none.kind).toBe(none.count === 0 ? undefined : 'node');
+    expect((await told('walk_collect', { connection_id })).kind).toBe(none.kind);
+    expect(await told('reset', { connection_id })).toEqual({ connection_id, count: 0 });
+  });
+
   test('M12 a handle of a tool works on POST /mcp/<tool>, and the other way round', async () => {
     const key = mcp.key('admin');
     const headers = { 'x-api-key': key };
     const started = (await call('n_from_type', { node_type: 'Person' }, key)).result;
-    const { connection_id, count, first } = started.structuredContent;
-    expect([count, first.label]).toEqual([3, 'Person']);
+    const { connection_id, count, kind, first } = started.structuredContent;
+    expect([kind, count, first.label]).toEqual(['node', 3, 'Person']);
     const stepped = await call('out_step', { connection_id, edge_label: 'Wrote' }, key);
     expect(stepped.result.structuredContent).toMatchObject({
       connection_id,

@@ -31,6 +31,7 @@ const query = (name: string, writes = false): Query => ({
   returns: [],
   output: { members: [] },
   doc: '',
+  written: '',
   mcp: false,
   elements: false,
 });

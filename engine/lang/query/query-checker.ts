@@ -135,7 +135,7 @@ function planQuery(
     report('E401', query.returns?.[0]?.span ?? name.span, message);
   }
   const mcp = macros.mcp !== undefined;
-  return { name: name.text, plan, returns, output: reply, doc: '', mcp, elements };
+  return { name: name.text, plan, returns, output: reply, doc: '', written: '', mcp, elements };
 }
 
 /**

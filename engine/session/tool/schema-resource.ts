@@ -18,26 +18,26 @@ export const schemaResource: Tool = (args, _, { program, schemaFormat }) => {
     const allowed = '"object" or "string"';
     fail('PARAM_VALUE', { param: 'format', allowed, got }, { path: view!.path });
   }
-  const text = schemaRecord(program);
+  const text = JSON.stringify(schemaRecord(program));
   return { kind: 'answer', body: format === 'string' ? JSON.stringify(text) : text, after: 'keep' };
 };
 
-/** Declared properties only, types as written, declaration order. Compact JSON. */
-function schemaRecord({ schema, queries }: Program): string {
+/** Declared properties only, types as written, declaration order. */
+export function schemaRecord({ schema, queries }: Pick<Program, 'schema' | 'queries'>) {
   const edges = schema.edges.map((type) => ({
     name: type.name,
     from: nameOf(type.from),
     to: nameOf(type.to),
     properties: propertiesOf(type),
   }));
-  return JSON.stringify({
+  return {
     schema: {
       nodes: schema.nodes.map(plainType),
       vectors: schema.vectors.map(plainType),
       edges,
     },
     queries: queries.map(queryRecord),
-  });
+  };
 }
 
 const nameOf = (ref: TypeRef): string => ref.name;

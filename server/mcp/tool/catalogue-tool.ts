@@ -1,11 +1,11 @@
 // Two tools that stand for many queries: one finds them, one calls them. Long lists of tools fill the
 // memory of a model before it has read a word.
-import { excerpt, fail, scanBody, type Limits } from '../../engine/index.js';
-import type { Caller } from '../auth/keys.js';
+import { excerpt, fail, scanBody, type Limits } from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
 import { type Output, outputOf } from './output.js';
 import type { Tool } from './tool.js';
 import { once } from './query-tool.js';
-import { rawBytes } from './wire.js';
+import { rawBytes } from '../message/wire.js';
 
 /** The query tools of who calls. */
 export type KnownTools = (key: Caller | undefined) => readonly Tool[];

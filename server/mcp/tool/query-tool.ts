@@ -11,8 +11,8 @@ import {
   type Query,
   queryFacts,
   ReplySchemas,
-} from '../../engine/index.js';
-import { budgetOf } from '../request/reception.js';
+} from '../../../engine/index.js';
+import { budgetOf } from '../../request/reception.js';
 import { type Output, outputOf } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 
@@ -84,7 +84,7 @@ function inputSchema({ plan }: Query, about: ReadonlyMap<string, string>): JsonS
 }
 
 /** Only objects have one: other replies are told as text. */
-function replySchema({ output }: Query, program: Program): JsonSchema | undefined {
+export function replySchema({ output }: Query, program: Program): JsonSchema | undefined {
   const replies = new ReplySchemas(program.schema, { refs: '#/$defs/', wideAsText: true });
   const schema = replies.reply(output);
   if (schema.type !== 'object') return undefined;

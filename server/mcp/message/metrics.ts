@@ -1,7 +1,7 @@
 // What the protocol counts. Invariant: labels come from fixed sets: methods that are served, and
 // names of tools, a bounded number of them.
-import { Histogram } from '../../engine/index.js';
-import type { ServerSample } from '../observe/families.js';
+import { Histogram } from '../../../engine/index.js';
+import type { ServerSample } from '../../observe/families.js';
 import type { Era } from './era.js';
 
 const toolsMax = 200;

@@ -1,9 +1,9 @@
 // What a tool is to the protocol: an entry of the list, who may see it, and what a call of it gives.
 // Invariant: faults of a call are thrown as TrellisError; whoever made the call answers with them.
-import type { Query, TrellisError } from '../../engine/index.js';
-import { errorBody } from '../http/http-error.js';
-import type { Exchange } from '../http/exchange.js';
-import type { Caller } from '../auth/keys.js';
+import type { Query, TrellisError } from '../../../engine/index.js';
+import { errorBody } from '../../http/http-error.js';
+import type { Exchange } from '../../http/exchange.js';
+import type { Caller } from '../../auth/keys.js';
 import type { Output } from './output.js';
 
 /** One call of a tool. */

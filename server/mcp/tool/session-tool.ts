@@ -1,14 +1,20 @@
 // The walk as tools: those of a session (`POST /mcp/<tool>`), with the members of `data` as arguments.
 // A tool that is called without a session opens one, and every answer says which it was and how many
 // items its traversal has.
-import { type Limits, type Schema, scanBody, TrellisError } from '../../engine/index.js';
-import { budgetOf } from '../request/reception.js';
-import { callerOf } from '../endpoint/query-handler.js';
-import type { McpHandler } from '../endpoint/mcp-handler.js';
+import {
+  type JsonView,
+  type Limits,
+  type Schema,
+  scanBody,
+  TrellisError,
+} from '../../../engine/index.js';
+import { budgetOf } from '../../request/reception.js';
+import { callerOf } from '../../endpoint/query-handler.js';
+import type { McpHandler } from '../../endpoint/mcp-handler.js';
 import { type Output, outputOf } from './output.js';
 import { once, textOf } from './query-tool.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
-import { rawText } from './wire.js';
+import { rawText } from '../message/wire.js';
 
 export interface SessionToolOptions {
   handler: () => McpHandler;
@@ -221,16 +227,29 @@ async function walk(
   });
   const body = `{${[`"connection_id":${JSON.stringify(id)}`, ...members].join(',')}}`;
   // Collecting may end the traversal.
-  const before = isNew ? 0 : sessions.lengthOf(id, caller);
+  const before = isNew ? { count: 0 } : sessions.held(id, caller);
   const budget = budgetOf(exchange, limits.query_time);
   const cancellable = (cancel: () => void): void => {
     exchange.cancel = cancel;
   };
   const reply = textOf(await sessions.handle(tool, Buffer.from(body), caller, budget, cancellable));
   // What only reads may have ended the traversal; what opens may have made it.
-  const count = reads.has(tool) ? before : sessions.lengthOf(id, caller);
-  const told = answer === 'reset' ? '' : `,"${answer}":${reply}`;
-  const shape = `{"connection_id":${JSON.stringify(id)},"count":${count}${told}}`;
+  const { count, kind } = reads.has(tool) ? before : sessions.held(id, caller);
+  const parts = [
+    `"connection_id":${JSON.stringify(id)}`,
+    ...(kind === undefined ? [] : [`"kind":"${kind}"`]),
+    `"count":${count}`,
+    ...(tool === 'collect' ? [`"more":${endOf(view) < count}`] : []),
+    ...(answer === 'reset' ? [] : [`"${answer}":${reply}`]),
+  ];
   const advice = 'Ask for fewer, or page with range and drop false.';
-  return outputOf(shape, { limit, places: 'every', advice });
+  return outputOf(`{${parts.join(',')}}`, { limit, places: 'every', advice });
+}
+
+/** Where a `range` ends: behind everything, unless it says so. */
+function endOf(view: JsonView): number {
+  const range = view.member('range');
+  const end = range?.kind === 'object' ? range.member('end') : undefined;
+  const at = end?.integral ? Number(end.token()) : -1;
+  return at < 0 ? Number.POSITIVE_INFINITY : at;
 }

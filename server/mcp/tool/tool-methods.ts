@@ -1,82 +1,32 @@
-// The methods of the protocol: a table from name to what is answered. Each gives members of the
-// result as JSON text; the frame around it is endpoint.ts's.
-import { fail, type JsonView, TrellisError } from '../../engine/index.js';
-import type { Caller } from '../auth/keys.js';
-import type { Exchange } from '../http/exchange.js';
-import { agreedVersion, type Era, servedVersions } from './era.js';
-import type { McpMetrics } from './metrics.js';
+// The methods of tools: the list that a caller sees, and calls. Invariant: what a key may not call is
+// told in the same words as what does not exist.
+import { fail, type JsonView, TrellisError } from '../../../engine/index.js';
+import type { Answer, Asked, Methods } from '../message/method.js';
+import type { McpMetrics } from '../message/metrics.js';
+import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { rawText, textParameter } from '../message/wire.js';
 import { failedCall, limitArgument, type Tool } from './tool.js';
 import type { Toolset } from './toolset.js';
-import { RpcFault, rpcCodes } from './rpc-reply.js';
-import { type Frame, rawText, textParameter } from './wire.js';
 
-/** One request. */
-export interface Asked {
-  frame: Frame;
-  era: Era;
-  exchange: Exchange;
-  key: Caller | undefined;
-}
-
-export interface Answer {
-  /** Of the result, as JSON text; at least one. */
-  members: string;
-  /** Of its `_meta`. */
-  meta?: string;
-  /** Whether and how long it may be kept. */
-  keep?: 'lists' | 'always' | 'never';
-  failed?: true;
-}
-
-export interface Method {
-  /** Only in this era. */
-  era?: Era;
-  answer(asked: Asked): Answer | Promise<Answer>;
-}
-
-export interface MethodOptions {
-  version: string;
+export interface ToolMethodOptions {
   /** Of the program in force. Fails NOT_READY. */
   toolset: () => Toolset;
   outputChars: number;
   metrics: McpMetrics;
 }
 
-const instructions =
-  'A graph and vector database. Tools are its stored queries, and tools that walk the graph: start ' +
-  'with n_from_type or a search, go on with out_step and in_step, read with collect.';
-
-const capabilities = { tools: {} };
-
-export function coreMethods(options: MethodOptions): Map<string, Method> {
-  return new Map<string, Method>([
-    ['server/discover', { era: 'modern', answer: () => discovery() }],
-    ['initialize', { era: 'legacy', answer: (asked) => handshake(asked, options) }],
-    ['ping', { era: 'legacy', answer: () => ({ members: '' }) }],
+export function toolMethods(options: ToolMethodOptions): Methods {
+  return [
     ['tools/list', { answer: ({ key }) => toolList(options.toolset().listed(key)) }],
     ['tools/call', { answer: (asked) => callTool(asked, options) }],
-  ]);
-}
-
-/** Members of an object as JSON text, without its braces. */
-const membersOf = (value: object): string => JSON.stringify(value).slice(1, -1);
-
-function discovery(): Answer {
-  const found = { supportedVersions: servedVersions, capabilities, instructions };
-  return { members: membersOf(found), keep: 'always' };
-}
-
-function handshake({ frame }: Asked, { version }: MethodOptions): Answer {
-  const protocolVersion = agreedVersion(textParameter(frame, 'protocolVersion'));
-  const serverInfo = { name: 'trellisdb', version };
-  return { members: membersOf({ protocolVersion, capabilities, serverInfo, instructions }) };
+  ];
 }
 
 function toolList(tools: readonly Tool[]): Answer {
   return { members: `"tools":[${tools.map((tool) => tool.entry()).join(',')}]`, keep: 'lists' };
 }
 
-function callTool(asked: Asked, options: MethodOptions): Answer | Promise<Answer> {
+function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<Answer> {
   const { frame, exchange, key } = asked;
   const name = textParameter(frame, 'name');
   const given = frame.params!.member('arguments');

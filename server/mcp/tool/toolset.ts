@@ -1,7 +1,8 @@
 // The tools of a program, and which of them a caller sees. Invariant: what a key may not call it is
 // neither shown nor told of; the list of a caller is the same in every answer.
-import type { Program, Query } from '../../engine/index.js';
-import { type Caller, scopeNames } from '../auth/keys.js';
+import type { Program, Query } from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
+import { isScoped, mayCall } from '../../auth/rights.js';
 import type { Tool } from './tool.js';
 
 export interface ToolsetOptions {
@@ -61,15 +62,6 @@ export class Toolset {
     const isCatalogue = this.#catalogue.includes(tool!);
     return isCatalogue || !isScoped(caller) ? tool : undefined;
   }
-}
-
-const isScoped = (caller: Caller | undefined): boolean => caller?.queries !== undefined;
-
-function mayCall(caller: Caller | undefined, { name, plan }: Query): boolean {
-  if (caller === undefined) return true;
-  const mayWrite = caller.role === 'write' || caller.role === 'admin';
-  if (plan.writes && !mayWrite) return false;
-  return caller.queries === undefined || scopeNames(caller.queries, name);
 }
 
 function renamed(tool: Tool, name: string): Tool {

@@ -1,0 +1,36 @@
+// What a method of the protocol is: from one request to members of its result. The frame around them
+// is endpoint.ts's.
+import type { Caller } from '../../auth/keys.js';
+import type { Exchange } from '../../http/exchange.js';
+import type { StreamReply } from '../../request/routes.js';
+import type { Era } from './era.js';
+import type { Frame } from './wire.js';
+
+/** One request. */
+export interface Asked {
+  frame: Frame;
+  era: Era;
+  exchange: Exchange;
+  key: Caller | undefined;
+}
+
+export interface Answer {
+  /** Of the result, as JSON text; at least one. */
+  members: string;
+  /** Of its `_meta`. */
+  meta?: string;
+  /** Whether and how long it may be kept. */
+  keep?: 'lists' | 'always' | 'never';
+  failed?: true;
+}
+
+export interface Method {
+  /** Only in this era. */
+  era?: Era;
+  answer(asked: Asked): Answer | StreamReply | Promise<Answer>;
+}
+
+export type Methods = readonly (readonly [name: string, Method])[];
+
+/** Members of an object as JSON text, without its braces. */
+export const membersOf = (value: object): string => JSON.stringify(value).slice(1, -1);

@@ -1,0 +1,112 @@
+// The methods of prompts, and the completion of what is typed into their arguments and into the gaps
+// of resource templates. Invariant: only what the caller sees is ever proposed.
+import type { JsonView } from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
+import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
+import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { textParameter } from '../message/wire.js';
+import { type GetDatabase, queryTemplate } from '../resource/resource-methods.js';
+import { schemaPage } from '../resource/schema-page.js';
+import { type Seen, seenBy } from '../resource/seen.js';
+import { builtInPrompts, filled, type Prompt, wordsFor } from './prompt.js';
+
+export interface PromptMethodOptions {
+  database: GetDatabase;
+  /** Of the project. */
+  prompts: () => readonly Prompt[];
+}
+
+const completionsMax = 100;
+
+export function promptMethods(options: PromptMethodOptions): Methods {
+  return [
+    ['prompts/list', { answer: () => list(allOf(options)) }],
+    ['prompts/get', { answer: (asked) => get(asked, options) }],
+    ['completion/complete', { answer: (asked) => complete(asked, options) }],
+  ];
+}
+
+/** Those of the project stand before those of the same name that every database has. */
+export function allOf({ prompts }: Pick<PromptMethodOptions, 'prompts'>): Prompt[] {
+  const own = prompts();
+  const names = new Set(own.map(({ name }) => name));
+  return [...own, ...builtInPrompts.filter(({ name }) => !names.has(name))];
+}
+
+function list(prompts: readonly Prompt[]): Answer {
+  const entries = prompts.map(({ text: _, ...entry }) => entry);
+  return { members: membersOf({ prompts: entries }), keep: 'lists' };
+}
+
+function failParams(what: string): never {
+  throw new RpcFault(rpcCodes.params, `Invalid params: ${what}`);
+}
+
+function promptNamed(name: string, options: PromptMethodOptions): Prompt {
+  return allOf(options).find((prompt) => prompt.name === name) ?? failParams('Unknown prompt');
+}
+
+function get({ frame, key }: Asked, options: PromptMethodOptions): Answer {
+  const prompt = promptNamed(textParameter(frame, 'name'), options);
+  const given = frame.params!.member('arguments');
+  const values = new Map<string, string>();
+  for (const { name, required } of prompt.arguments) {
+    const value = given?.kind === 'object' ? given.member(name) : undefined;
+    if (value?.kind === 'string') values.set(name, value.text());
+    else if (value !== undefined && value.kind !== 'null') failParams(`${name} is no string`);
+    else if (required) failParams(`${name} is missing`);
+    else values.set(name, '');
+  }
+  if (prompt.text.includes('{{schema}}')) values.set('schema', pageFor(key, options));
+  const content = { type: 'text', text: filled(prompt, values) };
+  const { description } = prompt;
+  const messages = [{ role: 'user', content }];
+  return { members: membersOf({ ...(description !== undefined && { description }), messages }) };
+}
+
+function pageFor(key: Caller | undefined, { database }: PromptMethodOptions): string {
+  const open = database();
+  return open.view((view) => schemaPage(seenBy(open.program, key), view));
+}
+
+function complete({ frame, key }: Asked, options: PromptMethodOptions): Answer {
+  const reference = memberOf(frame.params, 'ref');
+  const argument = memberOf(frame.params, 'argument');
+  const name = textOf(memberOf(argument, 'name'), 'argument.name');
+  const value = textOf(memberOf(argument, 'value'), 'argument.value').toLowerCase();
+  const seen = seenBy(options.database().program, key);
+  const fitting = candidates(reference, name, seen, options).filter((word) =>
+    word.toLowerCase().includes(value),
+  );
+  // What begins with it comes first.
+  const starts = (word: string): number => (word.toLowerCase().startsWith(value) ? 0 : 1);
+  const ranked = fitting.sort((a, b) => starts(a) - starts(b));
+  const values = ranked.slice(0, completionsMax);
+  const completion = { values, total: ranked.length, hasMore: ranked.length > values.length };
+  return { members: membersOf({ completion }) };
+}
+
+function candidates(
+  reference: JsonView | undefined,
+  argument: string,
+  seen: Seen,
+  options: PromptMethodOptions,
+): string[] {
+  const kind = textOf(memberOf(reference, 'type'), 'ref.type');
+  if (kind === 'ref/resource') {
+    const uri = textOf(memberOf(reference, 'uri'), 'ref.uri');
+    return uri === queryTemplate && argument === 'name' ? seen.queries.map(({ name }) => name) : [];
+  }
+  if (kind !== 'ref/prompt') return failParams('ref.type is neither ref/prompt nor ref/resource');
+  const prompt = promptNamed(textOf(memberOf(reference, 'name'), 'ref.name'), options);
+  const isKnown = prompt.arguments.some(({ name }) => name === argument);
+  return isKnown ? wordsFor(argument, seen) : failParams(`there is no argument ${argument}`);
+}
+
+function memberOf(view: JsonView | undefined, name: string): JsonView | undefined {
+  return view?.kind === 'object' ? view.member(name) : undefined;
+}
+
+function textOf(view: JsonView | undefined, name: string): string {
+  return view?.kind === 'string' ? view.text() : failParams(`${name} is no string`);
+}

@@ -1,0 +1,134 @@
+// The resources: the schema twice, for programs and for models, every query, every element.
+// Invariant: what a caller may not see is answered like what does not exist.
+import {
+  type Database,
+  docTextOf,
+  parseUuid,
+  type Query,
+  type ReadView,
+} from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
+import type { Era } from '../message/era.js';
+import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
+import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { textParameter } from '../message/wire.js';
+import { elementBody } from './element-body.js';
+import { queryBody } from './query-body.js';
+import { schemaBody } from './schema-body.js';
+import { schemaPage } from './schema-page.js';
+import { type Seen, seenBy } from './seen.js';
+
+/** Fails NOT_READY and the like. */
+export type GetDatabase = () => Database;
+
+export const schemaUri = 'trellis://schema';
+export const schemaPageUri = 'trellis://schema.md';
+export const queryTemplate = 'trellis://query/{name}';
+const queryPrefix = 'trellis://query/';
+const elementTemplate = 'trellis://element/{id}';
+const elementPrefix = 'trellis://element/';
+
+/** Queries beyond this are found by their template alone: long lists eat the memory of a model. */
+const listedMax = 200;
+
+const json = 'application/json';
+const markdown = 'text/markdown';
+
+const schemas = [
+  {
+    uri: schemaUri,
+    name: 'schema',
+    title: 'Schema',
+    description: 'Types with the number of their elements, and queries, as a record.',
+    mimeType: json,
+  },
+  {
+    uri: schemaPageUri,
+    name: 'schema.md',
+    title: 'Schema, for reading',
+    description: 'What there is: types, edges, values to look up, queries. Read this first.',
+    mimeType: markdown,
+  },
+];
+
+const queryEntry = {
+  uriTemplate: queryTemplate,
+  name: 'query',
+  title: 'A query',
+  description: 'The text of a query, what it takes and gives, and its plan.',
+  mimeType: json,
+};
+const elementEntry = {
+  uriTemplate: elementTemplate,
+  name: 'element',
+  title: 'An element',
+  description: 'A node, edge or vector by its id, and how many edges of each type it has.',
+  mimeType: json,
+};
+
+export function resourceMethods(database: GetDatabase): Methods {
+  return [
+    ['resources/list', { answer: ({ key }) => list(seenBy(database().program, key)) }],
+    ['resources/templates/list', { answer: ({ key }) => templates(database, key) }],
+    ['resources/read', { answer: (asked) => read(asked, database()) }],
+  ];
+}
+
+function list({ queries }: Seen): Answer {
+  const resources = [...schemas, ...queries.slice(0, listedMax).map(resourceOfQuery)];
+  return { members: membersOf({ resources }), keep: 'lists' };
+}
+
+function resourceOfQuery(query: Query) {
+  const { name } = query;
+  const { title } = docTextOf(query);
+  return { uri: `${queryPrefix}${name}`, name, title, mimeType: json };
+}
+
+function templates(database: GetDatabase, key: Caller | undefined): Answer {
+  const { hasGraph } = seenBy(database().program, key);
+  const resourceTemplates = hasGraph ? [queryEntry, elementEntry] : [queryEntry];
+  return { members: membersOf({ resourceTemplates }), keep: 'lists' };
+}
+
+interface Content {
+  mimeType: string;
+  text: string;
+  /** Not true any more in a moment. */
+  passing?: true;
+}
+
+function read({ frame, era, key }: Asked, database: Database): Answer {
+  const uri = textParameter(frame, 'uri');
+  const content = contentOf(uri, database, key);
+  if (content === undefined) return failUnknown(uri, era);
+  const { mimeType, text, passing } = content;
+  const contents = [{ uri, mimeType, text }];
+  return { members: membersOf({ contents }), keep: passing ? 'never' : 'lists' };
+}
+
+function contentOf(uri: string, database: Database, key: Caller | undefined): Content | undefined {
+  const { program } = database;
+  const seen = seenBy(program, key);
+  const look = <T>(see: (view: ReadView) => T): T => database.view(see);
+  if (uri === schemaUri) {
+    return { mimeType: json, text: look((view) => schemaBody(seen, view)) };
+  }
+  if (uri === schemaPageUri) {
+    return { mimeType: markdown, text: look((view) => schemaPage(seen, view)) };
+  }
+  if (uri.startsWith(queryPrefix)) {
+    const query = seen.queries.find(({ name }) => name === uri.slice(queryPrefix.length));
+    if (query === undefined) return undefined;
+    const text = look((view) => queryBody(query, program, seen.hasGraph ? view : undefined));
+    return { mimeType: json, text };
+  }
+  const uuid = uri.startsWith(elementPrefix) && parseUuid(uri.slice(elementPrefix.length));
+  const text = uuid && seen.hasGraph ? look((view) => elementBody(view, uuid)) : undefined;
+  return text === undefined ? undefined : { mimeType: json, text, passing: true };
+}
+
+function failUnknown(uri: string, era: Era): never {
+  const code = era === 'modern' ? rpcCodes.params : rpcCodes.noResource;
+  throw new RpcFault(code, `Resource not found: ${uri}`, undefined, { uri });
+}
