@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { check } from '../../engine/storage/check/check.js';
+import { labelOf } from '../../engine/storage/record/record.js';
 import type { Storage } from '../../engine/storage/open-storage.js';
 import type { VectorChange, WriteView } from '../../engine/storage/table/store.js';
 import { freshFolder, labelNamed, openGarden } from './kit/garden.js';
@@ -64,6 +65,14 @@ const operation = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('drop' as const), at: pick }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('look' as const),
+      at: pick,
+      what: fc.constantFrom('record', 'uuid', 'list', 'edges', 'degree'),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const) }) },
 );
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
@@ -148,8 +157,36 @@ function apply(op: Operation, view: WriteView, storage: Storage, model: Model): 
       }
       break;
     }
+    case 'look':
+      look(op.what, op.at, view, storage, model);
+      break;
     case 'fail':
       throw new Deliberate();
+  }
+}
+
+/** A request sees what it has made itself, whichever part of it is read first. */
+function look(what: string, at: number, view: WriteView, storage: Storage, model: Model): void {
+  const labels = storage.catalog.labels();
+  const label = labels[at % labels.length]!;
+  const all = model.ids(label.name);
+  if (what === 'list') {
+    expect([...view.scan(label.id)].flatMap((ids) => [...ids])).toEqual(all);
+    expect(view.count(label.id)).toBe(all.length);
+    return;
+  }
+  if (all.length === 0) return;
+  const id = all[at % all.length]!;
+  const record = view.record(id)!;
+  if (what === 'record') expect(labelOf(view.recordShared(id)!)).toBe(label.id);
+  else if (what === 'uuid') expect(view.idOf(record.slice(8, 24))).toBe(id);
+  else if (label.kind === 'node') {
+    for (const edge of storage.catalog.labels().filter(({ kind }) => kind === 'edge')) {
+      const own = model.ids(edge.name).filter((each) => model.elements.get(each)!.from === id);
+      const pairs = own.flatMap((each) => [each, model.elements.get(each)!.to!]);
+      if (what === 'degree') expect(view.degree(id, edge.id, 'out')).toBe(own.length);
+      else expect([...view.adjacency(id, edge.id, 'out')]).toEqual(pairs);
+    }
   }
 }
 
