@@ -1,13 +1,13 @@
 // Admission: judges every call of the present program and routes it. Cheap reads run here at once,
 // others in a reading thread, writes in the writer's; texts are embedded before. Of the calling
 // thread. Invariant: a call is settled once, by its result or its error, wherever it was refused.
-import type { TrellisError } from '../base/errors.js';
+import { type ErrorData, TrellisError } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { Once } from './answer/once.js';
-import { type Call, type CallInput, callOf } from './call/call.js';
+import { type CallInput, callOf } from './call/call.js';
 import type { CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';
 import { type Equipment, decodeCall } from './call/runner.js';
@@ -122,29 +122,38 @@ export class Admission {
     return result ?? this.#runInLane(plan, input, options);
   }
 
+  /**
+   * Why a call of this query with so long a body would be turned away, if that can be told already:
+   * the more there is to refuse, the less a refusal may cost.
+   */
+  refusal(name: string, bytes: number): ErrorData | undefined {
+    const entry = this.#queries.get(name);
+    if (entry === undefined) return undefined;
+    const { query, number } = entry;
+    const { writer, dispatcher, inline, isInlineOnly } = this.parts;
+    if (query.plan.writes) return writer.refusal;
+    if (isInlineOnly || dispatcher.refusal === undefined) return undefined;
+    const isForLane = query.plan.embeds.length > 0 || !inline.allows(number, query.plan, bytes);
+    return isForLane ? dispatcher.refusal : undefined;
+  }
+
   #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
+    const { checkAlive, disk, writer, dispatcher, tally } = this.parts;
+    checkAlive();
+    if (plan.writes) disk.checkRoom(plan);
+    const lanes = plan.writes ? writer : dispatcher;
+    const { refusal } = lanes;
+    // Before anything is made for the call.
+    if (refusal !== undefined) throw new TrellisError(refusal);
     const budgetMs = this.#budgetOf(plan, options);
     return new Promise((resolve, reject) => {
       const call = callOf(plan, input, { budgetMs, onWork: options.onWork, resolve, reject });
-      this.#submit(call, plan, options);
-    });
-  }
-
-  #submit(call: Call, plan: Plan, options: CallOptions): void {
-    try {
-      this.parts.checkAlive();
-      if (call.cost === 'W') {
-        this.parts.disk.checkRoom(plan);
-        this.parts.writer.submit(call);
-      } else this.parts.dispatcher.submit(call);
+      lanes.submit(call);
       options.onCancellable?.(() => {
-        this.parts.tally.cancelled++;
-        this.parts.dispatcher.cancel(call);
+        tally.cancelled++;
+        dispatcher.cancel(call);
       });
-    } catch (error) {
-      call.settled = true;
-      call.reject(error as TrellisError);
-    }
+    });
   }
 
   async #embedFirst(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {

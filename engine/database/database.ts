@@ -29,6 +29,11 @@ export interface Database {
    * the read ran inline, else a promise. Fails with TrellisError.
    */
   call(name: string, body: Uint8Array, options?: CallOptions): Uint8Array | Promise<Uint8Array>;
+  /**
+   * Why a call of a query with a body of that length would be turned away for want of room, before the
+   * body is there; undefined when it is known only later.
+   */
+  refusal(name: string, bytes: number): ErrorData | undefined;
   /** Runs a plan that a session made. */
   run(
     plan: Plan,

@@ -2,7 +2,7 @@
 // lanes, and what judges calls before they get there. Implements the Database face. Owns the phase it
 // is in, and the order in which things open and close. The calling thread never writes LMDB itself.
 import { join } from 'node:path';
-import { fail } from '../base/errors.js';
+import { type ErrorData, fail } from '../base/errors.js';
 import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { Plan } from '../plan/plan.js';
@@ -263,6 +263,10 @@ class OpenedDatabase implements Database {
     options: CallOptions = {},
   ): Uint8Array | Promise<Uint8Array> {
     return this.#reloads.whole(() => this.#admission.call(name, body, options), bodyOf);
+  }
+
+  refusal(name: string, bytes: number): ErrorData | undefined {
+    return this.#phase === 'serving' ? this.#admission.refusal(name, bytes) : undefined;
   }
 
   run(

@@ -41,6 +41,9 @@ export function queryEndpoints(
         writes: plan.writes,
         always: false,
         budgetMs,
+        // What is asked about a query needs no room in a queue.
+        refusal: (exchange, bytes) =>
+          exchange.query === '' ? database.refusal(name, bytes) : undefined,
         handle: (exchange, body, caller) => {
           const asked = exchange.query === '' ? undefined : askedFor(exchange.query);
           if (asked !== undefined) guardPlans(exchange, caller, name);

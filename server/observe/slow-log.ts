@@ -19,13 +19,40 @@ export interface SlowRequest {
 }
 
 const entriesMax = 128;
+/**
+ * Lines of the log a second. Where more is asked than can be done every answer is late, and a line
+ * costs as much as to turn a request away.
+ */
+const linesMax = 20;
 
 export class SlowLog {
   readonly #entries: SlowRequest[] = [];
+  #second = 0;
+  #lines = 0;
+  #leftOut = 0;
 
   add(entry: SlowRequest): void {
     this.#entries.push(entry);
     if (this.#entries.length > entriesMax) this.#entries.shift();
+  }
+
+  /**
+   * Whether a request that ended at `ms` of performance.now() gets a line of the log: how many before
+   * it got none, or undefined.
+   */
+  takeLine(ms: number): number | undefined {
+    const second = Math.floor(ms / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#lines = 0;
+    }
+    if (this.#lines++ >= linesMax) {
+      this.#leftOut++;
+      return undefined;
+    }
+    const before = this.#leftOut;
+    this.#leftOut = 0;
+    return before;
   }
 
   /** Newest first. */

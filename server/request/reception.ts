@@ -72,6 +72,15 @@ interface Visit {
   caller: Caller | undefined;
 }
 
+/** What is thought of a request that ended. */
+interface Verdict {
+  ms: number;
+  slow: boolean;
+  /** It gets a line of the log in any case. */
+  isChosen: boolean;
+  code: ErrorCode | undefined;
+}
+
 export class Reception implements Receiver {
   /** Calls whose answer is to come. */
   readonly #pending = new Set<Exchange>();
@@ -106,10 +115,13 @@ export class Reception implements Receiver {
       return false;
     }
     checkEncoding(exchange);
-    if (exchange.transferEncodingCount === 0) {
-      checkMediaType(exchange, declaredLength(exchange), endpoint);
-    }
-    return true;
+    if (exchange.transferEncodingCount > 0) return true;
+    const length = declaredLength(exchange);
+    checkMediaType(exchange, length, endpoint);
+    // A large body is read all the same: to refuse it unread would end the connection.
+    const refusal = length <= forgottenBodyMax ? endpoint.refusal?.(exchange, length) : undefined;
+    if (refusal !== undefined) this.#answerError(exchange, refusal, false);
+    return refusal === undefined;
   }
 
   complete(exchange: Exchange, body: Uint8Array): void {
@@ -273,8 +285,9 @@ export class Reception implements Receiver {
     }
     const slow = this.#isSlow(exchange, ms, error?.code);
     const broken = error !== undefined && isServerFault(error.code);
-    if (!slow && !broken && (accessShare === 0 || Math.random() >= accessShare)) return;
-    this.#record(exchange, metrics, status, bytesOut, { ms, slow, code: error?.code });
+    const isChosen = broken || (accessShare > 0 && Math.random() < accessShare);
+    if (!slow && !isChosen) return;
+    this.#record(exchange, metrics, status, bytesOut, { ms, slow, isChosen, code: error?.code });
   }
 
   /** Slow, cancelled, or a lot of work though it was quick (operations.md 9.3). */
@@ -288,7 +301,7 @@ export class Reception implements Receiver {
     metrics: RouteMetrics,
     status: string,
     bytesOut: number,
-    { ms, slow, code }: { ms: number; slow: boolean; code: ErrorCode | undefined },
+    { ms, slow, isChosen, code }: Verdict,
   ): void {
     const { log, slowLog, security } = this.options;
     const visit = exchange.memo as Visit | undefined;
@@ -307,11 +320,14 @@ export class Reception implements Receiver {
       bytes_out: bytesOut,
     };
     if (slow) slowLog.add({ ts: new Date().toISOString(), ...entry });
+    const leftOut = isChosen ? 0 : slowLog.takeLine(exchange.startedAt + ms);
+    if (leftOut === undefined) return;
     log(code === 'INTERNAL' ? 'error' : 'info', slow ? 'slow request' : 'request', {
       ...entry,
       key_id: visit?.caller?.keyId || undefined,
       peer: security.peer(exchange),
       traceparent: exchange.traceparent ? excerpt(exchange.traceparent) : undefined,
+      left_out: leftOut || undefined,
     });
   }
 

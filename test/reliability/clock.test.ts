@@ -1,13 +1,14 @@
 // T20, a clock that is set while the server runs: a day ahead, an hour back. What is stored and shown
 // follows it, ids rise all the same, and whatever waits (sessions, deadlines, snapshots, the
 // heartbeat) does not notice. The clock of the child process alone is set, by a preload library.
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compileStorage } from '../storage/kit/compiled.js';
-import { makeFolder, root } from '../support/project.js';
+import { makeFolder } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
+import { compiled, whyNoC } from './kit/compiled.js';
 
 const day = 86_400;
 const sources = {
@@ -21,20 +22,19 @@ QUERY since(from: Date) => n <- N<Note>::WHERE(_::{at}::GT(from))::COUNT RETURN 
 `,
 };
 
-const hasCompiler = spawnSync('cc', ['--version']).status === 0 && process.platform === 'linux';
-if (!hasCompiler) console.log('skipped: no C compiler for the library that sets the clock');
-const inLinux = hasCompiler ? it : it.skip;
+const missing = whyNoC('to set the clock of a process');
+if (missing !== undefined) console.log(`skipped: ${missing}`);
+const inLinux = missing === undefined ? it : it.skip;
 
 const folder = makeFolder();
 const offsetFile = join(folder, 'offset');
-const env = { LD_PRELOAD: join(folder, 'set-clock.so'), CLOCK_OFFSET_FILE: offsetFile };
+const env = { LD_PRELOAD: '', CLOCK_OFFSET_FILE: offsetFile };
 const setClock = (seconds: number): void => writeFileSync(offsetFile, String(seconds));
 
 let server: Server | undefined;
 beforeAll(async () => {
-  if (!hasCompiler) return;
-  const source = join(root, 'test/reliability/kit/set-clock.c');
-  execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', env.LD_PRELOAD, source, '-ldl']);
+  if (missing !== undefined) return;
+  env.LD_PRELOAD = compiled('set-clock.c', '-shared', '-fPIC', '-ldl');
   setClock(0);
 });
 afterAll(() => server?.dispose());

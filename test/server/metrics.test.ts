@@ -8,6 +8,7 @@ import { Histogram } from '../../engine/base/sample.js';
 import { Figures, createFiguresBuffer } from '../../engine/database/meter/figures.js';
 import { families } from '../../server/observe/families.js';
 import { printMetrics } from '../../server/observe/metrics.js';
+import { SlowLog } from '../../server/observe/slow-log.js';
 import { readScrape } from '../support/prometheus.js';
 import { root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
@@ -166,4 +167,17 @@ it('ages the heartbeat, but not while the writer is known to work', () => {
   expect(watcher.heartbeatAge).toBeGreaterThanOrEqual(7);
   writer.during(() => expect(watcher.heartbeatAge).toBe(0));
   expect(watcher.heartbeatAge).toBeLessThan(5);
+});
+
+describe('slow requests in the log', () => {
+  it('are 20 a second, and how many got no line is told by the next', () => {
+    const slowLog = new SlowLog();
+    const lines = (from: number, count: number): (number | undefined)[] =>
+      Array.from({ length: count }, (_, i) => slowLog.takeLine(from + i));
+    const [nothing, none] = [Array<number>(20).fill(0), Array<undefined>(480).fill(undefined)];
+    expect(lines(5_000, 500)).toEqual([...nothing, ...none]);
+    expect(lines(6_000, 2)).toEqual([480, 0]);
+    expect(lines(60_000, 21)).toEqual([...nothing, undefined]);
+    expect(lines(61_000, 1)).toEqual([1]);
+  });
 });

@@ -231,6 +231,30 @@ describe.each(transports)('requests on %s', (transport) => {
     );
   });
 
+  it('refuses for want of room before the body has come, and stays in step', async () => {
+    const head = (bytes: number): string =>
+      `POST /later HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${bytes}\r\n\r\n`;
+    server.database.full = true;
+    try {
+      const connection = await server.connect();
+      connection.send(head(8));
+      const { status, headers, text } = await connection.reply();
+      expect([status, JSON.parse(text).code]).toEqual([503, 'OVERLOADED']);
+      expect(headers.get('retry-after')).toBe('1');
+      connection.send('{"ms":1}');
+      // Other queries are not concerned, nor is what is asked about this one.
+      expect((await connection.request({ path: '/ping' })).status).toBe(200);
+      const explained = await connection.request({ path: '/later?explain=1', body: '{"ms":1}' });
+      expect(explained.status).toBe(200);
+      // A body that is too large to be read for nothing is read: the call itself is judged.
+      const body = '{"ms":1}'.padEnd(100_000);
+      expect((await connection.request({ path: '/later', body })).status).toBe(200);
+      connection.close();
+    } finally {
+      server.database.full = false;
+    }
+  });
+
   it('refuses everything but health while starting, stopping, or without its file', async () => {
     const { app, database } = server;
     const states = [

@@ -54,6 +54,8 @@ export class FakeDatabase implements Database {
   /** Bodies of the writes that were carried out, in order. */
   readonly written: string[] = [];
   cancelled = 0;
+  /** No more calls of `later` are taken. */
+  full = false;
   closed = false;
   readonly #behaviours = new Map<string, Behaviour>();
 
@@ -133,6 +135,11 @@ export class FakeDatabase implements Database {
 
   call(name: string, body: Uint8Array, options: CallOptions = {}) {
     return this.#behaviours.get(name)!(body, options);
+  }
+
+  refusal(name: string): ErrorData | undefined {
+    const isRefused = this.full && name === 'later';
+    return isRefused ? { code: 'OVERLOADED', args: { queue: 'The read queue' } } : undefined;
   }
 
   /** Looks of the explorer see nothing; nothing else has a plan here. */

@@ -3,7 +3,7 @@
 // replaced, its calls fail.
 import { setTimeout } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { TrellisError, fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError } from '../../base/errors.js';
 import { type Call, CallQueue, type Cost } from '../call/call.js';
 import type { Gate, SlotPool } from '../call/gate.js';
 import { Lane } from './lane.js';
@@ -21,6 +21,8 @@ const failuresMax = 4;
 /** Between two such ends; it doubles. */
 const pauseMs = 25;
 const pauseMsMax = 5_000;
+
+const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The read queue' } };
 
 export interface DispatcherOptions {
   count: number;
@@ -122,9 +124,12 @@ export class Dispatcher {
     if (!this.#closing) await this.#startLane(failures);
   }
 
+  /** Why a call cannot be taken, or undefined. */
+  get refusal(): ErrorData | undefined {
+    return this.#queue.length >= this.options.queueMax ? isFull : undefined;
+  }
+
   submit(call: Call): void {
-    if (this.#queue.length >= this.options.queueMax)
-      fail('OVERLOADED', { queue: 'The read queue' });
     const lane = this.#idlest();
     if (lane && this.#queue.length === 0) lane.submit(call);
     else this.#queue.push(call);

@@ -1,7 +1,7 @@
 // The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders
 // (reload, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
 // write that was queued before it.
-import { TrellisError, fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { IndexHandle } from '../../vector/index.js';
 import { type Call, CallQueue, type Cost } from '../call/call.js';
@@ -18,6 +18,8 @@ import type { WriterSetup } from './writer-lane.js';
 
 /** Calls in flight at the writer; more wait here, so that a slow commit shows as a full queue. */
 export const flightMax = 4096;
+
+const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The write queue' } };
 
 export interface WriterEvents {
   /** Every index there is. */
@@ -160,13 +162,17 @@ export class WriterLink {
     for (const id of this.#orders.keys()) this.#fulfil(id, new TrellisError(gone));
   }
 
-  /** Queues a write. Fails READ_ONLY, OVERLOADED. */
-  submit(call: Call): void {
-    if (this.readOnlyReason !== undefined) fail('READ_ONLY', { reason: this.readOnlyReason });
+  /** Why a write cannot be taken, or undefined. */
+  get refusal(): ErrorData | undefined {
+    const { readOnlyReason: reason } = this;
+    if (reason !== undefined) return { code: 'READ_ONLY', args: { reason } };
     const { write_queue, write_queue_bytes } = this.limits;
-    if (this.#queue.length >= write_queue || this.#queue.bytes >= write_queue_bytes) {
-      fail('OVERLOADED', { queue: 'The write queue' });
-    }
+    const hasRoom = this.#queue.length < write_queue && this.#queue.bytes < write_queue_bytes;
+    return hasRoom ? undefined : isFull;
+  }
+
+  /** Queues a write. */
+  submit(call: Call): void {
     this.accepted++;
     this.#taken++;
     this.#queue.push(call);

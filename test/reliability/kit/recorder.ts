@@ -1,31 +1,11 @@
-// Compiles the preload library record-io.c, and reads what it wrote down. The library is kept per
-// state of its source; where there is no compiler, tests say so and are skipped.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { root } from '../../support/project.js';
-
-const source = join(root, 'test/reliability/kit/record-io.c');
+// Has the preload library record-io.c write down what a process does to its files, and reads it.
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { compiled, whyNoC } from './compiled.js';
 
 /** Why I/O cannot be recorded on this machine, or undefined. */
-export function whyNoRecorder(): string | undefined {
-  if (process.platform !== 'linux') return 'recording I/O needs Linux';
-  const found = spawnSync('cc', ['--version'], { stdio: 'ignore' });
-  return found.status === 0 ? undefined : 'recording I/O needs a C compiler (cc)';
-}
+export const whyNoRecorder = (): string | undefined => whyNoC('recording I/O');
 
-function library(): string {
-  const hash = createHash('sha256').update(readFileSync(source)).digest('hex').slice(0, 16);
-  const cache = join(root, 'node_modules/.cache/trellis-record-io');
-  const path = join(cache, `${hash}.so`);
-  if (existsSync(path)) return path;
-  mkdirSync(cache, { recursive: true });
-  const unfinished = `${path}.${process.pid}`;
-  execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', unfinished, source, '-ldl', '-lpthread']);
-  renameSync(unfinished, path);
-  return path;
-}
+const library = (): string => compiled('record-io.c', '-shared', '-fPIC', '-ldl', '-lpthread');
 
 export type RecordKind = keyof typeof kinds;
 

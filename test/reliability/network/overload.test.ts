@@ -3,11 +3,13 @@
 // rates and latencies, in turns with and without, in the long run only: they are printed in both.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Client, Connection, type Reply, requestBytes } from '../../support/server/http.js';
+import { Client, Connection, requestBytes } from '../../support/server/http.js';
 import { median, sampleLatency } from '../../support/server/load-sample.js';
 import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
 import { type Server, startServer } from '../../support/server/server.js';
+import { whyNoC } from '../kit/compiled.js';
+import { flood } from '../kit/flood.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const rounds = long ? 7 : 1;
@@ -74,81 +76,51 @@ async function expectQuiet(): Promise<void> {
   await expect.poll(() => metric('in_flight'), { timeout: 5_000 }).toBeLessThanOrEqual(1);
 }
 
-describe('T14 three times the capacity', () => {
+const missing = whyNoC('a client that costs little');
+if (missing !== undefined) console.log(`skipped: ${missing}`);
+
+describe.skipIf(missing !== undefined)('T14 three times the capacity', () => {
   const random = new Random(14);
-  const acknowledged: string[] = [];
-  let names = 0;
-
   /** One call in ten writes. */
-  async function call(one: Client): Promise<Reply> {
-    const name = random.chance(0.1) ? `n${names++}` : undefined;
-    const [path, body] = name ? ['mark', { name }] : ['work', { least: random.below(items) }];
-    const reply = await one.request({ path: path!, body: JSON.stringify(body) }, 60_000);
-    if (name && reply.status === 200) acknowledged.push(name);
-    return reply;
-  }
+  const requests = [
+    { path: 'mark', body: '{"name":"n########"}' },
+    ...Array.from({ length: 9 }, () => {
+      return { path: 'work', body: JSON.stringify({ least: random.below(items) }) };
+    }),
+  ];
+  const acknowledged: string[] = [];
+  let first = 0;
 
-  /** Seconds of processor that the server has used; of the clock where the system does not tell. */
+  /** Seconds of processor that the server has used. */
   function used(): number {
-    if (process.platform !== 'linux') return performance.now() / 1000;
     const stat = readFileSync(`/proc/${server.pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / 100;
   }
 
-  /** Calls answered by clients that wait for their answers: a second, and a second of the server's. */
-  async function peak(): Promise<{ rate: number; goodput: number }> {
+  /** Calls are answered with 200, or with 503 and Retry-After; what is acknowledged is noted. */
+  async function call(connections: number, rate: number) {
     const before = used();
-    const end = performance.now() + phaseMs;
-    let done = 0;
-    const loop = async (): Promise<void> => {
-      const one = new Client(server.port);
-      while (performance.now() < end) if ((await call(one)).status === 200) done++;
-      one.close();
-    };
-    await Promise.all(Array.from({ length: clients }, loop));
-    return { rate: (done * 1000) / phaseMs, goodput: done / (used() - before) };
-  }
-
-  /** Calls made at a rate, whatever becomes of them. */
-  async function flood(rate: number) {
-    const idle = Array.from({ length: clientsMax }, () => new Client(server.port));
-    await Promise.all(idle.map((one) => one.open()));
-    const counts = { offered: 0, done: 0, refused: 0 };
-    const replies: Promise<void>[] = [];
-    const before = used();
-    const began = performance.now();
-    for (let now = began; now < began + phaseMs; now = performance.now()) {
-      for (; counts.offered < ((now - began) / 1000) * rate && idle.length > 0; counts.offered++) {
-        const one = idle.pop()!;
-        const judge = async (): Promise<void> => {
-          const { status, headers } = await call(one);
-          idle.push(one);
-          if (status === 200) counts.done++;
-          if (status === 200) return;
-          expect([status, headers.has('retry-after')]).toEqual([503, true]);
-          counts.refused++;
-        };
-        replies.push(judge());
-      }
-      await pause(1);
+    const { port } = server;
+    const found = await flood({ port, connections, rate, ms: phaseMs, requests, first });
+    expect(found.done + found.refused).toBe(found.ends.length);
+    for (let i = 0; i < found.ends.length; i += requests.length) {
+      if (found.ends[i] === '2') acknowledged.push(`n${String(first + i).padStart(8, '0')}`);
     }
-    await Promise.all(replies);
-    for (const one of idle) one.close();
-    const seconds = used() - before;
-    return { ...counts, seconds, goodput: counts.done / seconds };
+    // The next number is that of a write again.
+    first += Math.ceil(found.ends.length / requests.length) * requests.length;
+    return { ...found, seconds: used() - before, rate: (found.done * 1000) / found.ms };
   }
 
   test('is answered with 503 where it is too much, and with as much as before', async () => {
-    await peak();
+    await call(clients, 0);
     const shares: number[] = [];
-    const costs: number[] = [];
-    let refused = 0;
-    let offered = 0;
-    let slowest = 0;
+    const rates: number[] = [];
+    const total = { offered: 0, refused: 0, slowest: 0 };
     for (let round = 0; round < rounds; round++) {
-      const before = await peak();
-      const while_ = await flood(overload * before.rate);
+      const before = await call(clients, 0);
+      // So short a time does not show what the capacity is: as much as can be, then.
+      const during = await call(clientsMax, long ? overload * before.rate : 0);
       const ended = performance.now();
       // Recovered: a call is answered at once.
       for (let ms = Number.POSITIVE_INFINITY; ms > 50; ) {
@@ -157,30 +129,30 @@ describe('T14 three times the capacity', () => {
         ms = performance.now() - asked;
         expect(performance.now() - ended).toBeLessThan(5_000);
       }
-      slowest = Math.max(slowest, performance.now() - ended);
-      // By the server's own time: the clients that flood it take the processors from it.
-      const best = (before.goodput + (await peak()).goodput) / 2;
-      shares.push(while_.goodput / best);
-      costs.push(((while_.seconds - while_.done / best) / while_.refused) * 1e6);
-      refused += while_.refused;
-      offered += while_.offered;
+      total.slowest = Math.max(total.slowest, performance.now() - ended);
+      const after = await call(clients, 0);
+      // By the server's own time: who floods it and all else take the processors from it.
+      const time = (before.seconds + after.seconds) / (before.done + after.done);
+      shares.push((during.done * time) / during.seconds);
+      rates.push((2 * during.rate) / (before.rate + after.rate));
+      total.refused += during.refused;
+      total.offered += during.ends.length;
     }
     await expectQuiet();
     const found = new Set<string>(
       (await client.post('marks')).m.map((m: { name: string }) => m.name),
     );
     expect(acknowledged.filter((name) => !found.has(name))).toEqual([]);
-    const share = median(shares);
-    const cost = median(costs);
+    expect(acknowledged.length).toBeGreaterThan(0);
+    expect(total.refused).toBeGreaterThan(0);
+    const percent = (part: number): string => `${(part * 100).toFixed(0)} %`;
     noteProof(
       'T14',
-      `${offered} calls at ${overload} x capacity: ${(share * 100).toFixed(0)} % of the peak, ` +
-        `${refused} turned away for ${cost.toFixed(0)} us each, quick again after ${slowest.toFixed(0)} ms, ` +
-        `${acknowledged.length} acknowledged writes, none lost`,
+      `${total.offered} calls at ${overload} x capacity: ${percent(median(shares))} of the peak a second of the ` +
+        `server's, ${percent(median(rates))} a second of the clock, ${total.refused} turned away, quick again ` +
+        `after ${total.slowest.toFixed(0)} ms, ${acknowledged.length} acknowledged writes, none lost`,
     );
-    expect(refused).toBeGreaterThan(0);
-    // The share is printed, not judged: 80 % is wanted, and for calls of half a millisecond not reached
-    // where clients share two processors with the server (47 - 49 %; a refusal took 60 - 95 us of it).
+    if (long) expect(median(shares), `shares ${shares}`).toBeGreaterThan(0.8);
   }, 600_000);
 });
 
