@@ -1,7 +1,8 @@
 // Test runner configuration. Long runs scale the same tests up (TRELLIS_TEST_LONG=1).
-import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { compiled, compiledModules } from './support/compiled-modules.js';
+import { root } from './support/project.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -9,19 +10,25 @@ const long = process.env.TRELLIS_TEST_LONG === '1';
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number =>
-      /\/(conformance|crash|load|reliability|server)\//.test(moduleId) ? 0 : 1;
+      /\/(conformance|crash|docs|load|reliability|server|vector)\//.test(moduleId) ? 0 : 1;
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
 
 export default defineConfig({
+  plugins: [compiledModules(!process.argv.includes('run'))],
   test: {
-    root: fileURLToPath(new URL('..', import.meta.url)),
+    root,
     include: ['test/**/*.test.ts'],
+    server: { deps: { external: [compiled] } },
     globalSetup: ['test/support/summary.ts'],
+    setupFiles: ['test/support/file-end.ts'],
     pool: 'forks',
     // One more than there are processors to count on: many tests wait for servers and clocks.
-    poolOptions: { forks: { maxForks: 3, minForks: 1 } },
+    // Files share the processes and the modules these have loaded, as calls share a server: loading
+    // them for each file costs more than most files do. The pool ends a process twice, and fails,
+    // where it may have fewer of them when all is done: hence as many at least as at most.
+    poolOptions: { forks: { maxForks: 3, minForks: 3, isolate: false } },
     sequence: { sequencer: SlowFirst },
     testTimeout: long ? 3_600_000 : 30_000,
     hookTimeout: 60_000,

@@ -1,4 +1,4 @@
-// Throw-away projects on disk: sources and configuration as text in folders of their own, removed when the test process
+// Throw-away projects on disk: sources and configuration as text in folders of their own, removed when the test file
 // ends.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,9 +21,7 @@ export interface Project {
 
 const folders = new Set<string>();
 
-process.on('exit', () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
+process.on('exit', removeFolders);
 
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'trellis-test-'));
@@ -33,7 +31,13 @@ export function makeFolder(): string {
 
 export function removeFolder(folder: string): void {
   folders.delete(folder);
-  rmSync(folder, { recursive: true, force: true });
+  // What still writes there is being killed: a folder that is not empty yet soon is.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** All that were made. */
+export function removeFolders(): void {
+  for (const folder of folders) removeFolder(folder);
 }
 
 function printConfig(config: Record<string, ConfigValue>): string {

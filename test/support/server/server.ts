@@ -1,6 +1,6 @@
 // Starts and stops real server processes on throw-away projects: sources and configuration as text,
 // port 0, the ready line awaited. Owns the folders and processes it makes; none outlives the test
-// process.
+// file.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,9 +28,12 @@ export interface Exit {
 
 const children = new Set<ChildProcess>();
 
-process.on('exit', () => {
+/** Ends what still runs. */
+export function killServers(): void {
   for (const child of children) child.kill('SIGKILL');
-});
+}
+
+process.on('exit', killServers);
 
 /** The environment without anything that configures a server. */
 function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
