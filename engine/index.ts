@@ -65,6 +65,7 @@ export { createEmbedder } from './embed/create-embedder.js';
 export { modelFault } from './embed/model-fault.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
 export { type AdHocCompilation, compileAdHoc } from './lang/ad-hoc.js';
+export { type Formatted, formatSource } from './lang/format/format.js';
 export { argumentsOf, queryOf } from './database/ad-hoc.js';
 export { openDatabase } from './database/open-database.js';
 export type { Violation } from './storage/check/check.js';

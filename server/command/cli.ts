@@ -12,6 +12,7 @@ import { config } from './project/config.js';
 import { dev } from './run/dev.js';
 import { dump } from './data/dump.js';
 import { explainQuery } from './project/explain.js';
+import { fmt } from './project/fmt.js';
 import { helpAmong } from './help.js';
 import { importFiles } from './data/import.js';
 import { init } from './run/init.js';
@@ -28,7 +29,7 @@ import { version } from './version.js';
 
 /** Every command, in the order of help. */
 export const commands: Command[] = [
-  ...[init, dev, serveProject, check, query, explainQuery, types, openapi, config, keys],
+  ...[init, dev, serveProject, check, fmt, query, explainQuery, types, openapi, config, keys],
   ...[importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
 commands.push(helpAmong(commands), version);

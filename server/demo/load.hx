@@ -15,15 +15,28 @@ QUERY loadIdeas(rows: [{key: String, name: String, summary: String}]) =>
 
 // Authors and ideas are keys of people and ideas that are there already.
 QUERY loadWorks(rows: [{
-    key: String, title: String, year: I32, kind: String, field: String,
-    authors: [String], ideas: [String]
+    key: String,
+    title: String,
+    year: I32,
+    kind: String,
+    field: String,
+    authors: [String],
+    ideas: [String]
 }]) =>
     FOR row IN rows {
         work <- AddN<Work>({
-            key: row.key, title: row.title, year: row.year, kind: row.kind, field: row.field
+            key: row.key,
+            title: row.title,
+            year: row.year,
+            kind: row.kind,
+            field: row.field
         })
-        FOR author IN row.authors { AddE<Wrote>::From(N<Person>({key: author}))::To(work) }
-        FOR idea IN row.ideas { AddE<About>::From(work)::To(N<Idea>({key: idea})) }
+        FOR author IN row.authors {
+            AddE<Wrote>::From(N<Person>({key: author}))::To(work)
+        }
+        FOR idea IN row.ideas {
+            AddE<About>::From(work)::To(N<Idea>({key: idea}))
+        }
     }
     RETURN "loaded"
 

@@ -19,7 +19,9 @@ QUERY addChunk(source: String, text: String, position: U32, mentions: [String]) 
     RETURN chunk
 
 QUERY relate(from: String, to: String, how: String) =>
-    relation <- AddE<RelatedTo>({how: how})::From(N<Entity>({name: from}))::To(N<Entity>({name: to}))
+    relation <- AddE<RelatedTo>({how: how})
+        ::From(N<Entity>({name: from}))
+        ::To(N<Entity>({name: to}))
     RETURN relation
 
 // Chunks go with their document; entities stay.

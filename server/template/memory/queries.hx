@@ -16,7 +16,8 @@ QUERY addFact(subject: String, predicate: String, text: String, since: Date, epi
 
 // The open facts of one predicate end: what comes next takes their place.
 QUERY closeFacts(subject: String, predicate: String, at: Date) =>
-    facts <- N<Subject>({name: subject})::Out<Holds>
+    facts <- N<Subject>({name: subject})
+        ::Out<Holds>
         ::WHERE(AND(_::{predicate}::EQ(predicate), _::{valid_to}::EQ(NONE)))
         ::UPDATE({valid_to: at})
     RETURN facts::{text, valid_from, valid_to}
@@ -37,7 +38,8 @@ QUERY factsAsOf(subject: String, at: Date) =>
     RETURN facts::{text, predicate, valid_from, learntFrom: _::In<Supports>::{text}}
 
 QUERY history(subject: String, predicate: String) =>
-    facts <- N<Subject>({name: subject})::Out<Holds>
+    facts <- N<Subject>({name: subject})
+        ::Out<Holds>
         ::WHERE(_::{predicate}::EQ(predicate))
         ::ORDER<Asc>(_::{valid_from})
     RETURN facts::{text, valid_from, valid_to}

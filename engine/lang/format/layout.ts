@@ -1,0 +1,231 @@
+// Lines of one statement or declaration: on one line where it fits, else broken at the steps of its
+// chain, else inside its brackets. A bracket that was broken by whoever wrote it stays so.
+import { isApart } from './spacing.js';
+import type { Comment, Piece } from './piece.js';
+
+export const widthMax = 100;
+const indentStep = 4;
+
+interface Group {
+  open: Piece;
+  /** Each with its comma. */
+  items: Node[][];
+  close: Piece;
+  /** Broken into lines. */
+  broken: boolean;
+}
+type Node = Piece | Group;
+
+const closers: Record<string, string> = { '(': ')', '[': ']', '{': '}', '<': '>' };
+const isGroup = (node: Node): node is Group => 'items' in node;
+const isSign = ({ token }: Piece, text: string): boolean =>
+  token.kind === 'symbol' && token.text === text;
+
+export const pad = (indent: number): string => ' '.repeat(indent);
+
+/** The text of pieces, without the comments before the first and behind the last of them. */
+export function layOut(pieces: readonly Piece[], indent: number, spaced: boolean): string {
+  const nodes = readNodes(pieces);
+  if (spaced) breakAround(nodes);
+  if (isAwkward(nodes)) return verbatim(pieces, indent, spaced);
+  return best(nodes, indent, indent, spaced);
+}
+
+function readNodes(pieces: readonly Piece[]): Node[] {
+  let at = 0;
+  const read = (until: string | undefined): Node[][] => {
+    const items: Node[][] = [];
+    let item: Node[] = [];
+    for (; at < pieces.length; at++) {
+      const piece = pieces[at]!;
+      if (until !== undefined && isSign(piece, until)) break;
+      const closer = piece.token.kind === 'symbol' ? closers[piece.token.text] : undefined;
+      if (closer !== undefined) {
+        at++;
+        const inner = read(closer);
+        const close = pieces[at]!;
+        const isBroken = inner.length > 0 && firstOf(inner[0]!).begins && closer !== '>';
+        const broken = isBroken || hasComments(inner, piece, close);
+        item.push({ open: piece, items: inner, close, broken });
+      } else item.push(piece);
+      if (until !== undefined && isSign(piece, ',')) {
+        items.push(item);
+        item = [];
+      }
+    }
+    if (item.length > 0) items.push(item);
+    return items;
+  };
+  return read(undefined).flat();
+}
+
+const firstOf = (nodes: readonly Node[]): Piece => {
+  const [first] = nodes as [Node];
+  return isGroup(first) ? first.open : first;
+};
+const lastOf = (nodes: readonly Node[]): Piece => {
+  const last = nodes.at(-1)!;
+  return isGroup(last) ? last.close : last;
+};
+
+/** Braces of a declaration are broken where one inside them is. */
+function breakAround(nodes: readonly Node[]): boolean {
+  let isBroken = false;
+  for (const node of nodes) {
+    if (!isGroup(node)) continue;
+    for (const item of node.items) if (breakAround(item)) node.broken = true;
+    if (node.broken) isBroken = true;
+  }
+  return isBroken;
+}
+
+function hasComments(items: readonly Node[][], open: Piece, close: Piece): boolean {
+  if (open.trail !== '' || close.lead.length > 0) return true;
+  return items.some((item) => firstOf(item).lead.length > 0 || lastOf(item).trail !== '');
+}
+
+/** Whether comments stand where lines of this form have no place for them. */
+function isAwkward(nodes: readonly Node[]): boolean {
+  return nodes.some((node, at) => {
+    const [isFirst, isLast] = [at === 0, at === nodes.length - 1];
+    const [open, close] = isGroup(node) ? [node.open, node.close] : [node, node];
+    if (open.lead.length > 0 && !isFirst) return true;
+    if (close.trail !== '' && !isLast) return true;
+    if (!isGroup(node)) return false;
+    if (open.token.text === '<' && hasComments(node.items, open, close)) return true;
+    return node.items.some(isAwkward) || (node.items.length === 0 && open.trail !== '');
+  });
+}
+
+const fits = (text: string, column: number): boolean =>
+  text.split('\n').every((line, at) => line.length + (at === 0 ? column : 0) <= widthMax);
+
+function best(nodes: readonly Node[], indent: number, column: number, spaced: boolean): string {
+  const text = inline(nodes, indent, spaced);
+  if (fits(text, column)) return text;
+  const parts = partsOf(nodes);
+  if (parts.length > 1) {
+    const inner = indent + indentStep;
+    const rest = parts.slice(1).map((part) => pad(inner) + best(part, inner, inner, spaced));
+    const isList = lastOf(parts[0]!).token.text === ',';
+    return [best(parts[0]!, isList ? inner : indent, column, spaced), ...rest].join('\n');
+  }
+  for (const node of [...nodes].reverse()) {
+    if (!isGroup(node) || node.broken || node.items.length === 0 || node.open.text === '<')
+      continue;
+    node.broken = true;
+    const tried = inline(nodes, indent, spaced);
+    if (fits(tried, column)) return tried;
+  }
+  return inline(nodes, indent, spaced);
+}
+
+/** Behind the commas of `RETURN`; where there is none, before the steps of a chain. */
+function partsOf(nodes: readonly Node[]): Node[][] {
+  const isComma = (node: Node): boolean => !isGroup(node) && isSign(node, ',');
+  const byComma = split(nodes, (at) => isComma(nodes[at - 1]!));
+  if (byComma.length > 1) return byComma;
+  return split(nodes, (at) => {
+    const node = nodes[at]!;
+    return !isGroup(node) && isSign(node, '::') && isApartFromSource(nodes, at);
+  });
+}
+
+/** `_::` and the `::` of a declaration belong to what stands before. */
+function isApartFromSource(nodes: readonly Node[], at: number): boolean {
+  const before = nodes[at - 1]!;
+  return isGroup(before) || !(isSign(before, '_') || /^([NEV]|schema)$/.test(before.text));
+}
+
+function split(nodes: readonly Node[], begins: (at: number) => boolean): Node[][] {
+  const parts: Node[][] = [[]];
+  for (const [at, node] of nodes.entries()) {
+    if (at > 0 && begins(at)) parts.push([]);
+    parts.at(-1)!.push(node);
+  }
+  return parts;
+}
+
+function inline(nodes: readonly Node[], indent: number, spaced: boolean): string {
+  let text = '';
+  let before: Piece | undefined;
+  for (const node of nodes) {
+    const first = isGroup(node) ? node.open : node;
+    text += joint(before, first, spaced);
+    text += isGroup(node) ? groupText(node, indent, spaced) : node.text;
+    before = isGroup(node) ? node.close : node;
+  }
+  return text;
+}
+
+function joint(before: Piece | undefined, piece: Piece, spaced: boolean): string {
+  if (piece.inline !== '') return before === undefined ? `${piece.inline} ` : ` ${piece.inline} `;
+  return before !== undefined && isApart(before.token, piece.token, spaced) ? ' ' : '';
+}
+
+function groupText(group: Group, indent: number, spaced: boolean): string {
+  const { open, items, close, broken } = group;
+  if (items.length === 0 && close.lead.length === 0) {
+    return open.text + (close.inline === '' ? '' : joint(open, close, spaced)) + close.text;
+  }
+  if (!broken) {
+    const parts = items.map((item) => inline(item, indent, spaced)).join(' ');
+    const first = items[0]![0]!;
+    const head = joint(open, isGroup(first) ? first.open : first, spaced);
+    const tail = joint(lastOf(items.at(-1)!), close, spaced);
+    return open.text + head + parts + tail + close.text;
+  }
+  const inner = indent + indentStep;
+  const lines = [open.text + (open.trail === '' ? '' : ` ${open.trail}`)];
+  for (const [at, item] of items.entries()) {
+    const first = firstOf(item);
+    lines.push(...leadLines(first, inner, at === 0));
+    const trail = lastOf(item).trail;
+    const text = best(item, inner, inner, spaced);
+    lines.push(pad(inner) + text + (trail === '' ? '' : ` ${trail}`));
+  }
+  lines.push(...commentLines(close.lead, inner, items.length === 0));
+  return `${lines.join('\n')}\n${pad(indent)}${close.text}`;
+}
+
+/** Comments above a piece and the blank lines of their author, one of each. */
+export function leadLines(piece: Piece, indent: number, isFirst: boolean): string[] {
+  const lines = commentLines(piece.lead, indent, isFirst);
+  if (piece.blank && !(isFirst && lines.length === 0)) lines.push('');
+  return lines;
+}
+
+export function commentLines(
+  comments: readonly Comment[],
+  indent: number,
+  isFirst: boolean,
+): string[] {
+  return comments.flatMap(({ text, blank }, at) => {
+    const line = pad(indent) + text;
+    return blank && !(isFirst && at === 0) ? ['', line] : [line];
+  });
+}
+
+/** Lines as they are, each where its brackets put it. */
+function verbatim(pieces: readonly Piece[], indent: number, spaced: boolean): string {
+  let text = '';
+  let depth = 0;
+  for (const [at, piece] of pieces.entries()) {
+    const { token } = piece;
+    const isCloser = token.kind === 'symbol' && /^[)\]}]$/.test(token.text);
+    const inner = indent + (depth > 0 ? depth : 1) * indentStep;
+    const own = isCloser ? indent + (depth - 1) * indentStep : inner;
+    if (isCloser) depth--;
+    if (at > 0) {
+      const lines = piece.lead.map((each) => `\n${pad(inner)}${each.text}`);
+      const begins = piece.begins || lines.length > 0;
+      text += lines.join('');
+      text += begins ? `\n${pad(own)}` : joint(pieces[at - 1], piece, spaced);
+      if (begins && piece.inline !== '') text += `${piece.inline} `;
+    }
+    text += piece.text;
+    if (piece.trail !== '' && at < pieces.length - 1) text += ` ${piece.trail}`;
+    if (token.kind === 'symbol' && /^[([{]$/.test(token.text)) depth++;
+  }
+  return text;
+}

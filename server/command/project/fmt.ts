@@ -1,0 +1,82 @@
+// `trellis fmt`: sources in the one style there is. Files that cannot be read stay as they are.
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fail, formatSource, printDiagnostic } from '../../../engine/index.js';
+import { processEnvironment } from '../../config/config.js';
+import { printErrorLine, printLine } from '../../observe/log.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { configOf } from '../../project/line-config.js';
+import { readSources } from '../../project/project.js';
+import { paintPicture, painterFor } from '../../terminal/colour.js';
+import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
+import { counted, shownPath } from '../../terminal/wording.js';
+
+export const fmt: Command = {
+  name: 'fmt',
+  about: 'Writes sources in the one style there is.',
+  words: '[FILE...]',
+  flags: {
+    ...projectFlags,
+    check: { about: 'Writes nothing; ends with 1 when a file is not in style.' },
+  },
+  run: (line) => {
+    const isCheck = line.switches.has('check');
+    if (line.words.length === 1 && line.words[0] === '-') return fromStdin(isCheck);
+    return formatFiles(pathsOf(line), isCheck);
+  },
+};
+
+function pathsOf(line: CommandLine): string[] {
+  if (line.words.length > 0) return line.words.flatMap((word) => filesOf(word));
+  const { projectDir, queriesDir } = configOf(line);
+  return readSources(projectDir, queriesDir).map(({ path }) => join(projectDir, path));
+}
+
+/** A file, or the `.hx` files of a folder and those below it. */
+function filesOf(path: string): string[] {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  if (isFolder === undefined) fail('CONFIG_INVALID', { what: `${path} is not there.` });
+  if (!isFolder) return [path];
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.hx'))
+    .map((file) => join(path, file))
+    .sort();
+}
+
+function formatFiles(paths: readonly string[], isCheck: boolean): number {
+  let faulty = 0;
+  let changed = 0;
+  for (const path of paths) {
+    const source = readFileSync(path);
+    const text = formatted(shownPath(path), source);
+    if (text === undefined) faulty++;
+    else if (!source.equals(Buffer.from(text))) {
+      changed++;
+      if (!isCheck) writeFileSync(path, text);
+      printLine(isCheck ? `${shownPath(path)} is not in style` : shownPath(path));
+    }
+  }
+  const files = counted(paths.length, 'file');
+  printErrorLine(`${files}: ${changed} ${isCheck ? 'to change' : 'changed'}, ${faulty} faulty`);
+  if (faulty > 0) return exitCodes.source;
+  return isCheck && changed > 0 ? exitCodes.diagnostics : exitCodes.ok;
+}
+
+function fromStdin(isCheck: boolean): number {
+  const source = readFileSync(0);
+  const text = formatted('stdin', source);
+  if (text === undefined) return exitCodes.source;
+  if (!isCheck) process.stdout.write(text);
+  return isCheck && !source.equals(Buffer.from(text)) ? exitCodes.diagnostics : exitCodes.ok;
+}
+
+/** Undefined when the source is faulty, which has been said then. */
+function formatted(path: string, source: Buffer): string | undefined {
+  const done = formatSource(path, source);
+  if ('text' in done) return done.text;
+  const paint = painterFor(process.stderr, processEnvironment);
+  for (const each of done.diagnostics)
+    printErrorLine(paintPicture(paint, printDiagnostic(each, source.toString()), true));
+  return undefined;
+}
