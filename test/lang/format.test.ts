@@ -128,7 +128,9 @@ E::Knows UNIQUE{From:Person,To:Person,Properties:{
 since:Date DEFAULT NOW}}
 // The friends.
 #[mcp] QUERY friends(name:String,most:U8=5)=>p<-N<Person>({name:name})
-  FOR {a,b} IN rows{ AddE<Knows>::From(a)::To(b) }   RETURN p::Out<Knows>{1,3}::WHERE(AND(!EXISTS(_::In<Knows>),_::{age}::GT(18)))::ORDER<Desc NULLS LAST>(_::{age})::RANGE(0,most)::{name,age,..},p::!{age}
+  FOR {a,b} IN rows{ AddE<Knows>::From(a)::To(b) }   RETURN p::Out<Knows>{1,3}
+::WHERE(AND(!EXISTS(_::In<Knows>),_::{age}::GT(18)))::ORDER<Desc NULLS LAST>(_::{age})
+  ::RANGE(0,most)::{name,age,..},p::!{age}
 `;
     expect(
       formatted(text),

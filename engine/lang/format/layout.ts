@@ -3,7 +3,7 @@
 import { isApart } from './spacing.js';
 import type { Comment, Piece } from './piece.js';
 
-export const widthMax = 100;
+const widthMax = 100;
 const indentStep = 4;
 
 interface Group {
