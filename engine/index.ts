@@ -84,6 +84,7 @@ export { rebuildData, repairDerived } from './database/care/repair.js';
 export { type Salvaged, salvage } from './database/care/salvage.js';
 export { checkData } from './storage/page/data-check.js';
 export { takeLock } from './storage/lock/lock.js';
+export { holderOf } from './storage/lock/lock-holder.js';
 export { probeData, refuseBroken } from './storage/folder/probe.js';
 export {
   type Arguments,

@@ -11,3 +11,9 @@ export function mayCall(caller: Caller | undefined, { name, plan }: Query): bool
   if (plan.writes && !mayWrite) return false;
   return caller.queries === undefined || scopeNames(caller.queries, name);
 }
+
+/** The same caller, who reads at most. */
+export const readingOnly = (caller: Caller | undefined): Caller => ({
+  ...(caller ?? { keyId: '' }),
+  role: 'read',
+});

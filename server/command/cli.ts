@@ -16,6 +16,7 @@ import { fmt } from './project/fmt.js';
 import { helpAmong } from './help.js';
 import { importFiles } from './data/import.js';
 import { init } from './run/init.js';
+import { mcp } from './run/mcp.js';
 import { keys } from './keys.js';
 import { load } from './data/load.js';
 import { openapi } from './project/openapi.js';
@@ -29,7 +30,7 @@ import { version } from './version.js';
 
 /** Every command, in the order of help. */
 export const commands: Command[] = [
-  ...[init, dev, serveProject, check, fmt, query, explainQuery, types, openapi, config, keys],
+  ...[init, dev, serveProject, mcp, check, fmt, query, explainQuery, types, openapi, config, keys],
   ...[importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
 commands.push(helpAmong(commands), version);

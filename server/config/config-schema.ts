@@ -79,6 +79,7 @@ const configSchema = section({
     workers: integer(0, 1, 64),
     idle_time: time(120_000, 24 * hourMs, 1_000),
     drain_time: time(10_000, hourMs),
+    exit_when_idle: time(0, 24 * hourMs),
     allowed_hosts: texts(),
     trust_proxy: flag(false),
     strict_members: flag(false),

@@ -2,6 +2,7 @@
 // has their plans run by the database, and applies what a call does to its session only when it has
 // succeeded.
 import {
+  type CallOptions,
   connectionOf,
   type Database,
   type ElementKind,
@@ -55,8 +56,8 @@ export interface Held {
 export interface McpHandler {
   /**
    * The reply body of `POST /mcp/<tool>`, at once when everything ran on this thread. Throws or
-   * rejects with TrellisError. While the call waits for its turn, the function given to
-   * `onCancellable` takes it out of the queue.
+   * rejects with TrellisError. The function given to `onCancellable` stops the call, or takes it out
+   * of the queue while it waits for its turn.
    */
   handle(
     tool: string,
@@ -92,6 +93,23 @@ function then<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): 
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
+type OnCancellable = ((cancel: () => void) => void) | undefined;
+
+/** One call of a session's tool. */
+interface Call {
+  tool: string;
+  view: JsonView;
+  budgetMs: number;
+  caller: McpCaller;
+  onCancellable: OnCancellable;
+}
+
+/** How long a call may take. */
+interface Until {
+  deadline: number;
+  onCancellable: OnCancellable;
+}
+
 class SessionHandler implements McpHandler {
   readonly #store: SessionStore;
   #toolbox: Toolbox | undefined;
@@ -117,7 +135,7 @@ class SessionHandler implements McpHandler {
     const view = scanBody(body, limits);
     if (tool === 'init') return encoder.encode(`"${this.#store.open(caller.keyId, now()).id}"`);
     const session = this.#store.get(connectionOf(tool, view), caller.keyId, now());
-    const turn = () => this.#turn(session, tool, view, budgetMs, caller);
+    const turn = () => this.#turn(session, { tool, view, budgetMs, caller, onCancellable });
     if (this.#store.enter(session)) return turn();
     return this.#wait(session, turn, onCancellable);
   }
@@ -179,17 +197,11 @@ class SessionHandler implements McpHandler {
   }
 
   /** Runs a call whose session is its own until it ends, and hands the session on. */
-  #turn(
-    session: Session,
-    tool: string,
-    view: JsonView,
-    budgetMs: number,
-    caller: McpCaller,
-  ): Reply {
+  #turn(session: Session, call: Call): Reply {
     const leave = () => this.#store.leave(session, this.options.now());
     let reply: Reply;
     try {
-      reply = this.#perform(session, tool, view, budgetMs, caller);
+      reply = this.#perform(session, call);
     } catch (error) {
       leave();
       throw error;
@@ -202,57 +214,50 @@ class SessionHandler implements McpHandler {
   /**
    * A call that falls into a reload is made anew, as one of the new program: nothing of it was done.
    */
-  #perform(
-    session: Session,
-    tool: string,
-    view: JsonView,
-    budgetMs: number,
-    caller: McpCaller,
-    attempts = 3,
-  ): Reply {
+  #perform(session: Session, call: Call, attempts = 3): Reply {
     const again = (error: unknown): Reply => {
       const isSwap = error instanceof TrellisError && error.code === 'SCHEMA_CHANGED';
       if (!isSwap || attempts === 1) throw error;
-      checkRole(findTool(tool, this.options.database.program), caller);
-      return this.#perform(session, tool, view, budgetMs, caller, attempts - 1);
+      checkRole(findTool(call.tool, this.options.database.program), call.caller);
+      return this.#perform(session, call, attempts - 1);
     };
     try {
-      const reply = this.#attempt(session, tool, view, budgetMs);
+      const reply = this.#attempt(session, call);
       return reply instanceof Promise ? reply.catch(again) : reply;
     } catch (error) {
       return again(error);
     }
   }
 
-  #attempt(session: Session, tool: string, view: JsonView, budgetMs: number): Reply {
+  #attempt(session: Session, { tool, view, budgetMs, onCancellable }: Call): Reply {
     if (!session.live) fail('CONNECTION_NOT_FOUND', { id: session.id }, { path: '/connection_id' });
-    const deadline = this.options.now() + budgetMs;
+    const until: Until = { deadline: this.options.now() + budgetMs, onCancellable };
     const work = prepare(tool, view, session, this.#currentToolbox());
     switch (work.kind) {
       case 'answer':
         this.#store.settle(session, work.after);
         return encoder.encode(work.body);
       case 'next':
-        return this.#next(session, session.traversal.cursor, 1, work.data, deadline);
+        return this.#next(session, session.traversal.cursor, 1, work.data, until);
       case 'run':
-        return this.#run(session, work, deadline);
+        return this.#run(session, work, until);
       default:
         return unreachable(work);
     }
   }
 
-  #run(session: Session, work: Work & { kind: 'run' }, deadline: number): Reply {
+  #run(session: Session, work: Work & { kind: 'run' }, until: Until): Reply {
     const { database } = this.options;
     const { program } = database;
     const { plan, embed, after } = work;
     const { items } = session.traversal;
     const args = embed
-      ? database.embed(undefined, embed.type, [embed.text], this.#left(deadline))
+      ? database.embed(undefined, embed.type, [embed.text], this.#left(until))
       : work.args;
     return then(
       then(args, (args) => {
         if (database.program !== program) fail('SCHEMA_CHANGED');
-        return database.run(plan, args, items, { budgetMs: this.#left(deadline) });
+        return database.run(plan, args, items, this.#bounds(until));
       }),
       (result) => {
         this.#store.settle(session, after, result.items);
@@ -268,7 +273,7 @@ class SessionHandler implements McpHandler {
    * and at twice as many each time they have all been deleted, so that reading everything costs
    * O(n) in all.
    */
-  #next(session: Session, start: number, count: number, data: boolean, deadline: number): Reply {
+  #next(session: Session, start: number, count: number, data: boolean, until: Until): Reply {
     const part = windowOf(session.traversal, start, count);
     if (part.ids.length === 0) {
       this.#store.advance(session, start);
@@ -276,11 +281,11 @@ class SessionHandler implements McpHandler {
     }
     const { database } = this.options;
     const plan = nextPlan(part.ids.length, data, database.program.compat);
-    const run = database.run(plan, [], part, { budgetMs: this.#left(deadline) });
+    const run = database.run(plan, [], part, this.#bounds(until));
     return then(run, ({ items, body }) => {
       const found = items!.ids[0];
       if (found === undefined)
-        return this.#next(session, start + part.ids.length, count * 2, data, deadline);
+        return this.#next(session, start + part.ids.length, count * 2, data, until);
       // An element that exists is found at the first of its places.
       this.#store.advance(session, start + part.ids.indexOf(found) + 1);
       return body;
@@ -288,8 +293,13 @@ class SessionHandler implements McpHandler {
   }
 
   /** Milliseconds left until `deadline`, at least one. */
-  #left(deadline: number): number {
+  #left({ deadline }: Until): number {
     return Math.max(1, deadline - this.options.now());
+  }
+
+  #bounds(until: Until): CallOptions {
+    const { onCancellable } = until;
+    return { budgetMs: this.#left(until), ...(onCancellable && { onCancellable }) };
   }
 
   /** Made anew when the database has got another program. */

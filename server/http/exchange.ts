@@ -45,6 +45,8 @@ export abstract class Exchange {
   mcpVersion = '';
   mcpMethod = '';
   mcpName = '';
+  /** With `read` a caller gives up the right to write, for this request. */
+  accessHeader = '';
   /** Another header says that a proxy passed this on. */
   forwarded = false;
 
@@ -162,6 +164,9 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
       return;
     case 'mcp-name':
       exchange.mcpName ||= value;
+      return;
+    case 'x-trellis-access':
+      exchange.accessHeader ||= value;
       return;
     case 'x-forwarded-for':
       // The last proxy appends, so the last value is the one it saw.

@@ -3,6 +3,7 @@
 // every other path.
 import { fail, type Limits, TrellisError } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
+import { readingOnly } from '../auth/rights.js';
 import type { Exchange } from '../http/exchange.js';
 import { statusOf } from '../http/http-error.js';
 import type { Metrics } from '../observe/metrics.js';
@@ -38,13 +39,15 @@ export function mcpEndpoint(options: McpEndpointOptions): Endpoint {
     writes: false,
     always: false,
     tellsState: true,
+    endCancels: true,
     budgetMs: Math.max(limits.query_time, limits.write_time) + extraMs,
     handle: (exchange, body, key) => {
       if (!enabled) {
         const hint = 'Set `mcp.enabled` and `sessions.enabled` to true.';
         fail('FEATURE_DISABLED', { feature: 'The Model Context Protocol' }, { hint });
       }
-      return new Conversation(options, exchange, key).answer(body);
+      const caller = exchange.accessHeader === 'read' ? readingOnly(key) : key;
+      return new Conversation(options, exchange, caller).answer(body);
     },
   };
 }
@@ -118,7 +121,8 @@ class Conversation {
   /** What depends on the key may be kept for that key only. */
   #keeping(keep: 'lists' | 'always' | 'never'): string {
     const { ttl, hasKeys } = this.options;
-    const scope = keep !== 'always' && hasKeys() ? 'private' : 'public';
+    const isOwn = hasKeys() || this.exchange.accessHeader !== '';
+    const scope = keep !== 'always' && isOwn ? 'private' : 'public';
     return `"ttlMs":${keep === 'never' ? 0 : ttl},"cacheScope":"${scope}"`;
   }
 

@@ -78,7 +78,7 @@ export class McpServer {
   }
 
   samples(): ServerSample[] {
-    return [...this.#metrics.samples(), { name: 'mcp_streams', value: this.#streams.count }];
+    return [...this.#metrics.samples(), { name: 'mcp_streams', value: this.listeners }];
   }
 
   /** The program, the prompts or the keys may be others now: reads the prompts, and tells. */
@@ -87,7 +87,12 @@ export class McpServer {
     const { prompts, faults } = readPrompts(join(config.projectDir, 'prompts'));
     this.#prompts = prompts;
     for (const fault of faults) warn(fault);
-    if (this.#streams.count > 0) this.#streams.announce();
+    if (this.listeners > 0) this.#streams.announce();
+  }
+
+  /** Clients that wait to be told of changes. */
+  get listeners(): number {
+    return this.#streams.count;
   }
 
   dropKey(keyId: string): void {

@@ -37,6 +37,8 @@ export interface AppOptions {
   version: string;
   /** `POST /_admin/<name>`. */
   actions: ReadonlyMap<string, Action>;
+  /** Nobody has needed the server for `server.exit_when_idle`. */
+  onIdle?: () => void;
   /** For `trellis dev`: pages of this machine may call, and refused requests are told. */
   onRefusal?: ((request: Refusal) => void) | undefined;
 }
@@ -159,6 +161,11 @@ export class App {
     return new Routes(admin.fixed, tools, actions, this.#mcp.endpoint);
   }
 
+  /** Calls under way. */
+  get inFlight(): number {
+    return this.#reception.inFlight;
+  }
+
   /** Reads the project's prompts again. */
   adoptPrompts(): void {
     this.#mcp.adopt();
@@ -235,6 +242,9 @@ export class App {
       this.#mcp.dropKey(keyId);
     }
     this.#tellPipelining();
+    const { exit_when_idle: most } = this.options.config.server;
+    const isNeeded = this.phase !== 'serving' || this.#mcp.listeners > 0;
+    if (most > 0 && !isNeeded && this.#reception.idleMs > most) this.options.onIdle?.();
   }
 
   /** Says how clients lost their connections, at most once a minute. */
@@ -269,7 +279,7 @@ export class App {
     const { counts } = this.#transport;
     const samples: ServerSample[] = [
       { name: 'build_info', labels: this.#buildLabels(), value: 1 },
-      { name: 'in_flight', value: this.#reception.inFlight },
+      { name: 'in_flight', value: this.inFlight },
       { name: 'connections', value: counts.connections },
       { name: 'aborted_total', value: counts.aborted },
       { name: 'pipelined_closed_total', value: counts.pipelinedClosed },

@@ -1,10 +1,8 @@
 // The server that has a data directory open, as other commands reach it: its port stands in the LOCK
 // file, a socket in the file system in the configuration.
-import { readFileSync } from 'node:fs';
 import { type RequestOptions, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { join } from 'node:path';
-import { type ErrorData, TrellisError, fail } from '../../engine/index.js';
+import { type ErrorData, TrellisError, fail, holderOf } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { socketPathOf } from '../http/listening.js';
 
@@ -14,26 +12,16 @@ export function isLocked(error: unknown): boolean {
 }
 
 /** Where the server listens that has the data directory open. */
-interface Place {
+export interface Place {
   origin: string;
   socketPath?: string;
 }
 
 function placeOf(config: Config): Place {
-  const scheme = config.tls.cert === '' ? 'http' : 'https';
-  const socketPath = socketPathOf(config.server.host);
-  if (socketPath !== undefined) return { origin: `${scheme}://localhost`, socketPath };
-  let port: number | null | undefined;
-  try {
-    const text = readFileSync(join(config.dataDir, 'LOCK'), 'utf8');
-    port = (JSON.parse(text) as { port?: number | null }).port;
-  } catch {
-    // A server that is just starting or stopping has not written it.
-  }
-  if (port === undefined || port === null) {
-    fail('DATA_LOCKED', { what: `${config.dataDir} belongs to a process that serves no port` });
-  }
-  return { origin: `${scheme}://127.0.0.1:${port}` };
+  const place = servedAt(config);
+  if (typeof place === 'object') return place;
+  const what = `${config.dataDir} belongs to a process that serves no port`;
+  return fail('DATA_LOCKED', { what });
 }
 
 /** What the refusals of a key are about, for somebody at a command line. */
@@ -41,17 +29,18 @@ const keyHint = 'Give the key of an administrator with --key.';
 const keyCodes: ReadonlySet<string> = new Set(['API_KEY_REQUIRED', 'INVALID_API_KEY', 'FORBIDDEN']);
 
 /** Whether a server holds the directory and serves a port. */
-export function isServed({ dataDir, server }: Config): boolean {
-  try {
-    const { pid, port } = JSON.parse(readFileSync(join(dataDir, 'LOCK'), 'utf8')) as {
-      pid: number;
-      port?: number | null;
-    };
-    process.kill(pid, 0);
-    return typeof port === 'number' || socketPathOf(server.host) !== undefined;
-  } catch {
-    return false;
-  }
+export const isServed = (config: Config): boolean => typeof servedAt(config) === 'object';
+
+/** Where a running server is reached; `starting` while it is not yet, undefined for none. */
+export function servedAt(config: Config): Place | 'starting' | undefined {
+  const holder = holderOf(config.dataDir);
+  if (holder === undefined) return undefined;
+  const scheme = config.tls.cert === '' ? 'http' : 'https';
+  const socketPath = socketPathOf(config.server.host);
+  if (socketPath !== undefined) return { origin: `${scheme}://localhost`, socketPath };
+  return typeof holder.port === 'number'
+    ? { origin: `${scheme}://127.0.0.1:${holder.port}` }
+    : 'starting';
 }
 
 /** Asks the running server for an operator's action. Fails with its error. */

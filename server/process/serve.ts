@@ -129,7 +129,11 @@ class Server {
       ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
     ]);
     const onRefusal = dev && ((request: Refusal) => dev.noteRefusal(request));
-    this.#app = new App({ config, log, version: packageVersion(), actions, onRefusal });
+    const onIdle = (): void => {
+      log('info', 'nobody has asked for anything: the server ends');
+      this.#onStopSignal();
+    };
+    this.#app = new App({ config, log, version: packageVersion(), actions, onRefusal, onIdle });
     this.#installHandlers();
   }
 

@@ -11,6 +11,7 @@ const flagKeys: Record<string, string> = {
   // The key a command shows to a server is the one that the project would ask for.
   key: 'auth.api_key',
   workers: 'server.workers',
+  'exit-when-idle': 'server.exit_when_idle',
 };
 
 /** Words for the two values of a key. */

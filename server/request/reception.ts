@@ -89,6 +89,8 @@ export class Reception implements Receiver {
   #lastId = 0;
   #sweep: NodeJS.Timeout | undefined;
   #onIdle: (() => void) | undefined;
+  /** When the last request came. */
+  #heardAt = performance.now();
 
   constructor(private readonly options: ReceptionOptions) {
     this.#other = options.metrics.route('other');
@@ -99,7 +101,13 @@ export class Reception implements Receiver {
     return this.#pending.size;
   }
 
+  /** Milliseconds for which nobody has asked for anything. */
+  get idleMs(): number {
+    return this.#pending.size > 0 ? 0 : performance.now() - this.#heardAt;
+  }
+
   open(exchange: Exchange): boolean {
+    this.#heardAt = exchange.startedAt;
     const { security, routes } = this.options;
     this.#giveId(exchange);
     const route = routes.find(exchange.path);
@@ -179,7 +187,8 @@ export class Reception implements Receiver {
       endpoint.writes || exchange.called?.writes
         ? Number.POSITIVE_INFINITY
         : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
-    exchange.hold();
+    if (endpoint.endCancels === true) exchange.letGo();
+    else exchange.hold();
     this.#pending.add(exchange);
     this.#sweep ??= setInterval(() => this.#answerLate(), sweepMs);
     result.then(

@@ -37,6 +37,8 @@ export interface Endpoint {
   always: boolean;
   /** Says itself what cannot be done while the server starts or stops. */
   tellsState?: boolean;
+  /** A client that ends its side of the connection has given the call up. */
+  endCancels?: boolean;
   /** Milliseconds a call may take. */
   budgetMs: number;
   /** Why it would turn a request away whatever its body says, once its head and length are in. */

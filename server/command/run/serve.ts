@@ -13,6 +13,10 @@ export const serveFlags: Flags = {
   workers: { value: 'N', about: 'Threads that read; one less than there are processors.' },
   watch: { about: 'Reloads the sources when they change.' },
   'no-watch': { about: 'Reloads only when it is asked to.' },
+  'exit-when-idle': {
+    value: 'TIME',
+    about: 'Ends when nobody has asked for so long, such as 15m.',
+  },
   'insecure-no-auth': { about: 'Answers other machines although there are no API keys.' },
   'allow-preload': { about: 'Starts although LD_PRELOAD puts foreign code into the server.' },
 };

@@ -1,0 +1,96 @@
+// `trellis mcp`: the Model Context Protocol over stdin and stdout, for hosts that start a program. It
+// attaches to the one server that has the data, and starts one where none runs.
+import { resolve } from 'node:path';
+import { fail } from '../../../engine/index.js';
+import { runBridge, patienceMs } from '../../mcp/bridge/bridge.js';
+import { hostConfig, hosts } from '../../mcp/bridge/host-config.js';
+import { ServerLink } from '../../mcp/bridge/server-link.js';
+import { printErrorLine, printLine } from '../../observe/log.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { programFile } from '../../process/program-file.js';
+import { configOf } from '../../project/line-config.js';
+import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
+
+export const mcp: Command = {
+  name: 'mcp',
+  about: 'Speaks the Model Context Protocol on stdin and stdout, for agents.',
+  words: '[PROJECT_DIR]',
+  flags: {
+    ...projectFlags,
+    url: { value: 'URL', about: 'The server to speak to, instead of that of the project.' },
+    key: { value: 'KEY', about: 'The API key to show to the server.' },
+    'read-only': { about: 'Shows and calls no tool that writes.' },
+    'no-start': { about: 'Starts no server where none runs.' },
+    'print-config': {
+      value: 'HOST',
+      about: `Prints what a host has to be told: ${Object.keys(hosts).join(', ')}.`,
+    },
+  },
+  run: (line) => (line.flags.has('print-config') ? printHost(line) : attach(line)),
+};
+
+const endpointOf = (url: string): string => {
+  if (!URL.canParse(url)) fail('CONFIG_INVALID', { what: `--url ${url} is no URL.` });
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname === '/' ? '/mcp' : pathname}`;
+};
+
+/** Flags that say where data are, as they were given. */
+function dataFlags({ flags }: CommandLine): string[] {
+  const data = flags.get('data');
+  const instance = flags.get('instance');
+  return [
+    ...(data === undefined ? [] : ['--data', resolve(data)]),
+    ...(instance === undefined ? [] : ['--instance', instance]),
+  ];
+}
+
+function printHost(line: CommandLine): number {
+  const name = line.flags.get('print-config')!;
+  if (!Object.hasOwn(hosts, name)) {
+    const hint = `Known are ${Object.keys(hosts).join(', ')}.`;
+    fail('CONFIG_INVALID', { what: `There is no host ${name}.` }, { hint });
+  }
+  const { projectDir } = configOf(line, line.words[0]);
+  const url = line.flags.get('url');
+  const key = line.flags.get('key');
+  const switches = ['read-only', 'no-start'].filter((each) => line.switches.has(each));
+  const args = ['mcp', projectDir, ...dataFlags(line), ...switches.map((each) => `--${each}`)];
+  printLine(
+    hostConfig(hosts[name]!, 'trellis', {
+      command: process.execPath,
+      args: [programFile(), ...args],
+      ...(url !== undefined && { url: endpointOf(url) }),
+      ...(key !== undefined && { key }),
+    }),
+  );
+  return exitCodes.ok;
+}
+
+async function attach(line: CommandLine): Promise<number> {
+  const config = configOf(line, line.words[0]);
+  const url = line.flags.get('url');
+  const link = new ServerLink({
+    config,
+    mayStart: !line.switches.has('no-start'),
+    dataFlags: dataFlags(line),
+    tell: printErrorLine,
+    ...(url !== undefined && { url: endpointOf(url) }),
+  });
+  // A server that cannot start is told before anybody waits for an answer.
+  await link.find(performance.now() + patienceMs).catch(() => undefined);
+  if (link.failedCode !== undefined) return link.failedCode;
+  const key = config.auth.api_key;
+  await runBridge({
+    input: process.stdin,
+    output: process.stdout,
+    link,
+    headers: {
+      ...(key !== '' && { 'x-api-key': key }),
+      ...(line.switches.has('read-only') && { 'X-Trellis-Access': 'read' }),
+    },
+    limits: config.limits,
+    mostBytes: config.mcp.body_bytes,
+  });
+  return exitCodes.ok;
+}

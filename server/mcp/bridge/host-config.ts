@@ -1,0 +1,45 @@
+// What the common hosts want to read in their configuration to know of a database.
+
+export interface Reach {
+  /** Of a server that is reached over the network. */
+  url?: string;
+  /** Of this program, as the host has to start it. */
+  command: string;
+  args: readonly string[];
+  key?: string;
+}
+
+interface Host {
+  /** The member of the configuration that holds servers. */
+  servers: string;
+  overUrl: (url: string, headers: object | undefined) => object;
+}
+
+const plainHost: Host = {
+  servers: 'mcpServers',
+  overUrl: (url, headers) => ({ type: 'http', url, ...(headers && { headers }) }),
+};
+
+export const hosts: Readonly<Record<string, Host>> = {
+  claude: plainHost,
+  cursor: {
+    ...plainHost,
+    overUrl: (url, headers) => ({ url, ...(headers && { headers }) }),
+  },
+  vscode: { ...plainHost, servers: 'servers' },
+  windsurf: {
+    ...plainHost,
+    overUrl: (serverUrl, headers) => ({ serverUrl, ...(headers && { headers }) }),
+  },
+};
+
+/** JSON text to paste. */
+export function hostConfig(host: Host, name: string, reach: Reach): string {
+  const { url, command, args, key } = reach;
+  const secret = key === undefined ? undefined : { 'x-api-key': key };
+  const env = key === undefined ? {} : { env: { TRELLIS_API_KEY: key } };
+  const isTyped = host.servers === 'servers';
+  const local = { ...(isTyped && { type: 'stdio' }), command, args, ...env };
+  const entry = url === undefined ? local : host.overUrl(url, secret);
+  return JSON.stringify({ [host.servers]: { [name]: entry } }, null, 2);
+}

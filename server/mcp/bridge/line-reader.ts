@@ -1,0 +1,39 @@
+// Lines of a stream of bytes. Invariant: no more than one line and its limit are ever kept; of a
+// longer line the end is thrown away, and that it was too long is told.
+
+const newline = 10;
+
+export class LineReader {
+  #pieces: Buffer[] = [];
+  #size = 0;
+
+  constructor(
+    private readonly most: number,
+    /** Without the line feed; undefined for one that was too long. */
+    private readonly onLine: (line: Buffer | undefined) => void,
+  ) {}
+
+  take(bytes: Buffer): void {
+    let from = 0;
+    for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, from)) {
+      this.#keep(bytes.subarray(from, end));
+      from = end + 1;
+      this.end();
+    }
+    this.#keep(bytes.subarray(from));
+  }
+
+  /** What there is counts as a line. */
+  end(): void {
+    const line = this.#size > this.most ? undefined : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#size = 0;
+    if (line === undefined || line.some((byte) => byte > 32)) this.onLine(line);
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#size += bytes.length;
+    if (this.#size > this.most) this.#pieces = [];
+    else if (bytes.length > 0) this.#pieces.push(bytes);
+  }
+}

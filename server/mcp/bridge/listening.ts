@@ -1,0 +1,51 @@
+// One subscription as its client sees it, over one stream or, where the server went away in between,
+// several. Invariant: it is acknowledged once; whatever may have changed while no stream was open is
+// told as changed.
+
+interface Message {
+  id?: unknown;
+  method?: string;
+  params?: {
+    _meta: object;
+    notifications?: Record<string, unknown>;
+  };
+}
+
+export class Listening {
+  /** It was acknowledged. */
+  isOpen = false;
+  /** The server has said the last word. */
+  isOver = false;
+
+  constructor(private readonly print: (line: string) => void) {}
+
+  /** One event of a stream. */
+  take(data: string): void {
+    const { method, params } = JSON.parse(data) as Message;
+    const isGreeting = method === 'notifications/subscriptions/acknowledged';
+    if (isGreeting && this.isOpen) {
+      for (const line of changesOf(params!)) this.print(line);
+      return;
+    }
+    this.isOpen ||= isGreeting;
+    this.isOver ||= method === undefined;
+    this.print(data);
+  }
+
+  end(line: string): void {
+    this.isOver = true;
+    this.print(line);
+  }
+}
+
+/** A word for everything that a subscription is about. */
+function changesOf({ _meta, notifications = {} }: NonNullable<Message['params']>): string[] {
+  const tell = (method: string, params: object): string =>
+    JSON.stringify({ jsonrpc: '2.0', method, params: { _meta, ...params } });
+  return Object.entries(notifications).flatMap(([name, value]) => {
+    const list = /^(\w+)ListChanged$/.exec(name)?.[1];
+    if (list !== undefined) return [tell(`notifications/${list}/list_changed`, {})];
+    const uris = Array.isArray(value) ? (value as string[]) : [];
+    return uris.map((uri) => tell('notifications/resources/updated', { uri }));
+  });
+}

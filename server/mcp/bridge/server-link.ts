@@ -1,0 +1,99 @@
+// The one server of a project, found or started. Invariant: this process never opens the data; of
+// several that start a server at once one gets the data, and all others find it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fail } from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { programFile } from '../../process/program-file.js';
+import { servedAt } from '../../process/running-server.js';
+import type { Target } from './forward.js';
+
+export interface LinkOptions {
+  /** Of a server that is none of this machine's business to start. */
+  url?: string;
+  config: Config;
+  mayStart: boolean;
+  /** How the command line names the data, for the server that is started. */
+  dataFlags: readonly string[];
+  /** What a server says that cannot start. */
+  tell: (text: string) => void;
+}
+
+const lookMs = 50;
+/** How long a server that was started here outlives its last caller. */
+const idleTime = '15m';
+const lockedCode = 75;
+
+export class ServerLink {
+  #child: { process: ChildProcess; log: string; from: number } | undefined;
+  /** Of the last start that failed. */
+  failedCode: number | undefined;
+
+  constructor(private readonly options: LinkOptions) {}
+
+  /** Where the server is; waits for one until `latest`. Fails NOT_READY. */
+  async find(latest: number, mayStart = this.options.mayStart): Promise<Target> {
+    const { url, config } = this.options;
+    if (url !== undefined) return { url };
+    for (;;) {
+      const place = servedAt(config);
+      if (typeof place === 'object') {
+        const { origin, socketPath } = place;
+        return { url: `${origin}/mcp`, ...(socketPath !== undefined && { socketPath }) };
+      }
+      if (performance.now() > latest || this.failedCode !== undefined) {
+        return fail('NOT_READY', { phase: 'no server is reached', progress: 0 });
+      }
+      if (place === undefined && mayStart && this.#child === undefined) this.#start();
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
+    }
+  }
+
+  #start(): void {
+    const { config, dataFlags } = this.options;
+    const log = join(dirname(config.dataDir), 'server.log');
+    const output = openLog(log);
+    const from = output === 'ignore' ? 0 : statSync(log).size;
+    const flags = ['--port', '0', '--exit-when-idle', idleTime, ...dataFlags];
+    const argv = [programFile(), 'serve', config.projectDir, ...flags];
+    const child = spawn(process.execPath, argv, {
+      detached: true,
+      stdio: ['ignore', output, output],
+    });
+    if (typeof output === 'number') closeSync(output);
+    child.unref();
+    this.#child = { process: child, log, from };
+    child.once('error', () => this.#ended(exitCodes.internal));
+    child.once('exit', (code) => this.#ended(code ?? exitCodes.ok));
+  }
+
+  #ended(code: number): void {
+    const { log, from } = this.#child!;
+    this.#child = undefined;
+    // Another one had the data first, or this one was told to stop.
+    if (code === exitCodes.ok || code === lockedCode) return;
+    this.failedCode = code;
+    try {
+      this.options.tell(readFileSync(log).subarray(from).toString().trimEnd());
+    } catch {
+      this.options.tell(`The server ended with ${code}.`);
+    }
+  }
+
+  /** A later call may try again what has failed. */
+  forget(): void {
+    this.failedCode = undefined;
+  }
+}
+
+function openLog(path: string): number | 'ignore' {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const isLarge = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 1024 * 1024;
+    return openSync(path, isLarge ? 'w' : 'a');
+  } catch {
+    return 'ignore';
+  }
+}
