@@ -18,6 +18,7 @@ const modules: Record<string, string> = {
   http: 'server/http',
   hybrid: 'text/hybrid',
   import: 'import/import',
+  ldbc: 'ldbc/ldbc',
   live: 'server/live',
   mixed: 'server/mixed',
   recall: 'vector/recall',

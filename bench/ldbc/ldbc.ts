@@ -1,0 +1,156 @@
+// `npm run bench -- ldbc [FOLDER]`: the interactive queries of LDBC SNB on a folder of its topology
+// (nodes/*.csv, edges/*.csv, expected.json), without FOLDER on a network of our own of the same counts.
+// Each query is one query in its natural form; every answer of expected.json is checked, here and
+// beside Kuzu; then both take turns, embedded, and the server answers over HTTP.
+import { join } from 'node:path';
+import { cacheFolder } from '../kit/bench-cache.js';
+import { listOption, numberOption } from '../kit/bench-option.js';
+import { requestBytes, sendHttp } from '../kit/http-client.js';
+import { startBenchServer } from '../kit/load.js';
+import { type Timing, interleave, sideBySide } from '../kit/sample-times.js';
+import { type Cell, printTable } from '../kit/table.js';
+import {
+  type LdbcContender,
+  kuzuContender,
+  loadTrellis,
+  trellisContender,
+} from './ldbc-contender.js';
+import { writeNetwork } from './ldbc-files.js';
+import { type LdbcFolder, readFolder } from './ldbc-folder.js';
+import { makeNetwork } from './ldbc-network.js';
+import type { Expected } from './ldbc-oracle.js';
+import { canonical, cypher } from './ldbc-query.js';
+
+interface Options {
+  seconds: number;
+  rounds: number;
+  queries: readonly string[];
+  parts: readonly string[];
+  peers: readonly string[];
+}
+
+/** Answers of a network of our own. */
+const requestCount = 50;
+
+function ownFolder(scale: number): string {
+  const cache = cacheFolder(`ldbc-${scale}-files-1`);
+  if (!cache.isComplete) {
+    const rows = writeNetwork(makeNetwork(scale), cache.path, requestCount);
+    console.log(`made ${rows.toLocaleString('en-US')} rows in ${cache.path}`);
+    cache.complete();
+  }
+  return cache.path;
+}
+
+/** How many answers differ; the first one is shown. */
+async function checkAnswers(contender: LdbcContender, query: string, calls: readonly Expected[]) {
+  let wrong = 0;
+  for (const { args, rows } of calls) {
+    const found = canonical(contender.rows(query, args, await contender.run(query, args)));
+    const wanted = canonical(rows);
+    if (found !== wanted && wrong++ === 0) {
+      const shown = (text: string): string => (text.length > 300 ? `${text.slice(0, 300)}…` : text);
+      console.log(`${contender.name} ${query} ${JSON.stringify(args)}: ${shown(found)}`);
+      console.log(`  expected ${shown(wanted)}`);
+    }
+  }
+  return wrong;
+}
+
+const columns = [
+  'query',
+  'contender',
+  'p50 us',
+  'p99 us',
+  'CPU us/call',
+  'wrong',
+  'p50 ratio',
+  'p99 ratio',
+];
+
+/** Medians of rounds, both in turn; gives the rows, and how often the second's p50 and p99 the first's are. */
+async function timeQuery(
+  contenders: readonly LdbcContender[],
+  query: string,
+  calls: readonly Expected[],
+  { seconds, rounds }: Options,
+): Promise<{ rows: Cell[][]; ratios: number[] | undefined }> {
+  const wrong: number[] = [];
+  for (const contender of contenders) wrong.push(await checkAnswers(contender, query, calls));
+  const time = (contender: LdbcContender): Promise<Timing> =>
+    sideBySide((n) => contender.run(query, calls[n % calls.length]!.args), 1, seconds);
+  const timings = await interleave(contenders, rounds, time);
+  const [own, peer] = timings;
+  const ratios = peer && [peer.p50 / own!.p50, peer.p99 / own!.p99];
+  const rows = timings.map(({ p50, p99, cpu }, i): Cell[] => {
+    const beside = i === 0 ? ['', ''] : ratios!.map((ratio) => `${ratio.toFixed(1)}x`);
+    const faults = `${wrong[i]} of ${calls.length}`;
+    return [query, contenders[i]!.name, p50, p99, cpu, faults, ...beside];
+  });
+  return { rows, ratios };
+}
+
+const mean = (values: readonly number[]): number =>
+  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+
+async function runEmbedded(folder: LdbcFolder, dataDir: string, name: string, options: Options) {
+  const own = await trellisContender(folder, dataDir);
+  const peer = options.peers.includes('kuzu') ? await kuzuContender(folder, name) : undefined;
+  const contenders = [own, ...(peer === undefined ? [] : [peer])];
+  const rows: Cell[][] = [];
+  const ratios: number[][] = [];
+  for (const query of options.queries) {
+    const calls = folder.expected[query];
+    if (calls === undefined || calls.length === 0) {
+      console.log(`${query} is left out: expected.json has no calls of it`);
+      continue;
+    }
+    const timed = await timeQuery(contenders, query, calls, options);
+    rows.push(...timed.rows);
+    if (timed.ratios !== undefined) ratios.push(timed.ratios);
+  }
+  for (const contender of contenders) await contender.close();
+  console.log(`\nEmbedded\n\n${printTable(columns, rows)}`);
+  if (ratios.length === 0) return;
+  const [p50, p99] = [0, 1].map((at) => mean(ratios.map((each) => each[at]!)).toFixed(1));
+  const slower = ratios.filter((each) => each.some((ratio) => ratio < 1)).length;
+  console.log(`\nGeometric mean: p50 ${p50}x, p99 ${p99}x; slower than Kuzu at either: ${slower}`);
+}
+
+async function runHttp(folder: LdbcFolder, dataDir: string, { queries, seconds }: Options) {
+  const settings = '[text]\nenabled = false\n';
+  const server = await startBenchServer(folder.source, ['--data', dataDir], settings);
+  const rows: Cell[][] = [];
+  try {
+    for (const query of queries) {
+      const calls = folder.expected[query] ?? [];
+      if (calls.length === 0) continue;
+      const requests = calls.map(({ args }) => requestBytes(query, JSON.stringify(args)));
+      await sendHttp(server.url, requests, { connections: 1 });
+      const timed = await sendHttp(server.url, requests, { connections: 1, seconds });
+      rows.push([query, timed.perSecond, timed.p50, timed.p99, String(timed.failed)]);
+    }
+  } finally {
+    await server.stop();
+  }
+  const heads = ['query', 'requests/s', 'p50 us', 'p99 us', 'failed'];
+  console.log(`\nOver HTTP, one connection\n\n${printTable(heads, rows)}`);
+}
+
+export async function run(args: string[]): Promise<void> {
+  const options: Options = {
+    seconds: numberOption(args, 'seconds', 1),
+    rounds: numberOption(args, 'rounds', 3),
+    queries: listOption(args, 'queries', Object.keys(cypher)),
+    parts: listOption(args, 'part', ['embedded', 'http']),
+    peers: listOption(args, 'contenders', ['kuzu']),
+  };
+  const scale = numberOption(args, 'scale', 1);
+  const [given] = args;
+  const path = given === undefined || given.startsWith('--') ? ownFolder(scale) : given;
+  const name = path === given ? `ldbc-${join(path).replace(/\W+/g, '-')}` : `ldbc-${scale}`;
+  const folder = readFolder(path);
+  const dataDir = loadTrellis(path, folder, name);
+  if (options.parts.includes('embedded')) await runEmbedded(folder, dataDir, name, options);
+  if (options.parts.includes('http')) await runHttp(folder, dataDir, options);
+}
