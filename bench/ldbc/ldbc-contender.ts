@@ -1,12 +1,12 @@
 // TrellisDB and Kuzu as contenders of the LDBC benchmark: each loads the files of a folder once, keeps
 // its data between runs, and answers a query with rows as expected.json has them.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { open } from '../../engine/index.js';
 import { importSeconds } from '../import/import-run.js';
 import { cacheFolder, printLoad } from '../kit/bench-cache.js';
 import { type Statement, openKuzu } from '../peer/kuzu-peer.js';
-import type { LdbcFolder, TypeFile } from './ldbc-folder.js';
+import { type LdbcFolder, type TypeFile, writeProject } from './ldbc-folder.js';
 import { cypher, cypherRows, rowsOf } from './ldbc-query.js';
 import { edgeEnds, nodeProperties } from './ldbc-shape.js';
 
@@ -30,15 +30,6 @@ export function loadTrellis(folder: string, ldbc: LdbcFolder, name: string): str
   printLoad('TrellisDB', rowCount(ldbc), seconds);
   cache.complete();
   return dataDir;
-}
-
-/** What `trellis import` needs, in a folder; gives the path of the mapping. */
-export function writeProject(folder: string, { source, mapping }: LdbcFolder): string {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'main.hx'), source);
-  const map = join(folder, 'map.toml');
-  writeFileSync(map, mapping);
-  return map;
 }
 
 /** Lines of all files, but for their heads. */

@@ -1,6 +1,15 @@
 // A folder of an LDBC SNB topology as it comes: which files hold which types, what their columns are,
 // and from that the project and the mapping with which `trellis import` loads it.
-import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { Expected } from './ldbc-oracle.js';
 import { queryText } from './ldbc-query.js';
@@ -131,4 +140,13 @@ function mappingOf(nodes: readonly TypeFile[], edges: readonly TypeFile[]): stri
     ...edges.map((file) => entry('edge', file)),
   ];
   return files.join('\n');
+}
+
+/** What `trellis import` needs, in a folder; gives the path of the mapping. */
+export function writeProject(folder: string, { source, mapping }: LdbcFolder): string {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'main.hx'), source);
+  const map = join(folder, 'map.toml');
+  writeFileSync(map, mapping);
+  return map;
 }

@@ -15,7 +15,8 @@ QUERY IS5(id: I64) =>
     c <- N<Comment, Post>({ ldbcId: id })::Out<CommentHasCreator, PostHasCreator>
     RETURN c::{ ldbcId, firstName, lastName }
 QUERY IS6(commentId: I64) =>
-    f <- N<Comment>({ ldbcId: commentId })::Out<ReplyOfComment>{0, *}::Out<ReplyOfPost>::In<ContainerOf>
+    f <- N<Comment>({ ldbcId: commentId })
+        ::Out<ReplyOfComment>{0, *}::Out<ReplyOfPost>::In<ContainerOf>
     RETURN f::{ id: ldbcId, title, moderator: _::Out<HasModerator>::FIRST::{ldbcId} }
 QUERY IS7(id: I64) =>
     m <- N<Comment, Post>({ ldbcId: id })
@@ -37,15 +38,17 @@ QUERY IC1(personId: I64, firstName: String, limit: U32 = 20) =>
 QUERY IC11(personId: I64, countryId: I64, beforeYear: I32, limit: U32 = 10) =>
     country <- N<Place>({ ldbcId: countryId })
     jobs <- N<Person>({ ldbcId: personId })::Both<Knows>{1, 2}::OutE<WorkAt>
-        ::WHERE(AND(_::{workFrom}::LT(beforeYear), _::ToN::Out<OrganisationIsLocatedIn>::CONTAINS(country)))
-    rows <- jobs::{ id: _::FromN::{ldbcId}, first: _::FromN::{firstName}, last: _::FromN::{lastName},
-                    org: _::ToN::{name}, workFrom }
+        ::WHERE(AND(_::{workFrom}::LT(beforeYear),
+                    _::ToN::Out<OrganisationIsLocatedIn>::CONTAINS(country)))
+    rows <- jobs::{ id: _::FromN::{ldbcId}, first: _::FromN::{firstName},
+                    last: _::FromN::{lastName}, org: _::ToN::{name}, workFrom }
     RETURN rows::ORDER<Asc, Asc, Desc>(_::{workFrom}, _::{id}, _::{org})::RANGE(0, limit)
 QUERY IC12(personId: I64, tagClass: String, limit: U32 = 20) =>
     ts <- N<TagClass>({ name: tagClass })::In<IsSubclassOf>{0, *}::In<HasType>
     rows <- N<Person>({ ldbcId: personId })::Both<Knows>::{
         id: ldbcId,
-        n: _::In<CommentHasCreator>::WHERE(_::Out<ReplyOfPost>::Out<PostHasTag>::ID::IS_IN(ts))::COUNT,
+        n: _::In<CommentHasCreator>
+            ::WHERE(_::Out<ReplyOfPost>::Out<PostHasTag>::ID::IS_IN(ts))::COUNT,
         tags: INTERSECT(_::In<CommentHasCreator>::Out<ReplyOfPost>::Out<PostHasTag>, ts)
             ::ORDER<Asc>(_::{name})::{name} }
     RETURN rows::WHERE(_::{n}::GT(0))::ORDER<Desc, Asc>(_::{n}, _::{id})::RANGE(0, limit)

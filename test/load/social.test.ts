@@ -2,18 +2,24 @@
 // queries (X030): each is one query in its natural form, and answers what the network itself says.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import {
-  type LdbcContender,
-  trellisContender,
-  writeProject,
-} from '../../bench/ldbc/ldbc-contender.js';
+import type { LdbcContender } from '../../bench/ldbc/ldbc-contender.js';
 import { writeNetwork } from '../../bench/ldbc/ldbc-files.js';
-import { type LdbcFolder, readFolder } from '../../bench/ldbc/ldbc-folder.js';
+import { type LdbcFolder, readFolder, writeProject } from '../../bench/ldbc/ldbc-folder.js';
 import { makeNetwork } from '../../bench/ldbc/ldbc-network.js';
 import { canonical, cypher } from '../../bench/ldbc/ldbc-query.js';
-import { importFiles } from '../../server/command/data/import.js';
-import { parseCommandLine } from '../../server/terminal/command-line.js';
 import { makeFolder } from '../support/project.js';
+import { built } from '../support/server/embedded-server.js';
+
+// Built: lanes are threads and need JavaScript.
+const { trellisContender } = await built<typeof import('../../bench/ldbc/ldbc-contender.js')>(
+  'bench/ldbc/ldbc-contender.js',
+);
+const { importFiles } = await built<typeof import('../../server/command/data/import.js')>(
+  'server/command/data/import.js',
+);
+const { parseCommandLine } = await built<typeof import('../../server/terminal/command-line.js')>(
+  'server/terminal/command-line.js',
+);
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const folder = makeFolder();
