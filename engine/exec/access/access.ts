@@ -123,7 +123,7 @@ export function findTouching(
       const id = findElement(frame, item);
       frame.tick(1);
       if (id === 0) continue;
-      const pairs = frame.view.adjacency(id, edge, direction);
+      const pairs = frame.adjacency(id, edge, direction);
       if (found.length + (pairs.length >>> 1) > most) return undefined;
       for (let i = at; i < pairs.length; i += 2) found.push(pairs[i]!);
       frame.tick(pairs.length >>> 1);

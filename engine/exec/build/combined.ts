@@ -21,7 +21,8 @@ export function buildCombined(
   }
   // Without the parameters, bounds that are parameters count as what can fail.
   const canFail = source.of.map((each) => !isSafe(each, []));
-  return combined(source.operation, lists, canFail);
+  const held = source.of.map((each) => (each.kind === 'slot' ? builder.value(each) : undefined));
+  return combined(source.operation, lists, canFail, held);
 }
 
 function flowOf(builder: Builder, expression: Expression): Flow {

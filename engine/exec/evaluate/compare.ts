@@ -8,8 +8,9 @@ import { asRows } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { keyOf } from '../row/key.js';
 import { buildIdentity, identityReader, withoutId } from './identity.js';
-import { isAmong, isShort } from './membership.js';
+import { elementIds, isAmong, isShort } from './membership.js';
 import { buildProbe } from './probe.js';
+import { reachOf } from './reach.js';
 import { Element, isListValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
@@ -140,11 +141,34 @@ function buildPlain(builder: Builder, expression: CompareExpression): Evaluate {
   const operand: Evaluate = f32 ? (frame) => roundF32(frame, right(frame)) : right;
   if (any) {
     const items = someOf(builder, expression.left, sameness);
-    return (frame) => {
+    const some: Evaluate = (frame) => {
       const b = operand(frame);
       return items(frame, (a) => compare(frame, a, b));
     };
+    return buildReach(builder, expression, operand, some) ?? some;
   }
   const left = value(expression.left);
-  return (frame) => compare(frame, left(frame), operand(frame));
+  const plainly: Evaluate = (frame) => compare(frame, left(frame), operand(frame));
+  return buildReach(builder, expression, operand, plainly) ?? plainly;
+}
+
+/** Whether steps from an item lead to some element: without making elements of those on the way. */
+function buildReach(
+  builder: Builder,
+  { operator, any, left, f32 }: CompareExpression,
+  right: Evaluate,
+  plain: Evaluate,
+): Evaluate | undefined {
+  const asks = any ? operator === 'IS_IN' || operator === 'EQ' : operator === 'CONTAINS';
+  const found = asks && !f32 ? reachOf(builder, withoutId(left) ?? left) : undefined;
+  if (found === undefined || (left.kind === 'pipeline' && left.result !== 'many')) return undefined;
+  const { slot, reach } = found;
+  return (frame) => {
+    const item = frame.slots[slot]!;
+    if (!(item instanceof Element) || frame.hasDropped) return plain(frame);
+    const wanted = right(frame);
+    if (wanted instanceof Element) return reach(frame, item.id, (id) => id === wanted.id);
+    const ids = operator === 'IS_IN' && Array.isArray(wanted) && elementIds(frame, wanted);
+    return ids ? reach(frame, item.id, (id) => ids.has(id)) : plain(frame);
+  };
 }

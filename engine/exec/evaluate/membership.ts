@@ -17,6 +17,8 @@ interface Members {
   /** An item is an id that names no element by now: keys tell. */
   hasStray: boolean;
   keys: Set<string> | undefined;
+  /** Nothing else is in the list; undefined until it is asked for. */
+  areElements?: boolean;
 }
 
 /** Up to this length a walk is as quick. */
@@ -41,6 +43,19 @@ export function isAmong(frame: Frame, value: Value, list: List): boolean {
   }
   members.keys ??= keysOf(frame, list);
   return members.keys.has(keyOf(frame, value));
+}
+
+/** The dense ids of a list that holds nothing but elements; undefined for any other. */
+export function elementIds(frame: Frame, list: List): IdSet | undefined {
+  if (list instanceof Float64Array || frame.hasDropped) return undefined;
+  const before = known.get(list);
+  if (before?.areElements !== undefined) return before.areElements ? before.ids : undefined;
+  const members: Members = before ?? { ids: undefined, hasStray: false, keys: undefined };
+  known.set(list, members);
+  members.areElements = list.every((item) => item instanceof Element);
+  frame.tick(list.length);
+  if (!members.areElements) return undefined;
+  return (members.ids ??= idsOf(frame, list, members));
 }
 
 function idsOf(frame: Frame, list: List, members: Members): IdSet {

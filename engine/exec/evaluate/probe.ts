@@ -86,7 +86,7 @@ function leads(frame: Frame, { labels, direction }: Edges, from: number, about: 
 }
 
 function degree(frame: Frame, id: number, labels: readonly number[], direction: Direction): number {
-  return labels.reduce((sum, label) => sum + frame.view.degree(id, label, direction), 0);
+  return labels.reduce((sum, label) => sum + frame.degree(id, label, direction), 0);
 }
 
 function hasFar(
@@ -97,7 +97,7 @@ function hasFar(
   far: number,
 ): boolean {
   for (const label of labels) {
-    const pairs = frame.view.adjacency(id, label, direction);
+    const pairs = frame.adjacency(id, label, direction);
     frame.tick(pairs.length >> 1);
     for (let at = 1; at < pairs.length; at += 2) if (pairs[at] === far) return true;
   }
@@ -112,7 +112,7 @@ function neighboursOf(
 ): IdSet {
   const near = new IdSet();
   for (const label of labels) {
-    const pairs = frame.view.adjacency(id, label, direction);
+    const pairs = frame.adjacency(id, label, direction);
     frame.tick(pairs.length >> 1);
     for (let at = 1; at < pairs.length; at += 2) near.add(pairs[at]!);
   }

@@ -6,6 +6,7 @@ import { edgeEnd } from '../row/element.js';
 import type { Flow, IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
+import { adjacent } from '../row/edge-list.js';
 import { Element } from '../row/value.js';
 
 const flushLength = 1024;
@@ -23,50 +24,6 @@ export function* idsOf(flow: Flow, frame: Frame): Iterable<ArrayLike<number>> {
   }
 }
 
-/**
- * Adjacency pairs [edge, far, …] of one element under several labels, merged by age of the edge.
- */
-export function adjacent(
-  frame: Frame,
-  id: number,
-  labels: readonly number[],
-  direction: Direction,
-): Uint32Array {
-  if (labels.length === 1) return frame.view.adjacency(id, labels[0]!, direction);
-  const lists = labels
-    .map((label) => frame.view.adjacency(id, label, direction))
-    .filter((pairs) => pairs.length > 0);
-  if (lists.length <= 1) return lists[0] ?? new Uint32Array(0);
-  const pairs: [edge: number, far: number][] = [];
-  for (const list of lists)
-    for (let i = 0; i < list.length; i += 2) pairs.push([list[i]!, list[i + 1]!]);
-  pairs.sort((a, b) => a[0] - b[0]);
-  return Uint32Array.from(pairs.flat());
-}
-
-/** As `adjacent`, in either direction: an edge that joins an element with itself comes once. */
-export function touching(
-  frame: Frame,
-  id: number,
-  labels: readonly number[],
-  direction: Direction | 'both',
-): Uint32Array {
-  if (direction !== 'both') return adjacent(frame, id, labels, direction);
-  const [a, b] = [adjacent(frame, id, labels, 'out'), adjacent(frame, id, labels, 'in')];
-  if (a.length === 0 || b.length === 0) return a.length === 0 ? b : a;
-  const pairs = new Uint32Array(a.length + b.length);
-  let at = 0;
-  for (let i = 0, j = 0; i < a.length || j < b.length; at += 2) {
-    const isFirst = j >= b.length || (i < a.length && a[i]! <= b[j]!);
-    const [from, place] = isFirst ? [a, i] : [b, j];
-    pairs[at] = from[place]!;
-    pairs[at + 1] = from[place + 1]!;
-    if (!isFirst || a[i] === b[j]) j += 2;
-    if (isFirst) i += 2;
-  }
-  return pairs.subarray(0, at);
-}
-
 /** Every second entry of the adjacency of each row: the edges (`take` 0) or their far ends (1). */
 function step(input: Flow, labels: readonly number[], direction: Direction, take: 0 | 1): IdFlow {
   return {
@@ -75,9 +32,18 @@ function step(input: Flow, labels: readonly number[], direction: Direction, take
       const out = new IdBuffer();
       for (const ids of idsOf(input, frame)) {
         for (let i = 0; i < ids.length; i++) {
-          const pairs = adjacent(frame, ids[i]!, labels, direction);
-          for (let at = take; at < pairs.length; at += 2) out.push(pairs[at]!);
-          frame.tick(1 + (pairs.length >> 1));
+          const lists = labels.length === 1 ? frame.edges()?.of(labels[0]!, direction) : undefined;
+          const word = lists?.find(ids[i]!) ?? 0;
+          if (word !== 0) {
+            const { words } = lists!;
+            const end = word + words[word]!;
+            for (let at = word + 1 + take; at <= end; at += 2) out.push(words[at]!);
+            frame.tick(1 + (words[word]! >> 1));
+          } else {
+            const pairs = adjacent(frame, ids[i]!, labels, direction);
+            for (let at = take; at < pairs.length; at += 2) out.push(pairs[at]!);
+            frame.tick(1 + (pairs.length >> 1));
+          }
           if (out.length >= flushLength) yield out.take();
         }
         if (out.length > 0) yield out.take();
@@ -88,7 +54,7 @@ function step(input: Flow, labels: readonly number[], direction: Direction, take
       for (const ids of idsOf(input, frame)) {
         frame.tick(ids.length);
         for (let i = 0; i < ids.length; i++)
-          for (const label of labels) total += frame.view.degree(ids[i]!, label, direction);
+          for (const label of labels) total += frame.degree(ids[i]!, label, direction);
       }
       return total;
     },
@@ -96,8 +62,7 @@ function step(input: Flow, labels: readonly number[], direction: Direction, take
       for (const ids of idsOf(input, frame)) {
         frame.tick(ids.length);
         for (let i = 0; i < ids.length; i++)
-          for (const label of labels)
-            if (frame.view.degree(ids[i]!, label, direction) > 0) return true;
+          for (const label of labels) if (frame.degree(ids[i]!, label, direction) > 0) return true;
       }
       return false;
     },

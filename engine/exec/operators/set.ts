@@ -8,15 +8,19 @@ import type { Source } from '../../plan/expression.js';
 import { asRows, batchesOf, type Flow, type IdFlow, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { keyOf } from '../row/key.js';
+import { elementIds } from '../evaluate/membership.js';
 import { collect } from '../row/pull.js';
+import type { Evaluate } from '../row/compiled.js';
 import { Element, type Value } from '../row/value.js';
 
 type SetOperation = Extract<Source, { kind: 'set' }>['operation'];
 
+/** `held`: lists that a variable holds. */
 export function combined(
   operation: SetOperation,
   lists: readonly Flow[],
   canFail: readonly boolean[],
+  held: readonly (Evaluate | undefined)[],
 ): Flow {
   if (lists.every((list) => list.kind === 'ids')) {
     return { kind: 'ids', open: (frame) => idsOf(frame, operation, lists as readonly IdFlow[]) };
@@ -25,6 +29,12 @@ export function combined(
   return {
     kind: 'rows',
     open(frame) {
+      const [first] = lists;
+      if (operation !== 'union' && !isEager && first?.kind === 'ids') {
+        const sets = heldSets(frame, lists, held);
+        const open = () => filteredIds(frame, operation, first, sets!);
+        if (sets !== undefined) return asRows({ kind: 'ids', open }).open(frame);
+      }
       const opened = lists.map((list, at): RowFlow => {
         if (!isEager || !canFail[at]) return asRows(list);
         const rows = collect(list, frame);
@@ -50,12 +60,38 @@ function* idsOf(frame: Frame, operation: SetOperation, lists: readonly IdFlow[])
   }
   const [first, ...others] = lists;
   const sets = others.map((list) => idSetOf(frame, list));
+  yield* filteredIds(frame, operation, first!, sets);
+}
+
+function* filteredIds(
+  frame: Frame,
+  operation: 'except' | 'intersect',
+  first: IdFlow,
+  sets: readonly IdSet[],
+) {
+  const seen = new IdSet();
   const wanted = operation === 'intersect';
-  for (const ids of first!.open(frame)) {
+  for (const ids of first.open(frame)) {
     frame.tick(ids.length);
     const kept = ids.filter((id) => sets.every((set) => set.has(id) === wanted) && seen.add(id));
     if (kept.length > 0) yield kept;
   }
+}
+
+/** The lists behind the first as sets of ids, those of variables as they are kept for all who ask. */
+function heldSets(
+  frame: Frame,
+  lists: readonly Flow[],
+  held: readonly (Evaluate | undefined)[],
+): IdSet[] | undefined {
+  const sets: IdSet[] = [];
+  for (let at = 1; at < lists.length; at++) {
+    const value = held[at]?.(frame);
+    const set = Array.isArray(value) ? elementIds(frame, value) : undefined;
+    if (set === undefined) return undefined;
+    sets.push(set);
+  }
+  return sets;
 }
 
 function idSetOf(frame: Frame, list: IdFlow): IdSet {

@@ -13,7 +13,8 @@ import { copyOf } from '../row/image.js';
 import { IdBuffer } from '../row/id-buffer.js';
 import { readNumber } from '../row/step-argument.js';
 import { Element, type Value } from '../row/value.js';
-import { adjacent, idsOf, touching } from './neighbour.js';
+import { idsOf } from './neighbour.js';
+import { touching } from '../row/edge-list.js';
 
 export interface Walk {
   labels: readonly number[];
@@ -108,7 +109,7 @@ export function bothEnds(input: Flow, labels: readonly number[]): IdFlow {
         frame.tick(ids.length);
         for (let i = 0; i < ids.length; i++)
           for (const label of labels)
-            if (['out', 'in'].some((way) => frame.view.degree(ids[i]!, label, way as 'out') > 0))
+            if (['out', 'in'].some((way) => frame.degree(ids[i]!, label, way as 'out') > 0))
               return true;
       }
       return false;
@@ -118,9 +119,9 @@ export function bothEnds(input: Flow, labels: readonly number[]): IdFlow {
 
 /** Edges of a label at an element. Only an element with edges both ways can have self-loops. */
 function degreeOf(frame: Frame, id: number, label: number): number {
-  const [out, into] = [frame.view.degree(id, label, 'out'), frame.view.degree(id, label, 'in')];
+  const [out, into] = [frame.degree(id, label, 'out'), frame.degree(id, label, 'in')];
   if (out === 0 || into === 0) return out + into;
-  const pairs = frame.view.adjacency(id, label, out < into ? 'out' : 'in');
+  const pairs = frame.adjacency(id, label, out < into ? 'out' : 'in');
   frame.tick(pairs.length >> 1);
   let loops = 0;
   for (let at = 1; at < pairs.length; at += 2) if (pairs[at] === id) loops++;
@@ -219,19 +220,31 @@ function nextLevel(frame: Frame, walk: Walk, met: IdSet, level: Uint32Array): Ui
       continue;
     }
     // Without a condition nobody can tell in which order the edges are followed.
-    if (walk.direction !== 'in')
-      spread(frame, adjacent(frame, from, walk.labels, 'out'), met, next);
-    if (walk.direction !== 'out')
-      spread(frame, adjacent(frame, from, walk.labels, 'in'), met, next);
+    for (let k = 0; k < walk.labels.length; k++) {
+      if (walk.direction !== 'in') spread(frame, from, walk.labels[k]!, 'out', met, next);
+      if (walk.direction !== 'out') spread(frame, from, walk.labels[k]!, 'in', met, next);
+    }
   }
   frame.charge(next.length * metBytes);
   return next.take();
 }
 
-function spread(frame: Frame, pairs: Uint32Array, met: IdSet, next: IdBuffer): void {
-  for (let begin = 0; begin < pairs.length; begin += 2 * edgesPerTick) {
-    const end = Math.min(pairs.length, begin + 2 * edgesPerTick);
-    for (let at = begin + 1; at < end; at += 2) if (met.add(pairs[at]!)) next.push(pairs[at]!);
+function spread(
+  frame: Frame,
+  from: number,
+  label: number,
+  direction: Direction,
+  met: IdSet,
+  next: IdBuffer,
+): void {
+  const lists = frame.edges()?.of(label, direction);
+  const word = lists?.find(from) ?? 0;
+  const words = word === 0 ? frame.view.adjacency(from, label, direction) : lists!.words;
+  const first = word === 0 ? 0 : word + 1;
+  const last = word === 0 ? words.length : first + words[word]!;
+  for (let begin = first; begin < last; begin += 2 * edgesPerTick) {
+    const end = Math.min(last, begin + 2 * edgesPerTick);
+    for (let at = begin + 1; at < end; at += 2) if (met.add(words[at]!)) next.push(words[at]!);
     frame.tick((end - begin) >> 1);
   }
 }

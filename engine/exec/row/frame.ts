@@ -5,7 +5,7 @@
 // of each of forty records, is printed 2^40 times.
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
-import type { KeptRecords, WriteView } from '../../storage/table/store.js';
+import type { Direction, KeptEdges, KeptRecords, WriteView } from '../../storage/table/store.js';
 import { ByteArena } from './byte-arena.js';
 import type { Argument, ExecutionContext } from './execute.js';
 import type { Value } from './value.js';
@@ -25,6 +25,9 @@ export const rowBytes = 64;
 /** From so many records on, asking for the cache is worth its cost. */
 const fewReads = 2;
 
+/** Likewise of lists of edges. */
+const fewLists = 4;
+
 const records = new ByteArena();
 
 export class Frame {
@@ -38,6 +41,8 @@ export class Frame {
   /** What bindings have computed for their items, by key. */
   readonly #images = new WeakMap<object, Map<number, Value>>();
   #reads = 0;
+  #keptEdges: KeptEdges | undefined;
+  #lists = 0;
   #left: number;
   #interval: number;
   #visited = 0;
@@ -87,6 +92,28 @@ export class Frame {
     if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
     if (++this.#reads === fewReads) this.#kept = this.view.keptRecords?.();
     return this.expected(this.view.recordShared(id), id);
+  }
+
+  /** Lists of edges of before, for whoever is going to walk many; undefined at first and while writing. */
+  edges(): KeptEdges | undefined {
+    if (this.#keptEdges === undefined && ++this.#lists === fewLists) {
+      this.#keptEdges = this.view.keptEdges?.();
+    }
+    return this.#keptEdges;
+  }
+
+  /** [edge, far, …] of an element, oldest first; not to be written to. */
+  adjacency(id: number, label: number, direction: Direction): Uint32Array {
+    const kept = this.edges();
+    return kept === undefined
+      ? this.view.adjacency(id, label, direction)
+      : kept.of(label, direction).get(id);
+  }
+
+  degree(id: number, label: number, direction: Direction): number {
+    const lists = this.#keptEdges?.of(label, direction);
+    const known = lists?.known(id) ?? 0;
+    return known === 0 ? this.view.degree(id, label, direction) : lists!.words[known]! >> 1;
   }
 
   /** Remembers what was computed for an item of a binding. */

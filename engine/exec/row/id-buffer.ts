@@ -1,7 +1,10 @@
 // A growing array of dense ids: what graph steps fill and hand on.
 
+const none = new Uint32Array(0);
+const firstLength = 32;
+
 export class IdBuffer {
-  #ids = new Uint32Array(64);
+  #ids: Uint32Array = none;
   length = 0;
 
   push(id: number): void {
@@ -16,7 +19,7 @@ export class IdBuffer {
   }
 
   #grow(count: number): void {
-    const grown = new Uint32Array(Math.max(this.length + count, this.#ids.length * 2));
+    const grown = new Uint32Array(Math.max(this.length + count, this.#ids.length * 2, firstLength));
     grown.set(this.#ids.subarray(0, this.length));
     this.#ids = grown;
   }
@@ -24,7 +27,7 @@ export class IdBuffer {
   /** The content; the buffer is empty afterwards and no longer shares memory with it. */
   take(): Uint32Array {
     const ids = this.#ids.subarray(0, this.length);
-    this.#ids = new Uint32Array(64);
+    this.#ids = none;
     this.length = 0;
     return ids;
   }

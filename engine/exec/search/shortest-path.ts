@@ -11,7 +11,7 @@ import type { MemberReader } from '../row/member.js';
 import { breadthFirst, cheapest, type FoundPath, type PathGraph } from './path-search.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
-import { touching } from '../operators/neighbour.js';
+import { touching } from '../row/edge-list.js';
 
 export interface PathStep {
   algorithm: 'bfs' | 'dijkstra' | 'astar';

@@ -8,20 +8,25 @@ import { slotsOf } from './slots.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
-export const evaluateOnce: <T>(value: T) => T = rewriter((part) =>
-  part.kind === 'compare' ? operandsOnce(part) : part,
-);
+/**
+ * `bound`: slots of variables, which stay as they are while items come and go; so an operand that
+ * reads an item is not fixed for reading no variable.
+ */
+export function evaluateOnce<T>(value: T, bound: ReadonlySet<number>): T {
+  const rewrite = rewriter((part) => (part.kind === 'compare' ? operandsOnce(part, bound) : part));
+  return rewrite(value);
+}
 
 /** Cheaper to evaluate than to remember. */
 const ready = new Set<Expression['kind']>(['literal', 'parameter', 'slot', 'now', 'once']);
 
-function operandsOnce(compare: Compare): Compare {
+function operandsOnce(compare: Compare, bound: ReadonlySet<number>): Compare {
   const { left, right } = compare;
   const [of, by] = [slotsOf(left), slotsOf(right)];
-  if (isFixedBeside(right, by, of)) {
+  if (isFixedBeside(right, by, of, bound)) {
     return { ...compare, right: { kind: 'once', of: right, slots: by } };
   }
-  if (!compare.any && isFixedBeside(left, of, by)) {
+  if (!compare.any && isFixedBeside(left, of, by, bound)) {
     return { ...compare, left: { kind: 'once', of: left, slots: of } };
   }
   return compare;
@@ -32,4 +37,6 @@ const isFixedBeside = (
   operand: Expression,
   own: readonly number[],
   other: readonly number[],
-): boolean => !ready.has(operand.kind) && other.some((slot) => !own.includes(slot));
+  bound: ReadonlySet<number>,
+): boolean =>
+  !ready.has(operand.kind) && other.some((slot) => !own.includes(slot) && !bound.has(slot));

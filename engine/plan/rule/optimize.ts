@@ -20,7 +20,7 @@ import {
 import { fuseEdgeEnd } from '../fuse.js';
 import { inlineBindings } from './inline.js';
 import { evaluateOnce } from './once.js';
-import type { Plan } from '../plan.js';
+import type { Plan, Statement } from '../plan.js';
 import { renameSlot, rewriter } from '../rewrite.js';
 import { isSafe, isSafePipeline, type Parameters } from '../safe.js';
 
@@ -36,7 +36,17 @@ export function optimize(plan: Plan, declarations: Declarations): Plan {
   });
   const { statements, output } = inlined;
   const planned = { statements: rewrite(statements), output: rewrite(output) };
-  return { ...inlined, ...(plan.writes ? planned : evaluateOnce(planned)) };
+  return { ...inlined, ...(plan.writes ? planned : evaluateOnce(planned, slotsBound(statements))) };
+}
+
+/** Slots of variables; those of loops, too, fill less often than any item. */
+function slotsBound(statements: readonly Statement[]): Set<number> {
+  return new Set(
+    statements.flatMap((statement) => {
+      if (statement.kind === 'bind') return [statement.slot];
+      return statement.kind === 'for' ? [...statement.slots, ...slotsBound(statement.body)] : [];
+    }),
+  );
 }
 
 function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {

@@ -60,6 +60,8 @@ export interface ReadView {
    * execution; undefined while writing.
    */
   keptRecords?(): KeptRecords | undefined;
+  /** Likewise lists of edges, for an execution that walks many. */
+  keptEdges?(): KeptEdges | undefined;
   /** Ids of all elements of a label, ascending, in arrays of up to some thousand. */
   scan(label: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */
@@ -101,6 +103,26 @@ export interface KeptRecords {
   find(id: number): number;
   /** What the last `find` points into. */
   readonly bytes: Uint8Array;
+}
+
+/** Lists of edges of one state of the data, for whoever walks many. */
+export interface KeptEdges {
+  of(label: number, direction: Direction): KeptLists;
+}
+
+/** Of one label in one direction. */
+export interface KeptLists {
+  /**
+   * Where the number of words of an element's list stands in `words`, the list behind it: [edge, far,
+   * …], oldest first. 0 when only `get` can tell.
+   */
+  find(id: number): number;
+  /** As `find`, when the list was read before; else 0. */
+  known(id: number): number;
+  /** Not to be written to. */
+  get(id: number): Uint32Array;
+  /** What the last `find` points into. */
+  readonly words: Uint32Array;
 }
 
 export interface IndexBounds {

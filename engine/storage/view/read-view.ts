@@ -3,6 +3,7 @@
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
 import type { Env } from '../table/env.js';
+import { EdgeCache } from '../graph/edge-cache.js';
 import { scanList } from '../graph/label-list.js';
 import { readCommits, readTotal } from '../table/meta.js';
 import { prefixOf } from '../index/index-key.js';
@@ -52,6 +53,12 @@ export class LmdbView implements RefreshableView {
 
   keptRecords(): RecordCache | undefined {
     return this.#records.at(readCommits(this.env.meta));
+  }
+
+  readonly #edges = new EdgeCache((id, label, direction) => this.adjacency(id, label, direction));
+
+  keptEdges(): EdgeCache | undefined {
+    return this.#edges.at(readCommits(this.env.meta));
   }
 
   scan(label: number): Iterable<Uint32Array> {

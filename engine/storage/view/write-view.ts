@@ -70,6 +70,10 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return undefined;
   }
 
+  override keptEdges(): undefined {
+    return undefined;
+  }
+
   /** Writes what was collected; before the request's changes are judged to be whole. */
   finish(): void {
     this.#unwritten?.finish();

@@ -1,0 +1,51 @@
+// What a chain of graph steps reaches from one element, one after another, without rows and batches:
+// for conditions, which ask it of every item and mostly stop early.
+//
+// Invariant: visits what the steps as a flow yield, in the same order.
+import type { Expression } from '../../plan/expression.js';
+import { type Builder, edgeLabels } from '../row/builder.js';
+import { edgeEnd } from '../row/element.js';
+import type { Frame } from '../row/frame.js';
+import { adjacent } from '../row/edge-list.js';
+
+/** True when `visit` said so of something; visits no more then. */
+export type Reach = (frame: Frame, id: number, visit: (id: number) => boolean) => boolean;
+
+type StepReach = (frame: Frame, id: number, next: (id: number) => boolean) => boolean;
+
+/** The steps from the item in `slot`, if the expression is nothing but such. */
+export function reachOf(
+  builder: Builder,
+  expression: Expression,
+): { slot: number; reach: Reach } | undefined {
+  if (expression.kind !== 'pipeline') return undefined;
+  const { source, steps } = expression;
+  if (source.kind !== 'value' || source.of.kind !== 'slot' || steps.length === 0) return undefined;
+  const found: StepReach[] = [];
+  for (const step of steps) {
+    if (step.kind === 'neighbours' && step.reach === undefined) {
+      const labels = edgeLabels(builder, step.edges).map(({ id }) => id);
+      const { direction } = step;
+      found.push((frame, id, next) => {
+        const pairs = adjacent(frame, id, labels, direction);
+        frame.tick(1 + (pairs.length >> 1));
+        for (let at = 1; at < pairs.length; at += 2) if (next(pairs[at]!)) return true;
+        return false;
+      });
+    } else if (step.kind === 'end' && step.end !== 'other' && step.edge === undefined) {
+      const { end } = step;
+      found.push((frame, id, next) => {
+        frame.tick(1);
+        const far = edgeEnd(frame, id, end);
+        return far !== 0 && next(far);
+      });
+    } else return undefined;
+  }
+  return { slot: source.of.slot, reach: joined(found) };
+}
+
+function joined([first, ...rest]: readonly StepReach[]): Reach {
+  if (rest.length === 0) return first!;
+  const further = joined(rest);
+  return (frame, id, visit) => first!(frame, id, (far) => further(frame, far, visit));
+}
