@@ -1,12 +1,8 @@
 // Shortest paths against all simple paths of small random graphs: weight, then the earlier edges.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  breadthFirst,
-  cheapest,
-  type FoundPath,
-  type PathGraph,
-} from '../../engine/exec/search/path-search.js';
+import { breadthFirst, cheapest, type PathGraph } from '../../engine/exec/search/path-search.js';
+import type { FoundPath } from '../../engine/exec/search/two-ended.js';
 
 interface Edge {
   id: number;
@@ -64,6 +60,22 @@ describe('shortest paths', () => {
       fc.property(edgesOf, (edges) => {
         const found = breadthFirst(graphOf(edges), 1, 2);
         expect(shown(found)).toEqual(best(edges, 1, 2, () => 1));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('finds the same from both ends at once', () => {
+    fc.assert(
+      fc.property(edgesOf, fc.boolean(), (edges, bothWays) => {
+        const turned = edges.map(({ from, to, ...edge }) => ({ ...edge, from: to, to: from }));
+        const all = bothWays ? [...edges, ...turned] : edges;
+        const byAge = (list: Edge[]) => list.sort((a, b) => a.id - b.id);
+        const ahead = graphOf(byAge([...all]));
+        const { out: into } = graphOf(byAge(bothWays ? [...all] : turned));
+        const found = breadthFirst({ ...ahead, into }, 1, 2);
+        expect(found).toEqual(breadthFirst(ahead, 1, 2));
+        expect(shown(found)).toEqual(best(all, 1, 2, () => 1));
       }),
       { numRuns: 500 },
     );

@@ -1,22 +1,19 @@
 // Shortest paths over dense ids (helixql.md 3.18): breadth first (Moore 1959), and best first with
 // an estimate (Hart, Nilsson, Raphael 1968), which is Dijkstra's algorithm (1959) when the estimate
 // is 0. Knows the graph by functions only. Among equal paths the one through the earlier edges
-// wins, compared edge by edge from the start.
+// wins, compared edge by edge from the start. Without weights and conditions a search goes from both
+// ends at once (two-ended.ts).
+import { type FoundPath, fromBothEnds } from './two-ended.js';
 
 export interface PathGraph {
   /** Outgoing adjacency [edge, far, …], oldest edge first. */
   out: (id: number) => Uint32Array;
+  /** As `out`, of the edges that arrive; without it searches go forwards only. */
+  into?: (id: number) => Uint32Array;
   /** Finite and not negative; `from` is where the edge is walked from. */
   weight: (edge: number, from: number) => number;
   /** Estimate of the remaining cost. */
   estimate: (id: number) => number;
-}
-
-/** Nodes and edges in walking order; one node more than edges. */
-export interface FoundPath {
-  nodes: number[];
-  edges: number[];
-  weight: number;
 }
 
 interface Arrival {
@@ -29,6 +26,13 @@ interface Arrival {
  * the first arrival is the earliest.
  */
 export function breadthFirst(graph: PathGraph, start: number, goal: number): FoundPath | undefined {
+  const { out, into } = graph;
+  return into === undefined
+    ? forwards(graph, start, goal)
+    : fromBothEnds({ out, into }, start, goal);
+}
+
+function forwards(graph: PathGraph, start: number, goal: number): FoundPath | undefined {
   const arrivals = new Map<number, Arrival>([[start, { edge: 0, from: 0 }]]);
   let layer = [start];
   while (layer.length > 0 && !arrivals.has(goal)) {

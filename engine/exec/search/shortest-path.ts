@@ -8,7 +8,8 @@ import { IdBuffer } from '../row/id-buffer.js';
 import { asRows, type Flow, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import type { MemberReader } from '../row/member.js';
-import { breadthFirst, cheapest, type FoundPath, type PathGraph } from './path-search.js';
+import { breadthFirst, cheapest, type PathGraph } from './path-search.js';
+import type { FoundPath } from './two-ended.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 import { touching } from '../row/edge-list.js';
@@ -82,11 +83,19 @@ function graphOf(frame: Frame, step: PathStep): PathGraph {
     frame.slots[condition!.slot] = edgeFrom(edge, from);
     return condition!.value(frame) === true;
   };
+  const read = (id: number, way: 'out' | 'in' | 'both'): Uint32Array => {
+    const pairs = touching(frame, id, labels, way);
+    frame.tick(1 + (pairs.length >> 1));
+    frame.charge((pairs.length >> 1) * rowBytes);
+    return pairs;
+  };
   return {
+    // A condition looks at an edge as it is walked from the start.
+    ...(condition === undefined && {
+      into: (id: number) => read(id, direction === 'both' ? 'both' : 'in'),
+    }),
     out(id) {
-      const pairs = touching(frame, id, labels, direction);
-      frame.tick(1 + (pairs.length >> 1));
-      frame.charge((pairs.length >> 1) * rowBytes);
+      const pairs = read(id, direction);
       if (condition === undefined) return pairs;
       const kept = new IdBuffer();
       for (let at = 0; at < pairs.length; at += 2) {
