@@ -86,9 +86,8 @@ export { checkData } from './storage/page/data-check.js';
 export { takeLock } from './storage/lock/lock.js';
 export { holderOf } from './storage/lock/lock-holder.js';
 export { probeData, refuseBroken } from './storage/folder/probe.js';
-export {
-  type Arguments,
-  type EmbeddedDatabase,
-  open,
-} from './database/embedded.js';
+export { type EmbeddedDatabase, open } from './database/embedded.js';
+export type { Arguments } from './database/attach/calls.js';
+export type { Attachment } from './database/attach/attachment.js';
+export { type AttachedDatabase, attach } from './database/attach/attach.js';
 export type { OpenOptions } from './database/embedded-options.js';

@@ -1,6 +1,7 @@
 // The public face of an open database: calls by query name, plans of sessions, reload, status,
 // close.
 import type { ErrorData } from '../base/errors.js';
+import type { Attachment } from './attach/attachment.js';
 import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { BulkLoad } from './load/load-run.js';
@@ -69,6 +70,11 @@ export interface Database {
   snapshot(): Promise<void>;
   /** Notes where this process serves in the lock file, for people who find it taken. */
   notePort(port: number): void;
+  /**
+   * What another thread of this process needs to read in place: for one thread, posted to it with its
+   * `port` in the list of what is transferred.
+   */
+  attachment(): Attachment;
   /** Every index in numbers. */
   indexes(): IndexInfo[];
   /**

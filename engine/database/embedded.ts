@@ -1,30 +1,18 @@
 // The engine inside a Node program, without HTTP: cheap reads run on the caller's thread, writes go
 // through the writer lane and are durable when their promise resolves. Same compiler, same plans,
 // same answers as over HTTP.
-import { excerpt, fail } from '../base/errors.js';
+import { fail } from '../base/errors.js';
 import { compile } from '../lang/compile.js';
 import { type Diagnostic, printDiagnostic } from '../lang/syntax/diagnostic.js';
+import type { Attachment } from './attach/attachment.js';
+import { type Calls, callsOf } from './attach/calls.js';
 import type { Database } from './database.js';
 import { type OpenOptions, completeOptions } from './embedded-options.js';
 import { openDatabase } from './open-database.js';
 
-/** What a query takes: JSON values, and bigint for integers beyond 2^53. */
-export type Arguments = Readonly<Record<string, unknown>>;
-
-/** How generated functions read an answer, integers beyond 2^53 among it. */
-interface AnswerShape {
-  readonly decode?: (text: string) => unknown;
-}
-
-export interface EmbeddedDatabase {
-  /** The reply as an object. Numbers beyond 2^53 lose digits here: use `callBytes` for those. */
-  call<T = Record<string, unknown>>(
-    name: string,
-    args?: Arguments,
-    options?: { shape?: AnswerShape },
-  ): Promise<T>;
-  /** The reply as JSON bytes, exact. Returns at once when the read ran on this thread. */
-  callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
+export interface EmbeddedDatabase extends Calls {
+  /** What a worker thread passes to `attach`, to read in place; `port` must be transferred with it. */
+  attachment(): Attachment;
   /** The full interface: session plans, reload, status, metrics. */
   readonly database: Database;
   close(): Promise<void>;
@@ -65,46 +53,12 @@ export async function open(options: OpenOptions): Promise<EmbeddedDatabase> {
   if (compiled.program === undefined) refuse(compiled.diagnostics, sources);
   const database = await openDatabase({ ...complete, program: compiled.program });
   remember(database);
-  const callBytes: EmbeddedDatabase['callBytes'] = (name, args) => {
-    if (typeof name !== 'string') refuseArgument('name', 'String', name);
-    return database.call(name, args === undefined ? new Uint8Array(0) : encode(args));
-  };
   return {
+    ...callsOf((name, body) => database.call(name, body)),
     database,
-    callBytes,
-    async call<T>(name: string, args?: Arguments, options?: { shape?: AnswerShape }) {
-      const text = decoder.decode(await callBytes(name, args));
-      return (options?.shape?.decode ?? JSON.parse)(text) as T;
-    },
+    attachment: () => database.attachment(),
     close: () => database.close().finally(() => forget(database)),
   };
-}
-
-function refuseArgument(param: string, type: string, given: unknown): never {
-  return fail('PARAM_TYPE', { param, type, got: excerpt(String(given)) });
-}
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-const bigintMark = '\u0000n';
-const marked = /"\\u0000n(-?\d+)"/g;
-
-/** JSON text of arguments; a bigint becomes its bare digits. */
-function encode(args: Arguments): Uint8Array {
-  let isExact = true;
-  const mark = (_: string, value: unknown): unknown => {
-    if (typeof value !== 'bigint') return value;
-    isExact = false;
-    return `${bigintMark}${value}`;
-  };
-  if (typeof args !== 'object') refuseArgument('args', 'an object', args);
-  let text: string;
-  try {
-    text = JSON.stringify(args, mark);
-  } catch (error) {
-    return refuseArgument('args', 'an object of JSON values', (error as Error).message);
-  }
-  return encoder.encode(isExact ? text : text.replace(marked, '$1'));
 }
 
 function refuse(diagnostics: readonly Diagnostic[], sources: OpenOptions['sources']): never {

@@ -12,6 +12,8 @@ import { type Storage, openStorage } from '../storage/open-storage.js';
 import { isLoss, takenReason } from '../storage/lock/permit.js';
 import type { ReadView } from '../storage/table/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
+import type { Attachment } from './attach/attachment.js';
+import { AttachHost } from './attach/host.js';
 import { AttachedIndexes } from './vectors/attached-index.js';
 import { backUp } from './care/backup.js';
 import { Admission } from './admission.js';
@@ -77,6 +79,7 @@ class OpenedDatabase implements Database {
   readonly #dispatcher: Dispatcher;
   readonly #writer: WriterLink;
   readonly #loads: LoadDesk;
+  readonly #attached: AttachHost;
   readonly #inline: InlineReads;
   readonly #admission: Admission;
   readonly #guard: SchemaGuard;
@@ -102,7 +105,7 @@ class OpenedDatabase implements Database {
     this.program = options.program;
     this.#packed = pack(options.program);
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
-    this.#probe = new ProbeWatch(this.#storage.env, later);
+    this.#probe = new ProbeWatch(this.#storage.env, later, () => this.#gate.setProgram(none));
     this.#guard = new SchemaGuard(this.#gate, this.#storage);
     this.#equipment = {
       limits,
@@ -120,6 +123,7 @@ class OpenedDatabase implements Database {
       onNewIndex: (message) => {
         this.#indexes.take(message);
         this.#dispatcher.broadcast(message);
+        this.#attached.broadcast(message);
       },
       onBuild: (message) => this.#spreadBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
@@ -136,11 +140,20 @@ class OpenedDatabase implements Database {
       },
       log: options.log,
     });
-    const onLost = (reason: string): void => options.log('error', reason);
+    const onLost = (reason: string): void => {
+      this.#gate.setProgram(none);
+      options.log('error', reason);
+    };
     this.#disk = new DiskWatch(options, { onLost }, () => this.#storage.usage());
     directory.onLost(() => this.#disk.lose(takenReason));
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
     this.#admission = this.#makeAdmission();
+    this.#attached = new AttachHost({
+      setup: { gate: this.#gate.buffer, ...this.#laneSetup() },
+      equip: () => this.#equip(),
+      call: (name, body) => this.call(name, body),
+      onSpent: (query, cost) => this.#tally.spentElsewhere(query, cost),
+    });
   }
 
   #makeDispatcher(slots: SlotPool): Dispatcher {
@@ -235,10 +248,13 @@ class OpenedDatabase implements Database {
   async #reopen(): Promise<void> {
     if (this.#phase !== 'serving' || !hasGivenUp(this.#storage)) return;
     this.#phase = 'opening';
-    if (!(await reopen(this.#storage, this.#writer, this.#dispatcher)))
+    this.#gate.setProgram(none);
+    if (!(await reopen(this.#storage, this.#writer, this.#dispatcher, this.#attached)))
       return this.#disk.lose('the data file cannot be read any more');
     this.#guard.equip(this.#guard.schema);
-    if (this.#phase === 'opening') this.#phase = 'serving';
+    if (this.#phase !== 'opening') return;
+    this.#phase = 'serving';
+    this.#gate.setProgram(this.#generation);
   }
 
   /** Makes a program the current one on this thread. */
@@ -246,6 +262,7 @@ class OpenedDatabase implements Database {
     this.program = program;
     this.#guard.equip(schema);
     this.#admission.adopt(program, this.#generation);
+    this.#gate.setProgram(this.#generation);
   }
 
   /** Gives up opening: ends the threads. */
@@ -344,6 +361,7 @@ class OpenedDatabase implements Database {
     this.#generation = generation;
     this.#adopt(program, schema as number);
     this.#dispatcher.broadcast(this.#equip());
+    this.#attached.broadcast(this.#equip());
   }
 
   async snapshot(): Promise<void> {
@@ -354,6 +372,11 @@ class OpenedDatabase implements Database {
   notePort(port: number): void {
     this.#checkAlive();
     this.directory.setPort(port);
+  }
+
+  attachment(): Attachment {
+    this.#checkAlive();
+    return this.#attached.attach();
   }
 
   indexes(): IndexInfo[] {
@@ -399,6 +422,7 @@ class OpenedDatabase implements Database {
     this.#probe.stop();
     this.#disk.stop();
     this.#loads.close();
+    this.#gate.setProgram(none);
     const closing = this.#writer.order({ kind: 'close', snapshot });
     this.#phase = 'stopping';
     let isWhole = false;
@@ -407,6 +431,7 @@ class OpenedDatabase implements Database {
       isWhole = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
     } finally {
       this.#dispatcher.close();
+      await this.#attached.close();
       await Promise.allSettled(this.#copies);
       await this.#threads.close();
       this.#isClosed = true;
@@ -415,5 +440,8 @@ class OpenedDatabase implements Database {
     }
   }
 }
+
+/** Of the words that all threads share: nothing is answered in place. */
+const none = -1;
 
 const bodyOf = ({ body }: ExecutionResult): Uint8Array => body;

@@ -1,9 +1,10 @@
 // Reading goes on after LMDB has given up. When a meta page could not be written, LMDB refuses every
 // later read of the process as well, until nobody in it has the file open. What was committed before
-// is whole. So the writer, which may write no more, the readers and this thread let go of the file, and
+// is whole. So the writer, which may write no more, all who read and this thread let go of the file, and
 // all but the writer open it again. Invariant: none opens it before all have let go.
 import { TrellisError } from '../base/errors.js';
 import type { Storage } from '../storage/open-storage.js';
+import type { AttachHost } from './attach/host.js';
 import type { Dispatcher } from './lane/dispatcher.js';
 import type { WriterLink } from './lane/writer-link.js';
 
@@ -23,11 +24,14 @@ export async function reopen(
   storage: Storage,
   writer: WriterLink,
   dispatcher: Dispatcher,
+  attached: AttachHost,
 ): Promise<boolean> {
   try {
-    await Promise.all([writer.order({ kind: 'release' }), dispatcher.release(), storage.close()]);
+    const released = [writer.order({ kind: 'release' }), dispatcher.release(), attached.release()];
+    await Promise.all([...released, storage.close()]);
     storage.reopen();
     dispatcher.reopen();
+    attached.reopen();
     return true;
   } catch {
     return false;

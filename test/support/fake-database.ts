@@ -173,6 +173,10 @@ export class FakeDatabase implements Database {
   }
 
   notePort(): void {}
+  attachment(): never {
+    throw new Error('nobody attaches to it');
+  }
+
   indexes() {
     return [];
   }

@@ -4,7 +4,8 @@
 //                 more when what it holds is published, before the replies
 //   word 1        number of the schema: counted up by the writer before a transaction that changes more of
 //                 it than it adds, and again after it; odd in between
-//   word 2 + i    cancel word of call slot i: 0 = run, 1 = stop
+//   word 2        generation of the program that attached threads answer with in place; -1: with none
+//   word 3 + i    cancel word of call slot i: 0 = run, 1 = stop
 //
 // A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
 // to 100 % of reads in worker threads miss writes that were acknowledged already. While it is odd, a
@@ -15,7 +16,7 @@
 // its queue and its lane, where nobody would answer it.
 import { assert } from '../../base/assert.js';
 
-const slotBase = 2;
+const slotBase = 3;
 
 /** Words for so many calls in flight: as many as all lanes together take at a time. */
 export function createGateBuffer(slots: number): SharedArrayBuffer {
@@ -61,6 +62,15 @@ export class Gate {
   /** The writer is about to change the schema, has changed it (1), or has not (-1). */
   countSchema(step: 1 | -1): void {
     Atomics.add(this.#words, 1, step);
+  }
+
+  program(): number {
+    return Atomics.load(this.#words, 2);
+  }
+
+  /** Of the thread that opened the database: from now on all threads answer with it, or none in place. */
+  setProgram(generation: number): void {
+    Atomics.store(this.#words, 2, generation);
   }
 
   isCancelled(slot: number): boolean {

@@ -51,12 +51,14 @@ export class ProbeWatch {
   readonly #end = new AbortController();
 
   /** `env` has just been opened, and nothing was written yet. */
-  constructor(env: Env, run: ProbeLater | undefined) {
+  constructor(env: Env, run: ProbeLater | undefined, onDamage: () => void) {
     if (run === undefined) return;
     const release = env.keep();
     const reading = run(this.#end.signal).catch((error: unknown) => {
       if (!(error instanceof TrellisError)) throw error;
-      if (!this.#end.signal.aborted) this.damage = error;
+      if (this.#end.signal.aborted) return;
+      this.damage = error;
+      onDamage();
     });
     void reading.finally(release);
   }

@@ -38,6 +38,11 @@ export class Tally {
     this.#byPlace[place]?.add(cost);
   }
 
+  /** Notes a read that another thread made in place. */
+  spentElsewhere(query: string, cost: Cost): void {
+    this.#byName.get(query)?.add(cost);
+  }
+
   /** Notes a call that came back from a lane. */
   returned(place: number, call: Call, cost: Cost): void {
     this.spent(place, cost);

@@ -67,5 +67,5 @@ export class Reloads {
 }
 
 /** Whether a call fell into a change of the schema: nothing of it was done. */
-const isSwap = (error: unknown): boolean =>
+export const isSwap = (error: unknown): boolean =>
   error instanceof TrellisError && error.code === 'SCHEMA_CHANGED';

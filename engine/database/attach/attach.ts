@@ -1,0 +1,26 @@
+// `attach`: the calls of a database on a thread that did not open it.
+import { MessagePort } from 'node:worker_threads';
+import { excerpt, fail } from '../../base/errors.js';
+import { Attached } from './attached.js';
+import type { Attachment } from './attachment.js';
+import { type Calls, callsOf } from './calls.js';
+
+export interface AttachedDatabase extends Calls {
+  /** Lets go of the database, which goes on for all others. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens on this thread what another thread of the process has open, and gave by `attachment()`: reads run
+ * here, everything else where the database was opened. Fails PARAM_TYPE for anything else.
+ */
+export async function attach(attachment: Attachment): Promise<AttachedDatabase> {
+  const given: Partial<Attachment> | undefined = attachment ?? undefined;
+  if (!(given?.port instanceof MessagePort) || !(given.gate instanceof SharedArrayBuffer)) {
+    const got = excerpt(String(attachment));
+    fail('PARAM_TYPE', { param: 'attachment', type: 'what `attachment()` gives', got });
+  }
+  const attached = new Attached(attachment);
+  await attached.ready;
+  return { ...callsOf((name, body) => attached.call(name, body)), close: () => attached.close() };
+}
