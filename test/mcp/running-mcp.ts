@@ -28,6 +28,7 @@ function faceOf(database: MemoryDatabase): Database {
     view: (look: (view: MemoryDatabase['view']) => unknown) => look(database.view),
     status: () => ({ phase: 'serving' as const, progress: 100, writes: true }),
     metrics: () => [],
+    refusal: () => undefined,
   };
   return face as unknown as Database;
 }

@@ -3,6 +3,7 @@
 // was cancelled; a call that may have been carried out is not sent again.
 import type { Readable, Writable } from 'node:stream';
 import { type Limits, TrellisError } from '../../../engine/index.js';
+import { isModernFrame } from '../message/era.js';
 import { faultReply, RpcFault, rpcCodes } from '../message/rpc-reply.js';
 import { type Frame, rawText, readFrame } from '../message/wire.js';
 import { failedCall } from '../tool/tool.js';
@@ -205,7 +206,10 @@ function failure(error: unknown, frame: Frame): string {
   if (!(error instanceof TrellisError)) throw error;
   const id = frame.id!;
   if (frame.method === 'tools/call') {
-    return `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete",${failedCall(error)}}}`;
+    const era = isModernFrame(frame) ? 'modern' : 'legacy';
+    const { members, meta } = failedCall(error, era);
+    const last = era === 'modern' ? '"resultType":"complete"' : `"_meta":{${meta}}`;
+    return `{"jsonrpc":"2.0","id":${id},"result":{${members},${last}}}`;
   }
   const { code, message } = error;
   return bodyOf(new RpcFault(rpcCodes.internal, message, undefined, { code }), id);

@@ -1,6 +1,7 @@
 // One message as a request to the server, and what comes back: an answer, or a stream of events.
 import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http';
 import { Agent as TlsAgent, request as requestTls } from 'node:https';
+import { isModernFrame } from '../message/era.js';
 import type { Frame } from '../message/wire.js';
 
 /** Where the server is. */
@@ -83,12 +84,11 @@ async function readEvents(
 const prefix = 'io.modelcontextprotocol/';
 
 /** What a modern message says, in the head as well: a line of text has no head. */
-function mirrored({ method, params }: Frame): Record<string, string> {
+function mirrored(frame: Frame): Record<string, string> {
+  if (!isModernFrame(frame)) return {};
+  const { method, params } = frame;
   const own = params?.kind === 'object' ? params : undefined;
   const meta = own?.member('_meta');
-  const names = meta?.kind === 'object' ? meta.names() : [];
-  const isModern = method === 'server/discover' || names.some((name) => name.startsWith(prefix));
-  if (!isModern) return {};
   const version = meta?.kind === 'object' ? meta.member(`${prefix}protocolVersion`) : undefined;
   const name = own?.member(method === 'resources/read' ? 'uri' : 'name');
   return {

@@ -15,16 +15,18 @@ export const servedVersions = [...modernVersions, ...legacyVersions];
 
 const prefix = 'io.modelcontextprotocol/';
 
+/** Whether a message is a modern one by itself, whatever its head says. */
+export function isModernFrame({ method, params }: Frame): boolean {
+  const meta = memberOf(params, '_meta');
+  if (method === 'server/discover') return true;
+  return meta?.kind === 'object' && meta.names().some((name) => name.startsWith(prefix));
+}
+
 /** Fails with RpcFault. */
 export function eraOf(frame: Frame, exchange: Exchange): Era {
-  const meta = memberOf(frame.params, '_meta');
   const header = exchange.mcpVersion;
-  const isModern =
-    modernVersions.includes(header) ||
-    frame.method === 'server/discover' ||
-    (meta?.kind === 'object' && meta.names().some((name) => name.startsWith(prefix)));
-  if (isModern) {
-    checkModern(frame, exchange, meta);
+  if (modernVersions.includes(header) || isModernFrame(frame)) {
+    checkModern(frame, exchange, memberOf(frame.params, '_meta'));
     return 'modern';
   }
   if (header !== '' && !legacyVersions.includes(header)) failVersion(header);

@@ -27,7 +27,7 @@ function toolList(tools: readonly Tool[]): Answer {
 }
 
 function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<Answer> {
-  const { frame, exchange, key } = asked;
+  const { frame, era, exchange, key } = asked;
   const name = textParameter(frame, 'name');
   const given = frame.params!.member('arguments');
   if (given !== undefined && given.kind !== 'object' && given.kind !== 'null') {
@@ -35,7 +35,7 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
   }
   const failed = (error: unknown): Answer => {
     if (!(error instanceof TrellisError)) throw error;
-    return { members: failedCall(error), failed: true };
+    return { ...failedCall(error, era), failed: true };
   };
   try {
     const tool = options.toolset().find(name, key);

@@ -4,6 +4,8 @@ import type { Query, TrellisError } from '../../../engine/index.js';
 import { errorBody } from '../../http/http-error.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Caller } from '../../auth/keys.js';
+import type { Era } from '../message/era.js';
+import { type Answer, membersOf } from '../message/method.js';
 import type { Output } from './output.js';
 
 /** One call of a tool. */
@@ -37,8 +39,11 @@ export const limitSchema = {
 /** Codes of which the text says that the call may simply be made again. */
 const passing: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED', 'QUERY_TIMEOUT']);
 
-/** Members of the result of a call that failed, as JSON text: a model reads it and does better. */
-export function failedCall(error: TrellisError): string {
+/**
+ * The result of a call that failed: a model reads it and does better. Older clients hold whatever is
+ * structured against the schema of the tool's replies: they are given it beside the result.
+ */
+export function failedCall(error: TrellisError, era: Era): Pick<Answer, 'members' | 'meta'> {
   const {
     code,
     error: sentence,
@@ -51,5 +56,9 @@ export function failedCall(error: TrellisError): string {
   const text = `${code}: ${sentence}${hint === undefined ? '' : ` Hint: ${hint}`}${again}`;
   const structured = { error: sentence, code, retryable, path, hint, errors };
   const content = [{ type: 'text', text }];
-  return JSON.stringify({ content, structuredContent: structured, isError: true }).slice(1, -1);
+  if (era === 'modern') {
+    return { members: membersOf({ content, structuredContent: structured, isError: true }) };
+  }
+  const meta = membersOf({ 'dev.trellisdb/error': structured });
+  return { members: membersOf({ content, isError: true }), meta };
 }
