@@ -123,7 +123,7 @@ const table = {
   QUERY_WORK: { message: 'The query visits more than {max} elements.' },
   TXN_TOO_LARGE: {
     message: 'The write makes more than {max} {unit} in one transaction.',
-    hint: 'Split the load.',
+    hint: 'Split the load; drop many edges in pieces: `DROP n::OutE<Type>::RANGE(0, 10000)`.',
   },
   QUERY_TIMEOUT: {
     message: 'Stopped after {ms} ms.',

@@ -58,15 +58,19 @@ function withId(list: Uint8Array, id: number): Uint8Array {
   return longer;
 }
 
-function withoutId(list: Uint8Array, id: number): Uint8Array {
+/** Both ascend. */
+function withoutIds(list: Uint8Array, ids: readonly number[]): Uint8Array {
+  const left = new Uint8Array(list.length);
+  let size = 0;
+  let next = 0;
   for (let at = 0; at < list.length; at += 4) {
-    if (getWord(list, at) !== id) continue;
-    const shorter = new Uint8Array(list.length - 4);
-    shorter.set(list.subarray(0, at));
-    shorter.set(list.subarray(at + 4), at);
-    return shorter;
+    const id = getWord(list, at);
+    while (next < ids.length && ids[next]! < id) next++;
+    if (ids[next] === id) continue;
+    putWord(left, size, id);
+    size += 4;
   }
-  return list;
+  return left.slice(0, size);
 }
 
 export function removeEntry(
@@ -75,16 +79,27 @@ export function removeEntry(
   prefix: Uint8Array,
   id: number,
 ): void {
+  removeEntries(log, table, prefix, [id]);
+}
+
+/** Takes elements, ascending, from under a value; a list is written once, and counts as often. */
+export function removeEntries(
+  log: ChangeLog,
+  table: Table<Uint8Array>,
+  prefix: Uint8Array,
+  ids: readonly number[],
+): void {
   const key = indexKey(prefix, 0);
   const list = table.get(key);
   if (list === undefined) return;
   if (isSpread(list)) {
-    log.remove(table, indexKey(prefix, id));
+    for (const id of ids) log.remove(table, indexKey(prefix, id));
     return;
   }
-  const shorter = withoutId(list, id);
-  if (shorter.length === 0) log.remove(table, key);
+  const shorter = withoutIds(list, ids);
+  if (shorter.length === 0) log.cut(table, key, list);
   else log.replace(table, key, list, shorter);
+  log.count(ids.length - 1, 0);
 }
 
 /** Ids that have a value, ascending. */

@@ -50,10 +50,8 @@ export class ChangeLog {
 
   /** Refuses at once what is going to make at least so many changes more. */
   expect(count: number): void {
-    const { txn_writes } = this.limits;
-    if (this.#keep && this.#count + count > txn_writes) {
-      this.#tooLarge(txn_writes, 'writes', 'txn_writes');
-    }
+    const { txn_writes: max } = this.limits;
+    if (this.#keep && this.#count + count > max) fail('TXN_TOO_LARGE', { max, unit: 'writes' });
   }
 
   /** Puts under a key known to be absent. */

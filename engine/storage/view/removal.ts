@@ -7,10 +7,10 @@ import { removeEdges } from '../graph/adjacency.js';
 import type { ChangeLog } from '../table/change-log.js';
 import type { Table } from '../table/env.js';
 import { orderOf } from '../table/id-order.js';
-import { entriesOf } from '../index/index-entry.js';
+import { type Entry, entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { removeFromList } from '../graph/label-list.js';
-import { removeEntry } from '../index/property-index.js';
+import { removeEntries } from '../index/property-index.js';
 import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from '../record/record.js';
 import type { Catalog } from '../table/store.js';
 import { putWord } from '../table/word.js';
@@ -41,6 +41,9 @@ const ownChanges = 2;
 /** Elements between two looks at the clock. */
 const tickElements = 256;
 
+/** Elements whose index entries are collected, so that those under one value go together. */
+const windowElements = 8192;
+
 type Tick = (count: number) => void;
 
 /**
@@ -58,14 +61,17 @@ export function removeElements(
   const { log, env, totals } = context;
   const { lists, cuts, changes } = planOf(context, catalog, ids, tick);
   log.expect(changes);
+  const entries = new LeavingEntries(context);
   for (let at = 0; at < ids.length; at++) {
     if (at % tickElements === 0) tick(Math.min(tickElements, ids.length - at));
+    if (at % windowElements === 0) entries.remove();
     const id = ids[at]!;
     const record = env.records.get(id)!;
     const label = catalog.label(labelOf(record));
-    for (const { prefix } of entriesOf(label, (property) => decodeProperty(record, property))) {
-      removeEntry(log, env.index, prefix, id);
-    }
+    entries.add(
+      id,
+      entriesOf(label, (property) => decodeProperty(record, property)),
+    );
     if (kindOf(record) === 'vector') {
       log.remove(env.vectors, id);
       onVector(label.id, id);
@@ -75,11 +81,35 @@ export function removeElements(
     log.cut(env.uuid, record.slice(uuidAt.own, uuidAt.own + 16), idBytes);
     log.cut(env.records, id, record);
   }
+  entries.remove();
   for (const [label, list] of lists) {
     removeFromList(log, env.labels, label, Uint32Array.from(list));
     totals.change(label, { count: totals.of(label).count - list.length });
   }
   for (const one of cuts) cut(log, one, tick);
+}
+
+/** Entries of elements that go, by value. */
+class LeavingEntries {
+  readonly #byValue = new Map<string, { prefix: Uint8Array; ids: number[] }>();
+
+  constructor(private readonly context: WriteContext) {}
+
+  add(id: number, entries: readonly Entry[]): void {
+    for (const { prefix } of entries) {
+      // A byte a character: nothing is lost.
+      const value = Buffer.from(prefix.buffer, prefix.byteOffset, prefix.length).toString('latin1');
+      entryOf(this.#byValue, value, () => ({ prefix, ids: [] })).ids.push(id);
+    }
+  }
+
+  remove(): void {
+    const { log, env } = this.context;
+    for (const { prefix, ids } of this.#byValue.values()) {
+      removeEntries(log, env.index, prefix, ids);
+    }
+    this.#byValue.clear();
+  }
 }
 
 function planOf({ env }: WriteContext, catalog: Catalog, ids: Uint32Array, tick: Tick): Plan {
@@ -118,7 +148,7 @@ const noCuts = (table: Table<AdjacencyKey>, label: number): Cuts => {
   return { table, label, edges: [], ends: [], order: new Uint32Array(0) };
 };
 
-function entryOf<T>(map: Map<number, T>, key: number, make: () => T): T {
+function entryOf<K, T>(map: Map<K, T>, key: K, make: () => T): T {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));
   return value;
