@@ -3,11 +3,22 @@
 // commits through the same door as the writer lane, and what one was told is done must be there for
 // the next.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import { LockFile } from '../../engine/storage/lock/lock-file.js';
 import { compileStorage } from './kit/compiled.js';
 import { freshFolder } from './kit/garden.js';
 
@@ -276,4 +287,41 @@ describe('a LOCK that the kernel does not vouch for', () => {
     opens(owned(() => ({ pid, start: startOf(pid) })));
     child.kill('SIGKILL');
   });
+});
+
+describe('the beat of a holder', () => {
+  const nonce = 'a'.repeat(36);
+
+  it.each<[name: string, prepare: (path: string) => void, flags: string, goesOn: boolean]>([
+    ['its file', () => undefined, 'r+', true],
+    // As a disk that fails does: nothing can be written, and nothing is thrown.
+    ['a file that takes no writes', () => undefined, 'r', true],
+    ['a file that cannot be read', (path) => replace(path, () => mkdirSync(path)), 'r', true],
+    [
+      'a path that leads in circles',
+      (path) => replace(path, () => symlinkSync(path, path)),
+      'r',
+      true,
+    ],
+    ['no file', (path) => rmSync(path), 'r+', false],
+    ["another's file", (path) => writeFileSync(path, `{"nonce":"${'b'.repeat(36)}"}`), 'r+', false],
+    ['an empty file', (path) => writeFileSync(path, ''), 'r+', false],
+  ])('over %s', (_, prepare, flags, goesOn) => {
+    const path = join(freshFolder(), 'LOCK');
+    writeFileSync(path, '');
+    const claimed = openSync(path, 'r+');
+    const owner = { nonce, pid: 1, inode: 1, held_by: 'name' } as const;
+    new LockFile(path, claimed).claim(owner);
+    closeSync(claimed);
+    const descriptor = openSync(path, flags);
+    prepare(path);
+    const file = new LockFile(path, descriptor);
+    expect([file.beat({ path, nonce }), file.beat({ path, nonce })]).toEqual([goesOn, goesOn]);
+    closeSync(descriptor);
+  });
+
+  function replace(path: string, make: () => void): void {
+    rmSync(path);
+    make();
+  }
 });

@@ -105,13 +105,18 @@ export function readOwner(path: string): Noted | undefined {
 
 const nonceBytes = Buffer.alloc(opening.length + 36);
 
-/** Whether the file that lies at the path now names this hold: one open and one read. */
+/**
+ * Whether the file that lies at the path now names this hold: one open and one read. Throws where that
+ * cannot be told: a disk that fails, or no descriptor left, is nobody who took it.
+ */
 export function isHeld({ path, nonce }: LockToken): boolean {
   let file: number;
   try {
     file = openSync(path, 'r');
-  } catch {
-    return false;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw error;
   }
   try {
     const size = readSync(file, nonceBytes, 0, nonceBytes.length, 0);
@@ -147,10 +152,19 @@ export class LockFile {
     this.#writeTail();
   }
 
-  /** The holder is alive: the count changes. */
-  beat(): void {
+  /**
+   * Shows that the holder is alive: the count changes. Whether it may go on; a disk that fails now is
+   * tried again at the next beat, and commits look for themselves.
+   */
+  beat(token: LockToken): boolean {
     this.#beat++;
-    this.#writeTail();
+    try {
+      if (!isHeld(token)) return false;
+      this.#writeTail();
+    } catch {
+      // Whoever watches sees that the count stays, and that is all there is to tell.
+    }
+    return true;
   }
 
   #writeTail(): void {

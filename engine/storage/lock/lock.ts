@@ -174,7 +174,7 @@ function claim(
 function hold(file: LockFile, token: LockToken, letGo: () => void): Lock {
   let tell: (() => void) | undefined;
   const beating = setInterval(() => {
-    if (isHeld(token)) return file.beat();
+    if (file.beat(token)) return;
     clearInterval(beating);
     tell?.();
   }, beatMs).unref();
@@ -186,8 +186,11 @@ function hold(file: LockFile, token: LockToken, letGo: () => void): Lock {
     },
     release() {
       clearInterval(beating);
-      if (isHeld(token)) file.clear();
-      letGo();
+      try {
+        if (isHeld(token)) file.clear();
+      } finally {
+        letGo();
+      }
     },
   };
 }
