@@ -242,6 +242,18 @@ describe('size and form', () => {
   });
 });
 
+/** Files of the server that ask what the world calls now, and for what: no rate, wait or deadline. */
+const onTheWall: Record<string, string> = {
+  'server/auth/security.ts': 'keys that have expired',
+  'server/command/keys.ts': 'when a key was made',
+  'server/command/project/check.ts': 'NOW of a migration',
+  'server/observe/runtime-metrics.ts': 'when the process began',
+  'server/process/app.ts': 'keys that have expired',
+  'server/process/backup-place.ts': 'names of backups',
+  'server/process/tls.ts': 'certificates that have expired',
+  'server/request/reception.ts': 'when a request was slow',
+};
+
 describe('banned', () => {
   const calls = (files: SourceFile[], pattern: RegExp, except: RegExp) =>
     files
@@ -256,9 +268,15 @@ describe('banned', () => {
     list(calls([...engine, ...server], /^console\./, /^server\/observe\/log\.ts$/)));
   test('the environment only in the configuration', () =>
     list(calls([...engine, ...server], /^process\.env\b/, /^server\/config\/config\.ts$/)));
-  test('no clock in the engine but the one', () => {
+  test('no clock but the one, and that of the wall only for what is shown, stored or expires', () => {
     const clocks = /^(Date\.now|new Date\(\)|performance\.timeOrigin|process\.hrtime)/;
-    list(calls(engine, clocks, /^engine\/base\/clock\.ts$/));
+    list(calls([...engine, ...server], clocks, /^(engine\/base\/clock|server\/observe\/log)\.ts$/));
+    list(
+      server
+        .filter(({ path, text }) => /\bwallMs\b/.test(text) && !(path in onTheWall))
+        .map(({ path }) => path),
+    );
+    list(Object.keys(onTheWall).filter((path) => !server.some((file) => file.path === path)));
   });
   test('no cast by way of unknown', () => {
     const casts = [...engine, ...server, ...bench].flatMap((file) =>

@@ -106,8 +106,9 @@ export function readKeyFile(path: string): KeyRecord[] {
 const checksumOf = (keys: readonly KeyRecord[]): string =>
   crc32(JSON.stringify(keys)).toString(16).padStart(8, '0');
 
-/** How long a change may take; a draft that is older was left behind by a process that died. */
-const staleMs = 10_000;
+/** How long a change may take; a draft that stays longer was left behind by a process that died. */
+const staleMs = 2_000;
+const patienceMs = 20_000;
 const retryMs = 10;
 
 /**
@@ -140,24 +141,30 @@ export function writeKeyFile(path: string, keys: readonly KeyRecord[]): void {
   changeKeyFile(path, () => [...keys]);
 }
 
-/** Creates the draft, waiting while another process has one. */
+/**
+ * Creates the draft, waiting while another process has one. A draft that stays the same for long is
+ * left over from a process that died; by this process's own clock, as the file's times are by one that
+ * may be set.
+ */
 function openDraft(draft: string): number {
-  for (const latest = Date.now() + 2 * staleMs; ; sleep(retryMs)) {
+  const began = performance.now();
+  let former = '';
+  for (let since = began; ; sleep(retryMs)) {
     try {
       return openSync(draft, 'wx', 0o600);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'EEXIST')
         fail('CONFIG_INVALID', { what: `${draft} cannot be written: ${code}.` });
-      if (Date.now() > latest) fail('CONFIG_INVALID', { what: `${draft} is in the way.` });
-      removeStale(draft);
     }
+    const now = performance.now();
+    if (now - began > patienceMs) fail('CONFIG_INVALID', { what: `${draft} is in the way.` });
+    const found = statSync(draft, { throwIfNoEntry: false });
+    const present = found ? `${found.ino} ${found.size} ${found.mtimeMs}` : '';
+    if (present !== former) since = now;
+    else if (found && now - since > staleMs) rmSync(draft, { force: true });
+    former = present;
   }
-}
-
-function removeStale(draft: string): void {
-  const found = statSync(draft, { throwIfNoEntry: false });
-  if (found && Date.now() - found.mtimeMs > staleMs) rmSync(draft, { force: true });
 }
 
 /** Commands wait in place: nothing else of theirs could go on. */

@@ -1,7 +1,7 @@
 // Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates.
 // Each check throws the error it stands for; the order in which they run is that of reception.ts.
 import { isIP } from 'node:net';
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail, wallMs } from '../../engine/index.js';
 import { isLoopback } from '../http/address.js';
 import type { Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
@@ -142,7 +142,7 @@ export class Security {
    */
   authenticate(exchange: Exchange): Caller | undefined {
     const { keys, limits, onAuthFailure } = this.options;
-    const now = Date.now();
+    const now = performance.now();
     if (limits.rate_per_address > 0 && !this.#addressRate.pass(this.peer(exchange), now)) {
       fail('RATE_LIMITED', { what: 'requests', seconds: 1 });
     }
@@ -152,7 +152,7 @@ export class Security {
       onAuthFailure('missing');
       fail('API_KEY_REQUIRED');
     }
-    const caller = keys.find(text, now);
+    const caller = keys.find(text, wallMs());
     if (caller === undefined) {
       onAuthFailure('wrong');
       if (!this.#failures.pass(this.peer(exchange), now)) {
@@ -235,7 +235,7 @@ function bearer(authorization: string): string {
 
 const sourcesMax = 10_000;
 
-/** At most `limit` events per second and source; 0 = no bound. */
+/** At most `limit` events per second and source; 0 = no bound. `now` is of a clock that nobody sets. */
 class Rate {
   readonly #counts = new Map<string, number>();
   #second = 0;

@@ -254,7 +254,7 @@ class HttpConnection implements Connection {
   }
 
   async waitUntilReady(ms: number): Promise<void> {
-    for (const end = Date.now() + ms; Date.now() < end; await pause(50)) {
+    for (const end = performance.now() + ms; performance.now() < end; await pause(50)) {
       const { ready } = await this.health().catch(() => ({ ready: false }));
       if (ready) return;
     }
@@ -263,7 +263,7 @@ class HttpConnection implements Connection {
 
   async #request(path: string, params: object | undefined, given: Given = {}): Promise<Uint8Array> {
     const { timeoutMs = 30_000, retries = 3, onRetry } = { ...this.options, ...given };
-    const end = timeoutMs > 0 ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
+    const end = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
     const writes = given.shape?.writes ?? given.writes ?? true;
     const body = encode(params);
     // Under a key the server does a write once, however often it comes.
@@ -274,7 +274,7 @@ class HttpConnection implements Connection {
       let reason: unknown;
       let waitMs = Math.random() * 100 * 2 ** tries;
       try {
-        if (Date.now() >= end) throw late();
+        if (performance.now() >= end) throw late();
         const response = await this.#try(path, body, end, once, given.signal);
         const bytes = new Uint8Array(await response.arrayBuffer());
         if (response.ok) return bytes;
@@ -285,7 +285,7 @@ class HttpConnection implements Connection {
         reason = error;
       } catch (error) {
         if (error instanceof TrellisError || given.signal?.aborted) throw error;
-        if (Date.now() >= end - 5) throw late(error);
+        if (performance.now() >= end - 5) throw late(error);
         reason = error;
         if (writes && !refused.test(causeOf(error))) {
           reason = new UnknownOutcomeError(`${path}: the connection broke`, { cause: error });
@@ -293,7 +293,7 @@ class HttpConnection implements Connection {
         }
       }
       if (tries >= retries) throw reason;
-      if (Date.now() + waitMs >= end) throw late(reason);
+      if (performance.now() + waitMs >= end) throw late(reason);
       onRetry?.({ name: path, attempt: tries + 1, reason, waitMs });
       await pause(waitMs, given.signal);
     }
@@ -312,7 +312,7 @@ class HttpConnection implements Connection {
     if (once) headers['Idempotency-Key'] = once;
     const signals = signal ? [signal] : [];
     if (Number.isFinite(end)) {
-      const left = end - Date.now();
+      const left = end - performance.now();
       headers['X-Request-Timeout-Ms'] = String(Math.max(1, Math.floor(left - 50)));
       signals.push(AbortSignal.timeout(Math.max(0, left)));
     }

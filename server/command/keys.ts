@@ -1,6 +1,6 @@
 // `trellis keys add|list|revoke`: changes the key file, which a running server reads again by
 // itself.
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { exitCodes } from '../process/exit-code.js';
 import {
@@ -73,7 +73,7 @@ function add(
     fail('CONFIG_INVALID', { what: `--expires must be a date, got ${excerpt(expires)}.` });
   }
   const options = { name: name!, role: role as Role, ...(queries && { queries }) };
-  const { record, text } = makeKey(expires ? { ...options, expires } : options, new Date());
+  const { record, text } = makeKey(expires ? { ...options, expires } : options, new Date(wallMs()));
   changeKeyFile(keysFile, (all) => [...all, record]);
   ignoreInGit(dataDir);
   printErrorLine(`Key ${record.id} (${record.role}) was added. It is shown only now:`);

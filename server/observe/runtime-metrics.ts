@@ -6,7 +6,7 @@ import {
   constants,
   monitorEventLoopDelay,
 } from 'node:perf_hooks';
-import { Histogram } from '../../engine/index.js';
+import { Histogram, wallMs } from '../../engine/index.js';
 import type { ServerSample } from './families.js';
 
 const collections: Record<number, string> = {
@@ -32,7 +32,7 @@ export class RuntimeMetrics {
     }
   });
 
-  readonly #startedAt = Date.now() / 1000 - process.uptime();
+  readonly #startedAt = wallMs() / 1000 - process.uptime();
   readonly #filesMax = openFilesMax();
 
   start(): void {

@@ -3,7 +3,7 @@
 // phase.
 import { basename } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { type Database, TrellisError } from '../../engine/index.js';
+import { type Database, TrellisError, wallMs } from '../../engine/index.js';
 import { isLoopback, listenAddresses } from '../http/address.js';
 import { adHocEndpoint, adHocPath } from '../endpoint/ad-hoc.js';
 import { type Action, adminEndpoints } from '../endpoint/admin-handler.js';
@@ -237,7 +237,7 @@ export class App {
     } catch (error) {
       this.options.log('error', 'the key file was not read; the old keys stay', { error });
     }
-    for (const keyId of this.keys.lapsed(Date.now())) {
+    for (const keyId of this.keys.lapsed(wallMs())) {
       this.#sessions?.dropKey(keyId);
       this.#mcp.dropKey(keyId);
     }

@@ -1,7 +1,7 @@
 // Where backups go: folders inside `backup.dir`, nowhere else, whoever asks.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 
 /** The standard place: `backups` in the data directory. */
@@ -62,4 +62,4 @@ function refuse(name: string, allowed: string): never {
 }
 
 /** A name by the time, for backups without one. */
-export const backupName = (): string => new Date().toISOString().replaceAll(/[:.]/g, '-');
+export const backupName = (): string => new Date(wallMs()).toISOString().replaceAll(/[:.]/g, '-');

@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fail } from '../../engine/index.js';
+import { fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import type { Log } from '../observe/log.js';
 
@@ -30,7 +30,7 @@ export function tlsFiles({ tls, projectDir }: Config, log: Log): TlsFiles | unde
     const what = `tls.cert or tls.key cannot be used: ${(error as Error).message}.`;
     return fail('CONFIG_INVALID', { what });
   }
-  if (Date.parse(certificate.validTo) < Date.now()) {
+  if (Date.parse(certificate.validTo) < wallMs()) {
     log('warn', 'the TLS certificate has expired', { valid_to: certificate.validTo });
   }
   return files;

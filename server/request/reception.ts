@@ -8,6 +8,7 @@ import {
   TrellisError,
   excerpt,
   fail,
+  wallMs,
 } from '../../engine/index.js';
 import { type Exchange, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
@@ -328,7 +329,7 @@ export class Reception implements Receiver {
       bytes_in: exchange.bytesIn,
       bytes_out: bytesOut,
     };
-    if (slow) slowLog.add({ ts: new Date().toISOString(), ...entry });
+    if (slow) slowLog.add({ ts: new Date(wallMs()).toISOString(), ...entry });
     const leftOut = isChosen ? 0 : slowLog.takeLine(exchange.startedAt + ms);
     if (leftOut === undefined) return;
     log(code === 'INTERNAL' ? 'error' : 'info', slow ? 'slow request' : 'request', {

@@ -10,6 +10,7 @@ import {
   errorMessage,
   openDataDirectory,
   openStorage,
+  wallMs,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { hasData } from '../../process/data-at-rest.js';
@@ -69,7 +70,7 @@ function previewOf({ dataDir, limits }: Config, program: Program): DataReport | 
     const directory = openDataDirectory(dataDir, { readOnly: true });
     try {
       const storage = openStorage(join(dataDir, 'graph'), { limits, mode: 'attach' });
-      const preview = storage.previewSchema(program, Date.now());
+      const preview = storage.previewSchema(program, wallMs());
       storage.close();
       return preview;
     } finally {

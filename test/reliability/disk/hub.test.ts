@@ -169,7 +169,9 @@ E::Near { From: Thing, To: Spot }
 QUERY addSpot(place: String, at: [F64]) => s <- AddV<Spot>(at, { place: place }) RETURN s::ID
 QUERY dropHub(name: String) => gone <- DROP N<Thing>({name: name}) RETURN gone
 QUERY dropSpot(place: String) => gone <- DROP V<Spot>({place: place}) RETURN gone
-QUERY prune(name: String) => gone <- DROP N<Thing>({name: name})::OutE<Tie>::RANGE(0, 700) RETURN gone
+QUERY prune(name: String) =>
+  gone <- DROP N<Thing>({name: name})::OutE<Tie>::RANGE(0, 700)
+  RETURN gone
 QUERY counts() =>
   things <- N<Thing>::COUNT
   spots <- V<Spot>::COUNT
