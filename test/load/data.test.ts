@@ -15,7 +15,13 @@ V::Vec { note: String }
 E::Next { From: Item, To: Item, Properties: {} }
 QUERY add(key: String, rank: I64, note: String) => i <- AddN<Item>({ key, rank, note }) RETURN i::ID
 QUERY vec(vec: [F64], note: String) => v <- AddV<Vec>(vec, { note }) RETURN v::ID
-QUERY link(a: ID, b: ID) => e <- AddE<Next>::From(a)::To(b) RETURN e::ID
+QUERY sow(rows: [{key: String, rank: I64, note: String}], vecs: [{vec: [F64], note: String}]) =>
+  FOR row IN rows { AddN<Item>({ key: row.key, rank: row.rank, note: row.note }) }
+  FOR one IN vecs { AddV<Vec>(one.vec, { note: one.note }) }
+  RETURN "ok"
+QUERY chain(pairs: [{a: String, b: String}]) =>
+  FOR pair IN pairs { AddE<Next>::From(N<Item>({ key: pair.a }))::To(N<Item>({ key: pair.b })) }
+  RETURN "ok"
 QUERY get(key: String) => i <- N<Item>({ key: key }) RETURN i
 QUERY near(vec: [F64]) => v <- SearchV<Vec>(vec, 1) RETURN v::{note}
 QUERY find(words: String) => i <- SearchBM25<Item>(words, 3) RETURN i::{key}
@@ -34,18 +40,14 @@ async function call(target: Server, name: string, body: object = {}) {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
+/** Sixty items in a chain, and ten vectors. */
 async function fill(target: Server): Promise<void> {
-  const ids: unknown[] = [];
-  for (let i = 0; i < 60; i++) {
-    const added = await call(target, 'add', {
-      key: `k${i}`,
-      rank: i % 7,
-      note: `note topic${i % 5}`,
-    });
-    ids.push(Object.values(added.body)[0]);
-  }
-  for (let i = 1; i < 60; i++) await call(target, 'link', { a: ids[i - 1], b: ids[i] });
-  for (let i = 0; i < 10; i++) await call(target, 'vec', { vec: [i, 1], note: `v${i}` });
+  const items = Array.from({ length: 60 }, (_, i) => i);
+  const rows = items.map((i) => ({ key: `k${i}`, rank: i % 7, note: `note topic${i % 5}` }));
+  const vecs = items.slice(0, 10).map((i) => ({ vec: [i, 1], note: `v${i}` }));
+  const pairs = items.slice(1).map((i) => ({ a: `k${i - 1}`, b: `k${i}` }));
+  expect((await call(target, 'sow', { rows, vecs })).body).toEqual({ data: 'ok' });
+  expect((await call(target, 'chain', { pairs })).body).toEqual({ data: 'ok' });
 }
 
 /** Runs a command on the data of the project in `folder`. */
