@@ -7,6 +7,7 @@ import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js
 import type { BulkLoad } from './load/load-run.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
+import type { SchemaPreview } from '../storage/open-storage.js';
 import type { ReadView } from '../storage/table/store.js';
 import type { CallOptions, DatabaseOptions } from './call/options.js';
 import type { IndexInfo } from './vectors/index-list.js';
@@ -58,6 +59,11 @@ export interface Database {
    * Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE.
    */
   reload(program: Program): Promise<void>;
+  /**
+   * What `reload` would do to the data or refuse; changes nothing. It is tried and undone: writes wait as
+   * long as the change itself would take.
+   */
+  preview(program: Program): Promise<SchemaPreview>;
   /**
    * Begins a bulk load, or goes on with the one of that name that was cut short. A name is that of
    * one load: when it is finished, its rows are known and others are refused under it. `again`: loads

@@ -8,7 +8,7 @@ import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/folder/manifest.js';
-import { type Storage, openStorage } from '../storage/open-storage.js';
+import { type SchemaPreview, type Storage, openStorage } from '../storage/open-storage.js';
 import { isLoss, takenReason } from '../storage/lock/permit.js';
 import type { ReadView } from '../storage/table/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
@@ -362,6 +362,12 @@ class OpenedDatabase implements Database {
     this.#adopt(program, schema as number);
     this.#dispatcher.broadcast(this.#equip());
     this.#attached.broadcast(this.#equip());
+  }
+
+  async preview({ schema, olderSchemas, migrations }: Program): Promise<SchemaPreview> {
+    this.#checkAlive();
+    const program = pack({ schema, olderSchemas, migrations });
+    return (await this.#writer.order({ kind: 'preview', program })) as SchemaPreview;
   }
 
   async snapshot(): Promise<void> {

@@ -16,6 +16,7 @@ import { backupName, newBackupPath } from './backup-place.js';
 import type { Config, Environment } from '../config/config.js';
 import { databaseOptions } from '../config/database-options.js';
 import { exitCodes, reportFailure } from './exit-code.js';
+import { checkBody } from '../endpoint/check-handler.js';
 import { ImportHandler } from '../endpoint/import-handler.js';
 import { socketPathOf } from '../http/listening.js';
 import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
@@ -126,6 +127,7 @@ class Server {
       ['verify', () => verifyRunning(config.dataDir)],
       ['reload', () => this.#reload?.()],
       ['snapshot', () => this.#database?.snapshot()],
+      ['check', (_, body) => this.#check(body)],
       ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
     ]);
     const onRefusal = dev && ((request: Refusal) => dev.noteRefusal(request));
@@ -147,6 +149,10 @@ class Server {
 
   noteProgress(step: string, progress: number): void {
     this.#app.opening = { step, progress };
+  }
+
+  #check(body: Uint8Array): unknown {
+    return this.#database && checkBody(this.#database, body, programOptions(this.config));
   }
 
   /** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */

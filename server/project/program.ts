@@ -61,7 +61,7 @@ export function pictureOf(
   return paintPicture(paint, picture, diagnostic.severity === 'error');
 }
 
-const textOf = ({ text }: Source): string =>
+export const textOf = ({ text }: Source): string =>
   typeof text === 'string' ? text : new TextDecoder().decode(text);
 
 export function countErrors(diagnostics: readonly Diagnostic[]): number {

@@ -393,6 +393,7 @@ test('roles and query scopes [XA04]', async () => {
     expect(await attempt('scoped', 'people')).toBe('403 FORBIDDEN');
     expect(await attempt('scoped', 'mcp/init')).toBe('403 FORBIDDEN');
     expect(await attempt('read', '_admin/reload')).toBe('403 FORBIDDEN');
+    expect(await attempt('write', '_admin/check')).toBe('403 FORBIDDEN');
   } finally {
     await server.dispose();
   }

@@ -156,6 +156,9 @@ export class FakeDatabase implements Database {
     return look(emptyView);
   }
 
+  async preview(): Promise<never> {
+    throw new Error('there are no data');
+  }
   async reload(program: Program): Promise<void> {
     this.program = program;
   }

@@ -38,6 +38,8 @@ export type ToLane =
   | AddIndex
   | HelpBuild
   | { kind: 'reload'; id: number; program: unknown; generation: number }
+  /** `program`: packed; tried on the data, and undone. */
+  | { kind: 'preview'; id: number; program: unknown }
   | { kind: 'load'; id: number; order: LoadOrder }
   | { kind: 'snapshot'; id: number }
   /** Lets go of the data file (reopen.ts); a reader says `released`, and opens it again. */
@@ -59,7 +61,7 @@ export type FromLane =
       error?: ErrorData;
       /** Of a defect, for the log. */
       stack?: string;
-      /** What an order of a bulk load gives. */
+      /** What the order gives. */
       result?: unknown;
       indexes?: { label: number; handle: IndexHandle }[];
     }

@@ -20,7 +20,8 @@ import type { Program } from '../../plan/program.js';
 import { diskTrouble } from '../../storage/lock/disk-trouble.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
 import type { LockToken } from '../../storage/lock/lock-file.js';
-import { type Storage, openStorage } from '../../storage/open-storage.js';
+import type { Declarations } from '../../storage/schema/schema-commit.js';
+import { type SchemaPreview, type Storage, openStorage } from '../../storage/open-storage.js';
 import type { VectorChange } from '../../storage/table/store.js';
 import { WritePermit } from '../../storage/lock/permit.js';
 import { createTextIndex } from '../../text/text-index-lmdb.js';
@@ -214,6 +215,8 @@ class WriterLane {
     switch (message.kind) {
       case 'reload':
         return this.#answer(message.id, () => this.#reload(message));
+      case 'preview':
+        return this.#answer(message.id, () => this.#preview(message.program));
       case 'snapshot':
         return this.#answerSnapshot(message.id);
       case 'load':
@@ -315,6 +318,10 @@ class WriterLane {
     } catch (error) {
       this.#port.postMessage({ kind: 'done', id, ...errorDataOf(error) });
     }
+  }
+
+  #preview(program: unknown): SchemaPreview {
+    return this.#storage.previewSchema(unpack<Declarations>(program), wallMs());
   }
 
   /** Answers when the snapshots are made; writes go on meanwhile. */

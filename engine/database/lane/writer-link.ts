@@ -1,5 +1,5 @@
 // The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders
-// (reload, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
+// (reload, preview, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
 // write that was queued before it.
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -38,6 +38,7 @@ export interface WriterEvents {
 
 type Order =
   | { kind: 'reload'; program: unknown; generation: number }
+  | { kind: 'preview'; program: unknown }
   | { kind: 'snapshot' }
   | { kind: 'release' }
   | { kind: 'load'; order: LoadOrder }

@@ -1,10 +1,10 @@
 // `trellis check`: prints every diagnostic of a project, and what its schema means for the data that
-// are stored. Changes nothing. Ends with 0, or with 1 when there is an error or the data refuse.
+// are stored: a server that has them open is asked. Changes nothing. Ends with 0, or with 1 when there is an error or the data refuse.
 import { join } from 'node:path';
 import {
   type Diagnostic,
   type Program,
-  type SchemaPreview,
+  type Source,
   TrellisError,
   errorHint,
   errorMessage,
@@ -16,35 +16,47 @@ import type { Config } from '../../config/config.js';
 import { hasData } from '../../process/data-at-rest.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { printErrorLine, printLine } from '../../observe/log.js';
+import { askServer, isServed } from '../../process/running-server.js';
+import {
+  type CheckReport,
+  type DataReport,
+  dataLines,
+  refusalText,
+} from '../../project/check-report.js';
 import { configOf } from '../../project/line-config.js';
-import { countErrors, loadProgram, pictureOf, programOptions } from '../../project/program.js';
-import { type Command, projectFlags } from '../../terminal/command.js';
+import {
+  countErrors,
+  loadProgram,
+  pictureOf,
+  programOptions,
+  textOf,
+} from '../../project/program.js';
+import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
 import { counted } from '../../terminal/wording.js';
-
-/** What is known of the stored data; `unknown` with the reason in `message`. */
-type DataReport = SchemaPreview | { status: 'unknown'; code: string; message: string };
 
 export const check: Command = {
   name: 'check',
   about: 'Prints every fault of the sources, and what the schema means for the stored data.',
   words: '[PROJECT_DIR]',
-  flags: { ...projectFlags, json: { about: 'Prints for programs.' } },
+  flags: { ...projectFlags, ...keyFlag, json: { about: 'Prints for programs.' } },
   run: (line) => checkProject(() => configOf(line, line.words[0]), line.switches.has('json')),
 };
 
-function checkProject(config: () => Config, json: boolean): number {
+async function checkProject(config: () => Config, json: boolean): Promise<number> {
   try {
     const loaded = config();
     const compiled = loadProgram(programOptions(loaded));
     const { program, diagnostics, sources } = compiled;
-    const data = program && previewOf(loaded, program);
+    const asked = isServed(loaded);
+    const data =
+      program && (await (asked ? servedPreview(loaded, sources) : storedPreview(loaded, program)));
     if (json) printLine(printJson(diagnostics, data));
     else
       for (const diagnostic of diagnostics)
         printLine(pictureOf(diagnostic, compiled, process.stdout));
     const errors = countErrors(diagnostics);
     if (!json) {
-      if (data !== undefined) for (const line of dataLines(data)) printLine(line);
+      if (data !== undefined) for (const line of dataLines(data, asked)) printLine(line);
       printLine(summary(sources.length, errors, diagnostics.length - errors));
     }
     if (errors > 0) {
@@ -64,7 +76,7 @@ function checkProject(config: () => Config, json: boolean): number {
 }
 
 /** The schema tried on the data directory, if there is one that nobody else holds. */
-function previewOf({ dataDir, limits }: Config, program: Program): DataReport | undefined {
+function storedPreview({ dataDir, limits }: Config, program: Program): DataReport | undefined {
   if (!hasData(dataDir)) return undefined;
   try {
     const directory = openDataDirectory(dataDir, { readOnly: true });
@@ -77,27 +89,26 @@ function previewOf({ dataDir, limits }: Config, program: Program): DataReport | 
       directory.close({ clean: false });
     }
   } catch (error) {
-    if (!(error instanceof TrellisError)) throw error;
-    return { status: 'unknown', code: error.code, message: errorMessage(error.data) };
+    return unknown(error);
   }
 }
 
-function dataLines(data: DataReport): string[] {
-  if (data.status === 'unknown') return [`data: not compared. ${data.message}`];
-  const versions =
-    data.from === data.to ? `schema::${data.to}` : `schema::${data.from} => schema::${data.to}`;
-  const heads = {
-    same: `data: up to date (${versions})`,
-    compatible: `data: compatible (${versions}); the next start takes over`,
-    migrates: `data: the next start migrates (${versions}), all or nothing`,
-    refused: `data: refused (${versions}); a server would not start, nothing would change`,
-  };
-  const lines = [heads[data.status], ...data.changes.map((change) => `  ${change}`)];
-  return data.status === 'refused' ? [...lines, `  refused: ${refusalText(data)}`] : lines;
+/** The same by the server that holds it. */
+async function servedPreview(config: Config, sources: readonly Source[]): Promise<DataReport> {
+  try {
+    const given = sources.map((source) => ({ path: source.path, text: textOf(source) }));
+    const { data } = (await askServer(config, 'check', { sources: given })) as CheckReport;
+    const message = 'The server, which is configured differently, finds errors in the sources.';
+    return data ?? { status: 'unknown', code: 'SOURCE_INVALID', message };
+  } catch (error) {
+    return unknown(error);
+  }
 }
 
-function refusalText({ refusal }: SchemaPreview): string {
-  return [refusal!.message, ...(refusal!.hint === undefined ? [] : [refusal!.hint])].join(' ');
+function unknown(error: unknown): DataReport {
+  if (!(error instanceof TrellisError)) throw error;
+  const message = [errorMessage(error.data), errorHint(error.data) ?? ''].join(' ').trimEnd();
+  return { status: 'unknown', code: error.code, message };
 }
 
 function printJson(diagnostics: readonly Diagnostic[], data: DataReport | undefined): string {

@@ -1,10 +1,11 @@
 // `trellis check` against stored data: what a start would do is said beforehand, what it would
 // refuse is refused with what to write, and no path loses data.
 import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root, writeProject } from '../../support/project.js';
+import { makeFolder, root, writeProject } from '../../support/project.js';
 import { runCli, type Server, StartFailed, startServer } from '../../support/server/server.js';
 
 const queries = `
@@ -35,13 +36,17 @@ QUERY use(tool: ID) =>
 });
 afterAll(() => server.dispose());
 
+/** What `check` says as JSON. */
 async function check(source: string) {
   writeProject(server.project, { sources: { 'main.hx': source } });
-  const argv = ['check', server.project, '--data', server.data];
-  const { code, stdout, stderr } = await runCli([...argv, '--json']);
-  const text = (await runCli(argv)).stdout;
-  return { code, stderr, text, ...JSON.parse(stdout) };
+  const argv = ['check', server.project, '--data', server.data, '--json'];
+  const { code, stdout, stderr } = await runCli(argv);
+  return { code, stderr, ...JSON.parse(stdout) };
 }
+
+/** What it prints of the sources it was given last. */
+const printed = async (): Promise<string> =>
+  (await runCli(['check', server.project, '--data', server.data])).stdout;
 
 /** Starts with these sources and gives the tools; the server is stopped again. */
 async function toolsUnder(source: string): Promise<Record<string, unknown>[]> {
@@ -57,6 +62,12 @@ const both = [
   { name: 'axe', price: 7, code: 'x9' },
   { name: 'saw', price: 12, code: '0042' },
 ];
+
+const parts = `N::Person { name: String } E::Uses { From: Person, To: Tool } `;
+const migrated = `
+schema::1 { N::Tool { name: String, price: I32, code: String } ${parts} }
+schema::2 { N::Tool { INDEX name: String, price: F64, note: String } ${parts} N::Box {} }
+MIGRATION schema::1 => schema::2 { N::Tool => _:: { price: price AS F64, note: "old" } }${queries}`;
 
 const refusals: [name: string, source: string, message: RegExp, hint: RegExp][] = [
   [
@@ -92,20 +103,25 @@ const refusals: [name: string, source: string, message: RegExp, hint: RegExp][] 
 describe('a schema the data refuse', () => {
   for (const [name, source, message, hint] of refusals) {
     it(name, async () => {
-      const { code, data, text, stderr } = await check(source);
+      const { code, data, stderr } = await check(source);
       expect([code, data.status]).toEqual([1, 'refused']);
       expect(data.refusal.message).toMatch(message);
       expect(data.refusal.hint).toMatch(hint);
       expect(stderr).toMatch(/^SCHEMA_INCOMPATIBLE: /m);
-      expect(text).toMatch(message);
       const failed = await server.start().catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(StartFailed);
       expect((failed as StartFailed).exit).toEqual({ code: 65, signal: null });
       expect((failed as StartFailed).output).toMatch(message);
       expect((failed as StartFailed).output).toMatch(hint);
-      expect(await toolsUnder(first)).toEqual(both);
     });
   }
+
+  it('is printed, and none of them has changed anything', async () => {
+    const [, source, message] = refusals.at(-1)!;
+    await check(source);
+    expect(await printed()).toMatch(message);
+    expect(await toolsUnder(first)).toEqual(both);
+  });
 
   it('a unique index over duplicates', async () => {
     const adding =
@@ -132,14 +148,14 @@ describe('a schema the data refuse', () => {
 
 describe('a schema that fits', () => {
   it('is the same', async () => {
-    const { code, data, text } = await check(first);
+    const { code, data } = await check(first);
     expect([code, data]).toEqual([0, { status: 'same', from: 1, to: 1, changes: [] }]);
-    expect(text).toContain('data: up to date (schema::1)');
+    expect(await printed()).toContain('data: up to date (schema::1)');
   });
 
   it('adds and hides, and gives back what it hid', async () => {
     const changed = `N::Tool { INDEX name: String, price: I32, weight: F64 }\n${people}${queries}`;
-    const { code, data, text } = await check(`${changed}N::Box {}\n`);
+    const { code, data } = await check(`${changed}N::Box {}\n`);
     expect([code, data.status]).toEqual([0, 'compatible']);
     expect(data.changes.sort()).toEqual([
       'N::Box is new',
@@ -147,7 +163,7 @@ describe('a schema that fits', () => {
       'N::Tool.name gets an index',
       'N::Tool.weight: F64 is new',
     ]);
-    expect(text).toContain('data: compatible');
+    expect(await printed()).toContain('data: compatible');
     // Checking has changed nothing.
     expect((await check(first)).data.status).toBe('same');
     const { code: _, ...axe } = both[0]!;
@@ -155,28 +171,53 @@ describe('a schema that fits', () => {
     expect(await toolsUnder(first)).toEqual(both);
   });
 
-  it('is not compared while a server holds the data', async () => {
+  it('is asked of the server that holds the data, which goes on as it is', async () => {
     writeProject(server.project, { sources: { 'main.hx': first } });
-    await server.start();
-    const { code, data } = await check(first);
+    // Not the served folder: that one is watched.
+    const other = join(makeFolder(), 'other');
+    mkdirSync(other);
+    const beside = async (source: string, ...more: string[]) => {
+      writeProject(other, { sources: { 'main.hx': source } });
+      const argv = ['check', other, '--data', server.data, '--json', ...more];
+      const { code, stdout } = await runCli(argv);
+      return { code, ...JSON.parse(stdout) };
+    };
+    const changed = withTool('N::Tool { UNIQUE INDEX name: String, price: I32, weight: F64 }');
+    const asked = [first, changed, migrated, refusals.at(-1)![1]];
+    const offline = [];
+    for (const source of asked) offline.push((await check(source)).data);
+    writeProject(server.project, { sources: { 'main.hx': first } });
+    await server.start({ env: { TRELLIS_API_KEY: 'an administrator' } });
+    const headers = { 'x-api-key': 'an administrator' };
+    const tools = () => server.client.post('tools', {}, headers);
+    const before = await tools();
+    for (const [i, source] of asked.entries()) {
+      const { code, diagnostics, data } = await beside(source, '--key', 'an administrator');
+      expect([diagnostics, data]).toEqual([[], offline[i]]);
+      expect(code).toBe(data.status === 'refused' ? 1 : 0);
+    }
+    const keyless = await beside(first);
+    expect([keyless.code, keyless.data.status]).toEqual([0, 'unknown']);
+    expect(keyless.data.message).toMatch(/key.* --key/);
+    const faulty = await beside('QUERY a() => RETURN nope');
+    expect([faulty.code, faulty.data]).toEqual([1, undefined]);
+    // Three trials later the data and their indexes are what they were.
+    expect(await tools()).toEqual(before);
+    const verified = await server.client.post('_admin/verify', {}, headers);
+    expect(verified).toEqual({ clean: true, violations: [] });
     await server.stop();
-    expect([code, data.status, data.code]).toEqual([0, 'unknown', 'DATA_LOCKED']);
+    expect(await toolsUnder(first)).toEqual(both);
   });
 
   it('migrates, and says so before', async () => {
-    const parts = `N::Person { name: String } E::Uses { From: Person, To: Tool } `;
-    const migrated = `
-schema::1 { N::Tool { name: String, price: I32, code: String } ${parts} }
-schema::2 { N::Tool { INDEX name: String, price: F64, note: String } ${parts} N::Box {} }
-MIGRATION schema::1 => schema::2 { N::Tool => _:: { price: price AS F64, note: "old" } }${queries}`;
-    const { code, data, text } = await check(migrated);
+    const { code, data } = await check(migrated);
     expect([code, data.status, data.from, data.to]).toEqual([0, 'migrates', 1, 2]);
     expect(data.changes).toEqual([
       'MIGRATION schema::1 => schema::2',
       '  N::Tool { price: price AS F64, note: "old", name: name }, 2 stored, loses code',
       'N::Box is new',
     ]);
-    expect(text).toContain('data: the next start migrates (schema::1 => schema::2)');
+    expect(await printed()).toContain('data: the next start migrates (schema::1 => schema::2)');
     expect(await toolsUnder(first)).toEqual(both);
     expect(await toolsUnder(migrated)).toEqual([
       { name: 'axe', price: 7, note: 'old' },

@@ -1,0 +1,54 @@
+// `POST /_admin/check {sources}`: what the sources of a project are to the compiler, and what a reload
+// with them would do to the data that are served. Changes nothing. The answer is what
+// `trellis check --json` prints.
+import {
+  type Database,
+  type JsonView,
+  type Limits,
+  type Source,
+  compile,
+  describeJson,
+  fail,
+  scanBody,
+} from '../../engine/index.js';
+import type { CheckReport } from '../project/check-report.js';
+
+export interface CheckOptions {
+  limits: Limits;
+  compat: boolean;
+}
+
+/** The answer's value. */
+export async function checkBody(
+  database: Database,
+  body: Uint8Array,
+  { limits, compat }: CheckOptions,
+): Promise<CheckReport> {
+  const { program, diagnostics } = compile(sourcesIn(scanBody(body, limits)), { compat, limits });
+  const data = program && (await database.preview(program));
+  return { diagnostics, ...(data && { data }) };
+}
+
+function sourcesIn(body: JsonView): Source[] {
+  const list = memberOf(body, 'sources', 'array', '[Object]');
+  return Array.from({ length: list.length }, (_, i) => {
+    const item = list.at(i);
+    if (item.kind !== 'object') refuse(`sources[${i}]`, 'Object', item);
+    return {
+      path: memberOf(item, 'path', 'string', 'String').text(),
+      text: memberOf(item, 'text', 'string', 'String').text(),
+    };
+  });
+}
+
+function memberOf(body: JsonView, param: string, kind: JsonView['kind'], type: string): JsonView {
+  const member = body.member(param);
+  if (member === undefined) {
+    return fail('PARAM_MISSING', { owner: '/_admin/check', param, type }, { path: body.path });
+  }
+  return member.kind === kind ? member : refuse(param, type, member);
+}
+
+function refuse(param: string, type: string, view: JsonView): never {
+  return fail('PARAM_TYPE', { param, type, got: describeJson(view) }, { path: view.path });
+}
