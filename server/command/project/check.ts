@@ -1,5 +1,6 @@
 // `trellis check`: prints every diagnostic of a project, and what its schema means for the data that
-// are stored: a server that has them open is asked. Changes nothing. Ends with 0, or with 1 when there is an error or the data refuse.
+// are stored: a server that has them open is asked. Changes nothing. Ends with 0, or with 1 when there
+// is an error or the data refuse.
 import { join } from 'node:path';
 import {
   type Diagnostic,
