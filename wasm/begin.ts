@@ -1,7 +1,6 @@
 // What is frozen when a graph begins: the mean, from the vectors staged so far. Any origin will do,
 // the nearer to most vectors the better: codes resolve what lies about it.
-import { dotFloats } from './kernel/distance';
-import { H_MEAN, H_MEAN_SQUARE, H_PADDED, H_SLOTS, NODE_FREE, N_FLAGS, N_NORM } from './layout';
+import { H_MEAN, H_PADDED, H_SLOTS, NODE_FREE, N_FLAGS, N_NORM } from './layout';
 import { mark } from './mark';
 import { nodeAt, vectorAt } from './memory';
 
@@ -29,7 +28,6 @@ export function beginGraph(): void {
       v128.store(mean + at, f32x4.add(v128.load(mean + at), part));
     }
   }
-  store<f32>(0, dotFloats(mean, mean), H_MEAN_SQUARE);
   mark(mean, bytes);
 }
 

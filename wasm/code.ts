@@ -1,9 +1,10 @@
 // Codes: 8 bits per dimension of what a vector is about the mean, each vector with a step of its
 // own, so that no vector is outside a range and none is too small to be told apart. Byte 128 is 0.
 // A query is coded in 11 bits. Inner products of codes are exact in i32.
-//   l2, cosine   d = |q|^2 + |x|^2 - 2 <q, x>, q and x about the mean, less what coding adds to it
-//   dot          d = -<q, m> - <q, x - m>, q as it is
-import { H_FINE, H_MEAN, H_MEAN_SQUARE, H_METRIC, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, METRIC_DOT, N_CODE, N_CODE_SUM, N_MEAN, N_NORM, N_SQUARE, N_STEP } from './layout';
+//   squared   d = |q|^2 + |x|^2 - 2 <q, x>, q and x about the mean, less what coding adds to it
+//   inner     d = -<q, m> - <q, x - m>, q as it is: what a search under dot asks for. All graphs are
+//             made by squared distances (select.ts)
+import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, L_WEIGHT, N_CODE, N_CODE_SUM, N_SQUARE, N_STEP } from './layout';
 import { dotFloats } from './kernel/distance';
 import { decodeFine, fineDistance, fineNodes } from './fine';
 import { mark } from './mark';
@@ -15,10 +16,11 @@ const QUERY_TOP: f32 = 1023;
 /** What byte 128 adds to the inner product of two nodes' codes, per dimension. */
 const ZERO: i32 = 128;
 
+/** Whether the lane's vector is a query for inner products. */
 // @ts-ignore: decorator
 @inline
-function isDot(): bool {
-  return load<u32>(0, H_METRIC) == METRIC_DOT;
+export function isInner(lane: usize): bool {
+  return load<f32>(lane, L_WEIGHT) == 0;
 }
 
 /** target = vector - mean, over P floats. */
@@ -90,21 +92,22 @@ export function encodeNode(node: usize, centred: usize): void {
   const length = step * step * <f32>sumIntegers(square);
   store<i32>(node, sumIntegers(sum), N_CODE_SUM);
   store<f32>(node, step, N_STEP);
-  store<f32>(node, isDot() ? 0 : length - sumFloats(error), N_SQUARE);
-  store<f32>(node, isDot() ? dotFloats(centred, load<u32>(0, H_MEAN)) : 0, N_MEAN);
+  store<f32>(node, length - sumFloats(error), N_SQUARE);
   mark(node, <usize>N_CODE + padded);
   if (fine != 0) mark(node + fine, padded);
 }
 
 /**
- * Codes the rotated vector of the lane as a query: what is coded of it comes to L_CENTRED.
+ * Codes the rotated vector of the lane as a query, as L_WEIGHT says: what is coded of it comes to
+ * L_CENTRED.
  */
 export function encodeQuery(lane: usize): void {
+  const inner = isInner(lane);
   const rotated = <usize>load<u32>(lane, L_ROTATED);
   const source = <usize>load<u32>(lane, L_CENTRED);
   const mean = <usize>load<u32>(0, H_MEAN);
   const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
-  if (isDot()) {
+  if (inner) {
     for (let at: usize = 0; at < bytes; at += 16) v128.store(source + at, v128.load(rotated + at));
   } else centre(rotated, source);
   const step = widest(source) / QUERY_TOP;
@@ -124,7 +127,7 @@ export function encodeQuery(lane: usize): void {
   store<i32>(lane, ZERO * sumIntegers(sum), L_OFFSET);
   const squares = dotFloats(source, source);
   store<f32>(lane, <f32>Math.sqrt(<f64>squares), L_LENGTH);
-  if (isDot()) {
+  if (inner) {
     const origin = -dotFloats(source, mean);
     store<f32>(lane, step, L_STEP);
     store<f32>(lane, origin, L_BASE);
@@ -161,11 +164,19 @@ function dotSpread(code: usize, bytes: usize): i32 {
   return sumIntegers(a);
 }
 
-/** Distance, by the metric, of the lane's query and a node, by codes. */
+/** Distance of the lane's query and a node, by codes. */
 export function codeDistance(lane: usize, node: usize): f32 {
+  return codeDistanceBy(lane, node, load<f32>(lane, L_WEIGHT));
+}
+
+/** The same where squared lengths count `weight`, as the lane's code was made for. */
+// @ts-ignore: decorator
+@inline
+export function codeDistanceBy(lane: usize, node: usize, weight: f32): f32 {
   const inner = dotSpread(load<u32>(lane, L_CODE), node + N_CODE) - load<i32>(lane, L_OFFSET);
   const step = load<f32>(lane, L_STEP) * load<f32>(node, N_STEP);
-  return load<f32>(lane, L_BASE) + load<f32>(node, N_SQUARE) - step * <f32>inner;
+  const square = weight * load<f32>(node, N_SQUARE);
+  return load<f32>(lane, L_BASE) + square - step * <f32>inner;
 }
 
 /** Deviation of a code's rounding, in steps: sqrt(1/12). */
@@ -174,7 +185,7 @@ const ROUNDING: f32 = 0.2887;
 /** Deviation of the code distance `distance` of the lane's query and `node`. */
 export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
   const step = ROUNDING * load<f32>(node, N_STEP);
-  if (isDot()) return step * load<f32>(lane, L_LENGTH);
+  if (isInner(lane)) return step * load<f32>(lane, L_LENGTH);
   // The rounding itself is left where the distance is nothing.
   const padded = <f32>load<u32>(0, H_PADDED);
   return 2 * step * sqrt(max<f32>(distance, 0) + padded * step * step);
@@ -196,11 +207,7 @@ export function judge(lane: usize, node: usize): f32 {
 function isBlurred(a: usize, b: usize, distance: f32): bool {
   const first = load<f32>(a, N_STEP);
   const second = load<f32>(b, N_STEP);
-  const blur = BLUR * <f32>load<u32>(0, H_PADDED) * (first * first + second * second);
-  if (!isDot()) return distance < blur;
-  const x = load<f32>(a, N_NORM);
-  const y = load<f32>(b, N_NORM);
-  return x * x + y * y + 2 * distance < blur;
+  return distance < BLUR * <f32>load<u32>(0, H_PADDED) * (first * first + second * second);
 }
 
 /** The distance of two nodes that was found by codes, taken again where these are too coarse. */
@@ -208,17 +215,13 @@ export function sharpened(a: usize, b: usize, distance: f32): f32 {
   return isBlurred(a, b, distance) ? fineNodes(a, b) : distance;
 }
 
-/** Distance, by the metric, of two nodes: by codes unless these are too near for that. */
+/** Squared distance of two nodes: by codes unless these are too near for that. */
 export function nodeDistance(a: usize, b: usize): f32 {
   const padded = load<u32>(0, H_PADDED);
   const first = load<f32>(a, N_STEP);
   const second = load<f32>(b, N_STEP);
   const zeros = ZERO * (<i32>padded * ZERO - load<i32>(a, N_CODE_SUM) - load<i32>(b, N_CODE_SUM));
   const inner = first * second * <f32>(dotBytes(a + N_CODE, b + N_CODE) + zeros);
-  if (isDot()) {
-    const means = load<f32>(a, N_MEAN) + load<f32>(b, N_MEAN) + load<f32>(0, H_MEAN_SQUARE);
-    return sharpened(a, b, -inner - means);
-  }
   return sharpened(a, b, load<f32>(a, N_SQUARE) + load<f32>(b, N_SQUARE) - 2 * inner);
 }
 

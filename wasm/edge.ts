@@ -2,12 +2,11 @@
 // the owner.
 //   r = x - p;  bit_d = r_d >= 0;  nn = |r|^2, L1 = sum |r_d|, B = sum sign_d p_d;  scale = 2 nn
 // / L1;  add = nn + scale B
-// By inner products (dot) all codes are about the mean, whoever owns the edge: a short vector says
-// nothing of a long one.  p = mean;  scale = nn / L1;  add = 0
 // A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees
 // a wrong estimate at worst.
-import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, METRIC_DOT, N_HARD, N_USED, S_LOCK, S_PARTS } from './layout';
+import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, N_HARD, N_NORM, N_USED, S_LOCK, S_PARTS } from './layout';
 import { mark } from './mark';
+import { hasInner } from './order';
 import { lock, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './kernel/sum';
 
@@ -41,10 +40,9 @@ function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
 
 /** Publishes a code: nn, L1 and B as above. */
 function storeTerms(terms: usize, length: f32, size: f32, inner: f32): void {
-  const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
-  const scale: f32 = size > 0 ? (isDot ? length : 2 * length) / size : 0;
+  const scale: f32 = size > 0 ? 2 * length / size : 0;
   store<f32>(terms, scale, 128);
-  atomic.store<u32>(terms, isDot ? 0 : reinterpret<u32>(length + scale * inner));
+  atomic.store<u32>(terms, reinterpret<u32>(length + scale * inner));
 }
 
 /** Points edge `e` of `node` at `slot`. The node's lock is held, or nobody knows the node yet. */
@@ -55,9 +53,7 @@ export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: b
   store<f32>(at + <usize>load<u32>(0, H_EDGE_DISTANCE), distance);
   if (codes != 0) {
     const vector = <usize>load<u32>(0, H_VECTOR);
-    const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
-    const owner = isDot ? <usize>load<u32>(0, H_MEAN) : node + vector;
-    writeCode(node + codes, e, owner, nodeAt(slot) + vector);
+    writeCode(node + codes, e, node + vector, nodeAt(slot) + vector);
   }
   const bit: u32 = 1 << e;
   const mask = load<u32>(node, N_HARD);
@@ -70,9 +66,13 @@ const SCATTER: u32 = 389;
 
 /**
  * Offers a linked node to the entry table: a reservoir sample of 1,024, filled in an order that makes
- * its first blocks a sample, too. `centred` is its centred vector.
+ * its first blocks a sample, too; under dot the longest of every part. `centred` is its centred vector.
  */
 export function offerEntry(centred: usize, slot: u32): void {
+  if (hasInner()) {
+    offerLongest(centred, slot);
+    return;
+  }
   const seen = atomic.add<u32>(H_ENTRY_SEEN, 1);
   const room: u32 = ENTRY_BLOCKS * EDGES;
   let place = (seen * SCATTER) % room;
@@ -81,6 +81,34 @@ export function offerEntry(centred: usize, slot: u32): void {
     if (place >= room) return;
   }
   writeEntry(place, centred, slot);
+}
+
+/** Bits of a place of the table: coordinates whose signs are looked at. */
+const PLACE_BITS: usize = 10;
+
+/**
+ * Under dot the answers are long vectors: a place of the table belongs to a part of the directions from
+ * the mean, and the longest of that part has it. A short one, however near in direction, would lead
+ * nowhere before longer ones of worse directions have filled the pool.
+ */
+function offerLongest(centred: usize, slot: u32): void {
+  let place: u32 = 0;
+  for (let i: usize = 0; i < PLACE_BITS; i++) {
+    if (load<f32>(centred + (i << 2)) >= 0) place |= 1 << <u32>i;
+  }
+  const terms = entryTerms(place);
+  if (load<f32>(terms) != Infinity) {
+    const owner = nodeAt(load<u32>(terms, 256));
+    if (load<f32>(owner, N_NORM) >= load<f32>(nodeAt(slot), N_NORM)) return;
+  }
+  writeEntry(place, centred, slot);
+}
+
+/** Where the terms of a place of the entry table are; its slot is 256 bytes behind. */
+export function entryTerms(place: u32): usize {
+  const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * load<u32>(0, H_ENTRY_BYTES);
+  const codes = block + E_PARTS;
+  return codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>(place % EDGES)) << 2);
 }
 
 /** Sets one place of the entry table. */

@@ -1,8 +1,8 @@
 // The best that is known of a vector: itself where it is kept, else its length and all 16 bits of its
 // code. Searches
 // end with it, and fall back on it where codes are too coarse to tell neighbours apart.
-import { dotFloats, exactDistance, squareFloats } from './kernel/distance';
-import { H_FINE, H_MEAN, H_METRIC, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, METRIC_DOT, N_CODE, N_NORM, N_STEP } from './layout';
+import { exactDistance, squareFloats } from './kernel/distance';
+import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, L_WEIGHT, N_CODE, N_NORM, N_STEP } from './layout';
 import { sumFloats } from './kernel/sum';
 
 /** Eight whole codes: the byte at `code` is the greater part, that at `rest` the lesser. */
@@ -44,10 +44,10 @@ export function decodeFine(node: usize, target: usize): void {
   }
 }
 
-/** Distance, by the metric, of the lane's query and a node, as well as it can be known. */
+/** Distance of the lane's query and a node, as well as it can be known. */
 export function fineDistance(lane: usize, node: usize): f32 {
   if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
-  if (load<u32>(0, H_METRIC) == METRIC_DOT) return fineDot(lane, node);
+  if (load<f32>(lane, L_WEIGHT) == 0) return fineDot(lane, node);
   const unit = unitOf(node);
   let query = <usize>load<u32>(lane, L_CENTRED);
   const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
@@ -92,19 +92,13 @@ function fineDot(lane: usize, node: usize): f32 {
   return length * (sumFloats(sum) / (2 * norm) - norm);
 }
 
-/** Distance of two nodes as well as it can be known. */
+/** Squared distance of two nodes as well as it can be known. */
 export function fineNodes(a: usize, b: usize): f32 {
-  const isDot = load<u32>(0, H_METRIC) == METRIC_DOT;
   const vector = <usize>load<u32>(0, H_VECTOR);
-  if (vector != 0) {
-    return isDot ? -dotFloats(a + vector, b + vector) : squareFloats(a + vector, b + vector);
-  }
+  if (vector != 0) return squareFloats(a + vector, b + vector);
   const first = unitOf(a);
   const second = unitOf(b);
   const fine = <usize>load<u32>(0, H_FINE);
-  const p = load<f32>(a, N_NORM);
-  const q = load<f32>(b, N_NORM);
-  const norms = p * p + q * q;
   const end = a + <usize>load<u32>(0, H_PADDED);
   let sum = f32x4.splat(0);
   for (; a < end; a += 8, b += 8) {
@@ -114,6 +108,5 @@ export function fineNodes(a: usize, b: usize): f32 {
     const q = f32x4.sub(high(x, first), high(y, second));
     sum = f32x4.add(sum, f32x4.add(f32x4.mul(p, p), f32x4.mul(q, q)));
   }
-  const square = sumFloats(sum);
-  return isDot ? 0.5 * (square - norms) : square;
+  return sumFloats(sum);
 }

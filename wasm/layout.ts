@@ -27,7 +27,9 @@
 // Edge codes: the nibble of dims 4j..4j+3 of edge e is in byte j*16+(e&15), low nibble for e<16,
 // high for e>=16. Without HAS_GRAPH a record is the first 64 bytes and the vector.
 
-export const FORMAT_VERSION = 3;
+export const FORMAT_VERSION = 4;
+/** Of this version on, memories of other metrics than dot are as they are now. */
+export const FORMAT_VERSION_SQUARED = 3;
 export const MAGIC = 0x564c5254;
 export const HEADER_BYTES = 4096;
 /** What snapshots compare, copy and check at a time. */
@@ -116,8 +118,6 @@ export const H_IDS = 92;
 export const H_SIGNS = 96;
 /** Rotated mean, f32 x P. */
 export const H_MEAN = 100;
-/** Squared length of the mean, f32. */
-export const H_MEAN_SQUARE = 104;
 /** Entry table: ENTRY_BLOCKS blocks. */
 export const H_ENTRY = 108;
 export const H_ENTRY_BYTES = 112;
@@ -174,8 +174,6 @@ export const N_ID = 16;
 export const N_CODE_SUM = 20;
 /** Length of the stored vector, f32. */
 export const N_NORM = 24;
-/** Inner product of what is coded of the vector and the mean (dot), f32. */
-export const N_MEAN = 28;
 /** Chain of equal vectors (or of zeros, or of free slots): next and previous, slot + 1. */
 export const N_NEXT = 32;
 export const N_PREVIOUS = 36;
@@ -248,6 +246,15 @@ export const L_REJECTED = 136;
 export const L_ANSWERS = 140;
 /** What a walk read ahead of its use; nobody reads it. */
 export const L_TOUCH = 144;
+/**
+ * What the squared length of a vector counts in its distance from the lane's, f32: 1, and 0 when it is
+ * the inner product that is asked for.
+ */
+export const L_WEIGHT = 148;
+/** Keys of an insertion's greatest inner products, behind the results (twofold.ts). */
+export const L_INNER_COUNT = 152;
+/** Keys at L_REJECTED. */
+export const L_REJECTED_COUNT = 156;
 export const LANE_HEADER = 192;
 export const TOUCHED_MAX = 16384;
 /** Rows of a bulk build that are handed out at a time, a power of two. */

@@ -3,18 +3,24 @@
 // Several threads may link different nodes at once.
 import { centre, centredOf, codeNoise, encodeNode, encodeQuery } from './code';
 import { closeSketch, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
-import { EDGES, H_BEAM, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_KEEP_ALL, L_KEPT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
+import { EDGES, H_BEAM, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
 import { linkTwin, linkZero } from './chain';
 import { mark } from './mark';
 import { copyVector, lockNode, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/pool';
 import { buildTable } from './kernel/scan';
+import { BY_INNER, hasInner, isAmong, keyInTurn, slotOfKey, sortByInner, squaredKey } from './order';
 import { addKept } from './select';
+import { INNER_AT, walkBoth } from './twofold';
 import { walk, walkFine } from './walk';
 
+/** Room for the sorted keys of a node's edges and one more. */
+const SORTED_BYTES: usize = 320;
 /** Hard edges at which a node's choice is made again, and how many it keeps then. */
 const CROWDED = 30;
 export const TARGET = 26;
+/** Hard edges of a new node at most, where they are chosen in two orders. */
+const BOTH_MOST = 24;
 /** Results of the beam that the choice may draw from. */
 const DRAWN = 192;
 /** Deviations of codes that must lie between the last result and those that edges go to. */
@@ -32,7 +38,7 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   centre(vector, centred);
   encodeNode(node, centred);
   writeSketch(slot, centred);
-  findNearest(lane, vector);
+  findNearest(lane, node, vector);
   if (linkTwin(lane, node, slot)) return;
   const kept = writeOwn(lane, slot);
   atomic.or<u32>(node + N_FLAGS, NODE_LINKED);
@@ -44,16 +50,24 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   else offerEntry(centred, slot);
 }
 
-/** Makes the nearest of the vector at `vector` the lane's results. */
-function findNearest(lane: usize, vector: usize): void {
+/**
+ * Makes the nearest of the vector at `vector` the lane's results; under dot those of the greatest
+ * inner products are listed beside them.
+ */
+function findNearest(lane: usize, node: usize, vector: usize): void {
   const rotated = <usize>load<u32>(lane, L_ROTATED);
   if (vector != rotated) copyVector(vector, rotated);
+  store<f32>(lane, 1, L_WEIGHT);
   encodeQuery(lane);
-  buildTable(lane);
   store<u32>(lane, 0, L_ALLOW_WORDS);
   store<u32>(lane, 1, L_KEEP_ALL);
+  store<i32>(lane, 0, L_INNER_COUNT);
   const beam = load<i32>(0, H_BEAM);
-  walk(lane, beam, DRAWN, false);
+  if (hasInner()) walkBoth(lane, beam, DRAWN, load<f32>(node, N_NORM));
+  else {
+    buildTable(lane);
+    walk(lane, beam, DRAWN, false);
+  }
   if (isBlurred(lane)) walkFine(lane, beam, DRAWN);
 }
 
@@ -68,11 +82,37 @@ function isBlurred(lane: usize): bool {
   return far - near < APART * codeNoise(lane, nodeAt(<u32>last), far);
 }
 
+// @ts-ignore: decorator
+@inline
+function isDoomed(slot: u32): bool {
+  return (load<u32>(nodeAt(slot), N_FLAGS) & NODE_DOOMED) != 0;
+}
+
 /**
  * Chooses among the results and writes the node's own edges; the kept keys stay at L_KEPT. Returns
  * their number.
  */
 function writeOwn(lane: usize, self: u32): i32 {
+  const node = nodeAt(self);
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const rejected = <usize>load<u32>(lane, L_REJECTED);
+  const both = load<i32>(lane, L_INNER_COUNT) != 0;
+  const keptCount = both ? chooseBoth(lane, self) : chooseNear(lane, self);
+  for (let e = 0; e < keptCount; e++) {
+    const key = load<u64>(kept + ((<usize>e) << 3));
+    writeEdge(node, e, <u32>key, distanceOf(key), true);
+  }
+  const softCount = load<i32>(lane, L_REJECTED_COUNT);
+  for (let e = keptCount; e < EDGES && e - keptCount < softCount; e++) {
+    const key = load<u64>(rejected + ((<usize>(e - keptCount)) << 3));
+    writeEdge(node, e, <u32>key, distanceOf(key), false);
+  }
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
+  return keptCount;
+}
+
+/** Chooses among the results, nearest first; what it does not keep is at L_REJECTED. */
+function chooseNear(lane: usize, self: u32): i32 {
   const node = nodeAt(self);
   const results = <usize>load<u32>(lane, L_RESULT);
   const count = load<i32>(lane, L_RESULT_COUNT);
@@ -83,7 +123,7 @@ function writeOwn(lane: usize, self: u32): i32 {
   let softCount = 0;
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
-    if (<u32>key == self || (load<u32>(nodeAt(<u32>key), N_FLAGS) & NODE_DOOMED) != 0) continue;
+    if (<u32>key == self || isDoomed(<u32>key)) continue;
     if (keptCount < hard && addKept(node, kept, keptCount, key)) keptCount++;
     else if (softCount < EDGES) {
       store<u64>(rejected + ((<usize>softCount) << 3), key);
@@ -91,16 +131,58 @@ function writeOwn(lane: usize, self: u32): i32 {
     }
     if (keptCount + softCount >= EDGES && keptCount == hard) break;
   }
-  for (let e = 0; e < keptCount; e++) {
-    const key = load<u64>(kept + ((<usize>e) << 3));
-    writeEdge(node, e, <u32>key, distanceOf(key), true);
-  }
-  for (let e = keptCount; e < EDGES && e - keptCount < softCount; e++) {
-    const key = load<u64>(rejected + ((<usize>(e - keptCount)) << 3));
-    writeEdge(node, e, <u32>key, distanceOf(key), false);
-  }
-  mark(node, <usize>load<u32>(0, H_EDGES_END));
+  store<i32>(lane, softCount, L_REJECTED_COUNT);
   return keptCount;
+}
+
+/**
+ * The same under dot, in both orders. Each may fill as many places as there are for one, and half as
+ * many more are there for both.
+ */
+function chooseBoth(lane: usize, self: u32): i32 {
+  const node = nodeAt(self);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  const inner = results + INNER_AT;
+  const innerCount = load<i32>(lane, L_INNER_COUNT);
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const hard = load<i32>(0, H_HARD);
+  const most = min(hard + (hard >> 1), BOTH_MOST);
+  let keptCount = 0;
+  let nearCount = 0;
+  for (let i = 0; i < count + innerCount && keptCount < most; i++) {
+    const key = keyInTurn(i, results, count, inner, innerCount);
+    const slot = slotOfKey(key);
+    if (key == 0 || slot == self || isDoomed(slot)) continue;
+    const byInner = (<u32>key & BY_INNER) != 0;
+    if ((byInner ? keptCount - nearCount : nearCount) >= hard) continue;
+    if (isAmong(kept, keptCount, slot) || !addKept(node, kept, keptCount, key)) continue;
+    keptCount++;
+    if (!byInner) nearCount++;
+  }
+  const listed = listRest(lane, self, keptCount, inner, innerCount, 0);
+  store<i32>(lane, listRest(lane, self, keptCount, results, count, listed), L_REJECTED_COUNT);
+  return keptCount;
+}
+
+/**
+ * Appends to the `listed` keys at L_REJECTED those of `keys` that are not kept, as many as the node has
+ * places; returns how many there are then.
+ */
+function listRest(
+  lane: usize, self: u32, keptCount: i32, keys: usize, count: i32, listed: i32,
+): i32 {
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const rejected = <usize>load<u32>(lane, L_REJECTED);
+  for (let i = 0; i < count && keptCount + listed < EDGES; i++) {
+    const key = load<u64>(keys + ((<usize>i) << 3));
+    const slot = slotOfKey(key);
+    if (slot == self || isDoomed(slot)) continue;
+    if (isAmong(kept, keptCount, slot) || isAmong(rejected, listed, slot)) continue;
+    store<u64>(rejected + ((<usize>listed) << 3), squaredKey(nodeAt(self), key));
+    listed++;
+  }
+  return listed;
 }
 
 /**
@@ -185,9 +267,9 @@ function farthest(node: usize, mask: u32): i32 {
 function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
   const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
-  // Sorted keys of 33 candidates at most, then the kept ones.
+  // Sorted keys of 33 candidates at most, once or in two orders, then the kept ones.
   const sorted = <usize>load<u32>(lane, L_REJECTED);
-  const kept = sorted + 512;
+  const kept = sorted + 2 * SORTED_BYTES;
   let count = 0;
   let mask = load<u32>(node, N_HARD);
   while (mask != 0) {
@@ -199,8 +281,13 @@ function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
   insertKey(sorted, count, count + 1, keyOf(distance, slot));
   count++;
   let keptCount = 0;
-  for (let i = 0; i < count && keptCount < TARGET; i++) {
-    if (addKept(node, kept, keptCount, load<u64>(sorted + ((<usize>i) << 3)))) keptCount++;
+  const inner = sorted + SORTED_BYTES;
+  const innerCount = hasInner() ? count : 0;
+  sortByInner(node, sorted, innerCount, inner);
+  for (let i = 0; i < count + innerCount && keptCount < TARGET; i++) {
+    const key = keyInTurn(i, sorted, count, inner, innerCount);
+    if (key == 0 || (innerCount != 0 && isAmong(kept, keptCount, slotOfKey(key)))) continue;
+    if (addKept(node, kept, keptCount, key)) keptCount++;
   }
   let hard: u32 = 0;
   let won = false;

@@ -3,14 +3,16 @@
 // is a sequence of sweeps over all slots.
 import { freeSlot } from './chain';
 import { centredOf, nodeDistance } from './code';
-import { writeEdge, writeEntry } from './edge';
+import { offerEntry, writeEdge, writeEntry } from './edge';
 import { EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH } from './layout';
 import { TARGET, linkBack } from './link';
 import { mark } from './mark';
 import { lockNode, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/pool';
+import { hasInner, isAmong, keyInTurn, slotOfKey, sortByInner, squaredKey } from './order';
 import { linkStaged } from './segment';
 import { addKept } from './select';
+import { INNER_AT } from './twofold';
 
 const IDLE = 0;
 const MARK = 1;
@@ -77,6 +79,10 @@ function visit(lane: usize, phase: u32, slot: u32): void {
     if ((flags & NODE_DOOMED) != 0) {
       freeSlot(node, slot);
       atomic.sub<u32>(H_DELETED, 1);
+    } else if (hasInner()) {
+      const centred = <usize>load<u32>(lane, L_CENTRED);
+      centredOf(node, centred);
+      offerEntry(centred, slot);
     }
   } else if (phase == RESET) {
     store<u32>(node, 0, N_DEGREE);
@@ -121,20 +127,23 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   }
   // Choices among all of them come first: the nearest alone would all lie on one side.
   const results = <usize>load<u32>(lane, L_RESULT);
-  const end = results + ((<usize>count) << 3);
-  let left = results;
-  for (let at = results; at < end && doomed != 0; at += 8) {
-    const key = load<u64>(at);
-    if (keptCount < TARGET && addKept(node, kept, keptCount, key)) {
-      keptCount++;
-      doomed = replaceEdge(node, doomed, key, true);
-    } else {
-      store<u64>(left, key);
-      left += 8;
-    }
+  const inner = results + INNER_AT;
+  const innerCount = hasInner() ? count : 0;
+  sortByInner(node, results, innerCount, inner);
+  const before = keptCount;
+  for (let i = 0; i < count + innerCount && doomed != 0 && keptCount < TARGET; i++) {
+    const key = keyInTurn(i, results, count, inner, innerCount);
+    if (key == 0 || isAmong(kept, keptCount, slotOfKey(key))) continue;
+    if (!addKept(node, kept, keptCount, key)) continue;
+    doomed = replaceEdge(node, doomed, load<u64>(kept + ((<usize>keptCount) << 3)), true);
+    keptCount++;
   }
-  for (let at = results; at < left && doomed != 0; at += 8) {
-    doomed = replaceEdge(node, doomed, load<u64>(at), false);
+  const chosen = kept + ((<usize>before) << 3);
+  const rest = innerCount != 0 ? inner : results;
+  for (let i = 0; i < count && doomed != 0; i++) {
+    const key = load<u64>(rest + ((<usize>i) << 3));
+    if (isAmong(chosen, keptCount - before, slotOfKey(key))) continue;
+    doomed = replaceEdge(node, doomed, squaredKey(node, key), false);
   }
   // Places without a successor still point at a doomed node: they read as unused and infinitely
   // far.
@@ -214,7 +223,8 @@ function replaceEntries(lane: usize): void {
     const add = at - 256;
     if (load<f32>(add) == Infinity) continue;
     if ((load<u32>(nodeAt(load<u32>(at)), N_FLAGS) & (NODE_DOOMED | NODE_FREE)) == 0) continue;
-    next = nextLiving(<u32>((<u64>(place * 0x9e3779b1) * slots) >> 32), slots);
+    // Under dot no other is a match for it: all are offered the place by the sweep.
+    next = hasInner() ? slots : nextLiving(<u32>((<u64>(place * 0x9e3779b1) * slots) >> 32), slots);
     if (next == slots) {
       atomic.store<u32>(add, 0x7f800000);
       mark(add, 4);

@@ -1,7 +1,7 @@
 // A search: bring the query into the segment's space, walk or scan, answer.
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
 import { encodeQuery } from './code';
-import { H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_KEEP_ALL, METRIC_L2, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
+import { H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_KEEP_ALL, L_WEIGHT, METRIC_DOT, METRIC_L2, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
 import { buildTable } from './kernel/scan';
 import { prepare } from './segment';
 import { buildBounds, scanSketches } from './sketch';
@@ -10,7 +10,9 @@ import { walk, walkFine } from './walk';
 /** Prepares the query at L_QUERY for everything below. */
 export function beginQuery(lane: usize): void {
   // The order by inner product does not depend on the query's length.
-  prepare(lane, load<u32>(0, H_METRIC) != METRIC_L2);
+  const metric = load<u32>(0, H_METRIC);
+  prepare(lane, metric != METRIC_L2);
+  store<f32>(lane, metric == METRIC_DOT ? 0 : 1, L_WEIGHT);
   if (load<u32>(0, H_STATE) != STATE_SCAN) encodeQuery(lane);
 }
 

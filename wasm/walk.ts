@@ -1,8 +1,8 @@
 // The walk through the graph: best first over a pool of estimates. A node is marked when it is
 // expanded, so it may stand in the pool more than once, with different estimates; expanded nodes
 // are offered to the results with their code distance.
-import { codeDistance, judge } from './code';
-import { EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, METRIC_DOT, NODE_DELETED, N_CODE_SUM, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX } from './layout';
+import { codeDistance, isInner, judge } from './code';
+import { EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SUM, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/pool';
 import { lowerEstimates, scanEdges } from './kernel/scan';
@@ -10,7 +10,7 @@ import { lowerEstimates, scanEdges } from './kernel/scan';
 /** Marks `slot` as seen by this walk; false when it was already. */
 // @ts-ignore: decorator
 @inline
-function markSeen(lane: usize, slot: u32): bool {
+export function markSeen(lane: usize, slot: u32): bool {
   const at = <usize>load<u32>(lane, L_SEEN) + ((<usize>(slot >> 5)) << 2);
   const word = load<u32>(at);
   const bit: u32 = 1 << (slot & 31);
@@ -31,7 +31,7 @@ function isSeen(lane: usize, slot: u32): bool {
   return (load<u32>(at) & (1 << (slot & 31))) != 0;
 }
 
-function clearSeen(lane: usize): void {
+export function clearSeen(lane: usize): void {
   const count = load<u32>(lane, L_TOUCHED_COUNT);
   store<u32>(lane, 0, L_TOUCHED_COUNT);
   if (count > <u32>TOUCHED_MAX) {
@@ -121,10 +121,10 @@ const ENTRY_SHIFT: u32 = 10;
 const ENTRY_LEAST: u32 = 4;
 
 /** Fills the pool with the best `starts` of the sampled entry nodes. */
-function pickStarts(lane: usize, starts: i32): void {
+export function pickStarts(lane: usize, starts: i32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const enough = max<u32>(load<u32>(0, H_SLOTS) >> ENTRY_SHIFT, ENTRY_LEAST);
-  const blocks = min<u32>(enough, ENTRY_BLOCKS);
+  const blocks = isInner(lane) ? <u32>ENTRY_BLOCKS : min<u32>(enough, ENTRY_BLOCKS);
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
   const neighbours = <usize>load<u32>(0, H_EDGE_CODE_BYTES) + 256;
   const estimates = <usize>load<u32>(lane, L_ESTIMATES);
@@ -196,8 +196,8 @@ const SLACK: f32 = 1.2;
 /** By inner products estimates are made less by so many deviations instead. */
 const LOWER: f32 = 1;
 
-function sieveOf(lane: usize): f32 {
-  if (load<u32>(0, H_METRIC) != METRIC_DOT) {
+export function sieveOf(lane: usize): f32 {
+  if (!isInner(lane)) {
     return 1 + SLACK / <f32>Math.sqrt(<f64>load<u32>(0, H_PADDED));
   }
   lowerEstimates(lane, LOWER);
@@ -208,8 +208,8 @@ function sieveOf(lane: usize): f32 {
  * Distance of an owner of edges below which estimates are not worth having: the rounding of the
  * table is as much as what they tell.
  */
-function roughBelow(lane: usize): f32 {
-  if (load<u32>(0, H_METRIC) == METRIC_DOT) return -Infinity;
+export function roughBelow(lane: usize): f32 {
+  if (isInner(lane)) return -Infinity;
   const step = load<f32>(lane, L_TABLE_STEP);
   return ROUGH * <f32>load<u32>(0, H_PADDED) * step * step;
 }
@@ -221,7 +221,7 @@ const ROUGH: f32 = 0.058;
  * Per cent of an insertion's pool that are expanded. What the farthest places lead to is hardly ever
  * chosen, while the places themselves are what the choice is made from.
  */
-const EXPANDED: i32 = 70;
+export const EXPANDED: i32 = 70;
 
 /**
  * The walk whose pool holds code distances: every neighbour is judged by its own code (`sieve` 0,
@@ -276,7 +276,7 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
  */
 // @ts-ignore: decorator
 @inline
-function gatherFresh(lane: usize, neighbours: usize, mask: u32, fresh: usize): usize {
+export function gatherFresh(lane: usize, neighbours: usize, mask: u32, fresh: usize): usize {
   let touched: i32 = 0;
   while (mask != 0) {
     const slot = load<u32>(neighbours + (<usize>ctz(mask) << 2));
@@ -315,7 +315,7 @@ function judgeStarts(lane: usize, plain: bool): i32 {
 }
 
 /** The nearest of the pool become the results. */
-function takeResults(lane: usize): void {
+export function takeResults(lane: usize): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const results = <usize>load<u32>(lane, L_RESULT);
   const count = min(load<i32>(lane, L_POOL_COUNT), load<i32>(lane, L_RESULT_LIMIT));

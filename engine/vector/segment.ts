@@ -3,6 +3,7 @@
 // memory stay valid when the memory grows.
 import {
   FORMAT_VERSION,
+  FORMAT_VERSION_SQUARED,
   H_ALLOCATOR,
   H_BEAM,
   H_BREAK,
@@ -161,9 +162,12 @@ export class Segment {
   /** Makes a memory that was read from a file usable; a sentence when it is not of this layout. */
   restore(options: IndexOptions, dimension: number): string | undefined {
     const layout = layoutFlags(options, dimension);
-    if (!this.formatted || this.field(H_VERSION) !== FORMAT_VERSION) {
+    const version = this.field(H_VERSION);
+    const isOlder = version === FORMAT_VERSION_SQUARED && this.field(H_METRIC) !== METRIC_DOT;
+    if (!this.formatted || (version !== FORMAT_VERSION && !isOlder)) {
       return 'it has another memory format';
     }
+    this.header[H_VERSION >> 2] = FORMAT_VERSION;
     if (this.field(H_LAYOUT) !== layout) return 'it has another layout';
     if (this.field(H_DIMENSION) !== dimension) return 'its dimension is wrong';
     for (const lock of [H_ALLOCATOR, H_LANE_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;

@@ -1,7 +1,7 @@
 // Distances on stored (rotated, full) vectors: the exact step of every search. What is returned
 // orders by the metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN,
 // never infinite.
-import { H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, METRIC_COSINE, METRIC_DOT, N_NORM } from '../layout';
+import { H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, L_WEIGHT, METRIC_COSINE, N_NORM } from '../layout';
 import { sumFloats } from './sum';
 
 const LARGEST: f32 = 3.4e38;
@@ -58,7 +58,7 @@ function finite(value: f32): f32 {
 export function vectorDistance(lane: usize, node: usize, vector: usize): f32 {
   const query = <usize>load<u32>(lane, L_ROTATED);
   const metric = load<u32>(0, H_METRIC);
-  if (metric == METRIC_DOT) return finite(-dotFloats(query, vector));
+  if (load<f32>(lane, L_WEIGHT) == 0) return finite(-dotFloats(query, vector));
   if (metric == METRIC_COSINE && isAnyZero(lane, node)) return 2;
   return finite(squareFloats(query, vector));
 }

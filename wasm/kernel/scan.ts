@@ -2,8 +2,8 @@
 // 2025): the query becomes a table of 16 bytes per 4 dimensions, and 32 neighbours are looked up
 // together.
 //   d(q,x) ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of table
-// bytes)
-import { H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE, L_TABLE_BASE, L_TABLE_STEP } from '../layout';
+// bytes); an inner product is half of it without `add`:   -<q,x> ~ -<q,p> - scale / 2 * S
+import { H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE, L_TABLE_BASE, L_TABLE_STEP, L_WEIGHT } from '../layout';
 
 /**
  * Greatest table byte: four add up in a byte, and all of 4,128 dimensions in 16 bits. Its rounding
@@ -11,9 +11,20 @@ import { H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE,
  */
 const TOP: f32 = 63;
 
-/** Builds the look-up table of the lane's centred vector. */
+/** What S counts: 1, or a half for inner products. */
+// @ts-ignore: decorator
+@inline
+function partOf(lane: usize): f32 {
+  return 0.5 + 0.5 * load<f32>(lane, L_WEIGHT);
+}
+
+/** Builds the look-up table of what is coded of the lane's vector. */
 export function buildTable(lane: usize): void {
-  const query = <usize>load<u32>(lane, L_CENTRED);
+  buildTableOf(lane, load<u32>(lane, L_CENTRED));
+}
+
+/** The same of the P floats at `query`. */
+export function buildTableOf(lane: usize, query: usize): void {
   const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let widest: f32 = 0;
   let negative: f32 = 0;
@@ -30,8 +41,9 @@ export function buildTable(lane: usize): void {
     total += all;
   }
   const factor: f32 = widest > 0 ? TOP / widest : 0;
-  store<f32>(lane, 2 * negative - total, L_TABLE_BASE);
-  store<f32>(lane, 2 * widest / TOP, L_TABLE_STEP);
+  const part = partOf(lane);
+  store<f32>(lane, part * (2 * negative - total), L_TABLE_BASE);
+  store<f32>(lane, part * 2 * widest / TOP, L_TABLE_STEP);
   let table = <usize>load<u32>(lane, L_TABLE);
   const scale = f32x4.splat(factor);
   for (let at = query; at < end; at += 16) {
@@ -48,7 +60,7 @@ const DEVIATION: f32 = 0.603;
 
 /** Makes estimates from codes about the mean smaller, by so many of their deviations. */
 export function lowerEstimates(lane: usize, deviations: f32): void {
-  const margin = deviations * DEVIATION * load<f32>(lane, L_LENGTH);
+  const margin = partOf(lane) * deviations * DEVIATION * load<f32>(lane, L_LENGTH);
   store<f32>(lane, load<f32>(lane, L_TABLE_BASE) + margin, L_TABLE_BASE);
 }
 
@@ -89,13 +101,14 @@ export function scanEdges(lane: usize, codes: usize, distance: f32, worst: f32):
   const base = f32x4.splat(load<f32>(lane, L_TABLE_BASE));
   const step = f32x4.splat(load<f32>(lane, L_TABLE_STEP));
   const owner = f32x4.splat(distance);
+  const weight = f32x4.splat(load<f32>(lane, L_WEIGHT));
   sumEdges(lane, codes, bytes, estimates);
   let terms = codes + bytes;
   let mask: u32 = 0;
   for (let i: usize = 0; i < 8; i++) {
     const at = estimates + (i << 4);
     const inner = f32x4.add(base, f32x4.mul(step, v128.load(at)));
-    const offset = f32x4.add(owner, v128.load(terms));
+    const offset = f32x4.add(owner, f32x4.mul(weight, v128.load(terms)));
     const estimate = f32x4.sub(offset, f32x4.mul(v128.load(terms, 128), inner));
     v128.store(at, estimate);
     mask |= (<u32>i32x4.bitmask(f32x4.lt(estimate, limit))) << <u32>(i << 2);
