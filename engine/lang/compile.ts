@@ -17,6 +17,7 @@ import { docAbove, writtenAt } from './syntax/doc-comment.js';
 import { parseFile } from './syntax/parser.js';
 import { type CheckOptions, checkQuery } from './query/query-checker.js';
 import { buildSchema, type Declared } from './schema/schema-checker.js';
+import type { Facts } from './type/facts.js';
 import { indexSchema, type SchemaIndex } from './type/schema-index.js';
 import { positionOf, readSource, type SourceFile } from './syntax/source.js';
 
@@ -32,6 +33,20 @@ export interface CompileOptions {
   limits?: Limits;
   /** Plans exactly as the queries are written, no index chosen: what an oracle interprets. */
   literal?: boolean;
+  /** Who asks about places of the sources. */
+  watch?: Watch;
+}
+
+/** Hears what is found out on the way to a program, whether or not there is one in the end. */
+export interface Watch {
+  facts: Facts;
+  /** Everything that was read; `queries` are those that could be checked. */
+  read(sources: readonly ReadSource[], schema: SchemaIndex, queries: readonly Query[]): void;
+}
+
+export interface ReadSource {
+  file: SourceFile;
+  tree: SourceTree;
 }
 
 export interface Compilation {
@@ -41,9 +56,7 @@ export interface Compilation {
   diagnostics: Diagnostic[];
 }
 
-interface ParsedFile {
-  file: SourceFile;
-  tree: SourceTree;
+interface ParsedFile extends ReadSource {
   report: Report;
 }
 
@@ -65,11 +78,10 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
   );
   const migrations = buildMigrations(declared, schemas);
   warnGaps(parsed, versions, new Set(declared.map((d) => d.declaration.from.number)));
-  const queries = checkQueries(parsed, indexSchema(schema), collector, {
-    compat,
-    limits,
-    literal,
-  });
+  const index = indexSchema(schema);
+  const facts = options.watch?.facts;
+  const queries = checkQueries(parsed, index, collector, { compat, limits, literal, facts });
+  options.watch?.read(parsed, index, queries);
   // Where something could not be read, that may have been a query.
   const isSound = !collector.sorted().some(({ severity }) => severity === 'error');
   if (queries.length === 0 && isSound) warnEmpty(parsed);

@@ -19,6 +19,7 @@ import { init } from './run/init.js';
 import { mcp } from './run/mcp.js';
 import { keys } from './keys.js';
 import { load } from './data/load.js';
+import { lsp } from './project/lsp.js';
 import { openapi } from './project/openapi.js';
 import { query } from './project/query.js';
 import { recall } from './data/recall.js';
@@ -30,8 +31,8 @@ import { version } from './version.js';
 
 /** Every command, in the order of help. */
 export const commands: Command[] = [
-  ...[init, dev, serveProject, mcp, check, fmt, query, explainQuery, types, openapi, config, keys],
-  ...[importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
+  ...[init, dev, serveProject, mcp, check, fmt, lsp, query, explainQuery, types, openapi, config],
+  ...[keys, importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
 commands.push(helpAmong(commands), version);
 

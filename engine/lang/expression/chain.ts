@@ -123,14 +123,21 @@ const steps: Record<string, StepChecker> = {
 const own = <T>(table: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
+/** What a chain may begin with, and how it may go on. */
+export const headNames: readonly string[] = Object.keys(heads);
+export const stepNames: readonly string[] = Object.keys(steps);
+
 /** Types a chain; the result no longer grows. */
 export function checkChain(context: Context, chain: Chain, scope: Scope): Term {
   const place: ChainPlace = { chain, next: 0, comparisons: 0 };
   let term = checkHead(context, chain, scope, place);
+  context.facts?.head(chain.head, term);
   for (let step = chain.steps[place.next]; step !== undefined; step = chain.steps[place.next]) {
     place.next++;
+    const input = term;
     if (step.kind !== 'call') term = checkShape(context, term, step, scope);
     else term = checkStep(context, term, step, scope, place);
+    context.facts?.step(step, input, term);
   }
   return { ...term, growing: false };
 }

@@ -13,6 +13,7 @@ import { checkExpression } from '../expression/expression.js';
 import { changesData } from '../type/keep.js';
 import { declareParameters } from '../schema/parameter-checker.js';
 import { checkReturns, isNone } from './return-checker.js';
+import type { Facts } from '../type/facts.js';
 import type { SchemaIndex } from '../type/schema-index.js';
 import { outermostScope } from '../type/scope.js';
 import { checkStatements } from './statement-checker.js';
@@ -30,6 +31,8 @@ export interface CheckOptions {
   limits: Limits;
   /** Plans stay as written. */
   literal: boolean;
+  /** Hears what is found out of every part. */
+  facts?: Facts | undefined;
 }
 
 export function checkQuery(
@@ -82,7 +85,7 @@ function planQuery(
 ): Query {
   let slotCount = 0;
   let nodes = 0;
-  const { compat, limits } = options;
+  const { compat, limits, facts } = options;
   const context: Context = {
     schema,
     report,
@@ -99,7 +102,12 @@ function planQuery(
     spend: () => {
       if (++nodes > nodesMax) throw new QueryTooLarge();
     },
-    check: (expr, scope) => checkExpression(context, expr, scope),
+    facts,
+    check: (expr, scope) => {
+      const term = checkExpression(context, expr, scope);
+      facts?.value(expr, term, scope);
+      return term;
+    },
   };
   const scope = outermostScope();
   const macros = checkMacros(query.macros, report);

@@ -4,6 +4,7 @@ import type { Limits } from '../../base/limits.js';
 import type { EmbedSite, Parameter } from '../../plan/plan.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { Report } from '../syntax/diagnostic.js';
+import type { Facts } from './facts.js';
 import type { SchemaIndex } from './schema-index.js';
 import type { Scope } from './scope.js';
 import type { SlotSupply } from './substitute.js';
@@ -25,6 +26,8 @@ export interface Context extends SlotSupply {
   writes: number;
   /** A member of a group that is not printed with it has been named. */
   readsGroups: boolean;
+  /** Hears what is found out, where somebody asks. */
+  readonly facts?: Facts | undefined;
   /** Types an expression; the way back into the recursion for those who type its parts. */
   check(expr: Expr, scope: Scope): Term;
 }

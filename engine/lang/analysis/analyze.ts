@@ -1,0 +1,115 @@
+// The compiler asked about places: what stands there, what it is, where it is declared and used. Pure, and
+// made anew for each state of the sources; the diagnostics are those of `compile`, as they come from it.
+import type { Limits } from '../../base/limits.js';
+import type { Query } from '../../plan/plan.js';
+import { type ReadSource, type Source, compile } from '../compile.js';
+import type { Diagnostic } from '../syntax/diagnostic.js';
+import { FactBook } from '../type/facts.js';
+import type { SchemaIndex } from '../type/schema-index.js';
+import { type Occurrence, OccurrenceWalk } from './occurrence.js';
+import { commentAbove, type OutlineItem, outlineOf } from './outline.js';
+import { typeKey } from './target.js';
+
+export interface AnalyzeOptions {
+  compat: boolean;
+  limits?: Limits;
+}
+
+/** What compiling one state of the sources found out. */
+export interface Findings {
+  diagnostics: Diagnostic[];
+  sources: readonly ReadSource[];
+  schema: SchemaIndex;
+  queries: readonly Query[];
+  facts: FactBook;
+}
+
+export function findingsOf(sources: readonly Source[], options: AnalyzeOptions): Findings {
+  const facts = new FactBook();
+  let found: Pick<Findings, 'sources' | 'schema' | 'queries'> | undefined;
+  const watch = {
+    facts,
+    read: (read: readonly ReadSource[], schema: SchemaIndex, queries: readonly Query[]) => {
+      found = { sources: read, schema, queries };
+    },
+  };
+  const { diagnostics } = compile(sources, { ...options, watch });
+  return { diagnostics, facts, ...found! };
+}
+
+export class Analysis {
+  readonly diagnostics: Diagnostic[];
+  readonly #findings: Findings;
+  readonly #occurrences = new Map<string, Occurrence[]>();
+  readonly #outlines = new Map<string, OutlineItem[]>();
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+    this.diagnostics = findings.diagnostics;
+    const declared = new Set(
+      findings.sources.flatMap(({ tree }) =>
+        tree.types.map(({ declaration: { kind, name } }) => typeKey(kind, name.text)),
+      ),
+    );
+    for (const { file, tree } of findings.sources) {
+      const walk = new OccurrenceWalk(file, findings.facts, declared);
+      this.#occurrences.set(file.path, walk.run(tree));
+      this.#outlines.set(file.path, outlineOf(file, tree));
+    }
+  }
+
+  /** Every name of a file, in order. */
+  occurrences(path: string): readonly Occurrence[] {
+    return this.#occurrences.get(path) ?? [];
+  }
+
+  outline(path: string): readonly OutlineItem[] {
+    return this.#outlines.get(path) ?? [];
+  }
+
+  get paths(): string[] {
+    return [...this.#outlines.keys()];
+  }
+
+  /** The name at an offset, its end included: a cursor stands behind what was typed. */
+  at(path: string, offset: number): Occurrence | undefined {
+    return this.occurrences(path).find(({ span }) => span.start <= offset && offset <= span.end);
+  }
+
+  definitions({ targets }: Occurrence): Occurrence[] {
+    return this.#all((other) => other.declares && sharesOne(targets, other.targets));
+  }
+
+  /** Everything that stands for the same, declarations included. */
+  references({ targets }: Occurrence): Occurrence[] {
+    return this.#all((other) => sharesOne(targets, other.targets));
+  }
+
+  #all(matches: (occurrence: Occurrence) => boolean): Occurrence[] {
+    return [...this.#occurrences.values()].flatMap((list) => list.filter(matches));
+  }
+
+  query(name: string): Query | undefined {
+    return this.#findings.queries.find((query) => query.name === name);
+  }
+
+  /** The text of the declaration of a type or query at its name, and the comment above it. */
+  declaration({ file: path, span }: Occurrence): { text: string; doc: string } | undefined {
+    const file = this.#findings.sources.find((source) => source.file.path === path)?.file;
+    const items = this.outline(path);
+    const item = items.find(({ at }) => at.start === span.start);
+    if (file === undefined) return undefined;
+    if (item !== undefined) {
+      const { start, end } = item.whole;
+      return { text: file.text.slice(start, end), doc: commentAbove(file, start) };
+    }
+    return { text: '', doc: commentAbove(file, span.start) };
+  }
+}
+
+const sharesOne = (some: readonly string[], others: readonly string[]): boolean =>
+  some.some((each) => others.includes(each));
+
+export function analyze(sources: readonly Source[], options: AnalyzeOptions): Analysis {
+  return new Analysis(findingsOf(sources, options));
+}

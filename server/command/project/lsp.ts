@@ -1,0 +1,24 @@
+// `trellis lsp`: the language server, on stdin and stdout, for an editor that starts it.
+import { LanguageServer } from '../../lsp/server.js';
+import { packageVersion } from '../../process/program-file.js';
+import type { Command } from '../../terminal/command.js';
+import { projectFlags } from '../../terminal/command.js';
+
+export const lsp: Command = {
+  name: 'lsp',
+  about: 'Speaks the Language Server Protocol with the editor that started it.',
+  flags: { ...projectFlags, stdio: { about: 'As many editors say; there is no other way.' } },
+  run: () =>
+    new Promise((resolve) => {
+      const server = new LanguageServer({
+        version: packageVersion(),
+        write: (frame) => process.stdout.write(frame),
+        onExit: (code) => {
+          process.stdin.destroy();
+          resolve(code);
+        },
+      });
+      process.stdin.on('data', (bytes: Buffer) => server.receive(bytes));
+      process.stdin.on('end', () => resolve(1));
+    }),
+};

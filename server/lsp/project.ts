@@ -1,0 +1,121 @@
+// A project as an editor has it: the sources on disk, those that are open in their place, and what the
+// compiler says of them, found out when it is asked for.
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { type Analysis, analyze, type Limits, type Source } from '../../engine/index.js';
+import { type Config, loadConfig } from '../config/config.js';
+import { readSources } from '../project/project.js';
+import { TextPlaces } from './position.js';
+
+/** Sources beyond these are left alone. */
+const fileMax = 1024 * 1024;
+const projectMax = 16 * 1024 * 1024;
+
+const markers = ['trellis.toml', 'helix.toml', 'config.hx.json'];
+
+/** The folder of the project that a file belongs to. */
+export function projectOf(path: string): string {
+  const folder = dirname(path);
+  for (let at = folder; ; at = dirname(at)) {
+    if (markers.some((name) => existsSync(join(at, name)))) return at;
+    if (dirname(at) === at) return folder;
+  }
+}
+
+export const pathOf = (uri: string): string | undefined => {
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return undefined;
+  }
+};
+
+export class Project {
+  readonly #open = new Map<string, string>();
+  #sources: Source[] | undefined;
+  #analysis: Analysis | undefined;
+  readonly #places = new Map<string, TextPlaces>();
+  readonly options: { compat: boolean; limits?: Limits };
+  readonly #queriesDir: string;
+
+  constructor(readonly folder: string) {
+    const config = configOf(folder);
+    this.#queriesDir = config?.queriesDir ?? '.';
+    const compat = config?.compat === 'helix-2';
+    this.options = { compat, ...(config && { limits: config.limits }) };
+  }
+
+  pathIn(file: string): string {
+    return relative(this.folder, file).split(sep).join('/');
+  }
+
+  uriOf(path: string): string {
+    return pathToFileURL(join(this.folder, path)).href;
+  }
+
+  /** `text` undefined: the editor has closed it. */
+  setText(path: string, text: string | undefined): void {
+    if (text === undefined) this.#open.delete(path);
+    else this.#open.set(path, text.startsWith('\uFEFF') ? text.slice(1) : text);
+    this.forget();
+  }
+
+  get isOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** Something has changed. */
+  forget(): void {
+    this.#sources = undefined;
+    this.#analysis = undefined;
+    this.#places.clear();
+  }
+
+  get sources(): readonly Source[] {
+    return (this.#sources ??= this.#read());
+  }
+
+  #read(): Source[] {
+    const texts = new Map<string, string>();
+    for (const { path, text } of onDisk(this.folder, this.#queriesDir)) {
+      const read = typeof text === 'string' ? text : new TextDecoder().decode(text);
+      texts.set(path, read);
+    }
+    for (const [path, text] of this.#open) texts.set(path, text);
+    const sources = [...texts].map(([path, text]) => ({ path, text }));
+    const small = sources.filter(({ text }) => text.length <= fileMax);
+    return small.reduce((sum, { text }) => sum + text.length, 0) > projectMax ? [] : small;
+  }
+
+  get analysis(): Analysis {
+    return (this.#analysis ??= analyze(this.sources, this.options));
+  }
+
+  places(path: string): TextPlaces {
+    let places = this.#places.get(path);
+    if (places === undefined) {
+      const text = this.sources.find((source) => source.path === path)?.text ?? '';
+      places = new TextPlaces(text as string);
+      this.#places.set(path, places);
+    }
+    return places;
+  }
+}
+
+/** An editor goes on where the configuration or a file cannot be read. */
+function configOf(projectDir: string): Config | undefined {
+  try {
+    return loadConfig({ projectDir, flags: new Map(), environment: {} });
+  } catch {
+    return undefined;
+  }
+}
+
+function onDisk(folder: string, queriesDir: string): Source[] {
+  try {
+    return readSources(folder, queriesDir);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,204 @@
+// The language server: one session with an editor. Owns the documents that are open and the projects they
+// belong to. Invariant: every request is answered, whatever it asks; nothing that an editor sends ends
+// the process but `exit`.
+import { DefectError } from '../../engine/index.js';
+import * as answer from './answer.js';
+import { FrameReader, frameOf } from './frame.js';
+import type { Position, Range } from './position.js';
+import { pathOf, Project, projectOf } from './project.js';
+
+interface Params {
+  textDocument?: { uri?: string; text?: string };
+  contentChanges?: { text: string }[];
+  position?: Position;
+  newName?: string;
+  query?: string;
+  context?: { includeDeclaration?: boolean; diagnostics?: { range: Range; message: string }[] };
+  initializationOptions?: { inlayHints?: boolean };
+}
+interface Message {
+  id?: number | string | null;
+  method?: string;
+  params?: Params;
+}
+
+const errors = { parse: -32700, method: -32601, internal: -32603 };
+
+const capabilities = {
+  positionEncoding: 'utf-16',
+  /** Whole texts: a source is small. */
+  textDocumentSync: { openClose: true, change: 1, save: true },
+  hoverProvider: true,
+  completionProvider: { triggerCharacters: [':', '<', '{', '('] },
+  definitionProvider: true,
+  referencesProvider: true,
+  renameProvider: { prepareProvider: true },
+  documentSymbolProvider: true,
+  workspaceSymbolProvider: true,
+  documentFormattingProvider: true,
+  foldingRangeProvider: true,
+  codeActionProvider: { codeActionKinds: ['quickfix'] },
+  inlayHintProvider: true,
+  semanticTokensProvider: {
+    legend: { tokenTypes: answer.tokenTypes, tokenModifiers: answer.tokenModifiers },
+    full: true,
+  },
+};
+
+export interface LanguageServerOptions {
+  version: string;
+  write: (frame: string) => void;
+  /** The session is over. */
+  onExit: (code: number) => void;
+}
+
+export class LanguageServer {
+  readonly #reader = new FrameReader();
+  readonly #projects = new Map<string, Project>();
+  /** Files that editors show faults of, by project. */
+  readonly #shown = new Map<Project, Set<string>>();
+  #inlayHints = false;
+  #isShutDown = false;
+
+  constructor(private readonly options: LanguageServerOptions) {}
+
+  receive(bytes: Uint8Array): void {
+    let messages: unknown[];
+    try {
+      messages = this.#reader.push(bytes);
+    } catch {
+      return this.options.onExit(1);
+    }
+    for (const message of messages) this.#handle(message);
+  }
+
+  #handle(message: unknown): void {
+    if (typeof message !== 'object' || message === null || Array.isArray(message)) {
+      return this.#fail(null, errors.parse, 'This is no message.');
+    }
+    const { id, method, params = {} } = message as Message;
+    // The answer to a question of ours, of which there are none.
+    if (typeof method !== 'string') return;
+    try {
+      if (id === undefined) return this.#notice(method, params);
+      const result = this.#answer(method, params);
+      if (result === undefined) this.#fail(id, errors.method, `There is no ${method}.`);
+      else this.#send({ id, result });
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const what = error instanceof DefectError ? `defect: ${text}` : text;
+      if (id !== undefined) this.#fail(id, errors.internal, what);
+    }
+  }
+
+  #send(message: object): void {
+    this.options.write(frameOf(message));
+  }
+
+  #fail(id: Message['id'], code: number, message: string): void {
+    this.#send({ id, error: { code, message } });
+  }
+
+  #notice(method: string, params: Params): void {
+    const { textDocument, contentChanges } = params;
+    switch (method) {
+      case 'exit':
+        return this.options.onExit(this.#isShutDown ? 0 : 1);
+      case 'textDocument/didOpen':
+        return this.#change(textDocument?.uri, textDocument?.text ?? '');
+      case 'textDocument/didChange':
+        return this.#change(textDocument?.uri, contentChanges?.at(-1)?.text ?? '');
+      case 'textDocument/didClose':
+        return this.#change(textDocument?.uri, undefined);
+      case 'textDocument/didSave':
+      case 'workspace/didChangeWatchedFiles':
+        for (const project of this.#projects.values()) {
+          project.forget();
+          this.#publish(project);
+        }
+        return;
+      default:
+    }
+  }
+
+  #change(uri: string | undefined, text: string | undefined): void {
+    const place = this.#placeOf(uri);
+    if (place === undefined) return;
+    place.project.setText(place.path, text);
+    this.#publish(place.project);
+  }
+
+  #placeOf(uri: string | undefined): answer.Place | undefined {
+    const file = uri === undefined ? undefined : pathOf(uri);
+    if (file === undefined) return undefined;
+    const folder = projectOf(file);
+    let project = this.#projects.get(folder);
+    if (project === undefined) {
+      project = new Project(folder);
+      this.#projects.set(folder, project);
+    }
+    return { project, path: project.pathIn(file) };
+  }
+
+  #publish(project: Project): void {
+    const before = this.#shown.get(project) ?? new Set();
+    const { analysis } = project;
+    const faulty = new Set(analysis.diagnostics.map(({ file }) => file));
+    for (const path of new Set([...before, ...faulty])) {
+      const diagnostics = answer.diagnosticsOf({ project, path });
+      const params = { uri: project.uriOf(path), diagnostics };
+      this.#send({ method: 'textDocument/publishDiagnostics', params });
+    }
+    this.#shown.set(project, faulty);
+  }
+
+  /** Undefined: nobody knows the method. */
+  #answer(method: string, params: Params): unknown {
+    switch (method) {
+      case 'initialize':
+        this.#inlayHints = params.initializationOptions?.inlayHints === true;
+        return { capabilities, serverInfo: { name: 'trellis', version: this.options.version } };
+      case 'shutdown':
+        this.#isShutDown = true;
+        return null;
+      case 'workspace/symbol':
+        return answer.workspaceSymbols(this.#projects.values(), params.query ?? '');
+      default:
+        return method.startsWith('textDocument/') ? this.#ask(method, params) : undefined;
+    }
+  }
+
+  #ask(method: string, params: Params): unknown {
+    const place = this.#placeOf(params.textDocument?.uri);
+    const { position = { line: 0, character: 0 }, context = {} } = params;
+    if (place === undefined) return null;
+    switch (method.slice('textDocument/'.length)) {
+      case 'hover':
+        return answer.hover(place, position);
+      case 'completion':
+        return answer.completions(place, position);
+      case 'definition':
+        return answer.definition(place, position);
+      case 'references':
+        return answer.references(place, position, context.includeDeclaration !== false);
+      case 'prepareRename':
+        return answer.prepareRename(place, position);
+      case 'rename':
+        return answer.rename(place, position, params.newName ?? '');
+      case 'documentSymbol':
+        return answer.documentSymbols(place);
+      case 'formatting':
+        return answer.formatting(place);
+      case 'foldingRange':
+        return answer.folding(place);
+      case 'semanticTokens/full':
+        return answer.semanticTokens(place);
+      case 'codeAction':
+        return answer.codeActions(params.textDocument!.uri!, context.diagnostics ?? []);
+      case 'inlayHint':
+        return this.#inlayHints ? answer.inlayHints(place) : [];
+      default:
+        return undefined;
+    }
+  }
+}
