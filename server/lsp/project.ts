@@ -31,6 +31,12 @@ export const pathOf = (uri: string): string | undefined => {
   }
 };
 
+/** A file of a project. */
+export interface Place {
+  project: Project;
+  path: string;
+}
+
 export class Project {
   readonly #open = new Map<string, string>();
   #sources: Source[] | undefined;

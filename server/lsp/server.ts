@@ -2,10 +2,12 @@
 // belong to. Invariant: every request is answered, whatever it asks; nothing that an editor sends ends
 // the process but `exit`.
 import { DefectError } from '../../engine/index.js';
-import * as answer from './answer.js';
+import { codeActions } from './code-action.js';
+import * as file from './file-answer.js';
 import { FrameReader, frameOf } from './frame.js';
+import * as name from './name-answer.js';
 import type { Position, Range } from './position.js';
-import { pathOf, Project, projectOf } from './project.js';
+import { pathOf, type Place, Project, projectOf } from './project.js';
 
 interface Params {
   textDocument?: { uri?: string; text?: string };
@@ -40,7 +42,7 @@ const capabilities = {
   codeActionProvider: { codeActionKinds: ['quickfix'] },
   inlayHintProvider: true,
   semanticTokensProvider: {
-    legend: { tokenTypes: answer.tokenTypes, tokenModifiers: answer.tokenModifiers },
+    legend: file.tokenLegend,
     full: true,
   },
 };
@@ -128,24 +130,24 @@ export class LanguageServer {
     this.#publish(place.project);
   }
 
-  #placeOf(uri: string | undefined): answer.Place | undefined {
-    const file = uri === undefined ? undefined : pathOf(uri);
-    if (file === undefined) return undefined;
-    const folder = projectOf(file);
+  #placeOf(uri: string | undefined): Place | undefined {
+    const path = uri === undefined ? undefined : pathOf(uri);
+    if (path === undefined) return undefined;
+    const folder = projectOf(path);
     let project = this.#projects.get(folder);
     if (project === undefined) {
       project = new Project(folder);
       this.#projects.set(folder, project);
     }
-    return { project, path: project.pathIn(file) };
+    return { project, path: project.pathIn(path) };
   }
 
   #publish(project: Project): void {
     const before = this.#shown.get(project) ?? new Set();
     const { analysis } = project;
-    const faulty = new Set(analysis.diagnostics.map(({ file }) => file));
+    const faulty = new Set(analysis.diagnostics.map((each) => each.file));
     for (const path of new Set([...before, ...faulty])) {
-      const diagnostics = answer.diagnosticsOf({ project, path });
+      const diagnostics = file.diagnosticsOf({ project, path });
       const params = { uri: project.uriOf(path), diagnostics };
       this.#send({ method: 'textDocument/publishDiagnostics', params });
     }
@@ -162,7 +164,7 @@ export class LanguageServer {
         this.#isShutDown = true;
         return null;
       case 'workspace/symbol':
-        return answer.workspaceSymbols(this.#projects.values(), params.query ?? '');
+        return file.workspaceSymbols(this.#projects.values(), params.query ?? '');
       default:
         return method.startsWith('textDocument/') ? this.#ask(method, params) : undefined;
     }
@@ -174,29 +176,29 @@ export class LanguageServer {
     if (place === undefined) return null;
     switch (method.slice('textDocument/'.length)) {
       case 'hover':
-        return answer.hover(place, position);
+        return name.hover(place, position);
       case 'completion':
-        return answer.completions(place, position);
+        return name.completions(place, position);
       case 'definition':
-        return answer.definition(place, position);
+        return name.definition(place, position);
       case 'references':
-        return answer.references(place, position, context.includeDeclaration !== false);
+        return name.references(place, position, context.includeDeclaration !== false);
       case 'prepareRename':
-        return answer.prepareRename(place, position);
+        return name.prepareRename(place, position);
       case 'rename':
-        return answer.rename(place, position, params.newName ?? '');
+        return name.rename(place, position, params.newName ?? '');
       case 'documentSymbol':
-        return answer.documentSymbols(place);
+        return file.documentSymbols(place);
       case 'formatting':
-        return answer.formatting(place);
+        return file.formatting(place);
       case 'foldingRange':
-        return answer.folding(place);
+        return file.folding(place);
       case 'semanticTokens/full':
-        return answer.semanticTokens(place);
+        return file.semanticTokens(place);
       case 'codeAction':
-        return answer.codeActions(params.textDocument!.uri!, context.diagnostics ?? []);
+        return codeActions(params.textDocument!.uri!, context.diagnostics ?? []);
       case 'inlayHint':
-        return this.#inlayHints ? answer.inlayHints(place) : [];
+        return this.#inlayHints ? file.inlayHints(place) : [];
       default:
         return undefined;
     }

@@ -1,0 +1,113 @@
+// What an editor asks about the name at a place, answered from the analysis of its project.
+import {
+  complete,
+  type Completion,
+  explain,
+  type Occurrence,
+  printExplanation,
+} from '../../engine/index.js';
+import type { Position, Range } from './position.js';
+import type { Place } from './project.js';
+
+type Json = unknown;
+
+const offsetOf = ({ project, path }: Place, position: Position): number =>
+  project.places(path).offsetAt(position);
+
+const nameAt = (place: Place, position: Position): Occurrence | undefined =>
+  place.project.analysis.at(place.path, offsetOf(place, position));
+
+const locationOf = ({ project }: Place, { file, span }: Occurrence): Json => ({
+  uri: project.uriOf(file),
+  range: project.places(file).range(span),
+});
+
+const code = (text: string): string => `\`\`\`helixql\n${text}\n\`\`\``;
+
+export function hover(place: Place, position: Position): Json {
+  const name = nameAt(place, position);
+  if (name === undefined) return null;
+  const { analysis } = place.project;
+  const [declared] = name.declares ? [name] : analysis.definitions(name);
+  const declaration = declared && analysis.declaration(declared);
+  const detail = name.detail || declared?.detail || '';
+  const parts: string[] = [];
+  if (name.role === 'query') parts.push(...aboutQuery(place, name.name, declaration?.text ?? ''));
+  else if (name.role === 'type' && declaration?.text) parts.push(code(declaration.text));
+  else if (detail !== '') parts.push(code(`${name.name}: ${detail}`));
+  else return null;
+  if (declaration?.doc) parts.push(declaration.doc);
+  const range = place.project.places(place.path).range(name.span);
+  return { contents: { kind: 'markdown', value: parts.join('\n\n') }, range };
+}
+
+function aboutQuery({ project }: Place, name: string, text: string): string[] {
+  const header = code(text.slice(0, text.indexOf('=>')).trim());
+  const query = project.analysis.query(name);
+  if (query === undefined) return [header];
+  return [header, `\`\`\`text\n${printExplanation(explain(query.plan))}\n\`\`\``];
+}
+
+const completionKinds: Record<Completion['kind'], number> = {
+  step: 2,
+  function: 3,
+  property: 10,
+  variable: 6,
+  type: 7,
+  keyword: 14,
+};
+
+export function completions(place: Place, position: Position): Json {
+  const { project, path } = place;
+  const found = complete(project.sources, path, offsetOf(place, position), project.options);
+  return found.map(({ label, kind, detail }, at) => ({
+    label,
+    kind: completionKinds[kind],
+    // In the order in which they come: what belongs to the item first.
+    sortText: String(at).padStart(4, '0'),
+    ...(detail !== '' && { detail }),
+  }));
+}
+
+export function definition(place: Place, position: Position): Json {
+  const name = nameAt(place, position);
+  if (name === undefined) return null;
+  return place.project.analysis.definitions(name).map((each) => locationOf(place, each));
+}
+
+export function references(place: Place, position: Position, declarations: boolean): Json {
+  const name = nameAt(place, position);
+  if (name === undefined) return null;
+  const all = place.project.analysis.references(name);
+  return all
+    .filter((each) => declarations || !each.declares)
+    .map((each) => locationOf(place, each));
+}
+
+export function prepareRename(place: Place, position: Position): Json {
+  const name = nameAt(place, position);
+  if (name === undefined || name.targets.length === 0) return null;
+  return { range: place.project.places(place.path).range(name.span), placeholder: name.name };
+}
+
+/** `{name}` in an object is a variable and a member: the one that keeps its name is written out. */
+export function rename(place: Place, position: Position, newName: string): Json {
+  const name = nameAt(place, position);
+  if (name === undefined || name.targets.length === 0) return null;
+  if (!/^[A-Za-z]\w*$/.test(newName)) return null;
+  const { project } = place;
+  const { analysis } = project;
+  const changes: Record<string, { range: Range; newText: string }[]> = {};
+  const change = ({ file, span }: Occurrence, newText: string): void => {
+    (changes[project.uriOf(file)] ??= []).push({
+      range: project.places(file).range(span),
+      newText,
+    });
+  };
+  for (const each of analysis.references(name))
+    change(each, each.member === undefined ? newName : `${each.name}: ${newName}`);
+  for (const each of analysis.paths.flatMap((path) => analysis.occurrences(path)))
+    if (each.member?.some((target) => name.targets.includes(target)))
+      change(each, `${newName}: ${each.name}`);
+  return { changes };
+}
