@@ -140,7 +140,6 @@ const configSchema = section({
     level: choice('info', 'debug', 'warn', 'error'),
     format: choice('auto', 'json', 'text'),
     slow_ms: time(100, hourMs),
-    values: flag(false),
     access: { type: 'number', default: 0, minimum: 0, maximum: 1 } as const,
   }),
   backup: section({ dir: text('') }),

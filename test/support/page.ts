@@ -31,9 +31,12 @@ export function readPages(): Page[] {
   }));
 }
 
-/** The manual: what `trellis init` writes is about projects of their own, and tested with that command. */
+/**
+ * The manual: what `trellis init` writes is about projects of their own, and tested with that command;
+ * prompts that tests serve are no pages.
+ */
 export function readManual(): Page[] {
-  return readPages().filter(({ path }) => !path.startsWith('server/template/'));
+  return readPages().filter(({ path }) => !/^server\/template\/|\/prompts\//.test(path));
 }
 
 /** The blocks of a page, in its order. */

@@ -15,7 +15,8 @@ import { indexStart, prefixOf, valueSize } from '../index/index-key.js';
 import { indexKeys } from '../index/index-walk.js';
 import { addEntry, isTaken } from '../index/property-index.js';
 import { decodeProperty, fragmentOf, fromOf, uuidAt } from '../record/record.js';
-import type { Conflict, SchemaChange } from './schema-change.js';
+import type { SchemaChange } from './schema-change.js';
+import { type Conflict, printRefusal } from './schema-refusal.js';
 import type { Label, StoredProperty } from '../table/store.js';
 import type { WriteContext } from '../view/write-context.js';
 
@@ -30,12 +31,12 @@ export interface ApplyContext {
   indexKeyBytes: number;
 }
 
-/** Refuses the change when such data exists. */
-export function checkConflicts(env: Env, conflicts: readonly Conflict[]): void {
-  for (const conflict of conflicts) {
-    const { what, hint } = conflict;
-    if (exists(env, conflict)) fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
-  }
+/** Refuses the change of data of that version when such data exists. */
+export function checkConflicts(env: Env, conflicts: readonly Conflict[], version: number): void {
+  const met = conflicts.filter((conflict) => exists(env, conflict));
+  if (met.length === 0) return;
+  const { what, hint } = printRefusal(met, version);
+  fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
 }
 
 function exists(env: Env, conflict: Conflict): boolean {

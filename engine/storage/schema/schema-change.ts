@@ -14,11 +14,7 @@ import {
 import { fail } from '../../base/errors.js';
 import { packDefault } from '../catalog/catalog.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
-
-/** A change that is refused when such data exists, and what to write instead. */
-export type Conflict =
-  | { kind: 'elements'; label: number; what: string; hint: string }
-  | { kind: 'values'; label: number; slot: number; what: string; hint: string };
+import type { Conflict } from './schema-refusal.js';
 
 export interface SchemaChange {
   catalog: StoredCatalog;
@@ -138,11 +134,8 @@ class Comparison {
 
   /** The old values lie in another slot and are of no use any more: there must be none. */
   #retype(label: CatalogLabel, old: CatalogField, property: Property): void {
-    const to = printType(property.type);
-    const from = printType(old.type);
-    const what = `${label.name}.${old.name} changed from ${from} to ${to} while it has values.`;
-    const hint = retypeHint(label, old, property, this.stored.version);
-    this.#change.conflicts.push({ kind: 'values', label: label.id, slot: old.slot, what, hint });
+    const retype = { owner: label, property: old.name, from: old.type, to: property.type };
+    this.#change.conflicts.push({ kind: 'values', label: label.id, slot: old.slot, retype });
     if (old.indexId !== 0) this.#change.drops.push(old.indexId);
   }
 
@@ -182,32 +175,3 @@ class Comparison {
 }
 
 const keyOf = ({ kind, name }: TypeRef): string => `${kind} ${name}`;
-
-const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
-
-/** The migration to write for a property whose type changed, as far as `AS` can convert it. */
-function retypeHint(
-  { kind, name }: CatalogLabel,
-  old: CatalogField,
-  property: Property,
-  version: number,
-): string {
-  const [from, to] = [printType(old.type), printType(property.type)];
-  if (!converts(old.type, property.type)) {
-    return `${from} does not become ${to}: declare ${property.name} under another name.`;
-  }
-  const [before, after] = [`schema::${version}`, `schema::${version + 1}`];
-  const rule = `${letters[kind]}::${name} => _:: { ${property.name}: ${old.name} AS ${to} }`;
-  return (
-    `Put the declarations as they were into \`${before} { … }\`, the new ones into ` +
-    `\`${after} { … }\`, and write \`MIGRATION ${before} => ${after} { ${rule} }\`.`
-  );
-}
-
-/** helixql.md 2.6: number to number, anything to String, String to anything. */
-function converts(from: Property['type'], to: Property['type']): boolean {
-  if (from.kind !== 'scalar' || to.kind !== 'scalar') return false;
-  const isNumber = (name: string) => /^[IUF]\d+$/.test(name);
-  const isText = from.name === 'String' || to.name === 'String';
-  return isText || (isNumber(from.name) && isNumber(to.name));
-}

@@ -181,7 +181,7 @@ function migrate(
 ): StoredCatalog {
   const { context } = writer;
   const { moves, change } = planMigration(stored, migration, target);
-  checkConflicts(context.env, change.conflicts);
+  checkConflicts(context.env, change.conflicts, stored.version);
   const [before, after] = [catalogOf(stored), catalogOf(change.catalog)];
   const view = new LmdbWriteView(context, after, options.nowMs);
   const { nowMs, text } = options;
@@ -197,7 +197,7 @@ function apply(
   { text, nowMs }: SchemaOptions,
 ): void {
   const { env, log, limits } = context;
-  checkConflicts(env, change.conflicts);
+  checkConflicts(env, change.conflicts, former.version);
   applyIndexes({ env, log, indexKeyBytes: limits.index_key_bytes }, change);
   if (!text) return;
   const [before, after] = [catalogOf(former), catalogOf(change.catalog)];

@@ -77,6 +77,15 @@ const refusals: [name: string, source: string, message: RegExp, hint: RegExp][] 
     /MIGRATION schema::1 => schema::2 \{ N::Tool => _:: \{ price: price AS F64 \} \}/,
   ],
   [
+    'properties of several types',
+    withTool(
+      'N::Tool { name: String, price: F64, code: U64 }',
+      `N::Person { name: [String] }\nE::Uses { From: Person, To: Tool }\n${queries}`,
+    ),
+    /Tool\.price changed .* Tool\.code changed from String to U64 .* Person\.name changed from/,
+    /name under another name.* \{ N::Tool => _:: \{ price: price AS F64, code: code AS U64 \} \}/,
+  ],
+  [
     'a type that does not convert',
     withTool('N::Tool { name: String, price: [I32], code: String }'),
     /Tool\.price changed/,

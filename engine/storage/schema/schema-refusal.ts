@@ -1,0 +1,80 @@
+// Why data refuse a schema, and what to write instead: everything that stands in the way at once, with
+// one migration for all that `AS` can convert, so that nobody meets one fault after the other. Pure.
+import { type PropertyType, printType } from '../../base/schema.js';
+import type { CatalogLabel } from '../catalog/catalog-record.js';
+
+/** A property that has another type now. */
+interface Retype {
+  owner: Pick<CatalogLabel, 'kind' | 'name'>;
+  property: string;
+  from: PropertyType;
+  to: PropertyType;
+}
+
+/** A change that is refused when such data exists, and what to write instead. */
+export type Conflict =
+  | { kind: 'elements'; label: number; what: string; hint: string }
+  | { kind: 'values'; label: number; slot: number; retype: Retype };
+
+/** Faults that are named; the rest is counted. */
+const namedFaults = 8;
+
+const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
+
+/** Of conflicts that the data have, in order; `version` is that of the data. */
+export function printRefusal(
+  conflicts: readonly Conflict[],
+  version: number,
+): { what: string; hint: string } {
+  const faults = conflicts.map(faultOf);
+  const rest = faults.length - namedFaults;
+  const what = [...faults.slice(0, namedFaults), ...(rest > 0 ? [`And ${rest} more.`] : [])];
+  const retypes = conflicts.flatMap((one) => (one.kind === 'values' ? [one.retype] : []));
+  const rules = rulesOf(retypes.filter(({ from, to }) => converts(from, to)));
+  const hints = conflicts.flatMap(otherHint).slice(0, namedFaults);
+  if (rules !== '') hints.push(migrationHint(rules, version));
+  return { what: what.join(' '), hint: hints.join(' ') };
+}
+
+function faultOf(conflict: Conflict): string {
+  if (conflict.kind === 'elements') return conflict.what;
+  const { owner, property, from, to } = conflict.retype;
+  const types = `from ${printType(from)} to ${printType(to)}`;
+  return `${owner.name}.${property} changed ${types} while it has values.`;
+}
+
+/** What no migration does. */
+function otherHint(conflict: Conflict): string[] {
+  if (conflict.kind === 'elements') return [conflict.hint];
+  const { property, from, to } = conflict.retype;
+  if (converts(from, to)) return [];
+  const types = `${printType(from)} does not become ${printType(to)}`;
+  return [`${types}: declare ${property} under another name.`];
+}
+
+/** `N::Tool => _:: { price: price AS F64 } E::Made => ...`: a mapping for each type. */
+function rulesOf(retypes: readonly Retype[]): string {
+  const mappings = new Map<string, string[]>();
+  for (const { owner, property, to } of retypes) {
+    const type = `${letters[owner.kind]}::${owner.name}`;
+    const rule = `${property}: ${property} AS ${printType(to)}`;
+    mappings.set(type, [...(mappings.get(type) ?? []), rule]);
+  }
+  return [...mappings].map(([type, rules]) => `${type} => _:: { ${rules.join(', ')} }`).join(' ');
+}
+
+function migrationHint(rules: string, version: number): string {
+  const [before, after] = [`schema::${version}`, `schema::${version + 1}`];
+  return (
+    `Put the declarations as they were into \`${before} { … }\`, the new ones into ` +
+    `\`${after} { … }\`, and write \`MIGRATION ${before} => ${after} { ${rules} }\`.`
+  );
+}
+
+/** helixql.md 2.6: number to number, anything to String, String to anything. */
+function converts(from: PropertyType, to: PropertyType): boolean {
+  if (from.kind !== 'scalar' || to.kind !== 'scalar') return false;
+  const isNumber = (name: string) => /^[IUF]\d+$/.test(name);
+  const isText = from.name === 'String' || to.name === 'String';
+  return isText || (isNumber(from.name) && isNumber(to.name));
+}
