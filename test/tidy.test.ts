@@ -42,6 +42,7 @@ const mayImport: Record<string, string[]> = {
   database: [
     'exec',
     'session',
+    'contract',
     'embed',
     'text',
     'vector',

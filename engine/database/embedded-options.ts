@@ -14,6 +14,8 @@ export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
   sources: { path: string; text: string }[];
   /** `helix-2` gives HelixDB 2's reply shapes. */
   compat?: 'trellis' | 'helix-2';
+  /** What I64, U64 and U128 are in the answers of `call`, unless the call says otherwise. */
+  int64?: 'bigint' | 'string';
   /** Credentials and base URLs of embedding providers, by variable name. */
   environment?: Readonly<Record<string, string | undefined>>;
   /** The others keep their defaults; so do members of `vectors` and `snapshot`. */
@@ -43,6 +45,7 @@ const check = shape(
     dataDir: text,
     sources: list(shape({ path: text, text: source }, ['path', 'text'])),
     compat: choice('trellis', 'helix-2'),
+    int64: choice('bigint', 'string'),
     environment: record(() => undefined),
     limits: shape(Object.fromEntries(limits)),
     workers: integer(0, 64),
@@ -108,7 +111,7 @@ function over<T extends object>(base: T, given: object | undefined): T {
 /** Fails PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE, UNKNOWN_MEMBER. */
 export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'program'> {
   check(options, 'options');
-  const { sources: _, compat: __, environment, vectors, ...rest } = options;
+  const { sources: _, compat: __, int64: ___, environment, vectors, ...rest } = options;
   const { dataDir } = options;
   const embedder =
     options.embedder ??

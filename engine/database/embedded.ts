@@ -5,12 +5,14 @@ import { fail } from '../base/errors.js';
 import { compile } from '../lang/compile.js';
 import { type Diagnostic, printDiagnostic } from '../lang/syntax/diagnostic.js';
 import type { Attachment } from './attach/attachment.js';
-import { type Calls, callsOf } from './attach/calls.js';
+import { type AnyQueries, type Calls, callsOf } from './attach/calls.js';
 import type { Database } from './database.js';
 import { type OpenOptions, completeOptions } from './embedded-options.js';
 import { openDatabase } from './open-database.js';
 
-export interface EmbeddedDatabase extends Calls {
+export type EmbeddedDatabase<Q = AnyQueries> = Calls<Q> & EmbeddedParts;
+
+interface EmbeddedParts {
   /** What a worker thread passes to `attach`, to read in place; `port` must be transferred with it. */
   attachment(): Attachment;
   /** The full interface: session plans, reload, status, metrics. */
@@ -46,19 +48,30 @@ function forget(database: Database): void {
  * Opens a database inside this process. Fails SOURCE_INVALID with the pictures of all errors, and
  * PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE or UNKNOWN_MEMBER with the name of an option.
  */
-export async function open(options: OpenOptions): Promise<EmbeddedDatabase> {
+export async function open<Q = AnyQueries>(options: OpenOptions): Promise<EmbeddedDatabase<Q>> {
   const complete = completeOptions(options);
-  const { sources, compat } = options;
+  const { sources, compat, int64 } = options;
   const compiled = compile(sources, { compat: compat === 'helix-2', limits: complete.limits });
   if (compiled.program === undefined) refuse(compiled.diagnostics, sources);
   const database = await openDatabase({ ...complete, program: compiled.program });
   remember(database);
-  return {
-    ...callsOf((name, body) => database.call(name, body)),
+  const calls = callsOf({
+    int64,
+    send: (name, body) => database.call(name, body),
+    replyOf: (name) => {
+      const { schema, queries } = database.program;
+      const query = queries.find((each) => each.name === name);
+      return query && { schema, reply: query.output };
+    },
+  });
+  const embedded: EmbeddedDatabase = {
+    ...calls,
     database,
     attachment: () => database.attachment(),
     close: () => database.close().finally(() => forget(database)),
   };
+  // The types are those of the generated file: whether they are of this program, nobody checks.
+  return embedded as EmbeddedDatabase<Q>;
 }
 
 function refuse(diagnostics: readonly Diagnostic[], sources: OpenOptions['sources']): never {

@@ -1,10 +1,12 @@
 // Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
+import { createHash } from 'node:crypto';
 import { type Database, fail, lookPlan, openApiOf } from '../../engine/index.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
-import type { HeaderList } from '../http/header-list.js';
+import type { Exchange } from '../http/exchange.js';
+import { type HeaderList, jsonHeaders } from '../http/header-list.js';
 import { okStatus } from '../http/http-error.js';
 import { introspection } from './introspect.js';
 import type { ServerSample } from '../observe/families.js';
@@ -42,6 +44,8 @@ const metricsHeaders: HeaderList = [
   ['Content-Type', 'text/plain; version=0.0.4; charset=utf-8'],
   ['Cache-Control', 'no-store'],
 ];
+
+const notModifiedStatus = '304 Not Modified';
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -110,7 +114,7 @@ function addObservation(options: AdminOptions, add: Add): void {
   add('/introspect', 'any', (_exchange, _body, caller) =>
     Buffer.from(introspection(options.database().program, caller?.queries)),
   );
-  add('/openapi.json', 'any', (_exchange, _body, caller) => openApiBody(options, caller));
+  add('/openapi.json', 'any', (exchange, _body, caller) => openApiReply(options, exchange, caller));
   add('/slowlog', 'admin', () => jsonText(options.slowLog.list()));
   add('/_admin/indexes', 'admin', () => jsonText(indexesBody(options.database())));
   add('/metrics', 'metrics', () => ({
@@ -121,11 +125,29 @@ function addObservation(options: AdminOptions, add: Add): void {
 }
 
 /** A key limited to some queries sees those. */
-function openApiBody(options: AdminOptions, caller: Caller | undefined): Uint8Array {
+function openApiReply(
+  options: AdminOptions,
+  exchange: Exchange,
+  caller: Caller | undefined,
+): Result {
   const { version, title, hasKeys } = options;
   const scope = caller?.queries;
   const sees = (name: string): boolean => scope === undefined || scopeNames(scope, name);
-  return jsonText(openApiOf(options.database().program, { title, version, keys: hasKeys(), sees }));
+  const document = openApiOf(options.database().program, { title, version, keys: hasKeys(), sees });
+  const body = jsonText(document);
+  // Of the document itself: that of a key with fewer queries is another one.
+  const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const headers: HeaderList = [
+    ...jsonHeaders.filter(([name]) => name !== 'Cache-Control'),
+    ['Cache-Control', 'private, no-cache'],
+    ['ETag', tag],
+  ];
+  const isKnown = exchange.ifNoneMatch
+    .split(',')
+    .some((one) => one.trim().replace(/^W\//, '') === tag);
+  return isKnown
+    ? { status: notModifiedStatus, headers, body: '' }
+    : { status: okStatus, headers, body };
 }
 
 function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {

@@ -45,6 +45,8 @@ export abstract class Exchange {
   mcpVersion = '';
   mcpMethod = '';
   mcpName = '';
+  /** The tags of documents that the client has. */
+  ifNoneMatch = '';
   /** With `read` a caller gives up the right to write, for this request. */
   accessHeader = '';
   /** Another header says that a proxy passed this on. */
@@ -164,6 +166,9 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
       return;
     case 'mcp-name':
       exchange.mcpName ||= value;
+      return;
+    case 'if-none-match':
+      exchange.ifNoneMatch ||= value;
       return;
     case 'x-trellis-access':
       exchange.accessHeader ||= value;

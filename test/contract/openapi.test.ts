@@ -82,6 +82,19 @@ test('the document names every query with its types', async () => {
   }
 });
 
+test('the document has a tag, by which it is fetched only when it is another', async () => {
+  const ask = (headers: Record<string, string> = {}) =>
+    server.client.request({ path: 'openapi.json', method: 'GET', headers });
+  const first = await ask();
+  const tag = first.headers.get('etag')!;
+  expect(tag).toMatch(/^"[\w-]{22}"$/);
+  for (const known of [tag, `W/${tag}`, `"x", ${tag}`]) {
+    const again = await ask({ 'If-None-Match': known });
+    expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', tag]);
+  }
+  expect((await ask({ 'If-None-Match': '"x"' })).text).toBe(first.text);
+});
+
 test('the commands print the same without a server, and say when a file is old', async () => {
   const run = (...args: string[]) => runCli([...args, '--project', server.project]);
   const { stdout } = await run('openapi');

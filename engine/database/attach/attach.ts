@@ -3,18 +3,18 @@ import { MessagePort } from 'node:worker_threads';
 import { excerpt, fail } from '../../base/errors.js';
 import { Attached } from './attached.js';
 import type { Attachment } from './attachment.js';
-import { type Calls, callsOf } from './calls.js';
+import { type AnyQueries, type Calls, callsOf } from './calls.js';
 
-export interface AttachedDatabase extends Calls {
+export type AttachedDatabase<Q = AnyQueries> = Calls<Q> & {
   /** Lets go of the database, which goes on for all others. */
   close(): Promise<void>;
-}
+};
 
 /**
  * Opens on this thread what another thread of the process has open, and gave by `attachment()`: reads run
  * here, everything else where the database was opened. Fails PARAM_TYPE for anything else.
  */
-export async function attach(attachment: Attachment): Promise<AttachedDatabase> {
+export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<AttachedDatabase<Q>> {
   const given: Partial<Attachment> | undefined = attachment ?? undefined;
   if (!(given?.port instanceof MessagePort) || !(given.gate instanceof SharedArrayBuffer)) {
     const got = excerpt(String(attachment));
@@ -22,5 +22,11 @@ export async function attach(attachment: Attachment): Promise<AttachedDatabase> 
   }
   const attached = new Attached(attachment);
   await attached.ready;
-  return { ...callsOf((name, body) => attached.call(name, body)), close: () => attached.close() };
+  const calls = callsOf({
+    send: (name, body) => attached.call(name, body),
+    replyOf: (name) => attached.replyOf(name),
+  });
+  const database: AttachedDatabase = { ...calls, close: () => attached.close() };
+  // As with `open`, the types are what the caller says they are.
+  return database as AttachedDatabase<Q>;
 }

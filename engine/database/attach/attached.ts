@@ -8,6 +8,8 @@
 // acknowledged before the call.
 import { wallMs } from '../../base/clock.js';
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
+import { emptySchema, type Schema } from '../../base/schema.js';
+import type { ReplyType } from '../../plan/output-type.js';
 import type { Query } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 import { type Storage, openStorage } from '../../storage/open-storage.js';
@@ -40,6 +42,7 @@ export class Attached {
   readonly #equipment: Equipment;
   readonly #waiting = new Map<number, Waiting>();
   #queries = new Map<string, { query: Query; place: number }>();
+  #declared: Schema = emptySchema;
   #names: string[] = [];
   #generation = -1;
   #schema = 0;
@@ -88,7 +91,8 @@ export class Attached {
   }
 
   #equip({ program, generation, schema, indexes }: Equip): void {
-    const { queries } = unpack<Program>(program);
+    const { queries, schema: declared } = unpack<Program>(program);
+    this.#declared = declared;
     this.#tell();
     this.#names = queries.map(({ name }) => name);
     this.#queries = new Map(queries.map((query, place) => [query.name, { query, place }]));
@@ -130,6 +134,12 @@ export class Attached {
       }
     }
     return this.#forward(name, body);
+  }
+
+  /** The type of a query's reply. */
+  replyOf(name: string): { schema: Schema; reply: ReplyType } | undefined {
+    const entry = this.#queries.get(name);
+    return entry && { schema: this.#declared, reply: entry.query.output };
   }
 
   #read(query: Query, place: number, body: Uint8Array): Uint8Array {

@@ -1,6 +1,10 @@
 // How a program calls queries by name: objects there, objects or exact bytes back. The same on the thread
 // that opened the database and on those that are attached to it.
 import { excerpt, fail } from '../../base/errors.js';
+import type { Schema } from '../../base/schema.js';
+import { decodeReply } from '../../contract/decode.js';
+import { type DecodePlace, decodePlaces } from '../../contract/decode-place.js';
+import type { ReplyType } from '../../plan/output-type.js';
 
 /** What a query takes: JSON values, and bigint for integers beyond 2^53. */
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -10,29 +14,79 @@ interface AnswerShape {
   readonly decode?: (text: string) => unknown;
 }
 
-export interface Calls {
-  /** The reply as an object. Numbers beyond 2^53 lose digits here: use `callBytes` for those. */
+export interface AnswerOptions {
+  /** What I64, U64 and U128 are in the answer; numbers unless said, which lose digits beyond 2^53. */
+  int64?: 'bigint' | 'string' | undefined;
+}
+
+interface CallOptions extends AnswerOptions {
+  shape?: AnswerShape;
+}
+
+/** Where names and types of queries are not known to the compiler. */
+export type AnyQueries = Record<string, { params: Arguments; result: unknown }>;
+
+interface AnyCalls {
+  /** The reply as an object. Numbers beyond 2^53 lose digits unless `int64` says otherwise. */
   call<T = Record<string, unknown>>(
     name: string,
     args?: Arguments,
-    options?: { shape?: AnswerShape },
+    options?: CallOptions,
   ): Promise<T>;
+}
+
+/** Of `Queries`, the interface that `trellis types` writes. */
+type ParamsOf<E> = E extends { params: infer P } ? P : never;
+type ResultOf<E> = E extends { result: infer R } ? R : never;
+type Given<P> =
+  Record<never, never> extends P
+    ? [params?: P, options?: CallOptions]
+    : [params: P, options?: CallOptions];
+
+interface TypedCalls<Q> {
+  /** The reply of a query by its name, with the types that were generated. */
+  call<N extends keyof Q & string>(
+    name: N,
+    ...given: Given<ParamsOf<Q[N]>>
+  ): Promise<ResultOf<Q[N]>>;
+  /** For generated functions. */
+  call<T>(name: string, params: object | undefined, options: { shape: AnswerShape }): Promise<T>;
+}
+
+interface ByteCalls {
   /** The reply as JSON bytes, exact. Returns at once when the read ran on this thread. */
   callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
 }
 
-export function callsOf(
-  send: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>,
-): Calls {
-  const callBytes: Calls['callBytes'] = (name, args) => {
+export type Calls<Q = AnyQueries> = ByteCalls & (string extends keyof Q ? AnyCalls : TypedCalls<Q>);
+
+export interface CallsOptions extends AnswerOptions {
+  send: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>;
+  /** Of the program in force; undefined for an unknown query. */
+  replyOf: (name: string) => { schema: Schema; reply: ReplyType } | undefined;
+}
+
+export function callsOf({ send, replyOf, int64: standard }: CallsOptions): ByteCalls & AnyCalls {
+  const callBytes: ByteCalls['callBytes'] = (name, args) => {
     if (typeof name !== 'string') refuseArgument('name', 'String', name);
     return send(name, args === undefined ? new Uint8Array(0) : encode(args));
   };
+  const placesOf = (name: string, int64: 'bigint' | 'string'): DecodePlace => {
+    const found = replyOf(name);
+    return found === undefined
+      ? 0
+      : decodePlaces(found.schema, found.reply, { int64, dates: false });
+  };
   return {
     callBytes,
-    async call<T>(name: string, args?: Arguments, options?: { shape?: AnswerShape }) {
+    async call<T>(name: string, args?: Arguments, { shape, int64 = standard }: CallOptions = {}) {
+      if (int64 !== undefined && int64 !== 'bigint' && int64 !== 'string') {
+        refuseArgument('int64', '"bigint" or "string"', int64);
+      }
       const text = decoder.decode(await callBytes(name, args));
-      return (options?.shape?.decode ?? JSON.parse)(text) as T;
+      if (shape?.decode !== undefined) return shape.decode(text) as T;
+      if (int64 === undefined) return JSON.parse(text) as T;
+      return decodeReply(text, placesOf(name, int64)) as T;
     },
   };
 }

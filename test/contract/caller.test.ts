@@ -1,0 +1,117 @@
+// The functions of a generated module over a connection and over an embedded database: the same file,
+// the same answers, the same errors (client.md 9, P06, P14).
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { transformSync } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decodeReply } from '../../engine/contract/decode.js';
+import { printTypeScript } from '../../engine/contract/typescript.js';
+import { type EmbeddedDatabase, open } from '../../engine/database/embedded.js';
+import { compile } from '../../engine/lang/compile.js';
+import { type Caller, connect, decode } from '../../server/client/client.js';
+import { randomSource } from '../mcp/random-json.js';
+import { makeFolder, root } from '../support/project.js';
+import { type Server, startServer } from '../support/server/server.js';
+
+const source = `
+N::Item { UNIQUE INDEX name: String, big: I64, tags: [String], at: Date }
+E::Near { From: Item, To: Item, Properties: { weight: F64 } }
+QUERY add(name: String, big: I64, tags: [String]) =>
+  item <- AddN<Item>({name: name, big: big, tags: tags})
+  RETURN item
+QUERY one(name: String) => item <- N<Item>({name: name}) RETURN item
+QUERY all() => items <- N<Item> RETURN items::{name, big}
+QUERY same(given: U128) => n <- given RETURN n
+`;
+
+// biome-ignore lint/suspicious/noExplicitAny: types are another test's
+type Functions = any;
+
+let server: Server;
+let embedded: EmbeddedDatabase;
+const generated: Record<string, (caller: Caller) => Functions> = {};
+
+beforeAll(async () => {
+  server = await startServer({ sources: { 'main.hx': source } });
+  const folder = makeFolder();
+  const dataDir = join(folder, 'data');
+  embedded = await open({ dataDir, sources: [{ path: 'main.hx', text: source }], minFreeBytes: 0 });
+  const { program } = compile([{ path: 'main.hx', text: source }], { compat: false });
+  for (const int64 of ['number', 'bigint', 'string'] as const) {
+    const settings = { version: '1.0.0', files: 1, int64, dates: 'string' } as const;
+    const { code } = transformSync(printTypeScript(program!, settings), { loader: 'ts' });
+    const client = pathToFileURL(join(root, 'dist/bin/client.js')).href;
+    const path = join(folder, `${int64}.mjs`);
+    writeFileSync(path, code.replace('"trellisdb/client"', JSON.stringify(client)));
+    const { href } = pathToFileURL(path);
+    generated[int64] = (await import(/* @vite-ignore */ href)).queries;
+  }
+});
+afterAll(async () => {
+  await embedded.close();
+  await server.dispose();
+});
+
+const wide = '9007199254740993';
+
+describe.each(['connect', 'open'] as const)('%s', (way) => {
+  const caller = (): Caller =>
+    way === 'open' ? embedded : connect({ url: `http://127.0.0.1:${server.port}` });
+  const bound = (int64 = 'bigint'): Functions => generated[int64]!(caller());
+
+  test('P14 calls, answers and errors are the same', async () => {
+    const db = bound();
+    const { item } = await db.add({ name: 'a', big: 7, tags: ['x', 'y'] });
+    expect(item).toMatchObject({ label: 'Item', name: 'a', big: 7n, tags: ['x', 'y'], at: null });
+    expect((await db.one({ name: 'a' })).item).toEqual(item);
+    expect(await db.all()).toEqual({ items: [{ name: 'a', big: 7n }] });
+    await expect(db.one({ name: 5 })).rejects.toMatchObject({ code: 'PARAM_TYPE' });
+    await expect(db.one({})).rejects.toMatchObject({ code: 'PARAM_MISSING' });
+    await expect(db.add({ name: 'a', big: 1, tags: [] })).rejects.toMatchObject({
+      code: 'UNIQUE_VIOLATION',
+    });
+    await expect(caller().call('nothing')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test('P06 a wide integer goes in and comes out in each mode, and is never rounded', async () => {
+    for (const given of [wide, BigInt(wide)]) {
+      expect(await bound('bigint').same({ given: given })).toEqual({ n: BigInt(wide) });
+      expect(await bound('string').same({ given: given })).toEqual({ n: wide });
+      await expect(bound('number').same({ given: given })).rejects.toMatchObject({
+        name: 'UnsafeIntegerError',
+        path: '/n',
+        digits: wide,
+      });
+    }
+    expect(await bound('number').same({ given: 42 })).toEqual({ n: 42 });
+    expect(await bound('string').same({ given: 42 })).toEqual({ n: '42' });
+  });
+});
+
+test('P06 a call by name on an embedded database says what 64-bit integers become', async () => {
+  const n = BigInt(wide);
+  expect(await embedded.call('same', { given: n }, { int64: 'bigint' })).toEqual({ n });
+  expect(await embedded.call('same', { given: n }, { int64: 'string' })).toEqual({ n: wide });
+  expect(await embedded.call('same', { given: 1 }, { int64: 'bigint' })).toEqual({ n: 1n });
+  expect(await embedded.call('same', { given: 1 })).toEqual({ n: 1 });
+  const wrong = embedded.call('same', { given: 1 }, { int64: 'float' as 'string' });
+  await expect(wrong).rejects.toMatchObject({ code: 'PARAM_TYPE' });
+});
+
+test('P06 both decoders agree on any reply', () => {
+  const random = randomSource(5);
+  const digits = ['9007199254740993', '-18446744073709551616', '1', '12345678901234567', '1e300'];
+  const count = process.env.TRELLIS_TEST_LONG ? 100_000 : 500;
+  for (let i = 0; i < count; i++) {
+    const noise = JSON.stringify(random.value(3));
+    const [a, b] = [digits[i % 5]!, digits[(i * 7) % 5]!];
+    const text = `{"n":${a},"l":[${b},${a}],"noise":${noise},"t":"${a}","o":{"n":${b}}}`;
+    for (const place of [2, 3] as const) {
+      if ([a, b].includes('1e300')) continue;
+      const places = { n: place, l: [place], o: { n: place } } as const;
+      const given = { ...places, l: [place] as [typeof place] };
+      expect(decodeReply(text, given)).toEqual(decode(text, places));
+    }
+  }
+});
