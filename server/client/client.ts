@@ -314,7 +314,7 @@ class HttpConnection implements Connection {
     if (Number.isFinite(end)) {
       const left = end - performance.now();
       headers['X-Request-Timeout-Ms'] = String(Math.max(1, Math.floor(left - 50)));
-      signals.push(AbortSignal.timeout(Math.max(0, left)));
+      signals.push(AbortSignal.timeout(Math.max(0, Math.ceil(left))));
     }
     const init: RequestInit = { method: 'POST', headers, body };
     if (signals.length > 0)
