@@ -33,6 +33,8 @@ export interface CompileOptions {
   limits?: Limits;
   /** Plans exactly as the queries are written, no index chosen: what an oracle interprets. */
   literal?: boolean;
+  /** Warns of what is read as a whole without need (W120). */
+  slow?: boolean;
   /** Who asks about places of the sources. */
   watch?: Watch;
 }
@@ -62,7 +64,7 @@ interface ParsedFile extends ReadSource {
 
 /** Compiles all files of a project together, in path order. */
 export function compile(sources: readonly Source[], options: CompileOptions): Compilation {
-  const { compat, limits = defaultLimits, literal = false } = options;
+  const { compat, limits = defaultLimits, literal = false, slow = false } = options;
   const collector = collectDiagnostics();
   const byPath = [...sources].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const parsed = byPath.map(({ path, text }): ParsedFile => {
@@ -80,7 +82,8 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
   warnGaps(parsed, versions, new Set(declared.map((d) => d.declaration.from.number)));
   const index = indexSchema(schema);
   const facts = options.watch?.facts;
-  const queries = checkQueries(parsed, index, collector, { compat, limits, literal, facts });
+  const checking = { compat, limits, literal, slow, facts };
+  const queries = checkQueries(parsed, index, collector, checking);
   options.watch?.read(parsed, index, queries);
   // Where something could not be read, that may have been a query.
   const isSound = !collector.sorted().some(({ severity }) => severity === 'error');

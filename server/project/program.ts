@@ -36,12 +36,12 @@ export function programOptions(config: Config): ProgramOptions {
 
 /**
  * Reads and compiles. Fails SOURCE_INVALID when a file cannot be read; faults inside files are
- * diagnostics.
+ * diagnostics. `slow`: so is what is read as a whole without need.
  */
-export function loadProgram(options: ProgramOptions): Compiled {
+export function loadProgram(options: ProgramOptions, slow = false): Compiled {
   const { projectDir, queriesDir, compat, limits } = options;
   const sources = readSources(projectDir, queriesDir);
-  const { program, diagnostics } = compile(sources, { compat, limits });
+  const { program, diagnostics } = compile(sources, { compat, limits, slow });
   return { program, diagnostics, sources, projectDir };
 }
 

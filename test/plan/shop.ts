@@ -20,7 +20,7 @@ import { uuidAt } from '../../engine/storage/record/record.js';
 import type { WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 
-const shopText = `
+export const shopText = `
 N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX weight: F32,
           INDEX made: Date, INDEX big: U64, INDEX flag: Boolean, INDEX tags: [String],
           INDEX twin: ID, name: String, note: String }
@@ -111,17 +111,18 @@ export class Shop {
   /** Ids of all owners, then items. */
   readonly ids: string[] = [];
 
-  constructor() {
+  /** With the usual things, or what `fillWith` makes. */
+  constructor(fillWith: (view: WriteView) => Uuid[] = fill) {
     const text = createTextIndex(defaultLimits);
     this.#storage.applySchema(compileShop('', false), { text, nowMs: 1_770_000_000_000 });
     this.#storage.commitGroup((group) => {
-      const made = group.request(1_770_000_000_000, fill);
+      const made = group.request(1_770_000_000_000, fillWith);
       this.ids.push(...made.map(({ text: id }) => id));
     });
   }
 
-  /** What a query answers: its body, or the code of its error. */
-  run({ name, plan }: Query, args: object): string {
+  /** What a query answers: its body, or the code of its error; a limit of its visits, if not 0. */
+  run({ name, plan }: Query, args: object, visitsMost = 0): string {
     const body = Buffer.from(JSON.stringify(args));
     const values = decodeParameters(body, plan.parameters, name, defaultLimits, false);
     const context: ExecutionContext = {
@@ -129,7 +130,7 @@ export class Shop {
       vectors: () => undefined,
       text: undefined,
       now: dates[1]!,
-      limits: defaultLimits,
+      limits: { ...defaultLimits, query_visits: visitsMost },
       cancelled: () => false,
       budgetMs: 1000,
       embeddings: new Map(),

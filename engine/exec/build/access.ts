@@ -20,17 +20,24 @@ import { findBetween, findInOrder } from '../access/index-range.js';
 
 type Most = ((frame: Frame) => number) | undefined;
 
-/** `plain`: the covered steps on the whole type. `most`: how many rows the steps behind read. */
+/** The covered steps on the whole type; the first of them, if it is a condition, on any rows. */
+interface Covered {
+  plain: Flow;
+  among: ((input: Flow) => Flow) | undefined;
+}
+
+/** `most`: how many rows the steps behind read. */
 export function buildAccess(
   builder: Builder,
   source: Extract<Source, { kind: 'scan' }>,
-  plain: Flow,
+  { plain, among }: Covered,
   most: Most,
 ): Flow {
   const [type] = source.types;
   const { path, rest } = source.access!;
   const label = labelOf(builder, type!.kind, type!.name);
-  const find = label && buildFind(builder, label, path, most);
+  const alone = rest === undefined ? among : undefined;
+  const find = label && buildFind(builder, label, path, { most, among: alone });
   if (find === undefined) return builder.probed(source, plain);
   if (rest === undefined) return builder.probed(source, access({ find, rest, plain }));
   const { slot, value } = rest.condition;
@@ -39,7 +46,21 @@ export function buildAccess(
   return builder.probed(rest, access({ find, rest: condition, plain, probe }));
 }
 
-function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most): Find | undefined {
+/** What is known of the rows that a path leads to. */
+interface Wanted {
+  most: Most;
+  /** Keeps what the path would lead to; undefined where that is not all that is asked. */
+  among: Covered['among'];
+}
+
+const unknown: Wanted = { most: undefined, among: undefined };
+
+function buildFind(
+  builder: Builder,
+  label: Label,
+  path: AccessPath,
+  wanted: Wanted,
+): Find | undefined {
   switch (path.kind) {
     case 'id':
       return findIds(label, buildIdentity(builder, path.value), path.list);
@@ -55,7 +76,7 @@ function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most)
       if (property === undefined) return undefined;
       const low = path.low && builder.value(path.low.value);
       const high = path.high && builder.value(path.high.value);
-      const range = { label, property, path, low, high, most };
+      const range = { label, property, path, low, high, ...wanted };
       return path.kind === 'between' ? findBetween(range) : findInOrder(range);
     }
     case 'touching': {
@@ -63,13 +84,13 @@ function buildFind(builder: Builder, label: Label, path: AccessPath, most: Most)
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
     case 'any': {
-      const finds = path.of.map((each) => buildFind(builder, label, each, undefined));
+      const finds = path.of.map((each) => buildFind(builder, label, each, unknown));
       return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
     }
     case 'each': {
       const finds = path.of.map((each) => {
         const own = labelOf(builder, each.type.kind, each.type.name);
-        return own && buildFind(builder, own, each.path, undefined);
+        return own && buildFind(builder, own, each.path, unknown);
       });
       return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
     }

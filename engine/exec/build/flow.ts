@@ -2,22 +2,22 @@
 // step by step. An edge step with its end becomes a neighbour step, ORDER with the slice behind it
 // a bounded heap.
 import { unreachable } from '../../base/assert.js';
-import type { Expression, Pipeline, ItemExpression, Source, Step } from '../../plan/expression.js';
+import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
 import { fuseEdgeEnd } from '../../plan/fuse.js';
 import type { Label } from '../../storage/table/store.js';
 import { readBound } from '../row/step-argument.js';
 import { buildAccess } from './access.js';
 import { buildCombined } from './combined.js';
+import { buildWhere } from './where.js';
 import { type Builder, declared, edgeLabels, labelOf } from '../row/builder.js';
-import type { Flow, IdFlow } from '../row/flow.js';
+import type { Flow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { buildAssignments } from '../change/mutate.js';
 import { addEdges } from '../change/create.js';
 import { update, upsertNode, upsertVector } from '../change/change.js';
-import { dedup, dedupBy, intersect, map, where } from '../operators/filter.js';
+import { dedup, dedupBy, intersect, map } from '../operators/filter.js';
 import { group } from '../operators/group.js';
 import { edgeEnds, edges, edgesOrEnds, neighbours } from '../operators/neighbour.js';
-import { numberFilter, whereNumber } from '../operators/number-filter.js';
 import { order } from '../operators/order.js';
 import { rerankMMR, rerankRRF } from '../search/rerank.js';
 import { shortestPath } from '../search/shortest-path.js';
@@ -43,7 +43,9 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   const covers = access?.covers ?? 0;
   let flow = plain(covers);
   if (source.kind === 'scan' && access !== undefined) {
-    flow = buildAccess(builder, source, flow, needed(builder, fused[covers]));
+    const [tested] = fused;
+    const among = tested?.kind === 'where' ? buildWhere(builder, tested.condition) : undefined;
+    flow = buildAccess(builder, source, { plain: flow, among }, needed(builder, fused[covers]));
   } else flow = builder.probed(source, flow);
   for (let i = covers; i < fused.length; i++) {
     flow = builder.probed(fused[i]!, buildStep(builder, flow, fused[i]!, fused[i + 1]));
@@ -191,7 +193,7 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
       return edgeEnds(input, step.end, label ? label.id : undefined);
     }
     case 'where':
-      return buildWhere(builder, input, step.condition);
+      return buildWhere(builder, step.condition)(input);
     case 'intersect':
       return intersect(input, step.of.slot, builder.value(step.of.value));
     case 'range':
@@ -281,14 +283,6 @@ function buildWalk(builder: Builder, input: Flow, step: StepOf<'walk'>): Flow {
 }
 
 const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);
-
-function buildWhere(builder: Builder, input: Flow, { slot, value }: ItemExpression): Flow {
-  const condition = builder.value(value);
-  const filter = input.kind === 'ids' ? numberFilter(builder, slot, value) : undefined;
-  return filter
-    ? whereNumber(input as IdFlow, slot, condition, filter)
-    : where(input, slot, condition);
-}
 
 /** Edge labels of a neighbour step whose far ends are of the wanted kind; an edge type fixes it. */
 function reached(builder: Builder, { edges, direction, reach }: StepOf<'neighbours'>): number[] {

@@ -26,12 +26,13 @@ function* windowOf<T extends Batch<T>>(batches: Iterable<T>, start: number, end:
 
 export function slice(input: Flow, window: Window): Flow {
   if (input.kind === 'ids') {
-    const { open } = input;
+    const { open, from } = input;
     return {
       kind: 'ids',
       *open(frame) {
         const { start, end } = window(frame);
-        yield* windowOf(open(frame), start, end);
+        if (from === undefined) yield* windowOf(open(frame), start, end);
+        else yield* windowOf(from(frame, start), 0, end - start);
       },
     };
   }

@@ -19,15 +19,20 @@ export const nothing: Flow = { kind: 'ids', open: () => [], count: () => 0 };
 
 /** All elements of the labels, oldest first. */
 export function scan(labels: readonly number[]): IdFlow {
+  const [only, more] = labels;
+  const isOne = only !== undefined && more === undefined;
+  function* looked(frame: Frame, batches: Iterable<Uint32Array>) {
+    for (const ids of batches) {
+      yield ids;
+      frame.tick(ids.length);
+    }
+  }
   return {
     kind: 'ids',
-    *open(frame) {
-      const batches = labels.length === 1 ? frame.view.scan(labels[0]!) : merged(frame, labels);
-      for (const ids of batches) {
-        yield ids;
-        frame.tick(ids.length);
-      }
-    },
+    open: (frame) => looked(frame, isOne ? frame.view.scan(only) : merged(frame, labels)),
+    ...(isOne && {
+      from: (frame: Frame, start: number) => looked(frame, frame.view.scan(only, start)),
+    }),
     count: (frame) => labels.reduce((sum, label) => sum + frame.view.count(label), 0),
   };
 }

@@ -12,6 +12,8 @@ export interface IdFlow {
   count?: (frame: Frame) => number;
   /** Whether there is any row, likewise. */
   inhabited?: (frame: Frame) => boolean;
+  /** The rows from a position on, likewise. */
+  from?: (frame: Frame, start: number) => Iterable<Uint32Array>;
 }
 
 export interface RowFlow {

@@ -7,8 +7,10 @@ import type { Output, Plan, Query, Statement } from '../../plan/plan.js';
 import type { Macro, QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
 import { eachPart } from '../../plan/rewrite.js';
+import { slowReads } from '../../plan/rule/slow.js';
 import { costOf } from './cost.js';
 import type { Report } from '../syntax/diagnostic.js';
+import type { Span } from '../syntax/source.js';
 import { checkExpression } from '../expression/expression.js';
 import { changesData } from '../type/keep.js';
 import { declareParameters } from '../schema/parameter-checker.js';
@@ -33,6 +35,8 @@ export interface CheckOptions {
   literal: boolean;
   /** Hears what is found out of every part. */
   facts?: Facts | undefined;
+  /** Warns of what is read as a whole without need. */
+  slow?: boolean;
 }
 
 export function checkQuery(
@@ -98,6 +102,7 @@ function planQuery(
     changes: changesData(query),
     writes: 0,
     readsGroups: false,
+    places: new Map(),
     fresh: () => slotCount++,
     spend: () => {
       if (++nodes > nodesMax) throw new QueryTooLarge();
@@ -137,6 +142,7 @@ function planQuery(
   };
   const plan = options.literal || query.faulty ? written : optimize(written, schema);
   plan.cost = costOf(plan, schema);
+  if (options.slow && !query.faulty) warnSlow(context, plan, name.span);
   const returns = output.kind === 'object' ? output.members.map((m) => m.key) : bareKeys(output);
   if (macros.mcp !== undefined && !query.faulty && !returnsOne(query)) {
     const message = 'A query marked `#[mcp]` returns exactly one value.';
@@ -156,6 +162,13 @@ const reservedNames = new Map([
   ['readyz', 'health'],
   ['healthz', 'health'],
 ]);
+
+/** What is read as a whole without need. */
+function warnSlow({ places, report, schema }: Context, plan: Plan, otherwise: Span): void {
+  for (const { source, what, instead } of slowReads(plan, schema)) {
+    report('W120', places.get(source) ?? otherwise, what, instead);
+  }
+}
 
 /** Groups with all their members: which of the plan's groups they are read of, nobody keeps track. */
 function makeWhole(statements: readonly Statement[], output: Output): void {

@@ -40,7 +40,11 @@ export function checkSelection(
     for (const arg of args ?? []) if (arg.value.kind !== 'object') context.check(arg.value, scope);
     return unknownTerm();
   }
-  if (args === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'many');
+  if (args === undefined) {
+    const source: Source = { kind: 'scan', types: refs };
+    context.places.set(source, call.span);
+    return sourceTerm(source, elements(refs), 'many');
+  }
   const { rest, nulls } = withoutNulls(context, call);
   const [selector] = argumentsOf(context, rest, 1, `${call.name.text}<${type.name}>(id)`) ?? [];
   if (selector === undefined) return unknownTerm();

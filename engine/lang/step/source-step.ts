@@ -52,6 +52,7 @@ export function checkLookup(
   // A selection in front of an upsert, in the same chain, may miss: then the upsert creates.
   const miss = upserts(place) ? 'none' : scope.miss;
   const source: Source = { kind: 'lookup', type, property: property.name, value, first, miss };
+  context.places.set(source, selector.span);
   const cardinality = !first ? 'lookup' : miss === 'none' ? 'opt' : 'one';
   const term = sourceTerm(source, items, cardinality);
   if (index === 'unique') term.uniqueLookup = true;

@@ -1,10 +1,12 @@
 // What the checker of one query carries along: the schema, where to report, and what the plan
 // collects.
 import type { Limits } from '../../base/limits.js';
+import type { Source } from '../../plan/expression.js';
 import type { EmbedSite, Parameter } from '../../plan/plan.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { Report } from '../syntax/diagnostic.js';
 import type { Facts } from './facts.js';
+import type { Span } from '../syntax/source.js';
 import type { SchemaIndex } from './schema-index.js';
 import type { Scope } from './scope.js';
 import type { SlotSupply } from './substitute.js';
@@ -18,6 +20,8 @@ export interface Context extends SlotSupply {
   readonly parameters: Parameter[];
   readonly usedParameters: Set<number>;
   readonly embeds: EmbedSite[];
+  /** Where sources that may read a whole type were written. */
+  readonly places: Map<Source, Span>;
   /** FOR statements around the statement at hand whose lists are known before the transaction. */
   readonly loops: EmbedSite['loops'];
   /** Whether the query creates, changes or deletes anything. */

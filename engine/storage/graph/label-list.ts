@@ -76,24 +76,38 @@ export function removeFromList(
 }
 
 /**
- * All ids of a label, ascending. No cursor is open while the caller works, so that it may write
- * meanwhile. `expected`: how many there must be, where nobody writes; a page that is lost shows as
- * fewer.
+ * All ids of a label, ascending, but for the first `skip`. No cursor is open while the caller works, so
+ * that it may write meanwhile. `expected`: how many there must be, where nobody writes; a page that is
+ * lost shows as fewer.
  */
 export function* scanList(
   table: Table<BlockKey>,
   label: number,
   expected?: number,
+  skip = 0,
 ): Generator<Uint32Array> {
   const end = { label, block: 0xffffffff };
   let ids = new Uint32Array(batchIds + blockIds);
   let count = 0;
   let given = 0;
-  let limit = firstBlocks;
+  let left = skip;
+  let limit = skip > blockIds ? lastBlocks : firstBlocks;
   for (let start = { label, block: 0 }; ; ) {
     const entries = table.entries({ start, end, limit });
     for (const { key, value } of entries) {
+      const listed = left > 0 ? listedIn(value) : 0;
+      if (left > 0 && listed <= left) {
+        left -= listed;
+        given += listed;
+        continue;
+      }
       count = unpack(value, key.block * blockIds, ids, count);
+      if (left > 0) {
+        ids.copyWithin(0, left, count);
+        count -= left;
+        given += left;
+        left = 0;
+      }
       if (count < batchIds) continue;
       given += count;
       yield ids.subarray(0, count);
@@ -112,8 +126,12 @@ export function* scanList(
 /** Ids in the bitmap of a block. */
 export function listedIn(bits: Uint8Array): number {
   let count = 0;
-  for (let at = 0; at < bits.length; at++) {
-    for (let left = bits[at]!; left !== 0; left &= left - 1) count++;
+  for (let at = 0; at < bits.length; at += 4) {
+    // The bits of a word in pairs, in fours, in bytes, and all bytes together.
+    let word = getWord(bits, at);
+    word -= (word >>> 1) & 0x55555555;
+    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333);
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
   }
   return count;
 }

@@ -62,8 +62,8 @@ export interface ReadView {
   keptRecords?(): KeptRecords | undefined;
   /** Likewise lists of edges, for an execution that walks many. */
   keptEdges?(): KeptEdges | undefined;
-  /** Ids of all elements of a label, ascending, in arrays of up to some thousand. */
-  scan(label: number): Iterable<Uint32Array>;
+  /** Ids of all elements of a label but the first `skip`, ascending, in arrays of up to some thousand. */
+  scan(label: number, skip?: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */
   count(label: number): number;
   /**

@@ -61,9 +61,9 @@ export class LmdbView implements RefreshableView {
     return this.#edges.at(readCommits(this.env.meta));
   }
 
-  scan(label: number): Iterable<Uint32Array> {
+  scan(label: number, skip?: number): Iterable<Uint32Array> {
     const isStill = this.commits() !== undefined;
-    return scanList(this.env.labels, label, isStill ? this.count(label) : undefined);
+    return scanList(this.env.labels, label, isStill ? this.count(label) : undefined, skip);
   }
 
   count(label: number): number {

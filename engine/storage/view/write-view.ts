@@ -92,9 +92,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return this.#unwritten?.peek(id) ?? super.recordShared(id);
   }
 
-  override scan(label: number): Iterable<Uint32Array> {
+  override scan(label: number, skip?: number): Iterable<Uint32Array> {
     this.#unwritten?.settleLists();
-    return super.scan(label);
+    return super.scan(label, skip);
   }
 
   override adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array {

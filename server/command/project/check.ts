@@ -1,6 +1,6 @@
 // `trellis check`: prints every diagnostic of a project, and what its schema means for the data that
 // are stored: a server that has them open is asked. Changes nothing. Ends with 0, or with 1 when there
-// is an error or the data refuse.
+// is an error, the data refuse, or `--slow` finds something.
 import { join } from 'node:path';
 import {
   type Diagnostic,
@@ -35,18 +35,35 @@ import {
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
 import { counted } from '../../terminal/wording.js';
 
+/** Of what a query reads as a whole without need. */
+const slowCode = 'W120';
+
 export const check: Command = {
   name: 'check',
   about: 'Prints every fault of the sources, and what the schema means for the stored data.',
   words: '[PROJECT_DIR]',
-  flags: { ...projectFlags, ...keyFlag, json: { about: 'Prints for programs.' } },
-  run: (line) => checkProject(() => configOf(line, line.words[0]), line.switches.has('json')),
+  flags: {
+    ...projectFlags,
+    ...keyFlag,
+    json: { about: 'Prints for programs.' },
+    slow: { about: 'Names, too, what queries read as a whole without need.' },
+  },
+  run: (line) => {
+    const { switches } = line;
+    return checkProject(() => configOf(line, line.words[0]), {
+      json: switches.has('json'),
+      slow: switches.has('slow'),
+    });
+  },
 };
 
-async function checkProject(config: () => Config, json: boolean): Promise<number> {
+async function checkProject(
+  config: () => Config,
+  { json, slow }: { json: boolean; slow: boolean },
+): Promise<number> {
   try {
     const loaded = config();
-    const compiled = loadProgram(programOptions(loaded));
+    const compiled = loadProgram(programOptions(loaded), slow);
     const { program, diagnostics, sources } = compiled;
     const asked = isServed(loaded);
     const data =
@@ -64,6 +81,10 @@ async function checkProject(config: () => Config, json: boolean): Promise<number
       printErrorLine('SOURCE_INVALID: the sources have errors. Correct the places named above.');
     } else if (data?.status === 'refused') {
       printErrorLine(`SCHEMA_INCOMPATIBLE: ${refusalText(data)}`);
+    } else if (diagnostics.some(({ code }) => code === slowCode)) {
+      printErrorLine(
+        `${slowCode}: queries read more than they need. Declare or write what is named above.`,
+      );
     } else return exitCodes.ok;
     return exitCodes.diagnostics;
   } catch (error) {

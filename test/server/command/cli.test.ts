@@ -131,6 +131,19 @@ describe('check', () => {
     const codes = JSON.parse(stdout).diagnostics.map((d: { code: string }) => d.code);
     expect([code, codes]).toEqual([1, ['E101', 'E301']]);
   });
+  it('names what is read without need, when asked', async () => {
+    write(
+      'a.hx',
+      `${good}\nN::Tall { size: U8 }\nQUERY tall() => t <- N<Tall>({ size: 3 }) RETURN t`,
+    );
+    expect((await run(['check'])).code).toBe(0);
+    const { code, stdout, lastLine } = await run(['check', '--slow']);
+    expect([code, lastLine.slice(0, 6)]).toEqual([1, 'W120: ']);
+    expect(stdout).toMatch(/^a\.hx:\d+:\d+ W120 All of `N<Tall>` is read to find `size`\./m);
+    expect(stdout).toContain('hint: Declare `INDEX size` in `N::Tall`.');
+    write('a.hx', good);
+    expect((await run(['check', '--slow'])).code).toBe(0);
+  });
   it('ends with 1 for a project that cannot be read', async () => {
     mkdirSync(join(folder, 'a.hx'));
     const result = await run(['check']);

@@ -1,0 +1,18 @@
+// Compiles a WHERE, once for all flows that it may be put on.
+import type { ItemExpression } from '../../plan/expression.js';
+import { where } from '../operators/filter.js';
+import { numberFilter, whereNumber } from '../operators/number-filter.js';
+import type { Builder } from '../row/builder.js';
+import type { Flow } from '../row/flow.js';
+
+export function buildWhere(
+  builder: Builder,
+  { slot, value }: ItemExpression,
+): (input: Flow) => Flow {
+  const condition = builder.value(value);
+  const filter = numberFilter(builder, slot, value);
+  return (input) =>
+    filter && input.kind === 'ids'
+      ? whereNumber(input, slot, condition, filter)
+      : where(input, slot, condition);
+}

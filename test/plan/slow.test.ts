@@ -1,0 +1,61 @@
+// What `check --slow` says of short queries on the shop: what is read as a whole although it need not,
+// where, and what to write instead; and what it does not name, because nothing would spare it.
+import { expect, test } from 'vitest';
+import { compile } from '../../engine/lang/compile.js';
+import { parameterText, shopText } from './shop.js';
+
+const index = (name: string): string => `Declare \`INDEX ${name}\` in \`N::Item\`.`;
+const back = (walk: string): string => `Begin at the other end and walk back: \`x${walk}::DEDUP\`.`;
+
+/** The body, with what is named between bars, and what to do about each. */
+const cases: [body: string, hints: string[]][] = [
+  ['RETURN |N<Item>|::WHERE(_::{note}::EQ(s))', [index('note')]],
+  ['RETURN |N<Item>|::WHERE(AND(_::{flag}::NEQ(true), _::{note}::GT(s)))', [index('note')]],
+  [
+    'RETURN |N<Item>|::WHERE(OR(_::{note}::EQ(s), _::{name}::IS_IN([s])))',
+    [`${index('note')} ${index('name')}`],
+  ],
+  ['a <- |N<Item>|::WHERE(_::{note}::EQ(s))::COUNT RETURN a', [index('note')]],
+  ['RETURN |N<Item>|::WHERE(_::Out<Likes>::{note}::EQ(s))', [back('::In<Likes>')]],
+  ['RETURN |N<Item>|::WHERE(_::In<Owns>::{name}::EQ(s))', [back('::Out<Owns>')]],
+  [
+    'RETURN |N<Item>|::WHERE(_::Out<Likes>::Out<Likes>::CONTAINS(id))',
+    [back('::In<Likes>::In<Likes>')],
+  ],
+  ['RETURN |N<Item>|::ORDER<Desc>(_::{note})::RANGE(0, 3)', [index('note')]],
+  ['RETURN N<Item>(|{note: s}|)', [index('note')]],
+  ['RETURN N<Owner>::{ key, rest: |N<Item>|::WHERE(_::{note}::EQ(s))::COUNT }', [index('note')]],
+  [
+    'a <- |N<Item>|::WHERE(_::{note}::EQ(s)) b <- |N<Item>|::WHERE(_::{name}::EQ(s)) RETURN a, b',
+    [index('note'), index('name')],
+  ],
+  // An index, an id, an edge, nothing to choose from, or all is asked for.
+  ['RETURN N<Item>::WHERE(_::{year}::EQ(y))', []],
+  ['RETURN N<Item>::WHERE(_::ID::IS_IN(ids))', []],
+  ['RETURN N<Item>::WHERE(_::In<Owns>::ID::EQ(id))', []],
+  ['RETURN N<Item>({key: s})', []],
+  ['RETURN N<Item>::ORDER<Desc>(_::{year})::RANGE(0, 3)', []],
+  ['RETURN N<Item>::ORDER<Desc>(_::{note})', []],
+  ['RETURN N<Item>::WHERE(_::{note}::NEQ(s))', []],
+  ['RETURN N<Item>::WHERE(_::{note}::CONTAINS(s))', []],
+  ['RETURN N<Item>::WHERE(OR(_::{note}::EQ(s), _::{name}::NEQ(s)))', []],
+  ['RETURN N<Item>', []],
+  ['RETURN N<Item>(id)::Out<Likes>::WHERE(_::{note}::EQ(s))', []],
+];
+
+test.each(cases)('%s', (marked, hints) => {
+  const query = `QUERY q(${parameterText}) => ${marked}`;
+  const parts = query.split('|');
+  const text = `${shopText}${parts.join('')}`;
+  const places = parts.flatMap((_, i) =>
+    i % 2 === 1 ? [1 + parts.slice(0, i).join('').length] : [],
+  );
+  const said = (slow: boolean) =>
+    compile([{ path: 'a.hx', text }], { compat: false, slow }).diagnostics.filter(
+      ({ code }) => code === 'W120',
+    );
+  expect(said(false)).toEqual([]);
+  expect(said(true).map(({ column, hint }) => [column, hint])).toEqual(
+    hints.map((hint, i) => [places[i], hint]),
+  );
+});

@@ -1,0 +1,61 @@
+// Which way is taken to the oldest few of a range of an index, and to rows deep in a type: the answer
+// is that of reading the type from its beginning, and the work stays small wherever they lie.
+import { afterAll, expect, test } from 'vitest';
+import type { WriteView } from '../../engine/storage/table/store.js';
+import { compileShop, parameterText, Shop } from './shop.js';
+
+const size = 6_000;
+
+/** Years that grow with age, prices that have nothing to do with it; some have gone. */
+function fill(view: WriteView): [] {
+  const item = view.catalog.find('node', 'Item')!;
+  const made = Array.from({ length: size }, (_, i) => {
+    const values = { key: `k${i}`, year: i, price: (i * 7919) % size };
+    return view.createNode(item, new Map(Object.entries(values)));
+  });
+  for (const [i, id] of made.entries()) if (i % 97 === 0) view.remove(id);
+  return [];
+}
+
+const shop = new Shop(fill);
+afterAll(() => shop.close());
+
+function answers(body: string, args: object, visitsMost: number): [string, string] {
+  const source = `QUERY q(x: I32, ${parameterText.replace('n: U8, m: U8', 'n: U32, m: U32')}) => RETURN ${body}`;
+  const some = { y: 0, p: 0, d: '2026-01-01', u: 0, s: '', id: anyId, ids: [], ys: [] };
+  const [planned, literal] = [false, true].map((as) => {
+    const [query] = compileShop(source, as).queries;
+    return shop.run(query!, { ...some, n: 0, m: 0, x: 0, ...args }, as ? 0 : visitsMost);
+  });
+  return [planned!, literal!];
+}
+
+const anyId = '0193e2f0-5d1c-7cc2-9d7e-0a4d7c1f3b21';
+
+/** Elements looked at, where the type has 6,000: both ways begun, one of them ended. */
+const few = 5_500;
+
+test.each(['year', 'price'])('the oldest of a range of %s', (property) => {
+  for (const x of [-1, 10, 500, 2_000, 3_500, 5_000, 5_900, 5_990, 6_000]) {
+    for (const n of [1, 3, 20]) {
+      const body = `N<Item>::WHERE(_::{${property}}::GT(x))::RANGE(0, n)::{key}`;
+      const [planned, literal] = answers(body, { x, n }, few);
+      expect(planned, `${property} above ${x}, ${n}`).toBe(literal);
+      expect(planned).not.toBe('QUERY_WORK');
+    }
+  }
+});
+
+test('a window anywhere in a type', () => {
+  for (const n of [0, 1, 900, 1_024, 2_047, 2_048, 2_049, 4_000, 5_930, 5_938, 5_939, 7_000]) {
+    for (const length of [0, 1, 5, 2_100]) {
+      const visitsMost = 4_000 + 2 * length;
+      const [planned, literal] = answers(
+        'N<Item>::RANGE(n, m)::{key}',
+        { n, m: n + length },
+        visitsMost,
+      );
+      expect(planned, `${length} from ${n}`).toBe(literal);
+    }
+  }
+});
