@@ -124,9 +124,9 @@ export class MemoryView implements WriteView {
       .sort((a, b) => a - b);
   }
 
-  *scan(label: number): Iterable<Uint32Array> {
+  *scan(label: number, skip = 0): Iterable<Uint32Array> {
     const ids = this.#ids(label);
-    for (let at = 0; at < ids.length; at += this.batch) {
+    for (let at = skip; at < ids.length; at += this.batch) {
       const part = ids.slice(at, at + this.batch);
       this.reads.scanned += part.length;
       yield Uint32Array.from(part);
