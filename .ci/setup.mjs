@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const force = process.argv.includes('--force');
@@ -74,7 +75,10 @@ await step(
   },
 );
 const rooms = ['engine', 'server', 'bench'];
-const sources = rooms.flatMap((folder) => [...filesBelow(at(folder), '.ts')]);
+const pages = at('server/explorer');
+const sources = rooms
+  .flatMap((folder) => [...filesBelow(at(folder), '.ts')])
+  .filter((path) => !path.startsWith(pages));
 await step(
   'compiling TypeScript',
   'dist/.stamp',
@@ -134,5 +138,57 @@ await step(
       format: 'esm',
       target: 'es2022',
     });
+  },
+);
+
+/** The pages for browsers: named by their contents, each packed beforehand for those who take it. */
+await step(
+  'bundling the explorer',
+  'dist/explorer/.stamp',
+  [
+    at('package-lock.json'),
+    at('.ci/setup.mjs'),
+    ...filesBelow(pages, '.ts', '.tsx', '.css', '.html', '.json'),
+  ],
+  async () => {
+    const { buildSync } = await import('esbuild');
+    const out = at('dist/explorer');
+    rmSync(out, { recursive: true, force: true });
+    const bundle = (options) =>
+      buildSync({
+        outdir: out,
+        bundle: true,
+        minify: true,
+        metafile: true,
+        format: 'esm',
+        target: 'es2022',
+        jsx: 'automatic',
+        jsxImportSource: 'preact',
+        entryNames: '[name].[hash]',
+        chunkNames: '[name].[hash]',
+        absWorkingDir: root,
+        legalComments: 'none',
+        ...options,
+      }).metafile.outputs;
+    const nameOf = (outputs, entry) =>
+      Object.keys(outputs)
+        .find((path) => outputs[path].entryPoint === entry)
+        .replace(/^.*\//, '');
+    const worker = 'server/explorer/canvas/layout-worker.ts';
+    const workerName = nameOf(bundle({ entryPoints: [worker], format: 'iife' }), worker);
+    const style = 'server/explorer/style.css';
+    const styleName = nameOf(bundle({ entryPoints: [style] }), style);
+    const main = 'server/explorer/main.tsx';
+    const define = { LAYOUT_WORKER: JSON.stringify(workerName) };
+    const mainName = nameOf(bundle({ entryPoints: [main], splitting: true, define }), main);
+    const page = readFileSync(join(pages, 'index.html'), 'utf8')
+      .replace('%STYLE%', styleName)
+      .replace('%MAIN%', mainName);
+    for (const name of readdirSync(out)) {
+      const bytes = readFileSync(join(out, name));
+      writeFileSync(join(out, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+      writeFileSync(join(out, `${name}.br`), brotliCompressSync(bytes));
+    }
+    writeFileSync(join(out, 'index.html'), page);
   },
 );

@@ -30,7 +30,7 @@ export type {
 } from './base/schema.js';
 export type { Plan, Query } from './plan/plan.js';
 export { lookPlan } from './plan/look.js';
-export type { Look } from './plan/plan.js';
+export type { EdgePlace, Look } from './plan/plan.js';
 export { type Explanation, explain, printExplanation } from './plan/explain.js';
 export type { OutputType, ReplyType } from './plan/output-type.js';
 export { countUnknown } from './plan/output-type.js';

@@ -238,7 +238,7 @@ describe('size and form', () => {
     list(
       all
         .map((file) => file.path)
-        .filter((path) => !/^[a-z0-9/-]+(\.test|\.config)?\.ts$/.test(path) || banned.test(path)),
+        .filter((path) => !/^[a-z0-9/-]+(\.test|\.config)?\.tsx?$/.test(path) || banned.test(path)),
     );
   });
 });

@@ -21,5 +21,6 @@ export function lookPlan(look: Look): Plan {
 
 function costOf(look: Look): CostClass {
   if (look.kind === 'node') return 'A';
+  if (look.kind === 'neighbours') return 'B';
   return look.kind === 'nodes' && look.count <= fewElements ? 'B' : 'C';
 }

@@ -44,7 +44,34 @@ export type Look =
   | { kind: 'nodes'; type: string; count: number }
   | { kind: 'connections'; id: Uint8Array }
   /** Nodes with the edges among them; `title`: the property that names a node. */
-  | { kind: 'graph'; count: number; title: string | null };
+  | { kind: 'graph'; count: number; title: string | null }
+  | Sight;
+
+/** An edge in a neighbourhood: where the next page of it begins. */
+export interface EdgePlace {
+  direction: 'out' | 'in';
+  label: string;
+  edge: Uint8Array;
+}
+
+/** What our own pages ask to see: elements as they are printed in answers, in bounded pages. */
+export type Sight =
+  | {
+      kind: 'neighbours';
+      id: Uint8Array;
+      direction: 'out' | 'in' | 'both';
+      label: string | null;
+      count: number;
+      after: EdgePlace | null;
+    }
+  /** Of one type, in the order of their ids. */
+  | { kind: 'elements'; type: string; count: number; after: Uint8Array | null }
+  /** By id, by the beginning of an indexed text, by words. */
+  | { kind: 'search'; text: string; types: string[] | null; count: number }
+  /** These elements, or with none named some of every type, and the edges among them. */
+  | { kind: 'among'; ids: Uint8Array[] | null; count: number }
+  /** The shortest way between two, along edges of every type in either direction. */
+  | { kind: 'path'; from: Uint8Array; to: Uint8Array };
 
 export type Output =
   /** One JSON object with these members, in order. */

@@ -24,6 +24,7 @@ export function readyScreen(facts: ReadyFacts, paint: Paint): string {
     '',
     `  ${paint('bold', `TrellisDB ${version}`)}  ready in ${Math.round(ms)} ms`,
     '',
+    row('Explorer', paint('cyan', url)),
     row('Queries', `POST ${paint('cyan', `${url}/<name>`)}  ${paint('dim', have)}`),
     row('Try', `curl -s ${sample}`),
     row('Data', dataDir),

@@ -7,7 +7,7 @@ import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
 import type { Exchange } from '../http/exchange.js';
 import { type HeaderList, jsonHeaders } from '../http/header-list.js';
-import { okStatus } from '../http/http-error.js';
+import { notModifiedStatus, okStatus } from '../http/status-line.js';
 import { introspection } from './introspect.js';
 import type { ServerSample } from '../observe/families.js';
 import { type Metrics, printMetrics } from '../observe/metrics.js';
@@ -44,8 +44,6 @@ const metricsHeaders: HeaderList = [
   ['Content-Type', 'text/plain; version=0.0.4; charset=utf-8'],
   ['Cache-Control', 'no-store'],
 ];
-
-const notModifiedStatus = '304 Not Modified';
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -98,8 +96,6 @@ function addHealth({ readiness }: AdminOptions, add: Add): void {
   add('/livez', 'open', () => liveBody, true);
   add('/healthz', 'open', () => liveBody, true);
   add('/readyz', 'open', () => readyReply(readiness()), true);
-  const root = jsonText({ name: 'trellisdb', ready: true });
-  add('/', 'open', () => root);
 }
 
 function addObservation(options: AdminOptions, add: Add): void {

@@ -6,7 +6,8 @@ import {
   isRetryable,
 } from '../../engine/index.js';
 import { jsonHeaders } from '../http/header-list.js';
-import { okStatus, statusOf } from '../http/http-error.js';
+import { statusOf } from '../http/http-error.js';
+import { okStatus } from '../http/status-line.js';
 import type { Reply } from '../request/routes.js';
 
 export type ServerPhase = 'starting' | 'serving' | 'stopping';

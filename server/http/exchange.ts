@@ -36,6 +36,8 @@ export abstract class Exchange {
   transferEncoding = '';
   transferEncodingCount = 0;
   requestIdHeader = '';
+  accept = '';
+  acceptEncoding = '';
   timeoutHeader = '';
   /** An empty one is not the same as none. */
   idempotencyKey: string | undefined;
@@ -149,6 +151,12 @@ export function keepHeader(exchange: Exchange, name: string, value: string): voi
 
 function keepRareHeader(exchange: Exchange, name: string, value: string): void {
   switch (name) {
+    case 'accept':
+      exchange.accept ||= value;
+      return;
+    case 'accept-encoding':
+      exchange.acceptEncoding ||= value;
+      return;
     case 'content-encoding':
       exchange.contentEncoding ||= value;
       return;

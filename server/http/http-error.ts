@@ -11,9 +11,6 @@ import {
 
 import { type HeaderList, jsonHeaders, noHeaders } from './header-list.js';
 
-export const okStatus = '200 OK';
-export const noContentStatus = '204 No Content';
-
 const bad = '400 Bad Request';
 const forbidden = '403 Forbidden';
 const missing = '404 Not Found';

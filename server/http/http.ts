@@ -7,7 +7,7 @@ import { printAddress, socketPeer } from './address.js';
 import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import type { HeaderList } from './header-list.js';
-import { okStatus } from './http-error.js';
+import { okStatus } from './status-line.js';
 import {
   clearSocket,
   failListening,

@@ -3,12 +3,15 @@
 // defined queries), never from a request.
 import { type Families, Histogram, type Sample } from '../../engine/index.js';
 import { type CounterName, type ServerSample, families } from './families.js';
+import { Tally } from './tally.js';
 
 type Labels = Record<string, string>;
 
 /** What one route has answered. */
 export class RouteMetrics {
   readonly seconds = new Histogram();
+  /** For pages that show what happens now. */
+  readonly tally = new Tally();
   readonly #statuses = new Map<string, number>();
   bytesIn = 0;
   bytesOut = 0;
@@ -19,6 +22,7 @@ export class RouteMetrics {
   record(status: string, seconds: number, bytesIn: number, bytesOut: number): void {
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
     this.seconds.observe(seconds);
+    this.tally.add(seconds, !status.startsWith('2'));
     this.bytesIn += bytesIn;
     this.bytesOut += bytesOut;
   }

@@ -7,10 +7,12 @@ import { type Database, TrellisError, wallMs } from '../../engine/index.js';
 import { isLoopback, listenAddresses } from '../http/address.js';
 import { adHocEndpoint, adHocPath } from '../endpoint/ad-hoc.js';
 import { type Action, adminEndpoints } from '../endpoint/admin-handler.js';
+import { exploreEndpoints } from '../endpoint/explore/endpoints.js';
 import type { Config } from '../config/config.js';
 import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.js';
 import { Keyring } from '../auth/keys.js';
 import type { Log } from '../observe/log.js';
+import type { SourceBook } from '../project/source-book.js';
 import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
 import { McpServer } from '../mcp/server.js';
 import type { ServerSample } from '../observe/families.js';
@@ -39,6 +41,8 @@ export interface AppOptions {
   actions: ReadonlyMap<string, Action>;
   /** Nobody has needed the server for `server.exit_when_idle`. */
   onIdle?: () => void;
+  /** The sources in use, and those that were refused. */
+  sources: SourceBook;
   /** For `trellis dev`: pages of this machine may call, and refused requests are told. */
   onRefusal?: ((request: Refusal) => void) | undefined;
 }
@@ -130,19 +134,29 @@ export class App {
   }
 
   #makeRoutes(): Routes {
-    const { config, version } = this.options;
-    const admin = adminEndpoints({
+    const { config, version, actions, sources } = this.options;
+    const shared = {
       version,
       title: basename(config.projectDir),
       hasKeys: () => this.keys.active,
-      compat: config.compat === 'helix-2',
-      explorer: config.server.explorer,
       metrics: this.metrics,
-      slowLog: this.#slowLog,
       database: () => this.#opened(),
       readiness: () => this.readiness(),
       samples: () => this.#samples(),
-      actions: this.options.actions,
+    };
+    const admin = adminEndpoints({
+      ...shared,
+      compat: config.compat === 'helix-2',
+      explorer: config.server.explorer,
+      slowLog: this.#slowLog,
+      actions,
+    });
+    const explore = exploreEndpoints({
+      ...shared,
+      enabled: config.server.explorer,
+      limits: config.limits,
+      sources: () => sources.list(),
+      refusedSources: () => sources.refusal,
     });
     const tools = toolRoutes({
       program: () => this.#database?.program,
@@ -157,8 +171,9 @@ export class App {
       strict: config.server.strict_members,
       metrics: this.metrics.route(adHocPath),
     });
-    const actions = new Map([...admin.actions, [adHocPath, adHoc] as const]);
-    return new Routes(admin.fixed, tools, actions, this.#mcp.endpoint);
+    const fixed = new Map([...admin.fixed, ...explore.fixed]);
+    const all = new Map([...admin.actions, ...explore.actions, [adHocPath, adHoc] as const]);
+    return new Routes(fixed, tools, all, this.#mcp.endpoint);
   }
 
   /** Calls under way. */

@@ -4,14 +4,23 @@
 import { type Database, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
 import { programChanges } from '../dev/program-change.js';
 import type { Log } from '../observe/log.js';
+import type { SourceBook } from '../project/source-book.js';
 import { counted } from '../terminal/wording.js';
-import { type ProgramOptions, countErrors, loadProgram, pictureOf } from '../project/program.js';
+import {
+  type Compiled,
+  type ProgramOptions,
+  countErrors,
+  loadProgram,
+  pictureOf,
+} from '../project/program.js';
 
 export interface ReloadOptions extends ProgramOptions {
   database: Database;
   log: Log;
   /** Shows a diagnostic with its picture to people; absent where the log goes to a machine. */
   show?: ((picture: string) => void) | undefined;
+  /** Hears what was accepted, and what was refused. */
+  sources: SourceBook;
   /** After a swap. */
   onSwap: () => void;
   onResult: (result: 'done' | 'refused') => void;
@@ -44,15 +53,17 @@ export function createReloader(options: ReloadOptions): () => Promise<ReloadResu
 
 async function reload(options: ReloadOptions): Promise<ReloadResult> {
   const { database, log, onSwap, onResult } = options;
+  let compiled: Compiled | undefined;
   const refuse = (reason: string, errors = 0, hint?: string): ReloadResult => {
     log('warn', 'sources were not reloaded; the old ones keep serving', { reason, hint });
     onResult('refused');
+    options.sources.refuse(compiled, errors, reason);
     const queries = database.program.queries.length;
     return { reloaded: false, reason, errors, queries, ...(hint !== undefined && { hint }) };
   };
   const started = performance.now();
   try {
-    const compiled = loadProgram(options);
+    compiled = loadProgram(options);
     const { program, diagnostics, sources } = compiled;
     options.onCompiled((performance.now() - started) / 1000);
     for (const diagnostic of diagnostics) {
@@ -70,6 +81,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     const before = database.program;
     await database.reload(program);
     const changes = programChanges(before, program);
+    options.sources.use(compiled);
     onSwap();
     onResult('done');
     const queries = program.queries.length;

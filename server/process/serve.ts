@@ -28,6 +28,7 @@ import { countErrors, loadProgram, pictureOf, programOptions } from '../project/
 import { createReloader, type ReloadResult } from './reload.js';
 import { ignoreInGit } from '../project/git-ignore.js';
 import { playSeed } from '../project/seed.js';
+import { SourceBook } from '../project/source-book.js';
 import { recallBody } from '../endpoint/vector-admin.js';
 import { counted } from '../terminal/wording.js';
 import { packageVersion } from './program-file.js';
@@ -55,7 +56,7 @@ function checkEnvironment({ environment, allowPreload }: ServeOptions): void {
   }
 }
 
-function compileSources(config: Config, log: Log) {
+function compileSources(config: Config, log: Log, book: SourceBook) {
   const compiled = loadProgram(programOptions(config));
   const { program, diagnostics } = compiled;
   for (const one of diagnostics) printErrorLine(pictureOf(one, compiled, process.stderr));
@@ -64,6 +65,7 @@ function compileSources(config: Config, log: Log) {
     return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
   }
   if (program.queries.length === 0) log('warn', 'the project has no queries');
+  book.use(compiled);
   return program;
 }
 
@@ -79,9 +81,10 @@ export async function serve(options: ServeOptions): Promise<number> {
   for (const note of config.notes) log('info', note);
   armFailpoint(config.failpoint);
   const started = performance.now();
-  const program = compileSources(config, log);
+  const sources = new SourceBook();
+  const program = compileSources(config, log, sources);
   const development = options.dev && new Development(config, log, options.dev.reread);
-  const server = new Server(config, log, development);
+  const server = new Server(config, log, sources, development);
   server.metrics.compileSeconds.observe((performance.now() - started) / 1000);
   const opening = options.openDatabase({
     ...databaseOptions(config, program, log, server.metrics.embedding),
@@ -118,6 +121,7 @@ class Server {
   constructor(
     private readonly config: Config,
     private readonly log: Log,
+    private readonly sources: SourceBook,
     private readonly dev?: Development,
   ) {
     const imports = new ImportHandler(() => this.#database);
@@ -135,7 +139,8 @@ class Server {
       log('info', 'nobody has asked for anything: the server ends');
       this.#onStopSignal();
     };
-    this.#app = new App({ config, log, version: packageVersion(), actions, onRefusal, onIdle });
+    const version = packageVersion();
+    this.#app = new App({ config, log, version, actions, sources, onRefusal, onIdle });
     this.#installHandlers();
   }
 
@@ -203,6 +208,7 @@ class Server {
       database,
       log,
       show: formatOf(config) === 'text' ? printErrorLine : undefined,
+      sources: this.sources,
       onSwap: () => {
         this.#app.adoptProgram();
         for (const line of modelWarnings(config, database.program)) log('warn', line);

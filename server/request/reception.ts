@@ -13,14 +13,8 @@ import {
 import { type Exchange, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders } from '../http/header-list.js';
-import {
-  errorBody,
-  errorHeaders,
-  isServerFault,
-  noContentStatus,
-  okStatus,
-  statusOf,
-} from '../http/http-error.js';
+import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
+import { noContentStatus, okStatus } from '../http/status-line.js';
 import type { Caller } from '../auth/keys.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics, RouteMetrics } from '../observe/metrics.js';

@@ -8,6 +8,7 @@ import type { Database } from '../../engine/database/database.js';
 import type { Program } from '../../engine/plan/program.js';
 import { loadConfig } from '../../server/config/config.js';
 import { changeKeyFile, digestOf, makeKey, type Role } from '../../server/auth/key-file.js';
+import { SourceBook } from '../../server/project/source-book.js';
 import { createLog } from '../../server/observe/log.js';
 import { App } from '../../server/process/app.js';
 import { MemoryDatabase } from '../session/memory-database.js';
@@ -93,7 +94,13 @@ export async function startMcp(
   const config = loadConfig({ projectDir: folder, flags, environment: {} });
   const database = new MemoryDatabase(programOf(source));
   const log = createLog({ level: 'error', format: 'json', write: () => {} });
-  const app = new App({ config, log, version: '1.0.0', actions: new Map() });
+  const app = new App({
+    config,
+    log,
+    version: '1.0.0',
+    actions: new Map(),
+    sources: new SourceBook(),
+  });
   const port = await app.listen();
   app.attach(faceOf(database));
   app.phase = 'serving';

@@ -83,13 +83,21 @@ describe('the package', () => {
       'dist/bin/probe-child.js',
       'dist/bin/snapshot-worker.js',
       'dist/wasm/hnsw.wasm',
+      'dist/explorer/index.html',
       'dist/engine/index.d.ts',
       'server/demo/seed.ndjson',
       'server/template/start/schema.hx',
     ])
       expect(paths).toContain(needed);
-    const kinds =
-      /^(dist\/bin\/[^/]+\.js|dist\/.+\.d\.ts|dist\/wasm\/hnsw\.wasm|server\/(demo|template)\/.+)$/;
+    const kinds = new RegExp(
+      `^(${[
+        'dist/bin/[^/]+\\.js',
+        'dist/.+\\.d\\.ts',
+        'dist/wasm/hnsw\\.wasm',
+        'dist/explorer/[^/]+',
+        'server/(demo|template)/.+',
+      ].join('|')})$`,
+    );
     const others = paths.filter((path) => !kinds.test(path));
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
     expect(paths.filter((path) => /\.trellis\/|\.map$/.test(path))).toEqual([]);

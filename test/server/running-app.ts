@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from '../../server/process/app.js';
 import { loadConfig } from '../../server/config/config.js';
+import { SourceBook } from '../../server/project/source-book.js';
 import { createLog } from '../../server/observe/log.js';
 import { FakeDatabase } from '../support/fake-database.js';
 import {
@@ -50,6 +51,7 @@ export async function startApp(
     config,
     log,
     version: '1.0.0',
+    sources: new SourceBook(),
     actions: new Map([['nothing', () => ({})]]),
   });
   const port = await app.listen();

@@ -142,6 +142,18 @@ export class MemoryView implements WriteView {
     return this.#pairs(id, edgeLabel, direction);
   }
 
+  adjacencyAfter(
+    id: number,
+    edgeLabel: number,
+    direction: Direction,
+    { after, most }: { after: number; most: number },
+  ): Uint32Array {
+    const pairs = this.adjacency(id, edgeLabel, direction);
+    let first = 0;
+    while (first < pairs.length && pairs[first]! <= after) first += 2;
+    return pairs.slice(first, first + 2 * most);
+  }
+
   #pairs(id: number, edgeLabel: number, direction: Direction): Uint32Array {
     const pairs: number[] = [];
     for (const edge of this.#ids(edgeLabel)) {

@@ -1,6 +1,6 @@
 // The project's own sources as the house rules see them: files, imports, exports, functions and
 // calls, read with the TypeScript compiler. Parsed once per test process.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 import { root } from './project.js';
@@ -20,7 +20,7 @@ function* filesBelow(folder: string): Generator<string> {
     const path = `${folder}/${entry.name}`;
     // bench/peers holds what the benches installed for themselves.
     if (entry.isDirectory() && entry.name !== 'peers') yield* filesBelow(path);
-    else if (entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts')) yield path;
+    else if (/\.tsx?$/.test(entry.name) && !entry.name.endsWith('.d.ts')) yield path;
   }
 }
 
@@ -42,7 +42,8 @@ export function trackedFiles(): string[] {
 /** `../plan/plan.js` imported by engine/exec/run.ts is engine/plan/plan.ts. */
 export function resolveImport(path: string, specifier: string): string {
   if (!specifier.startsWith('.')) return specifier;
-  return normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts');
+  const found = normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts');
+  return existsSync(join(root, `${found}x`)) ? `${found}x` : found;
 }
 
 /** A value import whose names are all types counts as type-only. */

@@ -8,6 +8,7 @@ import type { Look } from '../../plan/plan.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
 import type { Label } from '../../storage/table/store.js';
 import type { Frame } from '../row/frame.js';
+import { buildSight } from './sight.js';
 
 /** Edges of one element in one direction, and edges of the graph, at most. */
 const edgesMax = 10_000;
@@ -30,6 +31,8 @@ export function buildLook(look: Look): PrintLook {
       return (frame, out) => printConnections(frame, out, look.id);
     case 'graph':
       return (frame, out) => printGraph(frame, out, look);
+    default:
+      return buildSight(look);
   }
 }
 

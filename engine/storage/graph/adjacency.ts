@@ -77,6 +77,39 @@ export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: num
   return words;
 }
 
+/**
+ * Up to `most` edges that are newer than `after` (0: the oldest), as `readAdjacency` gives them: of a long
+ * list only the chunks that hold them are read.
+ */
+export function readAdjacencyAfter(
+  table: Table<AdjacencyKey>,
+  { id, label }: { id: number; label: number },
+  after: number,
+  most: number,
+): Uint32Array {
+  const head = peekChunk(table, id, label, 0)?.slice();
+  if (head === undefined) return none;
+  const sealed = getWord(head, 0);
+  const words = new Uint32Array(2 * most);
+  let length = 0;
+  const take = (bytes: Uint8Array, start: number): void => {
+    for (let at = start; at < bytes.length && length < words.length; at += entryBytes) {
+      const edge = getWord(bytes, at);
+      if (edge <= after) continue;
+      words[length++] = edge;
+      words[length++] = getWord(bytes, at + 4);
+    }
+  };
+  let chunk = after === 0 || sealed === 0 ? 1 : chunkHolding(table, { id, label }, sealed, after);
+  for (; chunk <= sealed && length < words.length; chunk++) {
+    const bytes = peekChunk(table, id, label, chunk);
+    if (bytes === undefined) missing(id);
+    take(bytes, sealedBytes);
+  }
+  take(head, headBytes);
+  return words.subarray(0, length);
+}
+
 /** Where lists are put together; the table copies what it is given. */
 let joined = new Uint8Array(4096);
 

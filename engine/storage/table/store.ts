@@ -71,6 +71,13 @@ export interface ReadView {
    * when none.
    */
   adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array;
+  /** Up to `most` of them that are newer than the edge `after` (0: from the oldest on). */
+  adjacencyAfter(
+    id: number,
+    edgeLabel: number,
+    direction: Direction,
+    window: { after: number; most: number },
+  ): Uint32Array;
   degree(id: number, edgeLabel: number, direction: Direction): number;
   /** Ids whose indexed property equals the value (already of the property's type), ascending. */
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;

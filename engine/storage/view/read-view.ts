@@ -1,7 +1,7 @@
 // Reads of one LMDB snapshot: of the last `refresh` on a reading thread, of the open transaction in
 // the writer.
 import type { Scalar, ScalarList } from '../../base/value.js';
-import { readAdjacency, readDegree } from '../graph/adjacency.js';
+import { readAdjacency, readAdjacencyAfter, readDegree } from '../graph/adjacency.js';
 import type { Env } from '../table/env.js';
 import { EdgeCache } from '../graph/edge-cache.js';
 import { scanList } from '../graph/label-list.js';
@@ -76,6 +76,15 @@ export class LmdbView implements RefreshableView {
 
   adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array {
     return readAdjacency(this.env[direction], id, edgeLabel);
+  }
+
+  adjacencyAfter(
+    id: number,
+    edgeLabel: number,
+    direction: Direction,
+    { after, most }: { after: number; most: number },
+  ): Uint32Array {
+    return readAdjacencyAfter(this.env[direction], { id, label: edgeLabel }, after, most);
   }
 
   degree(id: number, edgeLabel: number, direction: Direction): number {

@@ -102,6 +102,16 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return super.adjacency(id, edgeLabel, direction);
   }
 
+  override adjacencyAfter(
+    id: number,
+    edgeLabel: number,
+    direction: Direction,
+    window: { after: number; most: number },
+  ): Uint32Array {
+    this.#unwritten?.settleEdges();
+    return super.adjacencyAfter(id, edgeLabel, direction, window);
+  }
+
   override degree(id: number, edgeLabel: number, direction: Direction): number {
     this.#unwritten?.settleEdges();
     return super.degree(id, edgeLabel, direction);

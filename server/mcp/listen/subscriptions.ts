@@ -6,7 +6,7 @@ import { fail, type JsonView } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
 import type { AnswerStream } from '../../http/exchange.js';
 import type { HeaderList } from '../../http/header-list.js';
-import { okStatus } from '../../http/http-error.js';
+import { okStatus } from '../../http/status-line.js';
 import type { StreamReply } from '../../request/routes.js';
 import type { Asked, Methods } from '../message/method.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';

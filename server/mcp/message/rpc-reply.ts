@@ -1,7 +1,7 @@
 // Answers of JSON-RPC 2.0: results, faults, and the nod to a notification. They are put together as
 // text, so that no number passes through JSON.parse.
 import { jsonHeaders } from '../../http/header-list.js';
-import { okStatus } from '../../http/http-error.js';
+import { okStatus } from '../../http/status-line.js';
 import type { Reply } from '../../request/routes.js';
 
 export const rpcCodes = {

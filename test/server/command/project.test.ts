@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TrellisError, defaultLimits } from '../../../engine/index.js';
 import { readSources } from '../../../server/project/project.js';
 import { createReloader } from '../../../server/process/reload.js';
+import { SourceBook } from '../../../server/project/source-book.js';
 import { playSeed } from '../../../server/project/seed.js';
 import { watchSources } from '../../../server/process/watch.js';
 import { FakeDatabase } from '../../support/fake-database.js';
@@ -117,6 +118,7 @@ describe('reload', () => {
       queriesDir: 'db',
       compat: false,
       limits: defaultLimits,
+      sources: new SourceBook(),
       database,
       log: (level, message, fields) => log.push(`${level} ${message} ${JSON.stringify(fields)}`),
       onSwap: () => results.push('swap'),

@@ -1,0 +1,152 @@
+// The shell: the rail with the pages' names, the search box, the state of the server, and the page that
+// the address names. Pages that bring a large library are fetched when they are opened first.
+import type { ComponentType } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Login } from './page/login.js';
+import { Overview } from './page/overview.js';
+import { Finder } from './part/finder.js';
+import { Waiting } from './part/waiting.js';
+import { isOffline } from './state/api.js';
+import { forgetKey, hasKey, keyAsked } from './state/key.js';
+import { linkTo, route } from './state/router.js';
+import { startFault, status } from './state/server.js';
+
+type Page = ComponentType;
+
+interface Entry {
+  id: string;
+  name: string;
+  load: () => Page | Promise<Page>;
+}
+
+const pages: Entry[] = [
+  { id: 'overview', name: 'Overview', load: () => Overview },
+  { id: 'schema', name: 'Schema', load: () => import('./page/schema.js').then((m) => m.Schema) },
+  { id: 'query', name: 'Query', load: () => import('./page/query.js').then((m) => m.Query) },
+  { id: 'graph', name: 'Graph', load: () => import('./page/graph.js').then((m) => m.Graph) },
+  { id: 'source', name: 'Source', load: () => import('./page/source.js').then((m) => m.Source) },
+  { id: 'slow', name: 'Slow log', load: () => import('./page/slow.js').then((m) => m.SlowLog) },
+  { id: 'api', name: 'Api', load: () => import('./page/api.js').then((m) => m.Api) },
+];
+
+const loaded = new Map<string, Page>([['overview', Overview]]);
+
+function Rail() {
+  const { page } = route.value;
+  const refused = status.value?.sources;
+  return (
+    <nav class="rail" aria-label="Pages">
+      <a class="brand" href={linkTo('overview')}>
+        <span class="mark" aria-hidden="true" />
+        TrellisDB
+      </a>
+      {pages.map(({ id, name }) => (
+        <a
+          key={id}
+          href={linkTo(id)}
+          aria-current={page === id ? 'page' : undefined}
+          class={id === 'source' && refused ? 'amber' : ''}
+        >
+          {name}
+          {id === 'source' && refused && <span class="badge">{refused.errors || '!'}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function StateLine() {
+  const now = status.value;
+  if (now === undefined) return null;
+  const { sources, phase, writes } = now;
+  const word = isOffline.value ? 'no answer' : phase === 'serving' ? 'ready' : phase;
+  const tone = isOffline.value ? 'bad' : phase === 'serving' ? 'good' : 'amber';
+  return (
+    <p class="state" role="status">
+      {sources && (
+        <a class="chip amber" href={linkTo('source')}>
+          sources refused
+        </a>
+      )}
+      {!writes && <span class="chip amber">read only</span>}
+      <span class={`chip ${tone}`}>
+        <i aria-hidden="true" />
+        {word}
+      </span>
+      {hasKey() && (
+        <button type="button" class="quiet" onClick={forgetKey}>
+          sign out
+        </button>
+      )}
+    </p>
+  );
+}
+
+function CurrentPage() {
+  const { page } = route.value;
+  const entry = pages.find(({ id }) => id === page);
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    if (entry === undefined || loaded.has(entry.id)) return;
+    void Promise.resolve(entry.load()).then((component) => {
+      loaded.set(entry.id, component);
+      redraw((n) => n + 1);
+    });
+  }, [page]);
+  if (entry === undefined) {
+    return (
+      <div class="empty">
+        <h2>There is no page “{page}”</h2>
+        <p>
+          <a href={linkTo('overview')}>Go to the overview</a>
+        </p>
+      </div>
+    );
+  }
+  const Component = loaded.get(page);
+  return Component === undefined ? <Waiting /> : <Component />;
+}
+
+export function App() {
+  const main = useRef<HTMLElement>(null);
+  const { page } = route.value;
+  const name = pages.find(({ id }) => id === page)?.name ?? '';
+  useEffect(() => {
+    document.title = `${name} · ${status.value?.title ?? 'TrellisDB'}`;
+    main.current?.scrollTo(0, 0);
+  }, [page, status.value?.title]);
+  if (keyAsked.value !== undefined) return <Login />;
+  const isThere = status.value !== undefined;
+  return (
+    <div class="shell">
+      <a class="skip" href="#content" onClick={(event) => skip(event, main.current)}>
+        To the content
+      </a>
+      <Rail />
+      <header class="top">
+        <h1>{name}</h1>
+        <span class="project">{status.value?.title}</span>
+        <Finder />
+        <StateLine />
+      </header>
+      <main ref={main} id="content" tabIndex={-1} class={`page-${page}`}>
+        {isThere ? <CurrentPage /> : <Start />}
+      </main>
+    </div>
+  );
+}
+
+function skip(event: Event, target: HTMLElement | null): void {
+  event.preventDefault();
+  target?.focus();
+}
+
+function Start() {
+  if (startFault.value === undefined) return <Waiting />;
+  return (
+    <div class="empty">
+      <h2>{startFault.value}</h2>
+      <p>The page goes on by itself as soon as there is an answer.</p>
+    </div>
+  );
+}

@@ -1,0 +1,191 @@
+// Types as boxes and edge types as arrows between them, laid out by dagre and drawn as SVG.
+import dagre from '@dagrejs/dagre';
+import { useMemo, useRef } from 'preact/hooks';
+import { whole } from '../model/figures.js';
+import type { SchemaType } from '../model/status.js';
+import { linkTo } from '../state/router.js';
+import { save } from './picture-file.js';
+
+const row = 18;
+const head = 30;
+const letter = 7;
+const propertiesMax = 8;
+const loopRoom = 32;
+
+interface Box {
+  type: SchemaType;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+interface Line {
+  name: string;
+  path: string;
+  x: number;
+  y: number;
+}
+
+function sizeOf({ name, properties }: SchemaType): { width: number; height: number } {
+  const lines = properties.slice(0, propertiesMax).map(({ name, type }) => `${name}  ${type}`);
+  const longest = Math.max(name.length + 8, ...lines.map((line) => line.length));
+  const shown = Math.min(properties.length, propertiesMax + 1);
+  return { width: Math.min(280, longest * letter + 24), height: head + shown * row + 8 };
+}
+
+function layOut(types: readonly SchemaType[]) {
+  const graph = new dagre.graphlib.Graph({ multigraph: true });
+  graph.setGraph({
+    rankdir: 'LR',
+    nodesep: 24,
+    ranksep: 72,
+    edgesep: 12,
+    marginx: 12,
+    marginy: 12,
+  });
+  graph.setDefaultEdgeLabel(() => ({}));
+  const boxes = types.filter(({ kind }) => kind !== 'edge');
+  const names = new Set(boxes.map(({ name }) => name));
+  for (const type of boxes) graph.setNode(type.name, sizeOf(type));
+  for (const { name, from, to } of types) {
+    if (from === undefined || to === undefined || !names.has(from) || !names.has(to)) continue;
+    if (from === to) continue;
+    graph.setEdge(from, to, { width: name.length * letter, height: 16, labelpos: 'c' }, name);
+  }
+  dagre.layout(graph);
+  const placed = boxes.map((type): Box => {
+    const { x, y, width, height } = graph.node(type.name) as Box;
+    return { type, x: x - width / 2, y: y - height / 2, width, height };
+  });
+  const across = graph.edges().map((edge): Line => {
+    const { points, x, y } = graph.edge(edge) as {
+      points: { x: number; y: number }[];
+      x: number;
+      y: number;
+    };
+    const path = points.map(
+      (p, at) => `${at === 0 ? 'M' : 'L'}${p.x.toFixed(1)} ${p.y.toFixed(1)}`,
+    );
+    return { name: edge.name!, path: path.join(''), x, y };
+  });
+  const lines = [...across, ...loopsOf(types, placed)];
+  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
+  return { placed, lines, width, height: height + loopRoom };
+}
+
+/** Edge types from a type to itself: below its box, one beside the other. */
+function loopsOf(types: readonly SchemaType[], placed: readonly Box[]): Line[] {
+  return placed.flatMap(({ type, x, y, width, height }) => {
+    const own = types.filter(({ from, to }) => from === type.name && to === type.name);
+    return own.map(({ name }, at): Line => {
+      const [left, foot] = [x + width - 44 - at * 12, y + height];
+      const low = foot + 22 + at * 16;
+      const path = `M${left} ${foot}C${left} ${low} ${left + 24} ${low} ${left + 24} ${foot + 2}`;
+      return { name, path, x: left + 8 - (name.length * letter) / 2, y: low - 4 };
+    });
+  });
+}
+
+interface DiagramProps {
+  types: SchemaType[];
+  counts: ReadonlyMap<string, number>;
+  chosen: string;
+}
+
+export function Diagram({ types, counts, chosen }: DiagramProps) {
+  const { placed, lines, width, height } = useMemo(() => layOut(types), [types]);
+  const svg = useRef<SVGSVGElement>(null);
+  const saveSvg = (): void => {
+    const text = new XMLSerializer().serializeToString(svg.current!);
+    save('schema.svg', new Blob([text], { type: 'image/svg+xml' }));
+  };
+  return (
+    <figure class="diagram card">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Diagram of the types">
+        <svg
+          ref={svg}
+          xmlns="http://www.w3.org/2000/svg"
+          width={width}
+          height={height}
+          viewBox={`0 0 ${width} ${height}`}
+          font-family="system-ui, sans-serif"
+          font-size="12"
+        >
+          <defs>
+            <marker
+              id="tip"
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              orient="auto"
+            >
+              <path d="M0 0L8 4L0 8z" class="tip" />
+            </marker>
+          </defs>
+          {lines.map(({ name, path, x, y }) => (
+            <a key={name} href={linkTo('schema', name)} aria-label={`edge type ${name}`}>
+              <path
+                d={path}
+                class={`wire ${chosen === name ? 'chosen' : ''}`}
+                marker-end="url(#tip)"
+              />
+              <text x={x} y={y + 4} text-anchor="middle" class="wire-name">
+                {name}
+              </text>
+            </a>
+          ))}
+          {placed.map((box) => (
+            <TypeBox
+              key={box.type.name}
+              box={box}
+              isChosen={chosen === box.type.name}
+              count={counts.get(`${box.type.kind} ${box.type.name}`)}
+            />
+          ))}
+        </svg>
+      </div>
+      <figcaption>
+        <button type="button" class="small" onClick={saveSvg}>
+          save as SVG
+        </button>
+      </figcaption>
+    </figure>
+  );
+}
+
+function TypeBox(props: { box: Box; isChosen: boolean; count: number | undefined }) {
+  const { box, isChosen, count } = props;
+  const { type, x, y, width, height } = box;
+  const { name, kind, properties } = type;
+  return (
+    <a href={linkTo('schema', name)} aria-label={`${kind} type ${name}`}>
+      <g class={`box ${isChosen ? 'chosen' : ''}`} transform={`translate(${x} ${y})`}>
+        <rect width={width} height={height} rx={kind === 'vector' ? 20 : 6} />
+        <text x="12" y="20" class="box-name">
+          {name}
+        </text>
+        <text x={width - 12} y="20" text-anchor="end" class="box-count">
+          {count === undefined ? '' : whole(count)}
+        </text>
+        {properties.slice(0, propertiesMax).map((property, at) => (
+          <g key={property.name}>
+            <text x="12" y={head + 12 + at * row}>
+              {property.name}
+            </text>
+            <text x={width - 12} y={head + 12 + at * row} text-anchor="end" class="box-type">
+              {property.type}
+            </text>
+          </g>
+        ))}
+        {properties.length > propertiesMax && (
+          <text x="12" y={head + 12 + propertiesMax * row} class="box-type">
+            and {properties.length - propertiesMax} more
+          </text>
+        )}
+      </g>
+    </a>
+  );
+}

@@ -1,0 +1,149 @@
+// The canvas with its tools and, beside it, what is chosen: expanding, collapsing, hiding, pinning, the way
+// between two, colours, files. Everything on it is asked for in bounded pieces, and what is left is said.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../model/figures.js';
+import {
+  type CanvasStart,
+  GraphModel,
+  type Piece,
+  nodesMax,
+  packIds,
+} from '../model/graph-model.js';
+import { type Item, isEdge } from '../model/item.js';
+import { look, messageOf } from '../state/api.js';
+import { setParams } from '../state/router.js';
+import { Picture } from './picture.js';
+import { chosenKey, expand, type Hands, linkMax } from './hands.js';
+import { Inspector } from './inspector.js';
+import { Legend } from './legend.js';
+import { Tools } from './tools.js';
+
+const startCount = 400;
+
+async function firstPiece(start: CanvasStart): Promise<Piece> {
+  const { ids, around } = start;
+  if (around !== undefined) {
+    const [own, near] = await Promise.all([
+      look<Piece>('graph', { ids: [around] }),
+      look<{ items: { edge: Item; other: Item }[] }>('neighbours', { id: around }),
+    ]);
+    const [element] = own.nodes;
+    const all = [...own.nodes, ...near.items.map(({ other }) => other)];
+    if (element !== undefined && isEdge(element)) return piecesAtEdge(element);
+    const joined = await look<Piece>('graph', { ids: all.map(({ id }) => id) });
+    return { nodes: all, edges: joined.edges };
+  }
+  const piece = await look<Piece>('graph', ids === undefined ? { limit: startCount } : { ids });
+  return withEnds(piece);
+}
+
+const piecesAtEdge = (edge: Item): Promise<Piece> =>
+  look<Piece>('graph', { ids: [edge.from_node, edge.to_node] });
+
+/** Edges that an answer holds come with their ends. */
+async function withEnds(piece: Piece): Promise<Piece> {
+  const edges = piece.nodes.filter(isEdge);
+  if (edges.length === 0) return piece;
+  const nodes = piece.nodes.filter((item) => !isEdge(item));
+  const ends = edges.flatMap(({ from_node, to_node }) => [from_node!, to_node!]);
+  const ids = [...new Set([...nodes.map(({ id }) => id), ...ends])];
+  const whole = await look<Piece>('graph', { ids });
+  return { nodes: whole.nodes, edges: [...edges, ...whole.edges] };
+}
+
+function useCanvas(start: CanvasStart, isInset: boolean) {
+  const host = useRef<HTMLDivElement>(null);
+  const hands = useRef<Hands | undefined>(undefined);
+  const [message, say] = useState('');
+  const [isEmpty, setEmpty] = useState(false);
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    const model = new GraphModel();
+    const draw = (): void => redraw((n) => n + 1);
+    const choose = (id: string, isMore: boolean): void => {
+      if (!isMore) model.chosen.clear();
+      if (isMore && model.chosen.has(id)) model.chosen.delete(id);
+      else model.chosen.add(id);
+      picture.refresh();
+      draw();
+    };
+    const picture = new Picture(host.current!, model, {
+      onClick: choose,
+      onDouble: (id) => void expand(hands.current!, id, {}),
+      onGround: () => {
+        model.chosen.clear();
+        picture.refresh();
+        draw();
+      },
+      onRest: draw,
+    });
+    const changed = (near?: string): void => {
+      picture.follow(near);
+      draw();
+      if (model.left > 0) say(`The canvas holds ${nodesMax} at most; ${model.left} are left out.`);
+      if (!isInset) keepInAddress(model);
+    };
+    hands.current = { model, picture, changed, say, isInset };
+    firstPiece(start)
+      .then((piece) => {
+        model.add(piece, undefined, false);
+        if (start.around !== undefined) model.chosen.add(start.around);
+        setEmpty(model.nodes.size === 0);
+        picture.follow();
+        if (!isInset && start.ids === undefined && start.around !== undefined) keepInAddress(model);
+        draw();
+      })
+      .catch((error: unknown) => say(messageOf(error)));
+    return () => picture.close();
+  }, []);
+  return { host, hands: hands.current, message, say, isEmpty };
+}
+
+function keepInAddress(model: GraphModel): void {
+  const ids = [...model.nodes.keys()].slice(0, linkMax);
+  setParams({ n: packIds(ids), around: undefined });
+}
+
+export function GraphView({ start, isInset = false }: { start: CanvasStart; isInset?: boolean }) {
+  const { host, hands, message, say, isEmpty } = useCanvas(start, isInset);
+  useEffect(() => {
+    if (message === '') return undefined;
+    const timer = setTimeout(() => say(''), 5000);
+    return () => clearTimeout(timer);
+  }, [message]);
+  const onKey = (event: KeyboardEvent): void => {
+    if (hands === undefined) return;
+    const { model } = hands;
+    if (event.key === 'Delete' || event.key === 'Backspace') model.hide(model.chosen);
+    else if (event.key === 'z' && (event.metaKey || event.ctrlKey)) model.undo();
+    else if (event.key === 'Escape') model.chosen.clear();
+    else return;
+    event.preventDefault();
+    hands.changed();
+  };
+  return (
+    <div class={`graph ${isInset ? 'inset' : ''}`} onKeyDown={onKey}>
+      <Tools hands={hands} />
+      <div class="stage">
+        <div
+          ref={host}
+          class="canvas"
+          tabIndex={0}
+          role="application"
+          aria-label={`Graph with ${counted(hands?.model.nodes.size ?? 0, 'element')}`}
+        />
+        {isEmpty && (
+          <div class="empty over">
+            <h2>There is nothing to draw</h2>
+            <p>Write some nodes and edges with a query, or search for an element above.</p>
+          </div>
+        )}
+        <p class="said" role="status">
+          {message}
+        </p>
+        <Legend hands={hands} />
+      </div>
+      {hands !== undefined && <Inspector key={chosenKey(hands.model)} hands={hands} />}
+    </div>
+  );
+}

@@ -1,0 +1,234 @@
+// What is chosen on the canvas: an element's properties and how many edges of each kind it has, before any of
+// them is fetched; of two elements, the way between them.
+import { useEffect, useState } from 'preact/hooks';
+import { whole } from '../model/figures.js';
+import type { Piece } from '../model/graph-model.js';
+import { type Item, propertiesOf, titleOf } from '../model/item.js';
+import { look, messageOf } from '../state/api.js';
+import { linkTo } from '../state/router.js';
+import { chosenItems, expand, type Hands } from './hands.js';
+
+interface Degree {
+  label: string;
+  direction: 'in' | 'out';
+  count: number;
+}
+
+const textMax = 280;
+const amounts = [25, 100, 500];
+
+export function Inspector({ hands }: { hands: Hands }) {
+  const items = chosenItems(hands.model);
+  if (items.length === 0) return null;
+  return (
+    <aside class="inspector" aria-label="Chosen">
+      {items.length === 1 ? (
+        <One hands={hands} item={items[0]!} />
+      ) : (
+        <Several hands={hands} items={items} />
+      )}
+    </aside>
+  );
+}
+
+function One({ hands, item }: { hands: Hands; item: Item }) {
+  const { model, changed } = hands;
+  const isPinned = model.pinned.has(item.id);
+  const pin = (): void => {
+    if (isPinned) model.pinned.delete(item.id);
+    else model.pinned.add(item.id);
+    changed();
+  };
+  return (
+    <>
+      <p class="kind">{item.label}</p>
+      <h2>{titleOf(item)}</h2>
+      <dl>
+        {propertiesOf(item).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <bdi>{shown(value)}</bdi>
+            </dd>
+          </div>
+        ))}
+        <div>
+          <dt>id</dt>
+          <dd class="mono">{item.id}</dd>
+        </div>
+      </dl>
+      <Degrees hands={hands} item={item} />
+      <p class="actions">
+        <button type="button" class="small" aria-pressed={isPinned} onClick={pin}>
+          {isPinned ? 'unpin' : 'pin'}
+        </button>
+        <button
+          type="button"
+          class="small"
+          disabled={!model.canCollapse(item.id)}
+          onClick={() => {
+            model.collapse(item.id);
+            changed();
+          }}
+        >
+          collapse
+        </button>
+        <button
+          type="button"
+          class="small"
+          onClick={() => {
+            model.hide([item.id]);
+            changed();
+          }}
+        >
+          hide
+        </button>
+        {hands.isInset && (
+          <a class="small" href={linkTo('graph', '', { around: item.id })}>
+            open in Graph
+          </a>
+        )}
+      </p>
+      <p class="hint">Shift-click a second one to find the way between them.</p>
+    </>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
+}
+
+/** Edges by kind; undefined until they are known. */
+function useDegrees(hands: Hands, id: string): Degree[] | undefined {
+  const [degrees, setDegrees] = useState<Degree[] | undefined>();
+  useEffect(() => {
+    let isCurrent = true;
+    look<{ degrees: Degree[] }>('neighbours', { id, limit: 0 })
+      .then((found) => isCurrent && setDegrees(found.degrees))
+      .catch((error: unknown) => hands.say(messageOf(error)));
+    return () => {
+      isCurrent = false;
+    };
+  }, [id]);
+  return degrees;
+}
+
+interface Taken {
+  count: number;
+  more: string | null;
+}
+
+/** Edges by kind, and the buttons that fetch some of them. */
+function Degrees({ hands, item }: { hands: Hands; item: Item }) {
+  const degrees = useDegrees(hands, item.id);
+  const [amount, setAmount] = useState(amounts[0]!);
+  const [pages, setPages] = useState(new Map<string, Taken>());
+  if (degrees === undefined) return <p class="hint" />;
+  if (degrees.length === 0) return <p class="hint">It has no edges.</p>;
+  const more = async ({ label, direction, count }: Degree): Promise<void> => {
+    const key = `${direction} ${label}`;
+    const page = pages.get(key);
+    const asked = { label, direction, limit: amount };
+    const next = await expand(hands, item.id, page?.more ? { ...asked, after: page.more } : asked);
+    const taken = Math.min(count, (page?.count ?? 0) + amount);
+    setPages(new Map(pages).set(key, { count: taken, more: next }));
+  };
+  return (
+    <section class="degrees" aria-label="Edges">
+      <ul>
+        {degrees.map((degree) => (
+          <DegreeRow
+            key={`${degree.direction} ${degree.label}`}
+            degree={degree}
+            taken={pages.get(`${degree.direction} ${degree.label}`)}
+            more={() => void more(degree)}
+          />
+        ))}
+      </ul>
+      {degrees.some(({ count }) => count > amounts[0]!) && (
+        <label class="amount">
+          at a time
+          <select
+            class="small"
+            value={amount}
+            onChange={(event) => setAmount(Number(event.currentTarget.value))}
+          >
+            {amounts.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+      )}
+    </section>
+  );
+}
+
+function DegreeRow(props: { degree: Degree; taken: Taken | undefined; more: () => void }) {
+  const { degree, taken, more } = props;
+  const { label, direction, count } = degree;
+  const left = taken === undefined ? count : taken.more === null ? 0 : count - taken.count;
+  return (
+    <li>
+      <span>
+        {direction === 'out' ? '→' : '←'} {label} <b>{whole(count)}</b>
+      </span>
+      <button
+        type="button"
+        class="small"
+        disabled={left === 0}
+        aria-label={`Show ${direction} ${label}${left < count ? `, ${left} left` : ''}`}
+        onClick={more}
+      >
+        {left === 0 ? 'all here' : taken === undefined ? 'show' : `+${whole(left)} left`}
+      </button>
+    </li>
+  );
+}
+
+function Several({ hands, items }: { hands: Hands; items: Item[] }) {
+  const { model, changed, say } = hands;
+  const path = async (): Promise<void> => {
+    const [from, to] = items;
+    try {
+      const found = await look<Piece>('graph', { from: from!.id, to: to!.id });
+      model.add(found);
+      model.chosen.clear();
+      for (const { id } of found.nodes) model.chosen.add(id);
+      changed(from!.id);
+      say(`The shortest way has ${found.edges.length} edges.`);
+    } catch (error) {
+      say(messageOf(error));
+    }
+  };
+  return (
+    <>
+      <p class="kind">{items.length} chosen</p>
+      <ul class="chosen">
+        {items.slice(0, 12).map((item) => (
+          <li key={item.id}>
+            {titleOf(item)} <small>{item.label}</small>
+          </li>
+        ))}
+      </ul>
+      <p class="actions">
+        {items.length === 2 && (
+          <button type="button" class="small" onClick={() => void path()}>
+            shortest path
+          </button>
+        )}
+        <button
+          type="button"
+          class="small"
+          onClick={() => {
+            model.hide(model.chosen);
+            changed();
+          }}
+        >
+          hide
+        </button>
+      </p>
+    </>
+  );
+}

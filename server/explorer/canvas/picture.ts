@@ -1,0 +1,212 @@
+// The picture of a graph model: nodes and edges as sigma draws them, with the colours of the theme. Owns the
+// drawing and its layout. Invariant: the model is never changed here.
+import Graph from 'graphology';
+import Sigma from 'sigma';
+import { colourOf, placeOfValue } from '../model/colour.js';
+import type { GraphModel } from '../model/graph-model.js';
+import { type Item, titleOf } from '../model/item.js';
+import { typePlaces } from '../state/program.js';
+import { Layout } from './layout.js';
+
+export interface CanvasEvents {
+  onClick: (id: string, isWithShift: boolean) => void;
+  onDouble: (id: string) => void;
+  onGround: () => void;
+  onRest: () => void;
+}
+
+const sizeMin = 5;
+const sizeMax = 16;
+/** A picture of few elements names them all; a larger one only the larger. */
+const fewNodes = 60;
+const fewEdges = 60;
+const labelledSize = 9;
+/** The golden angle: new nodes come around their neighbour without lying on each other. */
+const turn = 2.399963;
+
+export class Picture {
+  readonly graph = new Graph({ multi: true, allowSelfLoops: true });
+  readonly sigma: Sigma;
+  readonly layout: Layout;
+  #under: Set<string> | undefined;
+  #dragged: string | undefined;
+  #isDark: boolean;
+  colourBy = '';
+
+  constructor(
+    readonly host: HTMLElement,
+    private readonly model: GraphModel,
+    events: CanvasEvents,
+  ) {
+    this.#isDark = matchMedia('(prefers-color-scheme: dark)').matches;
+    this.sigma = new Sigma(this.graph, host, {
+      allowInvalidContainer: true,
+      defaultEdgeType: 'arrow',
+      renderEdgeLabels: false,
+      labelFont: 'system-ui, "DejaVu Sans", sans-serif',
+      labelSize: 12,
+      labelColor: { color: this.#isDark ? '#e6e9e8' : '#1c2120' },
+      edgeLabelColor: { color: this.#isDark ? '#9aa5a2' : '#59625f' },
+      edgeLabelSize: 12,
+      labelDensity: 0.5,
+      labelGridCellSize: 120,
+      minCameraRatio: 0.02,
+      maxCameraRatio: 8,
+      hideEdgesOnMove: false,
+      zIndex: true,
+      nodeReducer: (id, data) => this.#showNode(id, data),
+      edgeReducer: (id, data) => this.#showEdge(id, data),
+      defaultDrawNodeHover: (context, data) => this.#drawHover(context, data),
+    });
+    this.layout = new Layout(this.graph, events.onRest);
+    this.#listen(events);
+  }
+
+  #listen({ onClick, onDouble, onGround }: CanvasEvents): void {
+    const { sigma, graph } = this;
+    sigma.on('clickNode', ({ node, event }) => {
+      onClick(node, (event.original as MouseEvent).shiftKey);
+    });
+    sigma.on('doubleClickNode', ({ node, event }) => {
+      event.preventSigmaDefault();
+      onDouble(node);
+    });
+    sigma.on('clickStage', onGround);
+    sigma.on('enterNode', ({ node }) => this.#light(node));
+    sigma.on('leaveNode', () => this.#light(undefined));
+    sigma.on('downNode', ({ node }) => {
+      this.#dragged = node;
+      if (!sigma.getCustomBBox()) sigma.setCustomBBox(sigma.getBBox());
+    });
+    sigma.on('moveBody', ({ event }) => {
+      if (this.#dragged === undefined) return;
+      const { x, y } = sigma.viewportToGraph(event);
+      graph.mergeNodeAttributes(this.#dragged, { x, y });
+      event.preventSigmaDefault();
+      event.original.preventDefault();
+    });
+    const drop = (): void => {
+      this.#dragged = undefined;
+      sigma.setCustomBBox(null);
+    };
+    sigma.on('upNode', drop);
+    sigma.on('upStage', drop);
+  }
+
+  #light(node: string | undefined): void {
+    if (this.#dragged !== undefined) return;
+    this.#under = node === undefined ? undefined : this.model.neighboursOf(node);
+    this.host.style.cursor = node === undefined ? '' : 'pointer';
+    this.sigma.refresh({ skipIndexation: true });
+  }
+
+  #dimmed(): string {
+    return this.#isDark ? '#2a302f' : '#e4e4e0';
+  }
+
+  #showNode(id: string, data: Record<string, unknown>): Record<string, unknown> {
+    const isFar = this.#under !== undefined && !this.#under.has(id);
+    if (isFar) return { ...data, color: this.#dimmed(), label: '', zIndex: 0 };
+    const isChosen = this.model.chosen.has(id);
+    const isNear = this.#under !== undefined;
+    return {
+      ...data,
+      highlighted: isChosen,
+      forceLabel: isChosen || isNear,
+      zIndex: isChosen ? 2 : 1,
+    };
+  }
+
+  #showEdge(id: string, data: Record<string, unknown>): Record<string, unknown> {
+    if (this.#under === undefined) return data;
+    const [from, to] = this.graph.extremities(id);
+    const isNear = this.#under.has(from) && this.#under.has(to);
+    return isNear ? { ...data, forceLabel: true } : { ...data, hidden: true };
+  }
+
+  /** A label on a plate that fits the theme, in place of sigma's white one. */
+  #drawHover(context: CanvasRenderingContext2D, data: Record<string, unknown>): void {
+    const { x, y, size } = data as { x: number; y: number; size: number };
+    const label = String(data.label ?? '');
+    context.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
+    context.beginPath();
+    context.arc(x, y, size + 3, 0, 2 * Math.PI);
+    context.strokeStyle = this.#isDark ? '#e6e9e8' : '#1c2120';
+    context.lineWidth = 2;
+    context.stroke();
+    if (label === '') return;
+    const width = context.measureText(label).width + 12;
+    context.fillStyle = this.#isDark ? '#1a1e1dee' : '#ffffffee';
+    context.beginPath();
+    context.roundRect(x + size + 2, y - 11, width + 4, 22, 4);
+    context.fill();
+    context.fillStyle = this.#isDark ? '#e6e9e8' : '#1c2120';
+    context.fillText(label, x + size + 8, y + 4);
+  }
+
+  /** Makes the picture follow the model. New nodes appear beside `near`. */
+  follow(near?: string): void {
+    const { graph, model } = this;
+    for (const id of graph.nodes()) if (!model.nodes.has(id)) graph.dropNode(id);
+    let fresh = 0;
+    for (const item of model.nodes.values()) {
+      if (!graph.hasNode(item.id)) graph.addNode(item.id, this.#placeFor(near, fresh++));
+    }
+    for (const id of graph.edges()) if (!model.edges.has(id)) graph.dropEdge(id);
+    for (const edge of model.edges.values()) {
+      if (graph.hasEdge(edge.id)) continue;
+      graph.addDirectedEdgeWithKey(edge.id, edge.from_node!, edge.to_node!, {
+        label: edge.label,
+        size: 1,
+        color: this.#isDark ? '#4a5451' : '#c3c8c5',
+      });
+    }
+    // Sigma must know what is new before it is told of changes to it.
+    this.sigma.refresh();
+    this.paint();
+    if (fresh > 0) this.layout.start();
+  }
+
+  #placeFor(near: string | undefined, at: number): { x: number; y: number } {
+    const { graph } = this;
+    const centre =
+      near !== undefined && graph.hasNode(near)
+        ? (graph.getNodeAttributes(near) as { x: number; y: number })
+        : { x: 0, y: 0 };
+    const reach = (near === undefined ? 10 : 2) * Math.sqrt(at + 1);
+    return { x: centre.x + reach * Math.cos(at * turn), y: centre.y + reach * Math.sin(at * turn) };
+  }
+
+  /** Gives everything its colour, size and label. */
+  paint(): void {
+    const { graph, model } = this;
+    graph.updateEachNodeAttributes((id, attributes) => {
+      const item = model.nodes.get(id)!;
+      const size = Math.min(sizeMax, sizeMin + 1.5 * Math.sqrt(graph.degree(id)));
+      const isPinned = model.pinned.has(id);
+      const label = `${isPinned ? '⚲ ' : ''}${titleOf(item)}`;
+      return { ...attributes, size, label, color: this.#colour(item), fixed: isPinned };
+    });
+    this.sigma.setSetting('renderEdgeLabels', graph.size <= fewEdges);
+    this.sigma.setSetting('labelRenderedSizeThreshold', graph.order <= fewNodes ? 0 : labelledSize);
+  }
+
+  #colour(item: Item): string {
+    const place =
+      this.colourBy === '' ? typePlaces.value.get(item.label) : placeOfValue(item[this.colourBy]);
+    return colourOf(place, this.#isDark);
+  }
+
+  fit(): void {
+    void this.sigma.getCamera().animatedReset({ duration: 200 });
+  }
+
+  refresh(): void {
+    this.sigma.refresh({ skipIndexation: true });
+  }
+
+  close(): void {
+    this.layout.close();
+    this.sigma.kill();
+  }
+}

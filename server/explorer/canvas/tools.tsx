@@ -1,0 +1,106 @@
+// The tools of the canvas: layout, fit, undo, colours, files.
+import { useState } from 'preact/hooks';
+import { counted } from '../model/figures.js';
+import { packIds } from '../model/graph-model.js';
+import { propertiesOf } from '../model/item.js';
+import { CopyButton } from '../part/copy-code.js';
+import { asJson, asPng, asSvg, save } from './picture-file.js';
+import type { Hands } from './hands.js';
+
+export function Tools({ hands }: { hands: Hands | undefined }) {
+  const [, redraw] = useState(0);
+  const nodes = hands?.model.nodes.size ?? 0;
+  const edges = hands?.model.edges.size ?? 0;
+  const isRunning = hands?.picture.layout.isRunning === true;
+  const toggle = (): void => {
+    if (isRunning) hands!.picture.layout.stop();
+    else hands!.picture.layout.start(10_000);
+    redraw((n) => n + 1);
+  };
+  const undo = (): void => {
+    hands!.model.undo();
+    hands!.changed();
+  };
+  return (
+    <div class="tools" role="toolbar" aria-label="Canvas">
+      <span class="hint" data-nodes={nodes} data-edges={edges}>
+        {counted(nodes, 'element')} · {counted(edges, 'edge')}
+      </span>
+      <ColourChoice hands={hands} />
+      <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
+        {isRunning ? 'pause' : 'layout'}
+      </button>
+      <button type="button" class="small" onClick={() => hands?.picture.fit()}>
+        fit
+      </button>
+      <button type="button" class="small" disabled={!hands?.model.canUndo} onClick={undo}>
+        undo
+      </button>
+      <SaveButtons hands={hands} />
+    </div>
+  );
+}
+
+function SaveButtons({ hands }: { hands: Hands | undefined }) {
+  const paint = (): string => {
+    const style = getComputedStyle(hands!.picture.host);
+    return asSvg(hands!.picture, style.backgroundColor, style.color);
+  };
+  const link = (): string => {
+    const { origin, pathname } = location;
+    return `${origin}${pathname}#/graph?n=${packIds([...hands!.model.nodes.keys()])}`;
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="small wide-only"
+        onClick={() => save('graph.svg', new Blob([paint()], { type: 'image/svg+xml' }))}
+      >
+        SVG
+      </button>
+      <button
+        type="button"
+        class="small wide-only"
+        onClick={() => void asPng(paint()).then((png) => save('graph.png', png))}
+      >
+        PNG
+      </button>
+      <button
+        type="button"
+        class="small wide-only"
+        onClick={() =>
+          save('graph.json', new Blob([asJson(hands!.model)], { type: 'application/json' }))
+        }
+      >
+        JSON
+      </button>
+      <CopyButton name="link" text={link} />
+    </>
+  );
+}
+
+/** Colours by type, or by the values of a property. */
+function ColourChoice({ hands }: { hands: Hands | undefined }) {
+  const names = new Set<string>();
+  for (const item of [...(hands?.model.nodes.values() ?? [])].slice(0, 200)) {
+    for (const [name] of propertiesOf(item)) names.add(name);
+  }
+  return (
+    <select
+      class="small"
+      aria-label="Colour by"
+      onChange={(event) => {
+        hands!.picture.colourBy = event.currentTarget.value;
+        hands!.picture.paint();
+      }}
+    >
+      <option value="">colour: type</option>
+      {[...names].map((name) => (
+        <option key={name} value={name}>
+          colour: {name}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,44 @@
+// The colours of types: twelve that stay apart and legible on light and dark ground, given by place. Pure.
+
+const light = [
+  '#0f766e',
+  '#b45309',
+  '#4f46e5',
+  '#be185d',
+  '#4d7c0f',
+  '#0369a1',
+  '#9333ea',
+  '#c2410c',
+  '#15803d',
+  '#a21caf',
+  '#854d0e',
+  '#475569',
+];
+const dark = [
+  '#2dd4bf',
+  '#fbbf24',
+  '#a5a0ff',
+  '#f472b6',
+  '#a3e635',
+  '#38bdf8',
+  '#c084fc',
+  '#fb923c',
+  '#4ade80',
+  '#e879f9',
+  '#d6a85c',
+  '#94a3b8',
+];
+
+/** Of the place of a type; types without a place are grey. */
+export function colourOf(place: number | undefined, isDark: boolean): string {
+  const colours = isDark ? dark : light;
+  return colours[place === undefined ? colours.length - 1 : place % colours.length]!;
+}
+
+/** A place for any value of a property: the same value, the same place. */
+export function placeOfValue(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  let hash = 7;
+  for (const letter of String(value).slice(0, 64)) hash = (hash * 31 + letter.codePointAt(0)!) | 0;
+  return Math.abs(hash) % light.length;
+}

@@ -1,0 +1,64 @@
+// The contract of the queries as `/openapi.json` tells it, in the shape that forms need. Pure.
+
+export interface JsonType {
+  type?: string | string[];
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  items?: JsonType;
+  properties?: Record<string, JsonType>;
+  required?: string[];
+  anyOf?: JsonType[];
+  description?: string;
+  default?: unknown;
+}
+
+export interface QueryContract {
+  name: string;
+  doc: string;
+  writes: boolean;
+  cost: string;
+  mcp: boolean;
+  /** Of the body: members in order. */
+  parameters: JsonType;
+  reply: JsonType;
+}
+
+export interface Contract {
+  title: string;
+  version: string;
+  queries: QueryContract[];
+}
+
+interface Operation {
+  summary?: string;
+  description?: string;
+  requestBody?: { content: Record<string, { schema: JsonType }> };
+  responses: Record<string, { content?: Record<string, { schema: JsonType }> }>;
+  'x-trellis'?: { writes: boolean; cost: string; mcp: boolean };
+}
+
+interface OpenApi {
+  info: { title: string; version: string };
+  paths: Record<string, { post?: Operation }>;
+}
+
+export function readContract(document: unknown): Contract {
+  const { info, paths } = document as OpenApi;
+  const queries = Object.entries(paths).flatMap(([path, { post }]): QueryContract[] => {
+    if (post?.['x-trellis'] === undefined) return [];
+    const name = path.slice(1);
+    // What is said of a query without a comment is its name again.
+    const text = post.description ?? '';
+    return [
+      {
+        name,
+        doc: text.startsWith(`Query ${name}(`) ? '' : text,
+        ...post['x-trellis'],
+        parameters: post.requestBody?.content['application/json']?.schema ?? {},
+        reply: post.responses['200']?.content?.['application/json']?.schema ?? {},
+      },
+    ];
+  });
+  return { title: info.title, version: info.version, queries };
+}

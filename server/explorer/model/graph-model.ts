@@ -1,0 +1,164 @@
+// What is on the canvas: elements, which of them are hidden, pinned or chosen, and the steps that brought
+// them, so that each can be undone. Invariant: an edge is drawn only between two elements that are there;
+// never more than `nodesMax` elements are. Pure.
+import { type Item, isEdge } from './item.js';
+
+export const nodesMax = 5_000;
+const edgesMax = 20_000;
+
+/** What a canvas begins with: these elements, the surroundings of one, or some of everything. */
+export interface CanvasStart {
+  ids?: string[];
+  around?: string;
+}
+
+export interface Piece {
+  nodes: Item[];
+  edges: Item[];
+}
+
+interface Step {
+  /** What the step added, or with `isRemoval` took away. */
+  nodes: Item[];
+  edges: Item[];
+  isRemoval: boolean;
+  /** The element whose neighbours were added. */
+  of: string | undefined;
+}
+
+export class GraphModel {
+  readonly nodes = new Map<string, Item>();
+  readonly edges = new Map<string, Item>();
+  readonly pinned = new Set<string>();
+  readonly chosen = new Set<string>();
+  readonly #steps: Step[] = [];
+  /** Elements that did not fit. */
+  left = 0;
+
+  get canUndo(): boolean {
+    return this.#steps.length > 0;
+  }
+
+  /** Adds what is new as one step; `of`: the element that was expanded. */
+  add({ nodes, edges }: Piece, of?: string, isStep = true): void {
+    const fresh = nodes.filter(({ id }) => !this.nodes.has(id));
+    const added = fresh.slice(0, nodesMax - this.nodes.size);
+    this.left = fresh.length - added.length;
+    for (const node of added) this.nodes.set(node.id, node);
+    const joined = edges.filter((edge) => this.#fits(edge));
+    for (const edge of joined) this.edges.set(edge.id, edge);
+    if (!isStep || added.length + joined.length === 0) return;
+    this.#steps.push({ nodes: added, edges: joined, isRemoval: false, of });
+  }
+
+  /** Edges among what is there: they belong to the step before. */
+  join(edges: readonly Item[]): void {
+    const joined = edges.filter((edge) => this.#fits(edge));
+    for (const edge of joined) this.edges.set(edge.id, edge);
+    this.#steps.at(-1)?.edges.push(...joined);
+  }
+
+  #fits(edge: Item): boolean {
+    if (!isEdge(edge) || this.edges.has(edge.id) || this.edges.size >= edgesMax) return false;
+    return this.nodes.has(edge.from_node!) && this.nodes.has(edge.to_node!);
+  }
+
+  /** Takes elements and their edges off the canvas; the data stay as they are. */
+  hide(ids: Iterable<string>): void {
+    const gone = new Set(ids);
+    const nodes = [...gone].flatMap((id) => this.nodes.get(id) ?? []);
+    if (nodes.length === 0) return;
+    const edges = this.#edgesAt(gone);
+    this.#drop(nodes, edges);
+    this.#steps.push({ nodes, edges, isRemoval: true, of: undefined });
+  }
+
+  #edgesAt(ids: ReadonlySet<string>): Item[] {
+    return [...this.edges.values()].filter(
+      ({ from_node, to_node }) => ids.has(from_node!) || ids.has(to_node!),
+    );
+  }
+
+  #drop(nodes: readonly Item[], edges: readonly Item[]): void {
+    for (const { id } of edges) this.edges.delete(id);
+    for (const { id } of nodes) {
+      this.nodes.delete(id);
+      this.chosen.delete(id);
+      this.pinned.delete(id);
+    }
+  }
+
+  undo(): void {
+    const step = this.#steps.pop();
+    if (step === undefined) return;
+    if (step.isRemoval) {
+      for (const node of step.nodes) this.nodes.set(node.id, node);
+      for (const edge of step.edges) this.edges.set(edge.id, edge);
+      return;
+    }
+    const gone = new Set(step.nodes.map(({ id }) => id));
+    this.#drop(step.nodes, [...step.edges, ...this.#edgesAt(gone)]);
+  }
+
+  /** Whether there is an expansion of this element to take back. */
+  canCollapse(id: string): boolean {
+    return this.#steps.some(({ of, isRemoval }) => of === id && !isRemoval);
+  }
+
+  /** Takes away what only the expansions of one element brought: what others lead to stays. */
+  collapse(id: string): void {
+    const brought = this.#steps
+      .filter(({ of, isRemoval }) => of === id && !isRemoval)
+      .flatMap(({ nodes }) => nodes);
+    const alone = brought.filter((node) =>
+      [...this.#edgesAt(new Set([node.id]))].every(({ from_node, to_node }) => {
+        const other = from_node === node.id ? to_node : from_node;
+        return other === id || other === node.id;
+      }),
+    );
+    this.hide(alone.map((node) => node.id));
+    for (const step of this.#steps) if (step.of === id) step.of = undefined;
+  }
+
+  neighboursOf(id: string): Set<string> {
+    const found = new Set([id]);
+    for (const { from_node, to_node } of this.edges.values()) {
+      if (from_node === id) found.add(to_node!);
+      if (to_node === id) found.add(from_node!);
+    }
+    return found;
+  }
+
+  /** Types that are there, with their counts, most frequent first. */
+  types(): [string, number][] {
+    const counts = new Map<string, number>();
+    for (const { label } of this.nodes.values()) counts.set(label, (counts.get(label) ?? 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1]);
+  }
+}
+
+/** Ids in the address: 22 characters each instead of 36. */
+export function packIds(ids: readonly string[]): string {
+  return ids
+    .map((id) => {
+      const bytes = id
+        .replaceAll('-', '')
+        .match(/../g)!
+        .map((hex) => Number.parseInt(hex, 16));
+      const text = btoa(String.fromCharCode(...bytes));
+      return text.replaceAll('+', '-').replaceAll('/', '_').slice(0, 22);
+    })
+    .join('');
+}
+
+export function unpackIds(text: string): string[] {
+  return (text.match(/[\w-]{22}/g) ?? []).flatMap((packed) => {
+    try {
+      const bytes = atob(`${packed.replaceAll('-', '+').replaceAll('_', '/')}==`);
+      const hex = [...bytes].map((one) => one.charCodeAt(0).toString(16).padStart(2, '0')).join('');
+      return [hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,26 @@
+// A call as it stands in the address: each parameter under its own name, besides the few names that the
+// page keeps for itself. Pure.
+import { type Member, type Typed, typedFrom, typedText } from './value-form.js';
+
+const kept = new Set(['view', 'run', 'body', 'part']);
+
+const nameInAddress = (name: string): string => (kept.has(name) ? `$${name}` : name);
+
+export function typedOf(members: Member[], params: URLSearchParams): Record<string, Typed> {
+  const typed: Record<string, Typed> = {};
+  for (const { name, field } of members) {
+    const text = params.get(nameInAddress(name));
+    if (text !== null) typed[name] = typedFrom(field, text);
+  }
+  return typed;
+}
+
+/** Changes of the address for what was typed; undefined takes a parameter away. */
+export function addressOf(
+  members: Member[],
+  typed: Record<string, Typed>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    members.map(({ name }) => [nameInAddress(name), typedText(typed[name]) || undefined]),
+  );
+}

@@ -1,0 +1,71 @@
+// HelixQL texts as people read them: where names are declared, the text of one query, and the colours of
+// words. Only shows: what a text means is the compiler's to say. Pure.
+
+interface File {
+  path: string;
+  text: string;
+}
+
+export interface Piece {
+  kind: 'comment' | 'text' | 'number' | 'keyword' | 'type' | 'step' | 'plain';
+  text: string;
+}
+
+const wordForm =
+  /(?<comment>\/\/[^\n]*)|(?<text>"(?:[^"\\\n]|\\.)*"?)|(?<number>\b\d+(?:\.\d+)?\b)|(?<word>#?\w+)|[^\w"/]+|\//g;
+const keywords = new Set(
+  'QUERY RETURN FOR IN DROP MIGRATION From To Properties INDEX UNIQUE DEFAULT NOW NONE true false'.split(
+    ' ',
+  ),
+);
+
+export function piecesOf(line: string, types: ReadonlySet<string>): Piece[] {
+  return [...line.matchAll(wordForm)].map((match): Piece => {
+    const { comment, text, number, word } = match.groups!;
+    const kind = comment
+      ? 'comment'
+      : text
+        ? 'text'
+        : number
+          ? 'number'
+          : word && keywords.has(word)
+            ? 'keyword'
+            : word && types.has(word)
+              ? 'type'
+              : word && /^[A-Z][A-Za-z]+$/.test(word)
+                ? 'step'
+                : 'plain';
+    return { kind, text: match[0] };
+  });
+}
+
+/** Names that a set of files declares, and where. */
+export function declarationsIn(
+  files: readonly File[],
+): Map<string, { path: string; line: number }> {
+  const found = new Map<string, { path: string; line: number }>();
+  for (const { path, text } of files) {
+    for (const [at, line] of text.split('\n').entries()) {
+      const [, name] = /^\s*(?:[NEV]::|QUERY\s+)(\w+)/.exec(line) ?? [];
+      if (name !== undefined && !found.has(name)) found.set(name, { path, line: at + 1 });
+    }
+  }
+  return found;
+}
+
+/** A query with the comment above it, up to the next declaration. */
+export function textOfQuery(
+  files: readonly File[],
+  name: string,
+): { path: string; line: number; text: string } | undefined {
+  const place = declarationsIn(files).get(name);
+  const file = files.find(({ path }) => path === place?.path);
+  if (place === undefined || file === undefined) return undefined;
+  const lines = file.text.split('\n');
+  let start = place.line - 1;
+  while (start > 0 && /^\s*(\/\/|#\[)/.test(lines[start - 1]!)) start--;
+  let end = place.line;
+  while (end < lines.length && !/^\s*(QUERY\s|[NEV]::\w+[^:]*\{|#\[)/.test(lines[end]!)) end++;
+  while (end > place.line && /^\s*(\/\/.*)?$/.test(lines[end - 1]!)) end--;
+  return { path: place.path, line: start + 1, text: lines.slice(start, end).join('\n') };
+}

@@ -1,0 +1,71 @@
+// The contract as a page to read: every query with its parameters and the shape of its answer; trying one
+// is the page Query.
+import { useState } from 'preact/hooks';
+import { printType } from '../model/type-text.js';
+import { contract } from '../state/program.js';
+import { linkTo } from '../state/router.js';
+import type { QueryContract } from '../model/contract.js';
+
+export function Api() {
+  const [filter, setFilter] = useState('');
+  const all = contract.value?.queries ?? [];
+  const shown = all.filter(({ name }) => name.toLowerCase().includes(filter.toLowerCase()));
+  if (all.length === 0) {
+    return (
+      <div class="empty">
+        <h2>No queries, no contract</h2>
+        <p>
+          Each <code>QUERY</code> of the project becomes a route, described here and in{' '}
+          <a href="openapi.json">openapi.json</a>.
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="stack">
+      <div class="spread">
+        <input
+          class="narrow"
+          type="text"
+          placeholder="Filter"
+          aria-label="Filter queries"
+          value={filter}
+          onInput={(event) => setFilter(event.currentTarget.value)}
+        />
+        <span class="facts">
+          <span>contract {contract.value?.version}</span>
+          <span>
+            for generators: <code>GET /openapi.json</code>
+          </span>
+        </span>
+      </div>
+      <ul class="contracts">
+        {shown.map((query) => (
+          <Entry key={query.name} query={query} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Entry({ query }: { query: QueryContract }) {
+  const { name, doc, writes, cost, parameters, reply } = query;
+  return (
+    <li class="card">
+      <div class="spread">
+        <h2>
+          <span class="mono">POST</span> /{name}
+        </h2>
+        <span class="actions">
+          <span class="chip">{writes ? 'writes' : 'reads'}</span>
+          <span class="chip">cost {cost}</span>
+          <a href={linkTo('query', name)}>Try it</a>
+        </span>
+      </div>
+      {doc !== '' && <p class="doc">{doc}</p>}
+      <pre class="code" tabIndex={0}>
+        {printType(parameters)} → {printType(reply)}
+      </pre>
+    </li>
+  );
+}

@@ -1,0 +1,55 @@
+// Asks for a key. It is kept in memory, or in this tab when the box is ticked; nowhere else.
+import { useState } from 'preact/hooks';
+import { keyAsked, useKey } from '../state/key.js';
+import { pollNow } from '../state/server.js';
+
+export function Login() {
+  const [text, setText] = useState('');
+  const [keep, setKeep] = useState(false);
+  const enter = (event: Event): void => {
+    event.preventDefault();
+    if (text === '') return;
+    useKey(text.trim(), keep);
+    void pollNow();
+  };
+  return (
+    <main class="login">
+      <form class="card" onSubmit={enter}>
+        <p class="brand">
+          <span class="mark" aria-hidden="true" />
+          TrellisDB
+        </p>
+        <h1>This server asks for a key</h1>
+        <label>
+          API key
+          <input
+            type="password"
+            autoFocus
+            autocomplete="off"
+            spellcheck={false}
+            value={text}
+            aria-describedby="key-fault"
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <p id="key-fault" class="fault" role="alert">
+          {keyAsked.value}
+        </p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={keep}
+            onChange={(event) => setKeep(event.currentTarget.checked)}
+          />
+          Keep it until I close this tab
+        </label>
+        <button type="submit" class="primary">
+          Open
+        </button>
+        <p class="hint">
+          <code>trellis keys add NAME --role read</code> makes one.
+        </p>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,49 @@
+// Runs a query of the project: a form from its parameters, the answer as JSON, table, graph and plan, and
+// the call as code. A query that writes asks once.
+import { useState } from 'preact/hooks';
+import { contract, queryNamed } from '../state/program.js';
+import { linkTo, route } from '../state/router.js';
+import { Runner } from './runner.js';
+
+export function Query() {
+  const { name } = route.value;
+  const queries = contract.value?.queries ?? [];
+  const [filter, setFilter] = useState('');
+  const query = queryNamed(name);
+  const shown = queries.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
+  return (
+    <div class={`columns ${name === '' ? 'list-only' : ''}`}>
+      <aside class="list" aria-label="Queries">
+        <input
+          type="text"
+          placeholder="Filter queries"
+          aria-label="Filter queries"
+          value={filter}
+          onInput={(event) => setFilter(event.currentTarget.value)}
+        />
+        <ul>
+          {shown.map((one) => (
+            <li key={one.name}>
+              <a
+                href={linkTo('query', one.name)}
+                aria-current={one.name === name ? 'true' : undefined}
+              >
+                {one.name}
+                {one.writes && <small>writes</small>}
+              </a>
+            </li>
+          ))}
+          {shown.length === 0 && <li class="hint">No query has this in its name.</li>}
+        </ul>
+      </aside>
+      {query !== undefined ? (
+        <Runner key={query.name} query={query} />
+      ) : (
+        <div class="empty">
+          <h2>{name === '' ? 'Choose a query' : `There is no query ${name}`}</h2>
+          <p>Its parameters become a form, its answer a table or a graph.</p>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+// The answer of a call in four views. Which one is in the address; a view that has nothing to show says why.
+import type { Answer } from '../state/api.js';
+import { itemsIn } from '../model/item.js';
+import { route, setParams } from '../state/router.js';
+import { Canvas } from '../canvas/lazy-canvas.js';
+import { JsonView } from '../part/json-view.js';
+import { type Explanation, PlanTree } from '../part/plan-tree.js';
+import { Table, tablesIn } from '../part/table.js';
+
+export interface Run {
+  answer?: Answer;
+  plan?: Explanation;
+  fault?: unknown;
+}
+
+const views = ['json', 'table', 'graph', 'plan'] as const;
+type View = (typeof views)[number];
+const names: Record<View, string> = { json: 'JSON', table: 'Table', graph: 'Graph', plan: 'Plan' };
+
+/** Larger answers are offered as a file. */
+const drawnMax = 8 * 2 ** 20;
+const itemsMax = 2_000;
+
+export function Result({ run }: { run: Run }) {
+  const { answer, plan } = run;
+  if (answer === undefined && plan === undefined) {
+    return run.fault === undefined ? (
+      <div class="empty">
+        <h2>Run it to see its answer</h2>
+        <p>Ctrl or ⌘ with Enter runs it, too.</p>
+      </div>
+    ) : null;
+  }
+  const asked = route.value.params.get('view') as View | null;
+  const view = asked ?? (plan && !answer ? 'plan' : defaultView(answer!.value));
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label="View of the answer">
+        {views.map((one) => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            aria-selected={view === one}
+            onClick={() => setParams({ view: one })}
+          >
+            {names[one]}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" aria-label={names[view]}>
+        {view === 'plan' ? <PlanView plan={plan} /> : <AnswerView answer={answer} view={view} />}
+      </div>
+    </>
+  );
+}
+
+const defaultView = (value: unknown): View => (tablesIn(value).length > 0 ? 'table' : 'json');
+
+function PlanView({ plan }: { plan: Explanation | undefined }) {
+  if (plan !== undefined) return <PlanTree plan={plan} />;
+  return <p class="hint">Explain shows the plan, Profile runs it and shows what each step took.</p>;
+}
+
+function AnswerView({ answer, view }: { answer: Answer | undefined; view: View }) {
+  if (answer === undefined) return <p class="hint">Run it to see its answer.</p>;
+  if (answer.bytes > drawnMax) return <AsFile text={answer.text} />;
+  if (view === 'json') return <JsonView value={answer.value} />;
+  if (view === 'graph') return <AnswerGraph value={answer.value} />;
+  const tables = tablesIn(answer.value);
+  if (tables.length === 0) return <p class="hint">The answer has no rows; JSON shows it whole.</p>;
+  return (
+    <>
+      {tables.map(([name, rows]) => (
+        <section key={name} class="rows-of">
+          <h3>
+            {name} <small>{rows.length}</small>
+          </h3>
+          <Table rows={rows} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+function AnswerGraph({ value }: { value: unknown }) {
+  const ids = [...itemsIn(value, itemsMax).keys()];
+  if (ids.length === 0) {
+    return (
+      <p class="hint">
+        The answer holds no elements. A query that returns whole elements, or ids, is drawn here.
+      </p>
+    );
+  }
+  return <Canvas key={ids.join().slice(0, 4000) + ids.length} start={{ ids }} isInset />;
+}
+
+function AsFile({ text }: { text: string }) {
+  const save = (): void => {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+    link.download = 'answer.json';
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return (
+    <div class="empty">
+      <h2>The answer is larger than 8 MiB</h2>
+      <p>It is not drawn, so that the page stays quick.</p>
+      <p class="actions">
+        <button type="button" onClick={save}>
+          Save as a file
+        </button>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,231 @@
+// One query: its form, its buttons, its answer. A query that writes asks once; the server's faults stand at
+// their fields.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { QueryContract } from '../model/contract.js';
+import { bytes, millis } from '../model/figures.js';
+import { addressOf, typedOf } from '../model/query-address.js';
+import { type Typed, membersOf, printBody } from '../model/value-form.js';
+import { CopyCode } from '../part/copy-code.js';
+import { Fields } from '../part/fields.js';
+import type { Explanation } from '../part/plan-tree.js';
+import { QueryText } from '../part/query-text.js';
+import { type Answer, ApiError, ask, messageOf } from '../state/api.js';
+import { calls, noteCall } from '../state/calls.js';
+import { route, setParams } from '../state/router.js';
+import { isAdmin, status } from '../state/server.js';
+import { type Run, Result } from './result.js';
+
+type Mode = 'run' | 'explain' | 'profile';
+
+/** Faults by the path of their field. */
+function faultsOf(error: ApiError): Map<string, string> {
+  const list = error.fault.errors ?? [error.fault];
+  return new Map(list.flatMap(({ path, error: text }) => (path ? [[path, text]] : [])));
+}
+
+async function carryOut(query: QueryContract, mode: Mode, body: string): Promise<Run> {
+  const path = mode === 'run' ? query.name : `${query.name}?${mode}=1`;
+  const answer = await ask<unknown>(path, { body });
+  if (mode === 'explain') return { plan: answer.value as Explanation };
+  if (mode === 'run') return { answer };
+  const { result, profile } = answer.value as { result: unknown; profile: Explanation };
+  return { answer: { ...answer, value: result } as Answer, plan: profile };
+}
+
+/** What the address says after a call: the view that shows it, and that it was made. */
+function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run): void {
+  if (mode !== 'run') {
+    setParams({ view: 'plan' });
+    return;
+  }
+  const isPlan = route.value.params.get('view') === 'plan';
+  setParams({ run: query.writes ? undefined : '1', ...(isPlan && { view: undefined }) });
+  noteCall({ query: query.name, address: location.hash, ms: answer!.ms });
+}
+
+/** Makes calls, one at a time; `isAsking`: one that writes waits for its confirmation. */
+function useCalls(query: QueryContract, body: string) {
+  const [run, setRun] = useState<Run>({});
+  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [isBusy, setBusy] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const start = async (mode: Mode): Promise<void> => {
+    if (query.writes && mode !== 'explain' && !isAsking) {
+      setAsking(true);
+      return;
+    }
+    setAsking(false);
+    setBusy(true);
+    setFaults(new Map());
+    try {
+      const done = await carryOut(query, mode, body);
+      setRun(done);
+      noteInAddress(query, mode, done);
+    } catch (error) {
+      setRun({ fault: error });
+      if (error instanceof ApiError) setFaults(faultsOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { run, faults, isBusy, isAsking, setAsking, start };
+}
+
+export function Runner({ query }: { query: QueryContract }) {
+  const members = useMemo(() => membersOf(query.parameters), [query]);
+  const { params } = route.value;
+  const [typed, setTyped] = useState<Record<string, Typed>>(() => typedOf(members, params));
+  const raw = params.get('body');
+  const body = raw ?? printBody(members, typed);
+  const { run, faults, isBusy, isAsking, setAsking, start } = useCalls(query, body);
+  const change = (name: string, next: Typed): void => {
+    const all = { ...typed, [name]: next };
+    setTyped(all);
+    setAsking(false);
+    setParams({ ...addressOf(members, all), run: undefined });
+  };
+  // A link to a run runs it; one that writes is only filled in.
+  useEffect(() => {
+    if (params.get('run') === '1' && !query.writes) void start('run');
+  }, []);
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void start('run');
+  };
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    void start('run');
+  };
+  return (
+    <section class="runner" onKeyDown={onKey}>
+      <form class="card" onSubmit={onSubmit}>
+        <Head query={query} />
+        {raw === null ? (
+          <Fields members={members} path="" typed={typed} faults={faults} change={change} />
+        ) : (
+          <RawBody text={raw} />
+        )}
+        {isAsking && (
+          <p class="note amber" role="alert">
+            {query.name} changes data. Run it?
+          </p>
+        )}
+        <Buttons isAsking={isAsking} isBusy={isBusy} start={start}>
+          {members.length > 0 && (
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => setParams({ body: raw === null ? body : undefined, run: undefined })}
+            >
+              {raw === null ? 'as JSON' : 'as form'}
+            </button>
+          )}
+        </Buttons>
+        <CopyCode path={query.name} body={body} hasKey={status.value?.keys === true} />
+        <Recent query={query.name} />
+        {isAdmin.value && <QueryText name={query.name} />}
+      </form>
+      <div class="answer card" aria-live="polite">
+        {run.answer && (
+          <p class="facts">
+            <span>{millis(run.answer.ms)}</span>
+            <span>{bytes(run.answer.bytes)}</span>
+          </p>
+        )}
+        {run.fault !== undefined && <p class="note bad">{messageOf(run.fault)}</p>}
+        <Result run={run} />
+      </div>
+    </section>
+  );
+}
+
+function Head({ query }: { query: QueryContract }) {
+  return (
+    <>
+      <div class="spread">
+        <h2>{query.name}</h2>
+        <span class="actions">
+          <span class="chip">{query.writes ? 'writes' : 'reads'}</span>
+          <span class="chip">cost {query.cost}</span>
+          {query.mcp && <span class="chip">mcp</span>}
+        </span>
+      </div>
+      {query.doc !== '' && <p class="doc">{query.doc}</p>}
+    </>
+  );
+}
+
+function RawBody({ text }: { text: string }) {
+  return (
+    <label>
+      Body <small>JSON</small>
+      <textarea
+        rows={8}
+        value={text}
+        onInput={(event) => setParams({ body: event.currentTarget.value, run: undefined })}
+      />
+    </label>
+  );
+}
+
+interface ButtonsProps {
+  isAsking: boolean;
+  isBusy: boolean;
+  start: (mode: Mode) => Promise<void>;
+  children: unknown;
+}
+
+const forAdmins = 'Plans are for the role admin';
+
+function Buttons({ isAsking, isBusy, start, children }: ButtonsProps) {
+  const mayPlan = isAdmin.value;
+  return (
+    <div class="actions">
+      <button type="submit" class={isAsking ? 'danger' : 'primary'} disabled={isBusy}>
+        {isAsking ? 'Yes, write' : 'Run'}
+      </button>
+      <button
+        type="button"
+        disabled={!mayPlan}
+        title={mayPlan ? 'Shows the plan' : forAdmins}
+        onClick={() => void start('explain')}
+      >
+        Explain
+      </button>
+      <button
+        type="button"
+        disabled={!mayPlan}
+        title={mayPlan ? 'Runs it, and measures every step' : forAdmins}
+        onClick={() => void start('profile')}
+      >
+        Profile
+      </button>
+      {children as never}
+    </div>
+  );
+}
+
+function Recent({ query }: { query: string }) {
+  const list = calls.value.filter((call) => call.query === query);
+  if (list.length < 2) return null;
+  return (
+    <label>
+      Recent
+      <select
+        onChange={(event) => {
+          const { value } = event.currentTarget;
+          if (value === '') return;
+          location.hash = value;
+          location.reload();
+        }}
+      >
+        <option value="">calls of this tab</option>
+        {list.map(({ address, at }) => (
+          <option key={at} value={address}>
+            {decodeURIComponent(address.replace(/^[^?]*\??/, '').replace(/&?run=1/, '')) ||
+              'no arguments'}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,132 @@
+// The types and how they hang together, laid out from left to right; beside it one type: its properties, the
+// queries that name it, and its elements to leaf through.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { counted, whole } from '../model/figures.js';
+import type { SchemaType } from '../model/status.js';
+import { Diagram } from '../canvas/diagram.js';
+import { Table } from '../part/table.js';
+import type { Item } from '../model/item.js';
+import { look, messageOf } from '../state/api.js';
+import { contract, schema } from '../state/program.js';
+import { linkTo, route } from '../state/router.js';
+import { status } from '../state/server.js';
+
+export function Schema() {
+  const types = schema.value ?? [];
+  const { name } = route.value;
+  const chosen = types.find((type) => type.name === name);
+  const counts = useMemo(
+    () =>
+      new Map(status.value?.elements?.map(({ kind, type, count }) => [`${kind} ${type}`, count])),
+    [status.value?.elements],
+  );
+  if (types.length === 0) {
+    return (
+      <div class="empty">
+        <h2>There are no types to show</h2>
+        <p>
+          A project without types has none, and a key that is limited to some queries sees none.
+          Types stand in <code>.hx</code> files: <code>N::Note {'{ text: String }'}</code>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="schema">
+      <Diagram types={types} counts={counts} chosen={name} />
+      {chosen ? (
+        <TypePanel key={chosen.name} type={chosen} count={counts.get(`${chosen.kind} ${name}`)} />
+      ) : (
+        <p class="hint">Choose a type to see its properties, its queries and its elements.</p>
+      )}
+    </div>
+  );
+}
+
+/** Whether a query's reply or text names a type. */
+const mentions = (query: unknown, type: string): boolean =>
+  new RegExp(`\\b${type}\\b`).test(JSON.stringify(query));
+
+function TypePanel({ type, count }: { type: SchemaType; count: number | undefined }) {
+  const { name, kind, properties } = type;
+  const queries = (contract.value?.queries ?? []).filter((query) => mentions(query, name));
+  return (
+    <section class="type-panel" aria-label={name}>
+      <div class="spread">
+        <h2>
+          {name} <small>{kind}</small>
+        </h2>
+        {count !== undefined && <span class="chip">{counted(count, 'element')}</span>}
+      </div>
+      {type.from !== undefined && (
+        <p>
+          <a href={linkTo('schema', type.from)}>{type.from}</a> →{' '}
+          <a href={linkTo('schema', type.to)}>{type.to}</a>
+        </p>
+      )}
+      <div class="pair">
+        <dl class="card">
+          {properties.length === 0 && <p class="hint">It has no properties.</p>}
+          {properties.map((property) => (
+            <div key={property.name}>
+              <dt>{property.name}</dt>
+              <dd class="mono">{property.type}</dd>
+            </div>
+          ))}
+        </dl>
+        <div class="card">
+          <h3>Queries that answer with it</h3>
+          {queries.length === 0 && <p class="hint">None by its name.</p>}
+          <ul class="inline">
+            {queries.map((query) => (
+              <li key={query.name}>
+                <a href={linkTo('query', query.name)}>{query.name}</a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      </div>
+      <Browse type={name} />
+    </section>
+  );
+}
+
+interface Page {
+  count: number;
+  items: Item[];
+  more: string | null;
+}
+
+const pageRows = 50;
+
+function Browse({ type }: { type: string }) {
+  const [rows, setRows] = useState<Item[] | undefined>();
+  const [more, setMore] = useState<string | null>(null);
+  const [count, setCount] = useState(0);
+  const [fault, setFault] = useState('');
+  const read = async (after: string | undefined): Promise<void> => {
+    try {
+      const page = await look<Page>('elements', { type, limit: pageRows, after });
+      setRows((old) => [...(after === undefined ? [] : (old ?? [])), ...page.items]);
+      setMore(page.more);
+      setCount(page.count);
+    } catch (error) {
+      setFault(messageOf(error));
+    }
+  };
+  useEffect(() => void read(undefined), [type]);
+  if (fault !== '') return <p class="note bad">{fault}</p>;
+  if (rows === undefined) return <p class="hint" />;
+  if (rows.length === 0) return <p class="hint">There are no elements of this type yet.</p>;
+  return (
+    <div>
+      <h3>Elements</h3>
+      <Table rows={rows} />
+      {more !== null && (
+        <button type="button" class="quiet" onClick={() => void read(more)}>
+          {whole(count - rows.length)} more
+        </button>
+      )}
+    </div>
+  );
+}

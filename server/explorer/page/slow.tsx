@@ -1,0 +1,112 @@
+// The requests that took long, and where their time went. Values are never logged, so there are no
+// arguments to run again.
+import { useEffect, useState } from 'preact/hooks';
+import { ask } from '../state/api.js';
+import { bytes, millis, whole } from '../model/figures.js';
+import { NeedsAdmin, Waiting } from '../part/waiting.js';
+import { queryNamed } from '../state/program.js';
+import { linkTo, route, setParams } from '../state/router.js';
+import { isAdmin } from '../state/server.js';
+
+interface SlowRequest {
+  ts: string;
+  request_id: string;
+  route: string;
+  query?: string;
+  status: string;
+  code?: string;
+  ms: number;
+  queue_ms?: number;
+  rows?: number;
+  visits?: number;
+  bytes_out: number;
+}
+
+const columns = ['ts', 'query', 'ms', 'queue_ms', 'rows', 'visits', 'bytes_out'] as const;
+type Column = (typeof columns)[number];
+const names: Record<Column, string> = {
+  ts: 'at',
+  query: 'query',
+  ms: 'time',
+  queue_ms: 'waited',
+  rows: 'rows',
+  visits: 'visits',
+  bytes_out: 'bytes',
+};
+
+export function SlowLog() {
+  const [list, setList] = useState<SlowRequest[] | undefined>();
+  useEffect(() => {
+    if (!isAdmin.value) return undefined;
+    const read = (): void => {
+      if (document.hidden) return;
+      void ask<SlowRequest[]>('slowlog').then(
+        ({ value }) => setList(value),
+        () => undefined,
+      );
+    };
+    read();
+    const timer = setInterval(read, 2000);
+    return () => clearInterval(timer);
+  }, []);
+  if (!isAdmin.value) return <NeedsAdmin what="The slow log" />;
+  if (list === undefined) return <Waiting />;
+  if (list.length === 0) {
+    return (
+      <div class="empty">
+        <h2>Nothing was slow</h2>
+        <p>
+          Requests that take longer than <code>log.slow_ms</code> stand here, the last 128 of them.
+        </p>
+      </div>
+    );
+  }
+  return <Entries list={list} />;
+}
+
+function Entries({ list }: { list: SlowRequest[] }) {
+  const { params } = route.value;
+  const by = (params.get('by') ?? 'ts') as Column;
+  const sorted = list.toSorted((a, b) => compare(b[by] ?? 0, a[by] ?? 0));
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Slow requests">
+      <table class="figures slow">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col" aria-sort={by === column ? 'descending' : 'none'}>
+                <button type="button" class="quiet" onClick={() => setParams({ by: column })}>
+                  {names[column]} {by === column ? '↓' : ''}
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((entry) => (
+            <tr key={entry.request_id}>
+              <th scope="row">
+                <time dateTime={entry.ts}>{new Date(entry.ts).toLocaleTimeString('en-GB')}</time>
+              </th>
+              <td>
+                {entry.query !== undefined && queryNamed(entry.query) ? (
+                  <a href={linkTo('query', entry.query)}>{entry.query}</a>
+                ) : (
+                  entry.route
+                )}{' '}
+                {entry.code && <small class="bad">{entry.code}</small>}
+              </td>
+              <td>{millis(entry.ms)}</td>
+              <td>{entry.queue_ms === undefined ? '–' : millis(entry.queue_ms)}</td>
+              <td>{entry.rows === undefined ? '–' : whole(entry.rows)}</td>
+              <td>{entry.visits === undefined ? '–' : whole(entry.visits)}</td>
+              <td>{bytes(entry.bytes_out)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const compare = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);

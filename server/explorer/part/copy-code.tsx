@@ -1,0 +1,52 @@
+// Copies the call at hand as a command or a program, or the address of the view.
+import { useState } from 'preact/hooks';
+import { asCurl, asPython, asTypeScript } from '../model/code-sample.js';
+
+const saidMs = 1_500;
+
+export function CopyCode({ path, body, hasKey }: { path: string; body: string; hasKey: boolean }) {
+  const origin = new URL('.', location.href).href.replace(/\/$/, '');
+  const call = { origin, path, body, hasKey };
+  return (
+    <p class="copies">
+      <span class="hint">copy as</span>
+      <CopyButton name="curl" text={() => asCurl(call)} />
+      <CopyButton name="TypeScript" text={() => asTypeScript(call)} />
+      <CopyButton name="Python" text={() => asPython(call)} />
+      <CopyButton name="link" text={() => location.href} />
+    </p>
+  );
+}
+
+export function CopyButton({ name, text }: { name: string; text: () => string }) {
+  const [said, setSaid] = useState('');
+  const copy = async (): Promise<void> => {
+    setSaid((await copyText(text())) ? 'copied' : 'not copied');
+    setTimeout(() => setSaid(''), saidMs);
+  };
+  return (
+    <button type="button" class="small" onClick={() => void copy()}>
+      {said || name}
+    </button>
+  );
+}
+
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+/** Where the page is not served in a secure context, the clipboard is reached by a selection only. */
+function copyBySelection(text: string): boolean {
+  const area = document.createElement('textarea');
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const isDone = document.execCommand('copy');
+  area.remove();
+  return isDone;
+}

@@ -1,0 +1,142 @@
+// The search box of every page: elements by id, by the beginning of an indexed text and by words, and
+// queries and types by name. `/` goes there from anywhere.
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { look } from '../state/api.js';
+import { type Item, titleOf } from '../model/item.js';
+import { goTo } from '../state/router.js';
+import { contract, schema } from '../state/program.js';
+
+interface Hit {
+  kind: string;
+  title: string;
+  go: () => void;
+}
+
+const hitsMax = 12;
+const restMs = 120;
+
+function namedHits(text: string): Hit[] {
+  const has = (name: string): boolean => name.toLowerCase().includes(text.toLowerCase());
+  const queries = (contract.value?.queries ?? []).filter(({ name }) => has(name));
+  const types = (schema.value ?? []).filter(({ name }) => has(name));
+  return [
+    ...types.slice(0, 3).map(({ name }) => ({
+      kind: 'type',
+      title: name,
+      go: () => goTo('schema', name),
+    })),
+    ...queries.slice(0, 4).map(({ name }) => ({
+      kind: 'query',
+      title: name,
+      go: () => goTo('query', name),
+    })),
+  ];
+}
+
+async function findHits(text: string): Promise<Hit[]> {
+  const found = await look<{ items: { item: Item }[] }>('search', { text, limit: hitsMax });
+  const items = found.items.map(({ item }) => ({
+    kind: item.label,
+    title: titleOf(item),
+    go: () => goTo('graph', '', { around: item.id }),
+  }));
+  return [...namedHits(text), ...items];
+}
+
+/** `/` puts the cursor into the box. */
+function useSlash(input: RefObject<HTMLInputElement | null>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const within = (event.target as HTMLElement).closest('input, textarea, select');
+      if (event.key !== '/' || within !== null) return;
+      event.preventDefault();
+      input.current?.focus();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
+/** What there is for a text, a moment after the last key; undefined for none. */
+function useHits(text: string): [Hit[] | undefined, (hits: undefined) => void] {
+  const [hits, setHits] = useState<Hit[] | undefined>();
+  useEffect(() => {
+    if (text.trim() === '') {
+      setHits(undefined);
+      return undefined;
+    }
+    let isCurrent = true;
+    const timer = setTimeout(() => {
+      findHits(text.trim())
+        .catch(() => namedHits(text.trim()))
+        .then((found) => isCurrent && setHits(found));
+    }, restMs);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return [hits, setHits];
+}
+
+export function Finder() {
+  const [text, setText] = useState('');
+  const [hits, setHits] = useHits(text);
+  const [at, setAt] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
+  useSlash(input);
+  useEffect(() => setAt(0), [text]);
+  const choose = (hit: Hit | undefined): void => {
+    if (hit === undefined) return;
+    setText('');
+    setHits(undefined);
+    input.current?.blur();
+    hit.go();
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const count = hits?.length ?? 0;
+    if (event.key === 'ArrowDown') setAt((at + 1) % Math.max(1, count));
+    else if (event.key === 'ArrowUp') setAt((at + count - 1) % Math.max(1, count));
+    else if (event.key === 'Enter') choose(hits?.[at]);
+    else if (event.key === 'Escape') setText('');
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div class="finder" role="search">
+      <input
+        ref={input}
+        type="text"
+        placeholder="Search  /"
+        aria-label="Search elements, types and queries"
+        role="combobox"
+        aria-expanded={hits !== undefined}
+        aria-controls="hits"
+        aria-activedescendant={hits === undefined ? undefined : `hit-${at}`}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKey}
+        onBlur={() => setTimeout(() => setHits(undefined), 150)}
+      />
+      <ul id="hits" role="listbox" aria-label="Found" hidden={hits === undefined}>
+        {hits?.length === 0 && <li class="none">Nothing begins with this or holds these words.</li>}
+        {hits?.map((hit, index) => (
+          <li
+            key={index}
+            id={`hit-${index}`}
+            role="option"
+            aria-selected={index === at}
+            onMouseDown={(event) => {
+              event.preventDefault();
+              choose(hit);
+            }}
+          >
+            <span>{hit.title}</span>
+            <small>{hit.kind}</small>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+// Lines of a source with numbers and colours; names lead to where they are declared, faults stand under
+// their line.
+import type { Diagnostic } from '../state/sources.js';
+import { type Piece, piecesOf } from '../model/source-text.js';
+
+interface SourceLinesProps {
+  text: string;
+  /** Number of the first line. */
+  first?: number;
+  types?: ReadonlySet<string>;
+  diagnostics?: readonly Diagnostic[];
+  linkOf?: (name: string) => string | undefined;
+}
+
+const noTypes: ReadonlySet<string> = new Set();
+
+export function SourceLines(props: SourceLinesProps) {
+  const { text, first = 1, types = noTypes, diagnostics = [], linkOf } = props;
+  const lines = text.replace(/\n$/, '').split('\n');
+  return (
+    <pre class="code lines" tabIndex={0} role="region" aria-label="Source">
+      {lines.map((line, at) => {
+        const number = first + at;
+        const faults = diagnostics.filter((one) => one.line === number);
+        const worst = faults.some(({ severity }) => severity === 'error') ? 'bad' : 'amber';
+        return (
+          <div
+            key={number}
+            id={`line-${number}`}
+            class={faults.length > 0 ? `faulty ${worst}` : ''}
+          >
+            <i data-line={number} />
+            {piecesOf(line, types).map((piece, i) => (
+              <Word key={i} piece={piece} link={linkOf?.(piece.text)} />
+            ))}
+            {'\n'}
+            {faults.map((fault, i) => (
+              <Fault key={i} fault={fault} />
+            ))}
+          </div>
+        );
+      })}
+    </pre>
+  );
+}
+
+function Word({ piece, link }: { piece: Piece; link: string | undefined }) {
+  if (piece.kind === 'plain' && link === undefined) return <>{piece.text}</>;
+  if (link !== undefined && piece.kind !== 'comment' && piece.kind !== 'text') {
+    return (
+      <a class={`word-${piece.kind}`} href={link}>
+        {piece.text}
+      </a>
+    );
+  }
+  return <span class={`word-${piece.kind}`}>{piece.text}</span>;
+}
+
+function Fault({ fault }: { fault: Diagnostic }) {
+  const { code, column, line, endLine, endColumn, message, hint, severity } = fault;
+  const length = endLine === line ? Math.max(1, endColumn - column) : 1;
+  return (
+    <span class={`diagnostic ${severity}`} role="note">
+      {' '.repeat(Math.max(0, column - 1))}
+      {'^'.repeat(length)} {code} {message}
+      {hint !== undefined && ` ${hint}`}
+      {'\n'}
+    </span>
+  );
+}

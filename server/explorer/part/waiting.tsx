@@ -1,0 +1,21 @@
+// Stands where something is still to come. Shown after a moment only: what is there at once does not blink.
+import { useEffect, useState } from 'preact/hooks';
+
+export function Waiting({ text = 'Loading' }: { text?: string }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 250);
+    return () => clearTimeout(timer);
+  }, []);
+  return <p class="waiting">{isLate ? `${text} …` : ''}</p>;
+}
+
+/** A page that this key may not see says which one may. */
+export function NeedsAdmin({ what }: { what: string }) {
+  return (
+    <div class="empty">
+      <h2>{what} asks for the role admin</h2>
+      <p>Sign in with a key of that role, or ask whoever runs this server.</p>
+    </div>
+  );
+}

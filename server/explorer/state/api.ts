@@ -1,0 +1,114 @@
+// Talks to the server, and to nobody else: requests are relative to the page, so that a proxy may mount it
+// anywhere. Invariant: of looks at the graph two run at a time, as the server wants it.
+import { signal } from '@preact/signals';
+import { parseExact } from '../model/exact.js';
+import { keyAsked, keyHeader } from './key.js';
+
+export interface Fault {
+  error: string;
+  code: string;
+  path?: string;
+  hint?: string;
+  errors?: Fault[];
+}
+
+export class ApiError extends Error {
+  constructor(
+    readonly fault: Fault,
+    readonly status: number,
+  ) {
+    super(fault.error);
+  }
+}
+
+export interface Answer<T = unknown> {
+  value: T;
+  text: string;
+  /** Milliseconds until the whole answer was here. */
+  ms: number;
+  bytes: number;
+}
+
+/** The last request did not reach the server. */
+export const isOffline = signal(false);
+
+/** Looks at the graph wait for each other: the server runs two at a time. */
+const waiting: (() => void)[] = [];
+let looking = 0;
+
+async function enter(): Promise<void> {
+  if (looking < 2) looking++;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+}
+
+function leave(): void {
+  const next = waiting.shift();
+  if (next === undefined) looking--;
+  else next();
+}
+
+interface Options {
+  /** JSON text; a POST when it is there. */
+  body?: string;
+  signal?: AbortSignal;
+}
+
+export async function ask<T>(path: string, options: Options = {}): Promise<Answer<T>> {
+  const isLook = path.startsWith('_explore/') && options.body !== undefined;
+  if (isLook) await enter();
+  try {
+    return await send<T>(path, options);
+  } finally {
+    if (isLook) leave();
+  }
+}
+
+async function send<T>(path: string, { body, signal }: Options): Promise<Answer<T>> {
+  const headers: Record<string, string> = keyHeader();
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const started = performance.now();
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(path, {
+      headers,
+      cache: 'no-store',
+      ...(body !== undefined && { method: 'POST', body }),
+      ...(signal && { signal }),
+    });
+    text = await response.text();
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    isOffline.value = true;
+    const fault = { error: 'The server does not answer.', code: 'UNREACHABLE' };
+    throw new ApiError(fault, 0);
+  }
+  isOffline.value = false;
+  const ms = performance.now() - started;
+  if (!response.ok) throw failureOf(text, response.status);
+  return { value: parseExact(text) as T, text, ms, bytes: new Blob([text]).size };
+}
+
+function failureOf(text: string, status: number): ApiError {
+  let fault: Fault;
+  try {
+    fault = JSON.parse(text) as Fault;
+  } catch {
+    fault = { error: `The server answered ${status}.`, code: String(status) };
+  }
+  if (fault.code === 'API_KEY_REQUIRED') keyAsked.value = '';
+  if (fault.code === 'INVALID_API_KEY') keyAsked.value = 'The server does not know this key.';
+  return new ApiError(fault, status);
+}
+
+/** `POST _explore/<name>`. */
+export const look = async <T>(name: string, body: unknown): Promise<T> =>
+  (await ask<T>(`_explore/${name}`, { body: JSON.stringify(body) })).value;
+
+/** What to tell people of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  if (error instanceof ApiError) {
+    return error.fault.hint === undefined ? error.message : `${error.message} ${error.fault.hint}`;
+  }
+  return `The page has a defect: ${String(error)}`;
+}

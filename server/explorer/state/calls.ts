@@ -1,0 +1,32 @@
+// The last calls made in this tab, so that they can be made again. Kept in this tab only.
+import { signal } from '@preact/signals';
+
+export interface PastCall {
+  query: string;
+  /** Of the view that made it. */
+  address: string;
+  ms: number;
+  /** Counts up. */
+  at: number;
+}
+
+const callsMax = 50;
+const stored = 'trellis-calls';
+
+function readStored(): PastCall[] {
+  try {
+    return JSON.parse(sessionStorage.getItem(stored) ?? '[]') as PastCall[];
+  } catch {
+    return [];
+  }
+}
+
+/** Newest first. */
+export const calls = signal<PastCall[]>(readStored());
+
+export function noteCall(call: Omit<PastCall, 'at'>): void {
+  const others = calls.value.filter(({ address }) => address !== call.address);
+  const at = 1 + Math.max(0, ...calls.value.map((one) => one.at));
+  calls.value = [{ ...call, at }, ...others].slice(0, callsMax);
+  sessionStorage.setItem(stored, JSON.stringify(calls.value));
+}

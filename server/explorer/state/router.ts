@@ -1,0 +1,58 @@
+// Where the page is: the whole state of a view stands behind the `#` of the address, so that every view
+// is a link. Invariant: whoever opens an address sees what its sender saw.
+import { signal } from '@preact/signals';
+
+export interface Route {
+  page: string;
+  /** What follows the page's name, decoded. */
+  name: string;
+  params: URLSearchParams;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function readAddress(): Route {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  const [page = '', ...rest] = path.split('/');
+  return {
+    page: page === '' ? 'overview' : page,
+    name: decoded(rest.join('/')),
+    params: new URLSearchParams(query),
+  };
+}
+
+export const route = signal(readAddress());
+
+addEventListener('hashchange', () => {
+  route.value = readAddress();
+});
+
+/** `#/query/worksOf?person=newton` */
+export function linkTo(page: string, name = '', params: Record<string, string> = {}): string {
+  const query = new URLSearchParams(params).toString();
+  const path = name === '' ? page : `${page}/${encodeURIComponent(name)}`;
+  return `#/${path}${query === '' ? '' : `?${query}`}`;
+}
+
+export function goTo(page: string, name = '', params: Record<string, string> = {}): void {
+  location.hash = linkTo(page, name, params);
+}
+
+/** Changes parameters of the view at hand without a step in the history; undefined takes one away. */
+export function setParams(changes: Record<string, string | undefined>): void {
+  const { page, name, params } = route.value;
+  const next = new URLSearchParams(params);
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined || value === '') next.delete(key);
+    else next.set(key, value);
+  }
+  if (next.toString() === params.toString()) return;
+  history.replaceState(null, '', linkTo(page, name, Object.fromEntries(next)));
+  route.value = readAddress();
+}

@@ -1,0 +1,126 @@
+// The page, its files, and who may see what: E01, E04, E05 of the explorer's checklist, on a server of its
+// own with keys and one without.
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { root } from '../support/project.js';
+import { type Server, startServer } from '../support/server/server.js';
+
+const sources = { 'main.hx': 'N::Doc { text: String }\nQUERY docs() => d <- N<Doc> RETURN d\n' };
+const browser = 'text/html,application/xhtml+xml,*/*;q=0.8';
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer({ sources });
+}, 60_000);
+afterAll(() => server?.dispose());
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`http://127.0.0.1:${server.port}${path}`, { method, headers });
+
+test('E01: the page for browsers, JSON for everyone else', async () => {
+  const json = await get('/', { accept: '*/*' });
+  expect(await json.json()).toEqual({ name: 'trellisdb', ready: true });
+  expect(json.headers.get('vary')).toBe('Accept');
+  const [page, again] = await Promise.all([0, 1].map(() => get('/', { accept: browser })));
+  const html = await page!.text();
+  expect(page!.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const policy = page!.headers.get('content-security-policy')!;
+  const nonce = /'nonce-([A-Za-z0-9+/=]{24})'/.exec(policy)![1]!;
+  expect(html).toContain(nonce);
+  expect(await again!.text()).not.toContain(nonce);
+  expect(policy).toMatch(/^default-src 'none'; script-src 'self'; /);
+  expect(policy).not.toMatch(/unsafe|\*/);
+  expect(page!.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(page!.headers.get('cross-origin-opener-policy')).toBe('same-origin');
+  expect(html).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=/);
+});
+
+test('E04: files are those of the table, in the form that is taken', async () => {
+  const html = await (await get('/', { accept: browser })).text();
+  const name = /_explorer\/(main\.\w{8}\.js)/.exec(html)![1]!;
+  const path = `/_explorer/${name}`;
+  const plain = await get(path, { 'accept-encoding': 'identity' });
+  const text = Buffer.from(await plain.arrayBuffer());
+  expect(plain.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  expect(plain.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  for (const [accepted, coding, open] of [
+    ['gzip, deflate, br', 'br', brotliDecompressSync],
+    ['gzip;q=0.5, br;q=0', 'gzip', gunzipSync],
+  ] as const) {
+    const { client } = server;
+    const reply = await client.request({
+      method: 'GET',
+      path: path.slice(1),
+      headers: { 'accept-encoding': accepted },
+    });
+    expect(reply.headers.get('content-encoding')).toBe(coding);
+    expect(open(reply.body).equals(text)).toBe(true);
+  }
+  const etag = plain.headers.get('etag')!;
+  const same = await get(path, { 'if-none-match': etag });
+  expect([same.status, await same.text()]).toEqual([304, '']);
+  const head = await get(path, { 'accept-encoding': 'identity' }, 'HEAD');
+  expect(head.headers.get('content-length')).toBe(String(text.length));
+  const wrong = [
+    '/_explorer/',
+    '/_explorer/index.html',
+    '/_explorer/.stamp',
+    `/_explorer/${name}.gz`,
+    `/_explorer/../explorer/${name}`,
+    `/_explorer/%2e%2e/${name}`,
+    '/_explorer/main.00000000.js',
+    '/_explorer/..%2f..%2fpackage.json',
+  ];
+  for (const each of wrong) {
+    const { status } = await server.client.request({ method: 'GET', path: each.slice(1) });
+    expect(`${each} ${status}`).toBe(`${each} 404`);
+  }
+  const built = readdirSync(join(root, 'dist/explorer')).filter((file) => /\.(js|css)$/.test(file));
+  for (const file of built) expect((await get(`/_explorer/${file}`)).status).toBe(200);
+});
+
+test('E05, E09: who sees what, with keys and with the explorer off', async () => {
+  const guarded = await startServer({
+    sources,
+    env: { TRELLIS_API_KEY: 'the-administrator' },
+  });
+  try {
+    const as = (path: string, apiKey?: string, body?: object) =>
+      fetch(`http://127.0.0.1:${guarded.port}/${path}`, {
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+        headers: {
+          accept: browser,
+          'content-type': 'application/json',
+          ...(apiKey && { 'x-api-key': apiKey }),
+        },
+      });
+    // Page and files are open: they hold nothing of the data.
+    const page = await as('');
+    expect(page.status).toBe(200);
+    const file = /_explorer\/main\.\w{8}\.js/.exec(await page.text())![0];
+    expect((await as(file)).status).toBe(200);
+    for (const path of ['_explore/status', '_explore/sources', 'openapi.json', 'introspect']) {
+      expect([path, (await as(path)).status]).toEqual([path, 401]);
+      expect([path, (await as(path, 'wrong')).status]).toEqual([path, 403]);
+      expect([path, (await as(path, 'the-administrator')).status]).toEqual([path, 200]);
+    }
+    expect((await as('_explore/graph', undefined, {})).status).toBe(401);
+    expect((await as('_explore/graph', 'the-administrator', {})).status).toBe(200);
+  } finally {
+    await guarded.dispose();
+  }
+  const off = await startServer({ sources, config: { 'server.explorer': false } });
+  try {
+    const at = (path: string, accept = '*/*') =>
+      fetch(`http://127.0.0.1:${off.port}${path}`, { headers: { accept } });
+    expect((await at('/', browser)).status).toBe(404);
+    expect(await (await at('/')).json()).toEqual({ name: 'trellisdb', ready: true });
+    const name = readdirSync(join(root, 'dist/explorer')).find((file) => /\.js$/.test(file))!;
+    expect((await at(`/_explorer/${name}`)).status).toBe(404);
+    expect(await (await at('/_explore/status')).json()).toMatchObject({ code: 'FEATURE_DISABLED' });
+  } finally {
+    await off.dispose();
+  }
+}, 60_000);
