@@ -44,7 +44,7 @@ describe('a checkout', () => {
 /** An empty project with the package in it, as `npm install` leaves it, and what was packed. */
 function install(folder: string): { unpackedSize: number; paths: string[] } {
   const [npm, options] = process.platform === 'win32' ? ['npm.cmd', { shell: true }] : ['npm', {}];
-  const argv = ['pack', '--json', '--ignore-scripts', '--silent', '--pack-destination', folder];
+  const argv = ['pack', '--json', '--silent', '--pack-destination', folder];
   const text = withData(() => execFileSync(npm, argv, { ...options, cwd: root, encoding: 'utf8' }));
   const [{ files, filename, unpackedSize }] = JSON.parse(text) as [
     { files: { path: string }[]; filename: string; unpackedSize: number },

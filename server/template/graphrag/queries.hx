@@ -32,12 +32,10 @@ QUERY dropDocument(source: String) =>
 
 // Asking
 
-// The nearest chunks, and beside them those with the words: two ranked lists with the scores of
-// reciprocal ranks, which add up for a chunk that stands in both.
+// The nearest chunks and those with the words, as one list: a chunk that stands in both comes first.
 QUERY search(text: String, k: I64) =>
-    near <- SearchV<Chunk>(Embed(text), k)::RerankRRF(k: 60)
-    worded <- SearchBM25<Chunk>(text, k)::RerankRRF(k: 60)
-    RETURN near::{chunkId: ID, score, text}, worded::{chunkId: ID, score, text}
+    chunks <- RerankRRF(SearchV<Chunk>(Embed(text), k), SearchBM25<Chunk>(text, k))::RANGE(0, k)
+    RETURN chunks::{chunkId: ID, score, text}
 
 // A search that an agent may continue as a traversal.
 #[mcp]
