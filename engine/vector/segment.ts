@@ -114,8 +114,8 @@ export class Segment {
     return this.field(H_PADDED);
   }
   /**
-   * Whether a walk may follow the estimates of edge codes. Inner products have none that are relative
-   * to where the walk is.
+   * Whether a walk may follow the estimates of edge codes. Those of inner products err by a part of the
+   * edge's length, and under dot many edges are as long as the vectors.
    */
   get canFollow(): boolean {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
