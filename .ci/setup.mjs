@@ -128,16 +128,21 @@ await step(
       // With native parts, or a thread of their own.
       external: ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next'],
     });
-    // By itself, for browsers: it imports nothing.
-    buildSync({
-      entryPoints: [at('dist/server/client/client.js')],
-      outfile: at('dist/bin/client.js'),
-      bundle: true,
-      minify: true,
-      platform: 'neutral',
-      format: 'esm',
-      target: 'es2022',
-    });
+    // By themselves: the client for browsers imports nothing, the adapter only the framework.
+    for (const [entry, name] of [
+      ['client/client.js', 'client.js'],
+      ['adapter/langchain.js', 'langchain.js'],
+    ]) {
+      buildSync({
+        entryPoints: [at('dist/server', entry)],
+        outfile: at('dist/bin', name),
+        bundle: true,
+        minify: true,
+        platform: 'neutral',
+        format: 'esm',
+        target: 'es2022',
+      });
+    }
   },
 );
 

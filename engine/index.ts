@@ -71,7 +71,7 @@ export { type Completion, complete } from './lang/analysis/complete.js';
 export type { Occurrence } from './lang/analysis/occurrence.js';
 export type { OutlineItem } from './lang/analysis/outline.js';
 export { type Formatted, formatSource } from './lang/format/format.js';
-export { argumentsOf, queryOf } from './database/ad-hoc.js';
+export { adHocName, argumentsOf, queryOf, readAdHocCall } from './database/ad-hoc.js';
 export { openDatabase } from './database/open-database.js';
 export type { Violation } from './storage/check/check.js';
 export type { BulkLoad, PieceResult } from './database/load/load-run.js';

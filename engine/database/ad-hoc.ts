@@ -1,17 +1,62 @@
 // A query that comes with its call: compiled against the present program's schema, its arguments read
 // as a stored query's are. Nothing is kept: the plan goes with its call.
-import { TrellisError, type ErrorData } from '../base/errors.js';
+import { fail, TrellisError, type ErrorData } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { Argument } from '../json/argument.js';
-import { decodeArguments } from '../json/decode.js';
+import { decodeArguments, scanBody } from '../json/decode.js';
+import { describe } from '../json/fault.js';
 import type { JsonView } from '../json/view.js';
 import { compileAdHoc } from '../lang/ad-hoc.js';
 import type { Diagnostic } from '../lang/syntax/diagnostic.js';
+import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { Query } from '../plan/plan.js';
+import type { DecodingRules } from './call/runner.js';
 
+/** The name under which callers reach queries that they bring. No query can be called so. */
+export const adHocName = '_query';
+
+/** Of the text. What it compiles to is bounded by the limits of sources. */
+const sourceMax = 64 * 1024;
 /** Where the text stands in the body of the call. */
 const sourcePath = '/source';
+
+/** What the body of a call asks for. */
+export interface AdHocCall {
+  query: Query;
+  /** The query's, or one that measures itself. */
+  plan: Plan;
+  args: Argument[];
+  /** Only its plan is asked for: there are no arguments. */
+  explain: boolean;
+}
+
+/**
+ * Reads `{source, parameters, write, explain, profile}`. Fails QUERY_INVALID with the place of every
+ * fault, and as the call of a stored query fails.
+ */
+export function readAdHocCall(
+  bytes: Uint8Array,
+  program: Program,
+  rules: DecodingRules,
+): AdHocCall {
+  const { limits } = rules;
+  const body = scanBody(bytes, limits);
+  const query = queryOf(sourceIn(body), program, limits);
+  const { plan } = query;
+  if (flagIn(body, 'explain')) return { query, plan, args: [], explain: true };
+  if (plan.writes && !flagIn(body, 'write')) {
+    const hint = 'Say `"write": true`; `trellis query --write` does.';
+    const allowed = '`true`: the query writes';
+    fail('PARAM_VALUE', { param: 'write', allowed, got: 'nothing' }, { hint });
+  }
+  const given = body.member('parameters') ?? scanBody(nothing, limits);
+  if (given.kind !== 'object' && given.kind !== 'null') refuse('parameters', 'Object', given);
+  const args = argumentsOf(query, given, rules);
+  const measured = flagIn(body, 'profile') ? { ...plan, profile: true as const } : plan;
+  return { query, plan: measured, args, explain: false };
+}
+
+const nothing = new Uint8Array(0);
 
 /** Fails QUERY_INVALID with the place of every fault. */
 export function queryOf(text: string, { schema, compat }: Program, limits: Limits): Query {
@@ -32,16 +77,33 @@ function faultOf({ code, line, column, message, hint }: Diagnostic): ErrorData {
 
 /** The arguments of a query in an object, or null, inside a body. */
 export function argumentsOf(
-  { name, plan }: Query,
+  { name: owner, plan }: Query,
   given: JsonView,
-  { limits, strict }: { limits: Limits; strict: boolean },
+  { limits, strict }: DecodingRules,
 ): Argument[] {
-  const prefix = given.path;
-  return decodeArguments(given, plan.parameters, {
-    owner: name,
-    limits,
-    strict,
-    prefix,
-    faults: [],
-  });
+  const decoding = { owner, limits, strict, prefix: given.path, faults: [] };
+  return decodeArguments(given, plan.parameters, decoding);
+}
+
+function sourceIn(body: JsonView): string {
+  const source = body.member('source');
+  if (source === undefined) {
+    return fail('PARAM_MISSING', { owner: adHocName, param: 'source', type: 'String' });
+  }
+  if (source.kind !== 'string') return refuse('source', 'String', source);
+  if (source.size > sourceMax) {
+    const args = { param: 'source', size: source.size, max: sourceMax };
+    fail('VALUE_TOO_LARGE', args, { path: sourcePath });
+  }
+  return source.text();
+}
+
+function flagIn(body: JsonView, name: string): boolean {
+  const flag = body.member(name);
+  if (flag === undefined || flag.kind === 'null') return false;
+  return flag.kind === 'boolean' ? flag.boolean() : refuse(name, 'Boolean', flag);
+}
+
+function refuse(param: string, type: string, view: JsonView): never {
+  return fail('PARAM_TYPE', { param, type, got: describe(view) }, { path: `/${param}` });
 }

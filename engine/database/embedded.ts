@@ -2,6 +2,10 @@
 // through the writer lane and are durable when their promise resolves. Same compiler, same plans,
 // same answers as over HTTP.
 import { fail } from '../base/errors.js';
+import { statisticsOf } from '../exec/statistics.js';
+import { explain } from '../plan/explain.js';
+import { adHocName, readAdHocCall } from './ad-hoc.js';
+import type { DatabaseOptions } from './call/options.js';
 import { compile } from '../lang/compile.js';
 import { type Diagnostic, printDiagnostic } from '../lang/syntax/diagnostic.js';
 import type { Attachment } from './attach/attachment.js';
@@ -57,7 +61,8 @@ export async function open<Q = AnyQueries>(options: OpenOptions): Promise<Embedd
   remember(database);
   const calls = callsOf({
     int64,
-    send: (name, body) => database.call(name, body),
+    send: (name, body) =>
+      name === adHocName ? callAdHoc(database, body, complete) : database.call(name, body),
     replyOf: (name) => {
       const { schema, queries } = database.program;
       const query = queries.find((each) => each.name === name);
@@ -73,6 +78,23 @@ export async function open<Q = AnyQueries>(options: OpenOptions): Promise<Embedd
   // The types are those of the generated file: whether they are of this program, nobody checks.
   return embedded as EmbeddedDatabase<Q>;
 }
+
+/** A query that its caller brings: whoever opened the database may run any. */
+function callAdHoc(
+  database: Database,
+  body: Uint8Array,
+  { limits, strictMembers: strict }: Pick<DatabaseOptions, 'limits' | 'strictMembers'>,
+): Uint8Array | Promise<Uint8Array> {
+  const call = readAdHocCall(body, database.program, { limits, strict });
+  if (call.explain) {
+    const explanation = database.view((view) => explain(call.plan, statisticsOf(view)));
+    return encoder.encode(JSON.stringify(explanation));
+  }
+  const result = database.run(call.plan, call.args, undefined);
+  return result instanceof Promise ? result.then((done) => done.body) : result.body;
+}
+
+const encoder = new TextEncoder();
 
 function refuse(diagnostics: readonly Diagnostic[], sources: OpenOptions['sources']): never {
   const pictures = diagnostics

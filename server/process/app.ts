@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { type Database, TrellisError, wallMs } from '../../engine/index.js';
 import { isLoopback, listenAddresses } from '../http/address.js';
-import { adHocEndpoint, adHocPath } from '../endpoint/ad-hoc.js';
+import { adHocEndpoint, adHocPaths } from '../endpoint/ad-hoc.js';
 import { type Action, adminEndpoints } from '../endpoint/admin-handler.js';
 import { exploreEndpoints } from '../endpoint/explore/endpoints.js';
 import type { Config } from '../config/config.js';
@@ -169,10 +169,11 @@ export class App {
       database: () => this.#opened(),
       limits: config.limits,
       strict: config.server.strict_members,
-      metrics: this.metrics.route(adHocPath),
+      metrics: this.metrics.route(adHocPaths[0]),
     });
     const fixed = new Map([...admin.fixed, ...explore.fixed]);
-    const all = new Map([...admin.actions, ...explore.actions, [adHocPath, adHoc] as const]);
+    const adHocs = adHocPaths.map((path) => [path, adHoc] as const);
+    const all = new Map([...admin.actions, ...explore.actions, ...adHocs]);
     return new Routes(fixed, tools, all, this.#mcp.endpoint);
   }
 

@@ -31,6 +31,7 @@ import { playSeed } from '../project/seed.js';
 import { SourceBook } from '../project/source-book.js';
 import { recallBody } from '../endpoint/vector-admin.js';
 import { counted } from '../terminal/wording.js';
+import { notifySystemd } from './notify.js';
 import { packageVersion } from './program-file.js';
 import { verifyRunning } from './verify-child.js';
 import { type ProjectWatch, watchSources } from './watch.js';
@@ -84,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const sources = new SourceBook();
   const program = compileSources(config, log, sources);
   const development = options.dev && new Development(config, log, options.dev.reread);
-  const server = new Server(config, log, sources, development);
+  const server = new Server(config, log, options.environment, sources, development);
   server.metrics.compileSeconds.observe((performance.now() - started) / 1000);
   const opening = options.openDatabase({
     ...databaseOptions(config, program, log, server.metrics.embedding),
@@ -121,6 +122,7 @@ class Server {
   constructor(
     private readonly config: Config,
     private readonly log: Log,
+    private readonly environment: Environment,
     private readonly sources: SourceBook,
     private readonly dev?: Development,
   ) {
@@ -190,6 +192,7 @@ class Server {
     if (this.#stopping) return;
     this.#app.phase = 'serving';
     const url = urlOf(config, port);
+    void notifySystemd('READY=1', this.environment);
     const { queries } = program;
     const tried = sample(queries, url);
     const isShown = this.dev?.showReady(program, url, tried, {
@@ -262,12 +265,14 @@ class Server {
   async #stop(): Promise<void> {
     const { log, config } = this;
     log('info', 'stopping');
+    const told = notifySystemd('STOPPING=1', this.environment);
     try {
       for (const watch of this.#watches) watch.close();
       this.dev?.close();
       await this.#app.drain(config.server.drain_time);
       await this.#database?.close({ snapshot: this.#snapshot });
       this.close();
+      await told;
       this.#end(exitCodes.ok);
     } catch (error) {
       this.#end(reportFailure(error));

@@ -9,6 +9,7 @@ import { adHocEndpoint } from '../../../server/endpoint/ad-hoc.js';
 import type { Exchange } from '../../../server/http/exchange.js';
 import { Metrics } from '../../../server/observe/metrics.js';
 import { runCommand } from '../../../server/command/cli.js';
+import { startApp } from '../running-app.js';
 import { runCli, type Server, startServer } from '../../support/server/server.js';
 
 const source = `
@@ -132,6 +133,8 @@ describe('W04 POST /_admin/query', () => {
   it('answers as a stored query does', async () => {
     const reply = await ask({ source: 'N<Person>({name: "Ana"})::{age}' });
     expect([reply.status, reply.text]).toEqual([200, '{"data":{"age":30}}']);
+    const named = await ask({ source: 'N<Person>({name: "Ana"})::{age}' }, '/_query');
+    expect([named.status, named.text]).toEqual([200, reply.text]);
     const typed = { source: 'QUERY q(n: String) => RETURN N<Person>({name: n})::{age}' };
     expect((await ask({ ...typed, parameters: { n: 'Ana' } })).text).toBe('{"data":{"age":30}}');
     const missing = JSON.parse((await ask({ ...typed, parameters: {} })).text);
@@ -195,26 +198,27 @@ describe('W04 POST /_admin/query', () => {
 });
 
 describe('W04 who may', () => {
-  it('is refused with 403 by `serve` without server.adhoc, and to other roles than admin', async () => {
-    const keys = join(server.folder, 'keys.json');
-    const add = async (role: string): Promise<string> => {
-      const words = ['keys', 'add', role, '--role', role, '--project', server.project];
-      return (await runCli(words, { env: { TRELLIS_AUTH_KEYS_FILE: keys } })).stdout.trim();
-    };
-    const [write, admin] = [await add('write'), await add('admin')];
-    await server.restart({ env: { ...adhoc, TRELLIS_AUTH_KEYS_FILE: keys } });
+  it('`serve` without server.adhoc answers 403', async () => {
+    const app = await startApp('node');
+    const body = JSON.stringify({ source: 'N<Person>::COUNT' });
+    const replies = await Promise.all(
+      ['/_admin/query', '/_query'].map((path) => app.request({ path, body })),
+    );
+    app.close();
+    for (const { status, text } of replies)
+      expect([status, JSON.parse(text).code]).toEqual([403, 'FEATURE_DISABLED']);
+  });
+
+  it('is the administrator alone, where there are keys', async () => {
+    const app = await startApp('node', { 'server.adhoc': 'true', 'auth.api_key': 'secret' });
+    const body = JSON.stringify({ source: 'N<Person>::COUNT' });
     const as = async (key: string) =>
-      (await ask({ source: 'N<Person>::COUNT' }, undefined, { 'x-api-key': key })).status;
-    expect([await as(write), await as(admin)]).toEqual([403, 200]);
-    await server.restart({ env: {} });
-    const off = await ask({ source: 'N<Person>::COUNT' });
-    expect([off.status, JSON.parse(off.text).code]).toEqual([403, 'FEATURE_DISABLED']);
-    const line = await query('N<Person>::COUNT');
-    expect([line.code, line.stderr]).toEqual([
-      78,
-      expect.stringContaining('Set `server.adhoc` to true'),
-    ]);
-    expect((await query('older', 'than=35', '--ndjson')).code).toBe(0);
+      JSON.parse(
+        (await app.request({ path: '/_query', body, headers: { 'x-api-key': key } })).text,
+      );
+    const codes = [(await as('')).code, (await as('secret')).code];
+    app.close();
+    expect(codes).toEqual(['API_KEY_REQUIRED', 'QUERY_INVALID']);
   });
 
   it('opens the data itself where no server has them', async () => {

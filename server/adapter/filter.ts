@@ -1,0 +1,91 @@
+// Filters of LangChain's vector stores as conditions of HelixQL: equality, `$eq $ne $in $nin $gt $gte $lt $lte`,
+// `$and $or $not`, on declared properties. Values become parameters; anything else is refused.
+
+export type PropertyType = 'String' | 'Boolean' | 'I32' | 'I64' | 'U32' | 'F64' | 'Date' | 'ID';
+export type Value = string | number | boolean | bigint;
+type Comparison = { [operator: string]: Value | Value[] };
+export type Filter = { [name: string]: Value | Comparison | Filter | Filter[] };
+
+export interface Condition {
+  text: string;
+  /** Parameters of its values, each with a comma before it. */
+  declared: string;
+  values: Record<string, Value>;
+}
+
+const comparisons: Record<string, string> = {
+  $eq: 'EQ',
+  $ne: 'NEQ',
+  $gt: 'GT',
+  $gte: 'GTE',
+  $lt: 'LT',
+  $lte: 'LTE',
+  $in: 'IS_IN',
+  $nin: 'IS_IN',
+};
+
+export function conditionOf(
+  filter: Filter,
+  properties: ReadonlyMap<string, PropertyType>,
+): Condition {
+  const values: Record<string, Value | Value[]> = {};
+  const declared: string[] = [];
+  const bind = (value: Value | Value[], type: string): string => {
+    const name = `v${declared.length}`;
+    declared.push(`, ${name}: ${Array.isArray(value) ? `[${type}]` : type}`);
+    values[name] = value;
+    return name;
+  };
+  const compare = (name: string, operator: string, value: unknown): string => {
+    const type = properties.get(name);
+    const step = Object.hasOwn(comparisons, operator) ? comparisons[operator] : undefined;
+    if (type === undefined) return refuse(`${name} is no declared property`);
+    if (step === undefined) return refuse(`${operator} is no operator`);
+    const isList = step === 'IS_IN';
+    if (isList !== Array.isArray(value))
+      return refuse(`${operator} takes ${isList ? 'a list' : 'a value'}`);
+    if (![value].flat().every(isValue)) return refuse(`${name} is compared with what is no value`);
+    const text = `_::{${name}}::${step}(${bind(value as Value, type)})`;
+    return operator === '$nin' ? `!${text}` : text;
+  };
+  const group = (word: string, filters: unknown): string => {
+    if (!Array.isArray(filters) || filters.length === 0) return refuse(`${word} takes filters`);
+    return junction(
+      word,
+      filters.map((each) => all(each as Filter)),
+    );
+  };
+  const member = (name: string, value: unknown): string => {
+    if (name === '$and') return group('AND', value);
+    if (name === '$or') return group('OR', value);
+    if (name === '$not') return `!${all(value as Filter)}`;
+    if (isValue(value)) return compare(name, '$eq', value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return refuse(`${name} is compared with what is no value`);
+    const { $not: inner, ...rest } = value as Comparison & { $not?: unknown };
+    const parts = Object.entries(rest).map(([operator, of]) => compare(name, operator, of));
+    if (inner !== undefined) parts.push(`!${member(name, inner)}`);
+    return parts.length === 0 ? refuse(`${name} is compared with nothing`) : junction('AND', parts);
+  };
+  const all = (of: Filter): string => {
+    const isFilter = typeof of === 'object' && of !== null && !Array.isArray(of);
+    const members = isFilter ? Object.entries(of) : refuse('a filter is an object');
+    if (members.length === 0) return refuse('a filter names something');
+    return junction(
+      'AND',
+      members.map(([name, value]) => member(name, value)),
+    );
+  };
+  const text = all(filter);
+  return { text, declared: declared.join(''), values: values as Record<string, Value> };
+}
+
+const junction = (word: string, parts: string[]): string =>
+  parts.length === 1 ? parts[0]! : `${word}(${parts.join(', ')})`;
+
+const isValue = (value: unknown): value is Value =>
+  /^(string|number|boolean|bigint)$/.test(typeof value);
+
+function refuse(why: string): never {
+  throw new TypeError(`This filter cannot be asked: ${why}.`);
+}

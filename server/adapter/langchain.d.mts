@@ -1,0 +1,84 @@
+// The types of `trellisdb/langchain`, for programs that have `@langchain/core`. By hand, as the package is
+// nobody's dependency here.
+import type { DocumentInterface } from '@langchain/core/documents';
+import type { EmbeddingsInterface } from '@langchain/core/embeddings';
+import { BaseRetriever } from '@langchain/core/retrievers';
+import {
+  type MaxMarginalRelevanceSearchOptions,
+  VectorStore,
+} from '@langchain/core/vectorstores';
+
+interface Caller {
+  call<T = unknown>(name: string, params?: object, options?: object): Promise<T>;
+}
+export type PropertyType = 'String' | 'Boolean' | 'I32' | 'I64' | 'U32' | 'F64' | 'Date' | 'ID';
+type Value = string | number | boolean | bigint;
+export type Filter = {
+  [name: string]: Value | { [operator: string]: Value | Value[] } | Filter | Filter[];
+};
+
+export interface TrellisStoreConfig {
+  caller: Caller;
+  type: string;
+  properties?: Record<string, PropertyType>;
+  key?: string;
+  text?: string;
+  metadata?: string;
+}
+export interface AddOptions {
+  ids?: string[];
+  deleteFilter?: Filter;
+}
+
+export declare class TrellisVectorStore extends VectorStore {
+  FilterType: Filter;
+  constructor(embeddings: EmbeddingsInterface, config: TrellisStoreConfig);
+  get declaration(): string;
+  _vectorstoreType(): string;
+  addDocuments(documents: DocumentInterface[], options?: AddOptions): Promise<string[]>;
+  addVectors(
+    vectors: number[][],
+    documents: DocumentInterface[],
+    options?: AddOptions,
+  ): Promise<string[]>;
+  delete(params?: { ids?: string[]; filter?: Filter }): Promise<void>;
+  similaritySearchVectorWithScore(
+    query: number[],
+    k: number,
+    filter?: Filter,
+  ): Promise<[DocumentInterface, number][]>;
+  maxMarginalRelevanceSearch(
+    query: string,
+    options: MaxMarginalRelevanceSearchOptions<Filter>,
+  ): Promise<DocumentInterface[]>;
+  searchWithHops(
+    question: string,
+    k: number,
+    hops: string,
+    filter?: Filter,
+  ): Promise<DocumentInterface[]>;
+  static fromTexts(
+    texts: string[],
+    metadatas: object[] | object,
+    embeddings: EmbeddingsInterface,
+    config: TrellisStoreConfig,
+  ): Promise<TrellisVectorStore>;
+  static fromDocuments(
+    documents: DocumentInterface[],
+    embeddings: EmbeddingsInterface,
+    config: TrellisStoreConfig,
+  ): Promise<TrellisVectorStore>;
+}
+
+export type Hop = { out: string } | { in: string } | { both: string };
+export interface GraphRetrieverFields {
+  store: TrellisVectorStore;
+  hops: Hop[];
+  k?: number;
+  filter?: Filter;
+}
+export declare class TrellisGraphRetriever extends BaseRetriever {
+  lc_namespace: string[];
+  constructor(fields: GraphRetrieverFields);
+  _getRelevantDocuments(question: string): Promise<DocumentInterface[]>;
+}
