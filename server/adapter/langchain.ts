@@ -56,6 +56,13 @@ export interface AddOptions {
   deleteFilter?: Filter;
 }
 
+class DeclarationMissing extends Error {
+  override readonly name = 'DeclarationMissing';
+  constructor(declaration: string) {
+    super(`The project needs this declaration:\n\n${declaration}\n`);
+  }
+}
+
 export class TrellisVectorStore extends core.VectorStore {
   declare FilterType: Filter;
   readonly #caller: Caller;
@@ -96,7 +103,7 @@ export class TrellisVectorStore extends core.VectorStore {
       (error: Error & { code?: string }) => {
         this.#checked = undefined;
         if (error.code !== 'QUERY_INVALID') throw error;
-        throw new Error(`The project needs this declaration:\n\n${this.declaration}\n`);
+        throw new DeclarationMissing(this.declaration);
       },
     );
     return this.#checked;
@@ -149,7 +156,7 @@ export class TrellisVectorStore extends core.VectorStore {
 
   /** By ids, by a filter, or both; without either nothing is deleted. */
   async delete({ ids, filter }: { ids?: string[]; filter?: Filter } = {}): Promise<void> {
-    if (ids === undefined && filter === undefined) throw new Error('delete: ids or a filter');
+    if (ids === undefined && filter === undefined) throw new TypeError('delete: ids or a filter');
     await this.#check();
     const drop = filter && this.#condition(filter);
     const lines = [
@@ -251,7 +258,7 @@ function documentOf({ key, text, metadata }: Hit): Document {
 
 /** Names stand in queries as they are: they have to be names. */
 function nameOf(name: string): string {
-  if (!/^[A-Za-z]\w*$/.test(name)) throw new Error(`${JSON.stringify(name)} is no name.`);
+  if (!/^[A-Za-z]\w*$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name.`);
   return name;
 }
 

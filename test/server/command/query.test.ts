@@ -1,6 +1,5 @@
 // Queries that come with their call: `trellis query` over a running server and without one, and
 // `POST /_admin/query` with its limits, roles and time.
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import type { Database } from '../../../engine/database/database.js';
