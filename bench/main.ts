@@ -20,6 +20,7 @@ const modules: Record<string, string> = {
   import: 'import/import',
   ldbc: 'ldbc/ldbc',
   live: 'server/live',
+  mcp: 'server/mcp',
   mixed: 'server/mixed',
   recall: 'vector/recall',
   session: 'server/session',

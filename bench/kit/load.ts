@@ -88,6 +88,7 @@ export interface Load {
   path: string;
   /** Bodies are sent in turn. */
   bodies?: string[];
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface Measured {
@@ -126,7 +127,7 @@ export async function measure(
     url: server.url,
     connections,
     duration: seconds,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...load.headers },
     requests,
     ...(workers > 0 && connections >= workers && { workers }),
   });

@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { countUnknown } from '../../engine/index.js';
 import { type CorpusProject, findProjects, readProject } from './corpus-project.js';
 import { type RunCounts, runQueries } from './corpus-run.js';
 import { type Cell, printTable } from '../kit/table.js';
@@ -35,6 +36,7 @@ async function judge(root: string, data: string, args: readonly string[]): Promi
     `${root}: ${good.length} of ${projects.length} projects compile, ` +
       `${queries(good)} of ${queries(projects)} queries`,
   );
+  console.log(unknownShare(good));
   for (const { name, errors } of projects) {
     if (errors.length === 0) continue;
     console.log(`\n${name}: ${errors.length} errors`);
@@ -42,6 +44,20 @@ async function judge(root: string, data: string, args: readonly string[]): Promi
   }
   if (args.includes('--all')) for (const { name, queries: n } of good) console.log(`${name}: ${n}`);
   if (args.includes('--run')) await runAll(good);
+}
+
+/** How many of the values that queries return are of a type the compiler does not know. */
+function unknownShare(projects: readonly CorpusProject[]): string {
+  const total = { unknown: 0, members: 0 };
+  for (const { compiled } of projects) {
+    for (const { output } of compiled!.program!.queries) {
+      const { unknown, members } = countUnknown(output);
+      total.unknown += unknown;
+      total.members += members;
+    }
+  }
+  const share = (100 * total.unknown) / Math.max(1, total.members);
+  return `of unknown type: ${total.unknown} of ${total.members} returned members, ${share.toFixed(2)} %`;
 }
 
 async function runAll(projects: readonly CorpusProject[]): Promise<void> {
