@@ -30,6 +30,9 @@ const small: Partial<Record<ScalarName, [min: number, max: number]>> = {
 /** Digits of an integer of any width. */
 const digits = '^-?(0|[1-9][0-9]*)$';
 
+/** Of dates that are text. */
+const startOfDate = '^[0-9]{4}-[0-9]{2}-[0-9]{2}';
+
 /** The schema of a scalar that is sent. */
 function givenScalar(name: ScalarName): JsonSchema {
   const range = small[name];
@@ -44,7 +47,8 @@ function givenScalar(name: ScalarName): JsonSchema {
     case 'Date':
       return {
         type: ['string', 'integer'],
-        description: 'RFC 3339, a day such as 2026-03-01, or milliseconds since 1970.',
+        pattern: startOfDate,
+        description: 'RFC 3339, a day such as 2026-03-01, or seconds since 1970.',
       };
     case 'F32':
     case 'F64':

@@ -31,7 +31,8 @@ export interface McpEndpointOptions {
 /** The clock answers for a call only when the engine has not done so itself. */
 const extraMs = 1_000;
 
-export function mcpEndpoint(options: McpEndpointOptions): Endpoint {
+export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
+  const options = { ...given, info: infoOf(given.version) };
   const { limits, routes, enabled } = options;
   return {
     metrics: routes.route('/mcp'),
@@ -59,7 +60,7 @@ class Conversation {
   #id = 'null';
 
   constructor(
-    private readonly options: McpEndpointOptions,
+    private readonly options: McpEndpointOptions & { info: string },
     private readonly exchange: Exchange,
     private readonly key: Caller | undefined,
   ) {}
@@ -99,23 +100,25 @@ class Conversation {
   }
 
   #result(answer: Answer | StreamReply): Result {
-    const { metrics, version } = this.options;
+    const { metrics } = this.options;
     if ('begin' in answer) {
       metrics.request(this.#method, this.#era!, 'ok');
       return answer;
     }
     const { members, meta, keep, failed } = answer;
     metrics.request(this.#method, this.#era!, failed ? 'tool_error' : 'ok');
-    const isModern = this.#era === 'modern';
-    const info = `"io.modelcontextprotocol/serverInfo":${serverInfo(version)}`;
-    const metas = [isModern ? info : '', meta ?? ''].filter((text) => text !== '').join(',');
-    const parts = [
-      isModern ? '"resultType":"complete"' : '',
-      members,
-      isModern && keep !== undefined ? this.#keeping(keep) : '',
-      metas === '' ? '' : `"_meta":{${metas}}`,
-    ];
-    return resultReply(this.#id, parts.filter((text) => text !== '').join(','));
+    if (this.#era !== 'modern') {
+      const last = meta === undefined || meta === '' ? '' : `"_meta":{${meta}}`;
+      return resultReply(
+        this.#id,
+        members === '' || last === '' ? members + last : `${members},${last}`,
+      );
+    }
+    const kept = keep === undefined ? '' : `${this.#keeping(keep)},`;
+    const said = members === '' ? '' : `${members},`;
+    const more = meta === undefined || meta === '' ? '' : `,${meta}`;
+    const last = `"_meta":{${this.options.info}${more}}`;
+    return resultReply(this.#id, `"resultType":"complete",${said}${kept}${last}`);
   }
 
   /** What depends on the key may be kept for that key only. */
@@ -142,4 +145,6 @@ function rpcFaultOf(error: unknown): RpcFault {
   return new RpcFault(rpcCodes.internal, error.message, statusOf(code), { code });
 }
 
-const serverInfo = (version: string): string => JSON.stringify({ name: 'trellisdb', version });
+/** Of the `_meta` of every result of a modern request. */
+const infoOf = (version: string): string =>
+  `"io.modelcontextprotocol/serverInfo":${JSON.stringify({ name: 'trellisdb', version })}`;

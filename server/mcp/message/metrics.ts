@@ -6,15 +6,26 @@ import type { Era } from './era.js';
 
 const toolsMax = 200;
 
+interface Counted {
+  labels: { method: string; era: string; result: string };
+  value: number;
+}
+
 export class McpMetrics {
-  readonly #requests = new Map<string, { labels: Record<string, string>; value: number }>();
+  /** By method, then by era and result: no key is put together for a request. */
+  readonly #requests = new Map<string, Map<string, Counted[]>>();
   readonly #tools = new Map<string, Histogram>();
   #cuts = 0;
 
   request(method: string, era: Era | 'none', result: 'ok' | 'tool_error' | 'fault'): void {
-    const key = `${method} ${era} ${result}`;
-    const known = this.#requests.get(key);
-    if (known === undefined) this.#requests.set(key, { labels: { method, era, result }, value: 1 });
+    let counted = this.#requests.get(method)?.get(era);
+    if (counted === undefined) {
+      const eras = this.#requests.get(method) ?? new Map<string, Counted[]>();
+      counted = [];
+      this.#requests.set(method, eras.set(era, counted));
+    }
+    const known = counted.find((one) => one.labels.result === result);
+    if (known === undefined) counted.push({ labels: { method, era, result }, value: 1 });
     else known.value++;
   }
 
@@ -28,9 +39,10 @@ export class McpMetrics {
   }
 
   samples(): ServerSample[] {
-    const requests = [...this.#requests.values()].map(
-      ({ labels, value }): ServerSample => ({ name: 'mcp_requests_total', labels, value }),
-    );
+    const counted = [...this.#requests.values()].flatMap((eras) => [...eras.values()].flat());
+    const requests = counted.map(({ labels, value }): ServerSample => {
+      return { name: 'mcp_requests_total', labels, value };
+    });
     const tools = [...this.#tools].flatMap(([tool, seconds]) =>
       seconds.samples('mcp_tool_seconds', { tool }),
     );

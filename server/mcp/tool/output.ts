@@ -26,9 +26,16 @@ interface Cut {
 }
 
 const cutsMax = 8;
+const openBrace = 123;
+
+/** For models that read text, and for programs. */
+const both = (text: string, structured: string): string =>
+  `"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${structured}`;
 
 export function outputOf(reply: string, { limit, places, advice }: OutputOptions): Output {
   let structured = exact(reply, places);
+  const isWhole = structured.length <= limit && structured.charCodeAt(0) === openBrace;
+  if (isWhole) return { members: both(structured, structured), meta: '', isCut: false };
   const cuts: Cut[] = [];
   while (structured.length > limit && cuts.length < cutsMax) {
     const next = cutOnce(structured, limit, cuts);
