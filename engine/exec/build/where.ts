@@ -2,6 +2,7 @@
 import type { ItemExpression } from '../../plan/expression.js';
 import { where } from '../operators/filter.js';
 import { numberFilter, whereNumber } from '../operators/number-filter.js';
+import { textFilter, whereText } from '../operators/text-filter.js';
 import type { Builder } from '../row/builder.js';
 import type { Flow } from '../row/flow.js';
 
@@ -11,8 +12,10 @@ export function buildWhere(
 ): (input: Flow) => Flow {
   const condition = builder.value(value);
   const filter = numberFilter(builder, slot, value);
-  return (input) =>
-    filter && input.kind === 'ids'
-      ? whereNumber(input, slot, condition, filter)
-      : where(input, slot, condition);
+  const text = textFilter(builder, slot, value);
+  return (input) => {
+    if (filter && input.kind === 'ids') return whereNumber(input, slot, condition, filter);
+    if (text) return whereText(input, slot, condition, text);
+    return where(input, slot, condition);
+  };
 }

@@ -27,9 +27,14 @@ export function reachOf(
       const labels = edgeLabels(builder, step.edges).map(({ id }) => id);
       const { direction } = step;
       found.push((frame, id, next) => {
-        const pairs = adjacent(frame, id, labels, direction);
-        frame.tick(1 + (pairs.length >> 1));
-        for (let at = 1; at < pairs.length; at += 2) if (next(pairs[at]!)) return true;
+        const lists = labels.length === 1 ? frame.edges()?.of(labels[0]!, direction) : undefined;
+        const word = lists?.find(id) ?? 0;
+        const words = word === 0 ? adjacent(frame, id, labels, direction) : lists!.words;
+        const last = word === 0 ? words.length : word + words[word]!;
+        frame.tick(1 + ((last - word) >> 1));
+        for (let at = word === 0 ? 1 : word + 2; at <= last; at += 2) {
+          if (next(words[at]!)) return true;
+        }
         return false;
       });
     } else if (step.kind === 'end' && step.end !== 'other' && step.edge === undefined) {

@@ -1,0 +1,102 @@
+// WHERE on a String property that must equal a text which is the same for all rows: rows are judged on
+// the bytes of their records, where they lie in the cache, and only the text of those that stay is read.
+//
+// Invariant: keeps the rows that `where` keeps. What is out of the ordinary (no cache, texts with
+// characters that JSON escapes, rows that are no bare elements, labels whose member is no String) is
+// left to the condition.
+import type { Expression } from '../../plan/expression.js';
+import { fragmentOf } from '../../storage/record/record.js';
+import type { KeptRecords } from '../../storage/table/store.js';
+import type { Builder } from '../row/builder.js';
+import type { Evaluate } from '../row/compiled.js';
+import { asRows, type Flow, type RowFlow } from '../row/flow.js';
+import { memberTable } from '../row/member.js';
+import { Element, type Value } from '../row/value.js';
+import { where } from './filter.js';
+
+export interface TextFilter {
+  wanted: Evaluate;
+  /** Slot of the property in records of a label; -1 where it is no String. */
+  slotIn: (label: number) => number;
+}
+
+/** The filter that a condition on the row in `slot` amounts to, if it is of this form. */
+export function textFilter(
+  builder: Builder,
+  slot: number,
+  condition: Expression,
+): TextFilter | undefined {
+  if (condition.kind !== 'compare' || condition.any || condition.operator !== 'EQ')
+    return undefined;
+  const { left, right } = condition;
+  const isOwn = left.kind === 'property' && left.of.kind === 'slot' && left.of.slot === slot;
+  if (!isOwn || (right.kind !== 'literal' && right.kind !== 'parameter')) return undefined;
+  const memberIn = memberTable(builder.catalog, left.name);
+  const slots: (number | undefined)[] = [];
+  const find = (label: number): number => {
+    const member = memberIn(label);
+    if (member.kind !== 'property' || member.property.type.kind !== 'scalar') return -1;
+    return member.property.type.name === 'String' ? member.property.slot : -1;
+  };
+  return { wanted: builder.value(right), slotIn: (label) => (slots[label] ??= find(label)) };
+}
+
+const backslash = 0x5c;
+
+/** As `where` of the condition, which is `filter`. */
+export function whereText(
+  input: Flow,
+  slot: number,
+  condition: Evaluate,
+  { wanted, slotIn }: TextFilter,
+): RowFlow {
+  const plain = where(input, slot, condition) as RowFlow;
+  const { open } = asRows(input);
+  return {
+    kind: 'rows',
+    *open(frame) {
+      const text = wanted(frame);
+      const records = typeof text === 'string' ? frame.records() : undefined;
+      const bytes = Buffer.from(typeof text === 'string' ? JSON.stringify(text) : '');
+      if (records === undefined || bytes.includes(backslash)) {
+        yield* plain.open(frame);
+        return;
+      }
+      const { slots } = frame;
+      for (const batch of open(frame)) {
+        frame.tick(batch.length);
+        const kept: Value[] = [];
+        for (let i = 0; i < batch.length; i++) {
+          const row = batch[i]!;
+          const isBare = row instanceof Element && row.record === undefined;
+          if (isBare && differs(records, row.id, slotIn, bytes)) continue;
+          slots[slot] = row;
+          if (condition(frame) === true) kept.push(row);
+        }
+        if (kept.length > 0) yield kept;
+      }
+    },
+  };
+}
+
+/** Whether the stored text is certainly another one. */
+function differs(
+  records: KeptRecords,
+  id: number,
+  slotIn: TextFilter['slotIn'],
+  wanted: Uint8Array,
+): boolean {
+  const record = records.find(id);
+  if (record < 0) return false;
+  const { bytes } = records;
+  const slot = slotIn(bytes[record]! | (bytes[record + 1]! << 8));
+  if (slot < 0) return false;
+  const { start, end } = fragmentOf(bytes, slot, record);
+  // What is unset equals no text.
+  if (start === end) return true;
+  for (let at = start, i = 0; at < end; at++, i++) {
+    if (bytes[at] === backslash) return false;
+    if (bytes[at] !== wanted[i]) return true;
+  }
+  return false;
+}
