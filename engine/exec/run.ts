@@ -11,7 +11,7 @@ import { readText } from './row/step-argument.js';
 import type { CollectTexts, Execute, ExecutionContext } from './row/execute.js';
 import { rowsOf } from './row/flow.js';
 import { Frame } from './row/frame.js';
-import type { Probe } from './build/profile.js';
+import type { Profile } from './build/profile.js';
 import { statisticsOf } from './statistics.js';
 
 /** A buffer that grew beyond this is left to the garbage collector. */
@@ -21,8 +21,8 @@ let writer = new ByteWriter();
 
 /** Runs a plan on one view. Synchronous, and never entered twice on one thread. */
 export const execute: Execute = (plan, args, context) => {
-  const { statements, output, probe } = builtPlan(plan, context.view.catalog);
-  probe?.reset();
+  const { statements, output, profile } = builtPlan(plan, context.view.catalog);
+  profile?.reset();
   const started = context.clock?.() ?? 0;
   const frame = new Frame(plan.slotCount, args, context);
   if (writer.bytes.length > keptBytes) writer = new ByteWriter();
@@ -33,7 +33,7 @@ export const execute: Execute = (plan, args, context) => {
   const most = context.limits.result_bytes;
   if (out.length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
   const reply = out.take();
-  const body = probe ? withProfile(reply, plan, probe, context, started) : reply;
+  const body = profile ? withProfile(reply, plan, profile, context, started) : reply;
   const { rows, visits } = frame;
   return items ? { body, items, rows, visits } : { body, rows, visits };
 };
@@ -42,7 +42,7 @@ export const execute: Execute = (plan, args, context) => {
 function withProfile(
   reply: Uint8Array,
   plan: Plan,
-  { measured }: Probe,
+  { measured }: Profile,
   { view, clock }: ExecutionContext,
   started: number,
 ): Uint8Array {

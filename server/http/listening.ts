@@ -56,9 +56,9 @@ export function failListening(address: string, port: number, errno = 'UNKNOWN'):
 /** What the system says to a listener at this address; undefined when it takes one. */
 export function probeListening(options: ListenOptions): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'UNKNOWN'));
-    probe.listen({ ...options, exclusive: true }, () => probe.close(() => resolve(undefined)));
+    const trial = createServer();
+    trial.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'UNKNOWN'));
+    trial.listen({ ...options, exclusive: true }, () => trial.close(() => resolve(undefined)));
   });
 }
 

@@ -26,14 +26,14 @@ export interface Covered {
   /** The steps that path and rest stand for, on the whole type. */
   plain: Flow;
   /** Measures what the path alone yields. */
-  probe?: (flow: IdFlow) => IdFlow;
+  profile?: (flow: IdFlow) => IdFlow;
 }
 
-export function access({ find, rest, plain, probe }: Covered): RowFlow {
+export function access({ find, rest, plain, profile }: Covered): RowFlow {
   const otherwise = asRows(plain);
   const rowsAt = (ids: Iterable<Uint32Array>): RowFlow => {
     const bare: IdFlow = { kind: 'ids', open: () => ids };
-    const found = probe ? probe(bare) : bare;
+    const found = profile ? profile(bare) : bare;
     return asRows(rest === undefined ? found : where(found, rest.slot, rest.condition));
   };
   return {

@@ -38,12 +38,12 @@ export function buildAccess(
   const label = labelOf(builder, type!.kind, type!.name);
   const alone = rest === undefined ? among : undefined;
   const find = label && buildFind(builder, label, path, { most, among: alone });
-  if (find === undefined) return builder.probed(source, plain);
-  if (rest === undefined) return builder.probed(source, access({ find, rest, plain }));
+  if (find === undefined) return builder.profiled(source, plain);
+  if (rest === undefined) return builder.profiled(source, access({ find, rest, plain }));
   const { slot, value } = rest.condition;
   const condition = { slot, condition: builder.value(value) };
-  const probe = (flow: IdFlow) => builder.probed(source, flow);
-  return builder.probed(rest, access({ find, rest: condition, plain, probe }));
+  const profile = (flow: IdFlow) => builder.profiled(source, flow);
+  return builder.profiled(rest, access({ find, rest: condition, plain, profile }));
 }
 
 /** What is known of the rows that a path leads to. */

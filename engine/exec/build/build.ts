@@ -11,7 +11,7 @@ import type { Flow } from '../row/flow.js';
 import { memberReader, type MemberReader } from '../row/member.js';
 import type { PrintStyle, Evaluate, Print } from '../row/compiled.js';
 import { buildPrint } from '../reply/print-expression.js';
-import { Probe } from './profile.js';
+import { Profile } from './profile.js';
 import { type BuiltOutput, buildOutput } from '../reply/output.js';
 import { type Act, buildStatements } from './statement.js';
 
@@ -19,7 +19,7 @@ export interface BuiltPlan {
   statements: readonly Act[];
   output: BuiltOutput;
   /** Of a plan that asks for its profile. */
-  probe: Probe | undefined;
+  profile: Profile | undefined;
 }
 
 export class PlanBuilder implements Builder {
@@ -28,7 +28,7 @@ export class PlanBuilder implements Builder {
   constructor(
     readonly catalog: Catalog,
     readonly style: PrintStyle,
-    private readonly probe?: Probe,
+    private readonly profile?: Profile,
   ) {}
 
   value(expression: Expression): Evaluate {
@@ -43,8 +43,8 @@ export class PlanBuilder implements Builder {
     return buildFlow(this, pipeline);
   }
 
-  probed<F extends Flow>(node: Source | Step, flow: F): F {
-    return this.probe === undefined ? flow : this.probe.wrap(node, flow);
+  profiled<F extends Flow>(node: Source | Step, flow: F): F {
+    return this.profile === undefined ? flow : this.profile.wrap(node, flow);
   }
 
   member(name: string): MemberReader {
@@ -61,12 +61,12 @@ function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
   const { output } = plan;
   const data = (output.kind === 'bare' || output.kind === 'items') && output.data;
   const style = { data, compat: plan.compat, fractions: plan.compat || plan.fractions === true };
-  const probe = plan.profile ? new Probe() : undefined;
-  const builder = new PlanBuilder(catalog, style, probe);
+  const profile = plan.profile ? new Profile() : undefined;
+  const builder = new PlanBuilder(catalog, style, profile);
   return {
     statements: buildStatements(builder, plan),
     output: buildOutput(builder, output),
-    probe,
+    profile,
   };
 }
 

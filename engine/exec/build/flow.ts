@@ -46,9 +46,9 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
     const [tested] = fused;
     const among = tested?.kind === 'where' ? buildWhere(builder, tested.condition) : undefined;
     flow = buildAccess(builder, source, { plain: flow, among }, needed(builder, fused[covers]));
-  } else flow = builder.probed(source, flow);
+  } else flow = builder.profiled(source, flow);
   for (let i = covers; i < fused.length; i++) {
-    flow = builder.probed(fused[i]!, buildStep(builder, flow, fused[i]!, fused[i + 1]));
+    flow = builder.profiled(fused[i]!, buildStep(builder, flow, fused[i]!, fused[i + 1]));
   }
   return flow;
 }

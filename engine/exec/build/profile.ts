@@ -5,7 +5,7 @@ import type { Source, Step } from '../../plan/expression.js';
 import type { Flow, IdFlow, RowFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 
-export class Probe {
+export class Profile {
   readonly measured = new Map<Source | Step, Measured>();
 
   /** Forgets the execution before. */

@@ -9,7 +9,7 @@ import type { Frame } from '../row/frame.js';
 import { keyOf } from '../row/key.js';
 import { buildIdentity, identityReader, withoutId } from './identity.js';
 import { elementIds, isAmong, isShort } from './membership.js';
-import { buildProbe } from './probe.js';
+import { buildEdgeTest } from './edge-test.js';
 import { reachOf } from './reach.js';
 import { Element, isListValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
@@ -128,7 +128,7 @@ type CompareExpression = Extract<Expression, { kind: 'compare' }>;
 
 export function buildCompare(builder: Builder, expression: CompareExpression): Evaluate {
   const plain = buildPlain(builder, expression);
-  return buildProbe(builder, expression, plain) ?? plain;
+  return buildEdgeTest(builder, expression, plain) ?? plain;
 }
 
 function buildPlain(builder: Builder, expression: CompareExpression): Evaluate {

@@ -19,7 +19,7 @@ export interface Builder {
   print(expression: Expression, form?: Form): Print;
   flow(pipeline: Pipeline): Flow;
   /** The flow of a source or step, measured where the plan asks for a profile. */
-  probed<F extends Flow>(node: Source | Step, flow: F): F;
+  profiled<F extends Flow>(node: Source | Step, flow: F): F;
   /** Reads one member of elements, records and objects. */
   member(name: string): MemberReader;
 }

@@ -27,8 +27,8 @@ interface Edges {
   direction: Direction;
 }
 
-/** The comparison as a probe, if it is one; `plain` is it as it stands. */
-export function buildProbe(
+/** The comparison as a test for an edge, if it is one; `plain` is it as it stands. */
+export function buildEdgeTest(
   builder: Builder,
   compare: Compare,
   plain: Evaluate,
