@@ -126,7 +126,7 @@ export function Diagram({ types, counts, chosen }: DiagramProps) {
             </marker>
           </defs>
           {lines.map(({ name, path, x, y }) => (
-            <a key={name} href={linkTo('schema', name)} aria-label={`edge type ${name}`}>
+            <a key={name} href={linkTo('schema', name)}>
               <path
                 d={path}
                 class={`wire ${chosen === name ? 'chosen' : ''}`}
@@ -161,7 +161,7 @@ function TypeBox(props: { box: Box; isChosen: boolean; count: number | undefined
   const { type, x, y, width, height } = box;
   const { name, kind, properties } = type;
   return (
-    <a href={linkTo('schema', name)} aria-label={`${kind} type ${name}`}>
+    <a href={linkTo('schema', name)}>
       <g class={`box ${isChosen ? 'chosen' : ''}`} transform={`translate(${x} ${y})`}>
         <rect width={width} height={height} rx={kind === 'vector' ? 20 : 6} />
         <text x="12" y="20" class="box-name">

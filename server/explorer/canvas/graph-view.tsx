@@ -56,7 +56,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
   const hands = useRef<Hands | undefined>(undefined);
   const [message, say] = useState('');
   const [isEmpty, setEmpty] = useState(false);
-  const [, redraw] = useState(0);
+  const [version, redraw] = useState(0);
   useEffect(() => {
     const model = new GraphModel();
     const draw = (): void => redraw((n) => n + 1);
@@ -96,7 +96,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       .catch((error: unknown) => say(messageOf(error)));
     return () => picture.close();
   }, []);
-  return { host, hands: hands.current, message, say, isEmpty };
+  return { host, hands: hands.current, version, message, say, isEmpty };
 }
 
 function keepInAddress(model: GraphModel): void {
@@ -105,7 +105,7 @@ function keepInAddress(model: GraphModel): void {
 }
 
 export function GraphView({ start, isInset = false }: { start: CanvasStart; isInset?: boolean }) {
-  const { host, hands, message, say, isEmpty } = useCanvas(start, isInset);
+  const { host, hands, version, message, say, isEmpty } = useCanvas(start, isInset);
   useEffect(() => {
     if (message === '') return undefined;
     const timer = setTimeout(() => say(''), 5000);
@@ -123,7 +123,7 @@ export function GraphView({ start, isInset = false }: { start: CanvasStart; isIn
   };
   return (
     <div class={`graph ${isInset ? 'inset' : ''}`} onKeyDown={onKey}>
-      <Tools hands={hands} />
+      <Tools hands={hands} version={version} />
       <div class="stage">
         <div
           ref={host}
@@ -141,9 +141,11 @@ export function GraphView({ start, isInset = false }: { start: CanvasStart; isIn
         <p class="said" role="status">
           {message}
         </p>
-        <Legend hands={hands} />
+        <Legend hands={hands} version={version} />
       </div>
-      {hands !== undefined && <Inspector key={chosenKey(hands.model)} hands={hands} />}
+      {hands !== undefined && (
+        <Inspector key={chosenKey(hands.model)} hands={hands} version={version} />
+      )}
     </div>
   );
 }

@@ -18,6 +18,12 @@ export interface Hands {
   isInset: boolean;
 }
 
+/** `version` counts the changes of the model: parts with the same properties are not drawn again. */
+export interface HandsProps {
+  hands: Hands | undefined;
+  version: number;
+}
+
 /** Adds neighbours of an element, of one kind of edge or of all; says what is left. */
 export async function expand(
   { model, changed, say }: Hands,

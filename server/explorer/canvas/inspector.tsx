@@ -6,7 +6,7 @@ import type { Piece } from '../model/graph-model.js';
 import { type Item, propertiesOf, titleOf } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
 import { linkTo } from '../state/router.js';
-import { chosenItems, expand, type Hands } from './hands.js';
+import { type Hands, type HandsProps, chosenItems, expand } from './hands.js';
 
 interface Degree {
   label: string;
@@ -17,13 +17,13 @@ interface Degree {
 const textMax = 280;
 const amounts = [25, 100, 500];
 
-export function Inspector({ hands }: { hands: Hands }) {
+export function Inspector({ hands, version }: HandsProps & { hands: Hands }) {
   const items = chosenItems(hands.model);
   if (items.length === 0) return null;
   return (
     <aside class="inspector" aria-label="Chosen">
       {items.length === 1 ? (
-        <One hands={hands} item={items[0]!} />
+        <One hands={hands} version={version} item={items[0]!} />
       ) : (
         <Several hands={hands} items={items} />
       )}
@@ -31,7 +31,7 @@ export function Inspector({ hands }: { hands: Hands }) {
   );
 }
 
-function One({ hands, item }: { hands: Hands; item: Item }) {
+function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
   const { model, changed } = hands;
   const isPinned = model.pinned.has(item.id);
   const pin = (): void => {
@@ -169,6 +169,8 @@ function DegreeRow(props: { degree: Degree; taken: Taken | undefined; more: () =
   const { degree, taken, more } = props;
   const { label, direction, count } = degree;
   const left = taken === undefined ? count : taken.more === null ? 0 : count - taken.count;
+  const rest = taken === undefined ? 'show' : `+${whole(left)} left`;
+  const said = left === 0 ? 'all here' : rest;
   return (
     <li>
       <span>
@@ -178,10 +180,10 @@ function DegreeRow(props: { degree: Degree; taken: Taken | undefined; more: () =
         type="button"
         class="small"
         disabled={left === 0}
-        aria-label={`Show ${direction} ${label}${left < count ? `, ${left} left` : ''}`}
+        aria-label={`${said}: ${direction} ${label}`}
         onClick={more}
       >
-        {left === 0 ? 'all here' : taken === undefined ? 'show' : `+${whole(left)} left`}
+        {said}
       </button>
     </li>
   );

@@ -1,11 +1,11 @@
 // Which colour is which type.
 import { colourOf } from '../model/colour.js';
 import { typePlaces } from '../state/program.js';
-import type { Hands } from './hands.js';
+import type { HandsProps } from './hands.js';
 
 const shownMax = 8;
 
-export function Legend({ hands }: { hands: Hands | undefined }) {
+export function Legend({ hands }: HandsProps) {
   const types = hands?.model.types() ?? [];
   if (types.length === 0 || hands!.picture.colourBy !== '') return null;
   const isDark = matchMedia('(prefers-color-scheme: dark)').matches;

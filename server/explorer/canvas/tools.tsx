@@ -5,9 +5,9 @@ import { packIds } from '../model/graph-model.js';
 import { propertiesOf } from '../model/item.js';
 import { CopyButton } from '../part/copy-code.js';
 import { asJson, asPng, asSvg, save } from './picture-file.js';
-import type { Hands } from './hands.js';
+import type { Hands, HandsProps } from './hands.js';
 
-export function Tools({ hands }: { hands: Hands | undefined }) {
+export function Tools({ hands, version }: HandsProps) {
   const [, redraw] = useState(0);
   const nodes = hands?.model.nodes.size ?? 0;
   const edges = hands?.model.edges.size ?? 0;
@@ -26,7 +26,7 @@ export function Tools({ hands }: { hands: Hands | undefined }) {
       <span class="hint" data-nodes={nodes} data-edges={edges}>
         {counted(nodes, 'element')} · {counted(edges, 'edge')}
       </span>
-      <ColourChoice hands={hands} />
+      <ColourChoice hands={hands} version={version} />
       <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
         {isRunning ? 'pause' : 'layout'}
       </button>
@@ -81,7 +81,7 @@ function SaveButtons({ hands }: { hands: Hands | undefined }) {
 }
 
 /** Colours by type, or by the values of a property. */
-function ColourChoice({ hands }: { hands: Hands | undefined }) {
+function ColourChoice({ hands }: HandsProps) {
   const names = new Set<string>();
   for (const item of [...(hands?.model.nodes.values() ?? [])].slice(0, 200)) {
     for (const [name] of propertiesOf(item)) names.add(name);

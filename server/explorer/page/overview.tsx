@@ -258,7 +258,7 @@ function Indexes() {
       <ul class="rows card">
         {list.map(({ type, vectors, dimensions, metric, bytes: size, layout_used }) => (
           <li key={type}>
-            <a href={linkTo('vectors', type)}>{type}</a>
+            <a href={linkTo('schema', type)}>{type}</a>
             <span>
               {whole(vectors)} × {dimensions} {metric}
             </span>

@@ -12,7 +12,7 @@ export function Query() {
   const query = queryNamed(name);
   const shown = queries.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
   return (
-    <div class={`columns ${name === '' ? 'list-only' : ''}`}>
+    <div class={`columns ${name === '' ? 'list-only' : 'one-query'}`}>
       <aside class="list" aria-label="Queries">
         <input
           type="text"
