@@ -13,6 +13,7 @@ import { dev } from './run/dev.js';
 import { dump } from './data/dump.js';
 import { explainQuery } from './project/explain.js';
 import { fmt } from './project/fmt.js';
+import { completion, printCompletions } from './completion.js';
 import { helpAmong } from './help.js';
 import { importFiles } from './data/import.js';
 import { init } from './run/init.js';
@@ -23,6 +24,7 @@ import { lsp } from './project/lsp.js';
 import { openapi } from './project/openapi.js';
 import { query } from './project/query.js';
 import { recall } from './data/recall.js';
+import { repl } from './project/repl.js';
 import { restoreBackup } from './data/restore.js';
 import { serveProject } from './run/serve.js';
 import { types } from './project/types.js';
@@ -31,10 +33,24 @@ import { version } from './version.js';
 
 /** Every command, in the order of help. */
 export const commands: Command[] = [
-  ...[init, dev, serveProject, mcp, check, fmt, lsp, query, explainQuery, types, openapi, config],
+  ...[
+    init,
+    dev,
+    serveProject,
+    mcp,
+    check,
+    fmt,
+    lsp,
+    query,
+    repl,
+    explainQuery,
+    types,
+    openapi,
+    config,
+  ],
   ...[keys, importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
-commands.push(helpAmong(commands), version);
+commands.push(completion, helpAmong(commands), version);
 
 const aliases: Record<string, string> = {
   '--help': 'help',
@@ -56,6 +72,7 @@ function commandOf(given: string): Command {
 /** Runs a command line without the program's name; gives the exit code. */
 export async function runCommand(argv: readonly string[]): Promise<number> {
   try {
+    if (argv[0] === '__complete') return printCompletions(argv.slice(1), commands);
     const command = commandOf(argv[0] ?? 'help');
     const line = parseCommandLine(argv.slice(1), command);
     if (!line.switches.has('help')) return await command.run(line);

@@ -1,16 +1,8 @@
 // `trellis query`: runs a query that is written on the command line, or a stored one. Compiled here
 // first, so that faults are shown where they stand and arguments are read by their types.
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import {
-  compileAdHoc,
-  fail,
-  printDiagnostic,
-  type Program,
-  type Query,
-  TrellisError,
-} from '../../../engine/index.js';
-import { type Config, processEnvironment } from '../../config/config.js';
-import { printErrorLine } from '../../observe/log.js';
+import { fail, type Program, TrellisError } from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
 import { exitCodes, exitCodeOf, reportFailure } from '../../process/exit-code.js';
 import { requireProgram } from '../../project/compiled-project.js';
 import { configOf } from '../../project/line-config.js';
@@ -18,9 +10,8 @@ import type { Form } from '../../shell/answer-form.js';
 import { argumentsText, isArgument } from '../../shell/argument-text.js';
 import { openAsker } from '../../shell/asker.js';
 import { show } from '../../shell/show.js';
-import { paintPicture, painterFor } from '../../terminal/colour.js';
+import { type Understood, understand } from '../../shell/understand.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
-import { counted } from '../../terminal/wording.js';
 
 export const query: Command = {
   name: 'query',
@@ -45,7 +36,7 @@ async function runQuery(line: CommandLine): Promise<number> {
     const { project, text, words } = wordsOf(line.words);
     const config = configOf(line, project);
     const { program } = requireProgram(config);
-    const asked = questionOf(text, program, config);
+    const asked = understand(text, program, config.limits);
     if (asked === undefined) return exitCodes.source;
     return await answer(line, config, program, { ...asked, words });
   } catch (error) {
@@ -70,32 +61,11 @@ function wordsOf(given: readonly string[]): { project?: string; text: string; wo
   return { ...(hasProject && { project: first }), text: read, words };
 }
 
-interface Asked {
-  query: Query;
-  /** Not of a stored one. */
-  source?: string;
-}
-
-/** Undefined when the text is faulty; its faults have been printed then. */
-function questionOf(text: string, program: Program, config: Config): Asked | undefined {
-  const name = text.trim();
-  const stored = program.queries.find((each) => each.name === name);
-  if (stored !== undefined) return { query: stored };
-  const { compat, limits } = { compat: config.compat === 'helix-2', limits: config.limits };
-  const compiled = compileAdHoc(text, program.schema, { compat, limits });
-  if (compiled.query !== undefined) return { query: compiled.query, source: text };
-  const paint = painterFor(process.stderr, processEnvironment);
-  const errors = compiled.diagnostics.filter(({ severity }) => severity === 'error');
-  for (const each of errors) printErrorLine(paintPicture(paint, printDiagnostic(each, text), true));
-  printErrorLine(`QUERY_INVALID: The query has ${counted(errors.length, 'error')}.`);
-  return undefined;
-}
-
 async function answer(
   line: CommandLine,
   config: Config,
   program: Program,
-  { query, source, words }: Asked & { words: string[] },
+  { query, source, words }: Understood & { words: string[] },
 ): Promise<number> {
   const { switches, flags } = line;
   const write = query.plan.writes;

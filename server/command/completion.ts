@@ -1,0 +1,69 @@
+// `trellis completion SHELL`: the script that a shell asks for its completions with. What there is to offer says
+// `trellis __complete WORDS`, each time anew.
+import { excerpt, fail } from '../../engine/index.js';
+import { printLine } from '../observe/log.js';
+import { exitCodes } from '../process/exit-code.js';
+import { configOf } from '../project/line-config.js';
+import { loadProgram, programOptions } from '../project/program.js';
+import type { Command } from '../terminal/command.js';
+import { completeWords } from '../terminal/complete-words.js';
+
+const scripts: Record<string, string> = {
+  bash: `_trellis() {
+  local IFS=$'\\n'
+  COMPREPLY=($(trellis __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  if [[ "\${COMPREPLY[0]}" == *= ]]; then compopt -o nospace 2>/dev/null; fi
+}
+complete -o default -F _trellis trellis`,
+  zsh: `#compdef trellis
+_trellis() {
+  local -a found
+  found=(\${(f)"$(trellis __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  if (( $#found )); then compadd -Q -- $found; else _files; fi
+}
+compdef _trellis trellis`,
+  fish: `function __trellis_complete
+    set -l words (commandline -opc)
+    trellis __complete $words[2..] (commandline -ct) 2>/dev/null
+end
+complete -c trellis -a '(__trellis_complete)'`,
+  powershell: `Register-ArgumentCompleter -Native -CommandName trellis -ScriptBlock {
+  param($word, $line)
+  $words = @($line.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
+  if ($word -eq '') { $words += '' }
+  trellis __complete @words 2>$null | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+}`,
+};
+
+export const completion: Command = {
+  name: 'completion',
+  about: 'Prints the script by which a shell completes what is typed.',
+  words: 'SHELL',
+  flags: {},
+  run: ({ words }) => {
+    const [shell] = words as [string];
+    const script = Object.hasOwn(scripts, shell) ? scripts[shell]! : undefined;
+    const what = `There is no script for ${excerpt(shell)}.`;
+    const hint = `There are ${Object.keys(scripts).join(', ')}.`;
+    printLine(script ?? fail('CONFIG_INVALID', { what }, { hint }));
+    return exitCodes.ok;
+  },
+};
+
+/** Prints what could stand in place of the last word, a line each; never fails. */
+export function printCompletions(words: readonly string[], commands: readonly Command[]): number {
+  const found = completeWords(words, commands, () => programIn(words));
+  if (found.length > 0) printLine(found.join('\n'));
+  return exitCodes.ok;
+}
+
+/** Of the folder that the line names, or this one. */
+function programIn(words: readonly string[]) {
+  const at = words.indexOf('--project');
+  const flags = new Map(at < 0 ? [] : [['project', words[at + 1] ?? '']]);
+  try {
+    return loadProgram(programOptions(configOf({ words: [], flags, switches: new Set() }))).program;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,217 @@
+// The shell: queries of one or several lines, their answers, and a few words about the project. Owns the
+// line that is being typed. Invariant: Ctrl-C ends a query, never the shell.
+import { createInterface, type Interface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { complete, type Limits, printType, type Program, type Source } from '../../engine/index.js';
+import { printLine } from '../observe/log.js';
+import { reportFailure } from '../process/exit-code.js';
+import { argumentsText } from './argument-text.js';
+import type { Asker, Question } from './asker.js';
+import { show } from './show.js';
+import { understand } from './understand.js';
+
+export interface ReplOptions {
+  program: Program;
+  sources: readonly Source[];
+  limits: Limits;
+  asker: Asker;
+  /** Whether queries may write. */
+  write: boolean;
+  input: Readable;
+  output: Writable;
+  /** Whether somebody is at a terminal. */
+  terminal: boolean;
+  /** The newest first. */
+  history: string[];
+}
+
+const help = `.schema               the types
+.queries              the stored queries
+.params {"a": 1}      arguments of the queries that follow; without any, none
+.explain QUERY        its plan
+.profile QUERY        rows and time of each step behind the answer
+.json                 answers as JSON, or as tables again
+.exit                 or Ctrl-D
+A query ends with its line when nothing is open, else with an empty line. NAME a=1 b=2 calls a stored one.`;
+
+export class Repl {
+  readonly #lines: Interface;
+  #text = '';
+  #params: string | undefined;
+  #isJson = false;
+  #cancel: (() => void) | undefined;
+  /** What was typed behind `.exit` is not read. */
+  #isLeft = false;
+
+  constructor(private readonly options: ReplOptions) {
+    const { input, output, terminal, history } = options;
+    this.#lines = createInterface({
+      input,
+      output,
+      terminal,
+      history,
+      historySize: 1_000,
+      prompt: '> ',
+      completer: (line: string) => this.#complete(line),
+    });
+  }
+
+  /** Resolves with the history when the shell is left. */
+  run(): Promise<string[]> {
+    const lines = this.#lines;
+    let history: string[] = [];
+    // One after the other, as they were typed.
+    let last: Promise<void> = Promise.resolve();
+    return new Promise((resolve) => {
+      lines.on('history', (all: string[]) => {
+        history = all;
+      });
+      lines.on('SIGINT', () => this.interrupt());
+      lines.on('line', (line) => {
+        last = last.then(() => this.#take(line)).then(() => this.#ask());
+      });
+      lines.on('close', () => void last.then(() => resolve(history)));
+      this.#ask();
+    });
+  }
+
+  #ask(): void {
+    if (this.#isLeft) return;
+    this.#lines.setPrompt(this.#text === '' ? '> ' : '. ');
+    this.#lines.prompt();
+  }
+
+  /** Ctrl-C: ends the query, or forgets what was typed of the next. */
+  interrupt(): void {
+    if (this.#cancel !== undefined) return this.#cancel();
+    this.#text = '';
+    printLine('');
+    this.#ask();
+  }
+
+  async #take(line: string): Promise<void> {
+    if (this.#isLeft) return;
+    try {
+      if (this.#text === '' && line.trim().startsWith('.')) return await this.#obey(line.trim());
+      const isEnd = line.trim() === '';
+      this.#text += `${line}\n`;
+      const text = this.#text.trim();
+      if (text !== '' && !isEnd && !isWhole(text)) return;
+      this.#text = '';
+      if (text !== '') await this.#answer(text);
+    } catch (error) {
+      reportFailure(error);
+    }
+  }
+
+  async #obey(line: string): Promise<void> {
+    const [, word, rest] = /^\.(\w*)\s*([\s\S]*)$/.exec(line)!;
+    switch (word) {
+      case 'exit':
+        this.#isLeft = true;
+        return this.#lines.close();
+      case 'schema':
+        return printLine(schemaText(this.options.program));
+      case 'queries':
+        return printLine(queriesText(this.options.program));
+      case 'json':
+        this.#isJson = !this.#isJson;
+        return printLine(this.#isJson ? 'answers are JSON' : 'answers are tables');
+      case 'params':
+        if (rest !== '') JSON.parse(rest!);
+        this.#params = rest === '' ? undefined : rest;
+        return;
+      case 'explain':
+      case 'profile':
+        return this.#answer(rest!, word);
+      default:
+        return printLine(help);
+    }
+  }
+
+  async #answer(text: string, look?: 'explain' | 'profile'): Promise<void> {
+    const { program, limits, asker, write } = this.options;
+    const [name, ...words] = text.split(/\s+/);
+    const isCall = words.length > 0 && words.every((word) => /^[A-Za-z]\w*=/.test(word));
+    const understood = understand(isCall ? name! : text, program, limits);
+    if (understood === undefined) return;
+    const { query, source } = understood;
+    if (query.plan.writes && !write && look !== 'explain')
+      return printLine('This query writes: start the shell with --write.');
+    const question: Question = {
+      ...(source === undefined ? { name: query.name } : { source }),
+      parameters: isCall ? argumentsText(query, words) : (this.#params ?? '{}'),
+      write: query.plan.writes,
+      ...(look && { look }),
+    };
+    const form = this.#isJson ? 'json' : 'table';
+    // Whoever gives up has the prompt back at once, whatever becomes of the answer.
+    const given = new Promise<void>((resolve) => {
+      let stop: (() => void) | undefined;
+      this.#cancel = () => {
+        stop?.();
+        printLine('given up');
+        resolve();
+      };
+      const hear = (cancel: () => void): void => {
+        stop = cancel;
+      };
+      show(asker, question, query.plan, form, hear).then(resolve, (error: unknown) => {
+        if (this.#cancel !== undefined) reportFailure(error);
+        resolve();
+      });
+    });
+    await given;
+    this.#cancel = undefined;
+  }
+
+  /** What the language server would offer, behind what was typed so far. */
+  #complete(line: string): [string[], string] {
+    const typed = /\w*$/.exec(line)![0];
+    const text = `QUERY shell() =>\n    ${/<-|\bRETURN\b/.test(this.#text + line) ? '' : 'RETURN '}`;
+    const source = { path: 'shell', text: text + this.#text + line };
+    const { sources, limits, program } = this.options;
+    const all = [...sources.map(textSource), source];
+    const found = complete(all, 'shell', source.text.length, { compat: program.compat, limits });
+    const labels = [...found.map(({ label }) => label), ...program.queries.map(({ name }) => name)];
+    return [labels.filter((label) => label.startsWith(typed)), typed];
+  }
+}
+
+const textSource = ({ path, text }: Source): Source => ({
+  path,
+  text: typeof text === 'string' ? text : new TextDecoder().decode(text),
+});
+
+/** Nothing is open, and what was begun as a body has its end. */
+function isWhole(text: string): boolean {
+  const signs = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '""');
+  let open = 0;
+  for (const sign of signs.replace(/<-|=>/g, '')) {
+    if ('([{'.includes(sign)) open++;
+    if (')]}'.includes(sign)) open--;
+  }
+  if (open > 0 || /(::|<-|=>|,|:)\s*$/.test(signs)) return false;
+  const isBody = /<-|^\s*(QUERY|FOR|DROP)\b/.test(signs);
+  return !isBody || /\bRETURN\b/.test(signs);
+}
+
+function schemaText({ schema }: Program): string {
+  const kinds = { N: schema.nodes, E: schema.edges, V: schema.vectors };
+  const lines = Object.entries(kinds).flatMap(([letter, types]) =>
+    types.map(({ name, properties }) => {
+      const fields = properties.map((each) => `${each.name}: ${printType(each.type)}`).join(', ');
+      return `${letter}::${name} { ${fields} }`;
+    }),
+  );
+  return lines.join('\n');
+}
+
+function queriesText({ queries }: Program): string {
+  return queries
+    .map(({ name, plan }) => {
+      const parameters = plan.parameters.map((each) => `${each.name}: ${printType(each.type)}`);
+      return `${name}(${parameters.join(', ')})${plan.writes ? '  writes' : ''}`;
+    })
+    .join('\n');
+}

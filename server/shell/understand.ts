@@ -1,0 +1,33 @@
+// A text of the command line as a query: the name of a stored one, or one of its own, whose faults are shown
+// where they stand.
+import {
+  compileAdHoc,
+  type Limits,
+  printDiagnostic,
+  type Program,
+  type Query,
+} from '../../engine/index.js';
+import { processEnvironment } from '../config/config.js';
+import { printErrorLine } from '../observe/log.js';
+import { paintPicture, painterFor } from '../terminal/colour.js';
+import { counted } from '../terminal/wording.js';
+
+export interface Understood {
+  query: Query;
+  /** Not of a stored one. */
+  source?: string;
+}
+
+/** Undefined when the text is faulty; its faults have been printed then. */
+export function understand(text: string, program: Program, limits: Limits): Understood | undefined {
+  const name = text.trim();
+  const stored = program.queries.find((each) => each.name === name);
+  if (stored !== undefined) return { query: stored };
+  const compiled = compileAdHoc(text, program.schema, { compat: program.compat, limits });
+  if (compiled.query !== undefined) return { query: compiled.query, source: text };
+  const paint = painterFor(process.stderr, processEnvironment);
+  const errors = compiled.diagnostics.filter(({ severity }) => severity === 'error');
+  for (const each of errors) printErrorLine(paintPicture(paint, printDiagnostic(each, text), true));
+  printErrorLine(`QUERY_INVALID: The query has ${counted(errors.length, 'error')}.`);
+  return undefined;
+}
