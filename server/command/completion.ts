@@ -31,7 +31,8 @@ complete -c trellis -a '(__trellis_complete)'`,
   param($word, $line)
   $words = @($line.CommandElements | Select-Object -Skip 1 | ForEach-Object { "$_" })
   if ($word -eq '') { $words += '' }
-  trellis __complete @words 2>$null | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+  trellis __complete @words 2>$null |
+    ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
 }`,
 };
 

@@ -32,7 +32,8 @@ const help = `.schema               the types
 .profile QUERY        rows and time of each step behind the answer
 .json                 answers as JSON, or as tables again
 .exit                 or Ctrl-D
-A query ends with its line when nothing is open, else with an empty line. NAME a=1 b=2 calls a stored one.`;
+A query ends with its line when nothing is open, else with an empty line.
+NAME a=1 b=2 calls a stored one.`;
 
 export class Repl {
   readonly #lines: Interface;
@@ -76,7 +77,7 @@ export class Repl {
   }
 
   #ask(): void {
-    if (this.#isLeft) return;
+    if (this.#isLeft || !this.options.terminal) return;
     this.#lines.setPrompt(this.#text === '' ? '> ' : '. ');
     this.#lines.prompt();
   }
