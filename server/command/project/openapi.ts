@@ -14,7 +14,7 @@ export const openapi: Command = {
   name: 'openapi',
   about: 'Prints the queries of a project as an OpenAPI 3.1 document.',
   words: '[PROJECT_DIR]',
-  flags: { ...projectFlags, out: { value: 'FILE', about: 'Writes it there instead.' } },
+  flags: { ...projectFlags, out: { value: 'FILE', about: 'Writes it there; - is stdout.' } },
   run: (line) => {
     const config = configOf(line, line.words[0]);
     const document = openApiOf(requireProgram(config).program, {
@@ -25,7 +25,7 @@ export const openapi: Command = {
     });
     const text = JSON.stringify(document, null, 2);
     const out = line.flags.get('out');
-    if (out === undefined) printLine(text);
+    if (out === undefined || out === '-') printLine(text);
     else {
       writeFileSync(resolve(out), `${text}\n`);
       printLine(shownPath(resolve(out)));
