@@ -30,6 +30,12 @@ export function estimateRows(pipeline: Pipeline, statistics: Statistics): number
   return estimates.map((number) => (number > 0 && number < 1 ? 1 : Math.round(number)));
 }
 
+/** How many rows would be read without the access path of a source, if it has one. */
+export function rowsWithout(source: Source, statistics: Statistics): number | undefined {
+  if (source.kind !== 'scan' || source.access === undefined) return undefined;
+  return source.types.reduce((sum, type) => sum + (statistics.count(type) ?? 0), 0);
+}
+
 function sourceRows(source: Source, statistics: Statistics): number {
   const total = (types: readonly TypeRef[]) =>
     types.reduce((sum, type) => sum + (statistics.count(type) ?? 0), 0);

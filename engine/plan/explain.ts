@@ -1,6 +1,6 @@
 // A plan for people and programs: its statements, and every pipeline in it, numbered, with one line
 // per step, the access path of its source and how many rows each step is likely to yield.
-import { estimateRows, type Statistics } from './estimate.js';
+import { estimateRows, rowsWithout, type Statistics } from './estimate.js';
 import type { Pipeline, Source, Step } from './expression.js';
 import { stepsLeft } from './access.js';
 import type { CostClass, Plan } from './plan.js';
@@ -16,6 +16,8 @@ export interface ExplainedStep {
   text: string;
   /** Rows the step is likely to yield; absent when nothing is known of the data. */
   estimated?: number;
+  /** Of a source with an access path: the rows that reading its types would yield, what it spares. */
+  of?: number;
   rows?: number;
   /** Microseconds of this step alone. */
   micros?: number;
@@ -56,6 +58,7 @@ export function explain(
   for (let at = 0; at < found.length; at++) {
     const pipeline = found[at]!;
     const estimates = statistics && estimateRows(pipeline, statistics);
+    const all = statistics && rowsWithout(pipeline.source, statistics);
     const nodes = [pipeline.source, ...stepsLeft(pipeline)];
     const texts = printer.pipeline(pipeline);
     let before = 0;
@@ -66,6 +69,7 @@ export function explain(
       return {
         text: texts[i]!,
         ...(estimates && { estimated: estimates[i]! }),
+        ...(i === 0 && all !== undefined && { of: all }),
         ...(measured && { rows: measured.rows, micros: Math.round(micros * 10) / 10 }),
       };
     });
@@ -92,9 +96,10 @@ export function printExplanation(explanation: Explanation): string {
   return lines.join('\n');
 }
 
-function printNumbers({ estimated, rows, micros }: Omit<ExplainedStep, 'text'>): string {
+function printNumbers({ estimated, of, rows, micros }: Omit<ExplainedStep, 'text'>): string {
   const parts: string[] = [];
-  if (estimated !== undefined) parts.push(`~${estimated} row${estimated === 1 ? '' : 's'}`);
+  const whole = of === undefined ? '' : ` of ${of}`;
+  if (estimated !== undefined) parts.push(`~${estimated} row${estimated === 1 ? '' : 's'}${whole}`);
   if (rows !== undefined) parts.push(`${rows} read`);
   if (micros !== undefined) parts.push(`${micros} us`);
   return parts.join('  ');

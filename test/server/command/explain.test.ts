@@ -51,7 +51,7 @@ describe('?explain=1', () => {
           id: 1,
           result: 'many',
           steps: [
-            { text: 'find N<Person> by index age >= @low < @high', estimated: 1 },
+            { text: 'find N<Person> by index age >= @low < @high', estimated: 1, of: 4 },
             { text: 'where $0: ($0.name NEQ "Cy")', estimated: 1 },
           ],
         },
@@ -88,7 +88,7 @@ describe('?profile=1', () => {
     }
     const { profile } = await server.client.post('between?profile=1', { low: 30, high: 45 });
     expect(timeless(profile.pipelines[0].steps)).toEqual([
-      { text: 'find N<Person> by index age >= @low < @high', estimated: 1, rows: 3 },
+      { text: 'find N<Person> by index age >= @low < @high', estimated: 1, of: 4, rows: 3 },
       { text: 'where $0: ($0.name NEQ "Cy")', estimated: 1, rows: 2 },
     ]);
     const known = await server.client.post('known?profile=1', { name: 'Ana' });
