@@ -80,6 +80,13 @@ export interface End {
   many: boolean;
 }
 
+/** A value with a name, which may read those in front of it. */
+export interface Let {
+  slot: number;
+  key: number;
+  value: Expression;
+}
+
 /** One member of a projection, in output order. */
 export type Member =
   | { kind: 'value'; name: string; value: Expression }
@@ -106,6 +113,11 @@ export type Expression =
   | { kind: 'kept'; key: number; of: Expression; value: Expression }
   /** Evaluated when it is first needed and whenever one of the slots it reads was filled anew (planner). */
   | { kind: 'once'; of: Expression; slots: number[] }
+  /**
+   * `value` beside values that have names: each is in its slot, computed once for the item `of` however many
+   * expressions ask for it (`key`), as long as nothing is written and the slots it reads hold the same.
+   */
+  | { kind: 'with'; of: Expression; lets: Let[]; value: Expression }
   /** The only item of a list (404 on none or null, 409 on several; `miss: 'none'`: null on none). A single
    *  value passes through. `place` names it in the error. */
   | { kind: 'single'; of: Expression; miss: Miss; place: string }

@@ -146,6 +146,10 @@ function inline(printer: Printer, value: Expression): string {
       return `${of(value.of)}%${value.key}`;
     case 'once':
       return `once(${of(value.of)})`;
+    case 'with': {
+      const lets = value.lets.map((each) => `$${each.slot} = ${of(each.value)}`);
+      return `with(${lets.join(', ')}: ${of(value.value)})`;
+    }
     case 'single':
       return `single(${of(value.of)}${value.miss === 'none' ? ' or null' : ''})`;
     case 'compare': {

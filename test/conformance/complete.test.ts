@@ -22,7 +22,7 @@ const words = (prefix: string, names: string) => names.split(' ').map((name) => 
 const checklists: Record<string, string[]> = {
   language: numbers('L', 1, 123, 1, 3),
   examples: numbers('X', 1, 29),
-  extensions: words('X', '014 015 016 017 018 019 020 022 023 024 026 027'),
+  extensions: words('X', '014 015 016 017 018 019 020 021 022 023 024 026 027'),
   errors: words(
     'E',
     '001 002 003 004 005 101 102 103 104 105 106 107 108 109 201 202 203 204 205 206 207 209 210 ' +

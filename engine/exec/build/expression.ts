@@ -10,6 +10,7 @@ import { buildCompare } from '../evaluate/compare.js';
 import { buildCoalesce, buildIf } from '../evaluate/branch.js';
 import { buildDate } from '../evaluate/date.js';
 import { buildText } from '../evaluate/text.js';
+import { buildLets } from '../evaluate/lets.js';
 import { buildOnce } from '../evaluate/once.js';
 import { buildMath } from '../evaluate/math.js';
 import { buildTest } from '../evaluate/test.js';
@@ -54,6 +55,14 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
       return buildKept(builder, expression);
     case 'once':
       return buildOnce(builder, expression);
+    case 'with': {
+      const fill = buildLets(builder, expression);
+      const value = builder.value(expression.value);
+      return (frame) => {
+        fill(frame);
+        return value(frame);
+      };
+    }
     case 'single':
       return buildSingle(builder, expression);
     case 'compare':

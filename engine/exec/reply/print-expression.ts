@@ -5,6 +5,7 @@ import type { ByteWriter } from '../../base/bytes.js';
 import type { Expression, Pipeline, Step } from '../../plan/expression.js';
 import type { Form } from '../../plan/form.js';
 import { labelOf } from '../../storage/record/record.js';
+import { buildLets } from '../evaluate/lets.js';
 import type { Builder } from '../row/builder.js';
 import { recordOf } from '../row/element.js';
 import { asRows, type RowFlow } from '../row/flow.js';
@@ -33,6 +34,14 @@ export function buildPrint(builder: Builder, expression: Expression, form?: Form
     case 'property': {
       const { of, name } = expression;
       return printItems(builder, of, propertyPrinter(builder, name, itemOf(form)));
+    }
+    case 'with': {
+      const fill = buildLets(builder, expression);
+      const print = builder.print(expression.value, form);
+      return (frame, out) => {
+        fill(frame);
+        print(frame, out);
+      };
     }
     case 'record':
       return printRecord(builder, expression.members, membersOf(form));

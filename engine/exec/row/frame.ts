@@ -204,6 +204,11 @@ export class Frame {
     this.tick(values + Math.trunc(length / bytesPerStep));
   }
 
+  /** Elements created, changed and deleted so far. */
+  get writes(): number {
+    return this.#writes;
+  }
+
   /** Counts created, changed and deleted elements. */
   countWrites(count: number): void {
     this.expectWrites(count);

@@ -31,6 +31,11 @@ class Sizes {
     if (Array.isArray(part)) return part.reduce((sum, item) => sum + this.of(item), 0);
     const { kind } = part as { kind?: Expression['kind'] };
     if (kind === 'literal') return 1;
+    if (kind === 'with') {
+      const { lets, value } = part as Extract<Expression, { kind: 'with' }>;
+      for (const each of lets) this.#bySlot.set(each.slot, this.of(each.value));
+      return this.of(value);
+    }
     if (kind === 'slot') return this.#bySlot.get((part as { slot: number }).slot) ?? 1;
     return 1 + Object.values(part).reduce<number>((sum, item) => sum + this.of(item), 0);
   }

@@ -103,6 +103,7 @@ function planQuery(
     writes: 0,
     readsGroups: false,
     places: new Map(),
+    bindings: [],
     fresh: () => slotCount++,
     spend: () => {
       if (++nodes > nodesMax) throw new QueryTooLarge();
@@ -124,7 +125,7 @@ function planQuery(
   declareParameters(context, query.parameters, scope);
   const statements = checkStatements(context, query.statements, scope);
   const { output, reply, elements } = checkReturns(context, query, scope);
-  warnUnused(context, query);
+  warnUnused(context, query, [statements, output]);
   const { parameters, embeds, writes } = context;
   const { name } = query;
   if (context.readsGroups) makeWhole(statements, output);
@@ -205,10 +206,31 @@ function checkMacros(macros: readonly Macro[], report: Report): { mcp?: Macro; m
   return { ...(mcp && { mcp }), ...(model !== undefined && { model }) };
 }
 
-function warnUnused(context: Context, query: QueryDeclaration): void {
+function warnUnused(context: Context, query: QueryDeclaration, plan: unknown): void {
+  const { bindings } = context;
+  const used = bindings.length === 0 ? new Set<number>() : keysIn([plan, bindings]);
+  for (const { name, key } of bindings) {
+    if (used.has(key)) continue;
+    context.report('W102', name.span, `Nothing uses \`${name.text}\`.`, 'Remove it.');
+  }
   for (const [index, { name }] of context.parameters.entries()) {
     if (context.usedParameters.has(index)) continue;
     const field = query.parameters.find((other) => other.name.text === name)!;
     context.report('W102', field.name.span, `Nothing uses \`${name}\`.`, 'Remove it.');
   }
+}
+
+/** Keys of the values that expressions of a plan are given by name. */
+function keysIn(plan: unknown): Set<number> {
+  const keys = new Set<number>();
+  const seen = new Set<object>();
+  const look = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null || seen.has(part)) return;
+    seen.add(part);
+    const { kind, lets } = part as { kind?: string; lets?: { key: number }[] };
+    if (kind === 'with') for (const { key } of lets!) keys.add(key);
+    for (const inner of Object.values(part)) look(inner);
+  };
+  look(plan);
+  return keys;
 }

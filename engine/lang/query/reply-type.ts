@@ -103,6 +103,7 @@ class TypeReader {
   #shaped(term: Term, shape: Shape): OutputMember[] {
     return this.#within(shape, () =>
       shape.members.flatMap((member): OutputMember[] => {
+        if (member.kind === 'hidden') return [];
         if (member.kind === 'spread') return this.#spreadMembers(term.type, member.except);
         const inner = keepsShape(this.context, member.term) ? 'object' : 'bare';
         return [{ name: member.name, type: this.whole(member.term, inner) }];
@@ -228,6 +229,7 @@ class TypeReader {
         return isItem && sureMembers.has(name);
       }
       case 'kept':
+      case 'with':
         return this.#isSureExpression(expression.value, whole);
       case 'project':
         return this.#isSureExpression(expression.of, true);

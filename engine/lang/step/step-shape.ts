@@ -1,10 +1,12 @@
 // Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a
 // step.
+import type { Expression, Let } from '../../plan/expression.js';
 import type { Chain, Path, ProjectionItem, Step } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Context } from '../type/context.js';
+import { withLets } from '../type/lets.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
-import { refuseWord } from '../schema/parameter-checker.js';
+import { checkName, refuseWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
 import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
 import { itemOf } from './step-condition.js';
@@ -91,8 +93,15 @@ function projectionMembers(
   const members: ShapeMember[] = [];
   const names = new Set<string>();
   const sources = new Set<string>();
+  const lets: Let[] = [];
+  const { expression: of } = item;
   let spread: Extract<ShapeMember, { kind: 'spread' }> | undefined;
   for (const written of items) {
+    if (written.kind === 'binding') {
+      const bound = bindMember(context, item, written, scope, names, lets);
+      if (bound !== undefined) members.push(bound);
+      continue;
+    }
     if (written.kind === 'spread') {
       if (spread !== undefined) context.report('E702', written.span, '`..` stands here twice.');
       spread ??= { kind: 'spread', except: [] };
@@ -102,23 +111,56 @@ function projectionMembers(
     // `{ID}` is another spelling of `{id}`.
     const short = written.value === undefined && written.name.text === 'ID';
     const name = short ? 'id' : written.name.text;
-    if (names.has(name)) {
-      context.report(
-        'E702',
-        written.name.span,
-        `Member \`${name}\` stands here twice.`,
-        'Rename it.',
-      );
-    }
-    names.add(name);
+    noteName(context, names, name, written.name);
     const source = sourceName(written);
     if (source !== undefined) sources.add(source === 'ID' ? 'id' : source);
-    members.push({ kind: 'value', name, term: memberTerm(context, item, written, scope) });
+    const term = withLets(memberTerm(context, item, written, scope), of, lets);
+    members.push({ kind: 'value', name, term });
   }
   // [compat] `{alias: ID, ..}` shows `id` as well.
   if (context.compat) sources.delete('id');
-  if (spread !== undefined) spread.except = [...new Set([...names, ...sources])];
+  const hidden = new Set(members.flatMap((each) => (each.kind === 'hidden' ? [each.name] : [])));
+  const shown = [...names].filter((name) => !hidden.has(name));
+  if (spread !== undefined) spread.except = [...new Set([...shown, ...sources])];
   return members;
+}
+
+function noteName(context: Context, names: Set<string>, name: string, written: Name): void {
+  if (names.has(name)) {
+    const message = `Member \`${name}\` stands here twice.`;
+    context.report('E702', written.span, message, 'Rename it.');
+  }
+  names.add(name);
+}
+
+type BindingItem = Extract<ProjectionItem, { kind: 'binding' }>;
+
+/** `name <- value`: a name for the members behind it; undefined when it cannot be one. */
+function bindMember(
+  context: Context,
+  item: Term,
+  { name, value }: BindingItem,
+  scope: Scope,
+  names: Set<string>,
+  lets: Let[],
+): ShapeMember | undefined {
+  const { expression: of } = item;
+  const { type, cardinality, shape, expression } = withLets(
+    memberTerm(context, item, { kind: 'member', name, value }, scope),
+    of,
+    lets,
+  );
+  if (!names.has(name.text) && !checkName(context, name, scope)) return undefined;
+  noteName(context, names, name.text, name);
+  const slot = context.fresh();
+  const key = context.fresh();
+  const read: Expression = { kind: 'slot', slot };
+  const term: Term = { type, cardinality, expression: read, ...(shape && { shape }) };
+  const bound: Let = { slot, key, value: expression };
+  lets.push(bound);
+  context.bindings.push({ ...bound, name });
+  scope.names.set(name.text, term);
+  return { kind: 'hidden', name: name.text, term: withLets(term, of, lets) };
 }
 
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;

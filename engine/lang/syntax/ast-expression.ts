@@ -60,6 +60,8 @@ export type Step =
 
 export type ProjectionItem =
   | { kind: 'spread'; span: Span }
+  /** `name <- value`: seen by the members behind it, not printed. */
+  | { kind: 'binding'; name: Name; value: Expr }
   /** `value` absent: the property of that name. */
   | {
       kind: 'member';

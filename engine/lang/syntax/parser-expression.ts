@@ -231,7 +231,7 @@ function parseItems(cursor: Cursor): ProjectionItem[] {
   const parse = (): ProjectionItem[] => {
     const { start } = expect(cursor, '{');
     const items = listUntil(cursor, '}', () => parseItem(cursor));
-    if (items.length === 0) {
+    if (items.every(({ kind }) => kind === 'binding')) {
       const hint = 'Name a member, or write `..` for all of them.';
       cursor.report('E645', spanFrom(cursor, start), 'This projection is empty.', hint);
     }
@@ -245,6 +245,11 @@ function parseItem(cursor: Cursor): ProjectionItem {
   if (accept(cursor, '..')) return { kind: 'spread', span: spanFrom(cursor, start) };
   accept(cursor, '::');
   const name = expectName(cursor, 'A member name or `..`');
+  if (accept(cursor, '<-')) {
+    const value = parseExpression(cursor);
+    bindVariables(cursor, [name.text]);
+    return { kind: 'binding', name, value };
+  }
   if (!accept(cursor, ':')) return { kind: 'member', name };
   return { kind: 'member', name, value: parseItemValue(cursor, name) };
 }

@@ -1,9 +1,10 @@
 // What the checker of one query carries along: the schema, where to report, and what the plan
 // collects.
 import type { Limits } from '../../base/limits.js';
-import type { Source } from '../../plan/expression.js';
+import type { Let, Source } from '../../plan/expression.js';
 import type { EmbedSite, Parameter } from '../../plan/plan.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
+import type { Name } from '../syntax/ast-literal.js';
 import type { Report } from '../syntax/diagnostic.js';
 import type { Facts } from './facts.js';
 import type { Span } from '../syntax/source.js';
@@ -28,6 +29,8 @@ export interface Context extends SlotSupply {
   readonly changes: boolean;
   /** Creations, changes and deletions met so far. */
   writes: number;
+  /** Names bound in projections. */
+  readonly bindings: (Let & { name: Name })[];
   /** A member of a group that is not printed with it has been named. */
   readsGroups: boolean;
   /** Hears what is found out, where somebody asks. */

@@ -36,7 +36,7 @@ function keptShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep 
 const givenKinds = new Set(
   (
     'now parameter slot property single compare and or not exists math aggregate ' +
-    'if coalesce text date list record project value spread pipeline where range first count dedup map order group'
+    'if coalesce with text date list record project value spread pipeline where range first count dedup map order group'
   ).split(' '),
 );
 

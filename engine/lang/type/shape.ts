@@ -12,11 +12,9 @@ import { isBasic, type ItemType, scalarType, unknownType } from './type.js';
 
 /** The only member of a projection that names exactly one and has no `..`. */
 export function oneName(shape: Shape | undefined): Term | undefined {
-  if (shape === undefined || shape.form === 'exclusion' || shape.members.length !== 1) {
-    return undefined;
-  }
-  const [member] = shape.members;
-  return member!.kind === 'value' ? member!.term : undefined;
+  if (shape === undefined || shape.form === 'exclusion') return undefined;
+  const [member, ...others] = shape.members.filter(({ kind }) => kind !== 'hidden');
+  return member?.kind === 'value' && others.length === 0 ? member.term : undefined;
 }
 
 /**
@@ -24,8 +22,8 @@ export function oneName(shape: Shape | undefined): Term | undefined {
  * none.
  */
 export function memberOf(context: Context, item: Term, name: string): Term | undefined {
-  const shaped = item.shape?.members.find((m) => m.kind === 'value' && m.name === name);
-  if (shaped?.kind === 'value') {
+  const shaped = item.shape?.members.find((m) => m.kind !== 'spread' && m.name === name);
+  if (shaped !== undefined && shaped.kind !== 'spread') {
     return instantiate(context, item.shape!, shaped.term, item);
   }
   const { type } = item;
@@ -185,6 +183,7 @@ export function projected(context: Context, term: Term): Term {
       members.push(...spreadMembers(context, term, member.except, types));
       continue;
     }
+    if (member.kind === 'hidden') continue;
     const value = nested(context, member.term);
     types.set(member.name, wholeType(value));
     members.push({ kind: 'value', name: member.name, value: value.expression });

@@ -42,6 +42,8 @@ export interface Shape {
 
 export type ShapeMember =
   | { kind: 'value'; name: string; term: Term }
+  /** Not printed: a name for the members behind it and for later steps. */
+  | { kind: 'hidden'; name: string; term: Term }
   | { kind: 'spread'; except: string[] };
 
 export function isList(term: Term): boolean {

@@ -142,6 +142,9 @@ function evaluate(run: Run, expression: Expression): Value {
     }
     case 'once':
       return run.value(expression.of);
+    case 'with':
+      for (const { slot, value } of expression.lets) run.slots[slot] = run.value(value);
+      return run.value(expression.value);
     case 'single':
       return only(run, expression);
     case 'compare':

@@ -1,0 +1,51 @@
+// Names bound in a projection (`name <- value`): what reads them is given them, and nothing else is. A
+// branch that may not be taken is given them by itself, so that what only it needs is computed when it is
+// taken.
+import type { Expression, Let } from '../../plan/expression.js';
+import { slotsOf } from '../../plan/rule/slots.js';
+import type { Shape, ShapeMember, Term } from './term.js';
+
+/** The term with the names that it reads, for the item `of`; those of its shape's members as well. */
+export function withLets(term: Term, of: Expression, lets: readonly Let[]): Term {
+  if (lets.length === 0) return term;
+  const expression = given(term.expression, of, lets);
+  const { shape } = term;
+  if (shape === undefined) return expression === term.expression ? term : { ...term, expression };
+  return { ...term, expression, shape: shapeWithLets(shape, of, lets) };
+}
+
+function shapeWithLets(shape: Shape, of: Expression, lets: readonly Let[]): Shape {
+  const members = shape.members.map(
+    (member): ShapeMember =>
+      member.kind === 'spread' ? member : { ...member, term: withLets(member.term, of, lets) },
+  );
+  return { ...shape, members };
+}
+
+function given(expression: Expression, of: Expression, lets: readonly Let[]): Expression {
+  const needed = neededBy(expression, lets);
+  if (needed.length === 0) return expression;
+  const inner = (part: Expression): Expression => given(part, of, lets);
+  switch (expression.kind) {
+    case 'if': {
+      const { condition, value, otherwise } = expression;
+      const parts = { condition: inner(condition), value: inner(value) };
+      return { kind: 'if', ...parts, otherwise: inner(otherwise) };
+    }
+    case 'coalesce':
+    case 'and':
+    case 'or':
+      return { ...expression, of: expression.of.map(inner) };
+    default:
+      return { kind: 'with', of, lets: needed, value: expression };
+  }
+}
+
+/** In the order in which they were bound. */
+function neededBy(expression: Expression, lets: readonly Let[]): Let[] {
+  const wanted = new Set(slotsOf(expression));
+  for (const each of lets.toReversed()) {
+    if (wanted.has(each.slot)) for (const slot of slotsOf(each.value)) wanted.add(slot);
+  }
+  return lets.filter(({ slot }) => wanted.has(slot));
+}
