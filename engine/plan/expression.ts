@@ -81,7 +81,7 @@ export interface End {
 }
 
 /** A value with a name, which may read those in front of it. */
-export interface Let {
+interface Let {
   slot: number;
   key: number;
   value: Expression;

@@ -17,7 +17,9 @@ QUERY five() =>
     ::WHERE(_::{n}::GT(0))
     ::ORDER<Desc, Asc>(_::{n}, _::{no})
   RETURN u
-QUERY none() => u <- N<User>::{ n <- _::Out<Knows>::Out<Knows>::COUNT, a: IF(_::{no}::LT(0), n, 0), no } RETURN u
+QUERY none() =>
+  u <- N<User>::{ n <- _::Out<Knows>::Out<Knows>::COUNT, a: IF(_::{no}::LT(0), n, 0), no }
+  RETURN u
 QUERY long() => u <- N<User>::FIRST::{ v0 <- no, ${doubled}, top: v200, no } RETURN u::{no}
 `;
 

@@ -117,11 +117,7 @@ function planQuery(
   };
   const scope = outermostScope();
   const macros = checkMacros(query.macros, report);
-  const owner = reservedNames.get(query.name.text);
-  if (owner !== undefined) {
-    const message = `\`${query.name.text}\` is reserved for ${owner}.`;
-    report('E705', query.name.span, message, 'Rename the query.');
-  }
+  refuseReserved(query.name, report);
   declareParameters(context, query.parameters, scope);
   const statements = checkStatements(context, query.statements, scope);
   const { output, reply, elements } = checkReturns(context, query, scope);
@@ -151,6 +147,12 @@ function planQuery(
   }
   const mcp = macros.mcp !== undefined;
   return { name: name.text, plan, returns, output: reply, doc: '', written: '', mcp, elements };
+}
+
+function refuseReserved({ text, span }: Name, report: Report): void {
+  const owner = reservedNames.get(text);
+  if (owner === undefined) return;
+  report('E705', span, `\`${text}\` is reserved for ${owner}.`, 'Rename the query.');
 }
 
 /**

@@ -1,10 +1,10 @@
 // Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a
 // step.
-import type { Expression, Let } from '../../plan/expression.js';
+import type { Expression } from '../../plan/expression.js';
 import type { Chain, Path, ProjectionItem, Step } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Context } from '../type/context.js';
-import { withLets } from '../type/lets.js';
+import { type Let, withLets } from '../type/lets.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { checkName, refuseWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';

@@ -1,13 +1,14 @@
 // What the checker of one query carries along: the schema, where to report, and what the plan
 // collects.
 import type { Limits } from '../../base/limits.js';
-import type { Let, Source } from '../../plan/expression.js';
+import type { Source } from '../../plan/expression.js';
 import type { EmbedSite, Parameter } from '../../plan/plan.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Report } from '../syntax/diagnostic.js';
 import type { Facts } from './facts.js';
 import type { Span } from '../syntax/source.js';
+import type { Let } from './lets.js';
 import type { SchemaIndex } from './schema-index.js';
 import type { Scope } from './scope.js';
 import type { SlotSupply } from './substitute.js';

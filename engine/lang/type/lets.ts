@@ -1,9 +1,11 @@
 // Names bound in a projection (`name <- value`): what reads them is given them, and nothing else is. A
 // branch that may not be taken is given them by itself, so that what only it needs is computed when it is
 // taken.
-import type { Expression, Let } from '../../plan/expression.js';
+import type { Expression } from '../../plan/expression.js';
 import { slotsOf } from '../../plan/rule/slots.js';
 import type { Shape, ShapeMember, Term } from './term.js';
+
+export type Let = Extract<Expression, { kind: 'with' }>['lets'][number];
 
 /** The term with the names that it reads, for the item `of`; those of its shape's members as well. */
 export function withLets(term: Term, of: Expression, lets: readonly Let[]): Term {
