@@ -4,6 +4,7 @@ import type { Limits } from '../../base/limits.js';
 import type { Expression } from '../../plan/expression.js';
 import { optimize } from '../../plan/rule/optimize.js';
 import type { Output, Plan, Query, Statement } from '../../plan/plan.js';
+import type { Name } from '../syntax/ast-literal.js';
 import type { Macro, QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
 import { eachPart } from '../../plan/rewrite.js';
