@@ -1,5 +1,7 @@
 // The explorer in a real browser: the checklist's rows that need one (E07 to E19), on the demo.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -87,6 +89,113 @@ test('E11: expand, undo, collapse', async () => {
   await expect.poll(count).toBe(before);
   expect(faults).toEqual([]);
   await close();
+});
+
+/** A proxy that mounts a server under a path. */
+async function mount(port: number, path: string): Promise<{ origin: string; close: () => void }> {
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, headers, url = '' } = incoming;
+    if (!url.startsWith(path)) {
+      outgoing.writeHead(404).end();
+      return;
+    }
+    const to = { port, method, path: url.slice(path.length - 1), headers };
+    const passed = request({ ...to, headers: { ...headers, host: `127.0.0.1:${port}` } });
+    passed.on('response', (reply) => {
+      outgoing.writeHead(reply.statusCode!, reply.headers);
+      reply.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    // The browser names the proxy as the origin of its requests; a proxy speaks for it.
+    passed.removeHeader('origin');
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const { port: own } = proxy.address() as AddressInfo;
+  return { origin: `http://127.0.0.1:${own}`, close: () => proxy.close() };
+}
+
+test('E08: behind a proxy that mounts it under a path', async () => {
+  const proxy = await mount(demo.port, '/db/');
+  const { page, faults, close } = await openPage(proxy.origin, 'db/#/query/beginnings?run=1');
+  await page.waitForSelector('td');
+  await page.goto(`${proxy.origin}/db/#/graph`);
+  await page.waitForSelector('.tools [data-nodes="400"]');
+  await page.waitForTimeout(1_000);
+  expect(faults).toEqual([]);
+  await close();
+  proxy.close();
+});
+
+test('E09: a key is asked for, kept in memory, and sent to data routes only', async () => {
+  const key = 'the-administrator';
+  const server = await startServer({
+    sources: { 'main.hx': hostile },
+    env: { TRELLIS_API_KEY: key },
+  });
+  try {
+    const at = `http://127.0.0.1:${server.port}`;
+    const { page, close } = await openPage(at, '#/overview');
+    const leaked: string[] = [];
+    page.on('request', (sent) => {
+      const { 'x-api-key': given } = sent.headers();
+      if (sent.url().includes(key)) leaked.push(sent.url());
+      if (sent.url().includes('/_explorer/') && given !== undefined) leaked.push(sent.url());
+    });
+    await page.fill('input[type=password]', 'wrong');
+    await page.click('text=Open');
+    await page.waitForSelector('text=does not know this key');
+    await page.fill('input[type=password]', key);
+    await page.click('text=Open');
+    await page.waitForSelector('.tiles');
+    await page.click('text=Graph');
+    await page.waitForSelector('.canvas');
+    const stored = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])';
+    expect(await page.evaluate(stored)).not.toContain(key);
+    expect(page.url()).not.toContain(key);
+    expect(leaked).toEqual([]);
+    await page.reload();
+    await page.waitForSelector('input[type=password]');
+    await close();
+  } finally {
+    await server.dispose();
+  }
+});
+
+test('E12: a hub of very many edges expands in bounded pieces', async () => {
+  const edges = process.env.TRELLIS_TEST_LONG === '1' ? 100_000 : 20_000;
+  const hub = `
+N::Hub { name: String }
+N::Leaf { no: I64 }
+E::Has { From: Hub, To: Leaf }
+QUERY hub() => h <- AddN<Hub>({ name: "hub" }) RETURN h::ID
+QUERY grow(hub: ID, rows: [I64]) =>
+  FOR no IN rows { leaf <- AddN<Leaf>({ no: no }) AddE<Has>::From(hub)::To(leaf) }
+  RETURN "ok"
+`;
+  const server = await startServer({ sources: { 'main.hx': hub } });
+  try {
+    const { h } = await server.client.post('hub');
+    for (let at = 0; at < edges; at += 10_000) {
+      await server.client.post('grow', {
+        hub: h,
+        rows: Array.from({ length: 10_000 }, (_, i) => i),
+      });
+    }
+    const at = `http://127.0.0.1:${server.port}`;
+    const { page, faults, close } = await openPage(at, `#/graph?around=${h}`);
+    await page.waitForSelector('.tools [data-nodes="26"]');
+    await page.click('.degrees button:has-text("show")');
+    await page.waitForSelector(`text=+${(edges - 25).toLocaleString('en')} left`);
+    await page.click('.degrees button:has-text("left")');
+    await page.waitForSelector('.tools [data-nodes="51"]');
+    await page.click('.tools >> text=undo');
+    await page.waitForSelector('.tools [data-nodes="26"]');
+    expect(faults).toEqual([]);
+    await close();
+  } finally {
+    await server.dispose();
+  }
 });
 
 test('E15: a faulty source turns the page amber, its mending green again', async () => {
