@@ -85,6 +85,10 @@ describe('the package', () => {
       'dist/wasm/hnsw.wasm',
       'dist/explorer/index.html',
       'dist/engine/index.d.ts',
+      'dist/bin/langchain.js',
+      'server/adapter/langchain.d.mts',
+      'server/deploy/grafana.json',
+      'server/editor/helixql.tmLanguage.json',
       'server/demo/seed.ndjson',
       'server/template/start/schema.hx',
     ])
@@ -95,7 +99,8 @@ describe('the package', () => {
         'dist/.+\\.d\\.ts',
         'dist/wasm/hnsw\\.wasm',
         'dist/explorer/[^/]+',
-        'server/(demo|template)/.+',
+        'server/(demo|deploy|editor|template)/.+',
+        'server/adapter/[^/]+\\.d\\.mts',
       ].join('|')})$`,
     );
     const others = paths.filter((path) => !kinds.test(path));
