@@ -5,7 +5,7 @@
 //   1      a 64-bit integer that is to be refused beyond 53 bits
 //   2      ... to become a bigint      3  ... to become text
 //   4      a date to become a Date
-//   [p]    a list of p
+//   [p]    a list of p, or an object whose members all are, whatever their names
 //   {k: p} an object; members that are not named hold nothing
 import type { Schema } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
@@ -26,7 +26,8 @@ export function decodePlaces(schema: Schema, reply: ReplyType, wish: DecodeWish)
     switch (type.kind) {
       case 'nullable':
         return visit(type.of);
-      case 'list': {
+      case 'list':
+      case 'map': {
         const of = visit(type.of);
         return of === 0 ? 0 : [of];
       }

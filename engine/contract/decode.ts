@@ -27,11 +27,14 @@ function settled(value: unknown, place: DecodePlace, isMarked: boolean): unknown
     const of = Array.isArray(place) ? place[0] : 0;
     return value.map((item) => settled(item, of, isMarked));
   }
-  const isObject = typeof place === 'object' && !Array.isArray(place);
+  const placeOf = (name: string): DecodePlace => {
+    if (typeof place !== 'object') return 0;
+    if (Array.isArray(place)) return place[0];
+    return Object.hasOwn(place, name) ? place[name]! : 0;
+  };
   const members = value as Record<string, unknown>;
   for (const name of Object.keys(members)) {
-    const of = isObject && Object.hasOwn(place, name) ? place[name]! : 0;
-    members[name] = settled(members[name], of, isMarked);
+    members[name] = settled(members[name], placeOf(name), isMarked);
   }
   return members;
 }

@@ -134,6 +134,8 @@ export class ReplySchemas {
         return orNull(this.#print(type.of));
       case 'list':
         return { type: 'array', items: this.#print(type.of) };
+      case 'map':
+        return { type: 'object', additionalProperties: this.#print(type.of) };
       case 'union':
         return { anyOf: type.of.map((one) => this.#print(one)) };
       case 'record':

@@ -180,6 +180,8 @@ class ModulePrinter {
         const of = this.#type(type.of);
         return / \| /.test(of) && !/^\{.*\}$/.test(of) ? `(${of})[]` : `${of}[]`;
       }
+      case 'map':
+        return `Record<string, ${this.#type(type.of)}>`;
       case 'union':
         return type.of.map((one) => this.#type(one)).join(' | ');
       case 'record':

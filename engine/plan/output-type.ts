@@ -25,6 +25,8 @@ export type OutputType =
   /** Records that are told apart by nothing but their members. */
   | { kind: 'union'; of: readonly OutputType[] }
   | { kind: 'list'; of: OutputType }
+  /** An object of values of one type, under names that only the data say. */
+  | { kind: 'map'; of: OutputType }
   | { kind: 'nullable'; of: OutputType }
   | { kind: 'literal'; value: Scalar | null }
   | { kind: 'unknown' };
@@ -52,7 +54,7 @@ export function countUnknown(reply: ReplyType): { unknown: number; members: numb
   const count = { unknown: 0, members: 0 };
   const visit = (type: OutputType): void => {
     if (type.kind === 'unknown') count.unknown++;
-    if (type.kind === 'list' || type.kind === 'nullable') visit(type.of);
+    if (type.kind === 'list' || type.kind === 'map' || type.kind === 'nullable') visit(type.of);
     if (type.kind === 'union') for (const one of type.of) visit(one);
     if (type.kind === 'record') for (const member of type.members) visitMember(member.type);
   };

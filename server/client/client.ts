@@ -131,10 +131,13 @@ function settle(value: unknown, place: Place, path: string, marked: boolean): un
     return value;
   }
   const members = value as Record<string, unknown>;
-  const places =
-    typeof place === 'object' && !Array.isArray(place) ? (place as Record<string, Place>) : {};
+  const placeOf = (name: string): Place => {
+    if (typeof place !== 'object') return 0;
+    if (Array.isArray(place)) return place[0] as Place;
+    return Object.hasOwn(place, name) ? (place as Record<string, Place>)[name]! : 0;
+  };
   for (const name of Object.keys(members)) {
-    members[name] = settle(members[name], places[name] ?? 0, `${path}/${name}`, marked);
+    members[name] = settle(members[name], placeOf(name), `${path}/${name}`, marked);
   }
   return members;
 }

@@ -106,11 +106,13 @@ test('P06 both decoders agree on any reply', () => {
   for (let i = 0; i < count; i++) {
     const noise = JSON.stringify(random.value(3));
     const [a, b] = [digits[i % 5]!, digits[(i * 7) % 5]!];
-    const text = `{"n":${a},"l":[${b},${a}],"noise":${noise},"t":"${a}","o":{"n":${b}}}`;
+    const text = `{"n":${a},"l":[${b},${a}],"noise":${noise},"t":"${a}","o":{"n":${b}},"m":{"constructor":${a}}}`;
     for (const place of [2, 3] as const) {
       if ([a, b].includes('1e300')) continue;
-      const places = { n: place, l: [place], o: { n: place } } as const;
-      const given = { ...places, l: [place] as [typeof place] };
+      const places = { n: place, l: [place], o: { n: place }, m: [place] } as const;
+      const given = { ...places, l: [place] as [typeof place], m: [place] as [typeof place] };
+      const wanted = place === 2 ? BigInt(a) : a;
+      expect(decode(text, places)).toMatchObject({ m: { constructor: wanted } });
       expect(decodeReply(text, given)).toEqual(decode(text, places));
     }
   }

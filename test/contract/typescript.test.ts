@@ -147,6 +147,20 @@ describe('generated modules', () => {
     expect(printTypeScript(demo(), standard)).toBe(modules['demo-number-string.ts']);
   });
 
+  test("say what stands in HelixDB's groups, whatever they are called", () => {
+    const text = [
+      'N::Mill { town: String, at?: Date, n: I64 }',
+      'QUERY a() => g <- N<Mill>::GROUP_BY(town, at) RETURN g',
+      'QUERY b() => g <- N<Mill>::{n, town}::AGGREGATE_BY(town) RETURN g',
+    ].join('\n');
+    const { program } = compile([{ path: 'a.hx', text }], { compat: true });
+    const printed = printTypeScript(program!, { ...standard, int64: 'bigint' });
+    const group = (values: string) =>
+      `g: { Group: Record<string, { count: bigint; values: ${values} }> };`;
+    expect(printed).toContain(group('{ town?: string; at?: string }'));
+    expect(printed).toContain(group('{ n: bigint | null; town: string | null }[]'));
+  });
+
   test('carry doc comments over', () => {
     expect(modules['documented.ts']).toContain('Finds * / everything.');
     expect(modules['documented.ts']).toContain('most?: number | null;');

@@ -44,12 +44,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-it('X030 loads every row of the folder', () => {
+it('[X030] loads every row of the folder', () => {
   const [, nodes, edges] = /imported (\d+) nodes, (\d+) edges/.exec(said) ?? [];
   expect(Number(nodes) + Number(edges)).toBe(rows);
 });
 
-it.each(Object.keys(cypher))('X030 %s answers what the network says', async (query) => {
+it.each(Object.keys(cypher))('[X030] %s answers what the network says', async (query) => {
   const calls = ldbc.expected[query]!;
   expect(calls.some((call) => call.rows.length > 0)).toBe(true);
   for (const call of calls) {

@@ -35,6 +35,16 @@ function faultOf(
       }
       return undefined;
     }
+    case 'map': {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        return `${path}: ${shown(value)} is no object`;
+      }
+      for (const [name, item] of Object.entries(value)) {
+        const fault = faultOf(type.of, item, schema, `${path}/${name}`);
+        if (fault !== undefined) return fault;
+      }
+      return undefined;
+    }
     case 'union': {
       const faults = type.of.map((one) => faultOf(one, value, schema, path));
       return faults.includes(undefined) ? undefined : faults[0];

@@ -190,7 +190,27 @@ class TypeReader {
   /** [compat] A list of groups is one object, whose members are what the groups are called. */
   #groups(type: ItemType): OutputType | undefined {
     if (!this.context.compat || type.kind !== 'record' || !type.groups) return undefined;
-    return { kind: 'record', members: [{ name: type.groups.word, type: unknownOutput }] };
+    const keys = [...type.members].filter(([name]) => name !== 'count');
+    const data = type.members.get('data');
+    // A key that is unset is no member.
+    const values: OutputType =
+      type.groups.data && data !== undefined
+        ? this.type(data)
+        : {
+            kind: 'record',
+            members: keys.map(([name, of]) => ({ name, type: this.type(of), optional: true })),
+          };
+    const group: OutputType = {
+      kind: 'record',
+      members: [
+        { name: 'count', type: { kind: 'scalar', name: 'U64' } },
+        { name: 'values', type: values },
+      ],
+    };
+    return {
+      kind: 'record',
+      members: [{ name: type.groups.word, type: { kind: 'map', of: group } }],
+    };
   }
 
   /** Whether a single value is never null. */
