@@ -1,6 +1,6 @@
 // [compat] Values that print by a form: floats with a fraction, groups as HelixDB 2's keyed object.
 // Invariant: a value that a form does not fit prints as it would without one.
-import type { ByteWriter } from '../../base/bytes.js';
+import { ByteWriter } from '../../base/bytes.js';
 import { Instant, Uuid } from '../../base/value.js';
 import { printDate } from '../../base/date.js';
 import type { Form } from '../../plan/form.js';
@@ -80,6 +80,7 @@ function printGroups(
 ): void {
   const taken = new Set<string>();
   out.ascii(`{"${of.word}":{`);
+  const keyText = keyTexts(frame, style);
   for (const [i, group] of groups.entries()) {
     if (i > 0) out.byte(44);
     frame.countItem(out);
@@ -99,11 +100,18 @@ function printGroups(
   out.ascii('}}');
 }
 
-/** A key as a part of a member's name. */
-function keyText(key: Value): string {
-  if (key instanceof Uuid) return key.text;
-  if (key instanceof Instant) return printDate(key);
-  return isListValue(key) ? `[${Array.from(key, keyText).join(', ')}]` : String(key);
+/** A key as a part of a member's name; records are there as they print. */
+function keyTexts(frame: Frame, style: PrintStyle): (key: Value) => string {
+  const keyText = (key: Value): string => {
+    if (key instanceof Uuid) return key.text;
+    if (key instanceof Instant) return printDate(key);
+    if (isListValue(key)) return `[${Array.from(key, keyText).join(', ')}]`;
+    if (typeof key !== 'object' || key === null) return String(key);
+    const printed = new ByteWriter(256);
+    printValue(frame, printed, key, style);
+    return Buffer.from(printed.take()).toString();
+  };
+  return keyText;
 }
 
 /** Keys of other types may read the same; HelixDB would lose one of the groups. */
