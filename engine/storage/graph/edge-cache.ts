@@ -2,12 +2,13 @@
 // costs ten times a look into a table. For each edge label and direction the lists lie end to end in
 // an array of their own, found by one probe of a flat table.
 //
-//   places   [id, word of the array] by hash of the id, the next free one on collision; 0 is free
+//   places   word of the array by id (id-places.ts)
 //   words    number of words · edge · far · edge · far …, list after list; word 0 is not used
 //
 // Invariant: all lists are those of one state of the data, named by the count of commits (meta.ts),
 // which the snapshot itself tells. Words that were handed out are never written again. When all lists
 // together take more than there is room for, all are forgotten: what is needed comes back.
+import { IdPlaces } from '../table/id-places.js';
 import type { Direction } from '../table/store.js';
 
 type ReadList = (id: number, label: number, direction: Direction) => Uint32Array;
@@ -21,9 +22,7 @@ const listWordsMost = 128 * 1024;
 const firstWords = 4 * 1024;
 
 class Lists {
-  #places = new Uint32Array(256);
-  #shift = 25;
-  #count = 0;
+  #places = new IdPlaces();
   #used = 1;
   words = new Uint32Array(firstWords);
 
@@ -35,13 +34,7 @@ class Lists {
 
   /** Where the number of words of a list stands, the list behind it; 0 when it is not here. */
   known(id: number): number {
-    const places = this.#places;
-    const mask = places.length - 2;
-    for (let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift); ; at = (at + 2) & mask) {
-      const found = places[at];
-      if (found === 0) return 0;
-      if (found === id) return places[at + 1]!;
-    }
+    return this.#places.find(id);
   }
 
   /** As `known`, after reading it where needed; 0 when it is too long to be kept. */
@@ -70,36 +63,15 @@ class Lists {
     }
     this.words[word] = list.length;
     this.words.set(list, word + 1);
-    if (3 * ++this.#count > this.#places.length) this.#widen();
-    this.#place(id, word);
+    this.#places.add(id, word);
     return word;
   }
 
   /** Whoever still holds words of before keeps them. */
   #forget(): void {
-    this.#places = new Uint32Array(256);
-    this.#shift = 25;
-    this.#count = 0;
+    this.#places = new IdPlaces();
     this.#used = 1;
     this.words = new Uint32Array(firstWords);
-  }
-
-  #place(id: number, word: number): void {
-    const places = this.#places;
-    const mask = places.length - 2;
-    let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift);
-    while (places[at] !== 0) at = (at + 2) & mask;
-    places[at] = id;
-    places[at + 1] = word;
-  }
-
-  #widen(): void {
-    const former = this.#places;
-    this.#places = new Uint32Array(2 * former.length);
-    this.#shift--;
-    for (let at = 0; at < former.length; at += 2) {
-      if (former[at] !== 0) this.#place(former[at]!, former[at + 1]!);
-    }
   }
 }
 

@@ -6,11 +6,13 @@
 // Two generations: what the older one still has moves to the younger when it is asked for, and the
 // older one goes when the younger is full.
 //
-//   places   [id, word of the arena] by hash of the id, the next free one on collision; 0 is free
+//   places   word of the arena by id (id-places.ts)
 //   arena    length u32 · record · up to 3 bytes, record after record
 //
 // Invariant: all records are those of one state of the data, named by the count of commits
 // (meta.ts), which the snapshot itself tells. Bytes that were handed out are never written again.
+
+import { IdPlaces } from '../table/id-places.js';
 
 /** Bytes of a generation, at first and at most. */
 const firstBytes = 32 * 1024;
@@ -20,9 +22,7 @@ const generationBytes = 8 * 1024 * 1024;
 const recordBytesMax = 64 * 1024;
 
 class Generation {
-  #places = new Uint32Array(256);
-  #shift = 25;
-  #count = 0;
+  readonly #places = new IdPlaces();
   /** Words in use; the first one is not, so that 0 means none. */
   #used = 1;
   #words: Uint32Array<ArrayBuffer>;
@@ -41,13 +41,7 @@ class Generation {
 
   /** Word of the arena before a record, 0 when it is not there. */
   find(id: number): number {
-    const places = this.#places;
-    const mask = places.length - 2;
-    for (let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift); ; at = (at + 2) & mask) {
-      const found = places[at];
-      if (found === 0) return 0;
-      if (found === id) return places[at + 1]!;
-    }
+    return this.#places.find(id);
   }
 
   #record(word: number): Uint8Array {
@@ -64,8 +58,7 @@ class Generation {
     this.#words[word] = record.length;
     const copy = this.#record(word);
     copy.set(record);
-    if (3 * ++this.#count > this.#places.length) this.#widen();
-    this.#place(id, word);
+    this.#places.add(id, word);
     return copy;
   }
 
@@ -77,24 +70,6 @@ class Generation {
     this.#words = words;
     this.bytes = new Uint8Array(words.buffer);
     return true;
-  }
-
-  #place(id: number, word: number): void {
-    const places = this.#places;
-    const mask = places.length - 2;
-    let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift);
-    while (places[at] !== 0) at = (at + 2) & mask;
-    places[at] = id;
-    places[at + 1] = word;
-  }
-
-  #widen(): void {
-    const former = this.#places;
-    this.#places = new Uint32Array(2 * former.length);
-    this.#shift--;
-    for (let at = 0; at < former.length; at += 2) {
-      if (former[at] !== 0) this.#place(former[at]!, former[at + 1]!);
-    }
   }
 }
 
