@@ -10,7 +10,7 @@ import {
 } from '../../engine/storage/graph/adjacency.js';
 import { ChangeLog } from '../../engine/storage/table/change-log.js';
 import { openEnv } from '../../engine/storage/table/env.js';
-import { addToList, removeFromList, scanList } from '../../engine/storage/graph/label-list.js';
+import { addAllToList, removeFromList, scanList } from '../../engine/storage/graph/label-list.js';
 import { prefixOf } from '../../engine/storage/index/index-key.js';
 import { idsWithin } from '../../engine/storage/index/index-walk.js';
 import {
@@ -125,9 +125,9 @@ describe('label lists', () => {
     fc.assert(
       fc.property(fc.uniqueArray(id, { maxLength: 80 }), fc.func(fc.boolean()), (ids, goes) => {
         attempt(() => {
-          for (const id of ids) addToList(log, env.labels, 2, id);
-          addToList(log, env.labels, 1, 77);
-          addToList(log, env.labels, 3, 78);
+          for (const id of ids) addAllToList(env.labels, 2, [id], log);
+          addAllToList(env.labels, 1, [77], log);
+          addAllToList(env.labels, 3, [78], log);
           const gone = ids.filter((id) => goes(id));
           for (const id of gone) removeFromList(log, env.labels, 2, Uint32Array.of(id));
           const left = ids.filter((id) => !gone.includes(id)).sort((a, b) => a - b);
@@ -142,7 +142,8 @@ describe('label lists', () => {
 
   it('hands out dense lists in large batches and may be changed meanwhile', () => {
     attempt(() => {
-      for (let id = 1; id <= 60_000; id += 1) if (id % 3 !== 0) addToList(log, env.labels, 2, id);
+      for (let id = 1; id <= 60_000; id += 1)
+        if (id % 3 !== 0) addAllToList(env.labels, 2, [id], log);
       let count = 0;
       let batches = 0;
       for (const ids of scanList(env.labels, 2)) {

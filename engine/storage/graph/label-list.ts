@@ -21,15 +21,6 @@ const lastBlocks = 64;
 /** Ids handed out at a time unless a block alone has more. */
 const batchIds = 1024;
 
-export function addToList(log: ChangeLog, table: Table<BlockKey>, label: number, id: number): void {
-  const key = { label, block: id >>> blockBits };
-  const former = table.get(key);
-  const bits = former?.slice() ?? new Uint8Array(blockBytes);
-  const inBlock = id & (blockIds - 1);
-  bits[inBlock >>> 3]! |= 1 << (inBlock & 7);
-  log.replace(table, key, former, bits);
-}
-
 /**
  * Adds ids, ascending; each block is written once. Notes in `log`, where there is one, what undoes it.
  */

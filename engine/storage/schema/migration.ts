@@ -9,7 +9,7 @@ import { intact } from '../../base/intact.js';
 import { readAdjacency, writeAdjacency } from '../graph/adjacency.js';
 import { convertScalar } from './cast.js';
 import { type DocumentIndex, textsOf } from '../record/document.js';
-import { addToList, removeFromList, scanList } from '../graph/label-list.js';
+import { addAllToList, removeFromList, scanList } from '../graph/label-list.js';
 import type { FieldRule } from '../../base/migration.js';
 import type { Move } from './migration-plan.js';
 import { decodeProperty, fromOf, toOf } from '../record/record.js';
@@ -114,7 +114,7 @@ function copied(
 /** Moves an element to another label's list, totals and vector index. */
 function relabel({ env, log, totals }: WriteContext, move: Move, id: number, faults: Faults): void {
   removeFromList(log, env.labels, move.from, Uint32Array.of(id));
-  addToList(log, env.labels, move.to, id);
+  addAllToList(env.labels, move.to, [id], log);
   totals.change(move.from, { count: totals.of(move.from).count - 1 });
   const { count, dimension } = totals.of(move.to);
   totals.change(move.to, { count: count + 1 });
