@@ -3,10 +3,20 @@
 // `dist` stays as it is under a server that runs from it. `--dry-run` says what would be done.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { warm } from './warm.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const force = process.argv.includes('--force');
@@ -44,16 +54,35 @@ function fingerprint(paths) {
   return hash.digest('hex');
 }
 
+/** Of names, sizes and times: what has changed in none of them has the contents it had. */
+function glance(paths) {
+  const looks = paths.map((path) => {
+    const { size, mtimeMs } = statSync(path);
+    return `${relative(root, path)} ${size} ${mtimeMs}`;
+  });
+  return createHash('sha256').update(looks.join('\n')).digest('hex');
+}
+
+/** What each step has seen of its inputs, by its stamp. */
+const looksPath = join(root, 'dist/.looks');
+const looks = existsSync(looksPath) ? JSON.parse(readFileSync(looksPath, 'utf8')) : {};
+
 /** Runs `work` unless `stamp` already holds the fingerprint of `inputs`. */
 async function step(name, stamp, inputs, work) {
   const path = join(root, stamp);
+  const look = glance(inputs);
+  const isThere = !force && existsSync(path);
+  if (isThere && looks[stamp] === look) return;
   const mark = fingerprint(inputs);
-  if (!force && existsSync(path) && readFileSync(path, 'utf8') === mark) return;
-  console.error(`setup: ${name}`);
+  const isDone = isThere && readFileSync(path, 'utf8') === mark;
+  if (!isDone) console.error(`setup: ${name}`);
   if (dryRun) return;
-  await work();
+  if (!isDone) await work();
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, mark);
+  if (!isDone) writeFileSync(path, mark);
+  looks[stamp] = look;
+  mkdirSync(dirname(looksPath), { recursive: true });
+  writeFileSync(looksPath, JSON.stringify(looks));
 }
 
 const at = (...parts) => join(root, ...parts);
@@ -95,39 +124,113 @@ await step(
     }
   },
 );
-/** What may go into the bundles; benches do not. */
-function compiled() {
-  const folders = [at('dist/engine'), at('dist/server')].filter(existsSync);
-  return folders.flatMap((folder) => [...filesBelow(folder, '.js')]);
-}
-// One file instead of 350: a process starts in half the time. The entries stay side by side, where
-// they look for each other and, two folders up, for package.json and dist/wasm.
+/** The file by which a bundle is started. */
+const runnerOf = (name, keepAfterMs) => {
+  const mark = `${name}-${fingerprint([at('dist/bin', `${name}.cjs`)]).slice(0, 16)}`;
+  const contents = `
+    import { runBundle } from './run-bundle.js';
+    const url = new URL('./${name}.cjs', import.meta.url).href;
+    export default runBundle({ url, mark: '${mark}', keepAfterMs: ${keepAfterMs} }).default;`;
+  return { contents, resolveDir: at('dist/server/process') };
+};
+/** With native parts, a thread of their own, or of no use to most. */
+const external = ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next', '@nats-io/*'];
+/** Of these, programs have the JavaScript in them; their native parts and threads are where they lie. */
+const inlined = { lmdb: 'dist/index.cjs', piscina: 'dist/main.js' };
+const placed = {
+  name: 'packages know where they lie',
+  setup(build) {
+    const files = /node_modules[\\/](lmdb|piscina)[\\/]dist[\\/]index\.c?js$/;
+    build.onLoad({ filter: files }, ({ path }) => {
+      const [, name] = files.exec(path);
+      const place =
+        `const find = require.resolve, __filename = find('${name}'), ` +
+        `__dirname = require('node:path').dirname(__filename);`;
+      return { contents: `${place}\n${readFileSync(path, 'utf8')}` };
+    });
+  },
+};
+/** Code that V8 has kept has lost what `import` needs; whoever runs the bundle does it for it. */
+const imported = {
+  name: 'modules that are named as it runs come by importModule',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]dist[\\/](engine|server)[\\/].*\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      if (!/\bimport\((?!['"`])/.test(text)) return undefined;
+      return { contents: text.replace(/\bimport\((?!['"`])/g, 'importModule(') };
+    });
+  },
+};
+const program = {
+  external: external.filter((name) => !Object.hasOwn(inlined, name)),
+  alias: Object.fromEntries(
+    Object.entries(inlined).map(([name, file]) => [name, at('node_modules', name, file)]),
+  ),
+  plugins: [placed, imported],
+  lineLimit: 200,
+  sourcemap: true,
+  format: 'cjs',
+  define: {
+    'import.meta.url': 'bundleUrl',
+    'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"',
+  },
+  supported: { 'dynamic-import': true },
+};
+/** Milliseconds of a run whose code is kept. */
+const typical = '2_000';
+/** Programs and threads: the entry's name, what it is made of, for how long its run is a typical one. */
+const programs = [
+  ['main', 'server/main.js', `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`],
+  ['front', 'server/front/front.js', typical],
+  ['worker', 'engine/database/lane/worker.js', typical],
+  ['log-thread', 'engine/cluster/role/log-thread.js', typical],
+  ['snapshot-worker', 'engine/database/vectors/snapshot-worker.js', typical],
+];
+// One file instead of 350: a process starts in half the time; in a third with the code that V8 has
+// made of it before, which it takes of scripts only, not of modules (server/process/run-bundle.ts).
+// The entries stay side by side, where they look for each other and, two folders up, for package.json
+// and dist/wasm.
 await step(
   'bundling',
   'dist/bin/.stamp',
-  [at('package-lock.json'), at('.ci/setup.mjs'), ...compiled()],
+  [at('package-lock.json'), at('.ci/setup.mjs'), at('dist/.stamp')].filter(existsSync),
   async () => {
-    const { buildSync } = await import('esbuild');
+    const { build, buildSync } = await import('esbuild');
     rmSync(at('dist/bin'), { recursive: true, force: true });
+    const shared = {
+      bundle: true,
+      platform: 'node',
+      target: 'node20',
+      external,
+      minifyWhitespace: true,
+    };
     buildSync({
-      entryPoints: [
-        'dist/server/main.js',
-        'dist/engine/index.js',
-        'dist/engine/database/lane/worker.js',
-        'dist/engine/database/vectors/snapshot-worker.js',
-        'dist/engine/storage/folder/probe-child.js',
-      ].map((path) => at(path)),
+      ...shared,
+      entryPoints: ['dist/engine/index.js', 'dist/engine/storage/folder/probe-child.js'].map(
+        (path) => at(path),
+      ),
       entryNames: '[name]',
       outdir: at('dist/bin'),
-      bundle: true,
       splitting: true,
-      sourcemap: true,
-      platform: 'node',
       format: 'esm',
-      target: 'node20',
-      // With native parts, or a thread of their own.
-      external: ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next'],
     });
+    for (const [name, entry, keepAfterMs] of programs) {
+      const outfile = at('dist/bin', `${name}.cjs`);
+      await build({
+        ...shared,
+        entryPoints: [at('dist', entry)],
+        outfile,
+        ...program,
+      });
+      await build({
+        ...shared,
+        stdin: runnerOf(name, keepAfterMs),
+        ...(name === 'main' && { banner: { js: '#!/usr/bin/env node' } }),
+        outfile: at('dist/bin', `${name}.js`),
+        format: 'esm',
+      });
+    }
+    chmodSync(at('dist/bin/main.js'), 0o755);
     // By themselves: the client for browsers imports nothing, the adapter only the framework.
     for (const [entry, name] of [
       ['client/client.js', 'client.js'],
@@ -196,4 +299,14 @@ await step(
     }
     writeFileSync(join(out, 'index.html'), page);
   },
+);
+
+await step(
+  'running the server once',
+  'dist/bin/code/.stamp',
+  [
+    at('.ci/warm.mjs'),
+    ...programs.map(([name]) => at('dist/bin', `${name}.cjs`)).filter(existsSync),
+  ],
+  () => warm(root, at('dist/bin/code'), ['main', 'front', 'worker']),
 );

@@ -8,7 +8,10 @@ interface Bench {
 
 /** Where each is, below this folder. */
 const modules: Record<string, string> = {
+  client: 'server/client',
+  cluster: 'cluster/cluster',
   compile: 'language/compile',
+  cores: 'server/cores',
   corpus: 'language/corpus',
   crud: 'server/crud',
   embedded: 'server/embedded',
@@ -23,12 +26,17 @@ const modules: Record<string, string> = {
   mcp: 'server/mcp',
   mixed: 'server/mixed',
   recall: 'vector/recall',
+  scale: 'scale/scale',
   session: 'server/session',
+  sizing: 'cluster/sizing',
   soak: 'soak/soak',
   start: 'server/start',
+  streams: 'cluster/streams',
+  tenants: 'server/tenants',
   text: 'text/text',
   traverse: 'traverse/traverse',
   vector: 'vector/vector',
+  writes: 'server/writes',
 };
 
 /** Ticks that the machine's processors have worked, and this process with its ended children. */

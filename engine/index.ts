@@ -13,11 +13,18 @@ export {
   isRetryable,
 } from './base/errors.js';
 export { type LimitName, type Limits, defaultLimits, limitTable } from './base/limits.js';
-export { wallMs } from './base/clock.js';
+export { sharedOriginMs, wallMs } from './base/clock.js';
 export { DefectError, assert, unreachable } from './base/assert.js';
 export { armFailpoint, failpoint } from './base/failpoint.js';
-export { type Families, Histogram, type Sample, type SampleName } from './base/sample.js';
-export { parseUuid, printUuid } from './base/id.js';
+export {
+  type Families,
+  Histogram,
+  type Sample,
+  type SampleName,
+  cellsOf,
+  secondBounds,
+} from './base/sample.js';
+export { type ShardPlace, parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
 export { defaultTexts } from './plan/default-text.js';
 export type {
@@ -29,13 +36,14 @@ export type {
   Schema,
 } from './base/schema.js';
 export type { Plan, Query } from './plan/plan.js';
-export { lookPlan } from './plan/look.js';
+export { embeddingPlan, lookPlan } from './plan/look.js';
 export type { EdgePlace, Look } from './plan/plan.js';
 export { type Explanation, explain, printExplanation } from './plan/explain.js';
 export type { OutputType, ReplyType } from './plan/output-type.js';
 export { countUnknown } from './plan/output-type.js';
 export { printTypeScript, programHash, type TypeScriptOptions } from './contract/typescript.js';
 export { ReplySchemas, parametersSchema, type JsonSchema } from './contract/json-schema.js';
+export { contractOf } from './contract/contract.js';
 export { openApiOf } from './contract/openapi.js';
 export { docTextOf } from './contract/doc-text.js';
 export { type DecodePlace, decodePlaces } from './contract/decode-place.js';
@@ -73,6 +81,18 @@ export type { OutlineItem } from './lang/analysis/outline.js';
 export { type Formatted, formatSource } from './lang/format/format.js';
 export { adHocName, argumentsOf, queryOf, readAdHocCall } from './database/ad-hoc.js';
 export { openDatabase } from './database/open-database.js';
+export { Gatherer, type Replica, type Shard } from './database/scatter/gather.js';
+export { mainProgram, shardProgram } from './plan/scatter-program.js';
+export { foundCluster } from './database/found.js';
+export { hearLeader } from './cluster/role/hear-leader.js';
+export {
+  type CopiedFile,
+  copyPlaceIn,
+  installNodeCopy,
+  isCopiedPath,
+  makeNodeCopy,
+  needsNodeCopy,
+} from './database/replica/node-copy.js';
 export type { Violation } from './storage/check/check.js';
 export type { BulkLoad, PieceResult } from './database/load/load-run.js';
 export type { LoadProgress, StreamPart } from './database/load/load-progress.js';
@@ -95,4 +115,14 @@ export { type EmbeddedDatabase, open } from './database/embedded.js';
 export type { Arguments } from './database/attach/calls.js';
 export type { Attachment } from './database/attach/attachment.js';
 export { type AttachedDatabase, attach } from './database/attach/attach.js';
+export { Attached } from './database/attach/attached.js';
 export type { OpenOptions } from './database/embedded-options.js';
+export { clusterFamilies } from './cluster/families.js';
+export type { ClusterOptions, ReadMode, SourceArchive } from './cluster/options.js';
+export type {
+  ClusterLeader,
+  ClusterNode,
+  ClusterPosition,
+  ClusterRole,
+  RoleChange,
+} from './cluster/node.js';

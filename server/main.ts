@@ -1,5 +1,17 @@
-#!/usr/bin/env node
 // The program `trellis`: hands its arguments to the command line and ends with the code that gives.
+// Invariant: what was printed has arrived before it ends, or its code says that it has not.
 import { runCommand } from './command/cli.js';
+import { printErrorLine } from './observe/log.js';
+import { printed, watchPrinting } from './observe/printed.js';
+import { exitCodes } from './process/exit-code.js';
 
-process.exit(await runCommand(process.argv.slice(2)));
+async function main(): Promise<void> {
+  watchPrinting();
+  const code = await runCommand(process.argv.slice(2));
+  const fault = await printed();
+  if (fault === undefined) process.exit(code);
+  printErrorLine(`What was printed is not whole: ${fault.message}`);
+  process.exit(code === exitCodes.ok ? exitCodes.output : code);
+}
+
+void main();

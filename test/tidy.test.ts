@@ -38,11 +38,13 @@ const mayImport: Record<string, string[]> = {
   text: ['storage', 'base'],
   embed: ['base'],
   contract: ['plan', 'base'],
+  cluster: ['storage', 'base'],
   exec: ['plan', 'json', 'storage', 'vector', 'text', 'base'],
   database: [
     'exec',
     'session',
     'contract',
+    'cluster',
     'embed',
     'text',
     'vector',
@@ -136,10 +138,11 @@ describe('imports', () => {
 
   test('one owner per foreign thing', () => {
     const owners: [RegExp, RegExp][] = [
-      [/^lmdb$/, /^engine\/storage\/table\/env\.ts$/],
+      [/^lmdb$/, /^engine\/storage\/table\/(env|table)\.ts$/],
       [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
       [/^piscina$/, /^engine\/database\/lane\/(pool|reader-lane|worker)\.ts$/],
       [/^uWebSockets\.js/, /^server\/(http\/(http|transport)|process\/open-transport)\.ts$/],
+      [/^@nats-io\//, /^engine\/cluster\/log\/jetstream[a-z-]*\.ts$/],
       [/^csv-parse/, /^server\/import\/csv-records\.ts$/],
       [/^smol-toml$/, /^server\/config\/toml\.ts$/],
     ];
@@ -248,11 +251,11 @@ const onTheWall: Record<string, string> = {
   'server/auth/security.ts': 'keys that have expired',
   'server/command/keys.ts': 'when a key was made',
   'server/command/project/check.ts': 'NOW of a migration',
+  'server/observe/request-log.ts': 'when a request was slow',
   'server/observe/runtime-metrics.ts': 'when the process began',
   'server/process/app.ts': 'keys that have expired',
   'server/process/backup-place.ts': 'names of backups',
   'server/process/tls.ts': 'certificates that have expired',
-  'server/request/reception.ts': 'when a request was slow',
 };
 
 describe('banned', () => {
@@ -266,7 +269,7 @@ describe('banned', () => {
       );
 
   test('console only in the log', () =>
-    list(calls([...engine, ...server], /^console\./, /^server\/observe\/log\.ts$/)));
+    list(calls([...engine, ...server], /^console\./, /^server\/observe\/(log|printed)\.ts$/)));
   test('the environment only in the configuration', () =>
     list(calls([...engine, ...server], /^process\.env\b/, /^server\/config\/config\.ts$/)));
   test('no clock but the one, and that of the wall only for what is shown, stored or expires', () => {
@@ -316,6 +319,10 @@ const notProvoked: Record<string, string> = {
   NOT_READY: 'before the ready line: test/conformance/process.test.ts',
   SHUTTING_DOWN: 'after SIGTERM: test/conformance/process.test.ts',
   PROTECTED_MODE: 'needs a peer that is not this machine: test/conformance/process.test.ts',
+  LOG_UNAVAILABLE: 'no log answers: test/cluster',
+  LOG_FULL: 'a log without room: test/cluster',
+  LOG_UNSAFE: 'servers that sync late: test/cluster',
+  LOG_TRUNCATED: 'a log that was trimmed: test/cluster',
   VECTOR_CAPACITY: 'needs more vectors than fit: test/conformance/process.test.ts',
 };
 

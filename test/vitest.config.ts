@@ -20,6 +20,8 @@ export default defineConfig({
   test: {
     root,
     include: ['test/**/*.test.ts'],
+    // Those with real log servers have a command of their own (test/cluster/run.mjs).
+    exclude: ['test/cluster/real/**'],
     server: { deps: { external: [compiled] } },
     globalSetup: ['test/support/summary.ts'],
     setupFiles: ['test/support/file-end.ts'],

@@ -108,6 +108,13 @@ export const H_MARKING = 272;
 export const H_LINKED = 276;
 /** Bytes from a node's beginning to the end of its edges. */
 export const H_EDGES_END = 280;
+/**
+ * As measured on the segment itself, 0 before: the width at which a walk finds nearly all, and how many
+ * vectors a scan by sketches judges, + 1. Vectors put and forgotten since then.
+ */
+export const H_WIDTH = 284;
+export const H_JUDGED = 288;
+export const H_CHANGED = 292;
 /** Most bytes this segment may take. */
 export const H_BYTES_MAX = 84;
 /** u32 per chunk: its address. */

@@ -1,10 +1,12 @@
 // A search: bring the query into the segment's space, walk or scan, answer.
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
-import { encodeQuery } from './code';
-import { H_METRIC, H_SLOTS, H_STATE, L_ANSWERS, L_KEEP_ALL, L_WEIGHT, METRIC_DOT, METRIC_L2, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
+import { centredOf, encodeQuery } from './code';
+import { H_MEAN, H_METRIC, H_PADDED, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_FINE, L_KEEP_ALL, L_NORM, L_RESULT, L_RESULT_COUNT, L_ROTATED, L_VISITED, L_WEIGHT, METRIC_DOT, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_LINKED, N_FLAGS, N_NORM, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
+import { distanceOf } from './kernel/pool';
 import { buildTable } from './kernel/scan';
+import { nodeAt } from './memory';
 import { prepare } from './segment';
-import { buildBounds, scanSketches } from './sketch';
+import { buildBounds, scanBlocks, scanSketches } from './sketch';
 import { walk, walkFine } from './walk';
 
 /** Prepares the query at L_QUERY for everything below. */
@@ -12,7 +14,12 @@ export function beginQuery(lane: usize): void {
   // The order by inner product does not depend on the query's length.
   const metric = load<u32>(0, H_METRIC);
   prepare(lane, metric != METRIC_L2);
-  store<f32>(lane, metric == METRIC_DOT ? 0 : 1, L_WEIGHT);
+  codeQuery(lane);
+}
+
+/** Codes what is rotated, as the metric asks for it. */
+export function codeQuery(lane: usize): void {
+  store<f32>(lane, load<u32>(0, H_METRIC) == METRIC_DOT ? 0 : 1, L_WEIGHT);
   if (load<u32>(0, H_STATE) != STATE_SCAN) encodeQuery(lane);
 }
 
@@ -62,4 +69,69 @@ export function searchExact(lane: usize, k: i32): i32 {
   store<i32>(lane, 0, L_ANSWERS);
   scanSlots(lane, 0, atomic.load<u32>(H_SLOTS), k);
   return writeAnswer(lane);
+}
+
+/** Width of the walk before a scan: it tells what is near enough. */
+const NARROW = 32;
+/** Answers beyond which a walk as wide as they are costs more than it spares. */
+const NARROW_MOST = 96;
+
+/**
+ * The k best of all vectors: sketches rule out what cannot be among them, the rest is judged by codes.
+ */
+export function searchScan(lane: usize, k: i32): i32 {
+  store<u32>(lane, 0, L_KEEP_ALL);
+  const want = min(k + 8 + (k >> 2), RESULT_MAX);
+  const worst = farthestOfWalk(lane, want);
+  buildBounds(lane);
+  store<i32>(lane, 0, L_VISITED);
+  scanBlocks(lane, want, worst);
+  // Less than was asked for: as far as the last of the walk, and no nearer, lie many.
+  if (load<i32>(lane, L_RESULT_COUNT) < want) scanBlocks(lane, want, Infinity);
+  if (!answerResults(lane, k, false)) {
+    store<u32>(lane, 1, L_FINE);
+    scanBlocks(lane, want, Infinity);
+    answerResults(lane, k, false);
+  }
+  return writeAnswer(lane);
+}
+
+/** The distance by code below which there are `want` vectors; infinite where that is not known. */
+function farthestOfWalk(lane: usize, want: i32): f32 {
+  store<u32>(lane, 0, L_FINE);
+  if (want > NARROW_MOST) return Infinity;
+  buildTable(lane);
+  walk(lane, max(NARROW, want), want, false);
+  if (load<i32>(lane, L_RESULT_COUNT) < want) return Infinity;
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const worst = distanceOf(load<u64>(results + ((<usize>(want - 1)) << 3)));
+  return worst + <f32>1e-6 * abs(worst);
+}
+
+/** Begins a query that is made of stored vectors, instead of what is at L_QUERY. */
+export function clearQuery(lane: usize): void {
+  memory.fill(<usize>load<u32>(lane, L_ROTATED), 0, (<usize>load<u32>(0, H_PADDED)) << 2);
+  store<f32>(lane, 1, L_NORM);
+}
+
+/**
+ * Adds `part` times the direction of a slot's vector to it (l2: of the vector as it is); false when that is
+ * gone, or zero.
+ */
+export function addToQuery(lane: usize, slot: u32, part: f32): bool {
+  const node = nodeAt(slot);
+  const norm = load<f32>(node, N_NORM);
+  const flags = load<u32>(node, N_FLAGS);
+  if ((flags & (NODE_LINKED | NODE_DELETED | NODE_FREE)) != NODE_LINKED || norm == 0) return false;
+  const rotated = <usize>load<u32>(lane, L_ROTATED);
+  const centred = <usize>load<u32>(lane, L_CENTRED);
+  const mean = <usize>load<u32>(0, H_MEAN);
+  const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+  const share = f32x4.splat(load<u32>(0, H_METRIC) == METRIC_L2 ? part : part / norm);
+  centredOf(node, centred);
+  for (let at: usize = 0; at < bytes; at += 16) {
+    const vector = f32x4.add(v128.load(centred + at), v128.load(mean + at));
+    v128.store(rotated + at, f32x4.add(v128.load(rotated + at), f32x4.mul(share, vector)));
+  }
+  return true;
 }

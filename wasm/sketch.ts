@@ -2,7 +2,7 @@
 // per dimension; what it does not rule out is judged by its code. One stream through a fortieth of
 // the memory that the records take, for filters that let many through.
 import { judge } from './code';
-import { EDGES, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_VISITED, S_PARTS } from './layout';
+import { EDGES, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_REJECTED, L_SEEN, L_TOUCH, L_VISITED, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE_SUM, N_FLAGS, S_PARTS } from './layout';
 import { idWord, nodeAt, sketchesAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/pool';
 import { buildTable, lowerEstimates, scanEdges } from './kernel/scan';
@@ -40,6 +40,59 @@ export function scanSketches(lane: usize, pool: i32, want: i32): bool {
   }
   store<i32>(lane, i, L_VISITED);
   return i < count || count < pool;
+}
+
+/**
+ * The best `want` of all vectors become results: each whose bound is below the worst of them, and below
+ * `worst` as long as they are fewer, is judged. The lane's bounds are built; what is judged is counted.
+ */
+export function scanBlocks(lane: usize, want: i32, worst: f32): void {
+  store<i32>(lane, 0, L_RESULT_COUNT);
+  store<i32>(lane, want, L_RESULT_LIMIT);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const last = results + ((<usize>(want - 1)) << 3);
+  const fresh = <usize>load<u32>(lane, L_REJECTED);
+  const origin = load<f32>(lane, L_ORIGIN);
+  const slots = atomic.load<u32>(H_SLOTS);
+  let judged = 0;
+  for (let first: u32 = 0; first < slots; first += EDGES) {
+    const mask = scanEdges(lane, sketchesAt(first) + S_PARTS, origin, worst);
+    if (mask == 0) continue;
+    const end = gatherLive(lane, first, mask & maskBelow(slots - first), fresh);
+    judged += <i32>((end - fresh) >> 2);
+    for (let at = fresh; at < end; at += 4) {
+      const slot = load<u32>(at);
+      const node = nodeAt(slot);
+      offerResult(lane, node, slot, judge(lane, node));
+    }
+    if (load<i32>(lane, L_RESULT_COUNT) == want) worst = min(worst, distanceOf(load<u64>(last)));
+  }
+  store<i32>(lane, load<i32>(lane, L_VISITED) + judged, L_VISITED);
+}
+
+/** The lowest `count` bits. */
+// @ts-ignore: decorator
+@inline
+function maskBelow(count: u32): u32 {
+  return count < <u32>EDGES ? (1 << count) - 1 : 0xffffffff;
+}
+
+/** Lists the live slots of `mask` at `fresh`; touches them, so that they come from memory together. */
+// @ts-ignore: decorator
+@inline
+function gatherLive(lane: usize, first: u32, mask: u32, fresh: usize): usize {
+  let touched: i32 = 0;
+  while (mask != 0) {
+    const slot = first + ctz(mask);
+    mask &= mask - 1;
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
+    store<u32>(fresh, slot);
+    fresh += 4;
+    touched |= load<i32>(node, N_CODE_SUM);
+  }
+  store<i32>(lane, touched, L_TOUCH);
+  return fresh;
 }
 
 /** Collects the `limit` least bounds of allowed slots, nearest first; returns how many there are. */

@@ -8,8 +8,8 @@ QUERY IS1(personId: I64) =>
                 cityId: _::Out<PersonIsLocatedIn>::FIRST::{ldbcId} }
 QUERY IS3(personId: I64) =>
     p <- N<Person>({ ldbcId: personId })
-    rows <- p::BothE<Knows>::{ id: _::Other::{ldbcId}, first: _::Other::{firstName},
-                               last: _::Other::{lastName}, since: creationDate }
+    rows <- p::BothE<Knows>::{ f <- _::Other, id: f::{ldbcId}, first: f::{firstName},
+                               last: f::{lastName}, since: creationDate }
     RETURN rows::ORDER<Desc, Asc>(_::{since}, _::{id})
 QUERY IS5(id: I64) =>
     c <- N<Comment, Post>({ ldbcId: id })::Out<CommentHasCreator, PostHasCreator>
@@ -22,8 +22,8 @@ QUERY IS7(id: I64) =>
     m <- N<Comment, Post>({ ldbcId: id })
     a <- m::Out<CommentHasCreator, PostHasCreator>::FIRST
     rs <- m::In<ReplyOfComment, ReplyOfPost>::{
-        id: ldbcId, author: _::Out<CommentHasCreator>::FIRST::{ldbcId},
-        knows: _::Out<CommentHasCreator>::FIRST::Both<Knows>::CONTAINS(a) }
+        b <- _::Out<CommentHasCreator>::FIRST,
+        id: ldbcId, author: b::{ldbcId}, knows: b::Both<Knows>::CONTAINS(a) }
     RETURN rs::ORDER<Asc>(_::{id})
 QUERY KHOP1(personId: I64) =>
     RETURN N<Person>({ ldbcId: personId })::Both<Knows>{1}::COUNT
@@ -40,16 +40,16 @@ QUERY IC11(personId: I64, countryId: I64, beforeYear: I32, limit: U32 = 10) =>
     jobs <- N<Person>({ ldbcId: personId })::Both<Knows>{1, 2}::OutE<WorkAt>
         ::WHERE(AND(_::{workFrom}::LT(beforeYear),
                     _::ToN::Out<OrganisationIsLocatedIn>::CONTAINS(country)))
-    rows <- jobs::{ id: _::FromN::{ldbcId}, first: _::FromN::{firstName},
-                    last: _::FromN::{lastName}, org: _::ToN::{name}, workFrom }
+    rows <- jobs::{ f <- _::FromN, id: f::{ldbcId}, first: f::{firstName},
+                    last: f::{lastName}, org: _::ToN::{name}, workFrom }
     RETURN rows::ORDER<Asc, Asc, Desc>(_::{workFrom}, _::{id}, _::{org})::RANGE(0, limit)
 QUERY IC12(personId: I64, tagClass: String, limit: U32 = 20) =>
     ts <- N<TagClass>({ name: tagClass })::In<IsSubclassOf>{0, *}::In<HasType>
     rows <- N<Person>({ ldbcId: personId })::Both<Knows>::{
-        id: ldbcId,
-        n: _::In<CommentHasCreator>
-            ::WHERE(_::Out<ReplyOfPost>::Out<PostHasTag>::ID::IS_IN(ts))::COUNT,
-        tags: INTERSECT(_::In<CommentHasCreator>::Out<ReplyOfPost>::Out<PostHasTag>, ts)
+        cs <- _::In<CommentHasCreator>
+            ::WHERE(_::Out<ReplyOfPost>::Out<PostHasTag>::ID::IS_IN(ts)),
+        id: ldbcId, n: cs::COUNT,
+        tags: INTERSECT(cs::Out<ReplyOfPost>::Out<PostHasTag>, ts)
             ::ORDER<Asc>(_::{name})::{name} }
     RETURN rows::WHERE(_::{n}::GT(0))::ORDER<Desc, Asc>(_::{n}, _::{id})::RANGE(0, limit)
 QUERY IC13(a: I64, b: I64) =>

@@ -62,6 +62,10 @@ const terms = Array.from({ length: 2_000 }, (_, i) => `term${i.toString(36)}x`);
 /** Zipf-like: few words are common, most are rare. */
 const wordOf = (random: () => number): string => terms[Math.floor(terms.length * random() ** 3)]!;
 
+/** Those who know many: their answers are long (25 KB and more). */
+const wideRows = 400;
+const wideHubs = (ids: string[]): string[] => ids.slice(-20);
+
 async function sowPeople(server: BenchServer, count: number): Promise<string[]> {
   const random = randomOf(7);
   for (let at = 0; at < count; at += 1_000) {
@@ -78,6 +82,7 @@ async function sowPeople(server: BenchServer, count: number): Promise<string[]> 
     const bs = Array.from({ length: 20 }, () => ids[Math.floor(random() * ids.length)]!);
     await server.post('link', { a: ids[i], bs });
   }
+  for (const a of wideHubs(ids)) await server.post('link', { a, bs: ids.slice(0, wideRows) });
   return ids;
 }
 
@@ -113,6 +118,10 @@ function loads(ids: string[], set: VectorSet): [string, Load][] {
       { path: 'person', bodies: many(() => ({ id: ids[Math.floor(random() * ids.length)] })) },
     ],
     ['1 hop, 20 rows', { path: 'friends', bodies: many(() => ({ id: hub() })) }],
+    [
+      `1 hop, ${wideRows} rows`,
+      { path: 'friends', bodies: wideHubs(ids).map((id) => JSON.stringify({ id })) },
+    ],
     [
       'keyword search, 2 terms',
       { path: 'words', bodies: many(() => ({ text: `${wordOf(random)} ${wordOf(random)}` })) },

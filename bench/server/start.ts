@@ -1,7 +1,8 @@
-// `npm run bench -- start`: from the start of the process to the ready line, to the first answer, and
-// the memory it then has, with databases of several sizes and the demo.
+// `npm run bench -- start`: from the start of the process to the ready line, to the first answer, the
+// processor time of all its threads until then and the memory it then has, with databases of several
+// sizes and the demo.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,9 +64,20 @@ function memoryOf(pid: number): Memory {
   return { resident: field('VmRSS'), own: field('RssAnon') };
 }
 
+/** Milliseconds of processor time that all threads have taken, of those that still run. */
+function cpuOf(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const nanos = threads.map((id) =>
+    Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]),
+  );
+  return nanos.reduce((sum, one) => sum + one, 0) / 1e6;
+}
+
 interface Start {
   readyMs: number;
   answeredMs: number;
+  /** Of all threads. */
+  cpuMs: number;
   memory: Memory;
   /** After every node was read once. */
   scanned: Memory;
@@ -79,13 +91,14 @@ async function startOnce(project: string, dataDir: string): Promise<Start> {
   const readyMs = performance.now() - from;
   await (await fetch(`${url}/readyz`)).arrayBuffer();
   const answeredMs = performance.now() - from;
+  const cpuMs = cpuOf(child.pid!);
   const memory = memoryOf(child.pid!);
   await (await fetch(`${url}/all`, { method: 'POST' })).arrayBuffer();
   const scanned = memoryOf(child.pid!);
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   await exited;
-  return { readyMs, answeredMs, memory, scanned };
+  return { readyMs, answeredMs, cpuMs, memory, scanned };
 }
 
 function readyUrl(child: ChildProcess): Promise<string> {
@@ -105,6 +118,7 @@ const columns = [
   'ready ms p50',
   'p95',
   'first answer ms',
+  'CPU ms',
   'RSS MB',
   'own MB',
   'RSS MB after a scan',
@@ -121,6 +135,7 @@ async function measure(name: string, project: string, dataDir: string, rounds: n
     median(ready),
     percentile(ready, 0.95),
     median(of(({ answeredMs }) => answeredMs)),
+    median(of(({ cpuMs }) => cpuMs)),
     median(of(({ memory }) => memory.resident / 1024)),
     median(of(({ memory }) => memory.own / 1024)),
     median(of(({ scanned }) => scanned.resident / 1024)),

@@ -1,8 +1,8 @@
 // What may vary about a vector index, as axes of a grid.
 import type { Layout, Metric } from '../../engine/vector/index.js';
 
-/** Distance within a cluster over distance between clusters. */
-const spreads = [1, 0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001] as const;
+/** Distance within a cluster over distance between clusters; at 10 there are none to be seen. */
+const spreads = [10, 1, 0.3, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001] as const;
 
 /** How long vectors are, in the order in which they are put. */
 const norms = [

@@ -1,7 +1,8 @@
 // `npm run bench -- recall`: whether the nearest are found whatever the vectors are like. A grid of
 // metrics, clusters, lengths, dimensions, layouts, filters and histories; recall@10 of ours beside
-// usearch f32 at the same m and widths, against exact answers. A cell fails below .95, or when
-// usearch finds more than .01 more.
+// usearch f32 at the same m and widths, against exact answers. "Walked" is the same index told the
+// standard width: what it brings and costs that an index measures how wide it must be searched. A cell
+// fails below .95, or when usearch finds more than .01 more.
 //
 //   --metric --spread --norms --dimension --layout --history --filter VALUE,VALUE   parts of the grid
 //   --full          every combination of them; else every pair of values meets in some cell
@@ -10,7 +11,7 @@ import { listOption, numberOption } from '../kit/bench-option.js';
 import { type Cell, type FilterKind, filters, type Selection, wholeGrid } from './recall-axes.js';
 import { everyCell, nameOf, pairedCells } from './recall-cells.js';
 import { allowOf, type DataSize, makeData, Truth } from './recall-data.js';
-import { buildIndex, type Measured, measureOurs } from './recall-index.js';
+import { buildIndex, type Measured, measureOurs, standard } from './recall-index.js';
 import { type UsearchContender, usearchMaker } from './recall-peer.js';
 
 const leastRecall = 0.95;
@@ -25,6 +26,8 @@ interface Line {
   cell: Cell;
   filter: FilterKind;
   ours: Measured;
+  /** The same index walked as wide as is standard, whatever its vectors need. */
+  walked: Measured;
   theirs: Measured | undefined;
 }
 
@@ -66,8 +69,10 @@ function* measureGroup(
   for (const cell of group) {
     const index = buildIndex(cell, data);
     for (const [i, filter] of options.filters.entries()) {
-      const ours = measureOurs(index, truth, options.k, allows[i]);
-      yield { cell, filter, ours, theirs: theirs[i] };
+      const allow = allows[i];
+      const ours = measureOurs(index, truth, options.k, { allow });
+      const walked = measureOurs(index, truth, options.k, { allow, ef: standard.efSearch });
+      yield { cell, filter, ours, walked, theirs: theirs[i] };
     }
     index.close();
   }
@@ -77,7 +82,7 @@ const isFailing = ({ ours, theirs }: Line): boolean =>
   ours.recall < leastRecall || ours.recall < (theirs?.recall ?? 0) - mostBehind;
 
 function printLine(line: Line): string {
-  const { cell, filter, ours, theirs } = line;
+  const { cell, filter, ours, walked, theirs } = line;
   const of = (recall: number): string => recall.toFixed(3).padStart(7);
   const speed = (measured: Measured): string => String(Math.round(measured.perSecond)).padStart(8);
   const peer =
@@ -85,7 +90,7 @@ function printLine(line: Line): string {
       ? ''
       : `${of(theirs.recall)}${of(ours.recall - theirs.recall)}${speed(theirs)}`;
   const mark = isFailing(line) ? '  FAILS' : '';
-  return `${`${nameOf(cell)} ${filter}`.padEnd(58)}${of(ours.recall)}${speed(ours)}${peer}${mark}`;
+  return `${`${nameOf(cell)} ${filter}`.padEnd(58)}${of(ours.recall)}${speed(ours)}${of(walked.recall)}${speed(walked)}${peer}${mark}`;
 }
 
 /** Failing lines per value of every axis: where the faults are. */
@@ -124,7 +129,7 @@ export async function run(args: string[]): Promise<void> {
   const makePeer = isPeerWanted ? await usearchMaker() : undefined;
   console.log(`${cells.length} indexes of ${options.size} vectors, seed ${options.seed}\n`);
   const columns = makePeer === undefined ? '' : '  theirs   less     QPS';
-  console.log(`${''.padEnd(60)} ours     QPS${columns}`);
+  console.log(`${''.padEnd(60)} ours     QPS walked     QPS${columns}`);
   const lines: Line[] = [];
   for (const group of byData(cells)) {
     for (const line of measureGroup(group, options, makePeer)) {

@@ -27,6 +27,16 @@ const table = {
   },
   FEATURE_DISABLED: { message: '{feature} is switched off on this server.' },
   NOT_FOUND: { message: "Couldn't find `{name}` of type {kind}" },
+  TENANT_UNKNOWN: {
+    message: 'There is no database {tenant} here.',
+    hint: 'Those of a server are named under [cluster.databases].',
+  },
+  SHARD_MISSING: {
+    message: '{answered} of {shards} shards have answered.',
+    hint: '`Trellis-Partial: allow` takes what there is.',
+    retryable: true,
+  },
+  TENANT_CLOSED: { message: 'The database {tenant} cannot be opened: {what}', retryable: true },
   METHOD_NOT_ALLOWED: { message: '{method} is not allowed on {path}.', hint: 'Use {allow}.' },
   BODY_TOO_LARGE: {
     message: 'The body is larger than {max} bytes.',
@@ -95,6 +105,11 @@ const table = {
     message: 'Connection not found: {id}',
     hint: 'Open a session with `mcp/init`.',
   },
+  SESSION_ELSEWHERE: {
+    message: 'This session lives on the node {node}.',
+    hint: 'Ask that node, or name it in `cluster.members` here: calls are then passed on.',
+    retryable: true,
+  },
   TOO_MANY_SESSIONS: {
     message: '{count} sessions are open, the limit.',
     hint: 'The limit is `limits.sessions`.',
@@ -147,6 +162,51 @@ const table = {
     hint: 'Free disk space.',
     retryable: true,
   },
+  NO_LEADER: {
+    message: 'No node of the cluster takes writes just now.',
+    retryable: true,
+  },
+  NOT_LEADER: {
+    message: 'This node takes no writes; {node} at {address} does.',
+    retryable: true,
+  },
+  OUTCOME_UNKNOWN: {
+    message: 'The log did not answer for {ms} ms: the write may be done, or may not.',
+    hint: 'Read whether it is; a repeat under the same `Idempotency-Key` is done once.',
+  },
+  REPLICA_BEHIND: {
+    message: 'This node is at position {position}, {wanted} is wanted.',
+    retryable: true,
+  },
+  PROGRAM_CHANGED: {
+    message: 'The program has changed: the node that passed this call on has another one.',
+    retryable: true,
+  },
+  SCHEMA_AHEAD: {
+    message: 'The sources of the cluster are of a newer version: {what}.',
+    hint: 'Upgrade this node.',
+  },
+  DIVERGED: {
+    message: 'This node does not hold what the leader holds: {tables} differ.',
+    hint: 'Keep the directory for whoever looks for the cause, and begin this node anew.',
+  },
+  LOG_LOST: {
+    message: 'The log of the cluster cannot be followed: {what}.',
+    hint: 'Compare the nodes with `trellis cluster status`, then see `trellis cluster rebase`.',
+  },
+  LOG_TRUNCATED: {
+    message: 'The log of the cluster begins at {first}; this node needs {needed}.',
+    hint: 'The node needs a newer copy of the data: see `trellis serve --cluster`.',
+  },
+  LOG_UNAVAILABLE: {
+    message: 'The log of the cluster cannot be reached: {what}.',
+    retryable: true,
+  },
+  LOG_FULL: {
+    message: 'The log of the cluster is full: {what}.',
+    hint: 'The limit is twice `cluster.keep_bytes`.',
+    retryable: true,
+  },
   EMBEDDING_NOT_CONFIGURED: {
     message: 'Error while embedding text: {what}.',
     hint: 'Set `embedding.model` and the provider credential.',
@@ -179,6 +239,10 @@ const table = {
   DATA_DIR_BAD: { message: 'The data directory cannot be used: {what}.' },
   DATA_LOCKED: { message: 'The data directory is in use: {what}.' },
   FORMAT_TOO_NEW: { message: 'The data has format {found}; this version reads up to {known}.' },
+  LOG_UNSAFE: {
+    message: 'The log may lose what it has acknowledged: {what}.',
+    hint: 'Run its servers with `sync_interval: always`, or set `cluster.allow_lazy_log`.',
+  },
   PORT_IN_USE: { message: '{host}:{port} is in use.' },
   LISTEN_FAILED: { message: 'Nobody can listen at {place}: {cause} ({errno}).' },
 } satisfies Record<string, Entry>;
@@ -262,12 +326,18 @@ export function fail(
   throw new TrellisError({ code, args, ...extra });
 }
 
+/** Of another copy of this module: a log's driver of somebody's own is no part of a bundled server. */
+const isOfAnotherCopy = (error: unknown): error is TrellisError =>
+  error instanceof Error &&
+  error.name === 'TrellisError' &&
+  Object.hasOwn(table, String((error as TrellisError).data?.code));
+
 /**
  * Any thrown value as error data; what is not a TrellisError is a defect: INTERNAL, with the stack
  * for the log.
  */
 export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
-  if (error instanceof TrellisError) return { error: error.data };
+  if (error instanceof TrellisError || isOfAnotherCopy(error)) return { error: error.data };
   const stack = error instanceof Error ? error.stack : String(error);
   return { error: { code: 'INTERNAL', args: {} }, stack };
 }

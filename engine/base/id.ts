@@ -1,6 +1,5 @@
 // UUIDs: parsing, printing, and the ascending UUIDv7 generator of the writer (RFC 9562, section 5.7
 // and 6.2).
-
 const hex = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
 
 const nibble = new Int8Array(128).fill(-1);
@@ -46,6 +45,8 @@ export class UuidGenerator {
   constructor(
     last: Uint8Array | undefined,
     private readonly random: () => number = Math.random,
+    /** Makes ids of that shard alone. */
+    private readonly shard?: ShardPlace,
   ) {
     if (last === undefined) return;
     for (let i = 0; i < 6; i++) this.#milliseconds = this.#milliseconds * 256 + last[i]!;
@@ -89,7 +90,28 @@ export class UuidGenerator {
     bytes[at + 9] = (low >>> 16) & 255;
     bytes[at + 10] = (low >>> 8) & 255;
     bytes[at + 11] = low & 255;
-    const tail = Math.floor(this.random() * 2 ** 32);
-    for (let i = 0; i < 4; i++) bytes[at + 12 + i] = (tail >>> (8 * i)) & 255;
+    do {
+      const tail = Math.floor(this.random() * 2 ** 32);
+      for (let i = 0; i < 4; i++) bytes[at + 12 + i] = (tail >>> (8 * i)) & 255;
+    } while (this.shard !== undefined && !this.#isOf(this.shard, bytes.subarray(at)));
   }
+
+  #isOf({ at, of }: ShardPlace, id: Uint8Array): boolean {
+    return shardOf(id, of) === at;
+  }
+}
+
+/** Which of several databases an element lies in: decided by its id alone, for ever. */
+export interface ShardPlace {
+  /** Counted from 0. */
+  at: number;
+  of: number;
+}
+
+/** FNV-1a over the 16 bytes of an id. */
+export function shardOf(uuid: Uint8Array, of: number): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < 16; i++) hash = Math.imul(hash ^ uuid[i]!, 0x01000193);
+  // The low bits of a product know only the low bits of its parts.
+  return ((hash ^ (hash >>> 15)) >>> 0) % of;
 }

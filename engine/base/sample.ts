@@ -59,6 +59,18 @@ export class Histogram {
     return this.cells.every((cell) => cell === 0);
   }
 
+  /** How often something was observed. */
+  get count(): number {
+    let total = 0;
+    for (let i = 0; i <= this.bounds.length; i++) total += this.cells[i]!;
+    return total;
+  }
+
+  /** Takes in what another one of the same bounds has observed. */
+  add(other: Histogram): void {
+    for (let i = 0; i < this.cells.length; i++) this.cells[i]! += other.cells[i]!;
+  }
+
   /** Samples of `name`: cumulative buckets, sum and count. */
   samples<Name extends string>(
     name: Name,

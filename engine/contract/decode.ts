@@ -4,16 +4,46 @@
 // nothing, and does the same for itself.)
 import type { DecodePlace } from './decode-place.js';
 
-const mark = '\u0000n';
-const longIntegers = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
+/** Nobody who stores a text can know it, so that none is taken for a number. */
+const mark = `n${Math.random().toString(36).slice(2)}:`;
+/** The first digits of integers that a number may not hold: not those of a fraction or an exponent. */
+const longInteger = /(?<![\w.+-])-?\d{16}/g;
+
+/** Marks such integers outside of strings. */
+function marked(text: string): string {
+  let [result, done, quote, behind] = ['', 0, text.indexOf('"'), 0];
+  for (const { index } of text.matchAll(longInteger)) {
+    while (quote >= 0 && quote < index) {
+      behind = endOfString(text, quote);
+      quote = text.indexOf('"', behind);
+    }
+    if (index < behind) continue;
+    let end = index + 16;
+    while (isDigit(text.charCodeAt(end))) end++;
+    // What goes on behind a point or an exponent is no integer.
+    if (text[end] === '.' || text[end] === 'e' || text[end] === 'E') continue;
+    result += `${text.slice(done, index)}"${mark}${text.slice(index, end)}"`;
+    done = end;
+  }
+  return result + text.slice(done);
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+
+function endOfString(text: string, quote: number): number {
+  for (let at = quote + 1; ; at++) {
+    at = text.indexOf('"', at);
+    let slashes = at;
+    while (text[slashes - 1] === '\\') slashes--;
+    if ((at - slashes) % 2 === 0) return at + 1;
+  }
+}
 
 export function decodeReply(text: string, place: DecodePlace): unknown {
   // Nearly always there is no long run of digits, and JSON.parse is right.
   if (place === 0) return JSON.parse(text);
   const isMarked = /\d{16}/.test(text);
-  const source = isMarked
-    ? text.replace(longIntegers, (token) => (token[0] === '"' ? token : `"\\u0000n${token}"`))
-    : text;
+  const source = isMarked ? marked(text) : text;
   return settled(JSON.parse(source), place, isMarked);
 }
 

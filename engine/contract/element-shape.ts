@@ -13,6 +13,8 @@ const number: OutputType = { kind: 'scalar', name: 'F64' };
 
 export interface ElementForm {
   hit: HitMembers;
+  /** Some come from a repetition, which says how far they are. */
+  hops?: true;
   /** With the embedding of a vector. */
   data: boolean;
 }
@@ -26,7 +28,7 @@ export function elementMembers(schema: Schema, ref: TypeRef, form: ElementForm):
     { name: 'id', type: id },
     { name: 'label', type: { kind: 'literal', value: ref.name } },
     ...ends.map((name) => ({ name, type: id })),
-    ...searched(ref, form.hit).filter(({ name }) => !own.has(name)),
+    ...[...reached(ref, form), ...searched(ref, form.hit)].filter(({ name }) => !own.has(name)),
     ...properties.map(({ name, type }) => ({ name, type: nullable(type) })),
     ...(form.data && ref.kind === 'vector' ? [dataMember] : []),
   ];
@@ -38,11 +40,22 @@ const dataMember: OutputMember = {
   optional: true,
 };
 
-/** What a search sets. A reranked hit has a distance when a vector search found it first. */
+/** What a repetition sets. */
+function reached({ kind }: TypeRef, { hops }: ElementForm): OutputMember[] {
+  if (kind === 'edge' || !hops) return [];
+  return [{ name: 'hops', type: { kind: 'scalar', name: 'U32' }, optional: true }];
+}
+
+/**
+ * What a search sets. A reranked hit has a distance when a vector search found it first; of mixed
+ * elements only some are hits.
+ */
 function searched({ kind }: TypeRef, hit: HitMembers): OutputMember[] {
   if (kind === 'edge' || hit === 'none') return [];
   const score: OutputMember = { name: 'score', type: number };
   if (hit === 'text') return [score];
   const distance: OutputMember = { name: 'distance', type: number };
-  return [score, hit === 'vector' ? distance : { ...distance, optional: true }];
+  if (hit === 'vector') return [score, distance];
+  const rest: OutputMember = { ...distance, optional: true };
+  return [hit === 'mixed' ? { ...score, optional: true } : score, rest];
 }

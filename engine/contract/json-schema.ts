@@ -1,7 +1,7 @@
 // Types as JSON Schema 2020-12 (mcp.md 4.1, client.md 3): parameters as the decoder takes them,
 // replies as they are printed. Element types are named once, under `refs`, and referred to.
 // Invariant: what the schema of the parameters accepts the decoder does not refuse for its type.
-import type { ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
+import type { ObjectMember, ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import { defaultTexts, mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter } from '../plan/plan.js';
@@ -16,6 +16,8 @@ export interface SchemaStyle {
   refs: string;
   /** Replies carry integers beyond 53 bits as text, too: readers in JavaScript would round them. */
   wideAsText: boolean;
+  /** Names that are no type's. */
+  taken?: readonly string[];
 }
 
 const small: Partial<Record<ScalarName, [min: number, max: number]>> = {
@@ -30,8 +32,10 @@ const small: Partial<Record<ScalarName, [min: number, max: number]>> = {
 /** Digits of an integer of any width. */
 const digits = '^-?(0|[1-9][0-9]*)$';
 
-/** Of dates that are text. */
-const startOfDate = '^[0-9]{4}-[0-9]{2}-[0-9]{2}';
+/** Of dates that are text; which month has how many days is beyond a pattern. */
+const day = '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
+const time = '([01][0-9]|2[0-3]):[0-5][0-9]';
+const date = `^${day}([Tt]${time}:[0-5][0-9](\\.[0-9]{1,9})?([Zz]|[+-]${time}))?$`;
 
 /** The schema of a scalar that is sent. */
 function givenScalar(name: ScalarName): JsonSchema {
@@ -47,57 +51,56 @@ function givenScalar(name: ScalarName): JsonSchema {
     case 'Date':
       return {
         type: ['string', 'integer'],
-        pattern: startOfDate,
+        pattern: date,
         description: 'RFC 3339, a day such as 2026-03-01, or seconds since 1970.',
       };
     case 'F32':
     case 'F64':
       return { type: 'number' };
     default:
-      return { type: ['integer', 'string'], format: 'int64', pattern: digits };
+      return { type: ['integer', 'string'], ...widthOf(name), pattern: digits };
   }
 }
+
+/** What has 128 bits is none of 64: a generator would make it one that rounds or refuses. */
+const widthOf = (name: ScalarName | 'Integer'): JsonSchema =>
+  name === 'I64' || name === 'U64' ? { format: 'int64' } : {};
 
 function givenType(type: ParameterType): JsonSchema {
   if (type.kind === 'scalar') return givenScalar(type.name);
   if (type.kind === 'list') return { type: 'array', items: givenType(type.of) };
-  return givenObject(type.members.map((m) => ({ ...m, schema: givenType(m.type) })));
+  return givenObject(type.members);
 }
 
+/** `about`: what is said of a member. */
 function givenObject(
-  members: readonly { name: string; optional: boolean; schema: JsonSchema }[],
+  members: readonly ObjectMember[],
+  about: ReadonlyMap<string, string> = new Map(),
 ): JsonSchema {
-  const properties = members.map(({ name, optional, schema }) => {
-    return [name, optional ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
+  const properties = members.map((member) => {
+    const { name, type } = member;
+    const standard = defaultTexts([member])?.[name];
+    const text = about.get(name);
+    const schema = {
+      ...givenType(type),
+      ...(text !== undefined && { description: text }),
+      ...(standard !== undefined && standard !== 'NOW' && { default: defaultOf(standard) }),
+    };
+    return [name, mayBeAbsent(member) ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
   });
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
-    required: members.filter(({ optional }) => !optional).map(({ name }) => name),
+    required: members.filter((member) => !mayBeAbsent(member)).map(({ name }) => name),
     additionalProperties: false,
   };
 }
 
 /** The body of a call. `about`: what the doc comment says of a parameter. */
-export function parametersSchema(
+export const parametersSchema = (
   parameters: readonly Parameter[],
-  about: ReadonlyMap<string, string> = new Map(),
-): JsonSchema {
-  return givenObject(
-    parameters.map((parameter) => {
-      const { name, type } = parameter;
-      const optional = mayBeAbsent(parameter);
-      const standard = defaultTexts([parameter])?.[name];
-      const text = about.get(name);
-      const schema = givenType(type);
-      const more = {
-        ...(text !== undefined && { description: text }),
-        ...(standard !== undefined && standard !== 'NOW' && { default: defaultOf(standard) }),
-      };
-      return { name, optional, schema: { ...schema, ...more } };
-    }),
-  );
-}
+  about?: ReadonlyMap<string, string>,
+): JsonSchema => givenObject(parameters, about);
 
 /** A default as JSON; an integer that JSON.parse would round as its digits, which are accepted too. */
 function defaultOf(text: string): unknown {
@@ -112,6 +115,8 @@ export class ReplySchemas {
   /** Named types that were referred to, in order of first use. */
   readonly named = new Map<string, JsonSchema>();
   readonly #names: TypeNames;
+  /** Names in `named` by kind and form: a form may be called what another type is called. */
+  readonly #given = new Map<string, string>();
 
   constructor(
     private readonly schema: Schema,
@@ -159,27 +164,39 @@ export class ReplySchemas {
   }
 
   #ref(ref: TypeRef, form: ElementForm): JsonSchema {
-    const name = formName(this.#names.of(ref), ref, form);
-    if (!this.named.has(name)) {
-      this.named.set(name, {});
+    const plain = formName(this.#names.of(ref), ref, form);
+    const key = `${ref.kind} ${ref.name} ${plain}`;
+    let name = this.#given.get(key);
+    if (name === undefined) {
+      name = plain;
+      while (this.named.has(name) || this.style.taken?.includes(name)) name += '_';
+      this.#given.set(key, name);
       this.named.set(name, this.#object(elementMembers(this.schema, ref, form)));
     }
     return { $ref: `${this.style.refs}${name}` };
+  }
+
+  /** Names every type in its plain form. */
+  nameAll(): void {
+    const { nodes, edges, vectors } = this.schema;
+    for (const { kind, name } of [...nodes, ...edges, ...vectors]) {
+      this.#ref({ kind, name }, { hit: 'none', data: false });
+    }
   }
 
   #scalar(name: ScalarName | 'Integer'): JsonSchema {
     if (name === 'Date') return { type: 'string', format: 'date-time' };
     if (!isWideInteger(name)) return givenScalar(name as ScalarName);
     if (this.style.wideAsText) return { type: ['integer', 'string'], pattern: digits };
-    return { type: 'integer', format: 'int64' };
+    return { type: 'integer', ...widthOf(name) };
   }
 }
 
 /** The name of one form of an element: a plain one has that of its type. */
-export function formName(name: string, { kind }: TypeRef, { hit, data }: ElementForm): string {
-  const hits = { none: '', vector: '_hit', text: '_match', reranked: '_ranked' };
-  const isHit = kind === 'edge' ? '' : hits[hit];
-  return `${name}${isHit}${data && kind === 'vector' ? '_data' : ''}`;
+export function formName(name: string, { kind }: TypeRef, form: ElementForm): string {
+  const hits = { none: '', vector: '_hit', text: '_match', reranked: '_ranked', mixed: '_found' };
+  const found = kind === 'edge' ? '' : `${hits[form.hit]}${form.hops ? '_reached' : ''}`;
+  return `${name}${found}${form.data && kind === 'vector' ? '_data' : ''}`;
 }
 
 function orNull(schema: JsonSchema): JsonSchema {

@@ -1,9 +1,10 @@
 // A program as an OpenAPI 3.1.1 document (client.md 3): one path per query, with the schemas of its
-// body and its reply. Pure: the same program gives the same document.
+// body and its reply, and the paths that its server adds. Pure: the same program gives the same document.
 import { errorCodes } from '../base/errors.js';
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
+import { contractOf } from './contract.js';
 import { docTextOf } from './doc-text.js';
 import { type JsonSchema, parametersSchema, ReplySchemas } from './json-schema.js';
 
@@ -16,6 +17,10 @@ export interface OpenApiOptions {
   keys: boolean;
   /** Which queries the caller may see. */
   sees: (query: string) => boolean;
+  /** What is served beside queries. */
+  paths?: readonly (readonly [path: string, JsonSchema])[];
+  /** Every type is named, whether or not a query that is seen gives one as a whole. */
+  types?: boolean;
 }
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
@@ -24,21 +29,31 @@ export function openApiOf(program: Program, options: OpenApiOptions): JsonSchema
   const replies = new ReplySchemas(program.schema, {
     refs: '#/components/schemas/',
     wideAsText: false,
+    taken: ['Error'],
   });
   const queries = program.queries.filter(({ name }) => options.sees(name));
-  const paths = queries.map((query) => [`/${query.name}`, { post: operationOf(query, replies) }]);
+  if (options.types) replies.nameAll();
+  const paths = new Map<string, JsonSchema>(
+    queries.map((query) => [`/${query.name}`, { post: operationOf(query, replies) }]),
+  );
+  for (const [path, served] of options.paths ?? []) {
+    // A query may be called like a path of the server: that is asked by another method.
+    paths.set(path, { ...served, ...paths.get(path) });
+  }
   return {
     openapi: '3.1.1',
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: options.title,
       version: `schema::${program.schema.version}`,
-      'x-trellis': { version: options.version },
+      'x-trellis': { version: options.version, contract: contractOf(program, options.sees) },
     },
     ...(options.keys && { security: [{ apiKey: [] }, { bearer: [] }] }),
-    paths: Object.fromEntries([...paths, ...fixedPaths()]),
+    tags: [...new Set(queries.map(({ file }) => file))].map((name) => ({ name })),
+    paths: Object.fromEntries(paths),
     components: {
       schemas: Object.fromEntries([...replies.named, ['Error', errorSchema]]),
+      responses: { Error: errorReply },
       ...(options.keys && { securitySchemes }),
     },
   };
@@ -55,42 +70,24 @@ const errorReply = {
 };
 
 function operationOf(query: Query, replies: ReplySchemas): JsonSchema {
-  const { name, plan, output, mcp } = query;
+  const { name, plan, output, mcp, file } = query;
   const { title, text, parameters } = docTextOf(query);
   const body = parametersSchema(plan.parameters, parameters);
   return {
     operationId: name,
     summary: title,
     description: text,
+    tags: [file],
     requestBody: {
       required: !plan.parameters.every(mayBeAbsent),
       content: json(body),
     },
     responses: {
       200: { description: 'The answer.', content: json(replies.reply(output)) },
-      default: errorReply,
+      default: { $ref: '#/components/responses/Error' },
     },
     'x-trellis': { writes: plan.writes, cost: plan.cost, mcp },
   };
-}
-
-/** Paths that every server has. */
-function fixedPaths(): [string, JsonSchema][] {
-  const look = (summary: string): JsonSchema => ({
-    get: {
-      summary,
-      responses: {
-        200: { description: 'As asked.', content: json({ type: 'object' }) },
-        default: errorReply,
-      },
-    },
-  });
-  return [
-    ['/livez', look('Whether the process lives.')],
-    ['/readyz', look('Whether calls are answered.')],
-    ['/version', look('Versions of server, interface and data format.')],
-    ['/introspect', look('Schema and queries in the form of the dashboard of HelixDB.')],
-  ];
 }
 
 const errorSchema: JsonSchema = {

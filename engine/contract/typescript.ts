@@ -7,6 +7,7 @@ import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
+import { contractOf } from './contract.js';
 import { type DecodePlace, decodePlaces } from './decode-place.js';
 import { docTextOf } from './doc-text.js';
 import { type ElementForm, elementMembers } from './element-shape.js';
@@ -38,6 +39,12 @@ export function printTypeScript(program: Program, options: TypeScriptOptions): s
   return new ModulePrinter(program, options).print();
 }
 
+/** Names of types that the module itself uses. */
+const spoken: readonly string[] =
+  'CallOptions Caller Session Queries Client Walk Date Record Promise Float32Array Float64Array'.split(
+    ' ',
+  );
+
 class ModulePrinter {
   readonly #names: TypeNames;
   /** Interfaces of element forms, in order of first use. */
@@ -45,15 +52,13 @@ class ModulePrinter {
   /** Names of those interfaces, by kind and form. */
   readonly #interfaceNames = new Map<string, string>();
   /** Names that are taken, element types first. */
-  readonly #taken = new Set<string>();
+  readonly #taken = new Set(spoken);
 
   constructor(
     private readonly program: Program,
     private readonly options: TypeScriptOptions,
   ) {
     this.#names = new TypeNames(program.schema);
-    for (const name of ['CallOptions', 'Caller', 'Queries', 'Client', 'bind'])
-      this.#taken.add(name);
   }
 
   print(): string {
@@ -71,7 +76,7 @@ class ModulePrinter {
     });
     return [
       head,
-      "import { type CallOptions, type Caller, bind } from 'trellisdb/client';",
+      "import { type CallOptions, type Caller, type Session, bind } from 'trellisdb/client';",
       '',
       ...this.#interfaces.values(),
       ...parts.map(({ interfaces }) => interfaces).filter((text) => text !== ''),
@@ -88,9 +93,27 @@ class ModulePrinter {
       ...shapes,
       '} as const;',
       '',
-      'export const queries = (caller: Caller): Client => bind(caller, shapes);',
+      '/** What this file relies on; `check()` of a caller says what of it no longer holds. */',
+      'const contract = {',
+      ...Object.entries(contractOf(this.program)).map(
+        ([name, facts]) => `  ${key(name)}: '${facts}',`,
+      ),
+      '} as const;',
+      '',
+      'export const queries = (caller: Caller): Client => bind(caller, shapes, contract);',
+      '',
+      '/** A walk through this schema: `const walk: Walk = await caller.session()`. */',
+      `export type Walk = ${this.#walk()};`,
       '',
     ].join('\n');
+  }
+
+  #walk(): string {
+    const { nodes, edges, vectors } = this.program.schema;
+    const named = [nodes, edges, vectors].map((types) => {
+      return types.map(({ name }) => JSON.stringify(name)).join(' | ') || 'never';
+    });
+    return `Session<${named.join(', ')}>`;
   }
 
   #places(output: ReplyType): DecodePlace {
@@ -140,12 +163,12 @@ class ModulePrinter {
   }
 
   #interface(ref: TypeRef, form: ElementForm): string {
-    const id = `${ref.kind} ${formName(this.#names.of(ref), ref, form)}`;
+    const plain = formName(this.#names.of(ref), ref, form);
+    // A form may be called what another type is called.
+    const id = `${ref.kind} ${ref.name} ${plain}`;
     const known = this.#interfaceNames.get(id);
     if (known !== undefined) return known;
-    const base = formName(this.#names.of(ref), ref, form).replaceAll(/_(\w)/g, (_, c: string) =>
-      c.toUpperCase(),
-    );
+    const base = plain.replaceAll(/_(\w)/g, (_, c: string) => c.toUpperCase());
     const name = this.#free(base);
     this.#interfaceNames.set(id, name);
     const body = this.#object(elementMembers(this.program.schema, ref, form));
@@ -214,8 +237,9 @@ function given(type: ParameterType): string {
     return / \| |^readonly /.test(of) ? `readonly (${of})[]` : `readonly ${of}[]`;
   }
   if (type.kind === 'object') {
-    const members = type.members.map(({ name, type: inner, optional }) => {
-      return `${key(name)}${optional ? '?' : ''}: ${given(inner)}${optional ? ' | null' : ''}`;
+    const members = type.members.map((member) => {
+      const absent = mayBeAbsent(member);
+      return `${key(member.name)}${absent ? '?' : ''}: ${given(member.type)}${absent ? ' | null' : ''}`;
     });
     return members.length === 0 ? 'Record<string, never>' : `{ ${members.join('; ')} }`;
   }

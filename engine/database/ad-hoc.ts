@@ -1,5 +1,6 @@
 // A query that comes with its call: compiled against the present program's schema, its arguments read
-// as a stored query's are. Nothing is kept: the plan goes with its call.
+// as a stored query's are. The last few texts are kept with their plans, for the program they were compiled
+// against: whoever asks the same again spares the compiler, and the executor finds its operators made.
 import { fail, TrellisError, type ErrorData } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { Argument } from '../json/argument.js';
@@ -58,8 +59,41 @@ export function readAdHocCall(
 
 const nothing = new Uint8Array(0);
 
+interface Kept {
+  limits: Limits;
+  /** The one that was asked for last is last. */
+  queries: Map<string, Query>;
+  /** Characters of all texts. */
+  length: number;
+}
+
+const kept = new WeakMap<Program, Kept>();
+
+/** A plan is a few dozen times as large as its text. */
+const keptLength = 64 * 1024;
+
 /** Fails QUERY_INVALID with the place of every fault. */
-export function queryOf(text: string, { schema, compat }: Program, limits: Limits): Query {
+export function queryOf(text: string, program: Program, limits: Limits): Query {
+  let known = kept.get(program);
+  if (known?.limits !== limits) {
+    known = { limits, queries: new Map(), length: 0 };
+    kept.set(program, known);
+  }
+  const { queries } = known;
+  const found = queries.get(text);
+  const query = found ?? compiled(text, program, limits);
+  queries.delete(text);
+  queries.set(text, query);
+  if (found === undefined) known.length += text.length;
+  for (const [oldest] of queries) {
+    if (known.length <= keptLength) break;
+    queries.delete(oldest);
+    known.length -= oldest.length;
+  }
+  return query;
+}
+
+function compiled(text: string, { schema, compat }: Program, limits: Limits): Query {
   const { query, diagnostics } = compileAdHoc(text, schema, { compat, limits });
   if (query !== undefined) return query;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').map(faultOf);

@@ -1,6 +1,8 @@
 // The public face of an open database: calls by query name, plans of sessions, reload, status,
 // close.
 import type { ErrorData } from '../base/errors.js';
+import type { ClusterNode } from '../cluster/node.js';
+import type { SourceArchive } from '../cluster/options.js';
 import type { Attachment } from './attach/attachment.js';
 import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
@@ -25,6 +27,8 @@ export interface DatabaseStatus {
 }
 
 export interface Database {
+  /** Its place in a cluster, if it has one. */
+  readonly cluster?: ClusterNode | undefined;
   readonly program: Program;
   /**
    * Runs a query with its JSON body (empty = `{}`) and gives the reply body. Returns at once when
@@ -56,9 +60,10 @@ export interface Database {
   /** A synchronous look at the newest snapshot on the calling thread (explorer, statistics). */
   view<T>(look: (view: ReadView) => T): T;
   /**
-   * Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE.
+   * Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE. In a
+   * cluster, on all nodes: `archive` are its sources. Fails NOT_LEADER there.
    */
-  reload(program: Program): Promise<void>;
+  reload(program: Program, archive?: SourceArchive): Promise<void>;
   /**
    * What `reload` would do to the data or refuse; changes nothing. It is tried and undone: writes wait as
    * long as the change itself would take.

@@ -1,12 +1,16 @@
 // What `open` takes: every option checked, and what is left out, at any depth, at its default.
 import { defaultLimits, limitTable } from '../base/limits.js';
+import type { ClusterOptions } from '../cluster/options.js';
 import { createEmbedder } from '../embed/create-embedder.js';
 import type { DatabaseOptions } from './call/options.js';
 import { choice, integer, list, one, record, shape } from './option-shape.js';
 
 const { callback, flag, source, text } = one;
 
-type Nested = 'program' | 'limits' | 'vectors' | 'snapshot';
+/** What has no default. */
+type Place = Pick<ClusterOptions, 'log' | 'node' | 'advertise'>;
+
+type Nested = 'program' | 'limits' | 'vectors' | 'snapshot' | 'cluster';
 
 export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
   dataDir: string;
@@ -24,6 +28,8 @@ export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
     default?: Partial<DatabaseOptions['vectors']['default']>;
   };
   snapshot?: Partial<DatabaseOptions['snapshot']>;
+  /** A place in a cluster, on data that are part of it. */
+  cluster?: Place & Partial<ClusterOptions>;
 }
 
 const bytes = integer(0, Number.MAX_SAFE_INTEGER);
@@ -75,6 +81,25 @@ const check = shape(
       keep: integer(1, 16),
     }),
     workerHeapMb: integer(16, 2 ** 20),
+    cluster: shape(
+      {
+        log: text,
+        name: text,
+        node: text,
+        advertise: text,
+        role: choice('member', 'reader'),
+        leaseMs: integer(100, 60_000),
+        appendTimeoutMs: integer(100, 600_000),
+        waitMs: integer(0, 60_000),
+        maxLagMs: integer(1, Number.MAX_SAFE_INTEGER),
+        keepMs: integer(1000, Number.MAX_SAFE_INTEGER),
+        keepBytes: bytes,
+        schemaBytes: bytes,
+        tokenFile: text,
+        tls: shape({ ca: text, cert: text, key: text }),
+      },
+      ['log', 'node', 'advertise'],
+    ),
     failpoint: text,
     onProgress: callback,
     log: callback,
@@ -102,6 +127,19 @@ const standard = {
   log: () => {},
 };
 
+const standardCluster = {
+  role: 'member' as const,
+  leaseMs: 3000,
+  appendTimeoutMs: 20_000,
+  waitMs: 1000,
+  maxLagMs: 10_000,
+  keepMs: 86_400_000,
+  keepBytes: 2 ** 36,
+  schemaBytes: 2 ** 28,
+};
+
+const placeOf = ({ log, node, advertise }: Place): Place => ({ log, node, advertise });
+
 /** The given members over the standard ones. */
 function over<T extends object>(base: T, given: object | undefined): T {
   const present = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
@@ -111,7 +149,7 @@ function over<T extends object>(base: T, given: object | undefined): T {
 /** Fails PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE, UNKNOWN_MEMBER. */
 export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'program'> {
   check(options, 'options');
-  const { sources: _, compat: __, int64: ___, environment, vectors, ...rest } = options;
+  const { sources: _, compat: __, int64: ___, environment, vectors, cluster, ...rest } = options;
   const { dataDir } = options;
   const embedder =
     options.embedder ??
@@ -132,6 +170,9 @@ export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'pr
       types: over({}, Object.fromEntries(Object.entries(types).map(([k, v]) => [k, over({}, v)]))),
       ...(segmentBytes === undefined ? {} : { segmentBytes }),
     },
+    ...(cluster && {
+      cluster: over<ClusterOptions>({ ...standardCluster, ...placeOf(cluster) }, cluster),
+    }),
     snapshot: over({ intervalMs: 300_000, afterWrites: 50_000, keep: 2 }, options.snapshot),
   };
   return { ...over(standard, rest), ...nested };

@@ -61,6 +61,7 @@ export async function open<Q = AnyQueries>(options: OpenOptions): Promise<Embedd
   remember(database);
   const calls = callsOf({
     int64,
+    program: () => database.program,
     send: (name, body) =>
       name === adHocName ? callAdHoc(database, body, complete) : database.call(name, body),
     replyOf: (name) => {

@@ -34,7 +34,7 @@ export function databaseMetrics(of: Observed): DatabaseSample[] {
     { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: dispatcher.restarts },
     { name: 'queue_depth', labels: { lane: 'read' }, value: dispatcher.queued },
     { name: 'queue_depth', labels: { lane: 'write' }, value: writer.queued },
-    { name: 'inline_reads_total', value: of.inlineReads },
+    { name: 'inline_reads_total', value: of.inlineReads + of.tally.readsElsewhere },
     { name: 'writes_total', value: writer.accepted },
     ...of.tally.metrics(),
     ...of.figures.metrics(of.storage.committedSeq()),

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
 import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
+import type { ClusterNode, ClusterPosition } from '../cluster/node.js';
+import type { SourceArchive } from '../cluster/options.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/folder/manifest.js';
@@ -33,8 +35,9 @@ import { pack } from './call/pack.js';
 import { type ProbeLater, ProbeWatch, probe } from './care/probe.js';
 import { Tally } from './meter/tally.js';
 import { ThreadPair } from './lane/pool.js';
-import { placeOf } from './call/query-table.js';
+import { generationsMax, placeOf } from './call/query-table.js';
 import type { Equipment } from './call/runner.js';
+import { ClusterDesk, leaveCluster } from './replica/cluster-desk.js';
 import { Reloads } from './schema/reloads.js';
 import { SchemaGuard } from './schema/schema-guard.js';
 import { embedRows, modelChoiceOf } from './text-embedding.js';
@@ -63,6 +66,8 @@ class OpenedDatabase implements Database {
   program: Program;
   /** The present program as lanes get it. */
   #packed: unknown;
+  /** The programs before it, as far back as lanes keep them. */
+  readonly #earlier: NonNullable<Equip['earlier']>[number][] = [];
   /** Of the present program, and of the last reload that was begun. */
   #generation = 0;
   #lastGeneration = 0;
@@ -87,6 +92,7 @@ class OpenedDatabase implements Database {
   readonly #tally = new Tally();
   readonly #figures = new Figures(createFiguresBuffer());
   readonly #disk: DiskWatch;
+  readonly #desk: ClusterDesk | undefined;
   readonly #models: ReturnType<typeof modelChoiceOf>;
   /** Backups that are being made of the open store. */
   readonly #copies = new Set<Promise<unknown>>();
@@ -102,9 +108,12 @@ class OpenedDatabase implements Database {
     this.#loads = new LoadDesk(limits.import_idle);
     this.#gate = new Gate(createGateBuffer(flightMax + options.workers * loadMax));
     const slots = new SlotPool(this.#gate);
-    this.program = options.program;
-    this.#packed = pack(options.program);
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
+    const { cluster } = options;
+    if (cluster === undefined && !options.readOnly) leaveCluster(this.#storage);
+    this.#desk = cluster && new ClusterDesk(cluster, this.#storage, directory, options);
+    this.program = this.#desk?.program ?? options.program;
+    this.#packed = pack(this.program);
     this.#probe = new ProbeWatch(this.#storage.env, later, () => this.#gate.setProgram(none));
     this.#guard = new SchemaGuard(this.#gate, this.#storage);
     this.#equipment = {
@@ -128,6 +137,9 @@ class OpenedDatabase implements Database {
       onBuild: (message) => this.#spreadBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
       onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
+      onSources: (sources) => void this.#desk!.adopt(sources, (program) => this.#follow(program)),
+      onClusterFault: (error) => this.#desk!.node.setFault(error),
+      refusal: () => this.#desk?.node.refusal,
       onStopped: (reason, errno) => {
         if (isLoss(reason)) return this.#disk.lose(reason);
         this.#disk.stopReserve();
@@ -149,10 +161,10 @@ class OpenedDatabase implements Database {
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
     this.#admission = this.#makeAdmission();
     this.#attached = new AttachHost({
-      setup: { gate: this.#gate.buffer, ...this.#laneSetup() },
+      setup: { gate: this.#gate.buffer, lanes: options.workers, ...this.#laneSetup() },
       equip: () => this.#equip(),
       call: (name, body) => this.call(name, body),
-      onSpent: (query, cost) => this.#tally.spentElsewhere(query, cost),
+      tally: this.#tally,
     });
   }
 
@@ -163,7 +175,7 @@ class OpenedDatabase implements Database {
       count: options.workers,
       queueMax: options.limits.read_queue,
       start: (onEnd) => this.#threads.startReader(setup, onEnd),
-      equip: () => this.#equip(),
+      equip: () => ({ ...this.#equip(), earlier: this.#earlier }),
       onSettled: (call, cost) => {
         this.#inline.costs.learn(placeOf(call.query), cost.micros);
         this.#tally.returned(placeOf(call.query), call, cost);
@@ -218,7 +230,10 @@ class OpenedDatabase implements Database {
         snapshot,
       },
       failpoint,
+      shard: this.options.shard,
+      cluster: this.#desk?.linkSetup(this.options.limits),
     });
+    this.#desk?.attach((settings) => this.#tell(settings));
     this.#threads.unref();
     this.#adopt(this.program, this.#gate.schema());
     const early = this.#readers !== undefined;
@@ -241,7 +256,7 @@ class OpenedDatabase implements Database {
   #spreadBuild(message: HelpBuild): void {
     if (this.#phase === 'stopping') return;
     this.#indexes.take(message);
-    void this.#startReaders().then(() => this.#dispatcher.broadcast(message));
+    void this.#startReaders().then(() => this.#dispatcher.growFully(message));
   }
 
   /** After a commit that failed: reads go on, if need be by opening the file again. */
@@ -271,6 +286,7 @@ class OpenedDatabase implements Database {
     this.#probe.stop();
     this.#dispatcher.close();
     await this.#threads.close();
+    await this.#desk?.node.close();
     this.#storage.close();
   }
 
@@ -346,22 +362,50 @@ class OpenedDatabase implements Database {
     );
   }
 
-  async reload(program: Program): Promise<void> {
-    this.#checkAlive();
-    return this.#loads.whileIdle(() => this.#reloads.run(() => this.#reload(program)));
+  get cluster(): ClusterNode | undefined {
+    return this.#desk?.node;
   }
 
-  async #reload(program: Program): Promise<void> {
+  async #tell(settings: Uint8Array | undefined): Promise<ClusterPosition> {
+    return (await this.#writer.order({ kind: 'tell', settings })) as ClusterPosition;
+  }
+
+  async reload(program: Program, archive?: SourceArchive): Promise<void> {
+    this.#checkAlive();
+    const sources = this.#desk?.sourcesOf(archive);
+    await this.#swap(program, sources);
+    if (sources !== undefined) this.#desk!.use(sources);
+  }
+
+  /** The log of the cluster has brought another program. */
+  async #follow(program: Program): Promise<void> {
+    await this.#swap(program, undefined);
+    this.options.onProgram?.();
+  }
+
+  #swap(program: Program, sources: Uint8Array | undefined): Promise<void> {
+    return this.#loads.whileIdle(() => this.#reloads.run(() => this.#reload(program, sources)));
+  }
+
+  async #reload(program: Program, sources: Uint8Array | undefined): Promise<void> {
     // Calls that are made meanwhile still belong to the old program: lanes know both.
     const packed = pack(program);
     const generation = this.#lastGeneration + 1;
     this.#lastGeneration = generation;
-    const schema = await this.#writer.order({ kind: 'reload', program: packed, generation });
+    const order = { kind: 'reload' as const, program: packed, generation, sources };
+    const schema = await this.#writer.order(order);
+    this.#keepEarlier();
     this.#packed = packed;
     this.#generation = generation;
     this.#adopt(program, schema as number);
     this.#dispatcher.broadcast(this.#equip());
     this.#attached.broadcast(this.#equip());
+  }
+
+  /** Lanes that are started later may get calls of the program that is about to be replaced. */
+  #keepEarlier(): void {
+    const { program, generation, schema } = this.#equip();
+    if (this.#earlier.push({ program, generation, schema }) > generationsMax) this.#earlier.shift();
   }
 
   async preview({ schema, olderSchemas, migrations }: Program): Promise<SchemaPreview> {
@@ -440,6 +484,7 @@ class OpenedDatabase implements Database {
       await this.#attached.close();
       await Promise.allSettled(this.#copies);
       await this.#threads.close();
+      await this.#desk?.node.close();
       this.#isClosed = true;
       this.#storage.close();
       this.directory.close({ clean: isWhole });

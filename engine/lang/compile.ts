@@ -4,7 +4,7 @@ import { defaultLimits, type Limits } from '../base/limits.js';
 import type { Schema } from '../base/schema.js';
 import type { Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { SourceTree } from './syntax/ast-query.js';
+import type { QueryDeclaration, SourceTree } from './syntax/ast-query.js';
 import type { Version } from './syntax/ast-schema.js';
 import {
   collectDiagnostics,
@@ -31,6 +31,8 @@ export interface CompileOptions {
   /** `compat = "helix-2"` (helixql.md 9). */
   compat: boolean;
   limits?: Limits;
+  /** Vector types that are divided over several databases. */
+  scattered?: ReadonlySet<string>;
   /** Plans exactly as the queries are written, no index chosen: what an oracle interprets. */
   literal?: boolean;
   /** Warns of what is read as a whole without need (W120). */
@@ -64,7 +66,7 @@ interface ParsedFile extends ReadSource {
 
 /** Compiles all files of a project together, in path order. */
 export function compile(sources: readonly Source[], options: CompileOptions): Compilation {
-  const { compat, limits = defaultLimits, literal = false, slow = false } = options;
+  const { compat, limits = defaultLimits, literal = false, slow = false, scattered } = options;
   const collector = collectDiagnostics();
   const byPath = [...sources].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const parsed = byPath.map(({ path, text }): ParsedFile => {
@@ -82,7 +84,8 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
   warnGaps(parsed, versions, new Set(declared.map((d) => d.declaration.from.number)));
   const index = indexSchema(schema);
   const facts = options.watch?.facts;
-  const checking = { compat, limits, literal, slow, facts };
+  const checking = { compat, limits, literal, slow, facts, scattered };
+  if (scattered !== undefined) refuseEdges(parsed, scattered);
   const queries = checkQueries(parsed, index, collector, checking);
   options.watch?.read(parsed, index, queries);
   // Where something could not be read, that may have been a query.
@@ -139,6 +142,19 @@ function warnGaps(
   }
 }
 
+/** No edge ends at what lies in other databases. */
+function refuseEdges(parsed: readonly ParsedFile[], scattered: ReadonlySet<string>): void {
+  for (const { tree, report } of parsed) {
+    for (const { declaration } of tree.types) {
+      const ends = [declaration.from, declaration.to];
+      const end = ends.find((name) => name !== undefined && scattered.has(name.text));
+      if (end === undefined) continue;
+      const message = `\`${end.text}\` is scattered: no edge can lead to it.`;
+      report('X_SCATTER_HOP', end.span, message, 'Keep the id of the other end as a property.');
+    }
+  }
+}
+
 function checkQueries(
   parsed: readonly ParsedFile[],
   schema: SchemaIndex,
@@ -165,10 +181,33 @@ function checkQueries(
       const query = checkQuery(declaration, schema, report, options);
       if (query === undefined) continue;
       const [doc, written] = [docAbove(file, span.start), writtenAt(file, span.start)];
-      queries.push({ ...query, doc, written });
+      warnHard(query, doc, declaration, report);
+      queries.push({ ...query, doc, written, file: file.path });
     }
   }
   return queries;
+}
+
+/** Hosts of agents cut names that are longer. */
+const toolNameMax = 64;
+
+/** What makes a sound query hard to use for an agent. */
+function warnHard(
+  { mcp, plan }: Query,
+  doc: string,
+  { name, faulty }: QueryDeclaration,
+  report: Report,
+) {
+  if (!mcp || faulty) return;
+  if (doc === '') {
+    const hint = 'Write what it is for above it, in lines that begin with `//`.';
+    report('W121', name.span, `Nothing tells an agent what \`${plan.name}\` is for.`, hint);
+  }
+  if (plan.name.length > toolNameMax) {
+    const message = `The name has ${plan.name.length} characters.`;
+    const hint = `Some hosts of agents cut names behind ${toolNameMax} characters.`;
+    report('W122', name.span, message, hint);
+  }
 }
 
 function warnEmpty(parsed: readonly ParsedFile[]): void {

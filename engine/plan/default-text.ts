@@ -1,10 +1,17 @@
-// What callers are told of the defaults of a query's parameters.
+// What callers are told of the defaults of a query's parameters, and of members of those that are objects.
 import { printDate } from '../base/date.js';
+import type { GivenDefault } from '../base/schema.js';
 import { Instant, isList, type Scalar, type ScalarList, Uuid } from '../base/value.js';
-import type { Parameter } from './plan.js';
+
+/** A parameter, or a member of one. */
+interface Given {
+  name: string;
+  optional: boolean;
+  default?: GivenDefault;
+}
 
 /** Names to JSON texts, so that numbers of any width stay exact; `NOW` is the request's instant. */
-export function defaultTexts(parameters: readonly Parameter[]): Record<string, string> | undefined {
+export function defaultTexts(parameters: readonly Given[]): Record<string, string> | undefined {
   const given = parameters.flatMap(({ name, default: value }) => {
     if (value === undefined) return [];
     return [[name, value.kind === 'now' ? 'NOW' : jsonOf(value.value)] as const];
@@ -19,6 +26,5 @@ function jsonOf(value: Scalar | ScalarList): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
-/** Whether a call may leave the parameter out, or send null. */
-export const mayBeAbsent = (parameter: Parameter): boolean =>
-  parameter.optional || parameter.default !== undefined;
+/** Whether a call may leave it out, or send null. */
+export const mayBeAbsent = (given: Given): boolean => given.optional || given.default !== undefined;

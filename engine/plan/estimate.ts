@@ -89,6 +89,15 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
     }
     case 'touching':
       return degree(path.edge, path.direction, statistics) * (path.list ? listLength : 1);
+    case 'reached': {
+      const fan = path.back.reduce(
+        (rows, { direction, edges }) => {
+          return rows * edges.reduce((sum, edge) => sum + degree(edge, direction, statistics), 0);
+        },
+        listRows(path.value, statistics),
+      );
+      return Math.min(all, fan);
+    }
     case 'each':
       return path.of.reduce(
         (sum, each) => sum + pathRows(each.path, statistics.count(each.type) ?? 0, statistics),
@@ -127,6 +136,7 @@ function stepRows(rows: number, step: Step, statistics: Statistics): number {
     case 'first':
       return Math.min(rows, 1);
     case 'count':
+    case 'page':
     case 'upsertNode':
     case 'upsertVector':
       return 1;

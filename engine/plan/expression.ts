@@ -140,8 +140,17 @@ export type Expression =
   | { kind: 'exists'; of: Expression }
   /** `integer`: all arguments are integers, so the result is exact; else F64 arithmetic. */
   | { kind: 'math'; function: MathFunction; of: Expression[]; integer: boolean }
-  /** Over one list (a scalar counts as a list of one); nulls are skipped. */
-  | { kind: 'aggregate'; function: AggregateFunction; of: Expression; integer: boolean }
+  /**
+   * Over one list (a scalar counts as a list of one); nulls are skipped. `count` (planner): of an
+   * average, `of` is the sum of so many.
+   */
+  | {
+      kind: 'aggregate';
+      function: AggregateFunction;
+      of: Expression;
+      integer: boolean;
+      count?: Expression;
+    }
   /** Only the branch taken is evaluated; null counts as false. */
   | { kind: 'if'; condition: Expression; value: Expression; otherwise: Expression }
   /** The first value that is not null, the rest unevaluated; what is missing (404) is null. */
@@ -243,6 +252,8 @@ export type Source =
       prefilter?: ItemExpression;
       /** Of the scan for what the prefilter lets through (planner). */
       access?: Access;
+      /** The number of the filter, if other searches of a fusion have the same one (planner). */
+      shared?: number;
       /** Sessions: drop hits below this score. */ scoreMin?: Expression;
     }
   | {
@@ -251,6 +262,9 @@ export type Source =
       text: Expression;
       k: Expression;
       prefilter?: ItemExpression;
+      /** As of a vector search, where `shared`. */
+      access?: Access;
+      shared?: number;
     }
   /** Sessions, blank search: every vector type of the query's dimension, merged. */
   | { kind: 'searchAnyVector'; vector: Expression; k: Expression; scoreMin?: Expression }
@@ -281,6 +295,18 @@ interface SortKey {
   nullsFirst: boolean;
 }
 
+/** What a group keeps of its items, or of those that a condition lets pass, in shape. */
+type Accumulated = { where?: ItemExpression; slot: number } & (
+  | {
+      kind: 'total';
+      function: Exclude<AggregateFunction, 'AVG'>;
+      integer: boolean;
+      value: Expression;
+    }
+  /** The first `most` of them, in this order. */
+  | { kind: 'top'; keys: SortKey[]; most: number }
+);
+
 export type Direction = 'out' | 'in';
 
 export type Step =
@@ -300,8 +326,11 @@ export type Step =
       edges: string[];
       take: 'far' | 'edge';
       condition?: ItemExpression;
-      /** `max` null: as far as there are edges. */
-      hops?: { min: number; max: Expression | null };
+      /**
+       * `max` null: as far as there are edges. `together` (planner): what any of the rows reaches,
+       * each once, without `hops` and in no order.
+       */
+      hops?: { min: number; max: Expression | null; together?: true };
     }
   /**
    * Source or target of each edge row, or the end that a walk did not come from; `edge` keeps only
@@ -326,9 +355,10 @@ export type Step =
   /** Replaces each row by a value. `ID` is map(property id). */
   | { kind: 'map'; value: ItemExpression }
   /**
-   * Stable. `top` (planner): the step behind it reads the first rows only.
+   * Stable. `top` (planner): the step behind it reads the first rows only; `sorted`: rows come in the
+   * order of the first key.
    */
-  | { kind: 'order'; slot: number; keys: SortKey[]; top?: true }
+  | { kind: 'order'; slot: number; keys: SortKey[]; top?: true; sorted?: true }
   /**
    * One record per combination of keys, first seen first: {keys..., count} or, with `data`, {count,
    * data}.
@@ -341,6 +371,25 @@ export type Step =
       /** Keys and items are kept beside what is printed. */
       whole?: true;
       /** Shape of the items under `data`, if the stream has one. */ shape?: Expression;
+      /** Instead of the items these are kept, as members `#0`, `#1`, … (planner). */
+      accumulate?: Accumulated[];
+    }
+  /**
+   * One record, {items, next}: the `count` element rows behind the position `after` in the order of the
+   * keys and then of their ids, each once, and the position of the last of them where more follow. Null
+   * is the beginning.
+   */
+  | {
+      kind: 'page';
+      slot: number;
+      keys: SortKey[];
+      /** What tells positions in this order from those in others. */
+      order: string;
+      count: Expression;
+      after: Expression | null;
+      /** Shape of the items, if the stream has one. */ shape?: Expression;
+      /** It begins at its position in the index of a property, or among all ids (planner). */
+      seek?: { property: string | null; descending: boolean };
     }
   /** Exact search among the vector rows; others are dropped. `type` absent: any vector type. */
   | {
@@ -383,10 +432,18 @@ export type Step =
 
 // How a scan finds its rows for less than reading its whole type: see access.ts.
 
-/** A bound of an index range. A bound that is null at run time lets nothing through. */
+/**
+ * A bound of an index range. A bound that is null at run time lets nothing through, but for that of a
+ * part of a date which equals it.
+ */
 export interface Bound {
   value: Expression;
   inclusive: boolean;
+  /**
+   * What it bounds instead of the property: the `beginning` of a text, the `YEAR` of a date, the first
+   * instant of its unit of this name.
+   */
+  part?: string;
 }
 
 export type AccessPath =
@@ -410,6 +467,13 @@ export type AccessPath =
       value: Expression;
       list: boolean;
     }
+  /** What a walk from known elements leads to. */
+  | {
+      kind: 'reached';
+      back: { direction: Direction; edges: string[] }[];
+      value: Expression;
+      list: boolean;
+    }
   /** Whatever one of several paths leads to, in creation order. */
   | { kind: 'any'; of: AccessPath[] }
   /** Of a scan of several types: each by a path of its own. */
@@ -420,5 +484,5 @@ export interface Access {
   /** What the covered steps ask for beyond the path. */
   rest?: Extract<Step, { kind: 'where' }>;
   /** The number of steps right behind the source that path and rest stand for. */
-  covers: 1 | 2;
+  covers: 0 | 1 | 2;
 }

@@ -1,5 +1,6 @@
 // What a dashboard asks to see of the graph (http.md 9), as plans: they run where other reads run, in
 // a lane, within the limits, and end when nobody waits any more.
+import type { Expression } from './expression.js';
 import type { CostClass, Look, Plan } from './plan.js';
 
 /** So many elements are as quick as an ordinary read. */
@@ -19,8 +20,22 @@ export function lookPlan(look: Look): Plan {
   };
 }
 
+/** Answers `{vector}`, the embedding of a text by the model of a vector type, or of the server. */
+export function embeddingPlan(text: string, type: string | undefined): Plan {
+  const literal: Expression = { kind: 'literal', value: text };
+  return {
+    ...lookPlan({ kind: 'nodes', type: '', count: 0 }),
+    name: 'look/embedding',
+    output: {
+      kind: 'object',
+      members: [{ key: 'vector', value: { kind: 'embed', text: literal } }],
+    },
+    embeds: [{ loops: [], text: literal, ...(type !== undefined && { type }) }],
+  };
+}
+
 function costOf(look: Look): CostClass {
-  if (look.kind === 'node') return 'A';
+  if (look.kind === 'node' || look.kind === 'vector') return 'A';
   if (look.kind === 'neighbours') return 'B';
   return look.kind === 'nodes' && look.count <= fewElements ? 'B' : 'C';
 }

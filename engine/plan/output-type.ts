@@ -4,8 +4,8 @@
 import type { ScalarName, TypeRef } from '../base/schema.js';
 import type { Scalar } from '../base/value.js';
 
-/** Which members a search adds to an element: a vector hit has both, a keyword hit a score. */
-export type HitMembers = 'none' | 'vector' | 'text' | 'reranked';
+/** What a search adds to an element: a vector hit has both members, a keyword hit a score. */
+export type HitMembers = 'none' | 'vector' | 'text' | 'reranked' | 'mixed';
 
 export type OutputType =
   /** `Integer`: of no particular width, up to 128 bits. */

@@ -4,6 +4,7 @@
 import type { GivenDefault, ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline } from './expression.js';
 import type { Form } from './form.js';
+import type { Merge } from './merge.js';
 import type { ReplyType } from './output-type.js';
 
 export interface Parameter {
@@ -71,7 +72,18 @@ export type Sight =
   /** These elements, or with none named some of every type, and the edges among them. */
   | { kind: 'among'; ids: Uint8Array[] | null; count: number }
   /** The shortest way between two, along edges of every type in either direction. */
-  | { kind: 'path'; from: Uint8Array; to: Uint8Array };
+  | { kind: 'path'; from: Uint8Array; to: Uint8Array }
+  /** Some vectors of one type, `ids` among them, and their neighbours. */
+  | {
+      kind: 'map';
+      type: string;
+      samples: number;
+      neighbours: number;
+      seed: number;
+      ids: Uint8Array[];
+    }
+  /** The numbers of one vector. */
+  | { kind: 'vector'; id: Uint8Array };
 
 export type Output =
   /** One JSON object with these members, in order. */
@@ -119,6 +131,14 @@ export interface Plan {
   fractions?: true;
 }
 
+/** How a query about a vector type that is divided over several databases is answered. */
+export interface Scatter {
+  type: string;
+  /** What a shard runs in the query's place. */
+  plan: Plan;
+  merge: Merge;
+}
+
 /** One compiled query with what callers may ask of it besides running it. */
 export interface Query {
   name: string;
@@ -131,8 +151,12 @@ export interface Query {
   doc: string;
   /** The query as it stands in its source. */
   written: string;
+  /** The path of that source. */
+  file: string;
   /** Marked `#[mcp]`. */
   mcp: boolean;
+  /** Of a query about a scattered type: how it is answered by shards. */
+  scatter?: Scatter;
   /** Whether the only returned value is whole elements (so that a session may adopt it). */
   elements: boolean;
 }

@@ -1,6 +1,8 @@
-// Access paths as text.
+// Access paths, and what groups keep, as text.
 import { unreachable } from '../base/assert.js';
-import type { AccessPath, Bound, Expression } from './expression.js';
+import type { AccessPath, Bound, Expression, Step } from './expression.js';
+
+type Accumulated = NonNullable<Extract<Step, { kind: 'group' }>['accumulate']>[number];
 
 /** `of` prints an expression. */
 export function printPath(path: AccessPath, of: (value: Expression) => string): string {
@@ -21,6 +23,10 @@ export function printPath(path: AccessPath, of: (value: Expression) => string): 
       const edges = `${path.direction} edges ${path.edge} of ${path.list ? 'each of ' : ''}${of(path.value)}`;
       return path.take === 'edge' ? `among ${edges}` : `at ${edges}`;
     }
+    case 'reached': {
+      const way = path.back.map(({ direction, edges }) => `${direction} ${edges.join(', ')}`);
+      return `back along ${way.join(', ')} from ${path.list ? 'each of ' : ''}${of(path.value)}`;
+    }
     case 'any':
       return path.of.map((each) => printPath(each, of)).join(' or ');
     case 'each':
@@ -34,7 +40,31 @@ function printBounds(
   { low, high }: { low?: Bound; high?: Bound },
   of: (value: Expression) => string,
 ): string {
-  const bound = (sign: string, { value, inclusive }: Bound) =>
-    ` ${sign}${inclusive ? '=' : ''} ${of(value)}`;
+  if (low !== undefined && low === high) return printPart(low, '=', of);
+  const bound = (sign: string, one: Bound) => printPart(one, one.inclusive ? `${sign}=` : sign, of);
   return `${low ? bound('>', low) : ''}${high ? bound('<', high) : ''}`;
+}
+
+function printPart(
+  { value, part }: Bound,
+  sign: string,
+  of: (value: Expression) => string,
+): string {
+  if (part === 'beginning') return ` beginning with ${of(value)}`;
+  return `${part === undefined ? '' : ` by ${part.toLowerCase()}`} ${sign} ${of(value)}`;
+}
+
+export function printKept(kept: Accumulated, of: (value: Expression) => string): string {
+  const { where, slot } = kept;
+  const part = where === undefined ? '' : ` where $${where.slot}: ${of(where.value)}`;
+  if (kept.kind === 'total') return `${kept.function} $${slot}: ${of(kept.value)}${part}`;
+  const keys = kept.keys.map(
+    ({ value, descending }) => `${descending ? ' desc' : ' asc'} $${slot}: ${of(value)}`,
+  );
+  return `first ${kept.most}${keys.join(',')}${part}`;
+}
+
+export function printSeek(seek: Extract<Step, { kind: 'page' }>['seek']): string {
+  if (seek === undefined) return '';
+  return seek.property === null ? ' seeking by id' : ` seeking in index ${seek.property}`;
 }

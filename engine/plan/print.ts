@@ -7,7 +7,7 @@ import { Instant, Uuid } from '../base/value.js';
 import type { Assignment, End, Expression, Member, Pipeline, Source, Step } from './expression.js';
 import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
 import { stepsLeft } from './access.js';
-import { printPath } from './print-access.js';
+import { printKept, printPath, printSeek } from './print-access.js';
 
 /**
  * One plan: a heading with name, parameters and cost class, then its statements, texts to embed and
@@ -165,7 +165,7 @@ function inline(printer: Printer, value: Expression): string {
     case 'math':
       return `${value.function}(${list(value.of)})${value.integer ? ' integer' : ''}`;
     case 'aggregate':
-      return `${value.function} of ${of(value.of)}${value.integer ? ' integer' : ''}`;
+      return `${value.function} of ${of(value.of)}${value.count ? ` over ${of(value.count)}` : ''}${value.integer ? ' integer' : ''}`;
     case 'if':
       return `if(${list([value.condition, value.value, value.otherwise])})`;
     case 'coalesce':
@@ -304,9 +304,10 @@ type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
 function filter(printer: Printer, search: Search): string {
   const { prefilter } = search;
   if (prefilter === undefined) return '';
-  const access = search.kind === 'searchVector' ? search.access : undefined;
+  const { access, shared } = search;
   const path = access && ` found ${printPath(access.path, (value) => inline(printer, value))}`;
-  return ` prefilter $${prefilter.slot}: ${inline(printer, prefilter.value)}${path ?? ''}`;
+  const once = shared === undefined ? '' : ` shared as filter ${shared}`;
+  return ` prefilter $${prefilter.slot}: ${inline(printer, prefilter.value)}${path ?? ''}${once}`;
 }
 
 function printStep(printer: Printer, step: Step): string {
@@ -344,7 +345,16 @@ function printStep(printer: Printer, step: Step): string {
       const isKept = step.data || step.whole;
       const shape = step.shape === undefined || !isKept ? '' : ` data ${of(step.shape)}`;
       const whole = step.whole ? ' whole' : '';
-      return `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}`;
+      const kept = step.accumulate?.map((each, i) => ` #${i} = ${printKept(each, of)}`) ?? [];
+      const head = `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}`;
+      return `${head}${step.accumulate ? ` keeping${kept.join(',')}` : ''}`;
+    }
+    case 'page': {
+      const keys =
+        step.keys.length === 0 ? '' : ` in ${printOrder({ ...step, kind: 'order' }, of)}`;
+      const after = step.after === null ? '' : ` behind ${of(step.after)}`;
+      const shape = step.shape === undefined ? '' : ` as $${step.slot} ${of(step.shape)}`;
+      return `page of ${of(step.count)}${after}${keys}${shape}${printSeek(step.seek)}`;
     }
     case 'rerankRRF':
       return `rerank rrf${step.k === null ? '' : ` k ${of(step.k)}`}`;
@@ -361,7 +371,7 @@ function printStep(printer: Printer, step: Step): string {
 
 /** One direction for all keys stands in front of them. */
 function printOrder(
-  { top, slot, keys }: Extract<Step, { kind: 'order' }>,
+  { top, sorted, slot, keys }: Extract<Step, { kind: 'order' }>,
   of: (value: Expression) => string,
 ): string {
   const directions = keys.map(({ descending, nullsFirst }) => {
@@ -369,15 +379,15 @@ function printOrder(
   });
   const head = top ? 'top' : 'order';
   const isOne = directions.every((direction) => direction === directions[0]);
-  if (isOne)
-    return `${head} ${directions[0]} $${slot}: ${keys.map((key) => of(key.value)).join(', ')}`;
-  return `${head} $${slot}: ${keys.map((key, i) => `${of(key.value)} ${directions[i]}`).join(', ')}`;
+  const after = sorted ? ' sorted by the first' : '';
+  const each = keys.map(({ value }, i) => `${of(value)}${isOne ? '' : ` ${directions[i]}`}`);
+  return `${head}${isOne ? ` ${directions[0]}` : ''} $${slot}: ${each.join(', ')}${after}`;
 }
 
 function printWalk(printer: Printer, step: Extract<Step, { kind: 'walk' }>): string {
   const { direction, take, edges, condition, hops } = step;
   const far = hops && (hops.max === null ? '*' : inline(printer, hops.max));
-  const bounds = hops ? ` ${hops.min}..${far}` : '';
+  const bounds = hops ? ` ${hops.min}..${far}${hops.together ? ' from all at once' : ''}` : '';
   const test = condition && ` where $${condition.slot}: ${inline(printer, condition.value)}`;
   const what = take === 'edge' ? ' edges' : '';
   return `${hops ? 'walk ' : ''}${direction}${what} ${edges.join(', ')}${bounds}${test ?? ''}`;

@@ -1,13 +1,13 @@
 // Rewriting plans: a copy in which every expression was looked at once, innermost first. What does
 // not change is shared with the original, which is never touched.
-import type { Expression, Source } from './expression.js';
+import type { Expression, Source, Step } from './expression.js';
 
 type Node = Record<string, unknown>;
 
 const isPlain = (value: object): boolean => Object.getPrototypeOf(value) === Object.prototype;
 
 /** A part of a plan that a rule may replace by another of its sort. */
-export type Part = Expression | Source;
+export type Part = Expression | Source | Step;
 
 /** `visit` is shown every part that has a `kind`, its own parts already rewritten. */
 export function rewriter(visit: (part: Part) => Part): <T>(value: T) => T {
@@ -60,4 +60,17 @@ export function eachPart(value: unknown, visit: (part: Node) => void): void {
   if (node.kind !== undefined) visit(node);
   if (node.kind === 'literal' || !isPlain(value)) return;
   for (const key in node) eachPart(node[key], visit);
+}
+
+/** The same, shared parts once. */
+export function eachOnce(value: unknown, visit: (part: Node) => void): void {
+  const done = new Set<unknown>();
+  const look = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null || done.has(part)) return;
+    done.add(part);
+    if (!Array.isArray(part) && (part as Node).kind !== undefined) visit(part as Node);
+    if ((part as Node).kind === 'literal') return;
+    for (const each of Object.values(part)) look(each);
+  };
+  look(value);
 }

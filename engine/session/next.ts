@@ -7,10 +7,13 @@ import { type Items, noItems, type Traversal } from './session.js';
 /** A copy of at most `count` items from position `start` on. */
 export function windowOf({ items }: Traversal, start: number, count: number): Items {
   if (items === undefined) return noItems;
-  const { ids, scores } = items;
+  const { ids, scores, hops } = items;
   const end = start + count;
-  const part = { ids: ids.slice(start, end) };
-  return scores === undefined ? part : { ...part, scores: scores.slice(2 * start, 2 * end) };
+  return {
+    ids: ids.slice(start, end),
+    ...(scores && { scores: scores.slice(2 * start, 2 * end) }),
+    ...(hops && { hops: hops.slice(start, end) }),
+  };
 }
 
 /**

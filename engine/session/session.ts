@@ -3,12 +3,13 @@
 // session exactly as it was.
 
 /**
- * Items of a traversal: dense ids, and pairs (score, distance) with NaN for none. Shared memory,
- * never written again.
+ * Items of a traversal: dense ids, pairs (score, distance) with NaN for none, and hops with -1 for
+ * none. Shared memory, never written again.
  */
 export interface Items {
   readonly ids: Uint32Array;
   readonly scores?: Float64Array;
+  readonly hops?: Int32Array;
 }
 
 export interface Traversal {
@@ -39,5 +40,7 @@ export function lengthOf(traversal: Traversal): number {
 /** Bytes that the items take. */
 export function bytesOf(traversal: Traversal): number {
   const { items } = traversal;
-  return items === undefined ? 0 : items.ids.byteLength + (items.scores?.byteLength ?? 0);
+  if (items === undefined) return 0;
+  const { ids, scores, hops } = items;
+  return ids.byteLength + (scores?.byteLength ?? 0) + (hops?.byteLength ?? 0);
 }

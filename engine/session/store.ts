@@ -24,6 +24,7 @@ const evictableMs = 300_000;
 const retrySeconds = 60;
 /** What a blank session takes: the record, its id and its places in the maps. */
 const fixedBytes = 1024;
+const uuidLength = 36;
 
 export interface Session {
   readonly id: string;
@@ -54,10 +55,11 @@ export class SessionStore {
   #expired = 0;
   #evicted = 0;
 
-  /** `randomBytes` gives that many unpredictable bytes. */
+  /** `randomBytes` gives that many unpredictable bytes; `node`: of a cluster, which ids then name. */
   constructor(
     private readonly limits: Limits,
     private readonly randomBytes: (count: number) => Uint8Array,
+    private readonly node = '',
   ) {}
 
   /** A new blank session; TOO_MANY_SESSIONS when none is idle enough to make room. */
@@ -79,9 +81,15 @@ export class SessionStore {
     return session;
   }
 
-  /** The live session of this key, its idle time restarted; CONNECTION_NOT_FOUND otherwise. */
+  /**
+   * The live session of this key, its idle time restarted; CONNECTION_NOT_FOUND otherwise, SESSION_ELSEWHERE
+   * for one of another node.
+   */
   get(id: string, keyId: string, now: number): Session {
     const session = this.#all.get(id);
+    const node = id[uuidLength] === '.' ? id.slice(uuidLength + 1) : '';
+    if (session === undefined && this.node !== '' && node !== '' && node !== this.node)
+      fail('SESSION_ELSEWHERE', { node: excerpt(node) }, { path: '/connection_id' });
     if (session === undefined || session.keyId !== keyId)
       fail('CONNECTION_NOT_FOUND', { id: excerpt(id) }, { path: '/connection_id' });
     if (this.#hasExpired(session, now)) {
@@ -154,6 +162,12 @@ export class SessionStore {
       fail('OVERLOADED', { queue: 'The memory for sessions' });
     this.#bytes += growth;
     session.traversal = traversal;
+  }
+
+  /** Ends a session of this key, if it has it. */
+  close(id: string, keyId: string): void {
+    const session = this.#all.get(id);
+    if (session?.keyId === keyId) this.#end(session);
   }
 
   /** Ends what has expired; answers how many. Constant time while nothing has. */
@@ -243,11 +257,11 @@ export class SessionStore {
     return false;
   }
 
-  /** A version 4 UUID (RFC 9562, section 5.4): 122 random bits. */
+  /** A version 4 UUID (RFC 9562, section 5.4): 122 random bits; in a cluster with the node behind it. */
   #newId(): string {
     const bytes = this.randomBytes(16).slice();
     bytes[6] = (bytes[6]! & 0x0f) | 0x40;
     bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-    return printUuid(bytes);
+    return this.node === '' ? printUuid(bytes) : `${printUuid(bytes)}.${this.node}`;
   }
 }

@@ -1,4 +1,5 @@
 // Opens the store on any thread: reads everywhere, writes on the one thread that commits.
+import type { ShardPlace } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
 import { type FullCatalog, catalogOf } from './catalog/catalog.js';
 import {
@@ -10,6 +11,7 @@ import {
 import { type Env, type Usage, openEnv } from './table/env.js';
 import type { LoadView } from './view/load-view.js';
 import { metaKey, readState } from './table/meta.js';
+import { readTrimmed } from './table/trimmed.js';
 import { LmdbView, type RefreshableView } from './view/read-view.js';
 import { Repacker } from './folder/repack.js';
 import {
@@ -21,7 +23,9 @@ import {
 } from './schema/schema-commit.js';
 import type { Catalog, VectorChange } from './table/store.js';
 import { WritePermit } from './lock/permit.js';
-import type { CommitVisibility } from './table/env-options.js';
+import { changesInto } from './table/apply.js';
+import type { CommitVisibility, Replication } from './table/env-options.js';
+import type { VisitChange } from './table/recorder.js';
 import { type LoggedChange, replayLog } from './record/vlog.js';
 import type { VectorTypeOptions } from './view/write-context.js';
 import { type Loaded, type WriteGroup, Writer } from './view/writer.js';
@@ -37,10 +41,14 @@ export interface StorageOptions {
   mode: 'create' | 'attach' | 'read';
   /** Of the writer: how embeddings are kept, per vector type. */
   vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
+  /** Of the writer: which ids it makes. */
+  shard?: ShardPlace;
   /** Of the writer: asked at every commit. */
   permit?: WritePermit;
   /** Of the writer: hears of every commit. */
   visibility?: CommitVisibility;
+  /** Of the writer of a database in a cluster. */
+  replication?: Replication;
 }
 
 /** One per thread and folder. */
@@ -76,6 +84,17 @@ export interface Storage {
    * everything in it counts as declared.
    */
   adoptCatalog(stored: StoredCatalog): void;
+  /**
+   * One durable transaction of what another node has changed, which `work` tells key by key, and of how
+   * far this node is then. Returns the vector changes in it, in sequence order.
+   */
+  follow(position: Uint8Array, work: (apply: VisitChange) => void): VectorChange[];
+  /** Notes how far this node is where nothing has changed. */
+  note(position: Uint8Array): void;
+  /** Forgets what was known for further writes: somebody else has written since. */
+  renew(): void;
+  /** As `follow` noted it last; undefined for a database that was never in a cluster. */
+  position(): Uint8Array | undefined;
   /** Changes of vector indexes after a sequence, ascending. */
   replay(afterSeq: number): Iterable<LoggedChange>;
   /** Lowest sequence that the log still holds, or the next one. */
@@ -102,8 +121,8 @@ export interface Storage {
 
 /** Opens the folder `path`, which holds data.mdb and lock.mdb. */
 export function openStorage(path: string, options: StorageOptions): Storage {
-  const { mode, permit = new WritePermit(), visibility } = options;
-  const env = openEnv(path, { readOnly: mode === 'read', permit, visibility });
+  const { mode, permit = new WritePermit(), visibility, replication } = options;
+  const env = openEnv(path, { readOnly: mode === 'read', permit, visibility, replication });
   return new OpenStorage(path, env, permit, options);
 }
 
@@ -133,6 +152,7 @@ class OpenStorage implements Storage {
       this.env,
       this.options.limits,
       this.options.vectorTypes ?? {},
+      this.options.shard,
     ));
   }
 
@@ -177,23 +197,48 @@ class OpenStorage implements Storage {
     this.catalog = catalogOf(unhidden(stored));
   }
 
+  follow(position: Uint8Array, work: (apply: VisitChange) => void): VectorChange[] {
+    this.renew();
+    const before = this.committedSeq();
+    this.env.transactLocally(() => {
+      work(changesInto(this.env));
+      this.env.meta.put(metaKey.position, position);
+      return true;
+    });
+    return Array.from(this.replay(before), ({ change }) => change);
+  }
+
+  note(position: Uint8Array): void {
+    this.env.transactLocally(() => {
+      this.env.meta.put(metaKey.position, position);
+      return true;
+    });
+  }
+
+  renew(): void {
+    this.#writer = undefined;
+  }
+
+  position(): Uint8Array | undefined {
+    this.env.refresh();
+    return this.env.meta.get(metaKey.position);
+  }
+
   replay(afterSeq: number): Iterable<LoggedChange> {
     this.env.refresh();
     return replayLog(this.env, afterSeq);
   }
 
   oldestLoggedSeq(): number {
-    return this.#state().trimmedSeq + 1;
+    if (this.#writer) return this.#writer.trimmedSeq + 1;
+    this.env.refresh();
+    return readTrimmed(this.env.meta) + 1;
   }
 
   committedSeq(): number {
-    return this.#state().nextSeq - 1;
-  }
-
-  #state(): { trimmedSeq: number; nextSeq: number } {
-    if (this.#writer) return this.#writer.context.totals.state;
+    if (this.#writer) return this.#writer.context.totals.state.nextSeq - 1;
     this.env.refresh();
-    return readState(this.env.meta);
+    return readState(this.env.meta).nextSeq - 1;
   }
 
   trimLog(upToSeq: number): void {
@@ -204,7 +249,7 @@ class OpenStorage implements Storage {
     const repacker = (this.#repacker ??= new Repacker(this.env));
     const { due } = repacker;
     if (due === 'read') repacker.step();
-    if (due === 'write') this.env.transact(() => repacker.step());
+    if (due === 'write') this.env.transactLocally(() => repacker.step());
     return due !== undefined;
   }
 

@@ -50,6 +50,8 @@ export interface VectorIndex {
   readonly dimension: number;
   /** Live vectors. */
   readonly count: number;
+  /** It holds nothing, for want of room: whoever searches looks at the vectors themselves. */
+  readonly isGivenUp: boolean;
   /**
    * Writer only. Inserts, or replaces when the id is present (tombstone + insert). Never throws on
    * any finite vector.
@@ -60,8 +62,9 @@ export interface VectorIndex {
   /** Whether `more` vectors of `dimension` fit; asked before a commit. */
   hasRoom(more: number, dimension: number): boolean;
   /**
-   * The k best candidates (fewer only when fewer live, allowed vectors exist). `ef` defaults to
-   * options.efSearch. The query is as given (not normalised) and of the index's dimension.
+   * The k best candidates (fewer only when fewer live, allowed vectors exist). Without `ef` the width
+   * is options.efSearch or what the data were found to need, and the way the cheapest. The query is as
+   * given (not normalised) and of the index's dimension.
    */
   search(query: Float64Array, k: number, options?: { ef?: number; allow?: AllowList }): Candidates;
   handle(): IndexHandle;

@@ -6,6 +6,7 @@ import { HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { helpLink, linkRows, type Rows } from './bulk.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex, AllowList } from './index.js';
+import { isMeasureDue, Measurement } from './measure.js';
 import { graphFrom, layoutFlags, metricNumber, segmentBytesMax } from './options.js';
 import { hardEdges, insertionPool } from './pool.js';
 import { search } from './search.js';
@@ -18,7 +19,8 @@ const cDimension = 0;
 const cSegments = 1;
 const cBulk = 2;
 const cSegmentBytes = 3;
-const controlBytes = 16;
+const cGivenUp = 4;
+const controlBytes = 20;
 
 /** Slots of one step of maintenance: well below a millisecond. */
 const maintainSlots = 16;
@@ -41,6 +43,8 @@ export class SharedIndex implements VectorIndex {
   readonly segments: Segment[];
   readonly #control: Int32Array;
   readonly #hooks: IndexHooks;
+  /** Those under way. */
+  readonly #measurements = new Map<Segment, Measurement>();
 
   constructor(handle: IndexHandle, hooks: IndexHooks) {
     this.number = handle.number;
@@ -59,9 +63,23 @@ export class SharedIndex implements VectorIndex {
     return this.#usable().reduce((sum, segment) => sum + segment.live, 0);
   }
 
+  get isGivenUp(): boolean {
+    return Atomics.load(this.#control, cGivenUp) === 1;
+  }
+
+  /** Writer only. From now on no thread asks it any more. */
+  giveUp(): void {
+    Atomics.store(this.#control, cGivenUp, 1);
+  }
+
   /** Vectors deleted or replaced whose place is not yet reclaimed. */
   get tombstones(): number {
     return this.#usable().reduce((sum, segment) => sum + segment.deleted, 0);
+  }
+
+  /** Width at which a walk was found to be wide enough for every segment; 0 before it was measured. */
+  get widthMeasured(): number {
+    return Math.max(0, ...this.#usable().map((segment) => segment.width));
   }
 
   /** Bytes of memory handed out. */
@@ -145,7 +163,9 @@ export class SharedIndex implements VectorIndex {
     options: { ef?: number; allow?: AllowList } = {},
   ): Candidates {
     const { metric, efSearch } = this.options;
-    return search(this.#usable(), metric, query, k, options.ef ?? efSearch, options.allow);
+    const { ef, allow } = options;
+    const width = { ef: ef ?? efSearch, isTold: ef !== undefined };
+    return search(this.#usable(), metric, query, k, width, allow);
   }
 
   /**
@@ -161,7 +181,7 @@ export class SharedIndex implements VectorIndex {
   }
 
   /**
-   * Writer only. Reclaims deleted places, repairs links, follows a drift of the data, for about
+   * Writer only. Reclaims deleted places, repairs links, measures how wide searches must be, for about
    * `budgetMs`; returns whether more is to do. Searches go on meanwhile.
    */
   maintain(budgetMs: number): boolean {
@@ -170,7 +190,19 @@ export class SharedIndex implements VectorIndex {
       while (segment.wantsGraph && segment.kernel.maintain(segment.lane.address, maintainSlots)) {
         if (performance.now() >= until) return true;
       }
+      if (segment.wantsGraph && this.#measure(segment, until)) return true;
     }
+    return false;
+  }
+
+  /** Finds out how wide the segment must be walked, when that is due; true when more is to do. */
+  #measure(segment: Segment, until: number): boolean {
+    let measurement = this.#measurements.get(segment);
+    if (measurement === undefined && !isMeasureDue(segment)) return false;
+    measurement ??= new Measurement(segment);
+    this.#measurements.set(segment, measurement);
+    while (measurement.step()) if (performance.now() >= until) return true;
+    this.#measurements.delete(segment);
     return false;
   }
 
@@ -285,6 +317,10 @@ export class SharedIndex implements VectorIndex {
     for (const other of this.segments) if (other !== segment) other.kernel.remove(id);
   }
 }
+
+/** Whether an index that is made anew would have room for so many vectors. */
+export const fitsIn = (options: IndexOptions, count: number, dimension: number): boolean =>
+  count * strideOf(layoutFlags(options, dimension), dimension) <= options.memoryBytes;
 
 /** Bytes a vector takes before its segment exists to tell. */
 function strideOf(flags: number, dimension: number): number {

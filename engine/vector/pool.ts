@@ -31,6 +31,17 @@ const followFrom = 193;
  */
 const followMax = (padded: number): number => padded >> 2;
 
+/** The `ef_search` of whoever says nothing. */
+export const standardWidth = 128;
+
+/**
+ * Width of a search that was told none: what was found to be enough for its segment (measure.ts), but
+ * where a configuration asks for less than is standard.
+ */
+export function standardEf(efSearch: number, measured: number): number {
+  return efSearch < standardWidth ? efSearch : Math.max(efSearch, measured);
+}
+
 /**
  * Walk of a search that wants k with a width of `ef`. Estimates are noisier than distances, and one
  * node may take several places: twice ef of them are held.

@@ -1,13 +1,20 @@
 // Searching all segments of an index from one thread: how each is searched, filters by cost,
 // merging.
 import { POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
+import { isScanCheaper, judgeMicros, walkMicros } from './cost.js';
 import type { AllowList, Candidates, Metric } from './index.js';
 import { graphFrom } from './options.js';
-import { searchWalk } from './pool.js';
+import { searchWalk, standardEf } from './pool.js';
 import type { Segment } from './segment.js';
 import { distanceUnit, exponentOf, queryFactor } from './size.js';
 
 const none: Candidates = { count: 0, ids: new Uint32Array(0), distances: new Float32Array(0) };
+
+/** How wide walks are: as told by whoever searches, or as is standard for the index. */
+export interface Width {
+  ef: number;
+  isTold: boolean;
+}
 
 /** The k nearest of all segments; see VectorIndex.search. */
 export function search(
@@ -15,7 +22,7 @@ export function search(
   metric: Metric,
   query: Float64Array,
   k: number,
-  ef: number,
+  width: Width,
   allow?: AllowList,
 ): Candidates {
   if (k <= 0 || segments.length === 0 || allow?.count === 0) return none;
@@ -23,7 +30,7 @@ export function search(
   const parts = segments.map((segment) => {
     const { scale } = segment;
     const factor = queryFactor(metric, scale, exponent);
-    const found = searchSegment(segment, { query, factor }, k, ef, allow);
+    const found = searchSegment(segment, { query, factor }, k, width, allow);
     return { found, unit: distanceUnit(metric, scale, factor) };
   });
   return parts.length === 1 ? parts[0]!.found : merge(parts, k);
@@ -42,7 +49,7 @@ function searchSegment(
   segment: Segment,
   asked: Scaled,
   k: number,
-  ef: number,
+  width: Width,
   allow: AllowList | undefined,
 ): Candidates {
   const { kernel } = segment;
@@ -57,16 +64,22 @@ function searchSegment(
   if (!hadGraph) {
     const count = kernel.searchExact(address, k);
     // Made meanwhile: the exact vectors that were scanned may be gone.
-    if (segment.hasGraph) return searchSegment(segment, asked, k, ef, allow);
+    if (segment.hasGraph) return searchSegment(segment, asked, k, width, allow);
     return answer(segment, count);
   }
   // Few are left in a graph: they are looked at one by one, as before there was one.
   if (segment.live < graphFrom && segment.slots <= scannedSlots)
     return answer(segment, kernel.searchExact(address, k));
+  const ef = width.isTold ? width.ef : standardEf(width.ef, segment.width);
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);
-    const { pool: first, follow } = searchWalk(ef, k, segment.canFollow, segment.padded);
+    const walk = searchWalk(ef, k, segment.canFollow, segment.padded);
+    if (!width.isTold && isScanCheaper(segment, k, walk)) {
+      const count = kernel.searchScan(address, k);
+      if (count >= needed) return answer(segment, count);
+    }
+    const { pool: first, follow } = walk;
     for (let pool = first; ; pool *= 4) {
       const count = kernel.searchGraph(address, k, Math.min(pool, POOL_MAX), follow);
       if (count >= needed) return answer(segment, count);
@@ -97,12 +110,8 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
 /** More answers than this are cheaper by a list: a pool of bounds is kept sorted. */
 const flatMax = 128;
 
-/** Bytes of codes that the processor's caches are taken to hold from one search to the next. */
-const cachedBytes = 2 ** 22;
-
 /**
- * Microseconds of the three ways through a filter that lets `count` vectors pass, measured at 128 to
- * 800 dimensions: judging all of them by their codes; bounds from the sketches of
+ * Microseconds of the three ways through a filter that lets `count` vectors pass: judging all of them by their codes; bounds from the sketches of
  * all blocks of 32 that hold one, and judging about a hundred; a walk that judges neighbours by their
  * codes. Only their order matters.
  */
@@ -113,9 +122,8 @@ function filterCosts(
   pool: number,
 ): Record<'list' | 'flat' | 'graph', number> {
   const { padded, live } = segment;
-  const isCached = count * (padded + 64) <= cachedBytes;
-  const list = count * (isCached ? 0.025 + padded * 0.00009 : 0.075 + padded * 0.00025);
-  const graph = pool * (0.6 + padded * 0.0035);
+  const list = judgeMicros(padded, count, count);
+  const graph = walkMicros(padded, { pool, follow: false });
   if (k > flatMax) return { list, flat: Number.POSITIVE_INFINITY, graph };
   const blocks = (segment.slots / 32) * (1 - (1 - count / live) ** 32);
   const flat = 45 + padded * 0.035 + count * 0.002 + blocks * (0.02 + padded * 0.0005);

@@ -31,6 +31,7 @@ import {
   H_STATE,
   H_STRIDE,
   H_VERSION,
+  H_WIDTH,
   H_ZERO_LOCK,
   HAS_EDGE_CODES,
   HAS_GRAPH,
@@ -39,6 +40,7 @@ import {
   L_DISTANCES,
   L_IDS,
   L_QUERY,
+  L_VISITED,
   LANE_HEADER,
   LANES_MAX,
   MAGIC,
@@ -60,6 +62,7 @@ interface Lane {
   query: Float32Array;
   ids: Uint32Array;
   distances: Float32Array;
+  visited: Uint32Array;
 }
 
 export class Segment {
@@ -120,6 +123,17 @@ export class Segment {
   get canFollow(): boolean {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
   }
+  /** Width at which a walk was found to be wide enough; 0 before it was measured. */
+  get width(): number {
+    return this.field(H_WIDTH);
+  }
+  set width(width: number) {
+    Atomics.store(this.header, H_WIDTH >> 2, width);
+  }
+  /** Vectors that the last scan of this thread judged. */
+  get judged(): number {
+    return this.lane.visited[0]!;
+  }
   get wantsGraph(): boolean {
     return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;
   }
@@ -155,6 +169,7 @@ export class Segment {
       query: view(L_QUERY, padded, (b, at) => new Float32Array(b, at, padded)),
       ids: view(L_IDS, RESULT_MAX, (b, at) => new Uint32Array(b, at, RESULT_MAX)),
       distances: view(L_DISTANCES, RESULT_MAX, (b, at) => new Float32Array(b, at, RESULT_MAX)),
+      visited: fields.subarray(L_VISITED >> 2, (L_VISITED >> 2) + 1),
     };
     return this.#lane;
   }

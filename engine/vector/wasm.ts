@@ -30,6 +30,10 @@ export interface Kernel {
   reserveId(id: number): number;
   setId(id: number, slot: number): void;
   beginQuery(lane: number): void;
+  clearQuery(lane: number): void;
+  addToQuery(lane: number, slot: number, part: number): number;
+  codeQuery(lane: number): void;
+  searchScan(lane: number, k: number): number;
   searchGraph(lane: number, k: number, ef: number, follow: boolean): number;
   searchFlat(lane: number, k: number): number;
   searchList(lane: number, k: number): number;

@@ -1,7 +1,5 @@
-// The key file: records of API keys as JSON, replaced as a whole, and the making of new keys
-// (http.md 8.1). Only digests are kept; the text of a key exists for the moment in which it is made
-// or checked.
-import { createHash, randomInt } from 'node:crypto';
+// The key file: records of API keys as JSON, replaced as a whole. On a node of a cluster it says too which keys
+// all nodes had when it was written, so that what was done to it since is known.
 import {
   closeSync,
   fsyncSync,
@@ -17,29 +15,24 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Check } from 'typebox/schema';
 import { fail } from '../../engine/index.js';
-
-export const roles = ['read', 'write', 'admin', 'metrics'] as const;
-export type Role = (typeof roles)[number];
+import { type KeyRecord, recordsSchema as keys } from './key-record.js';
 
 const text = { type: 'string' } as const;
-/** No other members: a limit whose name is damaged must not be a key without that limit. */
-const keySchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['id', 'name', 'role', 'created', 'digest'],
-  properties: {
-    id: { type: 'string', pattern: '^[0-9A-Za-z]{1,32}$' },
-    name: text,
-    role: { enum: roles },
-    queries: { type: 'array', items: text },
-    expires: text,
-    created: text,
-    digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-  },
-} as const;
-const keys = { type: 'array', items: keySchema } as const;
-/** Version 1 had no checksum; its members are no others, so that a damaged 2 is not taken for it. */
+
+/** Version 1 had no checksum; no version has members of another, so that none is taken for one when damaged. */
 const fileSchemas = [
+  {
+    type: 'object',
+    additionalProperties: false,
+    required: ['version', 'crc32', 'keys', 'shared', 'gone'],
+    properties: {
+      version: { const: 3 },
+      crc32: text,
+      keys,
+      shared: keys,
+      gone: { type: 'array', items: text },
+    },
+  },
   {
     type: 'object',
     additionalProperties: false,
@@ -54,36 +47,28 @@ const fileSchemas = [
   },
 ] as const;
 
-export interface KeyRecord {
-  id: string;
-  name: string;
-  role: Role;
-  /** Query names this key is limited to; `*` at the end stands for any rest. */
-  queries?: string[];
-  /** RFC 3339; the key is refused from then on. */
-  expires?: string;
-  created: string;
-  /** SHA-256 of the key, hexadecimal. */
-  digest: string;
-}
-
-/** SHA-256 of a key's text. */
-export function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+export interface KeyFile {
+  keys: KeyRecord[];
+  /** Those of all nodes of the cluster, as this one had heard; absent: it has heard of none. */
+  shared?: KeyRecord[];
+  /** Ids of those that were revoked here since, and may be on their way to the others. */
+  gone?: string[];
 }
 
 /**
  * The keys of a file; none when it does not exist. Fails CONFIG_INVALID when it cannot be read as
  * one.
  */
-export function readKeyFile(path: string): KeyRecord[] {
+export const readKeyFile = (path: string): KeyRecord[] => readWholeKeyFile(path).keys;
+
+export function readWholeKeyFile(path: string): KeyFile {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     // A data directory that is a file is refused for what it is, later.
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { keys: [] };
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} cannot be read` });
   }
   let content: unknown;
@@ -95,34 +80,51 @@ export function readKeyFile(path: string): KeyRecord[] {
   if (!fileSchemas.some((schema) => Check(schema, content))) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} is not a key file` });
   }
-  const { crc32: noted, keys } = content as { crc32?: string; keys: KeyRecord[] };
-  if (noted !== undefined && noted !== checksumOf(keys)) {
+  const { crc32: noted, keys, shared, gone } = content as KeyFile & { crc32?: string };
+  const file = { keys, ...(shared && { shared, gone: gone! }) };
+  if (noted !== undefined && noted !== checksumOf(file)) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} fails its checksum` });
   }
-  return keys;
+  return file;
 }
 
 /** Of the records as they are read: a key must not get the rights of another by a damaged file. */
-const checksumOf = (keys: readonly KeyRecord[]): string =>
-  crc32(JSON.stringify(keys)).toString(16).padStart(8, '0');
+const checksumOf = ({ keys, shared, gone }: KeyFile): string =>
+  crc32(JSON.stringify(shared === undefined ? keys : [keys, shared, gone]))
+    .toString(16)
+    .padStart(8, '0');
 
 /** How long a change may take; a draft that stays longer was left behind by a process that died. */
 const staleMs = 2_000;
 const patienceMs = 20_000;
 const retryMs = 10;
 
+/** Replaces the keys by what `change` makes of them. */
+export function changeKeyFile(path: string, change: (keys: KeyRecord[]) => KeyRecord[]): void {
+  rewriteKeyFile(path, (file) => withKeys(file, change(file.keys)));
+}
+
+/** A file after somebody has changed its keys: where others may have heard of them, what goes is noted. */
+export function withKeys(file: KeyFile, keys: KeyRecord[]): KeyFile {
+  if (file.shared === undefined) return { keys };
+  const ids = new Set(keys.map(({ id }) => id));
+  const gone = file.keys.map(({ id }) => id).filter((id) => !ids.has(id));
+  return { ...file, keys, gone: [...file.gone!, ...gone] };
+}
+
 /**
- * Replaces the keys by what `change` makes of them. The draft is the lock: it is there from before
+ * Replaces the file by what `change` makes of it. The draft is the lock: it is there from before
  * the file is read until it takes its place, so that two changes at once are both kept, and a power
  * cut leaves the old file or the new one (operations.md N14).
  */
-export function changeKeyFile(path: string, change: (keys: KeyRecord[]) => KeyRecord[]): void {
+export function rewriteKeyFile(path: string, change: (file: KeyFile) => KeyFile): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.tmp`;
   const file = openDraft(draft);
   try {
-    const keys = change(readKeyFile(path));
-    const content = { version: 2, crc32: checksumOf(keys), keys };
+    const next = change(readWholeKeyFile(path));
+    const version = next.shared === undefined ? 2 : 3;
+    const content = { version, crc32: checksumOf(next), ...next };
     writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
     renameSync(draft, path);
@@ -170,21 +172,4 @@ function openDraft(draft: string): number {
 /** Commands wait in place: nothing else of theirs could go on. */
 function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
-function randomText(length: number): string {
-  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
-}
-
-/** A new key: its record, and its text, which is shown once and kept nowhere. */
-export function makeKey(
-  options: Pick<KeyRecord, 'name' | 'role' | 'queries' | 'expires'>,
-  now: Date,
-): { record: KeyRecord; text: string } {
-  const id = randomText(8);
-  const text = `tk_${id}_${randomText(32)}`;
-  const digest = digestOf(text).toString('hex');
-  return { record: { id, ...options, created: now.toISOString(), digest }, text };
 }

@@ -5,11 +5,13 @@ import { excerpt, fail, wallMs } from '../../engine/index.js';
 import { isLoopback } from '../http/address.js';
 import type { Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
-import type { Role } from './key-file.js';
-import { type Caller, type Keyring, scopeNames } from './keys.js';
+import type { Role } from './key-record.js';
+import { type Caller, type Keys, scopeNames } from './keys.js';
+import { NodeProof } from './node-proof.js';
+import { OwnRate, type Rate, noRate } from './rate.js';
 
-export interface SecurityOptions {
-  keys: Keyring;
+/** What the configuration says. */
+export interface SecurityRules {
   /** The configured host, as in `server.host`. */
   host: string;
   allowedHosts: readonly string[];
@@ -20,12 +22,23 @@ export interface SecurityOptions {
   trustProxy: boolean;
   secure: boolean;
   limits: { auth_failures: number; rate_per_key: number; rate_per_address: number };
+}
+
+export interface SecurityOptions extends SecurityRules {
+  keys: Keys;
+  /** Counts for a bound that is set; of this thread alone if absent. */
+  rateFor?: (bound: 'rate_per_key' | 'rate_per_address', limit: number) => Rate;
+  /** Whether the header of a node's proof is good for the head of this request, and was not used before. */
+  isNode?: ((exchange: Exchange) => boolean) | undefined;
   /** Hears why a key was refused, for the counters. */
   onAuthFailure: (reason: string) => void;
 }
 
-/** What a route asks of a key. `open` needs none. */
-export type Access = 'open' | 'any' | 'read' | 'write' | 'admin' | 'metrics';
+/**
+ * What a route asks of a key. `open` needs none; `node` is for other nodes of the cluster, and where there are
+ * no keys for this machine.
+ */
+export type Access = 'open' | 'any' | 'read' | 'write' | 'admin' | 'metrics' | 'node';
 
 const grants: Record<Role, readonly Access[]> = {
   read: ['any', 'read'],
@@ -45,6 +58,7 @@ const heardHeaders = [
   'mcp-protocol-version',
   'mcp-method',
   'mcp-name',
+  'trellis-tenant',
 ];
 const corsHeaders: HeaderList = [
   ['Access-Control-Allow-Methods', 'GET, POST'],
@@ -62,9 +76,12 @@ export class Security {
   readonly #remoteBind: boolean;
 
   constructor(private readonly options: SecurityOptions) {
-    this.#failures = new Rate(options.limits.auth_failures);
-    this.#keyRate = new Rate(options.limits.rate_per_key);
-    this.#addressRate = new Rate(options.limits.rate_per_address);
+    const { limits, rateFor = (_, limit) => new OwnRate(limit) } = options;
+    const rateOf = (bound: 'rate_per_key' | 'rate_per_address'): Rate =>
+      limits[bound] === 0 ? noRate : rateFor(bound, limits[bound]);
+    this.#failures = limits.auth_failures === 0 ? noRate : new OwnRate(limits.auth_failures);
+    this.#keyRate = rateOf('rate_per_key');
+    this.#addressRate = rateOf('rate_per_address');
     this.#anyHost = options.allowedHosts.includes('*');
     this.#remoteBind = !isLoopback(options.host);
   }
@@ -136,16 +153,25 @@ export class Security {
     if (!isLocal(exchange)) fail('PROTECTED_MODE');
   }
 
+  /** Whose key a request shows, before anything is judged or counted. */
+  know({ apiKey, authorization }: Exchange): Caller | undefined {
+    const text = apiKey || bearer(authorization);
+    return text === '' ? undefined : this.options.keys.find(text, wallMs());
+  }
+
   /**
    * The caller, or undefined when no keys are configured; fails for a missing, wrong or expired
-   * key.
+   * key, and for one of another tenant than the request is about.
    */
-  authenticate(exchange: Exchange): Caller | undefined {
+  authenticate(exchange: Exchange, tenant = ''): Caller | undefined {
     const { keys, limits, onAuthFailure } = this.options;
     const now = performance.now();
-    if (limits.rate_per_address > 0 && !this.#addressRate.pass(this.peer(exchange), now)) {
-      fail('RATE_LIMITED', { what: 'requests', seconds: 1 });
+    // The thread that a request came to may have counted it already.
+    if (exchange.rated < 1 && limits.rate_per_address > 0) {
+      if (!this.#addressRate.pass(this.peer(exchange), now)) failRate('requests');
+      exchange.rated = 1;
     }
+    if (exchange.nodeProof !== '') return this.#authenticateNode(exchange, now);
     if (!keys.active) return undefined;
     const text = exchange.apiKey || bearer(exchange.authorization);
     if (text === '') {
@@ -155,15 +181,36 @@ export class Security {
     const caller = keys.find(text, wallMs());
     if (caller === undefined) {
       onAuthFailure('wrong');
-      if (!this.#failures.pass(this.peer(exchange), now)) {
-        fail('RATE_LIMITED', { what: 'wrong keys', seconds: 1 });
-      }
+      if (!this.#failures.pass(this.peer(exchange), now)) failRate('wrong keys');
       return fail('INVALID_API_KEY');
     }
-    if (limits.rate_per_key > 0 && !this.#keyRate.pass(caller.keyId, now)) {
-      fail('RATE_LIMITED', { what: 'requests', seconds: 1 });
+    if (exchange.rated < 2) {
+      if (!this.#keyRate.pass(caller.keyId, now)) failRate('requests');
+      exchange.rated = 2;
+    }
+    if (caller.tenant !== undefined && caller.tenant !== tenant) {
+      fail('FORBIDDEN', { action: 'reach this database' });
     }
     return caller;
+  }
+
+  /** A node of the same cluster may what an administrator may. */
+  #authenticateNode(exchange: Exchange, now: number): Caller {
+    if (this.options.isNode?.(exchange)) return { keyId: 'node', role: 'admin', isNode: true };
+    return this.#refuseNode(exchange, now);
+  }
+
+  #refuseNode(exchange: Exchange, now: number): never {
+    this.options.onAuthFailure('wrong');
+    if (!this.#failures.pass(this.peer(exchange), now)) failRate('wrong keys');
+    return fail('INVALID_API_KEY');
+  }
+
+  /** What a node asks is what it has signed: its body is known only now. */
+  checkBody(exchange: Exchange, body: Uint8Array): void {
+    const { nodeProof } = exchange;
+    if (nodeProof === '' || NodeProof.isOf(nodeProof, body)) return;
+    this.#refuseNode(exchange, performance.now());
   }
 
   /** The client's address; behind a trusted proxy the one that proxy saw. */
@@ -182,9 +229,13 @@ export class Security {
   ): void {
     if (access === 'open') return;
     if (caller === undefined) {
-      if (access === 'admin' && !isLocal(exchange)) {
+      if ((access === 'admin' || access === 'node') && !isLocal(exchange)) {
         fail('FORBIDDEN', { action: 'administer from another machine' });
       }
+      return;
+    }
+    if (access === 'node') {
+      if (caller.isNode !== true) fail('FORBIDDEN', { action: 'speak as a node of the cluster' });
       return;
     }
     if (!grants[caller.role].includes(access)) {
@@ -205,6 +256,10 @@ function isLocal(exchange: Exchange): boolean {
   if (!isLoopback(exchange.peer()) || exchange.forwarded) return false;
   const { forwardedFor } = exchange;
   return forwardedFor === '' || forwardedFor.split(',').every((one) => isLoopback(one.trim()));
+}
+
+function failRate(what: string): never {
+  return fail('RATE_LIMITED', { what, seconds: 1 });
 }
 
 const actions = { read: 'read', write: 'write', admin: 'administer' } as const;
@@ -231,28 +286,6 @@ function isAddress(name: string): boolean {
 
 function bearer(authorization: string): string {
   return /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trim() ?? '';
-}
-
-const sourcesMax = 10_000;
-
-/** At most `limit` events per second and source; 0 = no bound. `now` is of a clock that nobody sets. */
-class Rate {
-  readonly #counts = new Map<string, number>();
-  #second = 0;
-
-  constructor(private readonly limit: number) {}
-
-  pass(source: string, now: number): boolean {
-    if (this.limit === 0) return true;
-    const second = Math.floor(now / 1000);
-    if (second !== this.#second || this.#counts.size > sourcesMax) {
-      this.#second = second;
-      this.#counts.clear();
-    }
-    const count = (this.#counts.get(source) ?? 0) + 1;
-    this.#counts.set(source, count);
-    return count <= this.limit;
-  }
 }
 
 /** `http://localhost:5173` and the like. */

@@ -1,10 +1,10 @@
 // `trellisdb/client`: calls a TrellisDB server from Node, browsers, Deno, Bun and workers, by `fetch`
-// alone (client.md 5). One file that imports nothing. Invariants: an integer is never rounded
-// silently; a write is sent again only when it is known not to have been done; the deadline holds
-// over all tries.
+// alone (client.md 5), and needs nothing else. Invariants: a write is sent again only when it is known
+// not to have been done; the deadline holds over all tries.
+import { type Place, UnsafeIntegerError, decode, encode } from './exact-json.js';
 
-/** Where an answer holds 64-bit integers and dates; the generated module says it per query. */
-export type Place = 0 | 1 | 2 | 3 | 4 | readonly [Place] | { readonly [name: string]: Place };
+export { type Place, UnsafeIntegerError, decode, encode };
+
 /** What the generated module knows of a query. */
 export interface Shape {
   readonly writes: boolean;
@@ -22,8 +22,13 @@ export interface CallOptions {
   writes?: boolean;
 }
 
+/** Hashes of four characters by query and type: what callers rely on. */
+export type Contract = Readonly<Record<string, string>>;
+
 /** Whoever answers calls by name: a connection, or a database inside this process. */
 export interface Caller {
+  /** Told of what a generated module relies on, by a function that says what of it has changed. */
+  relies?(changes: (inForce: Contract) => string[]): void;
   call<T = unknown>(
     name: string,
     params?: object,
@@ -32,8 +37,8 @@ export interface Caller {
 }
 
 export interface ConnectOptions {
-  /** May have a path and a trailing slash. */
-  url: string;
+  /** May have a path and a trailing slash. Several: nodes of one cluster. */
+  url: string | readonly string[];
   apiKey?: string;
   timeoutMs?: number;
   retries?: number;
@@ -87,87 +92,11 @@ export class TimeoutError extends Error {
 export class UnknownOutcomeError extends Error {
   override readonly name = 'UnknownOutcomeError';
 }
-/** An integer that a number cannot hold stands where a number was promised. */
-export class UnsafeIntegerError extends RangeError {
-  override readonly name = 'UnsafeIntegerError';
-  constructor(
-    readonly path: string,
-    readonly digits: string,
-  ) {
-    super(`${digits} at ${path || '/'} does not fit a number: generate with --int64 bigint`);
-  }
-}
-
-const mark = '\u0000n';
-const longIntegers = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
-
-/** JSON to values, exact where `place` says that an integer is wide. */
-export function decode<T = unknown>(text: string, place: Place = 0): T {
-  if (place === 0) return JSON.parse(text) as T;
-  // Nearly always there is no long run of digits, and JSON.parse is right.
-  if (!/\d{16}/.test(text)) return settle(JSON.parse(text), place, '', false) as T;
-  const marked = text.replace(longIntegers, (token) =>
-    token[0] === '"' ? token : `"\\u0000n${token}"`,
-  );
-  return settle(JSON.parse(marked), place, '', true) as T;
-}
-
-function settle(value: unknown, place: Place, path: string, marked: boolean): unknown {
-  if (typeof value === 'string' && marked && value.startsWith(mark)) {
-    const digits = value.slice(mark.length);
-    if (place === 3) return digits;
-    if (place === 2) return BigInt(digits);
-    const number = Number(digits);
-    if (place === 1 && !Number.isSafeInteger(number)) throw new UnsafeIntegerError(path, digits);
-    return number;
-  }
-  if (typeof value === 'number')
-    return place === 2 ? BigInt(value) : place === 3 ? String(value) : value;
-  if (typeof value === 'string') return place === 4 ? new Date(value) : value;
-  if (typeof value !== 'object' || value === null || (place === 0 && !marked)) return value;
-  if (Array.isArray(value)) {
-    const of = Array.isArray(place) ? (place[0] as Place) : 0;
-    for (let i = 0; i < value.length; i++) value[i] = settle(value[i], of, `${path}/${i}`, marked);
-    return value;
-  }
-  const members = value as Record<string, unknown>;
-  const placeOf = (name: string): Place => {
-    if (typeof place !== 'object') return 0;
-    if (Array.isArray(place)) return place[0] as Place;
-    return Object.hasOwn(place, name) ? (place as Record<string, Place>)[name]! : 0;
-  };
-  for (const name of Object.keys(members)) {
-    members[name] = settle(members[name], placeOf(name), `${path}/${name}`, marked);
-  }
-  return members;
-}
-
-/** The shortest decimal that is this 32-bit float. */
-function float32(value: number): number {
-  for (let digits = 6; digits < 9; digits++) {
-    const short = Number(value.toPrecision(digits));
-    if (Math.fround(short) === value) return short;
-  }
-  return value;
-}
-
-/** Values to JSON: bigint as its digits, typed arrays as lists. */
-export function encode(params: object | undefined): string {
-  let exact = true;
-  const text = JSON.stringify(params ?? {}, (_, value: unknown) => {
-    if (typeof value === 'bigint') {
-      exact = false;
-      return mark + value;
-    }
-    if (value instanceof Float32Array) return Array.from(value, float32);
-    return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
-  });
-  return exact ? text : text.replace(/"\\u0000n(-?\d+)"/g, '$1');
-}
-
 /** Nothing was done, whatever was asked for. */
 const notDone = new Set(
-  'OVERLOADED NOT_READY SHUTTING_DOWN RATE_LIMITED READ_ONLY QUERY_TIMEOUT'.split(' '),
+  'OVERLOADED NOT_READY SHUTTING_DOWN RATE_LIMITED READ_ONLY QUERY_TIMEOUT NOT_LEADER NO_LEADER PROGRAM_CHANGED SESSION_ELSEWHERE'.split(
+    ' ',
+  ),
 );
 const refused = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused/;
 
@@ -186,30 +115,60 @@ export interface Connection extends Caller {
   /** As `call`: the name that helix-ts gives it. */
   query<T = unknown>(name: string, data?: object): Promise<T>;
   /** A walk through the graph, step by step, held by the server. */
-  session(): Promise<Session>;
+  session<N = string, E = string, V = string>(): Promise<Session<N, E, V>>;
+  /** Which queries and types are no longer as the generated modules over this connection say. */
+  check(): Promise<string[]>;
   health(): Promise<{ ready: boolean }>;
   /** Resolves when the server answers calls; fails with TimeoutError. */
   waitUntilReady(ms: number): Promise<void>;
 }
 
-/** Tools by their names in the protocol; each answers the first item of the new traversal. */
-export interface Session extends AsyncIterable<unknown>, AsyncDisposable {
+type Step<Data> = <T = unknown>(data: Data) => Promise<T>;
+type Along<E> = { edge_label: E; edge_type?: 'node' | 'vec' };
+type Grouping = { properties: string[] };
+
+/**
+ * The tools of a session, each with what its `data` takes, over the names of a schema. Each answers the
+ * first item of the new traversal, a search or a grouping all of them.
+ */
+export interface Session<N = string, E = string, V = string>
+  extends AsyncIterable<unknown>,
+    AsyncDisposable {
   readonly id: string;
+  nFromType: Step<{ node_type: N }>;
+  eFromType: Step<{ edge_type: E }>;
+  outStep: Step<Along<E>>;
+  inStep: Step<Along<E>>;
+  outEStep: Step<{ edge_label: E }>;
+  inEStep: Step<{ edge_label: E }>;
+  filterItems: Step<{ filter: object }>;
+  orderBy: Step<{ properties: string[]; order: 'asc' | 'desc' }>;
+  groupBy: Step<Grouping>;
+  aggregateBy: Step<Grouping>;
+  searchVector: Step<{ vector: ArrayLike<number>; k: number; min_score?: number }>;
+  searchVectorText: Step<{ query: string; label: V; k?: number }>;
+  searchKeyword: Step<{ query: string; label: N | V; limit: number }>;
+  /** Any tool by its name in the protocol. */
   tool<T = unknown>(name: string, data?: object): Promise<T>;
   collect<T = unknown>(range?: { start?: number; end?: number }, keep?: boolean): Promise<T[]>;
   next<T = unknown>(): Promise<T | null>;
 }
 
-const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+const textOf = (answer: Response): Promise<string> => answer.text();
+/** Timers know no longer time; it is three weeks. */
+const timerMax = 2 ** 31 - 1;
 
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    const stop = (): void => {
+    const end = (): void => {
       clearTimeout(timer);
-      reject(signal?.reason);
+      signal?.removeEventListener('abort', end);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
     };
-    signal?.addEventListener('abort', stop, { once: true });
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted) end();
   });
 }
 
@@ -218,13 +177,61 @@ export function connect(options: ConnectOptions): Connection {
   return new HttpConnection(options);
 }
 
+/** The node of a session, once one has answered. */
+interface Home {
+  base?: string;
+}
+
 type Given = CallOptions & { shape?: Shape };
 
+/** One try: its result, or why not and after how many seconds another may help. */
+type Taken<T> = { result: T } | { error: TrellisError; after: number };
+
+/** Another node may well do what this one cannot just now. */
+const elsewhere = new Set(
+  'NOT_LEADER NO_LEADER REPLICA_BEHIND LOG_UNAVAILABLE NOT_READY SHUTTING_DOWN'.split(' '),
+);
+
+/** The nodes of a cluster, or one server: which is asked, and how far the newest answer was. */
+class Nodes {
+  readonly #all: string[];
+  #at = 0;
+  #seq = 0;
+  /** The greatest position that was heard; the empty text of a server on its own. */
+  position = '';
+
+  constructor(url: string | readonly string[]) {
+    this.#all = [url].flat().map((one) => one.replace(/\/+$/, ''));
+  }
+
+  get base(): string {
+    return this.#all[this.#at]!;
+  }
+
+  get count(): number {
+    return this.#all.length;
+  }
+
+  hear(position: string | null): void {
+    const seq = Number(position?.split('.')[1] ?? 0);
+    if (!(seq > this.#seq)) return;
+    this.#seq = seq;
+    this.position = position!;
+  }
+
+  /** Goes on with another node than `base`: the one at `address`, if it is known, else the next. */
+  leave(base: string, address?: unknown): void {
+    if (base !== this.base) return;
+    const named = this.#all.findIndex((one) => one.replace(/^\w+:\/\//, '') === address);
+    this.#at = named >= 0 ? named : (this.#at + 1) % this.#all.length;
+  }
+}
+
 class HttpConnection implements Connection {
-  readonly #base: string;
+  readonly #nodes: Nodes;
 
   constructor(private readonly options: ConnectOptions) {
-    this.#base = options.url.replace(/\/+$/, '');
+    this.#nodes = new Nodes(options.url);
   }
 
   get #send(): typeof fetch {
@@ -232,28 +239,55 @@ class HttpConnection implements Connection {
   }
 
   bytes(name: string, params?: object, given?: Given): Promise<Uint8Array> {
-    return this.#request(encodeURIComponent(name), params, given);
+    const read = async (answer: Response) => new Uint8Array(await answer.arrayBuffer());
+    return this.#request(encodeURIComponent(name), params, read, given);
   }
 
   async call<T = unknown>(name: string, params?: object, given?: Given): Promise<T> {
-    return decode<T>(textOf(await this.bytes(name, params, given)), given?.shape?.at);
+    const text = await this.#request(encodeURIComponent(name), params, textOf, given);
+    return decode<T>(text, given?.shape?.at);
   }
 
   query<T = unknown>(name: string, data?: object): Promise<T> {
     return this.call(name, data);
   }
 
-  async session(): Promise<Session> {
-    const post = async <T>(name: string, body: object): Promise<T> =>
-      decode<T>(
-        textOf(await this.#request(`mcp/${name}`, body, { writes: !repeatable.has(name) })),
-      );
-    return new Walk(await post<string>('init', {}), post);
+  readonly #relied: ((inForce: Contract) => string[])[] = [];
+
+  relies(changes: (inForce: Contract) => string[]): void {
+    this.#relied.push(changes);
+  }
+
+  async check(): Promise<string[]> {
+    const { apiKey, headers } = this.options;
+    const sent = apiKey ? { ...headers, 'x-api-key': apiKey } : { ...headers };
+    const response = await this.#send(`${this.#nodes.base}/openapi.json`, { headers: sent });
+    const text = await response.text();
+    if (!response.ok) throw errorOf(response, text);
+    const { contract } = JSON.parse(text).info['x-trellis'] as { contract: Contract };
+    return [...new Set(this.#relied.flatMap((changes) => changes(contract)))];
+  }
+
+  async session<N, E, V>(): Promise<Session<N, E, V>> {
+    // A session lives on the node that opened it.
+    const home: Home = {};
+    const post = async <T>(name: string, body: object): Promise<T> => {
+      const given = { writes: !repeatable.has(name) };
+      return decode<T>(await this.#request(`mcp/${name}`, body, textOf, given, home));
+    };
+    return new Walk(await post<string>('init', {}), post) as Walk & Session<N, E, V>;
   }
 
   async health(): Promise<{ ready: boolean }> {
-    const response = await this.#send(`${this.#base}/readyz`);
-    return { ready: response.ok };
+    const { base } = this.#nodes;
+    try {
+      const response = await this.#send(`${base}/readyz`);
+      if (!response.ok) this.#nodes.leave(base);
+      return { ready: response.ok };
+    } catch (error) {
+      this.#nodes.leave(base);
+      throw error;
+    }
   }
 
   async waitUntilReady(ms: number): Promise<void> {
@@ -261,10 +295,16 @@ class HttpConnection implements Connection {
       const { ready } = await this.health().catch(() => ({ ready: false }));
       if (ready) return;
     }
-    throw new TimeoutError(`${this.#base} is not ready`);
+    throw new TimeoutError(`${this.#nodes.base} is not ready`);
   }
 
-  async #request(path: string, params: object | undefined, given: Given = {}): Promise<Uint8Array> {
+  async #request<T>(
+    path: string,
+    params: object | undefined,
+    read: (answer: Response) => Promise<T>,
+    given: Given = {},
+    home?: Home,
+  ): Promise<T> {
     const { timeoutMs = 30_000, retries = 3, onRetry } = { ...this.options, ...given };
     const end = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
     const writes = given.shape?.writes ?? given.writes ?? true;
@@ -276,20 +316,38 @@ class HttpConnection implements Connection {
     for (let tries = 0; ; tries++) {
       let reason: unknown;
       let waitMs = Math.random() * 100 * 2 ** tries;
+      const base = home?.base ?? this.#nodes.base;
+      /** There are others that were not asked yet: no reason to wait. */
+      const leave = (address?: unknown): void => {
+        this.#nodes.leave(base, address);
+        if (home?.base === undefined && tries + 1 < this.#nodes.count) waitMs = 0;
+      };
       try {
         if (performance.now() >= end) throw late();
-        const response = await this.#try(path, body, end, once, given.signal);
-        const bytes = new Uint8Array(await response.arrayBuffer());
-        if (response.ok) return bytes;
-        const error = errorOf(response, bytes);
+        const init = this.#init(body, end, once);
+        const take = async (signal?: AbortSignal): Promise<Taken<T>> => {
+          const response = await this.#send(`${base}/${path}`, signal ? { ...init, signal } : init);
+          const { headers } = response;
+          this.#nodes.hear(headers.get('trellis-position'));
+          if (response.ok) return { result: await read(response) };
+          const after = Number(headers.get('retry-after'));
+          return { after, error: errorOf(response, await response.text()) };
+        };
+        const taken = await within(end, given.signal, take);
+        if (!('error' in taken)) {
+          if (home) home.base = base;
+          return taken.result;
+        }
+        const { error, after } = taken;
         if (!error.retryable || (isDelicate && !notDone.has(error.code))) throw error;
-        const after = Number(response.headers.get('retry-after'));
         if (after > 0) waitMs = after * 1000;
+        if (elsewhere.has(error.code)) leave(error.args.address);
         reason = error;
       } catch (error) {
         if (error instanceof TrellisError || given.signal?.aborted) throw error;
         if (performance.now() >= end - 5) throw late(error);
         reason = error;
+        leave();
         if (writes && !refused.test(causeOf(error))) {
           reason = new UnknownOutcomeError(`${path}: the connection broke`, { cause: error });
           if (isDelicate) throw reason;
@@ -302,34 +360,45 @@ class HttpConnection implements Connection {
     }
   }
 
-  #try(
-    path: string,
-    body: string,
-    end: number,
-    once?: string,
-    signal?: AbortSignal,
-  ): Promise<Response> {
+  #init(body: string, end: number, once?: string): RequestInit {
     const { apiKey, headers: more } = this.options;
     const headers: Record<string, string> = { 'Content-Type': 'application/json', ...more };
     if (apiKey) headers['x-api-key'] = apiKey;
     if (once) headers['Idempotency-Key'] = once;
-    const signals = signal ? [signal] : [];
+    if (this.#nodes.position) headers['Trellis-After'] = this.#nodes.position;
     if (Number.isFinite(end)) {
-      const left = end - performance.now();
-      headers['X-Request-Timeout-Ms'] = String(Math.max(1, Math.floor(left - 50)));
-      signals.push(AbortSignal.timeout(Math.max(0, Math.ceil(left))));
+      const left = Math.floor(end - performance.now() - 50);
+      headers['X-Request-Timeout-Ms'] = String(Math.max(1, left));
     }
-    const init: RequestInit = { method: 'POST', headers, body };
-    if (signals.length > 0)
-      init.signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0]!;
-    return this.#send(`${this.#base}/${path}`, init);
+    return { method: 'POST', headers, body };
   }
 }
 
-function errorOf({ status, headers }: Response, bytes: Uint8Array): TrellisError {
+/** Runs `work` until `end` or until `signal` gives it up; a timer of its own does not outlive it. */
+async function within<T>(
+  end: number,
+  signal: AbortSignal | undefined,
+  work: (signal?: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (!Number.isFinite(end)) return work(signal);
+  const stop = new AbortController();
+  const giveUp = (): void => stop.abort(signal?.reason);
+  const left = Math.max(0, Math.ceil(end - performance.now()));
+  const timer = setTimeout(() => stop.abort(), Math.min(left, timerMax));
+  if (signal?.aborted) giveUp();
+  signal?.addEventListener('abort', giveUp);
+  try {
+    return await work(stop.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+function errorOf({ status, headers }: Response, text: string): TrellisError {
   let fault: Fault = {};
   try {
-    fault = JSON.parse(textOf(bytes)) as Fault;
+    fault = JSON.parse(text) as Fault;
   } catch {
     // A proxy's page: the status has to do.
   }
@@ -342,11 +411,20 @@ const repeatable = new Set(['init', 'collect', 'reset']);
 /** Items that one step of an iteration asks for. */
 const pageItems = 100;
 
-class Walk implements Session {
+const steps =
+  'n_from_type e_from_type out_step in_step out_e_step in_e_step filter_items order_by group_by ' +
+  'aggregate_by search_vector search_vector_text search_keyword';
+
+class Walk {
   constructor(
     readonly id: string,
     private readonly post: <T>(name: string, body: object) => Promise<T>,
-  ) {}
+  ) {
+    for (const name of steps.split(' ')) {
+      const method = name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+      Object.assign(this, { [method]: (data?: object) => this.tool(name, data) });
+    }
+  }
 
   tool<T = unknown>(name: string, data: object = {}): Promise<T> {
     return this.post(name, { connection_id: this.id, data });
@@ -374,7 +452,12 @@ class Walk implements Session {
 }
 
 /** The functions of a generated module over a caller. */
-export function bind<C>(caller: Caller, shapes: Readonly<Record<string, Shape>>): C {
+export function bind<C>(
+  caller: Caller,
+  shapes: Readonly<Record<string, Shape>>,
+  contract: Contract = {},
+): C {
+  caller.relies?.((inForce) => changed(contract, inForce));
   const entries = Object.entries(shapes).map(([name, given]) => {
     const shape = { ...given, decode: (text: string) => decode(text, given.at) };
     const run = (params?: object, options?: CallOptions) =>
@@ -382,4 +465,13 @@ export function bind<C>(caller: Caller, shapes: Readonly<Record<string, Shape>>)
     return [name, run] as const;
   });
   return Object.fromEntries(entries) as C;
+}
+
+/** Names of which a fact is no longer there; new facts are no change. */
+function changed(contract: Contract, inForce: Contract): string[] {
+  const factsOf = (hashes = ''): string[] => hashes.match(/..../g) ?? [];
+  return Object.keys(contract).filter((name) => {
+    const now = new Set(Object.hasOwn(inForce, name) ? factsOf(inForce[name]) : []);
+    return factsOf(contract[name]).some((fact) => !now.has(fact));
+  });
 }

@@ -8,6 +8,7 @@ import { printLine } from '../observe/log.js';
 import { backup } from './data/backup.js';
 import { check } from './project/check.js';
 import { compact } from './data/compact.js';
+import { cluster } from './run/cluster.js';
 import { config } from './project/config.js';
 import { dev } from './run/dev.js';
 import { dump } from './data/dump.js';
@@ -38,6 +39,7 @@ export const commands: Command[] = [
     dev,
     serveProject,
     mcp,
+    cluster,
     check,
     fmt,
     lsp,

@@ -3,14 +3,8 @@
 import { excerpt, fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { exitCodes } from '../process/exit-code.js';
-import {
-  type KeyRecord,
-  type Role,
-  changeKeyFile,
-  makeKey,
-  readKeyFile,
-  roles,
-} from '../auth/key-file.js';
+import { changeKeyFile, readKeyFile } from '../auth/key-file.js';
+import { type KeyRecord, type Role, makeKey, roles } from '../auth/key-record.js';
 import { ignoreInGit } from '../project/git-ignore.js';
 import { configOf } from '../project/line-config.js';
 import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
@@ -52,7 +46,7 @@ function changeKeys(line: CommandLine): number {
 function add(
   name: string | undefined,
   flags: ReadonlyMap<string, string>,
-  { keysFile, dataDir }: Config,
+  { keysFile, dataDir, tenant }: Config,
 ): number {
   if (!name) {
     const hint = 'Such as `trellis keys add ci --role read`.';
@@ -72,7 +66,8 @@ function add(
   if (expires !== undefined && Number.isNaN(Date.parse(expires))) {
     fail('CONFIG_INVALID', { what: `--expires must be a date, got ${excerpt(expires)}.` });
   }
-  const options = { name: name!, role: role as Role, ...(queries && { queries }) };
+  const bounds = { ...(queries && { queries }), ...(tenant !== '' && { tenant }) };
+  const options = { name: name!, role: role as Role, ...bounds };
   const { record, text } = makeKey(expires ? { ...options, expires } : options, new Date(wallMs()));
   changeKeyFile(keysFile, (all) => [...all, record]);
   ignoreInGit(dataDir);
@@ -81,10 +76,11 @@ function add(
   return exitCodes.ok;
 }
 
-function printKey({ id, name, role, queries, expires, created }: KeyRecord): string {
+function printKey({ id, name, role, queries, tenant, expires, created }: KeyRecord): string {
   const scope = queries ? ` queries ${queries.join(',')}` : '';
   const end = expires ? ` expires ${expires}` : '';
-  return `${id}  ${role}  ${name}  created ${created}${end}${scope}`;
+  const whose = tenant === undefined ? '' : ` tenant ${tenant}`;
+  return `${id}  ${role}  ${name}  created ${created}${end}${whose}${scope}`;
 }
 
 function list(path: string): number {

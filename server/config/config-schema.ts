@@ -21,6 +21,8 @@ export interface KeySchema {
   maximum?: number;
   unit?: 'bytes' | 'milliseconds';
   secret?: boolean;
+  /** Takes "auto" too, which is its default: a number that stands for none. */
+  auto?: boolean;
   default: unknown;
 }
 
@@ -77,6 +79,8 @@ const configSchema = section({
     port: integer(6969, 0, 65_535),
     /** 0 is replaced by the number of cores less one. */
     workers: integer(0, 1, 64),
+    /** Threads that take connections; 0 is replaced by half of the cores, one where they are two. */
+    fronts: { ...integer(0, 1, 64), auto: true } as const,
     idle_time: time(120_000, 24 * hourMs, 1_000),
     drain_time: time(10_000, hourMs),
     exit_when_idle: time(0, 24 * hourMs),
@@ -140,9 +144,46 @@ const configSchema = section({
     level: choice('info', 'debug', 'warn', 'error'),
     format: choice('auto', 'json', 'text'),
     slow_ms: time(100, hourMs),
+    values: flag(false),
     access: { type: 'number', default: 0, minimum: 0, maximum: 1 } as const,
   }),
+  types: section({
+    out: text(''),
+    int64: choice('number', 'bigint', 'string'),
+    dates: choice('string', 'date'),
+  }),
   backup: section({ dir: text('') }),
+  cluster: section({
+    /** None: a process of its own. */
+    log: text(''),
+    name: text(''),
+    node: text(''),
+    advertise: text(''),
+    role: choice('member', 'reader'),
+    read: choice('session', 'local', 'strong'),
+    max_lag: time(10_000, 24 * hourMs, 1),
+    wait: time(1_000, 60_000),
+    lease: time(3_000, 60_000, 500),
+    append_timeout: time(20_000, 600_000, 100),
+    keep: time(24 * hourMs, 8760 * hourMs, 1_000),
+    keep_bytes: size(64 * GiB),
+    schema_bytes: size(256 * MiB),
+    token_file: text(''),
+    secret_file: text(''),
+    tls_ca: text(''),
+    tls_cert: text(''),
+    tls_key: text(''),
+    allow_lazy_log: flag(false),
+    /** All that may lead, `NODE=HOST:PORT`: who leads which database is spread over them. */
+    members: texts(),
+    /** Databases of tenants that are open at once; those of a cluster are all. */
+    databases_open: integer(16, 1, 1_000),
+    databases_idle: time(600_000, 24 * hourMs, 100),
+    /** Threads of each that read. */
+    databases_workers: integer(1, 1, 64),
+    /** A shard that takes longer is asked at another node too. */
+    hedge: time(2, 60_000),
+  }),
 });
 
 type Section<T> = { [K in keyof T]-?: NonNullable<T[K]> };
@@ -178,6 +219,8 @@ function collectKeys(properties: Tree, prefix: string): Map<string, KeySchema> {
 export function schemaOf(key: string): KeySchema | undefined {
   const known = keySchemas.get(key);
   if (known !== undefined) return known;
+  if (/^cluster\.databases\.[a-z0-9][a-z0-9_-]{0,62}$/.test(key)) return text('');
+  if (/^cluster\.scatter\.[A-Za-z_][A-Za-z0-9_]{0,50}$/.test(key)) return integer(1, 1, 1_024);
   const match = /^vectors\.([A-Za-z_][A-Za-z0-9_]*)\.([a-z_]+)$/.exec(key);
   const types: Tree = vectorTypeSchema.properties;
   if (match === null || !Object.hasOwn(types, match[2]!)) return undefined;

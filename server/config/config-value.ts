@@ -49,6 +49,7 @@ function describeAllowed(schema: KeySchema): string {
   if (type === 'array') return 'a list of strings';
   const noun = type === 'integer' ? 'an integer' : 'a number';
   const range = `from ${minimum} to ${maximum}`;
+  if (schema.auto) return `"auto" or ${noun} ${range}`;
   if (unit === 'milliseconds') return `a time ${range} ms, such as "30s" (ms, s, m, h)`;
   if (unit === 'bytes') return `a size ${range} bytes, such as "16MiB" (KiB, MiB, GiB)`;
   return `${noun} ${range}`;
@@ -59,6 +60,7 @@ function describeAllowed(schema: KeySchema): string {
  * CONFIG_INVALID naming the key, its source and what is allowed.
  */
 export function readValue(key: string, schema: KeySchema, raw: unknown, source: string): unknown {
+  if (raw === 'auto' && schema.auto) return schema.default;
   const fromText = source.startsWith('flag') || source.startsWith('environment');
   let value = raw;
   if (typeof raw === 'string' && (fromText || schema.unit !== undefined)) {

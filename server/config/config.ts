@@ -1,10 +1,9 @@
 // The configuration in force: layers from flags down to defaults, one value and one source per key.
-// The only file that reads the environment of the process, and where secrets are made unreadable
-// for everyone else.
+// The only file that reads the environment of the process.
 import { availableParallelism, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { type Limits, fail, nearestName } from '../../engine/index.js';
+import { type Limits, type ShardPlace, fail, nearestName } from '../../engine/index.js';
 import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
 import { readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
@@ -23,6 +22,14 @@ export interface Config extends Omit<ConfigValues, 'limits'> {
   projectDir: string;
   /** Absolute. */
   dataDir: string;
+  /** The folders of the tenants' databases, by their names. */
+  databases: ReadonlyMap<string, string>;
+  /** Vector types that are divided over several databases, and over how many. */
+  scatter: ReadonlyMap<string, number>;
+  /** Of a database that has a share of such a type. */
+  shard?: ShardPlace & { type: string };
+  /** Whose database this is about; empty for the main one. */
+  tenant: string;
   keysFile: string;
   /** Directory of further sources, relative to the project. */
   queriesDir: string;
@@ -230,15 +237,21 @@ function assemble(
   environment: Environment,
   notes: string[],
 ): Config {
+  const cores = availableParallelism();
   // At least two, where operations.md says one: beside a single reader that searches vectors, the second
   // of two processors stood idle (3.2K of 3.9K searches a second).
-  replaceZero(settings, 'server.workers', Math.max(2, Math.min(64, availableParallelism() - 1)));
+  replaceZero(settings, 'server.workers', Math.max(2, Math.min(64, cores - 1)));
+  replaceZero(settings, 'server.fronts', Math.max(1, Math.min(64, Math.floor(cores / 2))));
   replaceZero(settings, 'vectors.memory_bytes', Math.floor(totalmem() / 2));
   const nested: Record<string, Record<string, unknown>> = {};
   const vectorTypes: Record<string, Record<string, unknown>> = Object.create(null);
+  const folders = new Map<string, string>();
+  const scatter = new Map<string, number>();
   for (const [key, { value }] of settings) {
     const [section, name, deep] = key.split('.');
-    if (deep !== undefined) (vectorTypes[name!] ??= {})[deep] = value;
+    if (name === 'scatter' && deep !== undefined) scatter.set(deep, value as number);
+    else if (section === 'cluster' && deep !== undefined) folders.set(deep, value as string);
+    else if (deep !== undefined) (vectorTypes[name!] ??= {})[deep] = value;
     else if (name !== undefined) (nested[section!] ??= {})[name] = value;
   }
   const values = { ...nested, compat: settings.get('compat')!.value } as ConfigValues;
@@ -251,6 +264,9 @@ function assemble(
     vectorTypes: vectorTypes as Record<string, VectorTypeConfig>,
     projectDir,
     dataDir,
+    databases: tenantFolders(withShards(folders, scatter, dataDir), projectDir, dataDir),
+    scatter,
+    tenant: '',
     keysFile: resolve(projectDir, values.auth.keys_file || join(dataDir, 'keys.json')),
     queriesDir,
     environment: Object.fromEntries(providerVariables.map((name) => [name, environment[name]])),
@@ -260,20 +276,46 @@ function assemble(
   };
 }
 
-function replaceZero(settings: Map<string, Setting>, key: string, value: number): void {
-  if (settings.get(key)!.value === 0) settings.set(key, { value, source: 'default' });
+/** Shards are databases like those of tenants, named by us. */
+function withShards(
+  folders: ReadonlyMap<string, string>,
+  scatter: ReadonlyMap<string, number>,
+  dataDir: string,
+): ReadonlyMap<string, string> {
+  const all = new Map(folders);
+  for (const [type, count] of scatter) {
+    for (let at = 0; at < count; at++) {
+      const name = shardName(type, at);
+      if (all.has(name)) {
+        fail('CONFIG_INVALID', { what: `cluster.scatter.${type}: there is a database ${name}.` });
+      }
+      all.set(name, join(dataDir, 'shards', name));
+    }
+  }
+  return all;
 }
 
-const secretName = /(_API_KEY|_TOKEN|_SECRET)$/;
+export const shardName = (type: string, at: number): string => `${type.toLowerCase()}-${at}`;
 
-/** `key = value  # source`, one line each; secrets as `***`. */
-export function printConfig(config: Config): string {
-  const lines = [...config.settings].map(([key, { value, source }]) => {
-    const schema = schemaOf(key);
-    const secret = secretName.test(key) || (schema?.secret === true && value !== '');
-    // An address may carry a name and a password.
-    const shown = JSON.stringify(value).replace(/\/\/[^/@"]*@/g, '//***@');
-    return `${key} = ${secret ? '***' : shown}  # ${source}`;
-  });
-  return lines.join('\n');
+/** Each of its own: two databases in one folder would be one. */
+function tenantFolders(
+  folders: ReadonlyMap<string, string>,
+  projectDir: string,
+  dataDir: string,
+): ReadonlyMap<string, string> {
+  const taken = new Map([[dataDir, 'storage.data_dir']]);
+  const databases = new Map<string, string>();
+  for (const [name, folder] of folders) {
+    const path = folder === '' ? join(dataDir, 'tenants', name) : resolve(projectDir, folder);
+    const other = taken.get(path);
+    const key = `cluster.databases.${name}`;
+    if (other !== undefined) fail('CONFIG_INVALID', { what: `${key} is the folder of ${other}.` });
+    taken.set(path, key);
+    databases.set(name, path);
+  }
+  return databases;
+}
+
+function replaceZero(settings: Map<string, Setting>, key: string, value: number): void {
+  if (settings.get(key)!.value === 0) settings.set(key, { value, source: 'default' });
 }

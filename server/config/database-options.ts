@@ -7,8 +7,10 @@ import {
   type Program,
   createEmbedder,
 } from '../../engine/index.js';
+import { clusterOptions } from './cluster-options.js';
 import type { Config } from './config.js';
 import type { VectorTypeConfig } from './config-schema.js';
+import { openMost, programFor } from './tenant-config.js';
 import type { Log } from '../observe/log.js';
 
 const MiB = 1024 * 1024;
@@ -49,12 +51,15 @@ export function databaseOptions(
     efSearch: vectors.ef_search,
     layout: 'auto',
     exact: false,
-    memoryBytes: vectors.memory_bytes,
+    // Databases that are open at once share it.
+    memoryBytes: Math.floor(vectors.memory_bytes / (1 + openMost(config))),
   };
+  const cluster = clusterOptions(config);
   const types = Object.entries(config.vectorTypes).map(([name, type]) => [name, typeOptions(type)]);
   return {
     dataDir: config.dataDir,
-    program,
+    program: programFor(config, program),
+    ...(config.shard && { shard: { at: config.shard.at, of: config.shard.of } }),
     limits: config.limits,
     workers: server.workers,
     embedder: createEmbedder({
@@ -80,6 +85,7 @@ export function databaseOptions(
     },
     workerHeapMb: Math.max(64, Math.round(server.worker_heap / MiB)),
     ...(config.failpoint === undefined ? {} : { failpoint: config.failpoint }),
+    ...(cluster && { cluster }),
     log,
   };
 }

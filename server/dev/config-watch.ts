@@ -3,7 +3,8 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { TrellisError, errorMessage } from '../../engine/index.js';
-import { type Config, printConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { printConfig } from '../config/secrets.js';
 
 const lookMs = 300;
 

@@ -11,12 +11,14 @@ export interface ReadyFacts {
   queries: number;
   types: number;
   dataDir: string;
+  /** The file of generated types; empty for none. */
+  typesOut: string;
   /** A call that works at once. */
   sample: string;
 }
 
 export function readyScreen(facts: ReadyFacts, paint: Paint): string {
-  const { version, ms, url, queries, types, dataDir, sample } = facts;
+  const { version, ms, url, queries, types, dataDir, typesOut, sample } = facts;
   const row = (name: string, text: string): string =>
     `  ${paint('green', '➜')}  ${paint('bold', name.padEnd(9))}  ${text}`;
   const have = `${counted(queries, 'query', 'queries')}, ${counted(types, 'type')}`;
@@ -28,6 +30,7 @@ export function readyScreen(facts: ReadyFacts, paint: Paint): string {
     row('Queries', `POST ${paint('cyan', `${url}/<name>`)}  ${paint('dim', have)}`),
     row('Try', `curl -s ${sample}`),
     row('Data', dataDir),
+    ...(typesOut === '' ? [] : [row('Types', typesOut)]),
     `  ${paint('dim', 'press h + enter for help')}`,
     '',
   ].join('\n');

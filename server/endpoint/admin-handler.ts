@@ -1,24 +1,23 @@
 // Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
-import { createHash } from 'node:crypto';
-import { type Database, fail, lookPlan, openApiOf } from '../../engine/index.js';
+import { type Database, fail, lookPlan } from '../../engine/index.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
-import type { Exchange } from '../http/exchange.js';
-import { type HeaderList, jsonHeaders } from '../http/header-list.js';
-import { notModifiedStatus, okStatus } from '../http/status-line.js';
+import type { HeaderList } from '../http/header-list.js';
+import { okStatus } from '../http/status-line.js';
 import { introspection } from './introspect.js';
+import { openApiReplies } from './openapi.js';
 import type { ServerSample } from '../observe/families.js';
 import { type Metrics, printMetrics } from '../observe/metrics.js';
 import { budgetOf } from '../request/reception.js';
 import type { Endpoint, Result } from '../request/routes.js';
-import { type Caller, scopeNames } from '../auth/keys.js';
 import type { Access } from '../auth/security.js';
 import type { SlowLog } from '../observe/slow-log.js';
 import { indexesBody } from './vector-admin.js';
 
-/** An operator's action: what the query string asks, and the body; gives the answer's value. */
+/** An operator's action: what the query string asks, and the body; gives the answer's value, or
+ * bytes. */
 export type Action = (asked: URLSearchParams, body: Uint8Array) => unknown;
 
 export interface AdminOptions {
@@ -46,6 +45,18 @@ const metricsHeaders: HeaderList = [
 ];
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** What a node of a cluster may ask before it has proved to be one, or as whoever it asks for. */
+const accessOf: Readonly<Record<string, Access>> = {
+  'cluster-hello': 'open',
+  'cluster-beat': 'any',
+  'cluster-keys': 'node',
+};
+
+const bytesHeaders: HeaderList = [
+  ['Content-Type', 'application/octet-stream'],
+  ['Cache-Control', 'no-store'],
+];
 
 /** Time an operator's action may take: a snapshot or backup of a large database. */
 const actionBudgetMs = 3_600_000;
@@ -110,7 +121,8 @@ function addObservation(options: AdminOptions, add: Add): void {
   add('/introspect', 'any', (_exchange, _body, caller) =>
     Buffer.from(introspection(options.database().program, caller?.queries)),
   );
-  add('/openapi.json', 'any', (exchange, _body, caller) => openApiReply(options, exchange, caller));
+  const contract = openApiReplies(options);
+  add('/openapi.json', 'any', (exchange, _body, caller) => contract(exchange, caller));
   add('/slowlog', 'admin', () => jsonText(options.slowLog.list()));
   add('/_admin/indexes', 'admin', () => jsonText(indexesBody(options.database())));
   add('/metrics', 'metrics', () => ({
@@ -120,46 +132,23 @@ function addObservation(options: AdminOptions, add: Add): void {
   }));
 }
 
-/** A key limited to some queries sees those. */
-function openApiReply(
-  options: AdminOptions,
-  exchange: Exchange,
-  caller: Caller | undefined,
-): Result {
-  const { version, title, hasKeys } = options;
-  const scope = caller?.queries;
-  const sees = (name: string): boolean => scope === undefined || scopeNames(scope, name);
-  const document = openApiOf(options.database().program, { title, version, keys: hasKeys(), sees });
-  const body = jsonText(document);
-  // Of the document itself: that of a key with fewer queries is another one.
-  const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  const headers: HeaderList = [
-    ...jsonHeaders.filter(([name]) => name !== 'Cache-Control'),
-    ['Cache-Control', 'private, no-cache'],
-    ['ETag', tag],
-  ];
-  const isKnown = exchange.ifNoneMatch
-    .split(',')
-    .some((one) => one.trim().replace(/^W\//, '') === tag);
-  return isKnown
-    ? { status: notModifiedStatus, headers, body: '' }
-    : { status: okStatus, headers, body };
-}
-
 function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
   const endpoints = new Map<string, Endpoint>();
   for (const [name, act] of options.actions) {
     const path = `/_admin/${name}`;
     endpoints.set(path, {
       metrics: options.metrics.route(path),
-      access: 'admin',
+      access: accessOf[name] ?? 'admin',
       // Like a write: the clock does not answer for it.
       writes: true,
       always: false,
       budgetMs: actionBudgetMs,
       ndjson: name === 'import',
-      handle: async ({ query }, body): Promise<Result> =>
-        jsonText((await act(new URLSearchParams(query), body)) ?? {}),
+      handle: async ({ query }, body): Promise<Result> => {
+        const value = (await act(new URLSearchParams(query), body)) ?? {};
+        if (!(value instanceof Uint8Array)) return jsonText(value);
+        return { status: okStatus, headers: bytesHeaders, body: value };
+      },
     });
   }
   return endpoints;

@@ -5,6 +5,7 @@ import {
   errorMessage,
   isRetryable,
 } from '../../engine/index.js';
+import type { ClusterStatus } from './cluster-status.js';
 import { jsonHeaders } from '../http/header-list.js';
 import { statusOf } from '../http/http-error.js';
 import { okStatus } from '../http/status-line.js';
@@ -20,6 +21,8 @@ export interface Readiness {
   checks: Record<string, boolean>;
   /** What the opening database is at, and how far: 0 to 100. */
   opening: { step: string; progress: number };
+  /** Its place in a cluster, if it has one. */
+  cluster?: ClusterStatus;
 }
 
 export const liveBody = Buffer.from('{"live":true}');
@@ -37,7 +40,7 @@ export function refusalOf({ phase, status, opening }: Readiness): ErrorData | un
 
 /** The answer of /readyz: 200, or 503 with the error's members beside. */
 export function readyReply(readiness: Readiness): Reply {
-  const { checks, status, phase } = readiness;
+  const { checks, cluster, status, phase } = readiness;
   const failed = Object.values(checks).includes(false);
   const notReady: ErrorData = { code: 'NOT_READY', args: { phase: 'checks', progress: 100 } };
   const error = refusalOf(readiness) ?? (failed ? notReady : undefined);
@@ -46,6 +49,7 @@ export function readyReply(readiness: Readiness): Reply {
     writes: error === undefined && (status?.writes ?? false),
     phase: error?.code === 'STORAGE_LOST' ? 'lost' : phase,
     checks,
+    ...(cluster && { cluster }),
     ...(error && {
       step: readiness.opening.step,
       progress: Math.floor(readiness.opening.progress),

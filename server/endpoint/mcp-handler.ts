@@ -37,6 +37,8 @@ export interface McpOptions {
   compat: boolean;
   textEnabled: boolean;
   enabled: boolean;
+  /** Of a cluster: the node that sessions live on. */
+  node?: string;
 }
 
 /** Who calls. For query tools the flags are about that query, for all others about the key. */
@@ -68,6 +70,8 @@ export interface McpHandler {
   ): Uint8Array | Promise<Uint8Array>;
   /** A new blank session; gives its id. */
   open(caller: McpCaller): string;
+  /** Ends a session; one that is gone may be. */
+  close(id: string, caller: McpCaller): void;
   /** What the traversal holds. Fails CONNECTION_NOT_FOUND. */
   held(id: string, caller: McpCaller): Held;
   /** Ends sessions that have been idle too long; to be called at least once a minute. */
@@ -115,7 +119,7 @@ class SessionHandler implements McpHandler {
   #toolbox: Toolbox | undefined;
 
   constructor(private readonly options: McpOptions) {
-    this.#store = new SessionStore(options.limits, options.randomBytes);
+    this.#store = new SessionStore(options.limits, options.randomBytes, options.node);
   }
 
   handle(
@@ -142,6 +146,10 @@ class SessionHandler implements McpHandler {
 
   open(caller: McpCaller): string {
     return this.#store.open(caller.keyId, this.options.now()).id;
+  }
+
+  close(id: string, { keyId }: McpCaller): void {
+    this.#store.close(id, keyId);
   }
 
   held(id: string, caller: McpCaller): Held {

@@ -1,6 +1,7 @@
 // `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and
 // whom it is handed to.
 import {
+  type CallOptions,
   type Database,
   type Limits,
   type Program,
@@ -17,7 +18,7 @@ import type { Caller } from '../auth/keys.js';
 import type { McpCaller, McpHandler } from './mcp-handler.js';
 import type { Metrics } from '../observe/metrics.js';
 import { budgetOf } from '../request/reception.js';
-import type { Endpoint, ToolRoutes } from '../request/routes.js';
+import type { Endpoint, Result, ToolRoutes } from '../request/routes.js';
 
 /** Fails unless the caller may look at plans. */
 export type GuardPlans = (exchange: Exchange, caller: Caller | undefined, query: string) => void;
@@ -56,6 +57,7 @@ export function queryEndpoints(
               exchange.work = cost;
             },
             ...(asked === 'profile' && { profile: true }),
+            ...(query.scatter && scatteredOptions(exchange)),
             ...(once && { once }),
           });
         },
@@ -63,6 +65,13 @@ export function queryEndpoints(
     ];
   });
   return new Map(endpoints);
+}
+
+function scatteredOptions(exchange: Exchange): Pick<CallOptions, 'partial' | 'onShards'> {
+  const partial = exchange.partial.toLowerCase() === 'allow';
+  const onShards = (answered: number, shards: number): void =>
+    exchange.addHeaders([['Trellis-Shards', `${answered}/${shards}`]]);
+  return { partial, onShards };
 }
 
 const keyForm = /^[\x21-\x7e]{1,128}$/;
@@ -84,6 +93,8 @@ export interface ToolOptions {
   /** Of the database, once it has been opened. */
   program: () => Program | undefined;
   handler: () => McpHandler;
+  /** Of a cluster: asks the node that a session lives on; undefined where that cannot be done. */
+  elsewhere?: (node: string, exchange: Exchange, body: Uint8Array) => Promise<Result> | undefined;
   limits: Limits;
   metrics: Metrics;
 }
@@ -127,6 +138,7 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
     access: writes ? 'write' : 'read',
     ...(query === undefined ? {} : { query: query.name }),
     writes,
+    ofSession: true,
     always: false,
     budgetMs,
     handle: (exchange, body, caller) => {
@@ -136,7 +148,14 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
       }
       const rights = callerOf(caller);
       const budget = budgetOf(exchange, budgetMs);
-      return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
+      try {
+        return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
+      } catch (error) {
+        if (!(error instanceof TrellisError) || error.code !== 'SESSION_ELSEWHERE') throw error;
+        const answer = options.elsewhere?.(String(error.data.args.node), exchange, body);
+        if (answer === undefined) throw error;
+        return answer;
+      }
     },
   };
 }

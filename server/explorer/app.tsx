@@ -24,6 +24,16 @@ const pages: Entry[] = [
   { id: 'schema', name: 'Schema', load: () => import('./page/schema.js').then((m) => m.Schema) },
   { id: 'query', name: 'Query', load: () => import('./page/query.js').then((m) => m.Query) },
   { id: 'graph', name: 'Graph', load: () => import('./page/graph.js').then((m) => m.Graph) },
+  {
+    id: 'vectors',
+    name: 'Vectors',
+    load: () => import('./page/vectors.js').then((m) => m.Vectors),
+  },
+  {
+    id: 'session',
+    name: 'Session',
+    load: () => import('./page/session.js').then((m) => m.Session),
+  },
   { id: 'source', name: 'Source', load: () => import('./page/source.js').then((m) => m.Source) },
   { id: 'slow', name: 'Slow log', load: () => import('./page/slow.js').then((m) => m.SlowLog) },
   { id: 'api', name: 'Api', load: () => import('./page/api.js').then((m) => m.Api) },
@@ -33,9 +43,15 @@ const loaded = new Map<string, Page>([['overview', Overview]]);
 
 function Rail() {
   const { page } = route.value;
+  const rail = useRef<HTMLElement>(null);
+  // On a narrow screen the names stand in a row that moves.
+  useEffect(() => {
+    const current = rail.current?.querySelector('[aria-current]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [page]);
   const refused = status.value?.sources;
   return (
-    <nav class="rail" aria-label="Pages">
+    <nav ref={rail} class="rail" aria-label="Pages">
       <a class="brand" href={linkTo('overview')}>
         <span class="mark" aria-hidden="true" />
         TrellisDB

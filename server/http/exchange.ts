@@ -51,10 +51,23 @@ export abstract class Exchange {
   ifNoneMatch = '';
   /** With `read` a caller gives up the right to write, for this request. */
   accessHeader = '';
+  /** How fresh an answer must be, and behind which position (request/consistency.ts). */
+  consistency = '';
+  after = '';
+  /** Of the database that it is about, where a server has several. */
+  tenant = '';
+  /** `allow`: an answer without some of the shards is welcome. */
+  partial = '';
+  /** Another node of the cluster has passed this on. */
+  passedOn = '';
+  /** By what another node of the cluster proves that it is one (auth/node-proof.ts). */
+  nodeProof = '';
   /** Another header says that a proxy passed this on. */
   forwarded = false;
 
   requestId = '';
+  /** How far the rates have counted it: 1 for its address, 2 for its key. */
+  rated = 0;
   /** Milliseconds of performance.now(). */
   startedAt = 0;
   /** When a reader is answered for, whatever the engine does; 0 = never. */
@@ -180,6 +193,24 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
       return;
     case 'x-trellis-access':
       exchange.accessHeader ||= value;
+      return;
+    case 'trellis-consistency':
+      exchange.consistency ||= value;
+      return;
+    case 'trellis-after':
+      exchange.after ||= value;
+      return;
+    case 'trellis-partial':
+      exchange.partial ||= value;
+      return;
+    case 'trellis-tenant':
+      exchange.tenant ||= value;
+      return;
+    case 'trellis-node':
+      exchange.nodeProof ||= value;
+      return;
+    case 'trellis-passed-on':
+      exchange.passedOn ||= value;
       return;
     case 'x-forwarded-for':
       // The last proxy appends, so the last value is the one it saw.

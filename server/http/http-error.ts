@@ -10,6 +10,7 @@ import {
 } from '../../engine/index.js';
 
 import { type HeaderList, jsonHeaders, noHeaders } from './header-list.js';
+import { okStatus } from './status-line.js';
 
 const bad = '400 Bad Request';
 const forbidden = '403 Forbidden';
@@ -30,6 +31,9 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   PROTECTED_MODE: forbidden,
   FEATURE_DISABLED: forbidden,
   NOT_FOUND: missing,
+  TENANT_UNKNOWN: missing,
+  SHARD_MISSING: unavailable,
+  TENANT_CLOSED: unavailable,
   METHOD_NOT_ALLOWED: '405 Method Not Allowed',
   BODY_TOO_LARGE: large,
   UNSUPPORTED_MEDIA_TYPE: media,
@@ -44,6 +48,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   EXPECTED_ONE: conflict,
   UNIQUE_VIOLATION: conflict,
   CONNECTION_NOT_FOUND: missing,
+  SESSION_ELSEWHERE: '421 Misdirected Request',
   TOO_MANY_SESSIONS: many,
   IDEMPOTENCY_MISMATCH: conflict,
   SESSION_BUSY: many,
@@ -59,6 +64,17 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   READ_ONLY: unavailable,
   STORAGE_LOST: unavailable,
   INSUFFICIENT_STORAGE: full,
+  NO_LEADER: unavailable,
+  NOT_LEADER: unavailable,
+  OUTCOME_UNKNOWN: unavailable,
+  REPLICA_BEHIND: unavailable,
+  PROGRAM_CHANGED: conflict,
+  SCHEMA_AHEAD: unavailable,
+  DIVERGED: unavailable,
+  LOG_LOST: unavailable,
+  LOG_TRUNCATED: unavailable,
+  LOG_UNAVAILABLE: unavailable,
+  LOG_FULL: full,
   EMBEDDING_NOT_CONFIGURED: internal,
   EMBEDDING_FAILED: internal,
   EMBEDDING_UNAVAILABLE: unavailable,
@@ -71,9 +87,16 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   DATA_DIR_BAD: internal,
   DATA_LOCKED: internal,
   FORMAT_TOO_NEW: internal,
+  LOG_UNSAFE: internal,
   PORT_IN_USE: internal,
   LISTEN_FAILED: internal,
 };
+
+/** Status lines of all that a query can answer, success first. */
+export const queryStatuses: readonly string[] = [
+  okStatus,
+  ...new Set([bad, ...Object.values(statuses)]),
+];
 
 /** Status line text of an error, e.g. `404 Not Found`. */
 export function statusOf(code: ErrorCode): string {

@@ -1,13 +1,12 @@
-// The transport on uWebSockets.js; no other file imports it. Facts it obeys are U01 to U14 of
-// operations.md 11.3: the abort handler comes first, chunks are copied, late answers are corked,
-// nothing thrown escapes a handler, ports are exclusive. Invariant: a response object is touched
-// only until it was ended or its abort was heard.
+// The transport on uWebSockets.js; no other file but uws-exchange.ts knows it. Facts it obeys are U01 to
+// U14 of operations.md 11.3: the abort handler comes first, nothing thrown escapes a handler, ports are
+// exclusive. Several threads may have one each: then one listens, and deals the connections out in turn,
+// its own share among them, so that the port stays exclusive and all have equally many. Invariant: no
+// connection is dealt to a transport that was closed.
+import { createRequire } from 'node:module';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
-import { printAddress, socketPeer } from './address.js';
-import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
+import { type Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
-import type { HeaderList } from './header-list.js';
-import { okStatus } from './status-line.js';
 import {
   clearSocket,
   failListening,
@@ -16,7 +15,15 @@ import {
   removeSocket,
   socketPathOf,
 } from './listening.js';
-import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
+import {
+  type DealingTransport,
+  type TransportCounts,
+  type TransportOptions,
+  freshCounts,
+} from './transport.js';
+import { UwsExchange, type UwsHouse } from './uws-exchange.js';
+
+const require = createRequire(import.meta.url);
 
 type Uws = typeof import('uWebSockets.js');
 
@@ -29,21 +36,23 @@ declare module 'uWebSockets.js' {
       options: number,
       callback: (socket: us_listen_socket | false) => void,
     ): TemplatedApp;
+    /** What another thread's app is known by here. */
+    getDescriptor(): number;
+    /** From now on the app of this descriptor gets its share of the connections. */
+    addChildAppDescriptor(descriptor: number): TemplatedApp;
+    removeChildAppDescriptor(descriptor: number): TemplatedApp;
   }
 }
 
-/** Larger answers are handed over piece by piece, as fast as the client reads. */
-const wholeAnswerMax = 64 * 1024;
 const receiveSweepMs = 250;
 
 /**
  * The add-on that fits this Node, or undefined. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
  */
-export async function loadUws(): Promise<Uws | undefined> {
+export function loadUws(): Uws | undefined {
   for (const name of ['uWebSockets.js', 'uWebSockets.js-next']) {
     try {
-      const module = (await import(name)) as { default: Uws };
-      return module.default;
+      return require(name) as Uws;
     } catch {
       // Not built for this Node or C library: the next one may be.
     }
@@ -51,279 +60,12 @@ export async function loadUws(): Promise<Uws | undefined> {
   return undefined;
 }
 
-const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-class UwsExchange extends Exchange {
-  /** The response object is dead. */
-  #gone = false;
-  #paused = false;
-  /** Whether a callback of uWS runs for it: then the socket is corked already. */
-  #corked = false;
-  /** The turn of the event loop in which its call began. */
-  #heldTurn = 0;
-  #chunks: Uint8Array[] | undefined;
-  #unsent: Uint8Array | undefined;
-  #unsentBytes = 0;
-  #stream: AnswerStream | undefined;
-
-  constructor(
-    private readonly response: HttpResponse,
-    private readonly transport: UwsTransport,
-  ) {
-    super();
-  }
-
-  peer(): string {
-    if (this.transport.onSocket) return socketPeer;
-    return this.settled ? '' : printAddress(new Uint8Array(this.response.getRemoteAddress()));
-  }
-
-  /**
-   * Nothing is read from the client until the answer: the end of what it sends would close the
-   * connection, answer or not. The timer that the pause takes away must not come back either, which
-   * is what a handler of its own does when the socket reports itself writable.
-   */
-  hold(): void {
-    if (this.settled) return;
-    this.#paused = true;
-    this.#heldTurn = this.transport.turn();
-    this.response.onWritable(always);
-    this.response.pause();
-  }
-
-  letGo(): void {
-    if (!this.#paused || this.#gone) return;
-    this.#paused = false;
-    this.response.resume();
-  }
-
-  /** Runs what a callback of uWS brings about. */
-  within(work: () => void): void {
-    this.#corked = true;
-    guarded(this.transport.options.receiver, this, work);
-    this.#corked = false;
-  }
-
-  send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
-    if (this.settled) return;
-    this.settled = true;
-    this.#releaseBody();
-    const last = close || this.ends;
-    if (this.#corked && !last) this.#write(status, headers, body, false);
-    else if (this.#corked) this.later(() => this.#uncorked(status, headers, body, true));
-    else this.#uncorked(status, headers, body, last);
-  }
-
-  #uncorked(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
-    this.response.cork(() => {
-      this.letGo();
-      this.#write(status, headers, body, close);
-    });
-  }
-
-  /**
-   * Outside of the parser, unless the connection has ended until then. What follows in the bytes at
-   * hand is parsed before: as long as this exchange is not answered, a further head ends the
-   * connection, so that nothing is ever read behind a body whose end is in doubt.
-   */
-  later(work: () => void): void {
-    setImmediate(() => {
-      if (!this.#gone) work();
-    });
-  }
-
-  /**
-   * Whether the connection ends with this exchange, whatever the answer. A field without a name hides
-   * the fields behind it from the parser, and nobody hears of it: where a body is usual and no length
-   * was seen there may be one. Methods without bodies keep their connections, which health checks and
-   * browsers live on.
-   */
-  get ends(): boolean {
-    if (this.transferEncodingCount > 0) return true;
-    return this.contentLengthCount === 0 && !bodiless.has(this.method);
-  }
-
-  #writeHead(status: string, headers: HeaderList): void {
-    const { response } = this;
-    if (status !== okStatus) response.writeStatus(status);
-    for (const [name, value] of headers) response.writeHeader(name, value);
-    response.writeHeader('X-Request-Id', this.requestId);
-    for (const [name, value] of this.headers) response.writeHeader(name, value);
-  }
-
-  stream(status: string, headers: HeaderList): AnswerStream {
-    const { response, transport } = this;
-    this.settled = true;
-    this.#releaseBody();
-    let isFull = false;
-    const stream: AnswerStream = {
-      write: (text) => {
-        if (this.#gone) return;
-        if (isFull) {
-          transport.counts.nonReadersClosed++;
-          this.drop();
-          return;
-        }
-        response.cork(() => {
-          isFull = !response.write(text);
-        });
-      },
-      end: () => {
-        if (this.#gone) return;
-        this.#gone = true;
-        response.cork(() => response.end('', this.ends));
-      },
-      onGone: undefined,
-    };
-    this.#stream = stream;
-    response.cork(() => {
-      this.letGo();
-      this.#writeHead(status, headers);
-      response.onWritable(() => {
-        isFull = false;
-        return true;
-      });
-    });
-    return stream;
-  }
-
-  #write(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
-    const { response } = this;
-    this.#writeHead(status, headers);
-    if (this.method === 'HEAD' && !close) {
-      // Any argument of endWithoutBody would make it announce another length (U10).
-      response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-      response.endWithoutBody();
-    } else if (this.method === 'HEAD') {
-      // No length of a body that does not come matters to the last answer of a connection.
-      response.end('', true);
-    } else if (body.length <= wholeAnswerMax || close || typeof body === 'string') {
-      response.end(body, close);
-    } else this.#writeLarge(body);
-  }
-
-  #writeLarge(body: Uint8Array): void {
-    const { response, transport } = this;
-    const [, done] = response.tryEnd(body, body.length);
-    if (done) return;
-    this.#unsent = body;
-    this.#keepUnsent(body.length - response.getWriteOffset());
-    response.onWritable((offset) => {
-      const [ok, finished] = response.tryEnd(body.subarray(offset), body.length);
-      if (finished) this.#releaseUnsent();
-      else this.#keepUnsent(body.length - response.getWriteOffset());
-      return ok;
-    });
-    transport.closeNonReaders();
-  }
-
-  /** Notes how much the client has yet to read; whoever reads moves to the end of the line. */
-  #keepUnsent(bytes: number): void {
-    const { transport } = this;
-    transport.counts.bufferedResponseBytes += bytes - this.#unsentBytes;
-    this.#unsentBytes = bytes;
-    transport.slow.delete(this);
-    transport.slow.add(this);
-  }
-
-  #releaseUnsent(): void {
-    if (this.#unsent === undefined) return;
-    this.#unsent = undefined;
-    this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
-    this.transport.slow.delete(this);
-  }
-
-  /** Ends the connection without an answer. */
-  drop(): void {
-    this.response.close();
-  }
-
-  aborted(): void {
-    const { transport } = this;
-    this.#gone = true;
-    this.#releaseUnsent();
-    this.#releaseBody();
-    this.#stream?.onGone?.();
-    if (this.settled) return;
-    this.settled = true;
-    transport.counts.aborted++;
-    // What is heard in the turn in which the call began was read with its request: not the end of
-    // the stream, but another request behind it, for which uWS has no place.
-    if (this.#paused && transport.turn() === this.#heldTurn) transport.counts.pipelinedClosed++;
-    transport.options.receiver.gone(this);
-  }
-
-  #releaseBody(): void {
-    if (this.#chunks === undefined) return;
-    this.transport.counts.bufferedBodyBytes -= this.bytesIn;
-    this.transport.receiving.delete(this);
-    this.#chunks = undefined;
-  }
-
-  /** Takes a piece of the body; its memory is only valid now. */
-  take(chunk: ArrayBuffer, last: boolean): void {
-    const { transport } = this;
-    const { receiver, limits } = transport.options;
-    this.bytesIn += chunk.byteLength;
-    if (this.bytesIn > limits.body_bytes) {
-      transport.counts.bodiesTooLarge++;
-      this.bytesIn -= chunk.byteLength;
-      receiver.refuse(this, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
-      return;
-    }
-    // Small copies share pooled memory: an ArrayBuffer of its own costs more than the copy.
-    const piece = Buffer.from(new Uint8Array(chunk));
-    if (last && this.#chunks === undefined) {
-      this.#complete(piece);
-      return;
-    }
-    this.#keepPiece(piece);
-    if (this.settled || !last) return;
-    const body = Buffer.concat(this.#chunks!);
-    this.#releaseBody();
-    this.#complete(body);
-  }
-
-  /**
-   * A chunked body is carried out once nothing else was found behind it: the parser takes sizes
-   * with extensions, bare line feeds and trailers for other bytes than RFC 9112 does.
-   */
-  #complete(body: Uint8Array): void {
-    const { receiver } = this.transport.options;
-    if (!this.ends) {
-      receiver.complete(this, body);
-      return;
-    }
-    this.later(() => {
-      if (!this.settled) guarded(receiver, this, () => receiver.complete(this, body));
-    });
-  }
-
-  #keepPiece(piece: Uint8Array): void {
-    const { transport } = this;
-    if (this.#chunks === undefined) {
-      this.#chunks = [];
-      transport.receiving.add(this);
-      transport.counts.bufferedBodyBytes += this.bytesIn - piece.length;
-    }
-    this.#chunks.push(piece);
-    transport.counts.bufferedBodyBytes += piece.length;
-    const { limits, receiver } = transport.options;
-    if (transport.counts.bufferedBodyBytes > limits.buffered_body_bytes) {
-      receiver.refuse(this, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
-    }
-  }
-}
-
-class UwsTransport implements Transport {
+class UwsTransport implements DealingTransport, UwsHouse {
   readonly name = 'uws';
-  /** Whether clients come through a socket in the file system: then they have no address. */
-  onSocket = false;
+  onSocket: boolean;
   #socketAddress: string | undefined;
-  readonly counts = freshCounts();
-  /** Bodies that came in more than one piece and are not complete, for the receive deadline. */
+  readonly counts: TransportCounts;
   readonly receiving = new Set<UwsExchange>();
-  /** Answers not read yet, the longest idle first. */
   readonly slow = new Set<UwsExchange>();
   readonly #app: TemplatedApp;
   readonly #sockets: us_listen_socket[] = [];
@@ -335,7 +77,9 @@ class UwsTransport implements Transport {
     private readonly uws: Uws,
     readonly options: TransportOptions,
   ) {
-    const { tls } = options;
+    const { tls, counts = freshCounts(), onSocket = false } = options;
+    this.counts = counts;
+    this.onSocket = onSocket;
     this.#app = tls ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key }) : uws.App();
     this.#app.filter((response, change) => this.#countConnection(response, Number(change)));
     this.#app.any('/*', (response, request) => {
@@ -357,7 +101,7 @@ class UwsTransport implements Transport {
   #countConnection(response: HttpResponse, change: number): void {
     const { counts, options } = this;
     counts.connections += change < 0 ? -1 : 1;
-    if (change < 0 || counts.connections <= options.limits.connections) return;
+    if (change < 0 || this.total('connections') <= options.limits.connections) return;
     counts.connectionsRefused++;
     response.close();
   }
@@ -400,9 +144,14 @@ class UwsTransport implements Transport {
     }
   }
 
+  total(name: keyof TransportCounts): number {
+    return this.options.total?.(name) ?? this.counts[name];
+  }
+
   closeNonReaders(): void {
+    const { buffered_response_bytes: most } = this.options.limits;
     for (const exchange of this.slow) {
-      if (this.counts.bufferedResponseBytes <= this.options.limits.buffered_response_bytes) return;
+      if (this.total('bufferedResponseBytes') <= most) return;
       this.counts.nonReadersClosed++;
       exchange.drop();
     }
@@ -457,6 +206,18 @@ class UwsTransport implements Transport {
     return socket === false ? undefined : socket;
   }
 
+  get descriptor(): number {
+    return this.#app.getDescriptor();
+  }
+
+  dealTo(descriptor: number): void {
+    this.#app.addChildAppDescriptor(descriptor);
+  }
+
+  dealNoMore(descriptor: number): void {
+    this.#app.removeChildAppDescriptor(descriptor);
+  }
+
   stopListening(): void {
     for (const socket of this.#sockets) this.uws.us_listen_socket_close(socket);
     this.#sockets.length = 0;
@@ -479,7 +240,6 @@ class UwsTransport implements Transport {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT. */
 const exclusivePort = 1;
 const emptyBody = new Uint8Array(0);
-const always = (): boolean => true;
 
 function readHead(exchange: Exchange, request: HttpRequest): void {
   exchange.startedAt = performance.now();
@@ -491,6 +251,6 @@ function readHead(exchange: Exchange, request: HttpRequest): void {
   });
 }
 
-export function openUwsTransport(uws: Uws, options: TransportOptions): Transport {
+export function openUwsTransport(uws: Uws, options: TransportOptions): DealingTransport {
   return new UwsTransport(uws, options);
 }

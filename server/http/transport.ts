@@ -35,6 +35,11 @@ export interface TransportOptions {
   /** Milliseconds an idle connection may live. */
   idleMs: number;
   tls?: { cert: string; key: string };
+  /** Where this transport counts, and the sums over all threads that have one; its own if absent. */
+  counts?: TransportCounts;
+  total?: (name: keyof TransportCounts) => number;
+  /** Whether the connections that it is dealt come through a socket in the file system. */
+  onSocket?: boolean;
 }
 
 /** Counted by the transport, read by /metrics. */
@@ -62,6 +67,16 @@ export interface Transport {
   close(): void;
   /** Reads certificate and key again, where the transport can. */
   renewTls(): boolean;
+}
+
+/** A transport that can share its ports with those of other threads. */
+export interface DealingTransport extends Transport {
+  readonly onSocket: boolean;
+  /** What it is known by on other threads. */
+  readonly descriptor: number;
+  /** The transport of this descriptor gets its share of the connections, until it gets no more. */
+  dealTo(descriptor: number): void;
+  dealNoMore(descriptor: number): void;
 }
 
 export function freshCounts(): TransportCounts {

@@ -36,7 +36,7 @@ export class RemoteImport implements ImportTarget {
   #at = 0;
 
   constructor(
-    private readonly to: { url: string; key: string; name: string; again: boolean },
+    private readonly to: { url: string; key: string; tenant: string; name: string; again: boolean },
     private readonly onRejects: (rows: FedRow[]) => void,
   ) {}
 
@@ -56,12 +56,13 @@ export class RemoteImport implements ImportTarget {
     this.#bytes = 0;
     const at = String(this.#at);
     this.#at += body.length;
-    const { url, key, name, again } = this.to;
+    const { url, key, tenant, name, again } = this.to;
     const query = new URLSearchParams({ name, at });
     if (isMore) query.set('more', '1');
     if (again) query.set('again', '1');
     const headers: Record<string, string> = { 'Content-Type': 'application/x-ndjson' };
     if (key !== '') headers['x-api-key'] = key;
+    if (tenant !== '') headers['trellis-tenant'] = tenant;
     const target = new URL(`/_admin/import?${query.toString()}`, url);
     let response: Response;
     try {

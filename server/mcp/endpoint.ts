@@ -73,7 +73,10 @@ class Conversation {
       this.#id = frame.id;
       const answer = this.#perform(frame);
       if (!(answer instanceof Promise)) return this.#result(answer);
-      return answer.then((answer) => this.#result(answer)).catch((e: unknown) => this.#fault(e));
+      return answer.then(
+        (answer) => this.#result(answer),
+        (error: unknown) => this.#fault(error),
+      );
     } catch (error) {
       return this.#fault(error);
     }
@@ -95,6 +98,7 @@ class Conversation {
     if (params !== undefined && params.kind !== 'object') {
       throw new RpcFault(rpcCodes.params, 'Invalid params: an object is needed');
     }
+    noteTrace(frame, exchange);
     const asked: Asked = { frame, era, exchange, key };
     return method.answer(asked);
   }
@@ -135,6 +139,13 @@ class Conversation {
     const id = this.#id === 'null' ? fault.id : this.#id;
     return faultReply(fault, id, this.#era !== 'legacy');
   }
+}
+
+/** A client that cannot set a header says in the body which trace a request belongs to. */
+function noteTrace({ params }: Frame, exchange: Exchange): void {
+  const meta = params?.member('_meta');
+  const trace = meta?.kind === 'object' ? meta.member('traceparent') : undefined;
+  if (exchange.traceparent === '' && trace?.kind === 'string') exchange.traceparent = trace.text();
 }
 
 /** Faults outside of a tool that the engine tells; a defect goes on to whoever logs it. */

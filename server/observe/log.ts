@@ -1,6 +1,6 @@
 // Log lines on stderr: one JSON object each, or plain text for people at a terminal. The only
-// writer of the console. Bodies, parameter values and keys never come here; control characters are
-// escaped.
+// writer of the console. Keys never come here, bodies and parameter values only where `log.values`
+// says so; control characters are escaped.
 
 const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];

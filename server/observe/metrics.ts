@@ -1,8 +1,15 @@
 // Counters and histograms, and their Prometheus text form 0.0.4 (operations.md 9.2). Names carry
 // the prefix `trellis_`. Invariant: label values come from fixed sets (routes, codes, limits,
 // defined queries), never from a request.
-import { type Families, Histogram, type Sample } from '../../engine/index.js';
+import {
+  type ErrorCode,
+  type Families,
+  Histogram,
+  type LimitName,
+  type Sample,
+} from '../../engine/index.js';
 import { type CounterName, type ServerSample, families } from './families.js';
+import type { FrontFigures, RouteFigures } from './front-figures.js';
 import { Tally } from './tally.js';
 
 type Labels = Record<string, string>;
@@ -10,24 +17,64 @@ type Labels = Record<string, string>;
 /** What one route has answered. */
 export class RouteMetrics {
   readonly seconds = new Histogram();
-  /** For pages that show what happens now. */
-  readonly tally = new Tally();
+  readonly #tally = new Tally();
   readonly #statuses = new Map<string, number>();
   bytesIn = 0;
   bytesOut = 0;
 
-  constructor(readonly label: string) {}
+  /** `elsewhere`: what other threads have answered so far. */
+  constructor(
+    readonly label: string,
+    private readonly elsewhere: (label: string) => readonly RouteFigures[] = () => [],
+  ) {}
+
+  /** For pages that show what happens now. */
+  get tally(): Tally {
+    return this.#sum().#tally;
+  }
 
   /** `status` is a status line text, `200 OK`. */
   record(status: string, seconds: number, bytesIn: number, bytesOut: number): void {
-    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+    this.#addStatus(status, 1);
     this.seconds.observe(seconds);
-    this.tally.add(seconds, !status.startsWith('2'));
+    this.#tally.add(seconds, !status.startsWith('2'));
     this.bytesIn += bytesIn;
     this.bytesOut += bytesOut;
   }
 
+  #addStatus(status: string, count: number): void {
+    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + count);
+  }
+
+  /** What another thread has answered is as if it had been answered here. */
+  take(figures: RouteFigures): void {
+    const { seconds, tally, bytesIn, bytesOut } = figures;
+    for (const [status, count] of figures.statuses()) this.#addStatus(status, count);
+    this.seconds.add(seconds);
+    this.#tally.addAll(tally);
+    this.bytesIn += bytesIn;
+    this.bytesOut += bytesOut;
+  }
+
+  /** With what other threads have answered. */
+  #sum(): RouteMetrics {
+    const others = this.elsewhere(this.label);
+    if (others.length === 0) return this;
+    const sum = new RouteMetrics(this.label, this.elsewhere);
+    for (const [status, count] of this.#statuses) sum.#statuses.set(status, count);
+    sum.seconds.add(this.seconds);
+    sum.#tally.addAll(this.#tally);
+    sum.bytesIn = this.bytesIn;
+    sum.bytesOut = this.bytesOut;
+    for (const other of others) sum.take(other);
+    return sum;
+  }
+
   samples(): ServerSample[] {
+    return this.#sum().#samples();
+  }
+
+  #samples(): ServerSample[] {
     const samples: ServerSample[] = [];
     if (this.seconds.isEmpty) return samples;
     const route = this.label;
@@ -53,6 +100,12 @@ class LabelledCounter {
 
   add(label: string, by = 1): void {
     this.#values.set(label, (this.#values.get(label) ?? 0) + by);
+  }
+
+  copy(): LabelledCounter {
+    const copy = new LabelledCounter(this.name, this.label);
+    for (const [label, value] of this.#values) copy.add(label, value);
+    return copy;
   }
 
   get(label: string): number {
@@ -105,8 +158,10 @@ class EmbeddingMetrics {
 /** All routes seen so far and the server's own counters. */
 export class Metrics {
   readonly #routes = new Map<string, RouteMetrics>();
-  readonly rejected = new LabelledCounter('rejected_total', 'code');
-  readonly limitHits = new LabelledCounter('limit_hits_total', 'limit');
+  /** Of the threads that answer by themselves. */
+  readonly #others = new Set<FrontFigures>();
+  readonly #rejected = new LabelledCounter('rejected_total', 'code');
+  readonly #limitHits = new LabelledCounter('limit_hits_total', 'limit');
   readonly authFailures = new LabelledCounter('auth_failures_total', 'reason');
   readonly reloads = new LabelledCounter('reloads_total', 'result');
   readonly timeouts = new LabelledCounter('query_timeouts_total', 'query');
@@ -116,13 +171,41 @@ export class Metrics {
 
   route(label: string): RouteMetrics {
     let route = this.#routes.get(label);
-    if (route === undefined) this.#routes.set(label, (route = new RouteMetrics(label)));
+    if (route === undefined) {
+      this.#routes.set(label, (route = new RouteMetrics(label, (name) => this.#elsewhere(name))));
+    }
     return route;
+  }
+
+  #elsewhere(label: string): RouteFigures[] {
+    return [...this.#others].flatMap((other) => other.of(label) ?? []);
+  }
+
+  /** Counts refusals, and the limits that they were for. */
+  reject(code: ErrorCode, count = 1): void {
+    addRefusals(this.#rejected, this.#limitHits, code, count);
+  }
+
+  /** Counts from now on what another thread answers. */
+  follow(other: FrontFigures): void {
+    this.#others.add(other);
+  }
+
+  /** The other thread adds nothing to these numbers any more. */
+  unfollow(other: FrontFigures): void {
+    if (!this.#others.delete(other)) return;
+    for (const [name, figures] of other.answered()) this.route(name).take(figures);
+    for (const [code, count] of other.rejected()) this.reject(code, count);
   }
 
   samples(): ServerSample[] {
     const routes = [...this.#routes.values()].flatMap((route) => route.samples());
-    const { rejected, limitHits, authFailures, reloads, timeouts } = this;
+    const { authFailures, reloads, timeouts } = this;
+    const rejected = this.#rejected.copy();
+    const limitHits = this.#limitHits.copy();
+    for (const other of this.#others) {
+      for (const [code, count] of other.rejected()) addRefusals(rejected, limitHits, code, count);
+    }
     const counters = [rejected, limitHits, authFailures, reloads, timeouts];
     return [
       ...routes,
@@ -133,6 +216,37 @@ export class Metrics {
       { name: 'unhandled_rejections_total', value: this.unhandledRejections },
     ];
   }
+}
+
+/** The limit behind a refusal, where the code names exactly one. */
+const limitOf: Partial<Record<ErrorCode, LimitName>> = {
+  BODY_TOO_LARGE: 'body_bytes',
+  JSON_TOO_DEEP: 'json_depth',
+  JSON_TOO_MANY_MEMBERS: 'json_members',
+  INDEX_KEY_TOO_LONG: 'index_key_bytes',
+  VALUE_TOO_LARGE: 'value_bytes',
+  VECTOR_TOO_LONG: 'vector_dimensions',
+  TEXT_TOO_LONG: 'text_bytes',
+  RESULT_TOO_LARGE: 'result_items',
+  QUERY_MEMORY: 'query_memory',
+  QUERY_WORK: 'query_visits',
+  QUERY_TIMEOUT: 'query_time',
+  TXN_TOO_LARGE: 'txn_writes',
+  FILTER_TOO_DEEP: 'filter_depth',
+  FILTER_TOO_LARGE: 'filter_predicates',
+  TOO_MANY_SESSIONS: 'sessions',
+  SESSION_BUSY: 'session_queue',
+};
+
+function addRefusals(
+  rejected: LabelledCounter,
+  limitHits: LabelledCounter,
+  code: ErrorCode,
+  count: number,
+): void {
+  rejected.add(code, count);
+  const limit = limitOf[code];
+  if (limit !== undefined) limitHits.add(limit, count);
 }
 
 const escapes: Record<string, string> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };

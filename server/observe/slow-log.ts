@@ -1,5 +1,5 @@
-// The last slow requests, for GET /slowlog (operations.md 9.3). Holds names, sizes and times, never
-// values.
+// The last slow requests, for GET /slowlog (operations.md 9.3). Holds names, sizes and times, and
+// values only where `log.values` says so.
 
 export interface SlowRequest {
   ts: string;
@@ -16,6 +16,8 @@ export interface SlowRequest {
   visits?: number | undefined;
   bytes_in: number;
   bytes_out: number;
+  /** The beginning of what was sent. */
+  values?: string | undefined;
 }
 
 const entriesMax = 128;

@@ -4,7 +4,9 @@
 
 /** Steps to a factor of two; from one microsecond to two minutes. */
 const stepsPerOctave = 8;
-const cells = 27 * stepsPerOctave;
+const steps = 27 * stepsPerOctave;
+/** Behind the steps: the errors. */
+export const tallyCells = steps + 1;
 
 export interface TallyMark {
   errors: number;
@@ -20,23 +22,36 @@ export interface TallyFigures {
 }
 
 export class Tally {
-  #errors = 0;
-  /** Made by the first call: most routes never have one. */
-  #counts: Uint32Array | undefined;
+  /** Without cells they are made by the first call: most routes never have one. */
+  constructor(private cells?: Uint32Array) {}
 
   add(seconds: number, failed: boolean): void {
-    const counts = (this.#counts ??= new Uint32Array(cells));
+    const counts = (this.cells ??= new Uint32Array(tallyCells));
     const step = Math.floor(Math.log2(seconds * 1e6) * stepsPerOctave);
-    counts[Math.max(0, Math.min(cells - 1, step))]!++;
-    if (failed) this.#errors++;
+    counts[Math.max(0, Math.min(steps - 1, step))]!++;
+    if (failed) counts[steps]!++;
+  }
+
+  /** Takes in what another one has counted. */
+  addAll(other: Tally): void {
+    const { cells } = other;
+    if (cells === undefined) return;
+    const counts = (this.cells ??= new Uint32Array(tallyCells));
+    for (let i = 0; i < tallyCells; i++) counts[i]! += cells[i]!;
+  }
+
+  get #errors(): number {
+    return this.cells?.[steps] ?? 0;
   }
 
   mark(): TallyMark {
-    return { errors: this.#errors, counts: this.#counts?.slice() };
+    return { errors: this.#errors, counts: this.cells?.slice(0, steps) };
   }
 
   since(before: TallyMark | undefined): TallyFigures {
-    const counts = this.#counts?.map((count, i) => count - (before?.counts?.[i] ?? 0));
+    const counts = this.cells
+      ?.slice(0, steps)
+      .map((count, i) => count - (before?.counts?.[i] ?? 0));
     const calls = counts?.reduce((total, count) => total + count, 0) ?? 0;
     return {
       calls,

@@ -2,33 +2,37 @@
 // that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
 // phase.
 import { basename } from 'node:path';
-import { randomBytes } from 'node:crypto';
-import { type Database, TrellisError, wallMs } from '../../engine/index.js';
+import { type Database, type Program, wallMs } from '../../engine/index.js';
+import { Fronts } from '../front/fronts.js';
+import { House } from '../house/house.js';
+import type { Exchange } from '../http/exchange.js';
+import { type TenantOptions, Tenants, unknownTenant } from '../house/tenants.js';
+import { type Member, readMembers } from '../house/placement.js';
+import { tenantElsewhere } from '../house/tenant-elsewhere.js';
 import { isLoopback, listenAddresses } from '../http/address.js';
-import { adHocEndpoint, adHocPaths } from '../endpoint/ad-hoc.js';
-import { type Action, adminEndpoints } from '../endpoint/admin-handler.js';
-import { exploreEndpoints } from '../endpoint/explore/endpoints.js';
+import type { Action } from '../endpoint/admin-handler.js';
 import type { Config } from '../config/config.js';
-import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.js';
+import type { Readiness, ServerPhase } from '../endpoint/health.js';
 import { Keyring } from '../auth/keys.js';
+import type { NodeProof } from '../auth/node-proof.js';
 import type { Log } from '../observe/log.js';
 import type { SourceBook } from '../project/source-book.js';
-import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
-import { McpServer } from '../mcp/server.js';
 import type { ServerSample } from '../observe/families.js';
-import { Metrics } from '../observe/metrics.js';
-import { type GuardPlans, queryEndpoints, toolRoutes } from '../endpoint/query-handler.js';
-import { type Refusal, Reception } from '../request/reception.js';
+import type { Metrics } from '../observe/metrics.js';
+import { type NodeCalls, targetOf } from '../request/node-call.js';
+import { type Refusal, type Serving, Reception } from '../request/reception.js';
 import { RuntimeMetrics } from '../observe/runtime-metrics.js';
-import { Routes } from '../request/routes.js';
-import { Security } from '../auth/security.js';
-import { SlowLog } from '../observe/slow-log.js';
+import { OwnRate } from '../auth/rate.js';
+import { Security, type SecurityRules } from '../auth/security.js';
 import { tlsFiles } from './tls.js';
 import { openTransport } from './open-transport.js';
-import { type Transport, machineHasIpv6Loopback } from '../http/transport.js';
+import {
+  type DealingTransport,
+  type Transport,
+  type TransportCounts,
+  machineHasIpv6Loopback,
+} from '../http/transport.js';
 
-const storageReadMaxMs = 100;
-const heartbeatMaxS = 5;
 const housekeepingMs = 1_000;
 /** A line about what clients do comes at most so often. */
 const tellEveryMs = 60_000;
@@ -41,6 +45,10 @@ export interface AppOptions {
   actions: ReadonlyMap<string, Action>;
   /** Nobody has needed the server for `server.exit_when_idle`. */
   onIdle?: () => void;
+  /** What the databases of tenants are opened with, where the configuration names any. */
+  tenants?: TenantOptions;
+  /** Its way to other nodes, and how they prove to be some. */
+  nodes?: { calls: NodeCalls; proof: NodeProof | undefined };
   /** The sources in use, and those that were refused. */
   sources: SourceBook;
   /** For `trellis dev`: pages of this machine may call, and refused requests are told. */
@@ -48,18 +56,16 @@ export interface AppOptions {
 }
 
 export class App {
-  phase: ServerPhase = 'starting';
-  /** What the opening database is at, and how far: 0 to 100. */
-  opening = { step: 'opening', progress: 0 };
-  readonly metrics = new Metrics();
+  #phase: ServerPhase = 'starting';
   readonly keys: Keyring;
-  readonly #slowLog = new SlowLog();
+  /** Of the database that requests are about when they name none. */
+  readonly #main: House;
+  readonly #tenants: Tenants | undefined;
+  /** Who may have a tenant that is not here. */
+  readonly #otherMembers: readonly Member[];
   readonly #runtime = new RuntimeMetrics();
-  #database: Database | undefined;
-  #sessions: McpHandler | undefined;
-  readonly #mcp: McpServer;
+  #fronts: Fronts | undefined;
   readonly #security: Security;
-  #routes!: Routes;
   #reception!: Reception;
   #transport!: Transport;
   #housekeeping: NodeJS.Timeout | undefined;
@@ -70,8 +76,41 @@ export class App {
     const { config } = options;
     this.keys = new Keyring(config.keysFile, config.auth.api_key);
     this.#security = this.#makeSecurity();
-    this.#mcp = this.#makeMcp();
-    this.#routes = this.#makeRoutes();
+    const shared = {
+      ...options,
+      keys: this.keys,
+      security: this.#security,
+      isFresh: options.onRefusal !== undefined,
+      phase: () => this.#phase,
+    };
+    this.#main = new House({
+      ...shared,
+      title: basename(config.projectDir),
+      serverSamples: () => this.#samples(),
+    });
+    const { tenants } = options;
+    if (tenants !== undefined && config.tenant === '' && config.databases.size > 0)
+      this.#tenants = new Tenants({ ...shared, ...tenants });
+    const { members, node } = config.cluster;
+    const isNode = options.nodes !== undefined && node !== '';
+    this.#otherMembers = isNode ? readMembers(members).filter((one) => one.node !== node) : [];
+  }
+
+  get metrics(): Metrics {
+    return this.#main.metrics;
+  }
+
+  noteOpening(step: string, progress: number): void {
+    this.#main.opening = { step, progress };
+  }
+
+  get phase(): ServerPhase {
+    return this.#phase;
+  }
+
+  set phase(phase: ServerPhase) {
+    this.#phase = phase;
+    if (this.#fronts !== undefined) this.#fronts.isOpen = phase === 'serving';
   }
 
   /** Opens the listener; health routes answer from now on. Fails PORT_IN_USE. Gives the port. */
@@ -79,24 +118,27 @@ export class App {
     const { config, log } = this.options;
     this.#reception = new Reception({
       security: this.#security,
-      routes: this.#routes,
-      metrics: this.metrics,
-      slowLog: this.#slowLog,
+      main: this.#main,
+      servingFor: (exchange) => this.#servingFor(exchange),
       log,
       slowMs: config.log.slow_ms,
       accessShare: config.log.access,
-      closedBy: () => this.#refusal(),
       onRefusal: this.options.onRefusal,
     });
     const tls = tlsFiles(config, log);
+    const shared = {
+      limits: config.limits,
+      idleMs: config.server.idle_time,
+      ...(tls && { tls }),
+    };
+    const fronts = this.#frontsWanted > 1 ? this.#makeFronts(shared) : undefined;
+    const counting = fronts && {
+      counts: fronts.counts.of(0),
+      total: (name: keyof TransportCounts) => fronts.counts.total(name),
+    };
     this.#transport = await openTransport(
       config.server.transport,
-      {
-        receiver: this.#reception,
-        limits: config.limits,
-        idleMs: config.server.idle_time,
-        ...(tls && { tls }),
-      },
+      { receiver: this.#reception, ...shared, ...counting },
       log,
     );
     this.#runtime.start();
@@ -106,75 +148,117 @@ export class App {
     return this.#transport.listen(listenAddresses(host, machineHasIpv6Loopback()), port);
   }
 
+  /** Whoever develops is one caller: more threads are only started if they are asked for. */
+  get #frontsWanted(): number {
+    // How far a node is, and whose a request is, the main thread knows.
+    if (this.options.config.cluster.log !== '' || this.#tenants !== undefined) return 1;
+    const isDeveloping = this.options.onRefusal !== undefined && !this.#hasSet('server.fronts');
+    return isDeveloping ? 1 : this.options.config.server.fronts;
+  }
+
+  #hasSet(key: string): boolean {
+    return this.options.config.settings.get(key)!.source !== 'default';
+  }
+
+  #makeFronts(transport: ConstructorParameters<typeof Fronts>[0]['transport']): Fronts {
+    const { config, log } = this.options;
+    this.#fronts = new Fronts({
+      count: this.#frontsWanted,
+      receiver: this.#reception,
+      security: this.#securityRules(),
+      telling: {
+        slowMs: config.log.slow_ms,
+        accessShare: config.log.access,
+        values: config.log.values,
+      },
+      onRefusal: this.options.onRefusal,
+      transport,
+      metrics: this.metrics,
+      requestLog: this.#main.requestLog,
+      log,
+      failpoint: config.failpoint,
+    });
+    this.#fronts.adoptKeys(this.keys.list);
+    return this.#fronts;
+  }
+
+  /** `once`: it is judged for good, and the same proof is refused from now on. */
+  #isNode(exchange: Exchange, once: boolean): boolean {
+    const { nodeProof, tenant, method } = exchange;
+    const { proof } = this.options.nodes ?? {};
+    if (proof === undefined || method !== 'POST') return false;
+    const head = { path: targetOf(exchange), tenant };
+    return once ? proof.accept(nodeProof, head) : proof.isGood(nodeProof, head);
+  }
+
+  /** Resolves when connections are dealt to all threads that the configuration asks for. */
+  async startFronts(): Promise<void> {
+    const { log } = this.options;
+    const database = this.#main.database();
+    if (this.#fronts === undefined) return;
+    if (canDeal(this.#transport)) {
+      return this.#fronts.start(this.#transport, () => database.attachment());
+    }
+    if (this.#hasSet('server.fronts')) {
+      log('warn', 'server.fronts needs uWebSockets.js: one thread takes all connections');
+    }
+  }
+
   /** Takes the opened database: queries are served once `phase` is `serving`. */
   attach(database: Database): void {
-    const { config } = this.options;
-    this.#database = database;
-    this.#sessions = createMcpHandler({
-      database,
-      limits: config.limits,
-      now: () => performance.now(),
-      randomBytes,
-      schemaFormat: config.sessions.schema_format,
-      compat: config.compat === 'helix-2',
-      textEnabled: config.text.enabled,
-      enabled: config.sessions.enabled,
-    });
-    this.adoptProgram();
+    this.#main.attach(this.#tenants?.gathering(database) ?? database);
   }
 
   /** Makes the routes follow the database's program. */
   adoptProgram(): void {
-    const { limits } = this.options.config;
-    // Plans and counts are the operator's to see.
-    const guard: GuardPlans = (exchange, caller, query) =>
-      this.#security.checkAccess(exchange, caller, { access: 'admin', query });
-    this.#routes.replaceQueries(queryEndpoints(this.#opened(), limits, this.metrics, guard));
-    this.#mcp.adopt();
+    this.#main.adoptProgram();
   }
 
-  #makeRoutes(): Routes {
-    const { config, version, actions, sources } = this.options;
-    const shared = {
-      version,
-      title: basename(config.projectDir),
-      hasKeys: () => this.keys.active,
-      metrics: this.metrics,
-      database: () => this.#opened(),
-      readiness: () => this.readiness(),
-      samples: () => this.#samples(),
-    };
-    const admin = adminEndpoints({
-      ...shared,
-      compat: config.compat === 'helix-2',
-      explorer: config.server.explorer,
-      slowLog: this.#slowLog,
-      actions,
-    });
-    const explore = exploreEndpoints({
-      ...shared,
-      enabled: config.server.explorer,
-      limits: config.limits,
-      sources: () => sources.list(),
-      refusedSources: () => sources.refusal,
-    });
-    const tools = toolRoutes({
-      program: () => this.#database?.program,
-      handler: () => this.#sessions!,
-      limits: config.limits,
-      metrics: this.metrics,
-    });
-    const adHoc = adHocEndpoint({
-      enabled: config.server.adhoc,
-      database: () => this.#opened(),
-      limits: config.limits,
-      strict: config.server.strict_members,
-      metrics: this.metrics.route(adHocPaths[0]),
-    });
-    const fixed = new Map([...admin.fixed, ...explore.fixed]);
-    const adHocs = adHocPaths.map((path) => [path, adHoc] as const);
-    const all = new Map([...admin.actions, ...explore.actions, ...adHocs]);
-    return new Routes(fixed, tools, all, this.#mcp.endpoint);
+  /** Opens what tenants need at once; the others are opened when they are asked for. */
+  async beginTenants(port: number): Promise<void> {
+    await this.#tenants?.begin(port);
+  }
+
+  /** The project has another program: the tenants get it too. */
+  async reloadTenants(program: Program): Promise<void> {
+    await this.#tenants?.reload(program);
+  }
+
+  /** Leads no longer what another node is the better place for. */
+  async placeTenants(): Promise<void> {
+    await this.#tenants?.place();
+  }
+
+  async closeTenants(options: { snapshot: boolean }): Promise<void> {
+    await this.#tenants?.close(options);
+  }
+
+  /**
+   * Whose a request is: by its header, else by its key. Who shows no key where one is needed is told
+   * nothing of what is here.
+   */
+  #servingFor(exchange: Exchange): Serving {
+    const main = this.#main;
+    if (this.#tenants === undefined) {
+      const { tenant } = exchange;
+      return tenant === '' || tenant === main.tenant ? main : this.#elsewhere(exchange, tenant);
+    }
+    const isNode = exchange.nodeProof !== '' && this.#isNode(exchange, false);
+    const caller = this.keys.active ? this.#security.know(exchange) : undefined;
+    if (this.keys.active && caller === undefined && !isNode) return main;
+    const name = exchange.tenant || caller?.tenant;
+    return name ? (this.#tenants.find(name) ?? this.#elsewhere(exchange, name)) : main;
+  }
+
+  /** For a tenant that is not here: another member, if there are any. */
+  #elsewhere({ passedOn, nodeProof }: Exchange, tenant: string): Serving {
+    const { config, nodes } = this.options;
+    const { wait: waitMs } = config.cluster;
+    const main = this.#main;
+    const members = this.#otherMembers;
+    const isAsked = members.length > 0 && passedOn === '' && nodeProof === '';
+    if (!isAsked) return unknownTenant(main, tenant);
+    return tenantElsewhere({ main, tenant, members, calls: nodes!.calls, waitMs });
   }
 
   /** Calls under way. */
@@ -184,31 +268,23 @@ export class App {
 
   /** Reads the project's prompts again. */
   adoptPrompts(): void {
-    this.#mcp.adopt();
-  }
-
-  #makeMcp(): McpServer {
-    const { config, version, log, onRefusal } = this.options;
-    return new McpServer({
-      version,
-      config,
-      isFresh: onRefusal !== undefined,
-      warn: (line) => log('warn', line),
-      database: () => {
-        const refusal = this.#refusal();
-        if (refusal !== undefined) throw new TrellisError(refusal);
-        return this.#opened();
-      },
-      sessions: () => this.#sessions!,
-      hasKeys: () => this.keys.active,
-      metrics: this.metrics,
-    });
+    this.#main.mcp.adopt();
+    this.#tenants?.adoptPrompts();
   }
 
   #makeSecurity(): Security {
-    const { config } = this.options;
     return new Security({
+      ...this.#securityRules(),
       keys: this.keys,
+      isNode: (exchange) => this.#isNode(exchange, true),
+      rateFor: (bound, limit) => this.#fronts?.rateFor(bound) ?? new OwnRate(limit),
+      onAuthFailure: (reason) => this.metrics.authFailures.add(reason),
+    });
+  }
+
+  #securityRules(): SecurityRules {
+    const { config } = this.options;
+    return {
       host: config.server.host,
       allowedHosts: config.server.allowed_hosts,
       corsOrigins: config.cors.origins,
@@ -217,55 +293,40 @@ export class App {
       trustProxy: config.server.trust_proxy,
       secure: config.tls.cert !== '',
       limits: config.limits,
-      onAuthFailure: (reason) => this.metrics.authFailures.add(reason),
-    });
-  }
-
-  #opened(): Database {
-    if (this.#database === undefined) throw new TrellisError(this.#refusal()!);
-    return this.#database;
-  }
-
-  #refusal() {
-    const { phase } = this;
-    // Asked for every request: nothing is allocated while all is well.
-    const status = this.#database?.status();
-    if (phase === 'serving' && status?.phase !== 'lost') return undefined;
-    return refusalOf({ phase, status, checks: {}, opening: this.opening });
+    };
   }
 
   readiness(): Readiness {
-    const database = this.#database;
-    const status = database?.status();
-    const checks: Record<string, boolean> = { replayed: this.phase !== 'starting' };
-    if (database !== undefined && status?.phase === 'serving') {
-      checks.storage_read = readsInTime(database);
-      checks.writer = (status.heartbeatAge ?? 0) < heartbeatMaxS;
-      checks.data_file = true;
-    }
-    return { phase: this.phase, status, checks, opening: this.opening };
+    return this.#main.readiness();
   }
 
   #keepHouse(): void {
-    this.#sessions?.sweep(performance.now());
     try {
-      if (this.keys.refresh()) this.options.log('info', 'the key file was read again');
+      if (this.keys.refresh()) {
+        this.#fronts?.adoptKeys(this.keys.list);
+        this.options.log('info', 'the key file was read again');
+      }
     } catch (error) {
       this.options.log('error', 'the key file was not read; the old keys stay', { error });
     }
-    for (const keyId of this.keys.lapsed(wallMs())) {
-      this.#sessions?.dropKey(keyId);
-      this.#mcp.dropKey(keyId);
-    }
+    const lapsed = this.keys.lapsed(wallMs());
+    this.#main.keepHouse(lapsed);
+    this.#tenants?.keepHouse(lapsed);
     this.#tellPipelining();
     const { exit_when_idle: most } = this.options.config.server;
-    const isNeeded = this.phase !== 'serving' || this.#mcp.listeners > 0;
+    if (this.#fronts !== undefined) this.#reception.noteHeard(this.#fronts.counts.heardAt);
+    const isNeeded = this.phase !== 'serving' || this.#listeners > 0;
     if (most > 0 && !isNeeded && this.#reception.idleMs > most) this.options.onIdle?.();
+  }
+
+  /** Agents that wait to be told of changes. */
+  get #listeners(): number {
+    return this.#main.mcp.listeners + (this.#tenants?.listeners ?? 0);
   }
 
   /** Says how clients lost their connections, at most once a minute. */
   #tellPipelining(): void {
-    const { pipelinedClosed } = this.#transport.counts;
+    const { pipelinedClosed } = this.#counts;
     const now = performance.now();
     if (pipelinedClosed === this.#pipelinedTold || now < this.#tellAgainAt) return;
     const connections = pipelinedClosed - this.#pipelinedTold;
@@ -291,10 +352,17 @@ export class App {
     return { version, node: process.versions.node, transport: name, compat: config.compat };
   }
 
+  /** Of all threads that take connections. */
+  get #counts(): TransportCounts {
+    return this.#fronts?.counts.totals() ?? this.#transport.counts;
+  }
+
   #samples(): ServerSample[] {
-    const { counts } = this.#transport;
+    const counts = this.#counts;
     const samples: ServerSample[] = [
       { name: 'build_info', labels: this.#buildLabels(), value: 1 },
+      { name: 'fronts', value: this.#fronts?.serving ?? 1 },
+      { name: 'front_restarts_total', value: this.#fronts?.restarts ?? 0 },
       { name: 'in_flight', value: this.inFlight },
       { name: 'connections', value: counts.connections },
       { name: 'aborted_total', value: counts.aborted },
@@ -304,30 +372,33 @@ export class App {
     ];
     samples.push(
       ...this.#runtime.samples(),
-      ...this.#mcp.samples(),
+      ...(this.#tenants?.samples() ?? []),
       limitHit('connections', counts.connectionsRefused),
       limitHit('receive_time', counts.receiveTimeouts),
       limitHit('buffered_response_bytes', counts.nonReadersClosed),
     );
-    return [...samples, ...(this.#sessions?.metrics() ?? []), ...(this.#database?.metrics() ?? [])];
+    return samples;
   }
 
   /** No new connections; calls in flight get `ms` to end. */
   async drain(ms: number): Promise<void> {
     this.phase = 'stopping';
     this.#transport.stopListening();
-    this.#mcp.endStreams();
+    this.#main.mcp.endStreams();
+    this.#tenants?.endStreams();
     const latest = performance.now() + ms;
     await this.#reception.drain(ms);
     // Large answers are still on their way to slow readers.
-    while (this.#transport.counts.bufferedResponseBytes > 0 && performance.now() < latest) {
+    while (this.#counts.bufferedResponseBytes > 0 && performance.now() < latest) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     clearInterval(this.#housekeeping);
     this.#runtime.stop();
+    // Without fronts nothing is waited for: the listener is closed when this returns.
+    if (this.#fronts !== undefined) await this.#fronts.close();
     this.#transport?.close();
   }
 
@@ -356,8 +427,7 @@ export class App {
 
   /** Keys of the configuration that the transport in use does not hear. */
   #deafWarnings(): string[] {
-    const set = this.options.config.settings.get('server.idle_time')!.source !== 'default';
-    if (!set || this.#transport?.name !== 'uws') return [];
+    if (!this.#hasSet('server.idle_time') || this.#transport?.name !== 'uws') return [];
     return [
       'server.idle_time has no effect on uWebSockets.js, which ends an idle connection after 10 s; ' +
         'server.transport = "node" keeps to it',
@@ -369,14 +439,6 @@ function limitHit(limit: string, value: number): ServerSample {
   return { name: 'limit_hits_total', labels: { limit }, value };
 }
 
-const nobody = new Uint8Array(16);
-
-function readsInTime(database: Database): boolean {
-  const before = performance.now();
-  try {
-    database.view((view) => view.idOf(nobody));
-  } catch {
-    return false;
-  }
-  return performance.now() - before < storageReadMaxMs;
+function canDeal(transport: Transport): transport is DealingTransport {
+  return transport.name === 'uws';
 }

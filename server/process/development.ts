@@ -1,6 +1,6 @@
 // What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each refused
 // request, and a look at trellis.toml.
-import type { Program } from '../../engine/index.js';
+import { errorMessage, type Program, TrellisError } from '../../engine/index.js';
 import { type Config, processEnvironment } from '../config/config.js';
 import { watchConfig } from '../dev/config-watch.js';
 import { RefusedRequests } from '../dev/refused-requests.js';
@@ -9,6 +9,7 @@ import { type Log, printLine } from '../observe/log.js';
 import type { Refusal } from '../request/reception.js';
 import { painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/wording.js';
+import { typesFile, typesText, writeTypesFile } from '../project/types-file.js';
 import { packageVersion } from './program-file.js';
 
 export class Development {
@@ -17,7 +18,7 @@ export class Development {
 
   constructor(
     private readonly config: Config,
-    log: Log,
+    private readonly log: Log,
     reread: () => Config,
   ) {
     const tell = (line: string): void => log('warn', line);
@@ -27,6 +28,19 @@ export class Development {
 
   noteRefusal({ method, path, status, code, ms }: Refusal): void {
     this.#refused.add(method, path, status, code, ms);
+  }
+
+  /** The types of the program in force, where `types.out` asks for them. Never fails. */
+  writeTypes(program: Program, files: number): void {
+    const { types } = this.config;
+    if (types.out === '') return;
+    try {
+      const text = typesText(program, files, types, packageVersion());
+      writeTypesFile(typesFile(this.config, types.out, text));
+    } catch (error) {
+      if (!(error instanceof TrellisError)) throw error;
+      this.log('warn', errorMessage(error.data));
+    }
   }
 
   /** At a terminal: the screen instead of the ready line, and keys. False elsewhere. */
@@ -45,6 +59,7 @@ export class Development {
       types: schema.nodes.length + schema.edges.length + schema.vectors.length,
       dataDir: shownPath(this.config.dataDir),
       sample,
+      typesOut: this.config.types.out,
     };
     printLine(readyScreen(facts, painterFor(process.stdout, processEnvironment)));
     if (process.stdin.isTTY) obeyKeys(process.stdin, { ...actions, print: printLine });

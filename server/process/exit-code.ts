@@ -2,7 +2,7 @@
 import { type ErrorCode, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
 import { printErrorLine } from '../observe/log.js';
 
-export const exitCodes = { ok: 0, diagnostics: 1, source: 65, internal: 70 } as const;
+export const exitCodes = { ok: 0, diagnostics: 1, source: 65, internal: 70, output: 74 } as const;
 
 const byCode: Partial<Record<ErrorCode, number>> = {
   SOURCE_INVALID: exitCodes.source,
@@ -17,6 +17,11 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   FORMAT_TOO_NEW: 76,
   CONFIG_INVALID: 78,
   FEATURE_DISABLED: 78,
+  TENANT_UNKNOWN: 78,
+  LOG_UNSAFE: 78,
+  LOG_LOST: 74,
+  LOG_TRUNCATED: 74,
+  LOG_UNAVAILABLE: 75,
 };
 
 const advice: Partial<Record<ErrorCode, string>> = {

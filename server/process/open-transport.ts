@@ -13,7 +13,7 @@ export async function openTransport(
 ): Promise<Transport> {
   if (wanted === 'node') return openNodeTransport(options);
   announceHeaderBytes(options.limits.header_bytes);
-  const uws = await loadUws();
+  const uws = loadUws();
   if (uws !== undefined) return openUwsTransport(uws, options);
   log('warn', 'uWebSockets.js does not load here; node:http serves instead, more slowly');
   return openNodeTransport(options);

@@ -1,7 +1,13 @@
 // Reload: recompiles the sources and swaps the program in the database. Invariant: a set that is
 // faulty, unreadable or empty never replaces a working one; at most one reload runs, and one more
 // waits when something changed meanwhile.
-import { type Database, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
+import {
+  type Database,
+  type Program,
+  TrellisError,
+  errorHint,
+  errorMessage,
+} from '../../engine/index.js';
 import { programChanges } from '../dev/program-change.js';
 import type { Log } from '../observe/log.js';
 import type { SourceBook } from '../project/source-book.js';
@@ -9,6 +15,7 @@ import { counted } from '../terminal/wording.js';
 import {
   type Compiled,
   type ProgramOptions,
+  archiveOf,
   countErrors,
   loadProgram,
   pictureOf,
@@ -21,8 +28,10 @@ export interface ReloadOptions extends ProgramOptions {
   show?: ((picture: string) => void) | undefined;
   /** Hears what was accepted, and what was refused. */
   sources: SourceBook;
-  /** After a swap. */
-  onSwap: () => void;
+  /** What of the program this database has; all of it if absent. */
+  fit?: (program: Program) => Program;
+  /** After a swap; with the program as a whole. */
+  onSwap: (program: Program) => void;
   onResult: (result: 'done' | 'refused') => void;
   onCompiled: (seconds: number) => void;
 }
@@ -79,10 +88,12 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
       return refuse(`${counted(errors, 'error')} in the sources`, errors);
     }
     const before = database.program;
-    await database.reload(program);
-    const changes = programChanges(before, program);
+    const archive = database.cluster && archiveOf(compiled, options);
+    const fitting = options.fit?.(program) ?? program;
+    await database.reload(fitting, archive);
+    const changes = programChanges(before, fitting);
     options.sources.use(compiled);
-    onSwap();
+    onSwap(program);
     onResult('done');
     const queries = program.queries.length;
     const ms = Math.round(performance.now() - started);

@@ -58,6 +58,7 @@ export async function askBytes(
 ): Promise<Buffer> {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' };
   if (config.auth.api_key !== '') headers['x-api-key'] = config.auth.api_key;
+  if (config.tenant !== '') headers['trellis-tenant'] = config.tenant;
   const place = placeOf(config);
   const url = `${place.origin}/${path}`;
   let status: number;

@@ -6,18 +6,20 @@ import {
   type OpenDatabase,
   type Query,
   armFailpoint,
-  describeJson,
   fail,
-  scanBody,
 } from '../../engine/index.js';
 import type { Action } from '../endpoint/admin-handler.js';
 import { App } from './app.js';
-import { backupName, newBackupPath } from './backup-place.js';
+import { ClusterKeys } from './cluster-keys.js';
+import { ClusterPart } from './cluster-part.js';
+import { ClusterSettings } from './cluster-settings.js';
 import type { Config, Environment } from '../config/config.js';
 import { databaseOptions } from '../config/database-options.js';
+import { programFor } from '../config/tenant-config.js';
+import { databaseActions } from './database-actions.js';
+import { readKeyChange } from '../auth/shared-keys.js';
+import type { TenantOptions } from '../house/tenants.js';
 import { exitCodes, reportFailure } from './exit-code.js';
-import { checkBody } from '../endpoint/check-handler.js';
-import { ImportHandler } from '../endpoint/import-handler.js';
 import { socketPathOf } from '../http/listening.js';
 import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
@@ -29,11 +31,9 @@ import { createReloader, type ReloadResult } from './reload.js';
 import { ignoreInGit } from '../project/git-ignore.js';
 import { playSeed } from '../project/seed.js';
 import { SourceBook } from '../project/source-book.js';
-import { recallBody } from '../endpoint/vector-admin.js';
 import { counted } from '../terminal/wording.js';
 import { notifySystemd } from './notify.js';
 import { packageVersion } from './program-file.js';
-import { verifyRunning } from './verify-child.js';
 import { type ProjectWatch, watchSources } from './watch.js';
 
 export interface ServeOptions {
@@ -85,12 +85,17 @@ export async function serve(options: ServeOptions): Promise<number> {
   const sources = new SourceBook();
   const program = compileSources(config, log, sources);
   const development = options.dev && new Development(config, log, options.dev.reread);
-  const server = new Server(config, log, options.environment, sources, development);
+  const { openDatabase, environment } = options;
+  const tenants = { program, openDatabase };
+  const server = new Server(config, log, environment, sources, tenants, development);
   server.metrics.compileSeconds.observe((performance.now() - started) / 1000);
-  const opening = options.openDatabase({
-    ...databaseOptions(config, program, log, server.metrics.embedding),
-    onProgress: (progress, step) => server.noteProgress(step, progress),
-  });
+  const opening = server.open(() =>
+    openDatabase({
+      ...databaseOptions(config, program, log, server.metrics.embedding),
+      onProgress: (progress, step) => server.noteProgress(step, progress),
+      onProgram: () => server.adoptProgram(),
+    }),
+  );
   // What is refused at once (a bad or locked directory) is said before a port is taken.
   await Promise.race([opening, new Promise((resolve) => setImmediate(resolve))]);
   try {
@@ -98,9 +103,10 @@ export async function serve(options: ServeOptions): Promise<number> {
     const database = await opening;
     await server.begin(database, port);
   } catch (error) {
-    server.close();
+    await server.close();
     const database = await opening.catch(() => undefined);
     await database?.close({ snapshot: false });
+    if (server.isStopping) return exitCodes.ok;
     throw error;
   }
   return server.ended;
@@ -114,6 +120,9 @@ class Server {
   #reload: (() => Promise<ReloadResult>) | undefined;
   #stopping = false;
   #snapshot = true;
+  readonly #cluster: ClusterPart;
+  readonly #clusterKeys: ClusterKeys;
+  #open!: () => Promise<Database>;
   #end!: (code: number) => void;
   readonly ended = new Promise<number>((resolve) => {
     this.#end = resolve;
@@ -124,30 +133,119 @@ class Server {
     private readonly log: Log,
     private readonly environment: Environment,
     private readonly sources: SourceBook,
+    tenants: Omit<TenantOptions, 'actionsFor'>,
     private readonly dev?: Development,
   ) {
-    const imports = new ImportHandler(() => this.#database);
-    const actions = new Map<string, Action>([
-      ['import', (asked, body) => imports.handle(asked, body)],
-      ['backup', (_, body) => this.#backUp(body)],
-      ['verify', () => verifyRunning(config.dataDir)],
-      ['reload', () => this.#reload?.()],
-      ['snapshot', () => this.#database?.snapshot()],
-      ['check', (_, body) => this.#check(body)],
-      ['recall', (asked) => this.#database && recallBody(this.#database, asked)],
-    ]);
+    this.#cluster = new ClusterPart(config, log);
+    const { proof } = this.#cluster;
+    const actions = databaseActions(config, () => this.#database, proof);
+    actions.set('reload', () => this.#reload?.());
+    const settings = new ClusterSettings(() => this.#database?.cluster);
+    actions.set('cluster-keys', (_, body) => settings.changeKeys(readKeyChange(body)));
+    this.#clusterKeys = new ClusterKeys({
+      path: config.keysFile,
+      settings,
+      calls: this.#cluster.calls,
+      log,
+      onKeys: () => void this.#app.keys.refresh(),
+    });
     const onRefusal = dev && ((request: Refusal) => dev.noteRefusal(request));
     const onIdle = (): void => {
       log('info', 'nobody has asked for anything: the server ends');
       this.#onStopSignal();
     };
     const version = packageVersion();
-    this.#app = new App({ config, log, version, actions, sources, onRefusal, onIdle });
+    const shared = { config, log, version, sources, nodes: this.#cluster, onRefusal, onIdle };
+    this.#app = new App({
+      ...shared,
+      actions,
+      tenants: {
+        ...tenants,
+        nodesFor: (one) => new ClusterPart(one, log),
+        actionsFor: (one, database) => this.#tenantActions(one, database),
+      },
+    });
     this.#installHandlers();
+  }
+
+  /** In a cluster the program of each tenant comes by its log: it is reloaded where that is led. */
+  #tenantActions(config: Config, database: () => Database): Map<string, Action> {
+    const actions = databaseActions(config, database, this.#cluster.proof);
+    if (config.cluster.log === '') return actions;
+    const reload = (): Promise<ReloadResult> =>
+      createReloader({
+        ...programOptions(config),
+        database: database(),
+        log: this.log,
+        sources: new SourceBook(),
+        fit: (program) => programFor(config, program),
+        onSwap: () => undefined,
+        onResult: () => undefined,
+        onCompiled: () => undefined,
+      })();
+    return actions.set('reload', reload);
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping;
   }
 
   get metrics(): Metrics {
     return this.#app.metrics;
+  }
+
+  /** Opens the database by `open`, once there are data where those of others are needed. */
+  async open(open: () => Promise<Database>): Promise<Database> {
+    this.#open = open;
+    await this.#cluster.prepare(this.#wanted);
+    // Opened now, an empty directory would become a database of its own.
+    if (this.#stopping) fail('SHUTTING_DOWN');
+    return open();
+  }
+
+  /** For as long as a copy of another node's data is waited for. */
+  get #wanted() {
+    return {
+      onProgress: (progress: number) => this.noteProgress('copying', progress),
+      isOver: () => this.#stopping,
+    };
+  }
+
+  /** Another node's data have come, which this one needs to go on. */
+  async #takeCopy(keepAs: string | undefined, port: number): Promise<void> {
+    if (this.#stopping) return;
+    try {
+      this.log('warn', 'this node goes on with the data of another one', { keepAs });
+      this.#app.phase = 'starting';
+      for (const watch of this.#watches.splice(0)) watch.close();
+      this.#clusterKeys.close();
+      await this.#database?.close({ snapshot: false });
+      this.#database = undefined;
+      await this.#cluster.install(keepAs);
+      const database = await this.#open();
+      await this.#serve(database, port);
+      this.#prepareReload(database);
+      this.#app.phase = 'serving';
+    } catch (error) {
+      this.#end(reportFailure(error));
+    }
+  }
+
+  /** Takes an open database as the one that is served. */
+  async #serve(database: Database, port: number): Promise<void> {
+    this.#database = database;
+    ignoreInGit(this.config.dataDir);
+    if (this.#stopping) return this.#stop();
+    if (port > 0) database.notePort(port);
+    this.#app.attach(database);
+    this.#clusterKeys.attach(database);
+    this.#cluster.attach(database, this.#wanted, (keepAs) => void this.#takeCopy(keepAs, port));
+  }
+
+  /** The log of the cluster has brought another program. */
+  adoptProgram(): void {
+    this.#app.adoptProgram();
+    this.log('info', 'the program is that of the cluster now');
   }
 
   listen(): Promise<number> {
@@ -155,40 +253,24 @@ class Server {
   }
 
   noteProgress(step: string, progress: number): void {
-    this.#app.opening = { step, progress };
-  }
-
-  #check(body: Uint8Array): unknown {
-    return this.#database && checkBody(this.#database, body, programOptions(this.config));
-  }
-
-  /** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */
-  async #backUp(body: Uint8Array): Promise<unknown> {
-    const given = scanBody(body, this.config.limits).member('name');
-    if (given !== undefined && given.kind !== 'string' && given.kind !== 'null') {
-      const args = { param: 'name', type: 'String', got: describeJson(given) };
-      fail('PARAM_TYPE', args, { path: '/name' });
-    }
-    const name = given?.kind === 'string' ? given.text() : backupName();
-    const path = newBackupPath(this.config, name);
-    const { bytes } = await this.#database!.backUp(path);
-    return { path, bytes };
+    this.#app.noteOpening(step, progress);
   }
 
   /** From an open database to the ready line. */
   async begin(database: Database, port: number): Promise<void> {
     const { config, log } = this;
-    this.#database = database;
-    ignoreInGit(config.dataDir);
-    if (this.#stopping) return this.#stop();
-    if (port > 0) database.notePort(port);
-    this.#app.attach(database);
-    const calls = await playSeed(config.projectDir, database);
+    await this.#serve(database, port);
+    if (this.#stopping) return;
+    // Of a cluster, the data that it was founded on are the first ones.
+    const calls = database.cluster ? 0 : await playSeed(config.projectDir, database);
     if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
     this.#prepareReload(database);
     const { program } = database;
     const warnings = [...this.#app.warnings(), ...modelWarnings(config, program)];
     for (const warning of warnings) log('warn', warning);
+    this.dev?.writeTypes(program, this.sources.list().used.length);
+    await this.#app.beginTenants(port);
+    await this.#app.startFronts();
     if (this.#stopping) return;
     this.#app.phase = 'serving';
     const url = urlOf(config, port);
@@ -212,8 +294,11 @@ class Server {
       log,
       show: formatOf(config) === 'text' ? printErrorLine : undefined,
       sources: this.sources,
-      onSwap: () => {
+      fit: (program) => programFor(config, program),
+      onSwap: (program) => {
         this.#app.adoptProgram();
+        void this.#app.reloadTenants(program);
+        this.dev?.writeTypes(database.program, this.sources.list().used.length);
         for (const line of modelWarnings(config, database.program)) log('warn', line);
       },
       onResult: (result) => this.#app.metrics.reloads.add(result),
@@ -268,10 +353,12 @@ class Server {
     const told = notifySystemd('STOPPING=1', this.environment);
     try {
       for (const watch of this.#watches) watch.close();
+      this.#clusterKeys.close();
       this.dev?.close();
       await this.#app.drain(config.server.drain_time);
+      await this.#app.closeTenants({ snapshot: this.#snapshot });
       await this.#database?.close({ snapshot: this.#snapshot });
-      this.close();
+      await this.close();
       await told;
       this.#end(exitCodes.ok);
     } catch (error) {
@@ -286,13 +373,17 @@ class Server {
   async #endFatally(): Promise<void> {
     const timer = setTimeout(() => process.kill(process.pid, 'SIGKILL'), fatalMs);
     await this.#database?.close({ snapshot: false }).catch(() => undefined);
+    await this.close();
     clearTimeout(timer);
     printErrorLine('INTERNAL: a defect ended the server. Report it with the lines above.');
     this.#end(exitCodes.internal);
   }
 
-  close(): void {
-    this.#app.close();
+  async close(): Promise<void> {
+    this.#clusterKeys.close();
+    this.#cluster.close();
+    await this.#app.closeTenants({ snapshot: false });
+    await this.#app.close();
   }
 }
 

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { excerpt, fail } from '../../engine/index.js';
 import { type Config, loadConfig, processEnvironment } from '../config/config.js';
+import { tenantConfig } from '../config/tenant-config.js';
 import type { CommandLine } from '../terminal/command.js';
 
 const flagKeys: Record<string, string> = {
@@ -40,12 +41,14 @@ export function configOf(
     if (setting !== undefined) flags.set(...setting);
   }
   const instance = line.flags.get('instance');
-  return loadConfig({
+  const config = loadConfig({
     projectDir: projectOf(line, word),
     flags,
     environment: processEnvironment,
     ...(instance === undefined ? {} : { instance }),
   });
+  const tenant = line.flags.get('tenant');
+  return tenant === undefined ? config : tenantConfig(config, tenant);
 }
 
 /** As a word or by --project: the same, or one of them. */

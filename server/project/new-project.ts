@@ -79,7 +79,8 @@ function configText(): string {
     current = section;
     if (key === 'embedding.model') lines.push(...aboutModel);
     const isChosen = chosen.has(key);
-    const value = isChosen ? chosen.get(key) : schema.default;
+    const standard = schema.auto ? 'auto' : schema.default;
+    const value = isChosen ? chosen.get(key) : standard;
     const unit = schema.unit === 'milliseconds' ? '  # ms' : schema.unit ? '  # bytes' : '';
     lines.push(`${isChosen ? '' : '# '}${name ?? key} = ${JSON.stringify(value)}${unit}`);
   }

@@ -6,6 +6,7 @@ import {
   type Limits,
   type Program,
   type Source,
+  type SourceArchive,
   compile,
   printDiagnostic,
 } from '../../engine/index.js';
@@ -27,11 +28,19 @@ export interface ProgramOptions {
   queriesDir: string;
   compat: boolean;
   limits: Limits;
+  /** Vector types that are divided over several databases. */
+  scattered?: ReadonlySet<string>;
+  /** Of a database that has a share of one: its type. */
+  shard?: string;
 }
 
 export function programOptions(config: Config): ProgramOptions {
-  const { projectDir, queriesDir, compat, limits } = config;
-  return { projectDir, queriesDir, compat: compat === 'helix-2', limits };
+  const { projectDir, queriesDir, compat, limits, scatter, shard, tenant } = config;
+  const shared = { projectDir, queriesDir, compat: compat === 'helix-2', limits };
+  // The database of a tenant has its types whole.
+  if (scatter.size === 0 || (tenant !== '' && shard === undefined)) return shared;
+  const scattered = new Set(scatter.keys());
+  return { ...shared, scattered, ...(shard && { shard: shard.type }) };
 }
 
 /**
@@ -39,10 +48,32 @@ export function programOptions(config: Config): ProgramOptions {
  * diagnostics. `slow`: so is what is read as a whole without need.
  */
 export function loadProgram(options: ProgramOptions, slow = false): Compiled {
-  const { projectDir, queriesDir, compat, limits } = options;
+  const { projectDir, queriesDir, compat, limits, scattered } = options;
   const sources = readSources(projectDir, queriesDir);
-  const { program, diagnostics } = compile(sources, { compat, limits, slow });
+  const { program, diagnostics } = compile(sources, {
+    compat,
+    limits,
+    slow,
+    ...(scattered && { scattered }),
+  });
   return { program, diagnostics, sources, projectDir };
+}
+
+/** The sources as they travel to the other nodes of a cluster. */
+export function archiveOf(
+  { sources }: Pick<Compiled, 'sources'>,
+  { compat, scattered, shard }: ProgramOptions,
+): SourceArchive {
+  const texts = sources.map(({ path, text }) => ({
+    path,
+    text: typeof text === 'string' ? text : Buffer.from(text).toString(),
+  }));
+  return {
+    compat,
+    ...(scattered && { scattered: [...scattered] }),
+    ...(shard && { shard }),
+    sources: texts,
+  };
 }
 
 /** One diagnostic with its picture, for whoever reads `stream` in the working directory. */

@@ -1,15 +1,7 @@
 // Receives every request: runs the checks of http.md 3.1 in their order, starts the endpoint,
 // answers, counts and logs. Invariant: an exchange that came in is answered exactly once, or its
 // client has gone.
-import {
-  type ErrorCode,
-  type ErrorData,
-  type LimitName,
-  TrellisError,
-  excerpt,
-  fail,
-  wallMs,
-} from '../../engine/index.js';
+import { type ErrorCode, type ErrorData, TrellisError, excerpt, fail } from '../../engine/index.js';
 import { type Exchange, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders } from '../http/header-list.js';
@@ -18,23 +10,39 @@ import { noContentStatus, okStatus } from '../http/status-line.js';
 import type { Caller } from '../auth/keys.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics, RouteMetrics } from '../observe/metrics.js';
+import { RequestIds } from './request-id.js';
 import type { Endpoint, Result, Routes } from './routes.js';
 import type { Security } from '../auth/security.js';
-import type { SlowLog } from '../observe/slow-log.js';
+import type { Consistency } from './consistency.js';
+import { type RequestLog, type SentBody, sentBody, verdictOn } from '../observe/request-log.js';
 import type { Receiver } from '../http/transport.js';
+
+/** What answers for one database. */
+export interface Serving {
+  /** The name of that database; empty for the main one. */
+  readonly tenant: string;
+  readonly routes: Pick<Routes, 'find' | 'endpointFor' | 'failUnknown' | 'failMethod'>;
+  readonly metrics: Metrics;
+  readonly requestLog: RequestLog;
+  /** Of a node of a cluster: how fresh answers are. */
+  readonly consistency: Consistency | undefined;
+  /** Why ordinary requests are refused at the moment, if they are. */
+  closedBy(): ErrorData | undefined;
+  /** Of a database that may be closed: resolves when it is open; undefined where it is. */
+  wake?(): Promise<void> | undefined;
+}
 
 export interface ReceptionOptions {
   security: Security;
-  routes: Routes;
-  metrics: Metrics;
-  slowLog: SlowLog;
+  /** Of the database that requests are about when they name none. */
+  main: Serving;
+  /** Whose a request is, by its head, where there are several; never fails. */
+  servingFor?: ((exchange: Exchange) => Serving) | undefined;
   log: Log;
   /** Requests slower than this are logged. */
   slowMs: number;
   /** Share of requests that get a log line, 0 to 1. */
   accessShare: number;
-  /** Why ordinary requests are refused at the moment, if they are. */
-  closedBy: () => ErrorData | undefined;
   /** Told of every request that was refused, for whoever develops. */
   onRefusal?: ((request: Refusal) => void) | undefined;
 }
@@ -47,13 +55,10 @@ export interface Refusal {
   ms: number;
 }
 
-const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
 /** A refused body up to this size is read and forgotten; a larger one ends the connection. */
 const forgottenBodyMax = 64 * 1024;
 /** The engine stops calls by itself; this much later the client is answered for it. */
 const graceMs = 10;
-/** A call that visits more elements is logged, however quick it was. */
-const quietVisitsMax = 100_000;
 const sweepMs = 10;
 /**
  * A read that takes longer is given up when its client has sent the end of its stream. Most who do
@@ -63,37 +68,32 @@ const holdMs = 500;
 
 /** What is remembered of an exchange between its head and its answer. */
 interface Visit {
+  serving: Serving;
   endpoint: Endpoint;
   caller: Caller | undefined;
-}
-
-/** What is thought of a request that ended. */
-interface Verdict {
-  ms: number;
-  slow: boolean;
-  /** It gets a line of the log in any case. */
-  isChosen: boolean;
-  code: ErrorCode | undefined;
+  /** Of the body, for the log. */
+  sent?: SentBody | undefined;
 }
 
 export class Reception implements Receiver {
   /** Calls whose answer is to come. */
   readonly #pending = new Set<Exchange>();
-  readonly #other: RouteMetrics;
-  readonly #idPrefix = `${randomText()}-`;
-  #lastId = 0;
+  readonly #ids = new RequestIds();
   #sweep: NodeJS.Timeout | undefined;
   #onIdle: (() => void) | undefined;
   /** When the last request came. */
   #heardAt = performance.now();
 
-  constructor(private readonly options: ReceptionOptions) {
-    this.#other = options.metrics.route('other');
-  }
+  constructor(private readonly options: ReceptionOptions) {}
 
   /** Calls that have been started and not answered. */
   get inFlight(): number {
     return this.#pending.size;
+  }
+
+  /** Another thread was asked for something, at this time of performance.now(). */
+  noteHeard(at: number): void {
+    this.#heardAt = Math.max(this.#heardAt, at);
   }
 
   /** Milliseconds for which nobody has asked for anything. */
@@ -103,18 +103,21 @@ export class Reception implements Receiver {
 
   open(exchange: Exchange): boolean {
     this.#heardAt = exchange.startedAt;
-    const { security, routes } = this.options;
-    this.#giveId(exchange);
+    const { security, main, servingFor } = this.options;
+    this.#ids.give(exchange);
+    const serving = servingFor === undefined ? main : servingFor(exchange);
+    const { routes, consistency } = serving;
     const route = routes.find(exchange.path);
     const endpoint = route && routes.endpointFor(route, exchange.method);
-    const caller = this.#admit(exchange, endpoint);
+    const caller = this.#admit(exchange, endpoint, serving);
     if (exchange.settled) return false;
     if (route === undefined) return routes.failUnknown(exchange.path, caller);
     if (endpoint === undefined) return routes.failMethod(route, exchange);
-    exchange.memo = { endpoint, caller } satisfies Visit;
+    const visit: Visit = { serving, endpoint, caller };
+    exchange.memo = visit;
     security.checkAccess(exchange, caller, endpoint);
     if (exchange.method !== 'POST') {
-      this.#run(exchange, endpoint, noBody, caller);
+      this.#run(exchange, visit, noBody);
       return false;
     }
     checkEncoding(exchange);
@@ -122,18 +125,24 @@ export class Reception implements Receiver {
     const length = declaredLength(exchange);
     checkMediaType(exchange, length, endpoint);
     // A large body is read all the same: to refuse it unread would end the connection.
-    const refusal = length <= forgottenBodyMax ? endpoint.refusal?.(exchange, length) : undefined;
+    const isJudgedHere = length <= forgottenBodyMax && !consistency?.passesOn(exchange, endpoint);
+    const refusal = isJudgedHere ? endpoint.refusal?.(exchange, length) : undefined;
     if (refusal !== undefined) this.#answerError(exchange, refusal, false);
     return refusal === undefined;
   }
 
   complete(exchange: Exchange, body: Uint8Array): void {
     const visit = exchange.memo as Visit;
+    this.options.security.checkBody(exchange, body);
     // Only now is it known whether a chunked body is empty.
     if (exchange.transferEncodingCount > 0) {
       checkMediaType(exchange, body.length, visit.endpoint);
     }
-    this.#run(exchange, visit.endpoint, body, visit.caller);
+    // Rows of an import are no parameters.
+    if (exchange.contentType !== 'application/x-ndjson') {
+      visit.sent = visit.serving.requestLog.hasValues ? sentBody(exchange, body) : undefined;
+    }
+    this.#run(exchange, visit, body);
   }
 
   /**
@@ -141,7 +150,7 @@ export class Reception implements Receiver {
    * the path: a query may stand at the path of an open page. Where none is found a key is needed
    * before it is told.
    */
-  #admit(exchange: Exchange, endpoint: Endpoint | undefined): Caller | undefined {
+  #admit(exchange: Exchange, endpoint: Endpoint | undefined, serving: Serving): Caller | undefined {
     const { security } = this.options;
     const always = endpoint?.always === true;
     security.checkHost(exchange);
@@ -151,27 +160,19 @@ export class Reception implements Receiver {
       exchange.send(noContentStatus, jsonHeaders, '', false);
       return undefined;
     }
-    const caller = endpoint?.access === 'open' ? undefined : security.authenticate(exchange);
+    const caller =
+      endpoint?.access === 'open' ? undefined : security.authenticate(exchange, serving.tenant);
     // Before the route is judged: while the server starts, it does not know its queries yet.
-    if (!always && endpoint?.tellsState !== true) this.#checkState();
+    const closed = always || endpoint?.tellsState === true ? undefined : serving.closedBy();
+    if (closed !== undefined) throw new TrellisError(closed);
     return caller;
   }
 
-  #giveId(exchange: Exchange): void {
-    const given = exchange.requestIdHeader;
-    exchange.requestId =
-      given !== '' && requestIdForm.test(given)
-        ? given
-        : this.#idPrefix + (++this.#lastId).toString(36).padStart(8, '0');
-  }
-
-  #checkState(): void {
-    const closed = this.options.closedBy();
-    if (closed !== undefined) throw new TrellisError(closed);
-  }
-
-  #run(exchange: Exchange, endpoint: Endpoint, body: Uint8Array, caller: Caller | undefined): void {
-    const result = endpoint.handle(exchange, body, caller);
+  #run(exchange: Exchange, { serving, endpoint, caller }: Visit, body: Uint8Array): void {
+    const answer = () => endpoint.handle(exchange, body, caller);
+    const fresh = () => serving.consistency?.before(exchange, endpoint, body, answer) ?? answer();
+    const waking = endpoint.always ? undefined : serving.wake?.();
+    const result = waking === undefined ? fresh() : waking.then(fresh);
     if (result instanceof Promise) this.#await(exchange, endpoint, result);
     else this.#answer(exchange, endpoint, result);
   }
@@ -222,6 +223,8 @@ export class Reception implements Receiver {
 
   #answer(exchange: Exchange, endpoint: Endpoint, result: Result): void {
     if (exchange.settled) return;
+    const { consistency } = (exchange.memo as Visit).serving;
+    if (consistency !== undefined) exchange.addHeaders([['Trellis-Position', consistency.token]]);
     if (result instanceof Uint8Array) {
       this.#finish(exchange, endpoint.metrics, okStatus, result.length);
       exchange.send(okStatus, jsonHeaders, result, false);
@@ -229,13 +232,13 @@ export class Reception implements Receiver {
       this.#finish(exchange, endpoint.metrics, result.status, 0);
       result.begin(exchange.stream(result.status, result.headers));
     } else {
-      this.#finish(exchange, endpoint.metrics, result.status, result.body.length);
+      this.#finish(exchange, endpoint.metrics, result.status, Buffer.byteLength(result.body));
       exchange.send(result.status, result.headers, result.body, false);
     }
   }
 
   refuse(exchange: Exchange, error: ErrorData): void {
-    if (exchange.requestId === '') this.#giveId(exchange);
+    if (exchange.requestId === '') this.#ids.give(exchange);
     this.#answerError(exchange, error, true);
   }
 
@@ -255,18 +258,14 @@ export class Reception implements Receiver {
     const status = statusOf(error.code);
     const body = errorBody(error, exchange.requestId);
     const visit = exchange.memo as Visit | undefined;
-    this.#count(error.code, visit?.endpoint.query);
-    this.#finish(exchange, visit?.endpoint.metrics ?? this.#other, status, body.length, error);
+    const { metrics } = visit?.serving ?? this.options.main;
+    metrics.reject(error.code);
+    const query = visit?.endpoint.query;
+    if (error.code === 'QUERY_TIMEOUT' && query !== undefined) metrics.timeouts.add(query);
+    const route = visit?.endpoint.metrics ?? metrics.route('other');
+    this.#finish(exchange, route, status, body.length, error);
     exchange.addHeaders(errorHeaders(error));
     exchange.send(status, jsonHeaders, body, close || leavesLargeBody(exchange));
-  }
-
-  #count(code: ErrorCode, query: string | undefined): void {
-    const { rejected, limitHits, timeouts } = this.options.metrics;
-    rejected.add(code);
-    if (code === 'QUERY_TIMEOUT' && query !== undefined) timeouts.add(query);
-    const limit = limitOf[code];
-    if (limit !== undefined) limitHits.add(limit);
   }
 
   gone(exchange: Exchange): void {
@@ -282,57 +281,33 @@ export class Reception implements Receiver {
   ): void {
     const ms = performance.now() - exchange.startedAt;
     metrics.record(status, ms / 1000, exchange.bytesIn, bytesOut);
-    const { accessShare, onRefusal } = this.options;
+    const { onRefusal } = this.options;
     if (onRefusal !== undefined && error !== undefined) {
       const { method, path } = exchange;
       onRefusal({ method, path, status: status.slice(0, 3), code: error.code, ms });
     }
-    const slow = this.#isSlow(exchange, ms, error?.code);
-    const broken = error !== undefined && isServerFault(error.code);
-    const isChosen = broken || (accessShare > 0 && Math.random() < accessShare);
-    if (!slow && !isChosen) return;
-    this.#record(exchange, metrics, status, bytesOut, { ms, slow, isChosen, code: error?.code });
-  }
-
-  /** Slow, cancelled, or a lot of work though it was quick (operations.md 9.3). */
-  #isSlow({ work }: Exchange, ms: number, code?: ErrorCode): boolean {
-    if (ms >= this.options.slowMs || code === 'QUERY_TIMEOUT') return true;
-    return work !== undefined && work.visits > quietVisitsMax;
-  }
-
-  #record(
-    exchange: Exchange,
-    metrics: RouteMetrics,
-    status: string,
-    bytesOut: number,
-    { ms, slow, isChosen, code }: Verdict,
-  ): void {
-    const { log, slowLog, security } = this.options;
-    const visit = exchange.memo as Visit | undefined;
     const { work } = exchange;
-    const entry = {
-      request_id: exchange.requestId,
+    const code = error?.code;
+    const verdict = verdictOn(this.options, ms, work, code, code && isServerFault(code));
+    if (verdict === undefined) return;
+    const visit = exchange.memo as Visit | undefined;
+    const ended = {
+      requestId: exchange.requestId,
       route: metrics.label,
       query: visit?.endpoint.query ?? exchange.called?.query,
-      status: status.slice(0, 3),
+      status,
       code,
-      ms: inMicros(ms),
-      queue_ms: work && inMicros(Math.max(0, ms - work.micros / 1000)),
-      rows: work?.rows,
-      visits: work?.visits,
-      bytes_in: exchange.bytesIn,
-      bytes_out: bytesOut,
+      ms,
+      work,
+      bytesIn: exchange.bytesIn,
+      bytesOut,
+      keyId: visit?.caller?.keyId,
+      peer: this.options.security.peer(exchange),
+      traceparent: exchange.traceparent,
+      sent: visit?.sent,
     };
-    if (slow) slowLog.add({ ts: new Date(wallMs()).toISOString(), ...entry });
-    const leftOut = isChosen ? 0 : slowLog.takeLine(exchange.startedAt + ms);
-    if (leftOut === undefined) return;
-    log(code === 'INTERNAL' ? 'error' : 'info', slow ? 'slow request' : 'request', {
-      ...entry,
-      key_id: visit?.caller?.keyId || undefined,
-      peer: security.peer(exchange),
-      traceparent: exchange.traceparent ? excerpt(exchange.traceparent) : undefined,
-      left_out: leftOut || undefined,
-    });
+    const { requestLog } = visit?.serving ?? this.options.main;
+    requestLog.tell(ended, verdict);
   }
 
   /** Resolves when no call is in flight, or after `ms`. */
@@ -347,26 +322,6 @@ export class Reception implements Receiver {
     });
   }
 }
-
-/** The limit behind a refusal, where the code names exactly one. */
-const limitOf: Partial<Record<ErrorCode, LimitName>> = {
-  BODY_TOO_LARGE: 'body_bytes',
-  JSON_TOO_DEEP: 'json_depth',
-  JSON_TOO_MANY_MEMBERS: 'json_members',
-  INDEX_KEY_TOO_LONG: 'index_key_bytes',
-  VALUE_TOO_LARGE: 'value_bytes',
-  VECTOR_TOO_LONG: 'vector_dimensions',
-  TEXT_TOO_LONG: 'text_bytes',
-  RESULT_TOO_LARGE: 'result_items',
-  QUERY_MEMORY: 'query_memory',
-  QUERY_WORK: 'query_visits',
-  QUERY_TIMEOUT: 'query_time',
-  TXN_TOO_LARGE: 'txn_writes',
-  FILTER_TOO_DEEP: 'filter_depth',
-  FILTER_TOO_LARGE: 'filter_predicates',
-  TOO_MANY_SESSIONS: 'sessions',
-  SESSION_BUSY: 'session_queue',
-};
 
 const noBody = new Uint8Array(0);
 
@@ -406,10 +361,4 @@ function leavesLargeBody(exchange: Exchange): boolean {
   if (exchange.transferEncodingCount > 0) return exchange.bytesIn === 0;
   const left = declaredLength(exchange) - exchange.bytesIn;
   return left > forgottenBodyMax;
-}
-
-const inMicros = (ms: number): number => Math.round(ms * 1000) / 1000;
-
-function randomText(): string {
-  return Math.floor(Math.random() * 2 ** 40).toString(36);
 }

@@ -9,6 +9,8 @@ export interface Opened {
   close(): Promise<void>;
 }
 
+/** Milliseconds for whatever is waited for: nobody else's load makes a test fail. */
+const waitMs = 60_000;
 let browser: Browser | undefined;
 
 export async function openPage(
@@ -19,11 +21,13 @@ export async function openPage(
   browser ??= await chromium.launch({
     executablePath: process.env.TRELLIS_CHROMIUM!,
     args: ['--no-sandbox', '--enable-unsafe-swiftshader'],
+    timeout: 2 * waitMs,
   });
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     ...options,
   });
+  context.setDefaultTimeout(waitMs);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(`error ${error.message}`));
@@ -43,6 +47,13 @@ export async function openPage(
   await page.goto(`${origin}/${hash}`);
   return { page, faults, close: () => context.close() };
 }
+
+/** To another view of the page that is open. Whoever goes there waits for what stands on it. */
+export const goToView = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
+/** The view in the address: what the page says, not what the browser has told of it so far. */
+export const hashOf = (page: Page): Promise<string> => page.evaluate<string>('location.hash');
 
 export async function closeBrowser(): Promise<void> {
   await browser?.close();

@@ -22,13 +22,13 @@ const words = (prefix: string, names: string) => names.split(' ').map((name) => 
 const checklists: Record<string, string[]> = {
   language: numbers('L', 1, 123, 1, 3),
   examples: numbers('X', 1, 29),
-  extensions: [...numbers('X', 1, 24, 1, 3), 'X026', 'X027', 'X029', 'X030'],
+  extensions: numbers('X', 1, 30, 1, 3),
   errors: words(
     'E',
     '001 002 003 004 005 101 102 103 104 105 106 107 108 109 201 202 203 204 205 206 207 209 210 ' +
       '301 302 303 304 305 306 401 501 601 602 603 604 611 612 621 622 623 624 625 626 627 628 ' +
       '631 633 641 643 644 645 646 651 652 653 654 656 657 658 659 660 701 702 703 704 705 706 ' +
-      '707 708 709 710 711 712 713 715 716 717',
+      '707 708 709 710 711 712 713 714 715 716 717',
   ),
   warnings: numbers('W', 101, 119, 1, 3),
   faults: numbers('F', 1, 24),

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasUws } from '../support/server/has-uws.js';
 import { corpus, textOf } from '../support/corpus/case.js';
 import { Client, Connection, ConnectionClosed, requestBytes } from '../support/server/http.js';
 import type { ConfigValue } from '../support/project.js';
@@ -63,8 +64,9 @@ const head = (path: string, more: string) =>
 
 /** Writes until the peer closes; gives the seconds it took and the status of an answer, if any. */
 async function trickle(port: number, first: string, piece: Buffer, everyMs: number) {
-  const connection = await Connection.open(port);
+  // The server may count from here on: it hears of a connection before this process hears that it has one.
   const started = Date.now();
+  const connection = await Connection.open(port);
   connection.send(first);
   const timer = setInterval(() => connection.send(piece), everyMs);
   const closed = await connection.closed(40_000);
@@ -114,13 +116,17 @@ describe.concurrent('senders', () => {
     connection.close();
   }, 60_000);
 
-  test('a body of 1 byte per second [XH41]', async () => {
-    const first = head('/ping', 'Content-Length: 1000');
-    const { closed, seconds } = await trickle(server.port, first, Buffer.from(' '), 1000);
-    expect(closed).toBe(true);
-    expect(seconds).toBeGreaterThan(5);
-    expect(seconds).toBeLessThan(20);
-  }, 60_000);
+  test.skipIf(!hasUws)(
+    'a body of 1 byte per second [XH41]',
+    async () => {
+      const first = head('/ping', 'Content-Length: 1000');
+      const { closed, seconds } = await trickle(server.port, first, Buffer.from(' '), 1000);
+      expect(closed).toBe(true);
+      expect(seconds).toBeGreaterThan(5);
+      expect(seconds).toBeLessThan(20);
+    },
+    60_000,
+  );
 
   // uWebSockets.js closes a connection on which a request arrives while an earlier one waits for its
   // answer, so pipelined writes need the node:http twin; answers given at once pipeline on both.
@@ -148,7 +154,9 @@ describe.concurrent('senders', () => {
     const client = new Client(server.port);
     expect(await client.post('ping')).toEqual({ data: 'pong' });
     client.close();
-    expect(server.stderr).not.toMatch(/"level":"(error|warn)"/);
+    expect(server.stderr).not.toMatch(
+      /"level":"(error|warn)","msg":"(?!uWebSockets.js does not load)/,
+    );
   });
 
   test('idle connections do not slow others and are closed [XH47]', async () => {

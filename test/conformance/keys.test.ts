@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { changeKeyFile, makeKey, readKeyFile, writeKeyFile } from '../../server/auth/key-file.js';
+import { changeKeyFile, readKeyFile, writeKeyFile } from '../../server/auth/key-file.js';
+import { makeKey } from '../../server/auth/key-record.js';
 import { Keyring } from '../../server/auth/keys.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';
 import { type Server, runCli, startServer } from '../support/server/server.js';
@@ -49,16 +50,18 @@ test('changes of the key file at once are all kept', async () => {
   const folder = makeFolder();
   const path = join(folder, 'keys.json');
   const program = `
-    const { workerData: [url, path, who] } = require('node:worker_threads');
-    import(url).then(({ changeKeyFile, makeKey }) => {
+    const { workerData: [urls, path, who] } = require('node:worker_threads');
+    Promise.all(urls.map((url) => import(url))).then(([{ changeKeyFile }, { makeKey }]) => {
       for (let i = 0; i < 15; i++) {
         const { record } = makeKey({ name: who + i, role: 'read' }, new Date());
         changeKeyFile(path, (keys) => [...keys, record]);
       }
     });`;
-  const url = pathToFileURL(join(root, 'dist/server/auth/key-file.js')).href;
+  const urls = ['key-file.js', 'key-record.js'].map(
+    (name) => pathToFileURL(join(root, 'dist/server/auth', name)).href,
+  );
   const workers = ['a', 'b', 'c'].map(
-    (who) => new Worker(program, { eval: true, workerData: [url, path, who] }),
+    (who) => new Worker(program, { eval: true, workerData: [urls, path, who] }),
   );
   await Promise.all(workers.map((worker) => once(worker, 'exit')));
   expect(readKeyFile(path).length).toBe(45);

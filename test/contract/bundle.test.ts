@@ -33,7 +33,8 @@ test('P10 it is bundled for a worker without anything of Node, and calls by fetc
   const asked: string[] = [];
   // biome-ignore lint/suspicious/noExplicitAny: what the file leaves in its own world
   const world: any = createContext({
-    ...{ TextDecoder, TextEncoder, AbortSignal, setTimeout, clearTimeout, crypto, performance },
+    ...{ TextDecoder, TextEncoder, AbortController, AbortSignal, setTimeout, clearTimeout },
+    ...{ crypto, performance },
     fetch: async (url: string) => {
       asked.push(url);
       return new Response('{"n":1}');

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { contractOf } from '../../engine/contract/contract.js';
 import { decodeReply } from '../../engine/contract/decode.js';
 import { printTypeScript } from '../../engine/contract/typescript.js';
 import { type EmbeddedDatabase, open } from '../../engine/database/embedded.js';
 import { compile } from '../../engine/lang/compile.js';
-import { type Caller, connect, decode } from '../../server/client/client.js';
+import { bind, type Caller, connect, decode } from '../../server/client/client.js';
 import { randomSource } from '../mcp/random-json.js';
 import { makeFolder, root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
@@ -22,6 +23,9 @@ QUERY add(name: String, big: I64, tags: [String]) =>
   RETURN item
 QUERY one(name: String) => item <- N<Item>({name: name}) RETURN item
 QUERY all() => items <- N<Item> RETURN items::{name, big}
+V::Point { name: String }
+QUERY near(at: [F64]) => v <- SearchV<Point>(at, 1) RETURN v
+QUERY texts(text: [String], n: I64) => RETURN text, n
 QUERY same(given: U128) => n <- given RETURN n
 `;
 
@@ -74,6 +78,16 @@ describe.each(['connect', 'open'] as const)('%s', (way) => {
     await expect(caller().call('nothing')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
+  test('vectors may be typed arrays, and texts look like anything', async () => {
+    const db = bound();
+    for (const vector of [[0.1, 1], new Float32Array([0.1, 1]), new Float64Array([0.1, 1])]) {
+      expect(await db.near({ at: vector })).toEqual({ v: [] });
+    }
+    const texts = ['\u0000n12', 'n0:12', '","n":9007199254740993,"x":"', '\\'];
+    const given = { text: texts, n: BigInt(wide), o: { '\u0000n5': '\u0000n5' } };
+    expect(await db.texts(given)).toEqual({ text: texts, n: BigInt(wide) });
+  });
+
   test('P06 a wide integer goes in and comes out in each mode, and is never rounded', async () => {
     for (const given of [wide, BigInt(wide)]) {
       expect(await bound('bigint').same({ given: given })).toEqual({ n: BigInt(wide) });
@@ -97,6 +111,48 @@ test('P06 a call by name on an embedded database says what 64-bit integers becom
   expect(await embedded.call('same', { given: 1 })).toEqual({ n: 1 });
   const wrong = embedded.call('same', { given: 1 }, { int64: 'float' as 'string' });
   await expect(wrong).rejects.toMatchObject({ code: 'PARAM_TYPE' });
+});
+
+test('who calls with types of other sources is told what has changed', async () => {
+  const other = source
+    .replace('RETURN item\n', 'RETURN item::{name}\n')
+    .replace('at: Date', 'at: I8');
+  const { program } = compile([{ path: 'main.hx', text: other }], { compat: false });
+  const connection = connect({ url: `http://127.0.0.1:${server.port}` });
+  const warned = new Promise<Error>((resolve) => process.once('warning', resolve));
+  for (const caller of [connection, embedded]) {
+    bind(
+      caller,
+      {},
+      contractOf(compile([{ path: 'main.hx', text: source }], { compat: false }).program!),
+    );
+    bind(caller, {}, contractOf(program!));
+  }
+  expect(await connection.check()).toEqual(['add', 'N::Item']);
+  const { name, message } = await warned;
+  expect([name, message]).toEqual([
+    'TrellisWarning',
+    'The generated types are not those of the sources: add, N::Item.',
+  ]);
+});
+
+test('a walk has the tools as its methods', async () => {
+  const db = generated.bigint!(embedded);
+  await db.add({ name: 'walked', big: 1, tags: [] }).catch(() => undefined);
+  const connection = connect({ url: `http://127.0.0.1:${server.port}` });
+  await connection.call('add', { name: 'walked', big: 1, tags: ['y'] });
+  const walk = await connection.session<'Item', 'Near', 'Point'>();
+  const filter = { properties: [[{ key: 'name', value: 'walked', operator: '==' }]] };
+  expect(await walk.nFromType({ node_type: 'Item' })).toMatchObject({ label: 'Item' });
+  expect(await walk.filterItems({ filter })).toMatchObject({ name: 'walked' });
+  expect(await walk.collect({ start: 0, end: 9 })).toHaveLength(1);
+  await expect(walk.outStep({ edge_label: 'Far' as 'Near' })).rejects.toMatchObject({
+    code: 'UNKNOWN_TYPE',
+  });
+  const found: unknown[] = [];
+  for await (const item of walk) found.push(item);
+  expect(found).toHaveLength(1);
+  await walk[Symbol.asyncDispose]();
 });
 
 test('P06 both decoders agree on any reply', () => {

@@ -2,6 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compile } from '../../engine/lang/compile.js';
+import { documentOf } from '../../server/openapi/document.js';
+import { root } from '../support/project.js';
 import { runCli, type Server, startServer } from '../support/server/server.js';
 
 let server: Server;
@@ -69,6 +72,9 @@ test('the document names every query with its types', async () => {
     required: ['p'],
     additionalProperties: false,
   });
+  expect([add.tags, document.tags]).toEqual([['main.hx'], [{ name: 'main.hx' }]]);
+  // No query gives one as a whole.
+  expect(document.components.schemas.Knows.properties.label).toEqual({ const: 'Knows' });
   expect(document.components.schemas.Person.required).toEqual([
     'id',
     'label',
@@ -80,6 +86,76 @@ test('the document names every query with its types', async () => {
   for (const [, name] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
     expect(document.components.schemas).toHaveProperty([name!]);
   }
+});
+
+test('every path of the document is served, and every path that the manual names stands in it', async () => {
+  const { paths } = JSON.parse(
+    (await server.client.request({ path: 'openapi.json', method: 'GET' })).text,
+  );
+  const manual = readFileSync(join(root, 'server/README.md'), 'utf8');
+  const rows = [...manual.matchAll(/^\| `(GET|POST) \/[^|]*\|/gm)].map(([row]) => row);
+  const named = rows
+    .flatMap((row) => [...row.matchAll(/[` ](\/[\w./-]*)/g)].map(([, path]) => path!))
+    .filter((path) => !/^\/$|^\/_explore|\/$/.test(path));
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((path) => !Object.hasOwn(paths, path))).toEqual([]);
+  for (const [path, operations] of Object.entries<object>(paths)) {
+    for (const method of Object.keys(operations)) {
+      // Of what takes time or is of a cluster that there is a route will do: by the wrong method.
+      const ask = { path: path.slice(1), method: method === 'get' ? 'POST' : 'GET' };
+      const { status, headers } = await server.client.request(ask);
+      expect([path, status, headers.get('allow')]).toEqual([
+        path,
+        405,
+        method === 'get' ? 'GET, HEAD' : 'POST',
+      ]);
+    }
+  }
+});
+
+test('types that are called like a part of the document, or like a form of another, are told apart', () => {
+  const text = readFileSync(join(root, 'test/contract/odd.hx'), 'utf8');
+  const { program } = compile([{ path: 'odd.hx', text }], { compat: false });
+  const about = { title: 'x', version: '1', keys: false, admin: true };
+  // biome-ignore lint/suspicious/noExplicitAny: a document is read as callers read it
+  const { paths, components } = documentOf(program!, about) as any;
+  const itemOf = (name: string): string =>
+    paths[`/${name}`].post.responses[200].content['application/json'].schema.properties[
+      name === 'errors' ? 'e' : 'found'
+    ].items.$ref
+      .split('/')
+      .at(-1);
+  const bodyOf = (name: string) => components.schemas[itemOf(name)].properties;
+  expect(Object.keys(bodyOf('errors'))).toEqual(['id', 'label', 'code', 'at']);
+  expect(Object.keys(components.schemas.Error.properties)).toContain('request_id');
+  const labels = ['notes', 'others', 'plainOthers'].map((name) => bodyOf(name).label.const);
+  expect(labels).toEqual(['Note', 'Note_hit', 'Note_hit']);
+  expect(Object.keys(bodyOf('notes'))).toContain('score');
+  expect(Object.keys(bodyOf('plainOthers'))).not.toContain('score');
+  expect(Object.keys(paths['/version'])).toEqual(['get', 'post']);
+  const names = Object.values<object>(paths).flatMap((path) =>
+    Object.values(path).map(({ operationId }) => operationId),
+  );
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('a key limited to some queries is told of those, one that administers of everything', async () => {
+  const program = compile([{ path: 'a.hx', text: Object.values(sources)[0]! }], { compat: false })
+    .program!;
+  const about = { title: 'x', version: '1', keys: true };
+  const scoped = documentOf(program, { ...about, admin: false, sees: (name) => name === 'add' });
+  expect(Object.keys(scoped.paths as object)).toEqual([
+    '/add',
+    '/livez',
+    '/healthz',
+    '/readyz',
+    '/version',
+    '/openapi.json',
+    '/introspect',
+  ]);
+  const plain = Object.keys(documentOf(program, { ...about, admin: false }).paths as object);
+  expect(plain).toContain('/mcp/friendsMcp');
+  expect(plain.filter((path) => path.startsWith('/_admin'))).toEqual([]);
 });
 
 test('the document has a tag, by which it is fetched only when it is another', async () => {
@@ -106,4 +182,26 @@ test('the commands print the same without a server, and say when a file is old',
   const generated = readFileSync(join(server.project, 'trellis.gen.ts'), 'utf8');
   expect(generated).toContain('friends(params: FriendsParams');
   expect((await run('types', '--int64', 'float')).code).toBe(78);
+});
+
+test('integers of 64 bits say so, smaller ones their range, larger ones neither', () => {
+  const names = ['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64', 'U128'];
+  const members = names.map((name) => `${name.toLowerCase()}: ${name}`).join(', ');
+  const given = names.map((name) => `${name.toLowerCase()}: ${name.toLowerCase()}`).join(', ');
+  const text = `N::Of { ${members} }\nQUERY add(${members}) => o <- AddN<Of>({ ${given} }) RETURN o`;
+  const { program } = compile([{ path: 'a.hx', text }], { compat: false });
+  const about = { title: 'x', version: '1', keys: false, admin: true };
+  // biome-ignore lint/suspicious/noExplicitAny: a document is read as callers read it
+  const { paths, components } = documentOf(program!, about) as any;
+  const taken = paths['/add'].post.requestBody.content['application/json'].schema.properties;
+  const told = components.schemas.Of.properties;
+  for (const name of names) {
+    const format = /64/.test(name) ? 'int64' : undefined;
+    const [one, other] = [taken[name.toLowerCase()], told[name.toLowerCase()]];
+    expect([name, one.format, other.format]).toEqual([name, format, format]);
+    const bits = Number(name.slice(1));
+    const most = 2 ** (name.startsWith('I') ? bits - 1 : bits) - 1;
+    expect([name, one.maximum]).toEqual([name, bits < 64 ? most : undefined]);
+    expect([name, one.type]).toEqual([name, bits < 64 ? 'integer' : ['integer', 'string']]);
+  }
 });

@@ -26,11 +26,14 @@ const calls = fileURLToPath(
   new URL('../../dist/engine/database/attach/calls.d.ts', import.meta.url),
 );
 /** What the import of the generated module means to the compiler, without the disk. */
-const clientTypes = readFileSync(new URL('../../server/client/client.ts', import.meta.url), 'utf8');
+const client = ['client.ts', 'exact-json.ts'].map((name): [string, string] => [
+  name,
+  readFileSync(new URL(`../../server/client/${name}`, import.meta.url), 'utf8'),
+]);
 
 /** Errors of modules that see each other and the client, by message and line. */
 function faultsOf(modules: Record<string, string>): string[] {
-  const files = new Map([...Object.entries(modules), ['client.ts', clientTypes]]);
+  const files = new Map([...Object.entries(modules), ...client]);
   const options: ts.CompilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -57,7 +60,8 @@ function faultsOf(modules: Record<string, string>): string[] {
       if (text === 'trellisdb')
         return { resolvedModule: { resolvedFileName: calls, extension: '.d.ts' } };
       if (within.includes('/engine/')) return ts.resolveModuleName(text, within, options, host);
-      const file = text === 'trellisdb/client' ? 'client.ts' : `${text.replace(/^\.\//, '')}.ts`;
+      const file =
+        text === 'trellisdb/client' ? 'client.ts' : `${text.replace(/^\.\/|\.js$/g, '')}.ts`;
       return { resolvedModule: { resolvedFileName: file, extension: '.ts' } };
     });
   const program = ts.createProgram([...files.keys()], options, host);
@@ -104,7 +108,7 @@ export async function run() {
 const documented = `N::A { x: String }
 // Finds */ everything.
 //   word: what to look for
-QUERY find(word: String, most: U32 = 20) =>
+QUERY find(word: String, most: U32 = 20, deep?: {n: I64 = 3, s: String}) =>
   a <- N<A>::WHERE(_::{x}::EQ(word))::RANGE(0, most) RETURN a::{x}`;
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
@@ -164,5 +168,7 @@ describe('generated modules', () => {
   test('carry doc comments over', () => {
     expect(modules['documented.ts']).toContain('Finds * / everything.');
     expect(modules['documented.ts']).toContain('most?: number | null;');
+    const deep = 'deep?: { n?: number | bigint | string | null; s: string } | null;';
+    expect(modules['documented.ts']).toContain(deep);
   });
 });

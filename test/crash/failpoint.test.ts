@@ -40,6 +40,9 @@ const elsewhere: Record<string, string> = {
   loadPiece: 'test/load/load.test.ts',
   schemaCommitted: 'test/schema/migration.test.ts',
   midRestoreRename: 'test/load/data.test.ts',
+  C6: 'test/cluster/converge.test.ts',
+  C7: 'test/cluster/nodes.test.ts',
+  frontMessage: 'test/conformance/front-life.test.ts',
 };
 
 /** Runs until the armed place has killed the process; false when it never passes there. */

@@ -107,9 +107,16 @@ test('W12 the image: what it copies starts, and ends on SIGTERM with 0', {
       },
     });
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    await new Promise<void>((resolve) => {
-      child.stdout.on('data', (text: Buffer) => /trellis ready/.test(String(text)) && resolve());
+    const url = await new Promise<string>((resolve) => {
+      child.stdout.on('data', (text: Buffer) => {
+        const [, port] = /^trellis ready \S+:(\d+)$/m.exec(String(text)) ?? [];
+        if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+      });
     });
+    // The page is all there.
+    const page = await (await fetch(`${url}/`, { headers: { Accept: 'text/html' } })).text();
+    const [, script] = /src="([^"]+)"/.exec(page)!;
+    expect((await fetch(`${url}${script!.replace(/^\.?\/?/, '/')}`)).status).toBe(200);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
     expect(readFileSync(heard, 'utf8').split('\n')).toEqual(['READY=1', 'STOPPING=1', '']);
@@ -128,7 +135,8 @@ test('W12 the unit keeps to what the server asks of it', () => {
   ])
     expect(unit).toContain(`\n${line}\n`);
   expect(readdirSync(deploy).sort()).toEqual([
-    ...['Dockerfile', 'compose.yml', 'grafana.json', 'kubernetes.yml', 'prometheus-rules.yml'],
-    ...['prometheus.yml', 'trellis.service'],
+    ...['Dockerfile', 'Dockerfile.dockerignore', 'cluster', 'compose.yml', 'grafana.json'],
+    'kubernetes.yml',
+    ...['prometheus-rules.yml', 'prometheus.yml', 'trellis.service'],
   ]);
 });

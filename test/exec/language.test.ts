@@ -18,6 +18,7 @@ import { uuidAt } from '../../engine/storage/record/record.js';
 import type { ReadView, WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
 import { mismatch } from '../support/reply-conforms.js';
+import { toolMismatch } from '../support/tool-conforms.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { fillGarden } from './kit/garden.js';
 import { type Example, examples } from './kit/language-case.js';
@@ -91,6 +92,8 @@ class Server {
     expect(mismatch(query.output, text, this.program.schema), `${query.name}: ${text}`).toBe(
       undefined,
     );
+    const fault = toolMismatch(query, text, this.program);
+    expect(fault, `M06 ${query.name}: ${text}`).toBe(undefined);
     return text;
   }
 
@@ -149,7 +152,7 @@ function serverFor({ name, compat = false, calls }: Example): Server {
   return server;
 }
 
-describe('worked examples', () => {
+describe('worked examples, as replies and as answers of tools (M06)', () => {
   it.each(examples)('$name', (example) => {
     const server = serverFor(example);
     for (const [name, body, answer] of example.calls) {

@@ -57,6 +57,23 @@ describe('items of sessions', () => {
     expect(step.items).toEqual({ ids: ids('p1', 'p2') });
   });
 
+  it('keeps the hops of a repetition and gives them back [X009]', () => {
+    const garden = new Garden();
+    const beds = many(scan('Bed'), {
+      kind: 'walk',
+      direction: 'both',
+      edges: ['Lane'],
+      take: 'far',
+      hops: { min: 0, max: lit(1) },
+    });
+    const { items } = run(garden, beds, 'first');
+    expect(items.scores).toBeUndefined();
+    expect(new Set(items.hops)).toEqual(new Set([0, 1]));
+    const again = run(garden, many(traversal(1)), 'first', items);
+    expect(again.body).toContain(`"hops":${items.hops![1]}`);
+    expect([...again.items.hops!]).toEqual([...items.hops!.slice(1)]);
+  });
+
   it('counts positions over the fixed list and skips deleted items', () => {
     const garden = new Garden();
     const items = { ids: ids('g1', 'g2', 'g3') };

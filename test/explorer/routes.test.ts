@@ -1,9 +1,11 @@
 // The page, its files, and who may see what: E01, E04, E05 of the explorer's checklist, on a server of its
 // own with keys and one without.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeKeyFile } from '../../server/auth/key-file.js';
+import { makeKey } from '../../server/auth/key-record.js';
 import { root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
 
@@ -81,6 +83,34 @@ test('E04: files are those of the table, in the form that is taken', async () =>
   for (const file of built) expect((await get(`/_explorer/${file}`)).status).toBe(200);
 });
 
+const callers = [
+  { name: 'reader', role: 'read' },
+  { name: 'writer', role: 'write' },
+  { name: 'admin', role: 'admin' },
+  { name: 'meter', role: 'metrics' },
+  { name: 'limited', role: 'read', queries: ['docs'] },
+] as const satisfies Parameters<typeof makeKey>[0][];
+
+const nobody = { id: '00000000-0000-0000-0000-000000000000' };
+const doors: [path: string, body?: object][] = [
+  ['status'],
+  ['search', { text: 'x' }],
+  ['neighbours', nobody],
+  ['elements', { type: 'Doc' }],
+  ['graph', {}],
+  ['vector', nobody],
+  ['vector-map', { type: 'Doc' }],
+  ['sources'],
+];
+const forReaders = ['status', 'search', 'neighbours', 'elements', 'graph', 'vector'];
+const mayEnter: Record<string, string[]> = {
+  reader: forReaders,
+  writer: forReaders,
+  admin: doors.map(([path]) => path),
+  meter: [],
+  limited: ['status'],
+};
+
 test('E05, E09: who sees what, with keys and with the explorer off', async () => {
   const guarded = await startServer({
     sources,
@@ -108,6 +138,24 @@ test('E05, E09: who sees what, with keys and with the explorer off', async () =>
     }
     expect((await as('_explore/graph', undefined, {})).status).toBe(401);
     expect((await as('_explore/graph', 'the-administrator', {})).status).toBe(200);
+    const keys = new Map<string, string>();
+    const records = callers.map((caller) => {
+      const { record, text } = makeKey(caller, new Date());
+      keys.set(caller.name, text);
+      return record;
+    });
+    writeKeyFile(join(guarded.data, 'keys.json'), records);
+    const known = async () => (await as('_explore/status', keys.get('reader'))).status;
+    await expect.poll(known, { timeout: 30_000 }).toBe(200);
+    for (const { name } of callers) {
+      const allowed: string[] = [];
+      for (const [path, body] of doors) {
+        const reply = await as(`_explore/${path}`, keys.get(name), body);
+        const { code } = (await reply.json()) as { code?: string };
+        if (code !== 'FORBIDDEN') allowed.push(path);
+      }
+      expect([name, allowed]).toEqual([name, mayEnter[name]]);
+    }
   } finally {
     await guarded.dispose();
   }
@@ -124,3 +172,29 @@ test('E05, E09: who sees what, with keys and with the explorer off', async () =>
     await off.dispose();
   }
 }, 60_000);
+
+/** Seconds of processor time of a process, all its threads. */
+function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13);
+  return (Number(user) + Number(system)) / 100;
+}
+
+const polls = process.env.TRELLIS_TEST_LONG === '1' ? 1_000 : 250;
+
+test('E20: a page that asks once a second takes less than 1 % of a processor', async () => {
+  const { client, pid } = server;
+  const poll = () => client.request({ method: 'GET', path: '_explore/status?since=page' });
+  // What is compiled first is not what a page costs.
+  for (let at = 0; at < 50; at++) await poll();
+  const before = cpuSeconds(pid);
+  for (let at = 0; at < polls; at++) expect((await poll()).status).toBe(200);
+  const perPoll = (cpuSeconds(pid) - before) / polls;
+  process.stderr.write(
+    `explorer: a poll takes ${Math.round(perPoll * 1e6)} us of processor time\n`,
+  );
+  expect(perPoll).toBeLessThan(0.01);
+});

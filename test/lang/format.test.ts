@@ -57,9 +57,14 @@ function check(text: string): string | undefined {
   expect(written(once)).toEqual(written(text));
   expect(commentsIn(once)).toEqual(commentsIn(text));
   expect(formatted(once)).toBe(once);
-  for (const line of once.split('\n')) expect(line).toBe(line.trimEnd());
+  // What stands inside of a comment of several lines is its writer's.
+  const bare = once.replace(/\/\*[\s\S]*?\*\//g, '/**/');
+  for (const line of bare.split('\n')) expect(line).toBe(line.trimEnd());
   return once;
 }
+
+/** The runner hears nothing of a test that never waits, and gives it up after a minute. */
+const breath = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('W10 trellis fmt', () => {
   test('is idempotent, and keeps every token and comment of all corpora', () => {
@@ -82,7 +87,7 @@ describe('W10 trellis fmt', () => {
     }
   });
 
-  test('lays out whatever was written, with comments anywhere', () => {
+  test('lays out whatever was written, with comments anywhere', async () => {
     const random = new Random(7);
     const gaps = [
       '',
@@ -98,6 +103,7 @@ describe('W10 trellis fmt', () => {
     ];
     let tried = 0;
     for (let round = 0; round < (isLong ? 20_000 : 60); round++) {
+      if (round % 500 === 499) await breath();
       const text = random.pick(sources);
       if (text.length > 20_000) continue;
       const rate = random.pick([0.02, 0.1, 0.5]);
@@ -113,13 +119,15 @@ describe('W10 trellis fmt', () => {
     expect(tried).toBeGreaterThan(30);
   });
 
-  test('never fails on mutated sources', () => {
+  test('never fails on mutated sources', async () => {
     const mutator = new Mutator(projects);
     let read = 0;
-    for (let seed = 0; seed < (isLong ? 100_000 : 40); seed++)
+    for (let seed = 0; seed < (isLong ? 30_000 : 40); seed++) {
+      if (seed % 500 === 499) await breath();
       for (const { text } of mutator.sources(seed).sources)
         if (check(new TextDecoder().decode(new TextEncoder().encode(text as string))) !== undefined)
           read++;
+    }
     expect(read).toBeGreaterThan(3);
   });
 

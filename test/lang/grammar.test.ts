@@ -67,7 +67,7 @@ const accepted: string[] = [
   'QUERY q() => x <- N<Plant>::{name}::ORDER<Asc>(_::{name}) RETURN x::|u|{a: u}, "b"',
   'QUERY q() => x <- N<Plant>::AGGREGATE_BY(species) RETURN x::{count, data}',
   'QUERY q(a: ID) => p <- N<Bed>(a)::ShortestPath::To(a) RETURN p.path::{code}',
-  '#[mcp] #[model("openai:text")] QUERY q() => RETURN 1',
+  '// One.\n#[mcp] #[model("openai:text")] QUERY q() => RETURN 1',
   '#[model(gemini)] QUERY q() => RETURN 1',
   'QUERY q(p: Plant, ps: [Plant]) => FOR x IN ps { AddN<Plant>({name: x.name}) } RETURN p.name',
 ];

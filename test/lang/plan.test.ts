@@ -338,12 +338,12 @@ test('cost classes', () => {
 });
 
 test('what callers may ask of a query', () => {
-  const whole = queryOf('#[mcp] QUERY q(id: ID) => x <- N<Bed>(id) RETURN x');
+  const whole = queryOf('// A bed.\n#[mcp] QUERY q(id: ID) => x <- N<Bed>(id) RETURN x');
   expect([whole.mcp, whole.elements, whole.returns]).toEqual([true, true, ['x']]);
   const shaped = queryOf('QUERY q(id: ID) => x <- N<Bed>(id) RETURN x::{code}, 1');
   expect([shaped.mcp, shaped.elements, shaped.returns]).toEqual([false, false, ['x', 'data']]);
   const model = planOf(
-    '#[model("openai:small")] #[mcp] QUERY q(t: String) => RETURN SearchV<Note>(Embed(t), 3)',
+    '// Notes.\n#[model("openai:small")] #[mcp] QUERY q(t: String) => RETURN SearchV<Note>(Embed(t), 3)',
   );
   expect(model.model).toBe('openai:small');
   expect(model.embeds).toEqual([

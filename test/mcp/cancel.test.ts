@@ -33,9 +33,9 @@ async function cancelTime(
   const { inFlight } = app;
   const connection = await connect();
   connection.send(requestBytes({ path: 'mcp', body: call }));
-  await expect.poll(() => app.inFlight, { interval: 2 }).toBe(inFlight + 1);
+  await expect.poll(() => app.inFlight, { interval: 2, timeout: 20_000 }).toBe(inFlight + 1);
   const started = performance.now();
   leave(connection.socket);
-  await expect.poll(() => database.cancelled, { interval: 1 }).toBe(before + 1);
+  await expect.poll(() => database.cancelled, { interval: 1, timeout: 20_000 }).toBe(before + 1);
   return performance.now() - started;
 }

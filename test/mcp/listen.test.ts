@@ -7,6 +7,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Listener, listen } from './listener.js';
 import { type RunningMcp, startMcp } from './running-mcp.js';
 
+const isLong = process.env.TRELLIS_TEST_LONG === '1';
+
 const source = `
 N::Person { INDEX name: String }
 // How many there are.
@@ -78,7 +80,8 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     const started = performance.now();
     mcp.reload(more);
     expect((await tools.next()).method).toBe('notifications/tools/list_changed');
-    expect(performance.now() - started).toBeLessThan(500);
+    // On a quiet machine; other work may be in the way of it.
+    expect(performance.now() - started).toBeLessThan(isLong ? 500 : 10_000);
     const told = [await both.next(), await both.next(), await both.next(), await both.next()];
     expect(told.map(({ method, params }) => [method, params.uri])).toEqual([
       ['notifications/tools/list_changed', undefined],

@@ -129,6 +129,32 @@ describe('a call', () => {
   });
 });
 
+test('M13 two calls page through a list of 10,000', async () => {
+  const big = await startMcp('node', source);
+  for (let i = 0; i < 10_000; i++) big.database.addNode('Person', { name: `p${i}` });
+  const page = async (start: number, end: number) => {
+    const args = { start, end };
+    const { json } = await big.ask('tools/call', { name: 'people', arguments: args });
+    const { structuredContent, _meta, content } = json.result;
+    const cut = _meta['dev.trellisdb/cut'] as { shown: number; total: number } | undefined;
+    return { names: structuredContent.p.map((one: { name: string }) => one.name), cut, content };
+  };
+  const whole = await page(0, 10_000);
+  const { shown, total } = whole.cut!;
+  expect([total, whole.names.length]).toEqual([10_000, shown]);
+  expect(whole.content[1].text).toBe(
+    `Shown ${shown} of 10,000 p. Ask for fewer, or page with the parameters start and end.`,
+  );
+  // As the text says: pages of what fits bring everything, each once.
+  const [first, second] = [await page(0, shown), await page(shown, 2 * shown - 1)];
+  expect([first.cut, first.names]).toEqual([undefined, whole.names]);
+  expect([...first.names, ...second.names]).toEqual(
+    Array.from({ length: first.names.length + second.names.length }, (_, i) => `p${i}`),
+  );
+  expect(second.names.length).toBeGreaterThan(shown / 2);
+  big.close();
+});
+
 describe('keys', () => {
   test('M08 a key sees and calls what it may; the rest does not exist for it', async () => {
     const write = mcp.key('write');
@@ -183,6 +209,25 @@ describe('the walk', () => {
     expect(none.kind).toBe(none.count === 0 ? undefined : 'node');
     expect((await told('walk_collect', { connection_id })).kind).toBe(none.kind);
     expect(await told('reset', { connection_id })).toEqual({ connection_id, count: 0 });
+  });
+
+  test('opens no session for a call that fails', async () => {
+    const open = async (): Promise<string> =>
+      /^trellis_sessions (\d+)$/m.exec(
+        (
+          await mcp.client.request({
+            path: 'metrics',
+            method: 'GET',
+            headers: { 'x-api-key': admin },
+          })
+        ).text,
+      )![1]!;
+    const admin = mcp.key('admin');
+    const before = await open();
+    for (const args of [{ node_type: 5 }, { node_type: 'Nobody' }, {}]) {
+      expect((await call('n_from_type', args, admin)).result.isError).toBe(true);
+    }
+    expect(await open()).toBe(before);
   });
 
   test('M12 a handle of a tool works on POST /mcp/<tool>, and the other way round', async () => {

@@ -66,6 +66,25 @@ const cases: [name: string, body: string, plan: string[]][] = [
     ],
   ],
   [
+    'a walk of several steps to a known element, back',
+    'RETURN N<Item>::WHERE(_::Out<Likes>::In<Owns>::ID::EQ(id))',
+    ['data: (find N<Item> back along out Owns, in Likes from @id -> many)'],
+  ],
+  [
+    'a walk to elements that an index finds, back',
+    'RETURN N<Item>::WHERE(_::Out<Likes>::{year}::GT(y))::COUNT',
+    [
+      'data: (find N<Item> back along in Likes from each of (find N<Item> by index year > @y -> many) | count -> one)',
+    ],
+  ],
+  [
+    'a walk to elements that no index finds',
+    'RETURN N<Item>::WHERE(_::Out<Likes>::{note}::EQ(s))',
+    [
+      'data: (scan N<Item> | where $0: (($0 | out Likes | map $1: $1.note -> many) EQ any @s) -> many)',
+    ],
+  ],
+  [
     'several types, each by its own index',
     'RETURN N<Item, Owner>::WHERE(_::{key}::EQ(s))',
     [
@@ -120,6 +139,53 @@ const cases: [name: string, body: string, plan: string[]][] = [
     ['data: (scan N<Item> | where $0: ($0.name EQ $0.note) -> many)'],
   ],
   [
+    'a repetition from many whose elements are counted once [P12]',
+    'RETURN N<Owner>::Out<Owns>::Out<Likes>{1, 3}::DEDUP::WHERE(_::{year}::GT(y))::COUNT',
+    [
+      'data: (scan N<Owner> | out Owns | walk out Likes 1..3 from all at once | dedup | where $0: ($0.year GT @y) | count -> one)',
+    ],
+  ],
+  [
+    'a repetition whose order or hops are read, or that begins further on',
+    'a <- N<Owner>::Out<Owns> b <- a::Out<Likes>{1, 3}::DEDUP c <- a::Out<Likes>{1, 3}::DEDUP::WHERE(_::{hops}::GT(1))::COUNT f <- a::Out<Likes>{2, 3}::DEDUP::COUNT RETURN b, c, f',
+    [
+      '$0 = (scan N<Owner> | out Owns -> many)',
+      '$1 = ($0 | walk out Likes 1..3 | dedup -> many)',
+      '$4 = ($0 | walk out Likes 1..3 | dedup | where $2: ($2.hops GT 1) | count -> one)',
+      '$5 = ($0 | walk out Likes 2..3 | dedup | count -> one)',
+      'b: $1',
+      'c: $4',
+      'f: $5',
+    ],
+  ],
+  [
+    'texts with a beginning [P7]',
+    'RETURN N<Owner>::WHERE(_::{name}::STARTS_WITH(s))',
+    ['data: (find N<Owner> by index name beginning with @s -> many)'],
+  ],
+  [
+    'a year [P7]',
+    'RETURN N<Item>::WHERE(YEAR(_::{made})::EQ(y))',
+    ['data: (find N<Item> by index made by year = @y -> many)'],
+  ],
+  [
+    'months up to one, from a year on [P7]',
+    'RETURN N<Item>::WHERE(AND(TRUNC(_::{made}, "month")::LT(d), YEAR(_::{made})::GTE(y)))',
+    ['data: (find N<Item> by index made by year >= @y by month < @d -> many)'],
+  ],
+  [
+    'the order of an index within a beginning [P7]',
+    'RETURN N<Owner>::WHERE(_::{name}::STARTS_WITH(s))::ORDER<Desc>(_::{name})::FIRST',
+    ['data: (find N<Owner> in order of index name desc beginning with @s | first -> opt)'],
+  ],
+  [
+    'a unit that may be none, a value that names the item, the end of a text',
+    'RETURN N<Item>::WHERE(AND(TRUNC(_::{made}, s)::LT(d), _::{key}::STARTS_WITH(_::{name}), _::{key}::ENDS_WITH(s)))',
+    [
+      'data: (scan N<Item> | where $0: and((TRUNC($0.made, @s) LT @d), ($0.key STARTS_WITH $0.name), ($0.key ENDS_WITH @s)) -> many)',
+    ],
+  ],
+  [
     'the order of an index, cut off',
     'RETURN N<Item>::ORDER<Desc>(_::{year})::RANGE(0, 3)',
     ['data: (find N<Item> in order of index year desc | range 0 to 3 -> many)'],
@@ -135,6 +201,35 @@ const cases: [name: string, body: string, plan: string[]][] = [
     [
       'data: (find N<Item> in order of index year asc | where $0: ($0.note EQ @s) | range 0 to 3 -> many)',
     ],
+  ],
+  [
+    'the index of the first of several keys, cut off',
+    'RETURN N<Item>::ORDER<Desc, Asc>(_::{year}, _::{note})::RANGE(0, 3)',
+    [
+      'data: (find N<Item> in order of index year desc | top $0: $0.year desc, $0.note asc sorted by the first | range 0 to 3 -> many)',
+    ],
+  ],
+  [
+    'the same under a condition that no path decides',
+    'RETURN N<Item>::WHERE(_::{note}::NEQ(s))::ORDER<Asc>(_::{year}, _::{price})::FIRST',
+    [
+      'data: (find N<Item> in order of index year asc | where $0: ($0.note NEQ @s) | top asc $2: $2.year, $2.price sorted by the first | first -> opt)',
+    ],
+  ],
+  [
+    'keys of which one may fail',
+    'RETURN N<Item>::ORDER<Asc>(_::{year}, DIV(1, _::{price}))::FIRST',
+    ['data: (scan N<Item> | top asc $0: $0.year, DIV(1, $0.price) | first -> opt)'],
+  ],
+  [
+    'nulls before all others',
+    'RETURN N<Item>::ORDER<Asc NULLS FIRST>(_::{year}, _::{note})::FIRST',
+    ['data: (scan N<Item> | top asc nulls first $0: $0.year, $0.note | first -> opt)'],
+  ],
+  [
+    'all rows by several keys',
+    'RETURN N<Item>::ORDER<Asc>(_::{year}, _::{note})',
+    ['data: (scan N<Item> | order asc $0: $0.year, $0.note -> many)'],
   ],
   [
     'an order without an index keeps the best rows',

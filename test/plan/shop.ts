@@ -19,6 +19,7 @@ import { openStorage } from '../../engine/storage/open-storage.js';
 import { uuidAt } from '../../engine/storage/record/record.js';
 import type { WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import type { TextIndex } from '../../engine/text/text-index.js';
 
 export const shopText = `
 N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX weight: F32,
@@ -110,27 +111,31 @@ export class Shop {
   readonly #storage = openStorage(this.#folder, { limits: defaultLimits, mode: 'create' });
   /** Ids of all owners, then items. */
   readonly ids: string[] = [];
+  readonly text = createTextIndex(defaultLimits);
 
   /** With the usual things, or what `fillWith` makes. */
-  constructor(fillWith: (view: WriteView) => Uuid[] = fill) {
-    const text = createTextIndex(defaultLimits);
-    this.#storage.applySchema(compileShop('', false), { text, nowMs: 1_770_000_000_000 });
+  constructor(fillWith: (view: WriteView, text: TextIndex) => Uuid[] = fill) {
+    this.#storage.applySchema(compileShop('', false), {
+      text: this.text,
+      nowMs: 1_770_000_000_000,
+    });
     this.#storage.commitGroup((group) => {
-      const made = group.request(1_770_000_000_000, fillWith);
+      const made = group.request(1_770_000_000_000, (view) => fillWith(view, this.text));
       this.ids.push(...made.map(({ text: id }) => id));
     });
   }
 
   /** What a query answers: its body, or the code of its error; a limit of its visits, if not 0. */
-  run({ name, plan }: Query, args: object, visitsMost = 0): string {
+  run({ name, plan }: Query, args: object, visitsMost = 0, memoryMost = 0): string {
     const body = Buffer.from(JSON.stringify(args));
     const values = decodeParameters(body, plan.parameters, name, defaultLimits, false);
+    const memory = memoryMost === 0 ? {} : { query_memory: memoryMost };
     const context: ExecutionContext = {
       view: this.#storage.reader(),
       vectors: () => undefined,
-      text: undefined,
+      text: this.text,
       now: dates[1]!,
-      limits: { ...defaultLimits, query_visits: visitsMost },
+      limits: { ...defaultLimits, query_visits: visitsMost, ...memory },
       cancelled: () => false,
       budgetMs: 1000,
       embeddings: new Map(),
@@ -168,6 +173,17 @@ const plainTest = fc.oneof(
   test('flag', 'true', 'false'),
   test('name', 's', '"x"', 'os'),
   test('twin', 'id', 'oid'),
+  fc
+    .tuple(order, fc.constantFrom('y', '2026', '2025.5', 'oy'))
+    .map(([o, v]) => `YEAR(_::{made})::${o}(${v})`),
+  fc
+    .tuple(relation, fc.constantFrom('d', 'NOW'))
+    .map(([o, v]) => `TRUNC(_::{made}, "month")::${o}(${v})`),
+  fc.constantFrom(
+    '_::{key}::STARTS_WITH(s)',
+    '_::{key}::STARTS_WITH("k1")',
+    '_::{key}::STARTS_WITH(os)',
+  ),
   fc.constantFrom('_::{key}::EQ(s)', '_::{key}::EQ("k5")', '_::{key}::IS_IN(["k3", "k1", s])'),
   fc.constantFrom('_::{year}::IS_IN(ys)', '_::{year}::IS_IN([2, 0, 2])', '_::{tags}::EQ(["a"])'),
   fc.constantFrom('_::ID::EQ(id)', '_::{id}::EQ(oid)', '_::ID::IS_IN(ids)', '_::ID::NEQ(id)'),
@@ -188,6 +204,17 @@ const plainTest = fc.oneof(
   fc.constant('OR(_::Out<Likes>::ID::IS_IN(z), _::In<Likes>::ID::IS_IN(z::ID))'),
   fc.constantFrom('z::CONTAINS(_)', '_::Out<Likes>::CONTAINS(z::FIRST)'),
   fc.constantFrom('_::Out<Likes>::ID::NEQ(id)', '_::{year}::EQ(z::FIRST::{year})'),
+  // Walks that can be gone from their far end.
+  fc.constantFrom(
+    '_::Out<Likes>::Out<Likes>::ID::IS_IN(ids)',
+    '_::Out<Likes>::In<Owns>::CONTAINS(id)',
+    '_::Out<Likes>::In<Likes>::ID::EQ(oid)',
+    '_::Out<Likes>::{year}::EQ(oy)',
+    '_::Out<Likes>::In<Likes>::{key}::STARTS_WITH("k1")',
+    '_::In<Owns>::{name}::EQ("o1")',
+    '_::Out<Likes>::{twin}::EQ(NONE)',
+    '_::Out<Likes>::{weight}::LT(p)',
+  ),
   // Fails on some items.
   fc.constant('DIV(6, _::{year})::GT(2)'),
 );
@@ -215,15 +242,24 @@ const key = fc.constantFrom(
   '_::Out<Likes>::COUNT',
   'DIV(6, _::{year})',
 );
-const ordering = fc
-  .tuple(fc.constantFrom('Asc', 'Desc'), key)
-  .map(([direction, by]) => `::ORDER<${direction}>(${by})`);
+const direction = fc.constantFrom('Asc', 'Desc', 'Asc', 'Desc', 'Desc NULLS FIRST');
+const ordering = fc.oneof(
+  fc.tuple(direction, key).map(([to, by]) => `::ORDER<${to}>(${by})`),
+  fc
+    .tuple(direction, direction, key, key)
+    .map(([to, then, by, more]) => `::ORDER<${to}, ${then}>(${by}, ${more})`),
+);
+/** An order that is cut off. */
+const best = fc
+  .tuple(ordering, fc.constantFrom('::FIRST', '::RANGE(0, 3)', '::RANGE(n, m)', '::RANGE(2, n)'))
+  .map((steps) => steps.join(''));
 const filter = condition.map((c) => `::WHERE(${c})`);
 
 /** Steps that keep items. */
 const itemStep = fc.oneof(
   { arbitrary: filter, weight: 4 },
   { arbitrary: ordering, weight: 2 },
+  { arbitrary: best, weight: 1 },
   fc.constantFrom('::RANGE(0, n)', '::RANGE(n, m)', '::RANGE(0, 3)', '::DEDUP', '::Out<Likes>'),
 );
 const lastStep = fc.constantFrom(
@@ -234,6 +270,9 @@ const lastStep = fc.constantFrom(
   '::FIRST',
   '::{key, y: year}',
   '::!{note}',
+  '::PAGE(3)',
+  '::ORDER<Desc, Asc>(_::{year}, _::{note})::PAGE(4)',
+  '::ORDER<Asc>(_::{key})::{key, year}::PAGE(m)::{items}',
 );
 
 const itemSource = fc.constantFrom(
@@ -243,6 +282,9 @@ const itemSource = fc.constantFrom(
   'N<Owner>::Out<Owns>',
   'N<Item>(id)',
   'N<Item>({year: y})',
+  'N<Item>({year: ys})',
+  'N<Item>({key: ["k7", s, "k7"]})',
+  'N<Item>({id: ids})',
   'N<Item>({key: s})',
 );
 const edgeFilter = fc

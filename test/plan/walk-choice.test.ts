@@ -5,22 +5,27 @@ import type { WriteView } from '../../engine/storage/table/store.js';
 import { compileShop, parameterText, Shop } from './shop.js';
 
 const size = 6_000;
+const longSize = 20_000;
 
-/** Years that grow with age, prices that have nothing to do with it; some have gone. */
-function fill(view: WriteView): [] {
+/** Years that grow with age, weights that fall, prices that have nothing to do with it; some have gone. */
+function fill(view: WriteView, size: number): [] {
   const item = view.catalog.find('node', 'Item')!;
   const made = Array.from({ length: size }, (_, i) => {
-    const values = { key: `k${i}`, year: i, price: (i * 7919) % size };
+    const values = { key: `k${i}`, year: i, price: (i * 7919) % size, weight: size - i };
     return view.createNode(item, new Map(Object.entries(values)));
   });
   for (const [i, id] of made.entries()) if (i % 97 === 0) view.remove(id);
   return [];
 }
 
-const shop = new Shop(fill);
-afterAll(() => shop.close());
+const shop = new Shop((view) => fill(view, size));
+const long = new Shop((view) => fill(view, longSize));
+afterAll(() => {
+  shop.close();
+  long.close();
+});
 
-function answers(body: string, args: object, visitsMost: number): [string, string] {
+function answers(body: string, args: object, visitsMost: number, shop: Shop): [string, string] {
   const source = `QUERY q(x: I32, ${parameterText.replace('n: U8, m: U8', 'n: U32, m: U32')}) => RETURN ${body}`;
   const some = { y: 0, p: 0, d: '2026-01-01', u: 0, s: '', id: anyId, ids: [], ys: [] };
   const [planned, literal] = [false, true].map((as) => {
@@ -32,18 +37,31 @@ function answers(body: string, args: object, visitsMost: number): [string, strin
 
 const anyId = '0193e2f0-5d1c-7cc2-9d7e-0a4d7c1f3b21';
 
-/** Elements looked at, where the type has 6,000: both ways begun, one of them ended. */
-const few = 5_500;
+/**
+ * Elements looked at, where the type has 20,000: what the shorter of both ways costs where one can tell, and
+ * no more than both where the property falls with age.
+ */
+const most = { year: 14_000, price: 14_000, weight: 21_000 };
 
-test.each(['year', 'price'])('the oldest of a range of %s', (property) => {
-  for (const x of [-1, 10, 500, 2_000, 3_500, 5_000, 5_900, 5_990, 6_000]) {
-    for (const n of [1, 3, 20]) {
-      const body = `N<Item>::WHERE(_::{${property}}::GT(x))::RANGE(0, n)::{key}`;
-      const [planned, literal] = answers(body, { x, n }, few);
-      expect(planned, `${property} above ${x}, ${n}`).toBe(literal);
+test.each(['year', 'price', 'weight'] as const)('the oldest of a range of %s', (property) => {
+  for (const x of [-1, 500, 4_000, 10_000, 16_000, 19_990]) {
+    for (const n of [1, 20]) {
+      const compare = property === 'weight' ? 'LT' : 'GT';
+      const body = `N<Item>::WHERE(_::{${property}}::${compare}(x))::RANGE(0, n)::{key}`;
+      const [planned, literal] = answers(body, { x, n }, most[property], long);
+      expect(planned, `${property} ${compare} ${x}, ${n}`).toBe(literal);
       expect(planned).not.toBe('QUERY_WORK');
     }
   }
+});
+
+test.each([
+  ['year', 'GT', 3_000],
+  ['year', 'GT', 17_000],
+])('what %s tells spares the longer way: %s %i', (property, compare, x) => {
+  const body = `N<Item>::WHERE(_::{${property}}::${compare}(x))::RANGE(0, n)::{key}`;
+  const [planned, literal] = answers(body, { x, n: 3 }, 8_500, long);
+  expect(planned).toBe(literal);
 });
 
 test('a window anywhere in a type', () => {
@@ -54,6 +72,7 @@ test('a window anywhere in a type', () => {
         'N<Item>::RANGE(n, m)::{key}',
         { n, m: n + length },
         visitsMost,
+        shop,
       );
       expect(planned, `${length} from ${n}`).toBe(literal);
     }

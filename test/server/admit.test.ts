@@ -2,7 +2,8 @@
 // key, on both transports. What is expected is worked out from the tables of http.md 2 and 8.1,
 // not from the server's own.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { changeKeyFile, makeKey, type Role } from '../../server/auth/key-file.js';
+import { changeKeyFile } from '../../server/auth/key-file.js';
+import { makeKey, type Role } from '../../server/auth/key-record.js';
 import { Client, type Reply } from '../support/server/http.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 

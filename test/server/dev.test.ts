@@ -97,11 +97,13 @@ it('W03: shows addresses, and obeys keys', async () => {
     ms: 411.6,
     url: 'http://h:1',
     dataDir: 'd',
+    typesOut: 'src/db.ts',
     sample: 'http://h:1/a',
   };
   const screen = readyScreen({ ...facts, queries: 1, types: 2 }, (_, text) => text);
   expect(screen).toMatch(/TrellisDB 1\.2\.3 {2}ready in 412 ms/);
   expect(screen).toMatch(/POST http:\/\/h:1\/<name> {2}1 query, 2 types/);
+  expect(screen).toMatch(/Types +src\/db\.ts/);
   const done: string[] = [];
   const keyboard = new PassThrough();
   obeyKeys(keyboard, {

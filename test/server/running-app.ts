@@ -7,6 +7,7 @@ import { App } from '../../server/process/app.js';
 import { loadConfig } from '../../server/config/config.js';
 import { SourceBook } from '../../server/project/source-book.js';
 import { createLog } from '../../server/observe/log.js';
+import { hasUws } from '../support/server/has-uws.js';
 import { FakeDatabase } from '../support/fake-database.js';
 import {
   type Connection,
@@ -15,7 +16,7 @@ import {
   type Request,
 } from '../support/server/http.js';
 
-export const transports = ['uws', 'node'] as const;
+export const transports = (['uws', 'node'] as const).filter((name) => hasUws || name !== 'uws');
 export type TransportName = (typeof transports)[number];
 
 export interface RunningApp {

@@ -2,7 +2,8 @@
 // both transports.
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeKey, readKeyFile, type Role, writeKeyFile } from '../../server/auth/key-file.js';
+import { readKeyFile, writeKeyFile } from '../../server/auth/key-file.js';
+import { makeKey, type Role } from '../../server/auth/key-record.js';
 import type { Reply, Request } from '../support/server/http.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 

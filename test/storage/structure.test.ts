@@ -11,14 +11,10 @@ import {
 import { ChangeLog } from '../../engine/storage/table/change-log.js';
 import { openEnv } from '../../engine/storage/table/env.js';
 import { addAllToList, removeFromList, scanList } from '../../engine/storage/graph/label-list.js';
-import { prefixOf } from '../../engine/storage/index/index-key.js';
+import { indexKey, prefixOf } from '../../engine/storage/index/index-key.js';
 import { idsWithin } from '../../engine/storage/index/index-walk.js';
-import {
-  addEntry,
-  idsUnder,
-  isTaken,
-  removeEntry,
-} from '../../engine/storage/index/property-index.js';
+import { addEntry, idsUnder, removeEntries } from '../../engine/storage/index/property-index.js';
+import { isTaken } from '../../engine/storage/index/unique-value.js';
 import type { IndexBounds, StoredProperty } from '../../engine/storage/table/store.js';
 import { typeNamed } from './kit/declare.js';
 import { freshFolder } from './kit/garden.js';
@@ -182,7 +178,8 @@ describe('property indexes', () => {
         attempt(() => {
           for (const { value, id } of all) addEntry(log, env.index, prefixOf(u8, value), id);
           const gone = all.filter((entry) => goes(entry));
-          for (const { value, id } of gone) removeEntry(log, env.index, prefixOf(u8, value), id);
+          for (const { value, id } of gone)
+            removeEntries(log, env.index, indexKey(prefixOf(u8, value), 0), Uint32Array.of(id));
           const left = all.filter((entry) => !gone.includes(entry));
           left.sort((a, b) => a.value - b.value || a.id - b.id);
           for (let value = 0; value < 4; value++) {
@@ -223,7 +220,7 @@ describe('property indexes', () => {
       expect([...idsUnder(env.index, prefix)]).toEqual(ids);
       expect(flat(idsWithin(env.index, u8, {}, false))).toEqual(ids);
       expect(flat(idsWithin(env.index, u8, {}, true))).toEqual(ids);
-      for (const id of ids) removeEntry(log, env.index, prefix, id);
+      for (const id of ids) removeEntries(log, env.index, indexKey(prefix, 0), Uint32Array.of(id));
       expect(isTaken(env.index, prefix)).toBe(false);
     });
   });

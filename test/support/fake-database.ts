@@ -32,6 +32,7 @@ const query = (name: string, writes = false): Query => ({
   output: { members: [] },
   doc: '',
   written: '',
+  file: '',
   mcp: false,
   elements: false,
 });

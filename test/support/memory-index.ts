@@ -21,6 +21,7 @@ const defaults: IndexOptions = {
 };
 
 export class MemoryIndex implements VectorIndex {
+  readonly isGivenUp = false;
   readonly vectors = new Map<number, Float64Array>();
   readonly options: IndexOptions;
   /** The `k` of every search, to see what the executor asked for. */

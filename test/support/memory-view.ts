@@ -170,6 +170,10 @@ export class MemoryView implements WriteView {
     return this.#pairs(id, edgeLabel, direction).length / 2;
   }
 
+  lookupPieces(property: StoredProperty, value: Scalar | ScalarList): Iterable<Uint32Array> {
+    return [this.lookup(property, value)];
+  }
+
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array {
     this.reads.lookup++;
     const label = this.catalog.labels().find((each) => each.properties.includes(property))!;

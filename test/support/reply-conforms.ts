@@ -86,14 +86,15 @@ function recordFault(
 }
 
 function elementFault(
-  { types, hit, data }: Extract<OutputType, { kind: 'element' }>,
+  form: Extract<OutputType, { kind: 'element' }>,
   value: unknown,
   schema: Schema,
   path: string,
 ): string | undefined {
   const label = (value as { label?: unknown } | null)?.label;
-  const ref = types.find((one) => one.name === label);
-  if (ref === undefined) return `${path}: ${shown(value)} is none of ${types.map((t) => t.name)}`;
-  const members = elementMembers(schema, ref, { hit, data });
+  const ref = form.types.find((one) => one.name === label);
+  if (ref === undefined)
+    return `${path}: ${shown(value)} is none of ${form.types.map((t) => t.name)}`;
+  const members = elementMembers(schema, ref, form);
   return recordFault(members, value, schema, path);
 }

@@ -18,8 +18,9 @@ export interface SourceFile {
 function* filesBelow(folder: string): Generator<string> {
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
     const path = `${folder}/${entry.name}`;
-    // bench/peers holds what the benches installed for themselves.
-    if (entry.isDirectory() && entry.name !== 'peers') yield* filesBelow(path);
+    // bench/peers holds what the benches installed for themselves, .trellis what servers store.
+    if (entry.name === 'peers' || entry.name.startsWith('.')) continue;
+    if (entry.isDirectory()) yield* filesBelow(path);
     else if (/\.tsx?$/.test(entry.name) && !entry.name.endsWith('.d.ts')) yield path;
   }
 }

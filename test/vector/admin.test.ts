@@ -44,6 +44,8 @@ beforeAll(async () => {
   await fill(server, vectors.slice(0, 1200), { query: 'fillOther' });
   // The first graph is made between writes.
   await vi.waitUntil(async () => (await indexOf('Doc')).graph, { timeout: 20_000 });
+  // And then it is measured how wide it must be walked.
+  await vi.waitUntil(async () => (await indexOf('Doc')).ef_measured >= 128, { timeout: 20_000 });
 }, 60_000);
 afterAll(() => server?.dispose());
 

@@ -27,7 +27,7 @@ function shortOf(cell: Cell): string[] {
   const truth = new Truth(cell.metric, data);
   const index = buildIndex(cell, data);
   const short = filters.flatMap((filter) => {
-    const { recall } = measureOurs(index, truth, k, allowOf(data, filter, size.seed));
+    const { recall } = measureOurs(index, truth, k, { allow: allowOf(data, filter, size.seed) });
     return recall < least ? [`${nameOf(cell)} ${filter}: ${recall.toFixed(3)}`] : [];
   });
   index.close();

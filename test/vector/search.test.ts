@@ -70,7 +70,7 @@ describe('the graph finds what brute force finds', () => {
 });
 
 describe('whatever the lengths, by inner products', () => {
-  // More of them: inner-products.test.ts.
+  // More of them: recall/inner-products.test.ts.
   test('equal', () => {
     const vectors = clustered(long ? 4000 : 1200, 32, { seed: 41 });
     const queries = clustered(20, 32, { seed: 42, clusters: 20 });

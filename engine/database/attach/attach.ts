@@ -25,6 +25,7 @@ export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<At
   const calls = callsOf({
     send: (name, body) => attached.call(name, body),
     replyOf: (name) => attached.replyOf(name),
+    program: () => attached.program,
   });
   const database: AttachedDatabase = { ...calls, close: () => attached.close() };
   // As with `open`, the types are what the caller says they are.

@@ -12,60 +12,50 @@ import { emptySchema, type Schema } from '../../base/schema.js';
 import type { ReplyType } from '../../plan/output-type.js';
 import type { Query } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
-import { type Storage, openStorage } from '../../storage/open-storage.js';
-import { createTextIndex } from '../../text/text-index-lmdb.js';
-import { Gate } from '../call/gate.js';
+import type { Cost } from '../call/call.js';
 import { unpack } from '../call/pack.js';
-import { type Equipment, decodeCall, run } from '../call/runner.js';
+import { decodeCall, run } from '../call/runner.js';
+import { InlineReads } from '../lane/inline.js';
 import type { Equip } from '../lane/message.js';
+import { ReadingThread } from '../lane/reading-thread.js';
+import { SharedTally } from '../meter/shared-tally.js';
 import { isSwap } from '../schema/reloads.js';
-import { SchemaGuard } from '../schema/schema-guard.js';
-import { AttachedIndexes } from '../vectors/attached-index.js';
-import { type Attachment, type FromAttached, type ToAttached, readNumbers } from './attachment.js';
+import type { Attachment, FromAttached, ToAttached } from './attachment.js';
 
 interface Waiting {
   resolve: (body: Uint8Array) => void;
   reject: (error: TrellisError) => void;
 }
 
-/** Reads whose cost is told at a time, and how late at most. */
-const readsTold = 256;
-const tellMs = 250;
+/** For who takes only short reads, and brings all others to the lanes by itself. */
+export interface ShortReadsOptions {
+  /** Whether no call that was brought there is under way. */
+  isIdle: () => boolean;
+  /** The thread has another program. */
+  onProgram: (queries: readonly Query[]) => void;
+}
 
 export class Attached {
   /** Resolves when calls may be made. */
   readonly ready: Promise<void>;
-  readonly #gate: Gate;
-  readonly #storage: Storage;
-  readonly #guard: SchemaGuard;
-  readonly #indexes = new AttachedIndexes();
-  readonly #equipment: Equipment;
+  readonly #thread: ReadingThread;
   readonly #waiting = new Map<number, Waiting>();
   #queries = new Map<string, { query: Query; place: number }>();
   #declared: Schema = emptySchema;
-  #names: string[] = [];
+  #tally = new SharedTally([]);
+  #short: InlineReads | undefined;
   #generation = -1;
   #schema = 0;
   #lastId = 0;
-  /** Whether this thread has the data file open. */
-  #holds = true;
   #isClosed = false;
   #onReady: () => void = () => undefined;
-  readonly #reads = new Float64Array(readsTold * readNumbers);
-  #readsEnd = 0;
-  #teller: NodeJS.Timeout | undefined;
 
-  constructor(private readonly attachment: Attachment) {
-    const { gate, graphPath, limits, strict, textEnabled, port } = attachment;
-    this.#gate = new Gate(gate);
-    this.#storage = openStorage(graphPath, { limits, mode: 'read' });
-    this.#guard = new SchemaGuard(this.#gate, this.#storage);
-    this.#equipment = {
-      limits,
-      strict,
-      text: textEnabled ? createTextIndex(limits) : undefined,
-      vectors: this.#indexes.byLabel,
-    };
+  constructor(
+    private readonly attachment: Attachment,
+    private readonly shortReads?: ShortReadsOptions,
+  ) {
+    const { port } = attachment;
+    this.#thread = new ReadingThread(attachment);
     this.ready = new Promise((resolve) => {
       this.#onReady = resolve;
     });
@@ -78,36 +68,39 @@ export class Attached {
       case 'equip':
         return this.#equip(message);
       case 'index':
-        return this.#indexes.take(message);
+        return this.#thread.indexes.take(message);
       case 'release':
-        return void this.#release().then(() => this.#send({ kind: 'released' }));
+        return void this.#thread.release().then(() => this.#send({ kind: 'released' }));
       case 'reopen':
-        this.#storage.reopen();
-        this.#holds = true;
-        return;
+        return this.#thread.reopen();
       case 'answer':
         return this.#answered(message);
     }
   }
 
-  #equip({ program, generation, schema, indexes }: Equip): void {
+  #equip(message: Equip): void {
+    const { program, generation, schema } = message;
     const { queries, schema: declared } = unpack<Program>(program);
     this.#declared = declared;
-    this.#tell();
-    this.#names = queries.map(({ name }) => name);
     this.#queries = new Map(queries.map((query, place) => [query.name, { query, place }]));
+    this.#count(queries.map(({ name }) => name));
     this.#generation = generation;
     this.#schema = schema;
-    this.#guard.equip(schema);
-    this.#indexes.takeAll(indexes);
+    this.#thread.equip(message);
+    this.shortReads?.onProgram(queries);
     // Who waits for nothing may end.
     if (this.#waiting.size === 0) this.attachment.port.unref();
     this.#onReady();
   }
 
-  #release(): Promise<void> {
-    this.#holds = false;
-    return this.#storage.close();
+  /** Reads of the program are counted from now on, and their costs learned. */
+  #count(names: readonly string[]): void {
+    this.#tally = new SharedTally(names);
+    this.#send({ kind: 'tally', names, buffer: this.#tally.buffer });
+    if (this.shortReads === undefined) return;
+    const { isIdle } = this.shortReads;
+    const { lanes } = this.attachment;
+    this.#short = new InlineReads(isIdle, lanes, this.#thread.equipment, this.#tally);
   }
 
   #send(message: FromAttached): void {
@@ -124,8 +117,7 @@ export class Attached {
 
   call(name: string, body: Uint8Array): Uint8Array | Promise<Uint8Array> {
     const entry = this.#queries.get(name);
-    const isPresent = this.#holds && this.#gate.program() === this.#generation;
-    if (entry !== undefined && isPresent && isReadable(entry.query)) {
+    if (entry !== undefined && this.#isPresent && isReadable(entry.query)) {
       try {
         return this.#read(entry.query, entry.place, body);
       } catch (error) {
@@ -134,6 +126,50 @@ export class Attached {
       }
     }
     return this.#forward(name, body);
+  }
+
+  get program(): { schema: Schema; queries: Query[] } {
+    return {
+      schema: this.#declared,
+      queries: [...this.#queries.values()].map(({ query }) => query),
+    };
+  }
+
+  /** Whether this thread's program is the one that answers, and its data file open. */
+  get #isPresent(): boolean {
+    return this.#thread.holds && this.#thread.gate.program() === this.#generation;
+  }
+
+  /**
+   * What a read that is short answers; undefined when it is none, or cannot be made here at the
+   * moment: nothing has been done then. Fails with what the read fails with.
+   */
+  readShort(name: string, body: Uint8Array, onWork: (cost: Cost) => void): Uint8Array | undefined {
+    const entry = this.#queries.get(name);
+    const short = this.#short;
+    if (entry === undefined || short === undefined || !this.#isPresent) return undefined;
+    const { query, place } = entry;
+    const { plan } = query;
+    if (!isReadable(query) || !short.allows(place, plan, body.length)) return undefined;
+    const schema = this.#schema;
+    const args = decodeCall(query, body, this.#thread.equipment);
+    const budgetMs = this.#thread.equipment.limits.query_time;
+    const input = { query: place, schema, body, args };
+    try {
+      const result = this.#thread.guard.run(schema, (view) =>
+        short.run(view, plan, input, budgetMs, { onWork }),
+      );
+      return result?.body;
+    } catch (error) {
+      if (isSwap(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** What a read took that was made in a lane: it may be short again. */
+  learn(name: string, micros: number): void {
+    const entry = this.#queries.get(name);
+    if (entry !== undefined) this.#short?.costs.learn(entry.place, micros);
   }
 
   /** The type of a query's reply. */
@@ -145,47 +181,21 @@ export class Attached {
   #read(query: Query, place: number, body: Uint8Array): Uint8Array {
     const started = performance.now();
     const { plan } = query;
-    const budgetMs = this.#equipment.limits.query_time;
+    const budgetMs = this.#thread.equipment.limits.query_time;
     const request = {
       plan,
-      args: decodeCall(query, body, this.#equipment),
+      args: decodeCall(query, body, this.#thread.equipment),
       nowMicros: wallMs() * 1000,
       deadline: started + budgetMs,
       budgetMs,
       isCancelled: () => false,
     };
-    const result = this.#guard.run(this.#schema, (view) => run(request, view, this.#equipment));
-    const micros = (performance.now() - started) * 1000;
-    this.#note(place, micros, result.rows ?? 0, result.visits ?? 0);
-    return result.body;
-  }
-
-  #note(place: number, micros: number, rows: number, visits: number): void {
-    const at = this.#readsEnd;
-    this.#reads[at] = place;
-    this.#reads[at + 1] = micros;
-    this.#reads[at + 2] = rows;
-    this.#reads[at + 3] = visits;
-    this.#readsEnd = at + readNumbers;
-    if (this.#readsEnd === this.#reads.length) this.#tell();
-    else this.#teller ??= setTimeout(() => this.#tell(), tellMs).unref();
-  }
-
-  #tell(): void {
-    clearTimeout(this.#teller);
-    this.#teller = undefined;
-    if (this.#readsEnd === 0) return;
-    const reads = this.#reads.slice(0, this.#readsEnd);
-    this.#readsEnd = 0;
-    const names: string[] = [];
-    const places = new Map<number, number>();
-    for (let at = 0; at < reads.length; at += readNumbers) {
-      const place = reads[at]!;
-      const known = places.get(place) ?? names.push(this.#names[place]!) - 1;
-      places.set(place, known);
-      reads[at] = known;
-    }
-    this.#send({ kind: 'spent', names, reads });
+    const result = this.#thread.guard.run(this.#schema, (view) =>
+      run(request, view, this.#thread.equipment),
+    );
+    const { rows = 0, visits = 0, body: answer } = result;
+    this.#tally.spent(place, { micros: (performance.now() - started) * 1000, rows, visits });
+    return answer;
   }
 
   #forward(name: string, body: Uint8Array): Promise<Uint8Array> {
@@ -202,17 +212,15 @@ export class Attached {
   async #end(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    clearTimeout(this.#teller);
     const error = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
     this.#onReady();
-    if (this.#holds) await this.#release();
+    if (this.#thread.holds) await this.#thread.release();
   }
 
   /** Lets go of the database; it goes on for all others. */
   async close(): Promise<void> {
-    if (!this.#isClosed) this.#tell();
     await this.#end();
     this.attachment.port.close();
   }

@@ -2,18 +2,14 @@
 // and the thread that opened it tell each other from then on (host.ts).
 import type { MessagePort } from 'node:worker_threads';
 import type { ErrorData } from '../../base/errors.js';
-import type { Limits } from '../../base/limits.js';
 import type { AddIndex, Equip } from '../lane/message.js';
+import type { ReadingSetup } from '../lane/reading-thread.js';
 
 /** For one thread: post it with `port` in the list of what is transferred. */
-export interface Attachment {
+export interface Attachment extends ReadingSetup {
   readonly port: MessagePort;
-  /** The words that all threads share (gate.ts). */
-  readonly gate: SharedArrayBuffer;
-  readonly graphPath: string;
-  readonly limits: Limits;
-  readonly textEnabled: boolean;
-  readonly strict: boolean;
+  /** How many reading lanes there are. */
+  readonly lanes: number;
 }
 
 export type ToAttached =
@@ -28,8 +24,5 @@ export type FromAttached =
   | { kind: 'released' }
   /** What is not read in place. */
   | { kind: 'call'; id: number; name: string; body: Uint8Array }
-  /** Reads made in place: place of the query among `names`, micros, rows, visits of each. */
-  | { kind: 'spent'; names: string[]; reads: Float64Array };
-
-/** Numbers of one read in `spent`. */
-export const readNumbers = 4;
+  /** Where reads are counted from now on that are made in place (shared-tally.ts). */
+  | { kind: 'tally'; names: readonly string[]; buffer: SharedArrayBuffer };

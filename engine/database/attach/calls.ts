@@ -1,10 +1,13 @@
 // How a program calls queries by name: objects there, objects or exact bytes back. The same on the thread
 // that opened the database and on those that are attached to it.
 import { excerpt, fail } from '../../base/errors.js';
+import { toFloat32 } from '../../base/float.js';
 import type { Schema } from '../../base/schema.js';
 import { decodeReply } from '../../contract/decode.js';
 import { type DecodePlace, decodePlaces } from '../../contract/decode-place.js';
 import type { ReplyType } from '../../plan/output-type.js';
+import type { Program } from '../../plan/program.js';
+import { type Changes, warnOfChanges } from './relied.js';
 
 /** What a query takes: JSON values, and bigint for integers beyond 2^53. */
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -54,6 +57,8 @@ interface TypedCalls<Q> {
 }
 
 interface ByteCalls {
+  /** For generated functions: told once of what they rely on. */
+  relies(changes: Changes): void;
   /** The reply as JSON bytes, exact. Returns at once when the read ran on this thread. */
   callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
 }
@@ -61,12 +66,15 @@ interface ByteCalls {
 export type Calls<Q = AnyQueries> = ByteCalls & (string extends keyof Q ? AnyCalls : TypedCalls<Q>);
 
 export interface CallsOptions extends AnswerOptions {
+  /** The program in force. */
+  program: () => Pick<Program, 'schema' | 'queries'>;
   send: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>;
   /** Of the program in force; undefined for an unknown query. */
   replyOf: (name: string) => { schema: Schema; reply: ReplyType } | undefined;
 }
 
-export function callsOf({ send, replyOf, int64: standard }: CallsOptions): ByteCalls & AnyCalls {
+export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
+  const { send, replyOf, program, int64: standard } = options;
   const callBytes: ByteCalls['callBytes'] = (name, args) => {
     if (typeof name !== 'string') refuseArgument('name', 'String', name);
     return send(name, args === undefined ? new Uint8Array(0) : encode(args));
@@ -79,6 +87,7 @@ export function callsOf({ send, replyOf, int64: standard }: CallsOptions): ByteC
   };
   return {
     callBytes,
+    relies: (changes) => warnOfChanges(changes, program()),
     async call<T>(name: string, args?: Arguments, { shape, int64 = standard }: CallOptions = {}) {
       if (int64 !== undefined && int64 !== 'bigint' && int64 !== 'string') {
         refuseArgument('int64', '"bigint" or "string"', int64);
@@ -97,16 +106,20 @@ function refuseArgument(param: string, type: string, given: unknown): never {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const bigintMark = '\u0000n';
-const marked = /"\\u0000n(-?\d+)"/g;
+/** Nobody who sends a text can know it, so that none is taken for a number. */
+const bigintMark = `n${Math.random().toString(36).slice(2)}:`;
+const marked = new RegExp(`"${bigintMark}(-?\\d+)"`, 'g');
 
-/** JSON text of arguments; a bigint becomes its bare digits. */
+/** JSON text of arguments; a bigint becomes its bare digits, a typed array a list. */
 function encode(args: Arguments): Uint8Array {
   let isExact = true;
   const mark = (_: string, value: unknown): unknown => {
-    if (typeof value !== 'bigint') return value;
-    isExact = false;
-    return `${bigintMark}${value}`;
+    if (typeof value === 'bigint') {
+      isExact = false;
+      return `${bigintMark}${value}`;
+    }
+    if (value instanceof Float32Array) return Array.from(value, toFloat32);
+    return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
   };
   if (typeof args !== 'object') refuseArgument('args', 'an object', args);
   let text: string;

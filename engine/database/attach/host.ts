@@ -3,9 +3,10 @@
 // thread that has ended is waited for by nobody.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { TrellisError } from '../../base/errors.js';
-import type { Cost } from '../call/call.js';
 import type { Equip } from '../lane/message.js';
-import { type Attachment, type FromAttached, type ToAttached, readNumbers } from './attachment.js';
+import { SharedTally } from '../meter/shared-tally.js';
+import type { Tally } from '../meter/tally.js';
+import type { Attachment, FromAttached, ToAttached } from './attachment.js';
 
 export interface AttachHostOptions {
   /** The same for all threads. */
@@ -13,15 +14,16 @@ export interface AttachHostOptions {
   /** What a thread must know to answer. */
   equip: () => Equip;
   call: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>;
-  /** Hears of a read that was made in place. */
-  onSpent: (query: string, cost: Cost) => void;
+  /** Counts what is read in place. */
+  tally: Tally;
 }
 
 /** At the end of the database: a thread that is busy for longer is not waited for. */
 const releaseMs = 2_000;
 
 export class AttachHost {
-  readonly #ports = new Set<MessagePort>();
+  /** What the thread behind each counts in. */
+  readonly #ports = new Map<MessagePort, SharedTally | undefined>();
   /** Threads that have yet to let go of the data file. */
   readonly #holding = new Set<MessagePort>();
   #onReleased: (() => void) | undefined;
@@ -30,9 +32,10 @@ export class AttachHost {
 
   attach(): Attachment {
     const { port1, port2 } = new MessageChannel();
-    this.#ports.add(port1);
+    this.#ports.set(port1, undefined);
     port1.on('message', (message: FromAttached) => void this.#receive(port1, message));
     port1.on('close', () => {
+      this.#count(port1, undefined);
       this.#ports.delete(port1);
       this.#released(port1);
     });
@@ -46,8 +49,8 @@ export class AttachHost {
     switch (message.kind) {
       case 'released':
         return this.#released(port);
-      case 'spent':
-        return this.#spent(message.names, message.reads);
+      case 'tally':
+        return this.#count(port, new SharedTally(message.names, message.buffer));
       case 'call': {
         const { id, name, body } = message;
         try {
@@ -61,22 +64,24 @@ export class AttachHost {
     }
   }
 
-  #spent(names: readonly string[], reads: Float64Array): void {
-    for (let at = 0; at < reads.length; at += readNumbers) {
-      const [place, micros, rows, visits] = reads.subarray(at, at + readNumbers);
-      this.options.onSpent(names[place!]!, { micros: micros!, rows: rows!, visits: visits! });
-    }
+  /** The thread counts here from now on, or nowhere. */
+  #count(port: MessagePort, fresh: SharedTally | undefined): void {
+    const { tally } = this.options;
+    const before = this.#ports.get(port);
+    if (before !== undefined) tally.unfollow(before);
+    if (fresh !== undefined) tally.follow(fresh);
+    this.#ports.set(port, fresh);
   }
 
   broadcast(message: ToAttached): void {
-    for (const port of this.#ports) send(port, message);
+    for (const port of this.#ports.keys()) send(port, message);
   }
 
   /** Resolves when no other thread has the data file open. */
   release(): Promise<void> {
     return new Promise((resolve) => {
       this.#onReleased = resolve;
-      for (const port of this.#ports) this.#holding.add(port);
+      for (const port of this.#ports.keys()) this.#holding.add(port);
       this.broadcast({ kind: 'release' });
       if (this.#holding.size === 0) resolve();
     });
@@ -100,7 +105,7 @@ export class AttachHost {
     });
     await Promise.race([this.release(), late]);
     clearTimeout(timer);
-    for (const port of this.#ports) port.close();
+    for (const port of this.#ports.keys()) port.close();
   }
 }
 

@@ -1,4 +1,6 @@
 // What a database is opened with, and what a call is made with.
+import type { ClusterOptions } from '../../cluster/options.js';
+import type { ShardPlace } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { Embedder } from '../../embed/embedder.js';
 import type { Program } from '../../plan/program.js';
@@ -7,7 +9,11 @@ import type { Cost } from './call.js';
 
 export interface DatabaseOptions {
   dataDir: string;
+  /** In a cluster, what a node is founded with: later ones come from the log. */
   program: Program;
+  cluster?: ClusterOptions;
+  /** Which share of a scattered type is here: all ids that are made are of it. */
+  shard?: ShardPlace;
   limits: Limits;
   /** Reader threads; 0 runs every read on the caller's thread (embedding in a backend). */
   workers: number;
@@ -43,6 +49,8 @@ export interface DatabaseOptions {
   failpoint?: string;
   /** Hears how far opening has come, 0 to 100 of a phase that is told in words. */
   onProgress?: (progress: number, phase: string) => void;
+  /** Hears that another program answers, which came by the log of the cluster. */
+  onProgram?: () => void;
   /** One line of the log. */
   log: (
     level: 'debug' | 'info' | 'warn' | 'error',
@@ -60,6 +68,10 @@ export interface CallOptions {
   onWork?: (cost: Cost) => void;
   /** Answer `{result, profile}`: rows and time of every step beside the reply. */
   profile?: boolean;
+  /** An answer without some of the shards of a scattered type is welcome. */
+  partial?: boolean;
+  /** Hears how many shards have answered. */
+  onShards?: (answered: number, shards: number) => void;
   /** A write is done once under this key, and a repeat is given its answer. */
   once?: { scope: string; key: string };
 }

@@ -10,7 +10,7 @@ import { nearestName } from '../../base/nearest.js';
 const placesMax = 2 ** 16;
 
 /** Programs kept. A call outlives as many reloads only while a text is being embedded. */
-const generationsMax = 16;
+export const generationsMax = 16;
 
 export function queryNumber(generation: number, place: number): number {
   return generation * placesMax + place;

@@ -1,13 +1,14 @@
 // Spreads read calls over the reader lanes: a central queue, and per lane a bounded amount of work
-// in flight, so that a heavy query delays few others. Owns the lanes' lives: a reader that dies is
-// replaced, its calls fail.
+// in flight, so that a heavy query delays few others. Owns the lanes' lives: one is there from the start,
+// another one is started when a call finds all of them busy, and a reader that dies is replaced, its
+// calls fail. Invariant: what is broadcast is heard by lanes that are only being started, too.
 import { setTimeout } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { type ErrorData, TrellisError } from '../../base/errors.js';
 import { type Call, CallQueue, type Cost } from '../call/call.js';
 import type { Gate, SlotPool } from '../call/gate.js';
 import { Lane } from './lane.js';
-import type { Equip } from './message.js';
+import type { Equip, ToLane } from './message.js';
 
 /**
  * Cost units a lane may have in flight: many cheap calls, or two heavy ones. A call takes one at
@@ -25,20 +26,25 @@ const pauseMsMax = 5_000;
 const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The read queue' } };
 
 export interface DispatcherOptions {
+  /** The most lanes there are. */
   count: number;
   queueMax: number;
   start: (onEnd: (error?: Error) => void) => MessagePort;
   /** A lane can take calls. */
   onReady?: () => void;
-  /** What a fresh lane must know. */
+  /** What a fresh lane must know: calls of earlier programs may still come to it. */
   equip: () => Equip;
   onSettled: (call: Call, cost: Cost) => void;
   onRestart: (reason: string) => void;
 }
 
 export class Dispatcher {
+  /** Those that can take calls. */
   readonly #lanes: Lane[] = [];
+  readonly #starting = new Set<Lane>();
   readonly #queue = new CallQueue();
+  /** Lanes that are started anew after a pause. */
+  #replacing = 0;
   #closing = false;
   #isStarted = false;
   /** Lanes that have yet to let go of the data file; undefined while they have it. */
@@ -66,10 +72,23 @@ export class Dispatcher {
     return Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0;
   }
 
-  /** Resolves when every lane can take calls; fails when a thread cannot be had. */
+  /** Resolves when a lane can take calls, where there may be any; fails when no thread can be had. */
   async start(): Promise<void> {
-    await Promise.all(Array.from({ length: this.options.count }, () => this.#startLane(0)));
+    if (this.options.count > 0) await this.#startLane(0);
     this.#isStarted = true;
+  }
+
+  /** Starts one more lane, if there may be one; its calls need not wait for it. */
+  #grow(): void {
+    if (!this.#isStarted || this.#closing || this.#starting.size > 0) return;
+    if (this.#lanes.length + this.#replacing < this.options.count) void this.#startLane(0);
+  }
+
+  /** Starts all lanes that there may be, once there is one, and tells them. */
+  growFully(message: ToLane): void {
+    const missing = this.options.count - this.#lanes.length - this.#starting.size - this.#replacing;
+    for (let i = 0; i < missing && !this.#closing; i++) void this.#startLane(0);
+    this.broadcast(message);
   }
 
   /** `failures`: how often in a row a thread has ended before it could take calls. */
@@ -90,6 +109,7 @@ export class Dispatcher {
           // A lane says so after each program that it is told.
           if (!isReady) {
             isReady = true;
+            this.#starting.delete(lane);
             this.#lanes.push(lane);
             lane.release();
             this.options.onReady?.();
@@ -98,6 +118,7 @@ export class Dispatcher {
           this.#feed();
         },
       });
+      this.#starting.add(lane);
       lane.post(this.options.equip());
     });
   }
@@ -106,6 +127,7 @@ export class Dispatcher {
   async #ended(lane: Lane, failures: number, error?: Error): Promise<void> {
     const at = this.#lanes.indexOf(lane);
     if (at >= 0) this.#lanes.splice(at, 1);
+    this.#starting.delete(lane);
     this.#released(lane);
     if (this.#closing) return;
     const outOfMemory =
@@ -120,7 +142,11 @@ export class Dispatcher {
     if (failures >= failuresMax && !this.#isStarted) {
       throw error ?? new TrellisError({ code: 'INTERNAL', args: {} });
     }
-    if (failures > 0) await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax));
+    if (failures > 0) {
+      this.#replacing++;
+      await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax));
+      this.#replacing--;
+    }
     if (!this.#closing) await this.#startLane(failures);
   }
 
@@ -131,6 +157,7 @@ export class Dispatcher {
 
   submit(call: Call): void {
     const lane = this.#idlest();
+    if (lane === undefined || lane.load > 0) this.#grow();
     if (lane && this.#queue.length === 0) lane.submit(call);
     else this.#queue.push(call);
   }
@@ -158,11 +185,11 @@ export class Dispatcher {
   /** Has every lane finish what it has and let go of the data file; calls wait meanwhile. */
   release(): Promise<void> {
     return new Promise((resolve) => {
-      this.#releasing = new Set(this.#lanes);
+      this.#releasing = new Set(this.#all());
       this.#onReleased = resolve;
       // The calls of this turn leave first.
       setImmediate(() => this.broadcast({ kind: 'release', id: 0 }));
-      if (this.#lanes.length === 0) resolve();
+      if (this.#releasing.size === 0) resolve();
     });
   }
 
@@ -178,8 +205,12 @@ export class Dispatcher {
     this.#feed();
   }
 
-  broadcast(message: Parameters<Lane['post']>[0]): void {
-    for (const lane of this.#lanes) lane.post(message);
+  #all(): Lane[] {
+    return [...this.#lanes, ...this.#starting];
+  }
+
+  broadcast(message: ToLane): void {
+    for (const lane of this.#all()) lane.post(message);
   }
 
   /** Stops a call: one that waits here is answered at once. */

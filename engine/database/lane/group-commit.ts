@@ -7,6 +7,7 @@ import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { ExecutionResult } from '../../exec/row/execute.js';
+import { type LogLink, isRefusal } from '../../cluster/link/log-link.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { WritePermit } from '../../storage/lock/permit.js';
 import type { VectorChange, WriteView } from '../../storage/table/store.js';
@@ -42,6 +43,8 @@ export interface CommitParts {
   equipment: Equipment;
   vectors: VectorStore;
   loads: LoadWriter;
+  /** Of a database in a cluster. */
+  link: LogLink | undefined;
 }
 
 export class GroupCommit {
@@ -52,12 +55,15 @@ export class GroupCommit {
    * then halves of the group are tried alone, down to the requests that meet it.
    */
   run(group: Waiting[]): Outcome[] {
+    const { link } = this.parts;
     if (this.parts.permit.denied !== undefined) return this.#refuse(group);
+    if (link?.isLeading === false) return failAll(group, link.refusal);
     let commit: { outcomes: Outcome[]; changes: VectorChange[] };
     try {
       commit = this.#commit(group);
     } catch (error) {
-      if (!(error instanceof TrellisError) || error.code !== 'DATA_CORRUPT') {
+      if (isRefusal(error)) return failAll(group, error);
+      if (!isOfSome(error)) {
         this.parts.permit.failed(error);
         return this.#refuse(group);
       }
@@ -72,6 +78,7 @@ export class GroupCommit {
       this.parts.permit.failed(error);
     }
     this.parts.gate.advance();
+    link?.publish();
     return commit.outcomes;
   }
 
@@ -151,7 +158,13 @@ export class GroupCommit {
   }
 
   #refuse(group: Waiting[]): Outcome[] {
-    const error = this.parts.permit.refusal;
-    return group.map(() => ({ ok: false, error }));
+    return failAll(group, this.parts.permit.refusal);
   }
 }
+
+const failAll = (group: readonly Waiting[], error: unknown): Outcome[] =>
+  group.map(() => ({ ok: false, error }));
+
+/** Whether part of a group may do where all of it did not: of damage, and of an entry beyond its size. */
+const isOfSome = (error: unknown): boolean =>
+  error instanceof TrellisError && ['DATA_CORRUPT', 'TXN_TOO_LARGE'].includes(error.code);

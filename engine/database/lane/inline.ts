@@ -7,11 +7,10 @@ import type { ExecutionResult } from '../../exec/row/execute.js';
 import type { Plan } from '../../plan/plan.js';
 import type { RefreshableView } from '../../storage/open-storage.js';
 import { CostBook } from './cost.js';
-import type { CallInput } from '../call/call.js';
+import type { CallInput, Cost } from '../call/call.js';
 import type { CallOptions } from '../call/options.js';
 import { placeOf } from '../call/query-table.js';
 import { type Equipment, run } from '../call/runner.js';
-import type { Tally } from '../meter/tally.js';
 
 /** Looked at about every thousand steps of a plan. */
 const inlineMsMax = 2;
@@ -27,7 +26,7 @@ export class InlineReads {
     isIdle: () => boolean,
     private readonly workers: number,
     private readonly equipment: Equipment,
-    private readonly tally: Tally,
+    private readonly tally: { spent(place: number, cost: Cost): void },
   ) {
     this.costs = new CostBook(isIdle, workers);
     this.#msMax = workers === 0 ? Number.POSITIVE_INFINITY : inlineMsMax;

@@ -15,6 +15,8 @@ export interface Equip {
   generation: number;
   /** Of its schema: see gate.ts. */
   schema: number;
+  /** For a lane that was not there yet: the programs before it, oldest first. */
+  earlier?: readonly Pick<Equip, 'program' | 'generation' | 'schema'>[];
   indexes: { label: number; handle: IndexHandle }[];
 }
 
@@ -32,12 +34,25 @@ export interface HelpBuild {
   handle: IndexHandle;
 }
 
+/** Another program, and the data brought to it. */
+export interface Reload {
+  kind: 'reload';
+  id: number;
+  /** Packed Program. */
+  program: unknown;
+  generation: number;
+  /** Of a leader: its packed sources; of a follower none: an entry that waits has them. */
+  sources?: Uint8Array | undefined;
+}
+
 export type ToLane =
   | Batch<RequestExtra>
   | Equip
   | AddIndex
   | HelpBuild
-  | { kind: 'reload'; id: number; program: unknown; generation: number }
+  | Reload
+  /** Has the leader tell all nodes what its tables hold, or these settings. */
+  | { kind: 'tell'; id: number; settings: Uint8Array | undefined }
   /** `program`: packed; tried on the data, and undone. */
   | { kind: 'preview'; id: number; program: unknown }
   | { kind: 'load'; id: number; order: LoadOrder }
@@ -66,6 +81,10 @@ export type FromLane =
       indexes?: { label: number; handle: IndexHandle }[];
     }
   | { kind: 'readOnly'; reason: string; errno: string }
+  /** An entry of the log waits for the program of these sources. */
+  | { kind: 'sources'; sources: Uint8Array }
+  /** The log cannot be followed any more. */
+  | { kind: 'clusterFault'; error: ErrorData }
   | {
       kind: 'log';
       level: 'debug' | 'info' | 'warn' | 'error';

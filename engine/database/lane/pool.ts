@@ -54,6 +54,8 @@ const closeMs = 30_000;
 /** Starts lane tasks and hands out their ports. */
 export class ThreadPair {
   readonly #tasks = new Set<Promise<unknown>>();
+  /** The first reader's thread has loaded what it needs, while the writer opens the data. */
+  readonly #warm: Promise<unknown> | undefined;
   readonly #readers: Piscina | undefined;
   readonly #writer: Piscina;
   #loaders: Piscina | undefined;
@@ -63,13 +65,14 @@ export class ThreadPair {
   constructor(readerCount: number, readerHeapMb: number) {
     this.#readers = readerCount > 0 ? this.#pool(readerCount, readerHeapMb) : undefined;
     this.#writer = this.#pool(1, undefined);
-    for (let i = 0; i < readerCount; i++) this.#track(this.#readers!.run({ role: 'warm' }));
+    this.#warm = this.#readers?.run({ role: 'warm' });
+    if (this.#warm !== undefined) this.#track(this.#warm);
   }
 
   #pool(threads: number, heapMb: number | undefined): Piscina {
     const made = new Piscina({
       ...poolOptions(heapMb),
-      minThreads: threads,
+      minThreads: 1,
       maxThreads: threads,
     });
     made.on('workerCreate', (worker: object) => this.#workers.add(worker));
@@ -86,11 +89,17 @@ export class ThreadPair {
    * The port of a new read lane; `onEnd` hears why its thread ended (undefined: it was told to).
    */
   startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
-    return this.#start(this.#readers!, setup, onEnd);
+    const threads = this.#readers!;
+    const start = (): Promise<unknown> => this.#run(threads, setup, port2);
+    const { port1, port2 } = new MessageChannel();
+    // While that thread still loads, another one would be started.
+    this.#hear(this.#warm!.then(start, start), onEnd);
+    return port1;
   }
 
   startWriter(setup: Omit<WriterSetup, 'port'>, onEnd: OnEnd): MessagePort {
-    return this.#start(this.#writer, setup, onEnd);
+    const { cluster } = setup;
+    return this.#start(this.#writer, setup, onEnd, cluster === undefined ? [] : [cluster.port]);
   }
 
   /** A thread that reads rows for one bulk load; it ends when it is told to close. */
@@ -99,14 +108,22 @@ export class ThreadPair {
     return this.#start(this.#loaders, setup, onEnd);
   }
 
-  #start(threads: Piscina, setup: object, onEnd: OnEnd): MessagePort {
+  #start(threads: Piscina, setup: object, onEnd: OnEnd, more: MessagePort[] = []): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    const task = threads.run({ ...setup, port: port2 }, { transferList: [port2] }).then(
-      (fault?: LaneFault) => onEnd(undefined, fault),
+    this.#hear(this.#run(threads, setup, port2, more), onEnd);
+    return port1;
+  }
+
+  #run(threads: Piscina, setup: object, port: MessagePort, more: MessagePort[] = []) {
+    return threads.run({ ...setup, port }, { transferList: [port, ...more] });
+  }
+
+  #hear(lane: Promise<unknown>, onEnd: OnEnd): void {
+    const task = lane.then(
+      (fault) => onEnd(undefined, fault as LaneFault | undefined),
       (error: Error) => onEnd(error),
     );
     this.#track(task);
-    return port1;
   }
 
   #track(task: Promise<unknown>): void {

@@ -3,19 +3,14 @@
 // outlives a batch.
 import type { MessagePort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import type { Limits } from '../../base/limits.js';
 import type { Program } from '../../plan/program.js';
-import { type Storage, openStorage } from '../../storage/open-storage.js';
-import { createTextIndex } from '../../text/text-index-lmdb.js';
-import { AttachedIndexes } from '../vectors/attached-index.js';
-import { Gate } from '../call/gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import type { Equip, ToLane } from './message.js';
 import { unpack } from '../call/pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from '../call/query-table.js';
-import { SchemaGuard } from '../schema/schema-guard.js';
-import { type Equipment, decodeCall, run } from '../call/runner.js';
+import { decodeCall, run } from '../call/runner.js';
+import { type ReadingSetup, ReadingThread } from './reading-thread.js';
 import type { Argument } from '../../exec/row/execute.js';
 import type { Plan } from '../../plan/plan.js';
 
@@ -23,14 +18,9 @@ import type { Plan } from '../../plan/plan.js';
 const quietMs = 20;
 const helpMs = 2;
 
-export interface ReaderSetup {
+export interface ReaderSetup extends ReadingSetup {
   role: 'reader';
   port: MessagePort;
-  gate: SharedArrayBuffer;
-  graphPath: string;
-  limits: Limits;
-  textEnabled: boolean;
-  strict: boolean;
 }
 
 /** Resolves when the lane is told to close. */
@@ -40,13 +30,9 @@ export function serveReads(setup: ReaderSetup): Promise<void> {
 
 class ReaderLane {
   readonly #port: MessagePort;
-  readonly #gate: Gate;
+  readonly #thread: ReadingThread;
   readonly #replies: ReplyBatch;
-  readonly #indexes = new AttachedIndexes();
-  readonly #equipment: Equipment;
   readonly #queries = new QueryTable();
-  readonly #storage: Storage;
-  readonly #guard: SchemaGuard;
   #lastBatchAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   /** Labels whose build this lane takes part in. */
@@ -57,16 +43,8 @@ class ReaderLane {
     private readonly onClosed: () => void,
   ) {
     this.#port = setup.port;
-    this.#gate = new Gate(setup.gate);
+    this.#thread = new ReadingThread(setup);
     this.#replies = new ReplyBatch(setup.port);
-    this.#storage = openStorage(setup.graphPath, { limits: setup.limits, mode: 'read' });
-    this.#guard = new SchemaGuard(this.#gate, this.#storage);
-    this.#equipment = {
-      limits: setup.limits,
-      strict: setup.strict,
-      text: setup.textEnabled ? createTextIndex(setup.limits) : undefined,
-      vectors: this.#indexes.byLabel,
-    };
     this.#port.on('message', (message: ToLane) => this.#receive(message));
   }
 
@@ -76,14 +54,14 @@ class ReaderLane {
       case 'equip':
         return this.#equip(message);
       case 'index':
-        return this.#indexes.take(message);
+        return this.#thread.indexes.take(message);
       case 'build':
-        this.#indexes.take(message);
+        this.#thread.indexes.take(message);
         return this.#help(message.label);
       case 'release':
-        return void this.#storage.close().then(() => this.#port.postMessage({ kind: 'released' }));
+        return void this.#thread.release().then(() => this.#port.postMessage({ kind: 'released' }));
       case 'reopen':
-        return this.#storage.reopen();
+        return this.#thread.reopen();
       case 'close':
         this.#closed = true;
         this.#port.close();
@@ -93,10 +71,10 @@ class ReaderLane {
   }
 
   #equip(message: Equip): void {
-    const { generation, program, schema } = message;
-    this.#queries.add(generation, unpack<Program>(program).queries, schema);
-    this.#guard.equip(schema);
-    this.#indexes.takeAll(message.indexes);
+    for (const { generation, program, schema } of [...(message.earlier ?? []), message]) {
+      this.#queries.add(generation, unpack<Program>(program).queries, schema);
+    }
+    this.#thread.equip(message);
     this.#port.postMessage({ kind: 'ready', indexes: [] });
   }
 
@@ -104,7 +82,7 @@ class ReaderLane {
   #help(label: number): void {
     if (this.#helping.has(label)) return;
     this.#helping.add(label);
-    const index = this.#indexes.of(label);
+    const index = this.#thread.indexes.of(label);
     const step = (): void => {
       const isQuiet = performance.now() - this.#lastBatchAt >= quietMs;
       const goesOn = !this.#closed && (isQuiet ? index.helpBuild(helpMs) : index.isBuilding);
@@ -136,6 +114,7 @@ class ReaderLane {
     extra?: RequestExtra,
   ): void {
     const started = performance.now();
+    const { gate, guard, equipment } = this.#thread;
     try {
       const { plan, args, schema } = this.#planOf(query, body, extra);
       const request = {
@@ -145,9 +124,9 @@ class ReaderLane {
         embeddings: extra?.embeddings && new Map(extra.embeddings),
         nowMicros: wallMs() * 1000,
         ...time,
-        isCancelled: () => this.#gate.isCancelled(slot),
+        isCancelled: () => gate.isCancelled(slot),
       };
-      const result = this.#guard.run(schema, (view) => run(request, view, this.#equipment));
+      const result = guard.run(schema, (view) => run(request, view, equipment));
       this.#replies.succeed(slot, result, (performance.now() - started) * 1000);
     } catch (error) {
       this.#replies.failWith(slot, error, (performance.now() - started) * 1000);
@@ -165,6 +144,6 @@ class ReaderLane {
     }
     const entry = this.#queries.at(query);
     const schema = this.#queries.schemaOf(query);
-    return { plan: entry.plan, args: decodeCall(entry, body, this.#equipment), schema };
+    return { plan: entry.plan, args: decodeCall(entry, body, this.#thread.equipment), schema };
   }
 }

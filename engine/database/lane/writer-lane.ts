@@ -7,17 +7,13 @@
 import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import {
-  type ErrorData,
-  TrellisError,
-  errorDataOf,
-  errorMessage,
-  fail,
-} from '../../base/errors.js';
+import { type ErrorData, TrellisError, errorDataOf, errorMessage } from '../../base/errors.js';
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
 import type { Limits } from '../../base/limits.js';
+import { LogLink, type LogLinkSetup, loadTimeoutMs } from '../../cluster/link/log-link.js';
 import type { Program } from '../../plan/program.js';
 import { diskTrouble } from '../../storage/lock/disk-trouble.js';
+import type { ShardPlace } from '../../base/id.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
 import type { LockToken } from '../../storage/lock/lock-file.js';
 import type { Declarations } from '../../storage/schema/schema-commit.js';
@@ -31,12 +27,14 @@ import { Gate } from '../call/gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import { GroupCommit, type Waiting } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
-import type { LaneFault, ToLane } from './message.js';
+import type { LaneFault, Reload, ToLane } from './message.js';
 import { unpack } from '../call/pack.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from '../call/query-table.js';
-import { changeSchema, openSchema } from '../schema/schema-swap.js';
-import { keepsTexts } from '../care/text-upkeep.js';
+import { changeSchema, fitSchema, openSchema } from '../schema/schema-swap.js';
+import { LogFollower } from '../replica/log-follower.js';
+import { asSchemaEntry } from '../replica/schema-entry.js';
+import { tellNodes, tellTables } from '../replica/table-check.js';
 import type { Equipment } from '../call/runner.js';
 import {
   type VectorStore,
@@ -62,6 +60,10 @@ export interface WriterSetup {
   lock: LockToken;
   /** Why nothing may be written from the start. */
   readOnlyReason?: string | undefined;
+  /** Of a database in a cluster. */
+  cluster?: LogLinkSetup | undefined;
+  /** Of a share of a scattered type. */
+  shard?: ShardPlace | undefined;
 }
 
 /** A group closes at this many requests or bytes of bodies, so that one commit stays short. */
@@ -105,6 +107,8 @@ class WriterLane {
   #held: ToLane[] = [];
   #scheduled = false;
   #isReleased = false;
+  readonly #link: LogLink | undefined;
+  #follower: LogFollower | undefined;
   readonly #permit: WritePermit;
   #keeping: NodeJS.Timeout | undefined;
   #lastSnapshotAt = performance.now();
@@ -124,16 +128,20 @@ class WriterLane {
       fileIdentity(join(setup.graphPath, 'data.mdb')),
     );
     const program = unpack<Program>(setup.program);
+    this.#link = setup.cluster && new LogLink(setup.cluster, () => this.#figures.beat());
     this.#storage = openStorage(setup.graphPath, {
       limits: setup.limits,
       mode: 'attach',
       vectorTypes: setup.vectors.types,
       permit: this.#permit,
       visibility: this.#gate,
+      ...(this.#link && { replication: this.#link }),
+      ...(setup.shard && { shard: setup.shard }),
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
     this.#openSchema(program, text);
-    const vectors = { ...setup.vectors, failpoint: setup.failpoint };
+    const isFollowing = setup.cluster !== undefined;
+    const vectors = { ...setup.vectors, failpoint: setup.failpoint, isFollowing };
     this.#vectors = openVectorStore(this.#storage, vectors, {
       progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
       onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
@@ -168,38 +176,55 @@ class WriterLane {
       equipment: this.#equipment,
       vectors: this.#vectors,
       loads: this.#loads,
+      link: this.#link,
     });
+    this.#begin();
+  }
+
+  /** Everything stands: takes orders. */
+  #begin(): void {
+    const { cluster } = this.setup;
     this.#figures.set('applied_seq', this.#storage.committedSeq());
     this.#figures.beat();
     setInterval(() => this.#figures.beat(), beatMs).unref();
     this.#port.on('message', (message: ToLane) => this.#receive(message));
     this.#port.postMessage({ kind: 'ready', indexes: this.#vectors.handles() });
+    this.#keepUp();
+    if (cluster && this.#link) this.#follow(cluster.port, this.#link);
+  }
+
+  /** Takes its place in the cluster. */
+  #follow(port: MessagePort, link: LogLink): void {
+    this.#follower = new LogFollower({
+      port,
+      link,
+      storage: this.#storage,
+      vectors: this.#vectors,
+      figures: this.#figures,
+      gate: this.#gate,
+      loads: this.#loads,
+      onSources: (sources) => this.#port.postMessage({ kind: 'sources', sources }),
+      onFault: (error, stack) => {
+        this.#port.postMessage({ kind: 'clusterFault', error });
+        if (stack === undefined) return;
+        const message = 'an entry cannot be applied';
+        this.#port.postMessage({ kind: 'log', level: 'error', message, fields: { stack } });
+      },
+      onApplied: () => this.#maintain(),
+    });
+    link.start(this.#storage.position());
   }
 
   /** Brings the data to the program's schema, and the keyword index to its switch. */
   #openSchema(program: Program, text: TextIndex | undefined): void {
-    if (this.#permit.denied !== undefined) return this.#fitSchema(program, text);
+    const isGiven = this.#permit.denied !== undefined || this.#link !== undefined;
+    if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
     const started = performance.now();
     const documents = openSchema(this.#storage, program, text, this.setup, wallMs());
     if (documents === 0) return;
     const ms = Math.round(performance.now() - started);
     const message = 'made the keyword index';
     this.#port.postMessage({ kind: 'log', level: 'info', message, fields: { documents, ms } });
-  }
-
-  /** Read-only: the program and the data go together as they are, or not at all. */
-  #fitSchema(program: Program, text: TextIndex | undefined): void {
-    const hint = 'Start once without `storage.read_only`, or bring the former sources back.';
-    if (text !== undefined && !keepsTexts(this.#storage, this.setup)) {
-      fail('SCHEMA_INCOMPATIBLE', { what: 'The keyword index is yet to be made.' }, { hint });
-    }
-    try {
-      this.#storage.applySchema(program, { text, nowMs: 0 });
-    } catch (error) {
-      if (!(error instanceof TrellisError) || error.code !== 'READ_ONLY') throw error;
-      const what = 'The data have another schema, and nothing may be written.';
-      fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
-    }
   }
 
   #receive(message: ToLane): void {
@@ -217,6 +242,8 @@ class WriterLane {
         return this.#answer(message.id, () => this.#reload(message));
       case 'preview':
         return this.#answer(message.id, () => this.#preview(message.program));
+      case 'tell':
+        return this.#answer(message.id, () => tellNodes(this.#storage, this.#link!, message));
       case 'snapshot':
         return this.#answerSnapshot(message.id);
       case 'load':
@@ -304,6 +331,7 @@ class WriterLane {
   /** Of a commit that failed, or a directory that is another's: nothing is written any more. */
   #stopWriting(reason: string, cause: unknown): void {
     this.#vectors?.snapshots.abandon();
+    this.#follower?.stop(this.#permit.refusal);
     const { code } = (cause ?? {}) as { code?: unknown };
     const errno = typeof code === 'string' || typeof code === 'number' ? String(code) : 'unknown';
     this.#port.postMessage({ kind: 'readOnly', reason, errno });
@@ -339,22 +367,38 @@ class WriterLane {
   }
 
   /** Returns the number of the schema. */
-  #reload(message: { program: unknown; generation: number }): number {
+  #reload(message: Reload): number {
     const program = unpack<Program>(message.program);
     failpoint('midReload');
     const { text } = this.#equipment;
-    changeSchema(this.#storage, this.#vectors, program, text, wallMs(), this.#gate);
-    const schema = this.#gate.schema();
-    this.#queries.add(message.generation, program.queries, schema);
+    const adopt = (): void =>
+      this.#queries.add(message.generation, program.queries, this.#gate.schema());
+    if (this.#follower && message.sources === undefined) {
+      this.#follower.applySchema(program, text, adopt);
+      return this.#gate.schema();
+    }
+    const { sources } = message;
+    const nowMs = wallMs();
+    asSchemaEntry(this.#link, { nowMs, sources }, () =>
+      changeSchema(this.#storage, this.#vectors, program, text, nowMs, this.#gate, sources),
+    );
+    adopt();
     this.#gate.advance();
-    return schema;
+    this.#link?.publish();
+    // Nothing is written before all nodes can see that they have made the same of it.
+    if (this.#link?.isUnproven) tellTables(this.#storage, this.#link);
+    return this.#gate.schema();
   }
 
   #load(order: LoadOrder): unknown {
     try {
-      const result = this.#loads.obey(order, wallMs());
+      const work = () => this.#loads.obey(order, wallMs());
+      const manner = { timeoutMs: loadTimeoutMs };
+      const result = this.#link === undefined ? work() : this.#link.inManner(manner, work);
       this.#figures.set('applied_seq', this.#storage.committedSeq());
       this.#gate.advance();
+      this.#link?.publish();
+      this.#keepUp();
       return result;
     } catch (error) {
       if (!(error instanceof TrellisError)) this.#permit.failed(error);
@@ -394,10 +438,15 @@ class WriterLane {
   #maintain(): void {
     if (this.#permit.denied !== undefined) return;
     if (!this.#scheduled) this.#snapshotIfDue();
+    this.#keepUp();
+  }
+
+  #keepUp(): void {
+    if (this.#permit.denied !== undefined) return;
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
       const isMore = this.#vectors.maintain(upkeepMs);
-      if (this.#repack() || isMore) this.#maintain();
+      if (this.#repack() || isMore) this.#keepUp();
     }, upkeepPauseMs).unref();
   }
 
@@ -437,6 +486,7 @@ class WriterLane {
       if (snapshot && this.#permit.denied === undefined)
         this.#figures.during(() => this.#finishSnapshots());
       else this.#vectors.snapshots.abandon();
+      this.#follower?.close();
       this.#storage.close();
     } catch (caught) {
       error = errorDataOf(caught).error;

@@ -30,6 +30,12 @@ export interface WriterEvents {
   onSnapshot: (info: SnapshotInfo) => void;
   /** A call came back. */
   onSettled: (call: Call, cost: Cost) => void;
+  /** Of a database in a cluster: an entry waits for the program of these sources. */
+  onSources: (sources: Uint8Array) => void;
+  /** Likewise: it cannot be followed any more. */
+  onClusterFault: (error: ErrorData) => void;
+  /** Likewise: why this node takes no writes now. */
+  refusal: () => ErrorData | undefined;
   /** Nothing is written any more. */
   onStopped: (reason: string, errno: string) => void;
   onProgress: (progress: number, phase: string) => void;
@@ -37,7 +43,8 @@ export interface WriterEvents {
 }
 
 type Order =
-  | { kind: 'reload'; program: unknown; generation: number }
+  | { kind: 'reload'; program: unknown; generation: number; sources?: Uint8Array | undefined }
+  | { kind: 'tell'; settings: Uint8Array | undefined }
   | { kind: 'preview'; program: unknown }
   | { kind: 'snapshot' }
   | { kind: 'release' }
@@ -120,6 +127,10 @@ export class WriterLink {
         this.readOnlyReason = message.reason;
         this.events.onStopped(message.reason, message.errno);
         return this.events.log('error', 'writing has stopped', { reason: message.reason });
+      case 'sources':
+        return this.events.onSources(message.sources);
+      case 'clusterFault':
+        return this.events.onClusterFault(message.error);
       case 'log':
         return this.events.log(message.level, message.message, message.fields);
       case 'done':
@@ -167,6 +178,8 @@ export class WriterLink {
   get refusal(): ErrorData | undefined {
     const { readOnlyReason: reason } = this;
     if (reason !== undefined) return { code: 'READ_ONLY', args: { reason } };
+    const refusal = this.events.refusal();
+    if (refusal !== undefined) return refusal;
     const { write_queue, write_queue_bytes } = this.limits;
     const hasRoom = this.#queue.length < write_queue && this.#queue.bytes < write_queue_bytes;
     return hasRoom ? undefined : isFull;

@@ -47,6 +47,11 @@ export class LoadWriter {
     for (const names of this.#names.values()) names.isTrusted = false;
   }
 
+  /** Somebody else has written meanwhile: loads that go on tell their rows anew. */
+  forget(): void {
+    this.#names.clear();
+  }
+
   obey(order: LoadOrder, nowMs: number): BatchResult | undefined {
     switch (order.step) {
       case 'rows':

@@ -10,7 +10,7 @@ export const databaseFamilies = {
   worker_restarts_total: counter('Reader threads that ended and were replaced.'),
   queue_depth: gauge('Calls that wait for a thread, by lane.'),
   queue_wait_seconds: histogram('Time calls of a lane spent outside of its thread.'),
-  inline_reads_total: counter('Reads that ran on the main thread.'),
+  inline_reads_total: counter('Reads that ran on the thread they came to, and on no lane.'),
   writes_total: counter('Writes that the writer took.'),
   tasks_cancelled_total: counter('Calls given up because nobody waits for the answer any more.'),
   commit_seconds: histogram('Time of durable transactions.'),

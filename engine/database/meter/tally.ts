@@ -1,8 +1,10 @@
 // What calls have cost, in numbers for /metrics: per query its time, rows and visits, per lane the time
-// spent waiting. Of the calling thread. Invariant: the numbers of a query outlive reloads.
+// spent waiting. Of the calling thread, and summed up with what other threads have read in place.
+// Invariant: the numbers of a query outlive reloads, and the threads that added to them.
 import { Histogram } from '../../base/sample.js';
 import type { Call, Cost } from '../call/call.js';
 import type { DatabaseSample } from './families.js';
+import type { ReadFigures, SharedTally } from './shared-tally.js';
 
 class QueryTally {
   readonly seconds = new Histogram();
@@ -14,6 +16,12 @@ class QueryTally {
     this.rows += rows;
     this.visits += visits;
   }
+
+  addAll({ seconds, rows, visits }: ReadFigures): void {
+    this.seconds.add(seconds);
+    this.rows += rows;
+    this.visits += visits;
+  }
 }
 
 export class Tally {
@@ -22,6 +30,10 @@ export class Tally {
   #byPlace: QueryTally[] = [];
   readonly #waits = { read: new Histogram(), write: new Histogram() };
   readonly #commitErrors = new Map<string, number>();
+  /** Of threads that read in place. */
+  readonly #others = new Set<SharedTally>();
+  /** Reads of such threads that count no more. */
+  #otherReads = 0;
   cancelled = 0;
 
   /** Follows a new program. */
@@ -38,9 +50,23 @@ export class Tally {
     this.#byPlace[place]?.add(cost);
   }
 
-  /** Notes a read that another thread made in place. */
-  spentElsewhere(query: string, cost: Cost): void {
-    this.#byName.get(query)?.add(cost);
+  /** Counts from now on what another thread reads in place. */
+  follow(other: SharedTally): void {
+    this.#others.add(other);
+  }
+
+  /** The other thread adds nothing to these numbers any more. */
+  unfollow(other: SharedTally): void {
+    if (!this.#others.delete(other)) return;
+    this.#otherReads += other.reads;
+    addTo(this.#byName, other);
+  }
+
+  /** Reads that other threads made in place. */
+  get readsElsewhere(): number {
+    let sum = this.#otherReads;
+    for (const other of this.#others) sum += other.reads;
+    return sum;
   }
 
   /** Notes a call that came back from a lane. */
@@ -65,7 +91,7 @@ export class Tally {
     for (const [errno, value] of this.#commitErrors) {
       list.push({ name: 'commit_errors_total', labels: { errno }, value });
     }
-    for (const [query, { seconds, rows, visits }] of this.#byName) {
+    for (const [query, { seconds, rows, visits }] of this.#sums()) {
       if (seconds.isEmpty) continue;
       const labels = { query };
       list.push(...seconds.samples('query_seconds', labels));
@@ -73,5 +99,26 @@ export class Tally {
       list.push({ name: 'query_visits', labels, value: visits });
     }
     return list;
+  }
+
+  /** By query, over all threads. */
+  #sums(): ReadonlyMap<string, QueryTally> {
+    if (this.#others.size === 0) return this.#byName;
+    const sums = new Map<string, QueryTally>();
+    for (const [name, own] of this.#byName) {
+      const sum = new QueryTally();
+      sum.addAll(own);
+      sums.set(name, sum);
+    }
+    for (const other of this.#others) addTo(sums, other);
+    return sums;
+  }
+}
+
+function addTo(sums: Map<string, QueryTally>, other: SharedTally): void {
+  for (const [name, figures] of other.figures()) {
+    const sum = sums.get(name) ?? new QueryTally();
+    sums.set(name, sum);
+    sum.addAll(figures);
   }
 }

@@ -8,6 +8,7 @@ import type { Violation } from '../../storage/check/check.js';
 import type { Env } from '../../storage/table/env.js';
 import { scanList } from '../../storage/graph/label-list.js';
 import { readState, readTotal } from '../../storage/table/meta.js';
+import { readTrimmed } from '../../storage/table/trimmed.js';
 import { readVector } from '../../storage/record/vector-record.js';
 import { replayLog } from '../../storage/record/vlog.js';
 import { holdsVector, idsIn } from '../../vector/contents.js';
@@ -48,7 +49,7 @@ function checkFile(
   label: { id: number; name: string },
   dbUuid: string,
 ): Violation[] {
-  const { nextSeq, trimmedSeq } = readState(env.meta);
+  const { nextSeq } = readState(env.meta);
   // Written since, beside a running server; a start would not take it.
   if (seq >= nextSeq || readTotal(env.meta, label.id).count === 0) return [];
   const { dimension } = readTotal(env.meta, label.id);
@@ -63,7 +64,7 @@ function checkFile(
     return [{ invariant: 'I13', what: `snapshot ${file}: ${read.reason}` }];
   }
   const reach = Math.max(seq, notedReach(env, label.id, file));
-  const faults = reach < trimmedSeq ? [] : compare(env, label, read.index, reach);
+  const faults = reach < readTrimmed(env.meta) ? [] : compare(env, label, read.index, reach);
   read.index.close();
   return faults.map((what) => ({ invariant: 'I10', what: `snapshot ${file} ${what}` }));
 }

@@ -17,6 +17,10 @@ export interface VectorIndexInfo extends Omit<IndexOptions, 'layout'> {
   layoutUsed: 'fast' | 'compact' | 'flat' | undefined;
   /** Whether searches walk a graph; false: they scan. */
   graph: boolean;
+  /** A node of a cluster without room for them looks at every one. */
+  givenUp: boolean;
+  /** Width that the vectors were found to need; 0 before it was measured. */
+  efMeasured: number;
   vectors: number;
   /** Deleted vectors whose place is not reclaimed yet. */
   tombstones: number;
@@ -53,7 +57,10 @@ export function listIndexes(
   const list: IndexInfo[] = [];
   for (const label of view.catalog.labels()) {
     const index = vectors(label.id);
-    if (index) list.push(vectorInfo(label, index, snapshots.get(label.id), nowMs));
+    if (index) {
+      const { id } = label;
+      list.push(vectorInfo(label, index, snapshots.get(id), nowMs, view.count(id)));
+    }
     for (const { name, index: kind } of label.properties) {
       if (kind === 'none') continue;
       const unique = kind === 'unique';
@@ -71,6 +78,7 @@ function vectorInfo(
   index: SharedIndex,
   snapshot: SnapshotInfo | undefined,
   nowMs: number,
+  count: number,
 ): VectorIndexInfo {
   const { options, dimension } = index;
   return {
@@ -80,7 +88,9 @@ function vectorInfo(
     ...options,
     layoutUsed: dimension === 0 ? undefined : chosenLayout(options, dimension),
     graph: dimension > 0 && index.segments[0]!.hasGraph,
-    vectors: index.count,
+    givenUp: index.isGivenUp,
+    efMeasured: index.widthMeasured,
+    vectors: index.isGivenUp ? count : index.count,
     tombstones: index.tombstones,
     segments: index.segments.length,
     bytes: index.bytes,

@@ -4,6 +4,8 @@
 //
 //   derived key    FF 'r' label(u16 BE)
 //   derived value  { "file": name, "seq": n }
+//
+// Files are a node's own: of a database in a cluster, these keys are in no entry of the log.
 import type { Env } from '../../storage/table/env.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/store.js';
@@ -17,6 +19,9 @@ export interface Reach {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+/** Whether a derived key is one of these. */
+export const isReachKey = (key: Uint8Array): boolean => key[0] === 0xff && key[1] === 0x72;
 
 const keyOf = (label: number): Uint8Array => Uint8Array.of(0xff, 0x72, label >> 8, label & 255);
 
@@ -36,11 +41,11 @@ export function notedReach({ derived }: Env, label: number, file: string): numbe
 
 export function writeReach(storage: Storage, list: readonly Reach[]): void {
   if (list.length === 0) return;
-  storage.commitGroup((group) => {
-    group.request(0, (view) => {
-      for (const { label, file, seq } of list) {
-        view.putDerived(keyOf(label.id), encoder.encode(JSON.stringify({ file, seq })));
-      }
-    });
+  const { env } = storage;
+  env.transactLocally(() => {
+    for (const { label, file, seq } of list) {
+      env.derived.put(keyOf(label.id), encoder.encode(JSON.stringify({ file, seq })));
+    }
+    return true;
   });
 }

@@ -14,6 +14,7 @@ import {
   type IndexHooks,
   type SharedIndex,
   createVectorIndex,
+  fitsIn,
   renamedIndex,
 } from '../../vector/open-index.js';
 import { readSnapshot } from '../../vector/snapshot.js';
@@ -29,6 +30,8 @@ export interface VectorStoreOptions {
   default: IndexOptions;
   types: Record<string, Partial<IndexOptions> & VectorTypeOptions>;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
+  /** Of a node of a cluster: vectors that another one had room for come in any case. */
+  isFollowing?: boolean;
   /** Most bytes of a segment's memory; absent: what a memory can hold. */
   segmentBytes?: number;
   failpoint?: string | undefined;
@@ -93,7 +96,7 @@ class Store implements VectorStore {
   readonly snapshots: Snapshots;
   /** Sequence of the last change that the indexes hold. */
   #applied = 0;
-  /** Labels changed since their index was last kept. */
+  /** Labels changed since their index was last kept up, or never kept up by this process. */
   readonly #unkempt = new Set<number>();
 
   constructor(
@@ -130,9 +133,10 @@ class Store implements VectorStore {
     for (const label of labels) {
       const isThere = this.snapshots.files(label).length > 0;
       missing.set(label.id, isThere ? 'snapshot_refused' : 'no_snapshot');
-      const loaded = this.#load(label);
+      const loaded = this.#hasRoomFor(label) ? this.#load(label) : undefined;
       this.indexes.set(label.id, loaded?.index ?? this.#create(label));
       if (loaded) from.set(label.id, loaded.seq);
+      this.#unkempt.add(label.id);
     }
     const oldest = this.storage.oldestLoggedSeq();
     for (const label of labels) {
@@ -193,6 +197,7 @@ class Store implements VectorStore {
     const view = this.storage.reader();
     const total = view.count(label.id);
     if (total === 0) return;
+    if (!this.#hasRoomFor(label)) return this.#giveUp(label.id);
     const fields = { type: label.name, vectors: total, reason };
     this.events.log('info', 'rebuilding vector index', fields);
     this.events.onRebuilt(reason);
@@ -206,6 +211,7 @@ class Store implements VectorStore {
       return this.#vectorOf(view, label, ids[i]!);
     });
     index.finishGraph();
+    this.#unkempt.add(label.id);
     this.snapshots.note(label.id, total);
   }
 
@@ -240,9 +246,39 @@ class Store implements VectorStore {
     if (done > 0) this.events.log('info', 'replayed vector log', { changes: done });
   }
 
+  #hasRoomFor(label: Label): boolean {
+    if (this.options.isFollowing !== true) return true;
+    const view = this.storage.reader();
+    const [count, dimension] = [view.count(label.id), view.dimension(label.id)];
+    return fitsIn(this.#optionsOf(label), count, dimension);
+  }
+
+  /**
+   * What others have room for and this node has not is searched without an index, until a start with more
+   * room. Its memory is given back as soon as every thread has heard of that.
+   */
+  #giveUp(id: number): void {
+    const label = this.#labels().find((each) => each.id === id);
+    const before = this.indexes.get(id);
+    if (label === undefined || before?.isGivenUp) return;
+    const { memoryBytes } = this.#optionsOf(label);
+    const vectors = this.storage.reader().count(id);
+    const fields = { type: label.name, vectors, memory_bytes: memoryBytes };
+    const message = 'no room for the vectors of a type: they are searched one by one';
+    this.events.log('warn', message, fields);
+    before?.giveUp();
+    before?.close();
+    const index = this.#create(label);
+    index.giveUp();
+    this.indexes.set(id, index);
+    this.snapshots.forget(id);
+    this.#unkempt.delete(id);
+    this.events.onIndex(id, index.handle());
+  }
+
   #apply(change: VectorChange): void {
     const index = this.indexes.get(change.label);
-    if (!index) return;
+    if (!index || index.isGivenUp) return;
     if (change.kind === 'put') index.put(change.id, change.vector);
     else index.delete(change.id);
     this.#note(change.label, 1);
@@ -268,7 +304,8 @@ class Store implements VectorStore {
     for (const [label, { count, dimension }] of more) {
       const index = this.indexes.get(label);
       const all = (this.#reserved.get(label) ?? 0) + count;
-      if (index && !index.hasRoom(all, dimension)) fail('VECTOR_CAPACITY', { type: index.name });
+      if (index && (index.isGivenUp || !index.hasRoom(all, dimension)))
+        fail('VECTOR_CAPACITY', { type: index.name });
       this.#reserved.set(label, all);
     }
   }
@@ -277,13 +314,18 @@ class Store implements VectorStore {
     if (changes.length === 0) return;
     this.snapshots.change(() => this.#publish(changes));
     this.#applied += changes.length;
+    if (this.options.isFollowing !== true) return;
+    for (const id of new Set(changes.map(({ label }) => label))) {
+      const index = this.indexes.get(id);
+      if (index !== undefined && !index.hasRoom(0, index.dimension)) this.#giveUp(id);
+    }
   }
 
   #publish(changes: readonly VectorChange[]): void {
     for (let at = 0; at < changes.length; ) {
       const run = runOfPuts(changes, at);
       const index = this.indexes.get(changes[at]!.label);
-      if (run.length >= bulkFrom && index) {
+      if (run.length >= bulkFrom && index && !index.isGivenUp) {
         const ids = Uint32Array.from(run, ({ id }) => id);
         index.insertBatch(ids, (i) => run[i]!.vector);
         this.#note(changes[at]!.label, run.length);

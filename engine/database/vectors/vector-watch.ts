@@ -41,7 +41,7 @@ export class VectorWatch {
     const results: Recall[] = [];
     for (const label of labels) {
       const index = this.indexes.get(label.id);
-      if (!index) continue;
+      if (!index || index.isGivenUp) continue;
       const result = await measureRecall(index, label, view, request);
       this.#recalls.set(label.name, result);
       results.push(result);

@@ -8,7 +8,8 @@ import { storedLabel } from '../row/element.js';
 import { asRows, type Flow, type IdFlow, type RowFlow, rowsOf } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
-import { countOf } from '../row/pull.js';
+import { mergedIds } from '../row/merged.js';
+import { countOf, isInhabited } from '../row/pull.js';
 import { findElement } from '../row/resolve.js';
 import { isListValue } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
@@ -45,6 +46,10 @@ export function access({ find, rest, plain, profile }: Covered): RowFlow {
     count(frame) {
       const ids = find(frame, true);
       return countOf(ids === undefined ? otherwise : rowsAt(ids), frame);
+    },
+    inhabited(frame) {
+      const ids = find(frame, true);
+      return isInhabited(ids === undefined ? otherwise : rowsAt(ids), frame);
     },
   };
 }
@@ -83,22 +88,31 @@ export function findEqual(property: StoredProperty, value: Evaluate): Find {
     const wanted = value(frame);
     if (wanted === null) return undefined;
     const key = indexKey(frame, property.type, wanted);
-    return key === undefined ? [] : [frame.view.lookup(property, key)];
+    return key === undefined ? [] : frame.view.lookupPieces(property, key);
   };
 }
+
+/** So many are looked up in any index. */
+const fewValues = 64;
 
 /** Elements whose property equals an item of a list; null equals nothing there. */
 export function findAmong(label: Label, property: StoredProperty, value: Evaluate): Find {
   return (frame) => {
     const wanted = value(frame);
     const items = isListValue(wanted) ? rowsOf(wanted) : [wanted];
-    if (items.length > 1 && items.length > frame.view.count(label.id) / 2) return undefined;
+    const most = Math.max(fewValues, frame.view.count(label.id) / 2);
+    if (items.length > most) return undefined;
     const found = new IdBuffer();
+    const pieces: Iterable<Uint32Array>[] = [];
     for (const item of items) {
       frame.tick(1);
       const key = item === null ? undefined : indexKey(frame, property.type, item);
-      if (key !== undefined) found.append(frame.view.lookup(property, key));
+      if (key === undefined) continue;
+      // Few values may have many elements each, of which few may be read.
+      if (items.length <= fewValues) pieces.push(frame.view.lookupPieces(property, key));
+      else found.append(frame.view.lookup(property, key));
     }
+    if (items.length <= fewValues) return mergedIds(pieces);
     const ids = found.take();
     return [isAscending(ids) ? ids : ascending(ids)];
   };
@@ -136,15 +150,12 @@ export function findTouching(
 /** What one of several paths leads to, oldest first. */
 export function findAny(finds: readonly Find[]): Find {
   return (frame) => {
-    const found = new IdBuffer();
+    const lists: Iterable<Uint32Array>[] = [];
     for (const find of finds) {
       const batches = find(frame, false);
       if (batches === undefined) return undefined;
-      for (const ids of batches) {
-        frame.tick(ids.length);
-        found.append(ids);
-      }
+      lists.push(batches);
     }
-    return [ascending(found.take())];
+    return mergedIds(lists);
   };
 }

@@ -10,11 +10,7 @@ import { indexKey } from '../row/declared-value.js';
 import type { Frame } from '../row/frame.js';
 import type { Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
-
-type Edge = { value: Scalar; inclusive: boolean };
-
-/** `open`: every value is inside. `nothing`: none is. Undefined: not to be said in this type. */
-type Found = Edge | 'open' | 'nothing' | undefined;
+import { type Found, partEdge } from './part-bounds.js';
 
 export interface Range {
   property: StoredProperty;
@@ -31,7 +27,12 @@ export function indexBounds(
   for (const end of ['low', 'high'] as const) {
     const evaluate = end === 'low' ? low : high;
     if (evaluate === undefined) continue;
-    const found = edgeOf(frame, property, evaluate(frame), end, path[end]!.inclusive);
+    const { inclusive, part } = path[end]!;
+    const value = evaluate(frame);
+    const found =
+      part === undefined
+        ? edgeOf(frame, property, value, end, inclusive)
+        : partEdge(part, value, end, inclusive, path.low === path.high);
     if (found === undefined || found === 'nothing') return found;
     if (found !== 'open') bounds[end] = found;
   }

@@ -13,6 +13,9 @@ import type { Find } from './access.js';
 /** Entries of an index that may be read before reading the type would have been better. */
 const smallRange = 64;
 
+/** Elements that are judged in the time in which one entry of an index is read. */
+const judgedPerEntry = 2;
+
 export interface IndexRange {
   label: Label;
   property: StoredProperty;
@@ -48,53 +51,73 @@ export function findBetween(range: IndexRange): Find {
       found.append(ids);
       if (found.length <= smallRange || found.length <= worth) continue;
       if (range.among === undefined || limit === undefined) return undefined;
-      return [oldestAmong(frame, range, limit) ?? oldestOf(frame, batches, found, limit)];
+      return [oldestOfEither(frame, range, { batches, found, limit })];
     }
     frame.charge(4 * found.length);
     return [found.take().sort()];
   };
 }
 
-/**
- * The oldest `limit`, if that many are among the first elements of the type: where the property has
- * nothing to do with age, four times as many as needed on average.
- */
-function oldestAmong(
-  frame: Frame,
-  { label, among }: IndexRange,
-  limit: number,
-): Uint32Array | undefined {
-  const least = Math.ceil(4 * Math.sqrt(limit * frame.view.count(label.id)));
-  const found = new IdBuffer();
-  let looked = 0;
-  for (const ids of frame.view.scan(label.id)) {
-    looked += ids.length;
-    for (const batch of asRows(among!({ kind: 'ids', open: () => [ids] })).open(frame)) {
-      for (const row of batch) if (row instanceof Element) found.push(row.id);
-    }
-    if (found.length >= limit) return found.take().subarray(0, limit);
-    if (looked > least) return undefined;
-  }
-  return found.take();
+interface Walked {
+  /** What the index has between the bounds, behind `found`. */
+  batches: Iterable<Uint32Array>;
+  found: IdBuffer;
+  limit: number;
 }
 
-/** The oldest `limit` of all that the index has between the bounds: `found`, and `batches` behind it. */
-function oldestOf(
+/**
+ * The oldest `limit` of a long range. The type is read from its beginning: where the property has nothing
+ * to do with age, four times as many elements as needed on average hold them. Else those of the range that
+ * are known tell about where they begin; if all behind that place are in range, one way is the shorter, and
+ * is gone first. Where that was not so, both are gone by turns, until one is at its end.
+ */
+function oldestOfEither(
   frame: Frame,
-  batches: Iterable<Uint32Array>,
-  found: IdBuffer,
-  limit: number,
+  { label, among }: IndexRange,
+  { batches, found, limit }: Walked,
 ): Uint32Array {
   const room = Math.max(4 * limit, 4096);
-  const kept = found;
-  const cut = (): Uint32Array => kept.take().sort().subarray(0, limit);
-  for (const ids of batches) {
-    frame.tick(ids.length);
-    kept.append(ids);
-    if (kept.length > room) kept.append(cut());
-  }
+  const cut = (): Uint32Array => found.take().sort().subarray(0, limit);
+  const walk = batches[Symbol.iterator]();
+  const scan = frame.view.scan(label.id)[Symbol.iterator]();
+  const first = new IdBuffer();
+  const total = frame.view.count(label.id);
+  let ahead = Math.ceil(4 * Math.sqrt(limit * total));
+  let [looked, from, guessed] = [0, 0, false];
   frame.charge(4 * room);
-  return cut();
+  try {
+    for (;;) {
+      const { value: ids, done } = scan.next();
+      if (done) return first.take();
+      for (const batch of asRows(among!({ kind: 'ids', open: () => [ids] })).open(frame)) {
+        for (const row of batch) if (row instanceof Element) first.push(row.id);
+      }
+      if (first.length >= limit) return first.take().subarray(0, limit);
+      if (looked === 0) from = ids[0]!;
+      looked += ids.length;
+      ahead -= ids.length;
+      if (ahead < 0 && !guessed) {
+        guessed = true;
+        const known = cut();
+        found.append(known);
+        // As many elements lie between two ids as among those that were looked at.
+        const density = looked / (ids[ids.length - 1]! - from + 1);
+        const begin = Math.min(density * (known[known.length - 1]! - from), total);
+        const entries = judgedPerEntry * (total - begin);
+        ahead = begin - looked < entries ? begin - looked + ids.length : -entries;
+      }
+      while (ahead < 0) {
+        const { value: more, done: isAll } = walk.next();
+        if (isAll) return cut();
+        ahead += judgedPerEntry * more.length;
+        frame.tick(more.length);
+        found.append(more);
+        if (found.length > room) found.append(cut());
+      }
+    }
+  } finally {
+    scan.return?.();
+  }
 }
 
 /** Elements in the order of an indexed property, equal ones oldest first, unset ones last. */

@@ -4,7 +4,8 @@ import { unreachable } from '../../base/assert.js';
 import type { AccessPath, Source } from '../../plan/expression.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import { buildIdentity } from '../evaluate/identity.js';
-import { type Builder, labelOf } from '../row/builder.js';
+import { rowsOfValue } from '../operators/source.js';
+import { type Builder, edgeLabels, labelOf } from '../row/builder.js';
 import type { Flow, IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import {
@@ -17,6 +18,7 @@ import {
   findTouching,
 } from '../access/access.js';
 import { findBetween, findInOrder } from '../access/index-range.js';
+import { findReached } from '../access/reached.js';
 
 type Most = ((frame: Frame) => number) | undefined;
 
@@ -83,6 +85,17 @@ function buildFind(
       const edge = labelOf(builder, 'edge', path.edge);
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
+    case 'reached': {
+      const { value } = path;
+      const known =
+        value.kind === 'pipeline' && value.result === 'many'
+          ? builder.flow(value)
+          : rowsOfValue(buildIdentity(builder, value));
+      const back = path.back.map(({ direction, edges }) => {
+        return { direction, labels: edgeLabels(builder, edges).map(({ id }) => id) };
+      });
+      return findReached(label, known, back);
+    }
     case 'any': {
       const finds = path.of.map((each) => buildFind(builder, label, each, unknown));
       return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
@@ -97,6 +110,17 @@ function buildFind(
     default:
       return unreachable(path);
   }
+}
+
+/** Whether the rows of a scan come in the order of an index that there is. */
+export function comesInOrder(
+  builder: Builder,
+  { types, access }: Extract<Source, { kind: 'scan' }>,
+): boolean {
+  const [type] = types;
+  const label = labelOf(builder, type!.kind, type!.name);
+  if (label === undefined || access?.covers !== 0 || access.path.kind !== 'ordered') return false;
+  return indexed(label, access.path.property) !== undefined;
 }
 
 function indexed(label: Label, name: string): StoredProperty | undefined {

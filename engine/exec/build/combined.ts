@@ -17,7 +17,7 @@ export function buildCombined(
     const [constant, weights] = [source.k, source.weights].map((each) =>
       each === null ? undefined : builder.value(each),
     );
-    return fuse({ lists, constant, weights });
+    return fuse({ lists, constant, weights, shared: source.of.flatMap(sharedBy) });
   }
   // Without the parameters, bounds that are parameters count as what can fail.
   const canFail = source.of.map((each) => !isSafe(each, []));
@@ -29,4 +29,11 @@ function flowOf(builder: Builder, expression: Expression): Flow {
   return expression.kind === 'pipeline' && expression.result === 'many'
     ? builder.flow(expression)
     : rowsOfValue(builder.value(expression));
+}
+
+/** The filter of a search that others have too. */
+function sharedBy(list: Expression): number[] {
+  const source = list.kind === 'pipeline' ? list.source : undefined;
+  const isSearch = source?.kind === 'searchVector' || source?.kind === 'searchText';
+  return isSearch && source.shared !== undefined ? [source.shared] : [];
 }

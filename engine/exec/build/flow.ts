@@ -4,10 +4,14 @@
 import { unreachable } from '../../base/assert.js';
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
 import { fuseEdgeEnd } from '../../plan/fuse.js';
+import type { TypeRef } from '../../base/schema.js';
 import type { Label } from '../../storage/table/store.js';
+import type { Allowed } from '../search/allowed.js';
 import { readBound } from '../row/step-argument.js';
-import { buildAccess } from './access.js';
+import { buildAccess, comesInOrder } from './access.js';
 import { buildCombined } from './combined.js';
+import { buildGrouping } from './grouping.js';
+import { buildPaging, buildSeek } from './paging.js';
 import { buildWhere } from './where.js';
 import { type Builder, declared, edgeLabels, labelOf } from '../row/builder.js';
 import type { Flow } from '../row/flow.js';
@@ -19,6 +23,7 @@ import { dedup, dedupBy, intersect, map } from '../operators/filter.js';
 import { group } from '../operators/group.js';
 import { edgeEnds, edges, edgesOrEnds, neighbours } from '../operators/neighbour.js';
 import { order } from '../operators/order.js';
+import { page } from '../operators/page.js';
 import { rerankMMR, rerankRRF } from '../search/rerank.js';
 import { shortestPath } from '../search/shortest-path.js';
 import { batch, byIds, byProperty } from '../operators/batch.js';
@@ -28,14 +33,17 @@ import { byId, lookup, nothing, rowsOfValue, scan } from '../operators/source.js
 import { searchText } from '../search/text-search.js';
 import { searchAnyVector, searchVector, searchWithin } from '../search/vector-search.js';
 import { bothEnds, otherEnds, repeated, walked, withOrigin } from '../operators/walk.js';
+import { repeatedTogether } from '../operators/walk-together.js';
 import type { Evaluate } from '../row/compiled.js';
 
 type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
 
 export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
-  const fused = fuse(steps);
+  const isSorted = source.kind === 'scan' && comesInOrder(builder, source);
+  const fused = fuse(isSorted ? steps : steps.map(unsorted));
+  const seek = buildSeek(builder, source, fused.at(-1));
   const plain = (count: number): Flow => {
-    let flow = buildSource(builder, source, fused[0]);
+    let flow = seek?.flow ?? buildSource(builder, source, fused[0]);
     for (let i = 0; i < count; i++) flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
     return flow;
   };
@@ -48,9 +56,21 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
     flow = buildAccess(builder, source, { plain: flow, among }, needed(builder, fused[covers]));
   } else flow = builder.profiled(source, flow);
   for (let i = covers; i < fused.length; i++) {
-    flow = builder.profiled(fused[i]!, buildStep(builder, flow, fused[i]!, fused[i + 1]));
+    const step = fused[i]!;
+    const next =
+      seek && step.kind === 'page'
+        ? page(flow, buildPaging(builder, step, seek))
+        : buildStep(builder, flow, step, fused[i + 1]);
+    flow = builder.profiled(step, next);
   }
   return flow;
+}
+
+/** Without the index that the planner saw, rows come as they stand. */
+function unsorted(step: Step): Step {
+  if (step.kind !== 'order' || !step.sorted) return step;
+  const { sorted: _, ...rest } = step;
+  return rest;
 }
 
 function fuse(steps: readonly Step[]): Step[] {
@@ -125,19 +145,9 @@ type SearchSource = Extract<Source, { kind: 'searchVector' | 'searchText' | 'sea
 function buildSearch(builder: Builder, source: SearchSource): Flow {
   switch (source.kind) {
     case 'searchVector': {
-      const type = { kind: 'vector', name: source.type } as const;
-      const label = labelOf(builder, type.kind, type.name);
+      const label = labelOf(builder, 'vector', source.type);
       if (!label) return nothing;
-      const { prefilter } = source;
-      const allowed =
-        prefilter &&
-        builder.flow({
-          kind: 'pipeline',
-          source: { kind: 'scan', types: [type], ...(source.access && { access: source.access }) },
-          steps: [{ kind: 'where', condition: prefilter }],
-          result: 'many',
-        });
-      return searchVector(label, vectorSearch(builder, source), allowed);
+      return searchVector(label, vectorSearch(builder, source), buildAllowed(builder, source));
     }
     case 'searchAnyVector': {
       const labels = builder.catalog.labels().filter((label) => label.kind === 'vector');
@@ -154,11 +164,30 @@ function buildSearch(builder: Builder, source: SearchSource): Flow {
           slot: prefilter.slot,
           condition: builder.value(prefilter.value),
         },
+        allowed: source.shared === undefined ? undefined : buildAllowed(builder, source),
       });
     }
     default:
       return unreachable(source);
   }
+}
+
+/** What the filter of a search lets through is a scan with a condition. */
+function buildAllowed(
+  builder: Builder,
+  source: Extract<Source, { kind: 'searchVector' | 'searchText' }>,
+): Allowed | undefined {
+  const { prefilter, access, shared } = source;
+  if (prefilter === undefined) return undefined;
+  const type: TypeRef =
+    source.kind === 'searchText' ? source.type : { kind: 'vector', name: source.type };
+  const flow = builder.flow({
+    kind: 'pipeline',
+    source: { kind: 'scan', types: [type], ...(access && { access }) },
+    steps: [{ kind: 'where', condition: prefilter }],
+    result: 'many',
+  });
+  return { flow, shared };
 }
 
 function vectorSearch(
@@ -208,15 +237,10 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
       return map(input, step.value.slot, builder.value(step.value.value));
     case 'order':
       return order(input, buildOrdering(builder, step), needed(builder, next));
+    case 'page':
+      return page(input, buildPaging(builder, step, undefined));
     case 'group':
-      return group(input, {
-        slot: step.slot,
-        keys: step.keys.map(({ name, value }) => ({ name, value: builder.value(value) })),
-        data: step.data,
-        whole: step.whole === true,
-        shape: optional(builder, step.shape),
-        keyed: builder.style.compat,
-      });
+      return group(input, buildGrouping(builder, step));
     default:
       return buildLateStep(builder, input, step);
   }
@@ -277,7 +301,10 @@ function buildWalk(builder: Builder, input: Flow, step: StepOf<'walk'>): Flow {
   const labels = ids(edgeLabels(builder, step.edges));
   const test = condition && { slot: condition.slot, value: builder.value(condition.value) };
   const walk = { labels, direction, condition: test };
-  if (hops) return repeated(input, walk, { min: hops.min, max: optional(builder, hops.max) });
+  if (hops) {
+    const bounds = { min: hops.min, max: optional(builder, hops.max) };
+    return (hops.together ? repeatedTogether : repeated)(input, walk, bounds);
+  }
   const isPlain = test === undefined && direction === 'both' && take === 'far';
   return isPlain ? bothEnds(input, labels) : walked(input, walk, take);
 }
@@ -311,8 +338,9 @@ function buildDedup(builder: Builder, input: Flow, { by }: StepOf<'dedup'>): Flo
   );
 }
 
-function buildOrdering(builder: Builder, { slot, keys }: StepOf<'order'>) {
-  return { slot, keys: keys.map((key) => ({ ...key, value: builder.value(key.value) })) };
+function buildOrdering(builder: Builder, { slot, keys, sorted }: StepOf<'order'>) {
+  const made = keys.map((key) => ({ ...key, value: builder.value(key.value) }));
+  return { slot, keys: made, sorted: sorted === true };
 }
 
 /** How many rows of an ORDER the step behind it reads, if that is known. */

@@ -26,9 +26,9 @@ export class Profile {
           return count;
         },
       }),
-      ...('inhabited' in flow && {
+      ...(flow.inhabited && {
         inhabited: (frame: Frame) => {
-          const any = timed(frame, own, () => (flow as IdFlow).inhabited!(frame));
+          const any = timed(frame, own, () => flow.inhabited!(frame));
           own.rows += Number(any);
           return any;
         },

@@ -11,32 +11,55 @@ import type { Evaluate } from '../row/compiled.js';
 
 type Numeric = number | bigint;
 
-function sum(items: readonly Numeric[], integer: boolean, operation: string): Numeric {
-  let total = 0;
-  let exact = 0n;
-  for (const item of items) {
-    if (!integer) {
-      total += Number(item);
-    } else if (typeof item === 'number' && Number.isSafeInteger(total + item)) {
-      total += item;
+/** A sum so far. */
+export class Sum {
+  #total = 0;
+  #exact = 0n;
+
+  constructor(private readonly integer: boolean) {}
+
+  add(item: Numeric): void {
+    if (!this.integer) {
+      this.#total += Number(item);
+    } else if (typeof item === 'number' && Number.isSafeInteger(this.#total + item)) {
+      this.#total += item;
     } else {
       // What no longer fits a double moves over to the exact part.
-      exact += BigInt(total) + BigInt(item);
-      total = 0;
+      this.#exact += BigInt(this.#total) + BigInt(item);
+      this.#total = 0;
     }
   }
-  if (!integer) return checkFloat(operation, total);
-  return exact === 0n ? total : checkInteger(operation, exact + BigInt(total));
+
+  /** However large it is. */
+  get value(): Numeric {
+    return this.#exact === 0n ? this.#total : this.#exact + BigInt(this.#total);
+  }
+
+  checked(operation: string): Numeric {
+    const { value } = this;
+    if (typeof value === 'bigint') return checkInteger(operation, value);
+    return this.integer ? value : checkFloat(operation, value);
+  }
 }
+
+function sum(items: readonly Numeric[], integer: boolean, operation: string): Numeric {
+  const total = new Sum(integer);
+  for (const item of items) total.add(item);
+  return total.checked(operation);
+}
+
+/** The greater of two, with a negative sign the lesser; of equal ones the first. */
+export const better = (a: Value, b: Value, sign: number): Value =>
+  compareValues(b, a) * sign > 0 ? b : a;
 
 function extreme(items: readonly Value[], sign: number): Value {
   if (items.length === 0) return null;
-  return items.reduce((a, b) => (compareValues(b, a) * sign > 0 ? b : a));
+  return items.reduce((a, b) => better(a, b, sign));
 }
 
-function average(items: readonly Numeric[], integer: boolean): Value {
-  if (items.length === 0) return null;
-  return checkFloat('AVG', Number(sum(items, integer, 'AVG')) / items.length);
+function average(items: readonly Numeric[], integer: boolean, count: number): Value {
+  if (count === 0) return null;
+  return checkFloat('AVG', Number(sum(items, integer, 'AVG')) / count);
 }
 
 function aggregate(name: AggregateFunction, items: readonly Value[], integer: boolean): Value {
@@ -44,7 +67,7 @@ function aggregate(name: AggregateFunction, items: readonly Value[], integer: bo
     case 'SUM':
       return sum(items as Numeric[], integer, 'SUM');
     case 'AVG':
-      return average(items as Numeric[], integer);
+      return average(items as Numeric[], integer, items.length);
     case 'MIN':
       return extreme(items, -1);
     case 'MAX':
@@ -65,6 +88,10 @@ export function buildAggregate(
     if (flow.kind === 'ids') return (frame) => countOf(flow, frame);
   }
   const list = builder.value(of);
+  if (expression.count !== undefined) {
+    const count = builder.value(expression.count);
+    return (frame) => average([list(frame) as Numeric], integer, count(frame) as number);
+  }
   return (frame) => {
     const items = rowsOf(list(frame)).filter((item) => item !== null);
     frame.tick(items.length);

@@ -11,16 +11,19 @@ import { batchesOf, type RowFlow, rowsOf } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
 import { keyOf } from '../row/key.js';
+import { mergedIds } from '../row/merged.js';
 import { findElement } from '../row/resolve.js';
 import { Element, type Value } from '../row/value.js';
 
-/** Ids of the elements that have a value, ascending. */
-type Find = (value: Value) => Uint32Array;
+/** Ids of the elements that have a value, ascending, in pieces for whoever stops early. */
+type Find = (value: Value) => Iterable<Uint32Array>;
 
 /** Makes the look-ups of one label, for these values. */
 type Finder = (frame: Frame, values: readonly Value[]) => Find;
 
-const none = new Uint32Array(0);
+const none: Iterable<Uint32Array> = [];
+const firstRows = 64;
+const mostRows = 1024;
 
 /** Elements of the labels by id. */
 export function byIds(labels: readonly Label[]): Finder {
@@ -28,7 +31,7 @@ export function byIds(labels: readonly Label[]): Finder {
   return (frame) => (value) => {
     const id = findElement(frame, value);
     const record = id === 0 ? undefined : frame.readRecord(id);
-    return record !== undefined && wanted.has(labelOf(record)) ? Uint32Array.of(id) : none;
+    return record !== undefined && wanted.has(labelOf(record)) ? [Uint32Array.of(id)] : none;
   };
 }
 
@@ -37,10 +40,7 @@ export function byProperty(label: Label, property: StoredProperty): Finder {
   if (property.indexId === 0) return (frame, values) => scanned(frame, label, property, values);
   return (frame) => (value) => {
     const key = indexKey(frame, property.type, value);
-    if (key === undefined) return none;
-    const found = new IdBuffer();
-    found.append(frame.view.lookup(property, key));
-    return found.take().sort();
+    return key === undefined ? none : frame.view.lookupPieces(property, key);
   };
 }
 
@@ -68,7 +68,10 @@ function scanned(
   }
   const lists = new Map([...found].map(([key, ids]) => [key, ids.take()]));
   for (const ids of lists.values()) frame.charge(4 * ids.length);
-  return (value) => lists.get(keyed(value)) ?? none;
+  return (value) => {
+    const ids = lists.get(keyed(value));
+    return ids === undefined ? none : [ids];
+  };
 }
 
 export function batch(finders: readonly Finder[], list: Evaluate, nulls: boolean): RowFlow {
@@ -81,25 +84,26 @@ export function batch(finders: readonly Finder[], list: Evaluate, nulls: boolean
       }
       const values = rowsOf(given);
       const finds = finders.map((finder) => finder(frame, values));
+      let [size, rows]: [number, Value[]] = [firstRows, []];
       for (const part of batchesOf(values)) {
         frame.tick(part.length);
-        const rows: Value[] = [];
         for (const value of part) {
-          const ids = value === null ? none : merged(finds.map((find) => find(value)));
-          frame.charge(ids.length * rowBytes);
-          frame.tick(ids.length);
-          for (const id of ids) rows.push(new Element(id));
-          if (nulls && ids.length === 0) rows.push(null);
+          let isFound = false;
+          for (const ids of value === null ? none : mergedIds(finds.map((find) => find(value)))) {
+            isFound ||= ids.length > 0;
+            frame.charge(ids.length * rowBytes);
+            frame.tick(ids.length);
+            for (const id of ids) rows.push(new Element(id));
+            if (rows.length < size) continue;
+            yield rows;
+            rows = [];
+            size = Math.min(4 * size, mostRows);
+          }
+          if (nulls && !isFound) rows.push(null);
         }
         if (rows.length > 0) yield rows;
+        rows = [];
       }
     },
   };
-}
-
-function merged(lists: readonly Uint32Array[]): Uint32Array {
-  if (lists.length === 1) return lists[0]!;
-  const all = new IdBuffer();
-  for (const ids of lists) all.append(ids);
-  return all.take().sort();
 }

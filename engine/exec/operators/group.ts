@@ -7,6 +7,7 @@ import { keyOf, keyOfAll } from '../row/key.js';
 import { keep } from '../row/pull.js';
 import { GroupRecord, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
+import type { Accumulate, Accumulator } from './accumulate.js';
 
 export interface Grouping {
   slot: number;
@@ -18,17 +19,24 @@ export interface Grouping {
   keyed: boolean;
   /** Keys and items are wanted beside what is shown. */
   whole: boolean;
+  /** Kept instead of the items. */
+  accumulate: readonly Accumulate[] | undefined;
 }
 
 interface Group {
   keys: Value[];
   count: number;
   items: Value[];
+  kept: readonly Accumulator[];
 }
+
+const nothing: readonly Accumulator[] = [];
 
 export function group(input: Flow, grouping: Grouping): Flow {
   const { keys, data, whole, keyed } = grouping;
   const keyNames = keys.map((key) => key.name);
+  // What is kept is read as a key is.
+  const readNames = [...keyNames, ...(grouping.accumulate ?? []).map((_, i) => `#${i}`)];
   const names = data ? ['count', 'data'] : [...keyNames, 'count'];
   const flow = asRows(input);
   return {
@@ -37,8 +45,9 @@ export function group(input: Flow, grouping: Grouping): Flow {
       const groups = gather(flow.open(frame), frame, grouping);
       const records = Array.from(groups, (each) => {
         const values = data ? [each.count, each.items] : [...each.keys, each.count];
+        const read = [...each.keys, ...each.kept.map((one) => one.value())];
         return keyed || whole
-          ? new GroupRecord(names, values, keyNames, each.keys, each.items)
+          ? new GroupRecord(names, values, readNames, read, each.items)
           : new RecordValue(names, values);
       });
       yield* batchesOf(records);
@@ -49,7 +58,7 @@ export function group(input: Flow, grouping: Grouping): Flow {
 function gather(
   batches: Iterable<readonly Value[]>,
   frame: Frame,
-  { slot, keys, data, whole, shape }: Grouping,
+  { slot, keys, data, whole, shape, accumulate }: Grouping,
 ): Iterable<Group> {
   const groups = new Map<string, Group>();
   const most = frame.context.limits.groups;
@@ -63,13 +72,17 @@ function gather(
       if (found === undefined) {
         if (groups.size === most) fail('RESULT_TOO_LARGE', { max: most, unit: 'groups' });
         frame.charge(3 * rowBytes + 2 * key.length);
-        found = { keys: values, count: 0, items: [] };
+        const kept = accumulate?.map((each) => each(frame)) ?? nothing;
+        frame.charge(kept.length * rowBytes);
+        found = { keys: values, count: 0, items: [], kept };
         groups.set(key, found);
       }
       found.count++;
       if (!data && !whole) continue;
       frame.slots[slot] = row;
-      found.items.push(keep(frame, shape ? shape(frame) : row));
+      const item = shape ? shape(frame) : row;
+      if (accumulate === undefined) found.items.push(keep(frame, item));
+      for (const each of found.kept) each.add(item);
     }
   }
   return groups.values();

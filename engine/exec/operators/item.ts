@@ -1,8 +1,11 @@
-// The items of a session as a source: bare ids for graph steps, else elements with their scores.
+// The items of a session as a source: bare ids for graph steps, else elements with their scores and hops.
 import { isDeclared } from '../row/element.js';
 import type { IdFlow, RowFlow } from '../row/flow.js';
+import type { ItemList } from '../row/execute.js';
 import type { Frame } from '../row/frame.js';
 import { Element, type Value } from '../row/value.js';
+
+const noItems: ItemList = { ids: new Uint32Array(0) };
 
 /** Positions start <= i < end of a session's items; a negative end means the last. */
 function windowOf(frame: Frame, start: number, end: number): { from: number; to: number } {
@@ -21,13 +24,13 @@ export function itemIds(start: number, end: number): IdFlow {
   };
 }
 
-/** Items as elements with their scores; deleted ones are skipped. */
+/** Items as elements with their scores and hops; deleted ones are skipped. */
 export function itemRows(start: number, end: number): RowFlow {
   return {
     kind: 'rows',
     *open(frame) {
       const { from, to } = windowOf(frame, start, end);
-      const { ids, scores } = frame.context.items ?? { ids: new Uint32Array(0) };
+      const { ids, scores, hops } = frame.context.items ?? noItems;
       for (let at = from, size = 4; at < to; size = Math.min(size * 4, 1024)) {
         const rows: Value[] = [];
         for (const stop = Math.min(at + size, to); at < stop; at++) {
@@ -38,6 +41,7 @@ export function itemRows(start: number, end: number): RowFlow {
             element.score = scores[2 * at]!;
             element.distance = scores[2 * at + 1]!;
           }
+          if (hops !== undefined) element.hops = hops[at]!;
           rows.push(element);
         }
         frame.tick(size);

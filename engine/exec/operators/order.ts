@@ -10,14 +10,19 @@ import { TopK } from './top-k.js';
 import { Element, isListValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
-interface Keyed {
+interface Keys {
+  keys: readonly Value[];
+}
+
+export interface Keyed extends Keys {
   row: Value;
-  keys: Value[];
 }
 
 export interface Ordering {
   slot: number;
   keys: readonly { value: Evaluate; descending: boolean; nullsFirst: boolean }[];
+  /** Rows come in the order of the first key. */
+  sorted?: boolean;
 }
 
 /** What a key is ordered by: a list counts as its first item, an element as its id. */
@@ -32,13 +37,14 @@ function compareKeys(frame: Frame, a: Value, b: Value, sign: number, nullsFirst:
   return (kindRank(a) - kindRank(b) || compareValues(a, b, frame)) * sign;
 }
 
-/** `most`: how many of the ordered rows anybody will read. */
-export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => number): Flow {
-  const { slot, keys } = ordering;
-  const { open } = asRows(input);
-  const comparison =
-    (frame: Frame) =>
-    (a: Keyed, b: Keyed): number => {
+/** How rows get their keys, and how those compare. */
+export function keyedBy(frame: Frame, { slot, keys }: Ordering) {
+  return {
+    keyed(row: Value): Keyed {
+      frame.slots[slot] = row;
+      return { row, keys: keys.map((key) => orderKey(frame, key.value(frame))) };
+    },
+    compare(a: Keys, b: Keys): number {
       frame.tick(1);
       for (let i = 0; i < keys.length; i++) {
         const { descending, nullsFirst } = keys[i]!;
@@ -47,11 +53,14 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
         if (result !== 0) return result;
       }
       return 0;
-    };
-  const keyed = (frame: Frame, row: Value): Keyed => {
-    frame.slots[slot] = row;
-    return { row, keys: keys.map((key) => orderKey(frame, key.value(frame))) };
+    },
   };
+}
+
+/** `most`: how many of the ordered rows anybody will read. */
+export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => number): Flow {
+  const { keys } = ordering;
+  const { open } = asRows(input);
   return {
     kind: 'rows',
     *open(frame) {
@@ -63,23 +72,32 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
 
   function all(frame: Frame): Keyed[] {
     const rows: Keyed[] = [];
+    const { keyed, compare } = keyedBy(frame, ordering);
     for (const batch of open(frame)) {
       frame.tick(batch.length);
       frame.charge(batch.length * (1 + keys.length) * rowBytes);
-      for (const row of batch) rows.push(keyed(frame, keep(frame, row)));
+      for (const row of batch) rows.push(keyed(keep(frame, row)));
     }
-    return rows.sort(comparison(frame));
+    return rows.sort(compare);
   }
 
   function best(frame: Frame, k: number): Keyed[] {
-    const top = new TopK<Keyed>(k, comparison(frame));
+    const { keyed, compare } = keyedBy(frame, ordering);
+    const first = keyedBy(frame, { slot: ordering.slot, keys: keys.slice(0, 1) });
+    const top = new TopK<Keyed>(k, compare);
+    let kept = 0;
+    let last: Keyed | undefined;
     for (const batch of open(frame)) {
       frame.tick(batch.length);
-      for (const row of batch)
-        if (top.offer(keyed(frame, row))) {
-          frame.charge((1 + keys.length) * rowBytes);
-          keep(frame, row);
-        }
+      for (const row of batch) {
+        const entry = keyed(row);
+        // Behind the last of its first key nothing comes before what is kept.
+        if (last !== undefined && first.compare(entry, last) > 0) return top.sorted();
+        if (!top.offer(entry)) continue;
+        if (++kept === k && ordering.sorted) last = entry;
+        frame.charge((1 + keys.length) * rowBytes);
+        keep(frame, row);
+      }
     }
     return top.sorted();
   }

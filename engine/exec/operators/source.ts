@@ -131,7 +131,7 @@ function* idsWhere(
 ): Iterable<Uint32Array> {
   if (property.indexId !== 0) {
     const key = indexKey(frame, property.type, value);
-    if (key !== undefined) yield frame.view.lookup(property, key);
+    if (key !== undefined) yield* frame.view.lookupPieces(property, key);
     return;
   }
   const isRounded = isF32(property.type);

@@ -1,55 +1,18 @@
 // Walks along edges (extensions.md 2): in either direction, through a condition, and repeated. A
 // repetition is a breadth-first search over dense ids: one bit per element met, level by level, so
 // that whoever stops early has walked no further than the level that decides.
-import { fail } from '../../base/errors.js';
 import { IdSet } from '../../base/id-set.js';
-import type { Direction } from '../../plan/expression.js';
-import { kindOf } from '../../storage/record/record.js';
-import type { Evaluate } from '../row/compiled.js';
 import { edgeEnd } from '../row/element.js';
 import { asRows, batchSizes, type Flow, type IdFlow, type RowFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { copyOf } from '../row/image.js';
 import { IdBuffer } from '../row/id-buffer.js';
-import { readNumber } from '../row/step-argument.js';
 import { Element, type Value } from '../row/value.js';
 import { idsOf } from './neighbour.js';
 import { touching } from '../row/edge-list.js';
+import { type Bounds, edgeFrom, follows, isEnd, nextLevel, readMax, type Walk } from './level.js';
 
-export interface Walk {
-  labels: readonly number[];
-  direction: Direction | 'both';
-  condition: { slot: number; value: Evaluate } | undefined;
-}
-
-export interface Bounds {
-  min: number;
-  /** Undefined: no bound. */
-  max: Evaluate | undefined;
-}
-
-const hopMost = 2 ** 32 - 1;
 const flushLength = 1024;
-/** Edges between two looks at the limits. */
-const edgesPerTick = 1024;
-/** Of an element met, in the set of those and in the level. */
-const metBytes = 8;
-
-/** Whether an edge may be followed from an element. */
-function follows(frame: Frame, walk: Walk, edge: number, from: number): boolean {
-  const { condition } = walk;
-  if (condition === undefined) return true;
-  frame.slots[condition.slot] = edgeFrom(walk, edge, from);
-  return condition.value(frame) === true;
-}
-
-/** An edge as it is reached; from a fixed end nobody needs to ask for the other. */
-function edgeFrom({ direction }: Walk, edge: number, from: number): Element {
-  const element = new Element(edge);
-  if (direction === 'both') element.origin = from;
-  return element;
-}
-
 /** The edges of every row that may be followed, or the elements at their other ends. */
 export function walked(input: Flow, walk: Walk, take: 'far' | 'edge'): RowFlow {
   return {
@@ -158,14 +121,6 @@ export function repeated(input: Flow, walk: Walk, bounds: Bounds): RowFlow {
   };
 }
 
-function readMax(frame: Frame, { max }: Bounds): number {
-  if (max === undefined) return Number.POSITIVE_INFINITY;
-  const value = max(frame);
-  if (value === null)
-    fail('PARAM_MISSING', { owner: 'A repetition', param: 'bound', type: 'an integer' });
-  return readNumber('bound', value, 0, hopMost, true);
-}
-
 function* rowsAt(ids: Uint32Array, hops: number): Iterable<readonly Value[]> {
   const sizes = batchSizes();
   for (let at = 0; at < ids.length; ) {
@@ -196,56 +151,6 @@ function* levels(
     if (hops > 0) level = nextLevel(frame, walk, met, level);
     if (hops === 0 && min === 0 && !isEnd(frame, start)) return;
     if (hops >= min && level.length > 0) yield level;
-  }
-}
-
-/** Whether an id is of an element that edges join and that is still there. */
-function isEnd(frame: Frame, id: number): boolean {
-  const record = frame.peekRecord(id);
-  return record !== undefined && kindOf(record) !== 'edge';
-}
-
-function nextLevel(frame: Frame, walk: Walk, met: IdSet, level: Uint32Array): Uint32Array {
-  const next = new IdBuffer();
-  for (let i = 0; i < level.length; i++) {
-    const from = level[i]!;
-    frame.tick(1);
-    if (walk.condition !== undefined) {
-      const pairs = touching(frame, from, walk.labels, walk.direction);
-      for (let at = 0; at < pairs.length; at += 2) {
-        frame.tick(1);
-        if (!follows(frame, walk, pairs[at]!, from)) continue;
-        if (met.add(pairs[at + 1]!)) next.push(pairs[at + 1]!);
-      }
-      continue;
-    }
-    // Without a condition nobody can tell in which order the edges are followed.
-    for (let k = 0; k < walk.labels.length; k++) {
-      if (walk.direction !== 'in') spread(frame, from, walk.labels[k]!, 'out', met, next);
-      if (walk.direction !== 'out') spread(frame, from, walk.labels[k]!, 'in', met, next);
-    }
-  }
-  frame.charge(next.length * metBytes);
-  return next.take();
-}
-
-function spread(
-  frame: Frame,
-  from: number,
-  label: number,
-  direction: Direction,
-  met: IdSet,
-  next: IdBuffer,
-): void {
-  const lists = frame.edges()?.of(label, direction);
-  const word = lists?.find(from) ?? 0;
-  const words = word === 0 ? frame.view.adjacency(from, label, direction) : lists!.words;
-  const first = word === 0 ? 0 : word + 1;
-  const last = word === 0 ? words.length : first + words[word]!;
-  for (let begin = first; begin < last; begin += 2 * edgesPerTick) {
-    const end = Math.min(last, begin + 2 * edgesPerTick);
-    for (let at = begin + 1; at < end; at += 2) if (met.add(words[at]!)) next.push(words[at]!);
-    frame.tick((end - begin) >> 1);
   }
 }
 

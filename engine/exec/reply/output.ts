@@ -66,7 +66,9 @@ function buildObject(
 class ItemBuilder {
   readonly #ids: Uint32Array[] = [];
   readonly #scores: number[] = [];
+  readonly #hops: number[] = [];
   #isScored = false;
+  #isFar = false;
   length = 0;
 
   constructor(private readonly most: number) {}
@@ -79,9 +81,11 @@ class ItemBuilder {
   }
 
   /** For elements that were appended. */
-  score({ score, distance }: Element): void {
+  attributes({ score, distance, hops }: Element): void {
     this.#scores.push(score, distance);
     this.#isScored ||= !Number.isNaN(score);
+    this.#hops.push(hops);
+    this.#isFar ||= hops >= 0;
   }
 
   items(): ItemList {
@@ -91,10 +95,16 @@ class ItemBuilder {
       ids.set(part, at);
       at += part.length;
     }
-    if (!this.#isScored) return { ids };
-    const scores = new Float64Array(new SharedArrayBuffer(16 * this.length));
-    scores.set(this.#scores);
-    return { ids, scores };
+    const items: ItemList = { ids };
+    if (this.#isScored) {
+      items.scores = new Float64Array(new SharedArrayBuffer(16 * this.length));
+      items.scores.set(this.#scores);
+    }
+    if (this.#isFar) {
+      items.hops = new Int32Array(new SharedArrayBuffer(4 * this.length));
+      items.hops.set(this.#hops);
+    }
+    return items;
   }
 }
 
@@ -134,7 +144,7 @@ function keepRows(frame: Frame, flow: RowFlow, builder: ItemBuilder, print: Prin
       if (!(row instanceof Element)) continue;
       const { length } = builder;
       builder.append(Uint32Array.of(row.id));
-      builder.score(row);
+      builder.attributes(row);
       print(row, length);
     }
   }

@@ -9,6 +9,7 @@ import { printAmong, printPath } from './sight-among.js';
 import { printNeighbours } from './sight-neighbours.js';
 import { existing, printElements, uuidText } from './sight-page.js';
 import { printFound } from './sight-search.js';
+import { printMap, printVector } from './sight-vectors.js';
 
 export function buildSight(sight: Sight): (frame: Frame, out: ByteWriter) => void {
   switch (sight.kind) {
@@ -22,6 +23,10 @@ export function buildSight(sight: Sight): (frame: Frame, out: ByteWriter) => voi
       return (frame, out) => printAmong(frame, out, sight);
     case 'path':
       return (frame, out) => printPath(frame, out, sight);
+    case 'map':
+      return (frame, out) => printMap(frame, out, sight);
+    case 'vector':
+      return (frame, out) => printVector(frame, out, sight.id);
   }
 }
 

@@ -7,11 +7,15 @@ import type { ReadView, WriteView } from '../../storage/table/store.js';
 import type { TextIndex } from '../../text/text-index.js';
 import type { VectorIndex } from '../../vector/index.js';
 
-/** Items of a session's traversal: parallel arrays. `scores` holds pairs (score, distance), NaN = none; absent: no item has
- *  any. Backed by SharedArrayBuffer, so that handing them to a worker copies nothing. */
+/**
+ * Items of a session's traversal: parallel arrays. `scores` holds pairs (score, distance), NaN = none;
+ * `hops` -1 = none; absent: no item has any. Backed by SharedArrayBuffer, so that handing them to a
+ * worker copies nothing.
+ */
 export interface ItemList {
   ids: Uint32Array;
   scores?: Float64Array;
+  hops?: Int32Array;
 }
 
 /** Everything an execution may look at. `now` and the deadline are given. */

@@ -20,6 +20,7 @@ export interface RowFlow {
   kind: 'rows';
   open: (frame: Frame) => Iterable<readonly Value[]>;
   count?: (frame: Frame) => number;
+  inhabited?: (frame: Frame) => boolean;
 }
 
 export type Flow = IdFlow | RowFlow;

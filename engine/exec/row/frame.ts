@@ -36,6 +36,8 @@ export class Frame {
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
   #kept: KeptRecords | undefined;
+  /** Ids that filters let through, while searches with the same one are fused. */
+  allowed: Map<number, Uint32Array> | undefined;
   /** Elements were dropped: ids of before may lead nowhere. */
   hasDropped = false;
   /** What bindings have computed for their items, by key. */

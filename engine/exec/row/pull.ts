@@ -32,7 +32,7 @@ export function firstOf(flow: Flow, frame: Frame): Value {
 
 /** Whether there is any row; asks for no more than one. */
 export function isInhabited(flow: Flow, frame: Frame): boolean {
-  if (flow.kind === 'ids' && flow.inhabited) return flow.inhabited(frame);
+  if (flow.inhabited) return flow.inhabited(frame);
   for (const batch of flow.open(frame)) if (batch.length > 0) return true;
   return false;
 }

@@ -17,12 +17,12 @@ export function readBound(frame: Frame, evaluate: Evaluate): number {
   return readNumber('RANGE', value, 0, Number.MAX_SAFE_INTEGER, true);
 }
 
-/** `k` of a search: an integral number from 1 to the limit. */
-export function readK(frame: Frame, evaluate: Evaluate, owner: string): number {
+/** `k` of a search, `n` of a page: an integral number from 1 to the limit. */
+export function readK(frame: Frame, evaluate: Evaluate, owner: string, param = 'k'): number {
   const value = evaluate(frame);
-  if (value === null) missing(owner, 'k', 'an integer');
-  const k = readNumber('k', value, 1, frame.context.limits.search_k, false);
-  if (!Number.isInteger(k)) fail('PARAM_TYPE', { param: 'k', type: 'an integer', got: k });
+  if (value === null) missing(owner, param, 'an integer');
+  const k = readNumber(param, value, 1, frame.context.limits.search_k, false);
+  if (!Number.isInteger(k)) fail('PARAM_TYPE', { param, type: 'an integer', got: k });
   return k;
 }
 

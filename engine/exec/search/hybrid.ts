@@ -14,6 +14,8 @@ export interface Fusion {
   lists: readonly Flow[];
   constant: Evaluate | undefined;
   weights: Evaluate | undefined;
+  /** Numbers of filters that several of the searches have. */
+  shared: readonly number[];
 }
 
 /** Of an element in some of the lists. */
@@ -24,13 +26,15 @@ interface Entry {
   distance: number;
 }
 
-export function fuse({ lists, constant, weights }: Fusion): RowFlow {
+export function fuse({ lists, constant, weights, shared }: Fusion): RowFlow {
   return {
     kind: 'rows',
     *open(frame) {
       const k = constant ? readPart(frame, constant(frame), 'k') : rankConstant;
       const parts = readWeights(frame, weights, lists.length);
       const entries = new Map<number, Entry>();
+      // What they let through for another item of a list, say, is no longer so.
+      for (const each of shared) frame.allowed?.delete(each);
       for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
       const most = parts.reduce((sum, weight) => sum + weight / (k + 1), 0);
       const hits = [...entries.values()];

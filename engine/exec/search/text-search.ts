@@ -4,6 +4,8 @@ import { fail } from '../../base/errors.js';
 import type { Label } from '../../storage/table/store.js';
 import { readK, readText } from '../row/step-argument.js';
 import type { RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
+import { type Allowed, allowedIds, allowListOf, isAllowed } from './allowed.js';
 import { Element } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
@@ -12,9 +14,11 @@ export interface TextSearch {
   k: Evaluate;
   /** PREFILTER: tested with the element in `slot`. */
   prefilter: { slot: number; condition: Evaluate } | undefined;
+  /** What passes, where another search needs to know it anyway. */
+  allowed: Allowed | undefined;
 }
 
-export function searchText(label: Label, { text, k, prefilter }: TextSearch): RowFlow {
+export function searchText(label: Label, { text, k, prefilter, allowed }: TextSearch): RowFlow {
   return {
     kind: 'rows',
     *open(frame) {
@@ -22,13 +26,7 @@ export function searchText(label: Label, { text, k, prefilter }: TextSearch): Ro
       if (index === undefined) fail('FEATURE_DISABLED', { feature: 'Keyword search' });
       const query = readText(frame, text, 'SearchBM25');
       const count = readK(frame, k, 'SearchBM25');
-      const allow =
-        prefilter &&
-        ((id: number) => {
-          frame.tick(1);
-          frame.slots[prefilter.slot] = new Element(id);
-          return prefilter.condition(frame) === true;
-        });
+      const allow = allowed ? among(frame, allowed) : prefilter && passing(frame, prefilter);
       const hits = index.search(frame.view, label.id, query, count, allow).map((hit) => {
         const element = new Element(hit.id);
         element.score = hit.score;
@@ -36,5 +34,21 @@ export function searchText(label: Label, { text, k, prefilter }: TextSearch): Ro
       });
       if (hits.length > 0) yield hits;
     },
+  };
+}
+
+function passing(frame: Frame, { slot, condition }: NonNullable<TextSearch['prefilter']>) {
+  return (id: number): boolean => {
+    frame.tick(1);
+    frame.slots[slot] = new Element(id);
+    return condition(frame) === true;
+  };
+}
+
+function among(frame: Frame, allowed: Allowed) {
+  const list = allowListOf(allowedIds(frame, allowed));
+  return (id: number): boolean => {
+    frame.tick(1);
+    return isAllowed(list, id);
   };
 }

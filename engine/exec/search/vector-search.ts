@@ -9,12 +9,12 @@ import { readK, readNumber, readVector } from '../row/step-argument.js';
 import { proposedLabel, storedLabel } from '../row/element.js';
 import { asRows, type Flow, type RowFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
-import { IdBuffer } from '../row/id-buffer.js';
 import { copyOf } from '../row/image.js';
 import { similarity } from '../row/similarity.js';
 import { TopK } from '../operators/top-k.js';
 import { Element, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
+import { type Allowed, allowedIds, allowListOf, isAllowed } from './allowed.js';
 
 export interface VectorSearch {
   vector: Evaluate;
@@ -123,7 +123,7 @@ function searchIndex(
   allow: AllowList | undefined,
 ): void {
   const index = frame.context.vectors(label.id);
-  if (index === undefined) {
+  if (index === undefined || index.isGivenUp) {
     offerExactly(frame, hits, label, frame.view.scan(label.id));
     return;
   }
@@ -156,30 +156,6 @@ function searchIndex(
   }
 }
 
-function isAllowed(allow: AllowList, id: number): boolean {
-  const word = allow.words[id >>> 5];
-  return word !== undefined && (word & (1 << (id & 31))) !== 0;
-}
-
-function allowListOf(ids: Uint32Array): AllowList {
-  const last = ids.reduce((most, id) => Math.max(most, id), 0);
-  const words = new Uint32Array((last >>> 5) + 1);
-  for (const id of ids) words[id >>> 5]! |= 1 << (id & 31);
-  return { words, count: ids.length };
-}
-
-/** Ids of a flow of elements. */
-function idsOf(flow: Flow, frame: Frame): Uint32Array {
-  const ids = new IdBuffer();
-  if (flow.kind === 'ids') {
-    for (const batch of flow.open(frame)) ids.append(batch);
-  } else {
-    for (const batch of flow.open(frame))
-      for (const row of batch) if (row instanceof Element) ids.push(row.id);
-  }
-  return ids.take();
-}
-
 function checkDimension(frame: Frame, label: Label, query: Query): void {
   const expected = frame.view.dimension(label.id);
   const got = query.vector.length;
@@ -191,7 +167,7 @@ function checkDimension(frame: Frame, label: Label, query: Query): void {
 export function searchVector(
   label: Label,
   search: VectorSearch,
-  allowed: Flow | undefined,
+  allowed: Allowed | undefined,
 ): RowFlow {
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
@@ -201,8 +177,10 @@ export function searchVector(
       searchIndex(frame, hits, label, query, undefined);
       return hits.sorted();
     }
-    const ids = idsOf(allowed, frame);
-    if (ids.length <= Math.max(exactCount, 4 * query.k)) offerExactly(frame, hits, label, [ids]);
+    const ids = allowedIds(frame, allowed);
+    const isLookedAt = frame.context.vectors(label.id)?.isGivenUp === true;
+    if (isLookedAt || ids.length <= Math.max(exactCount, 4 * query.k))
+      offerExactly(frame, hits, label, [ids]);
     else searchIndex(frame, hits, label, query, allowListOf(ids));
     return hits.sorted();
   });

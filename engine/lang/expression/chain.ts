@@ -36,11 +36,12 @@ import {
   checkId,
   checkRange,
 } from '../step/step-order.js';
+import { checkPage } from '../step/step-page.js';
 import { checkPath } from '../step/step-path.js';
 import { checkOrder } from '../step/step-sort.js';
 import { checkSelection } from '../step/selection.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
-import { checkProperty, checkShape } from '../step/step-shape.js';
+import { checkProperty, checkShape, hasMember } from '../step/step-shape.js';
 import { checkOther, checkWalk, refuseHops } from '../step/step-walk.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';
 import { foreignStep, foreignWord } from '../syntax/foreign.js';
@@ -102,6 +103,7 @@ const steps: Record<string, StepChecker> = {
   FIRST: checkFirst,
   COUNT: checkCount,
   DEDUP: checkDedup,
+  PAGE: checkPage,
   ID: checkId,
   GROUP_BY: checkGroup,
   AGGREGATE_BY: checkGroup,
@@ -119,6 +121,9 @@ const steps: Record<string, StepChecker> = {
   ShortestPathDijkstras: checkPath,
   ShortestPathAStar: checkPath,
 };
+
+/** Names that were no steps before these forms: without anything behind them they stay properties. */
+const lateSteps = new Set(['Both', 'BothE', 'PAGE', 'STARTS_WITH', 'ENDS_WITH']);
 
 const own = <T>(table: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
@@ -151,6 +156,11 @@ function checkStep(
 ): Term {
   const name = call.name.text;
   const step = own(steps, name);
+  const isProperty = call.types === undefined && call.args === undefined;
+  const names = Object.keys(steps);
+  if (isProperty && !call.hops && lateSteps.has(name) && hasMember(context, input, name)) {
+    return checkProperty(context, input, call.name, scope, names);
+  }
   const isEdgeStep = step === checkEdgeStep || step === checkWalk;
   if (call.hops && !isEdgeStep) refuseHops(context, call.hops.span, name);
   // What is more than base has is a walk.
@@ -163,8 +173,6 @@ function checkStep(
     context.report('E601', call.name.span, message);
     return input;
   }
-  const isProperty = call.types === undefined && call.args === undefined;
-  const names = Object.keys(steps);
   if (isProperty) return checkProperty(context, input, call.name, scope, names);
   const hint = /^(LIMIT|TAKE|TOP|SKIP|OFFSET|SLICE)$/i.test(name)
     ? `Write \`RANGE(0, ${limitOf(call)})\`.`
@@ -233,6 +241,7 @@ function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainP
   const hint = step
     ? `\`${name}\` is a step: write \`x::${name}\`.`
     : (foreign ??
+      (known?.length === 1 ? foreignWord(name) : undefined) ??
       (known && `Did you mean \`${known}\`?`) ??
       typeHint(context, name) ??
       foreignWord(name));
@@ -249,7 +258,17 @@ function typeHint({ schema }: Context, name: string): string | undefined {
   return undefined;
 }
 
-const needsType = new Set(['N', 'E', 'V', 'AddN', 'AddE', 'AddV', 'SearchV', 'SearchBM25']);
+const needsType = new Set([
+  'N',
+  'E',
+  'V',
+  'AddN',
+  'AddE',
+  'AddV',
+  'UpsertE',
+  'SearchV',
+  'SearchBM25',
+]);
 
 /** A name, and members of it: `order.customer.email`. */
 function checkPathHead(context: Context, path: Path, scope: Scope): Term {

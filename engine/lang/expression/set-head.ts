@@ -6,8 +6,9 @@ import type { Context } from '../type/context.js';
 import { unknownTerm } from '../type/new-term.js';
 import type { Scope } from '../type/scope.js';
 import { bare, oneName } from '../type/shape.js';
-import { append, rowsOf, sourceTerm } from '../type/stream.js';
-import { sameCardinality, type Term } from '../type/term.js';
+import { rowsOf, sourceTerm } from '../type/stream.js';
+import { oneWay } from '../type/reached-way.js';
+import type { Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { unify } from '../type/type-relation.js';
 import { isVague, type ItemType, unknownType } from '../type/type.js';
@@ -33,7 +34,14 @@ export function checkSet(context: Context, call: Call, scope: Scope): Term {
   }
   const operation = name.toLowerCase() as Extract<Source, { kind: 'set' }>['operation'];
   const of = lists.map((list): Expression => list.expression);
-  return sourceTerm({ kind: 'set', operation, of }, type, 'many');
+  const kept = operation === 'union' ? type : asIn(lists[0]!.type, type);
+  return sourceTerm({ kind: 'set', operation, of }, kept, 'many');
+}
+
+/** What only the first list can yield comes with what its steps left on its items. */
+function asIn(first: ItemType, all: ItemType): ItemType {
+  if (first.kind !== 'element' || all.kind !== 'element') return all;
+  return { ...first, types: all.types };
 }
 
 /** The rows of an argument: a projection of one name is its values, any other shape is dropped. */
@@ -47,36 +55,11 @@ function listOf(context: Context, term: Term, call: Call): Term {
   return rowsOf(items);
 }
 
-const wayOf = ({ type }: Term) => (type.kind === 'element' ? type.reached?.way : undefined);
-
-/** Edges that were reached in different ways remember from where. */
-function oneWay(lists: readonly Term[]): readonly Term[] {
-  const ways = new Set(lists.map(wayOf));
-  if (ways.size < 2 || ways.has(undefined)) return lists;
-  return lists.map((list) => {
-    const way = wayOf(list);
-    if (way === 'both' || list.type.kind !== 'element') return list;
-    const step = { kind: 'origin', end: way === 'out' ? 'from' : 'to' } as const;
-    const reached = { way: 'both', far: list.type.reached!.far } as const;
-    const type: ItemType = { ...list.type, reached };
-    return append(list, step, { type, cardinality: sameCardinality(list) });
-  });
-}
-
 /** The type of what is in any of the lists; undefined: they hold unlike kinds. */
 function typeOfAll(types: readonly ItemType[]): ItemType | undefined {
   const known = types.filter((type) => !isVague(type));
   const [first] = known;
   if (first === undefined) return unknownType;
   if (first.kind === 'list' || known.some((type) => type.kind !== first.kind)) return undefined;
-  if (first.kind !== 'record') return unify(known);
-  const members = new Map<string, ItemType>();
-  for (const name of known.flatMap((type) => [...membersOf(type).keys()])) {
-    const found = known.flatMap((type) => membersOf(type).get(name) ?? []);
-    members.set(name, unify(found) ?? unknownType);
-  }
-  return { kind: 'record', members };
+  return unify(known);
 }
-
-const membersOf = (type: ItemType): ReadonlyMap<string, ItemType> =>
-  type.kind === 'record' ? type.members : new Map();

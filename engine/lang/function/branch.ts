@@ -8,6 +8,7 @@ import type { Context } from '../type/context.js';
 import { unknownTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
+import { oneWay } from '../type/reached-way.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
 import { type Cardinality, isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
@@ -24,7 +25,7 @@ export function checkIf(context: Context, call: Call, scope: Scope): Term {
   const before = context.writes;
   const condition = booleanOf(context, asked, scope, 'E659');
   if (context.writes > before) checkReadOnly(context, asked, scope);
-  const branches = written.map((expr) => branchOf(context, expr, scope));
+  const branches = oneWay(written.map((expr) => branchOf(context, expr, scope)));
   const term = joined(context, call, branches);
   if (condition === undefined || term === undefined) return unknownTerm();
   const [value, otherwise] = branches;
@@ -44,7 +45,7 @@ export function checkCoalesce(context: Context, call: Call, scope: Scope): Term 
   const args = valuesOf(context, call, 1, Number.POSITIVE_INFINITY, 'COALESCE(a, b)');
   if (args === undefined) return unknownTerm();
   const inner = innerScope(scope, { miss: 'none' });
-  const branches = args.map((expr) => branchOf(context, expr, inner));
+  const branches = oneWay(args.map((expr) => branchOf(context, expr, inner)));
   const sure = branches.findIndex((each) => isNeverNull(context, each));
   const unreached = sure < 0 ? undefined : args[sure + 1];
   if (unreached !== undefined) {
@@ -110,7 +111,9 @@ function refused(context: Context, call: Call, a: string, b: string): undefined 
 
 const sameType = (a: ItemType, b: ItemType): boolean => printed(a) === printed(b);
 const printed = (type: ItemType): string =>
-  JSON.stringify(type, (_, value: unknown) => (value instanceof Map ? [...value] : value));
+  JSON.stringify(type, (_, value: unknown) =>
+    value instanceof Map || value instanceof Set ? [...value] : value,
+  );
 
 /** One type of several; undefined when they are unlike. */
 function joinedType(types: readonly ItemType[]): ItemType | undefined {
@@ -118,7 +121,6 @@ function joinedType(types: readonly ItemType[]): ItemType | undefined {
   if (first === undefined) return unknownType;
   if (rest.every((type) => sameType(first, type))) return first;
   if (rest.some((type) => type.kind !== first.kind)) return undefined;
-  if (first.kind === 'record') return joinedRecord([first, ...(rest as (typeof first)[])]);
   if (first.kind === 'list') {
     const of = joinedType([first, ...rest].map((type) => (type as typeof first).of));
     return of && { kind: 'list', of };
@@ -129,28 +131,24 @@ function joinedType(types: readonly ItemType[]): ItemType | undefined {
   return unify([first, ...rest]);
 }
 
-function joinedRecord(records: readonly Extract<ItemType, { kind: 'record' }>[]): ItemType {
-  const members = new Map<string, ItemType>();
-  for (const name of records.flatMap((record) => [...record.members.keys()])) {
-    if (members.has(name)) continue;
-    const types = records.flatMap((record) => record.members.get(name) ?? []);
-    members.set(name, joinedType(types) ?? unknownType);
-  }
-  return { kind: 'record', members };
-}
-
 /** Records of several forms get all members of all forms; a list that is not there is empty. */
 function finished(context: Context, term: Term, made: Expression, isSure: boolean): Term {
-  const { type } = term;
+  const type = withAll(term.type);
   const expression =
     type.kind === 'record' ? withMembers(context, made, type.members.keys()) : made;
   if (isList(term)) {
     const source = { kind: 'value', of: expression } as const;
     const { expression: rows } = sourceTerm(source, type, 'many');
-    return { ...term, expression: rows };
+    return { ...term, type, expression: rows };
   }
   const cardinality = term.cardinality === 'opt' && isSure ? 'one' : term.cardinality;
-  return { ...term, cardinality, expression };
+  return { ...term, type, cardinality, expression };
+}
+
+function withAll(type: ItemType): ItemType {
+  if (type.kind !== 'record') return type;
+  const { partial: _, ...whole } = type;
+  return whole;
 }
 
 function withMembers(context: Context, of: Expression, names: Iterable<string>): Expression {

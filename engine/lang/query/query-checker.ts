@@ -3,7 +3,8 @@
 import type { Limits } from '../../base/limits.js';
 import type { Expression } from '../../plan/expression.js';
 import { optimize } from '../../plan/rule/optimize.js';
-import type { Output, Plan, Query, Statement } from '../../plan/plan.js';
+import { isScatter, scatterOf } from '../../plan/scatter.js';
+import type { Output, Plan, Query, Scatter, Statement } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Macro, QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
@@ -38,6 +39,8 @@ export interface CheckOptions {
   facts?: Facts | undefined;
   /** Warns of what is read as a whole without need. */
   slow?: boolean;
+  /** Vector types that are divided over several databases. */
+  scattered?: ReadonlySet<string> | undefined;
 }
 
 export function checkQuery(
@@ -88,34 +91,8 @@ function planQuery(
   report: Report,
   options: CheckOptions,
 ): Query {
-  let slotCount = 0;
-  let nodes = 0;
-  const { compat, limits, facts } = options;
-  const context: Context = {
-    schema,
-    report,
-    compat,
-    limits,
-    parameters: [],
-    usedParameters: new Set(),
-    embeds: [],
-    loops: [],
-    changes: changesData(query),
-    writes: 0,
-    readsGroups: false,
-    places: new Map(),
-    bindings: [],
-    fresh: () => slotCount++,
-    spend: () => {
-      if (++nodes > nodesMax) throw new QueryTooLarge();
-    },
-    facts,
-    check: (expr, scope) => {
-      const term = checkExpression(context, expr, scope);
-      facts?.value(expr, term, scope);
-      return term;
-    },
-  };
+  const { compat } = options;
+  const context = contextOf(query, schema, report, options);
   const scope = outermostScope();
   const macros = checkMacros(query.macros, report);
   refuseReserved(query.name, report);
@@ -129,7 +106,7 @@ function planQuery(
   const written: Plan = {
     name: name.text,
     parameters,
-    slotCount,
+    slotCount: context.slots,
     statements,
     output,
     writes: writes > 0,
@@ -140,6 +117,7 @@ function planQuery(
   };
   const plan = options.literal || query.faulty ? written : optimize(written, schema);
   plan.cost = costOf(plan, schema);
+  const scatter = query.faulty ? undefined : divide(written, schema, options, name.span, report);
   if (options.slow && !query.faulty) warnSlow(context, plan, name.span);
   const returns = output.kind === 'object' ? output.members.map((m) => m.key) : bareKeys(output);
   if (macros.mcp !== undefined && !query.faulty && !returnsOne(query)) {
@@ -147,7 +125,85 @@ function planQuery(
     report('E401', query.returns?.[0]?.span ?? name.span, message);
   }
   const mcp = macros.mcp !== undefined;
-  return { name: name.text, plan, returns, output: reply, doc: '', written: '', mcp, elements };
+  const made = {
+    name: name.text,
+    plan,
+    returns,
+    output: reply,
+    doc: '',
+    written: '',
+    file: '',
+    mcp,
+    elements,
+  };
+  return scatter === undefined ? made : { ...made, scatter };
+}
+
+/** How a query about a scattered type is answered; refuses what its shards cannot. */
+function divide(
+  written: Plan,
+  schema: SchemaIndex,
+  { scattered, literal }: CheckOptions,
+  span: Span,
+  report: Report,
+): Scatter | undefined {
+  const found = scattered && scatterOf(written, scattered);
+  if (found === undefined) return undefined;
+  if (!isScatter(found)) {
+    const what = `This query cannot be asked of shards: ${found.why}.`;
+    const hint =
+      found.code === 'X_SCATTER_HOP'
+        ? 'Begin with SearchV or SearchBM25, and stay with what is found.'
+        : 'Make one element, or change the one of an id that is a parameter.';
+    report(found.code, span, what, hint);
+    return undefined;
+  }
+  const plan = literal ? found.plan : optimize(found.plan, schema);
+  plan.cost = costOf(plan, schema);
+  return { ...found, plan };
+}
+
+/** `slots`: how many have been given out. */
+type Counting = Context & { readonly slots: number };
+
+function contextOf(
+  query: QueryDeclaration,
+  schema: SchemaIndex,
+  report: Report,
+  { compat, limits, facts }: CheckOptions,
+): Counting {
+  let slotCount = 0;
+  let nodes = 0;
+  const context: Counting = {
+    schema,
+    report,
+    compat,
+    limits,
+    parameters: [],
+    usedParameters: new Set(),
+    embeds: [],
+    loops: [],
+    changes: changesData(query),
+    writes: 0,
+    readsGroups: false,
+    places: new Map(),
+    bound: new Map(),
+    bindings: [],
+    get slots() {
+      return slotCount;
+    },
+    fresh: () => slotCount++,
+    spend: () => {
+      if (++nodes > nodesMax) throw new QueryTooLarge();
+    },
+    facts,
+    check: (expr, scope) => {
+      const term = checkExpression(context, expr, scope);
+      facts?.value(expr, term, scope);
+      return term;
+    },
+  };
+  return context;
 }
 
 function refuseReserved({ text, span }: Name, report: Report): void {

@@ -158,15 +158,21 @@ class TypeReader {
         const groups = this.#groups(type.of);
         if (groups !== undefined) return groups;
         const of = this.type(type.of, given);
-        const isSparse = type.of.kind === 'scalar' && type.of.sparse === true;
+        const isSparse = 'sparse' in type.of && type.of.sparse === true;
         const isWhole = type.of.kind === 'element' || type.of.kind === 'record';
-        const isSure = (given && !isSparse) || isWhole;
+        const isSure = !isSparse && (given || isWhole);
         return { kind: 'list', of: isSure ? of : nullable(of) };
       }
       case 'element': {
         const data = this.context.compat && type.types.some(({ kind }) => kind === 'vector');
         // [compat] every whole vector has a score.
-        const hit = data && type.hit === 'none' ? 'text' : type.hit;
+        const hit = !data
+          ? type.hit
+          : type.hit === 'none'
+            ? 'text'
+            : type.hit === 'mixed'
+              ? 'reranked'
+              : type.hit;
         const hops = type.hops ? { hops: true as const } : {};
         return { kind: 'element', types: type.types, hit, ...hops, data };
       }
@@ -175,8 +181,10 @@ class TypeReader {
           // A list of a record is there, empty or not; of anything else nobody has said so.
           const isStream = inner.kind === 'list' && inner.of.kind !== 'scalar';
           const sure = this.type(inner);
-          const found = isStream ? sure : nullable(sure);
-          return { name, type: found, ...(isHitMember(name) && { optional: true }) };
+          const isCount = type.groups !== undefined && name === 'count';
+          const found = isStream || isCount ? sure : nullable(sure);
+          const mayLack = isHitMember(name) || type.partial?.has(name);
+          return { name, type: found, ...(mayLack && { optional: true }) };
         });
         return { kind: 'record', members };
       }
@@ -241,8 +249,7 @@ class TypeReader {
       case 'parameter':
         return this.context.parameters[expression.index]?.optional === false;
       case 'slot':
-        // A variable that holds one element; of what else it holds nobody has kept account.
-        return whole || this.#items.has(expression.slot);
+        return whole || this.#items.has(expression.slot) || this.#holdsSure(expression.slot);
       case 'property': {
         const { of, name } = expression;
         const isItem = of.kind === 'slot' && this.#items.has(of.slot);
@@ -260,6 +267,12 @@ class TypeReader {
       default:
         return whole;
     }
+  }
+
+  /** Whether a variable of the query holds a value that is never null; of loops nobody knows. */
+  #holdsSure(slot: number): boolean {
+    const bound = this.context.bound.get(slot);
+    return bound !== undefined && this.#isSureExpression(bound, false);
   }
 
   /** Whether no row of a list is null. */

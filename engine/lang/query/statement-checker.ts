@@ -64,6 +64,7 @@ function checkBinding(
   if (!checkName(context, name, scope)) return undefined;
   const slot = context.fresh();
   const { type, cardinality, shape, uniqueLookup } = term;
+  context.bound.set(slot, term.expression);
   scope.names.set(name.text, {
     type,
     cardinality,

@@ -7,6 +7,7 @@
 import { integerFits } from '../../base/integer.js';
 import type { CompareOperator, Expression } from '../../plan/expression.js';
 import { argument } from './call-argument.js';
+import { checkReadOnly } from './read-only.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context } from '../type/context.js';
 import { dateLiteral, idLiteral, listExpression, single } from '../type/load-conversion.js';
@@ -35,11 +36,13 @@ export function checkComparison(
   const written = argument(context, call, `${operator}(value)`);
   if (written === undefined) return unknownTerm();
   const left = bare(context, input);
-  const right = bare(context, context.check(written, scope));
+  const isAffix = operator === 'STARTS_WITH' || operator === 'ENDS_WITH';
+  const operand = isAffix ? checkReadOnly(context, written, scope) : context.check(written, scope);
+  const right = bare(context, operand);
   const pair = { context, operator, left, right, scope, call, span: written.span };
   if (operator === 'CONTAINS') return contains(pair);
   if (operator === 'IS_IN') return isIn(pair);
-  if (operator === 'STARTS_WITH' || operator === 'ENDS_WITH') return affix(pair);
+  if (isAffix) return affix(pair);
   return relation(pair);
 }
 

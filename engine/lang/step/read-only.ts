@@ -15,9 +15,11 @@ export function checkReadOnly(context: Context, expr: Expr, scope: Scope): Term 
 export function refuseWrites<T>(context: Context, span: Span, check: () => T): T {
   const before = context.writes;
   const checked = check();
-  if (context.writes > before) {
-    const hint = 'Write it in a loop: `FOR x IN xs::WHERE(c) { … }`.';
-    context.report('E711', span, 'What writes may not stand here.', hint);
-  }
+  if (context.writes > before) reportWrites(context, span);
   return checked;
+}
+
+export function reportWrites(context: Context, span: Span): void {
+  const hint = 'Write it in a loop: `FOR x IN xs::WHERE(c) { … }`.';
+  context.report('E711', span, 'What writes may not stand here.', hint);
 }

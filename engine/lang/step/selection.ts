@@ -16,6 +16,7 @@ import { type ItemType, scalarType, typeOfParameter } from '../type/type.js';
 import { argumentsOf, isDeclared, typeArgument } from './call-argument.js';
 import { readAs } from './comparison.js';
 import { identityArgument } from './position.js';
+import { reportWrites } from './read-only.js';
 import { checkLookup, elements, reportProperty } from './source-step.js';
 
 const kindOf: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
@@ -34,7 +35,9 @@ export function checkSelection(
     return unknownTerm();
   }
   const declared = types.filter((name) => isDeclared(context, kind, name));
-  const refs = declared.map((name): TypeRef => ({ kind, name: name.text }));
+  // A type that stands there twice yields its elements once.
+  const names = new Set(declared.map((name) => name.text));
+  const refs = [...names].map((name): TypeRef => ({ kind, name }));
   const [type] = refs;
   if (type === undefined) {
     for (const arg of args ?? []) if (arg.value.kind !== 'object') context.check(arg.value, scope);
@@ -74,7 +77,10 @@ function withoutNulls(context: Context, call: Call): { rest: Call; nulls?: Argum
   if (value.kind === 'literal' && value.value.kind === 'boolean') {
     return value.value.value ? { rest, nulls } : { rest };
   }
-  if (value.kind !== 'faulty') reportNulls(context, value.span);
+  if (value.kind !== 'faulty') {
+    const message = 'Whether misses are told as null is part of the query.';
+    context.report('E717', value.span, message, 'Write `nulls: true`, or leave it out.');
+  }
   return { rest };
 }
 
@@ -105,10 +111,13 @@ function checkBatch(
   const property = isId ? undefined : context.schema.property(declaring[0]!, name.text)!;
   const declared = property ? typeOfParameter(property.type) : scalarType('ID');
   // The value is typed twice at most; what it reports is kept once.
+  const before = context.writes;
   const term = bare(context, context.check(value, scope));
   const isBatch = declared.kind !== 'list' && term.type.kind === 'list' && !isList(term);
-  const isMany = isBatch || (isId && isList(term));
+  // Where HelixQL 2 has a meaning, a list of rows stands for its only one.
+  const isMany = isBatch || ((isId || nulls !== undefined) && isList(term));
   if (refs.length === 1 && !isMany && !isId && nulls === undefined) return undefined;
+  if (context.writes > before) reportWrites(context, value.span);
   const types = isId ? [...refs] : declaring;
   const values = isMany
     ? listOf(context, term, declared, value.span)

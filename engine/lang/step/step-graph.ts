@@ -10,7 +10,7 @@ import { innerScope, type Scope } from '../type/scope.js';
 import { forgetShape } from '../type/shape-loss.js';
 import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
-import { sameCardinality, type Term } from '../type/term.js';
+import { type Cardinality, sameCardinality, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';
 
@@ -115,8 +115,16 @@ export const checkEndStep: StepChecker = (context, input, call, scope, place) =>
     context.report(wrongEnd[name], call.name.span, message, `Write \`${right}\`.`);
   }
   // Edges of several types may end at either kind; all their ends are rows.
-  return append(from, step, { type: elements(reached), cardinality: sameCardinality(from) });
+  return append(from, step, { type: elements(reached), cardinality: endsOf(from) });
 };
+
+/** Of what is no edge there is no end. */
+export function endsOf(from: Term): Cardinality {
+  const { type } = from;
+  const mayBeOther = type.kind === 'element' && type.types.some(({ kind }) => kind !== 'edge');
+  const same = sameCardinality(from);
+  return same === 'one' && mayBeOther ? 'opt' : same;
+}
 
 /** `INTERSECT(_::…)`. */
 export const checkIntersect: StepChecker = (context, input, call, scope, place) => {

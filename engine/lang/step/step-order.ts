@@ -29,7 +29,11 @@ function plain(context: Context, call: Call): void {
   // What could not be read has been reported.
   if (call.args?.some(({ value }) => value.kind === 'faulty')) return;
   const name = call.name.text;
-  context.report('E305', call.span, `\`${name}\` takes no arguments.`, `Write \`${name}\`.`);
+  const keys = name === 'DEDUP' ? ' or `DEDUP(_::{property})`' : '';
+  const message = keys
+    ? '`DEDUP` takes keys of the item, or nothing.'
+    : `\`${name}\` takes no arguments.`;
+  context.report('E305', call.span, message, `Write \`${name}\`${keys}.`);
 }
 
 export const checkRange: StepChecker = (context, input, call, scope) => {

@@ -9,6 +9,7 @@ import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { checkName, refuseWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
 import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
+import { refuseWrites } from './read-only.js';
 import { itemOf } from './step-condition.js';
 import { rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
@@ -61,6 +62,12 @@ export function checkProperty(
   const items: ProjectionItem[] = [{ kind: 'member', name }];
   const step: ProjectionStep = { kind: 'projection', items, span: name.span };
   return checkShape(context, input, step, scope);
+}
+
+/** Whether the items have a member of this name for sure. */
+export function hasMember(context: Context, input: Term, name: string): boolean {
+  if (!hasMembers(input.type) || isVague(input.type)) return false;
+  return memberOf(context, itemOf(input), name) !== undefined;
 }
 
 function bindClosure(context: Context, scope: Scope, name: Name, item: Term): void {
@@ -145,11 +152,9 @@ function bindMember(
   lets: Let[],
 ): ShapeMember | undefined {
   const { expression: of } = item;
-  const { type, cardinality, shape, expression } = withLets(
-    memberTerm(context, item, { kind: 'member', name, value }, scope),
-    of,
-    lets,
-  );
+  const check = () => memberTerm(context, item, { kind: 'member', name, value }, scope);
+  const written = refuseWrites(context, value.span, check);
+  const { type, cardinality, shape, expression } = withLets(written, of, lets);
   if (!names.has(name.text) && !checkName(context, name, scope)) return undefined;
   noteName(context, names, name.text, name);
   const slot = context.fresh();

@@ -10,6 +10,7 @@ import { isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';
 import { argumentsOf } from './call-argument.js';
+import { refuseWrites } from './read-only.js';
 import { itemOf } from './step-condition.js';
 import { many } from './step-order.js';
 
@@ -34,10 +35,13 @@ export const checkOrder: StepChecker = (context, input, call, scope) => {
   const slot = context.fresh();
   const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
+  const isPlain = args.length === 1 && call.nulls?.every((place) => place === undefined) !== false;
   const keys = args.map((arg, i): SortKey => {
     const direction = directions[i] ?? directions[0];
     const nothing = { descending: false, nullsFirst: false };
-    return { value: keyOf(context, arg, inner), ...(direction ?? nothing) };
+    const check = () => keyOf(context, arg, inner);
+    const value = isPlain ? check() : refuseWrites(context, arg.value.span, check);
+    return { value, ...(direction ?? nothing) };
   });
   return append(from, { kind: 'order', slot, keys }, many(from));
 };

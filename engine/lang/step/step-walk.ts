@@ -9,19 +9,19 @@ import type { Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { bare, hasMembers, memberOf } from '../type/shape.js';
+import { bare } from '../type/shape.js';
 import { forgetShape } from '../type/shape-loss.js';
 import { append, rowsOf } from '../type/stream.js';
-import { isList, sameCardinality, type Term, wholeType } from '../type/term.js';
+import { isList, type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
 import { isVague, type ItemType } from '../type/type.js';
 import { isDeclared } from './call-argument.js';
 import { refuseWrites } from './read-only.js';
 import { elements } from './source-step.js';
-import { booleanOf, itemOf } from './step-condition.js';
-import { reach } from './step-graph.js';
-import { checkProperty } from './step-shape.js';
+import { booleanOf } from './step-condition.js';
+import { endsOf, reach } from './step-graph.js';
+import { checkProperty, hasMember } from './step-shape.js';
 
 type HopBounds = NonNullable<Call['hops']>;
 
@@ -237,8 +237,7 @@ const ends = { out: 'to', in: 'from', both: 'other' } as const;
 export const checkOther: StepChecker = (context, input, call, scope, place) => {
   const { name } = call;
   const isPlain = call.types === undefined && call.args === undefined;
-  const mayHave = isPlain && hasMembers(input.type) && !isVague(input.type);
-  if (mayHave && memberOf(context, itemOf(input), name.text) !== undefined) {
+  if (isPlain && hasMember(context, input, name.text)) {
     const message = '`Other` is the property here.';
     context.report('W117', name.span, message, 'Rename it.');
     return checkProperty(context, input, name, scope, []);
@@ -261,5 +260,5 @@ export const checkOther: StepChecker = (context, input, call, scope, place) => {
   }
   const { way, far } = type.reached;
   const step = { kind: 'end', end: ends[way] } as const;
-  return append(from, step, { type: elements(far), cardinality: sameCardinality(from) });
+  return append(from, step, { type: elements(far), cardinality: endsOf(from) });
 };

@@ -59,8 +59,19 @@ function foreignHint(cursor: Cursor): string | undefined {
   if (kind !== 'symbol') return undefined;
   const before = cursor.tokens[cursor.index - 1];
   const isAfterValue = before?.kind === 'name' || /^[)}\]>]$/.test(before?.text ?? '');
+  if (text === '{' && isBehindWalk(cursor)) return ofWalk;
   return (isAfterValue ? afterValue.get(text) : undefined) ?? foreignSign(text);
 }
+
+/** Whether `Out<Edge>`, `In<Edge>` or `Both<Edge>` stands before. */
+function isBehindWalk({ tokens, index }: Cursor): boolean {
+  if (tokens[index - 1]?.text !== '>') return false;
+  const open = tokens.slice(0, index).findLastIndex(({ text }) => text === '<');
+  return /^(Out|In|Both)$/.test(tokens[open - 1]?.text ?? '');
+}
+
+/** What may stand in braces behind a step. */
+const ofWalk = 'A projection follows `::`: `x::{property}`; bounds begin with a number: `{1, 3}`.';
 
 /** What is written without `::`. */
 const afterValue = new Map([

@@ -77,6 +77,13 @@ const steps = table(`
   both => Write \`Both<EdgeType>\`.
   has => Write \`WHERE(_::{property}::EQ(value))\`.
   page paginate => Write \`RANGE(from, to)\`.
+  after cursor keyset seek => Write \`PAGE(20, after)\`.
+  union append => Write \`UNION(a, b)\` at the head of a chain.
+  except minus without difference => Write \`EXCEPT(a, b)\` at the head of a chain.
+  intersection => Write \`INTERSECT(a, b)\` at the head of a chain.
+  repeat until emit => Bounds stand behind the step: \`Out<EdgeType>{1, 3}\`.
+  lower upper trim concat replace split substring if coalesce => It is a function: write it
+      around the value.
   one single head => Write \`FIRST\`.
   save create insert => Write \`AddN<Type>({property: value})\`.
 `);

@@ -1,7 +1,7 @@
 // What the checker of one query carries along: the schema, where to report, and what the plan
 // collects.
 import type { Limits } from '../../base/limits.js';
-import type { Source } from '../../plan/expression.js';
+import type { Expression, Source } from '../../plan/expression.js';
 import type { EmbedSite, Parameter } from '../../plan/plan.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -30,6 +30,8 @@ export interface Context extends SlotSupply {
   readonly changes: boolean;
   /** Creations, changes and deletions met so far. */
   writes: number;
+  /** What the variables of statements hold, by their slots. */
+  readonly bound: Map<number, Expression>;
   /** Names bound in projections. */
   readonly bindings: (Let & { name: Name })[];
   /** A member of a group that is not printed with it has been named. */

@@ -27,8 +27,9 @@ export function memberOf(context: Context, item: Term, name: string): Term | und
     return instantiate(context, item.shape!, shaped.term, item);
   }
   const { type } = item;
-  if (isBasic(type, 'Null')) return unknownTerm();
-  const found = memberType(context, type, name);
+  if (type.kind === 'scalar' && type.name === 'Null') return unknownTerm();
+  // Only running shows what the items of a mixed list are.
+  const found = isBasic(type, 'Unknown') ? unknownType : memberType(context, type, name);
   if (found === undefined) return groupMember(context, item, name);
   const stored = storedName(context, type, name);
   const term = valueTerm(found, { kind: 'property', of: item.expression, name: stored });

@@ -1,7 +1,7 @@
 // Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8,
 // 4.3).
 import type { PropertyType, TypeRef } from '../../base/schema.js';
-import { type Basic, isVague, type ItemType, scalarType, unknownType } from './type.js';
+import { type Basic, type Hit, isVague, type ItemType, scalarType, unknownType } from './type.js';
 
 const integers = new Set<Basic>(['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64', 'U128']);
 
@@ -66,7 +66,29 @@ function joinTypes(first: ItemType, rest: readonly ItemType[]): ItemType {
   if (first.kind === 'element' && rest.every((type) => type.kind === 'element')) {
     return joinElements([first, ...rest]);
   }
+  if (first.kind === 'record' && rest.every((type) => type.kind === 'record')) {
+    return joinRecords([first, ...rest]);
+  }
   return unknownType;
+}
+
+type RecordItem = Extract<ItemType, { kind: 'record' }>;
+
+/** Records with the members of all of them; what one does not have reads as null. */
+function joinRecords(list: readonly RecordItem[]): ItemType {
+  const found = new Map<string, ItemType[]>();
+  const partial = new Set(list.flatMap((record) => [...(record.partial ?? [])]));
+  for (const [name, type] of list.flatMap(({ members }) => [...members])) {
+    const types = found.get(name);
+    if (types) types.push(type);
+    else found.set(name, [type]);
+  }
+  const members = new Map<string, ItemType>();
+  for (const [name, types] of found) {
+    if (types.length < list.length) partial.add(name);
+    members.set(name, unify(types) ?? unknownType);
+  }
+  return { kind: 'record', members, ...(partial.size > 0 && { partial }) };
 }
 
 type ElementItem = Extract<ItemType, { kind: 'element' }>;
@@ -74,6 +96,12 @@ type ElementItem = Extract<ItemType, { kind: 'element' }>;
 /** Each once: a list of lists that are the same twice over would name a type 2^n times. */
 function distinct(types: readonly TypeRef[]): TypeRef[] {
   return [...new Map(types.map((type) => [`${type.kind} ${type.name}`, type])).values()];
+}
+
+/** Of several searches, as of rerankers: a score, and perhaps a distance. */
+function joinHits(hits: readonly Hit[]): Hit {
+  if (hits.every((hit) => hit === hits[0])) return hits[0]!;
+  return hits.some((hit) => hit === 'none' || hit === 'mixed') ? 'mixed' : 'reranked';
 }
 
 function joinElements(list: readonly ElementItem[]): ItemType {
@@ -85,8 +113,7 @@ function joinElements(list: readonly ElementItem[]): ItemType {
   return {
     kind: 'element',
     types,
-    // Of several searches, as of rerankers: a score, and perhaps a distance.
-    hit: list.every((type) => type.hit === list[0]!.hit) ? list[0]!.hit : 'reranked',
+    hit: joinHits(list.map(({ hit }) => hit)),
     ...(list.some((type) => type.hops) && { hops: true }),
     ...(isOneWay && { reached: { way: way.way, far } }),
   };

@@ -9,8 +9,8 @@ import type { Groups } from '../../plan/form.js';
  */
 export type Basic = ScalarName | 'Integer' | 'Null' | 'Unknown';
 
-/** Which search set the `score` of an element. */
-export type Hit = 'none' | 'vector' | 'text' | 'reranked';
+/** Which search set the `score` of an element; `mixed`: one has set that of some. */
+export type Hit = 'none' | 'vector' | 'text' | 'reranked' | 'mixed';
 
 /** `sparse`: null stands among the items, at the place of what was not found. */
 export type ItemType =
@@ -33,6 +33,8 @@ export type ItemType =
       groups?: Groups;
       /** Members of groups that are not printed with them. */
       hidden?: ReadonlyMap<string, ItemType>;
+      /** Members that some of the records do not have. */
+      partial?: ReadonlySet<string>;
     };
 
 export const scalarType = (name: Basic): ItemType => ({ kind: 'scalar', name });

@@ -3,7 +3,7 @@
 //
 // A condition may stand for the path only when every condition before it cannot fail: rows that the
 // path leaves out would have been tested by those first.
-import type { ElementKind, ElementType, Property, TypeRef } from '../../base/schema.js';
+import type { Property, TypeRef } from '../../base/schema.js';
 import type {
   Access,
   AccessPath,
@@ -13,21 +13,11 @@ import type {
   ItemExpression,
   Step,
 } from '../expression.js';
-import { isSafe, type Parameters } from '../safe.js';
+import { isSafe } from '../safe.js';
+import { indexPath, isBound, partPath } from './index-path.js';
+import type { Planning } from './planning.js';
+import { reachedPath } from './reached-path.js';
 import { slotsOf } from './slots.js';
-
-/** The declarations a planner asks for. */
-export interface Declarations {
-  find(kind: ElementKind, name: string): ElementType | undefined;
-  property(type: TypeRef, name: string): Property | undefined;
-}
-
-export interface Planning {
-  declarations: Declarations;
-  parameters: Parameters;
-}
-
-type Compare = Extract<Expression, { kind: 'compare' }>;
 
 /** A path with the conditions it decides, as positions among the conjuncts. */
 interface Candidate {
@@ -89,23 +79,40 @@ function orderedAccess(
   filter: { condition: ItemExpression; best: Candidate | undefined } | undefined,
   next: Step | undefined,
 ): Access | undefined {
-  const [key] = order.keys;
-  const isPlain = order.keys.length === 1 && !key!.nullsFirst;
-  const property = isPlain ? ownProperty(planning, type, key!.value, order.slot) : undefined;
+  const [key, more] = order.keys;
+  const property = key!.nullsFirst
+    ? undefined
+    : ownProperty(planning, type, key!.value, order.slot);
   if (property === undefined || property.type.kind !== 'scalar') return undefined;
   const { descending } = key!;
   const walk = { kind: 'ordered', property: property.name, descending } as const;
+  if (more !== undefined) return tiedAccess(planning, walk, order, filter, next);
   if (filter === undefined) return { path: walk, covers: 1 };
   const { condition, best } = filter;
   if (!isSafe(condition.value, planning.parameters)) return undefined;
-  const isLimited = next?.kind === 'first' || (next?.kind === 'range' && next.end !== null);
   if (best === undefined) {
-    return isLimited ? accessOf({ path: walk, decides: [] }, condition, 2) : undefined;
+    return isLimit(next) ? accessOf({ path: walk, decides: [] }, condition, 2) : undefined;
   }
   const { path } = best;
   if (path.kind !== 'between' || path.property !== property.name) return undefined;
   const bounds = { ...(path.low && { low: path.low }), ...(path.high && { high: path.high }) };
   return accessOf({ path: { ...walk, ...bounds }, decides: best.decides }, condition, 2);
+}
+
+const isLimit = (step: Step | undefined): boolean =>
+  step?.kind === 'first' || (step?.kind === 'range' && step.end !== null);
+
+/** The index of the first of several keys, for the first rows: those that tie are sorted. */
+function tiedAccess(
+  { parameters }: Planning,
+  path: AccessPath,
+  { keys }: Extract<Step, { kind: 'order' }>,
+  filter: { condition: ItemExpression; best: Candidate | undefined } | undefined,
+  next: Step | undefined,
+): Access | undefined {
+  if (!isLimit(next) || filter?.best !== undefined) return undefined;
+  if (filter !== undefined && !isSafe(filter.condition.value, parameters)) return undefined;
+  return keys.every(({ value }) => isSafe(value, parameters)) ? { path, covers: 0 } : undefined;
 }
 
 /** Lower is better; ties go to the condition that stands first. */
@@ -119,6 +126,8 @@ function rankOf(path: AccessPath): number {
       return path.unique && !path.list ? 1 : path.list ? 5 : 2;
     case 'touching':
       return path.list ? 5 : 4;
+    case 'reached':
+      return 5.7;
     case 'each':
       return Math.max(...path.of.map((each) => rankOf(each.path)));
     case 'any':
@@ -174,7 +183,7 @@ function alternatives(
 function addBounds(candidates: Candidate[], path: AccessPath & { kind: 'between' }, at: number) {
   const joined = candidates.find(({ path: other }) => {
     if (other.kind !== 'between' || other.property !== path.property) return false;
-    return path.low ? other.low === undefined : other.high === undefined;
+    return !(path.low && other.low) && !(path.high && other.high);
   });
   if (joined === undefined) candidates.push({ path, decides: [at] });
   else {
@@ -190,16 +199,20 @@ function pathOf(
   slot: number,
   condition: Expression,
 ): AccessPath | undefined {
-  if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition.of);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left, right, any } = condition;
   if (!isKnown(planning, right, slot)) return undefined;
+  const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
+  const reached = reachedPath(planning, type, slot, condition, choose);
+  if (reached !== undefined) return reached;
   if (any || left.kind === 'pipeline') {
     const names = any ? operator === 'EQ' || operator === 'IS_IN' : operator === 'CONTAINS';
     const known = { value: right, list: operator === 'IS_IN' };
     return names || operator === 'EQ' ? touchingPath(planning, type, slot, left, known) : undefined;
   }
-  if (operator !== 'EQ' && operator !== 'IS_IN' && !bounds[operator]) return undefined;
+  const part = partPath(condition, (of) => ownProperty(planning, type, of, slot));
+  if (part !== undefined) return part;
+  if (operator !== 'EQ' && operator !== 'IS_IN' && !isBound(operator)) return undefined;
   if (left.kind !== 'property') return undefined;
   if (left.of.kind === 'pipeline' && left.name === 'id' && operator === 'EQ') {
     return touchingPath(planning, type, slot, left.of, { value: right, list: false });
@@ -227,36 +240,6 @@ function implicitPath(
   return { kind: 'touching', edge: type.name, direction, take: 'edge', value, list };
 }
 
-const bounds: Partial<Record<CompareOperator, { end: 'low' | 'high'; inclusive: boolean }>> = {
-  GT: { end: 'low', inclusive: false },
-  GTE: { end: 'low', inclusive: true },
-  LT: { end: 'high', inclusive: false },
-  LTE: { end: 'high', inclusive: true },
-};
-
-function indexPath(
-  property: Property,
-  { right: value, f32 }: Compare,
-  operator: CompareOperator,
-): AccessPath | undefined {
-  // Rounding both sides to 32 bits is what an F32's own index does, and no other.
-  if (f32 && !isSingle(property)) return undefined;
-  const { name } = property;
-  const bound = bounds[operator];
-  if (bound === undefined) {
-    const unique = property.index === 'unique';
-    return { kind: 'equal', property: name, value, list: operator === 'IS_IN', unique };
-  }
-  if (property.type.kind !== 'scalar') return undefined;
-  return { kind: 'between', property: name, [bound.end]: { value, inclusive: bound.inclusive } };
-}
-
-const isSingle = ({ type }: Property): boolean => {
-  let of = type;
-  while (of.kind === 'list') of = of.of;
-  return of.name === 'F32';
-};
-
 const isOwn = (left: Expression, slot: number): boolean =>
   left.kind === 'property' && left.of.kind === 'slot' && left.of.slot === slot;
 
@@ -275,35 +258,6 @@ function ownProperty(
 /** Whether a value is the same for all items and its evaluation cannot fail. */
 const isKnown = ({ parameters }: Planning, expression: Expression, slot: number): boolean =>
   isSafe(expression, parameters) && !slotsOf(expression).includes(slot);
-
-/** `EXISTS(_::Out<L>::WHERE(_::ID::EQ(x)))`. */
-function reachedPath(
-  planning: Planning,
-  type: TypeRef,
-  slot: number,
-  of: Expression,
-): AccessPath | undefined {
-  if (of.kind !== 'pipeline' || of.result !== 'many') return undefined;
-  const last = of.steps.at(-1);
-  if (last?.kind !== 'where') return undefined;
-  const { condition } = last;
-  const test = condition.value;
-  if (test.kind !== 'compare' || test.operator !== 'EQ' || test.any) return undefined;
-  const { left, right } = test;
-  const isId = left.kind === 'property' && left.name === 'id' && isOwn(left, condition.slot);
-  const isItem = left.kind === 'slot' && left.slot === condition.slot;
-  if (!isId && !isItem) return undefined;
-  if (!isKnown(planning, right, slot) || !isKnown(planning, right, condition.slot)) {
-    return undefined;
-  }
-  return touchingPath(
-    planning,
-    type,
-    slot,
-    { ...of, steps: of.steps.slice(0, -1) },
-    { value: right, list: false },
-  );
-}
 
 /** One step from the item to a known element, or to its id. */
 function touchingPath(

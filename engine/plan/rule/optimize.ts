@@ -7,37 +7,49 @@
 //   COUNT above 0 is EXISTS, which stops at the first hit
 //   a scan gets an access path: ids, indexes, edges                choose-access.ts
 //   an ORDER that is cut off keeps its best rows only
+//   a repetition from each of many is one search from all         shared-walk.ts
+//   a filter that fused searches share is evaluated once          shared-filter.ts
+//   a page begins at its position                                 page-seek.ts
+//   groups keep sums and the first of their items, not all         accumulate.ts
 //   what a comparison asks of every item alike is asked once       once.ts
 import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../expression.js';
-import {
-  chooseAccess,
-  chooseEach,
-  conjunctsOf,
-  type Declarations,
-  type Planning,
-} from './choose-access.js';
+import { accumulate } from './accumulate.js';
+import { chooseAccess, chooseEach, conjunctsOf } from './choose-access.js';
+import type { Declarations, Planning } from './planning.js';
 import { fuseEdgeEnd } from '../fuse.js';
 import { inlineBindings } from './inline.js';
 import { evaluateOnce } from './once.js';
+import { slotsOf } from './slots.js';
+import { seekPage } from './page-seek.js';
+import { shareFilters } from './shared-filter.js';
+import { searchTogether } from './shared-walk.js';
 import type { Plan, Statement } from '../plan.js';
-import { renameSlot, rewriter } from '../rewrite.js';
+import { type Part, renameSlot, rewriter } from '../rewrite.js';
 import { isSafe, isSafePipeline, type Parameters } from '../safe.js';
 
-export type { Declarations } from './choose-access.js';
+export type { Declarations } from './planning.js';
 
 export function optimize(plan: Plan, declarations: Declarations): Plan {
   const inlined = inlineBindings(plan);
-  const planning: Planning = { declarations, parameters: plan.parameters };
-  const rewrite = rewriter((part) => {
-    if (part.kind === 'pipeline') return planPipeline(planning, part);
-    if (part.kind === 'compare') return countTest(part, plan.parameters) ?? part;
-    return part.kind === 'searchVector' ? withPrefilter(planning, part) : part;
-  });
+  const { parameters, slotCount: slots } = plan;
+  const planning: Planning = { declarations, parameters, filters: 0, slots };
+  const rewrite = rewriter((part) => searchTogether(planPart(planning, part), plan.parameters));
   const { statements, output } = inlined;
   const planned = { statements: rewrite(statements), output: rewrite(output) };
-  return { ...inlined, ...(plan.writes ? planned : evaluateOnce(planned, slotsBound(statements))) };
+  const kept = accumulate({ ...inlined, ...planned, slotCount: planning.slots });
+  return plan.writes ? kept : { ...kept, ...evaluateOnce(readsOf(kept), slotsBound(statements)) };
 }
+
+function planPart(planning: Planning, part: Part): Part {
+  if (part.kind === 'pipeline') return planPipeline(planning, part);
+  if (part.kind === 'compare') return countTest(part, planning.parameters) ?? part;
+  if (part.kind === 'exists') return sameTest(part, planning.parameters) ?? part;
+  if (part.kind === 'fuse') return shareFilters(part, planning);
+  return part.kind === 'searchVector' ? withPrefilter(planning, part) : part;
+}
+
+const readsOf = ({ statements, output }: Plan) => ({ statements, output });
 
 /** Slots of variables; those of loops, too, fill less often than any item. */
 function slotsBound(statements: readonly Statement[]): Set<number> {
@@ -53,7 +65,14 @@ function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
   const arranged = arrange(pipeline.steps, planning.parameters);
   const { source } = pipeline;
   const access = source.kind === 'scan' ? accessOf(planning, source.types, arranged) : undefined;
-  const steps = arranged.map((step, at) => markTop(step, arranged[at + 1]));
+  const marked = arranged.map((step, at) => markTop(step, arranged[at + 1]));
+  const sorted = access?.covers === 0 ? marked.findIndex(({ kind }) => kind === 'order') : -1;
+  const steps = marked.map((step, at): Step => {
+    return at === sorted && step.kind === 'order' ? { ...step, sorted: true } : step;
+  });
+  const isOne = source.kind === 'scan' && source.types.length === 1;
+  const page = isOne ? seekPage(planning, source.types[0]!, steps, access) : undefined;
+  if (page !== undefined) return { ...pipeline, steps: steps.with(-1, page) };
   if (access === undefined || source.kind !== 'scan') return { ...pipeline, steps };
   return { ...pipeline, source: { ...source, access }, steps };
 }
@@ -133,4 +152,22 @@ function countTest(
   if (!isSafePipeline(of, parameters)) return undefined;
   const exists: Expression = { kind: 'exists', of };
   return asksAny ? exists : { kind: 'not', of: exists };
+}
+
+/** `EXISTS(xs::WHERE(_::ID::EQ(y)))` asks whether any of them is the same. */
+function sameTest(
+  { of }: Extract<Expression, { kind: 'exists' }>,
+  parameters: Parameters,
+): Expression | undefined {
+  if (of.kind !== 'pipeline' || of.result !== 'many') return undefined;
+  const last = of.steps.at(-1);
+  if (last?.kind !== 'where' || last.condition.value.kind !== 'compare') return undefined;
+  const { slot, value } = last.condition;
+  const { operator, left, right, any } = value;
+  const named = left.kind === 'property' && left.name === 'id' ? left.of : left;
+  if (operator !== 'EQ' || any || named.kind !== 'slot' || named.slot !== slot) return undefined;
+  if (!isSafe(right, parameters) || slotsOf(right).includes(slot)) return undefined;
+  const steps = of.steps.slice(0, -1);
+  const ids: Step[] = named === left ? [] : [{ kind: 'map', value: { slot, value: left } }];
+  return { ...value, left: { ...of, steps: [...steps, ...ids] }, any: true };
 }

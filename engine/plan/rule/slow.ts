@@ -11,7 +11,9 @@ import type {
 } from '../expression.js';
 import type { Plan } from '../plan.js';
 import { rewriter } from '../rewrite.js';
-import { conjunctsOf, type Declarations } from './choose-access.js';
+import { conjunctsOf } from './choose-access.js';
+import type { Declarations } from './planning.js';
+import { datePart } from './index-path.js';
 import type { TypeRef } from '../../base/schema.js';
 
 export interface SlowRead {
@@ -26,6 +28,8 @@ export interface SlowRead {
 const prefixes = { node: 'N', edge: 'E', vector: 'V' } as const;
 const nameOf = ({ kind, name }: TypeRef): string => `${prefixes[kind]}<${name}>`;
 const declared = ({ kind, name }: TypeRef): string => `${prefixes[kind]}::${name}`;
+
+type Sort = Extract<Step, { kind: 'order' | 'page' }>;
 
 /** One for each source, in the order of the plan. */
 export function slowReads({ statements, output }: Plan, declarations: Declarations): SlowRead[] {
@@ -55,7 +59,8 @@ function slowRead({ source, steps }: Pipeline, declarations: Declarations): Slow
     if (instead === undefined) return undefined;
     return { source, what: `All of ${names} is read to test a condition.`, instead };
   }
-  const property = first?.kind === 'order' && isCut(second) ? sortedBy(first) : undefined;
+  const isSorted = first?.kind === 'page' || (first?.kind === 'order' && isCut(second));
+  const property = isSorted ? sortedBy(first) : undefined;
   if (property === undefined || !lacks(types, property, declarations)) return undefined;
   const what = `All of ${names} is read to sort it by \`${property}\`.`;
   return { source, what, instead: indexOn(types, property) };
@@ -64,9 +69,10 @@ function slowRead({ source, steps }: Pipeline, declarations: Declarations): Slow
 const isCut = (step: Step | undefined): boolean =>
   step?.kind === 'first' || (step?.kind === 'range' && step.end !== null);
 
-function sortedBy({ slot, keys }: Extract<Step, { kind: 'order' }>): string | undefined {
-  const [key, more] = keys;
-  return more === undefined && !key!.nullsFirst ? ownProperty(key!.value, slot) : undefined;
+/** The property that comes first, if an index of it would lead to the first rows. */
+function sortedBy({ slot, keys }: Sort): string | undefined {
+  const [key] = keys;
+  return key === undefined || key.nullsFirst ? undefined : ownProperty(key.value, slot);
 }
 
 function ownProperty(expression: Expression, slot: number): string | undefined {
@@ -75,7 +81,7 @@ function ownProperty(expression: Expression, slot: number): string | undefined {
 }
 
 /** Comparisons that an index decides. */
-const indexed = new Set<CompareOperator>(['EQ', 'IS_IN', 'GT', 'GTE', 'LT', 'LTE']);
+const indexed = new Set<CompareOperator>(['EQ', 'IS_IN', 'GT', 'GTE', 'LT', 'LTE', 'STARTS_WITH']);
 
 function insteadOf(
   types: readonly TypeRef[],
@@ -99,7 +105,7 @@ function remedyFor(
   if (condition.kind === 'exists') return otherEnd(condition.of, slot);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left } = condition;
-  const property = ownProperty(left, slot);
+  const property = ownProperty(datePart(left)?.of ?? left, slot);
   if (property !== undefined) {
     if (!indexed.has(operator) || !lacks(types, property, declarations)) return undefined;
     return indexOn(types, property);

@@ -21,6 +21,7 @@ import {
 } from '../catalog/catalog-record.js';
 import type { Env } from '../table/env.js';
 import { metaKey, readState, readTotal } from '../table/meta.js';
+import { readTrimmed } from '../table/trimmed.js';
 import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from '../record/record.js';
 import { readVector } from '../record/vector-record.js';
 import { getWord } from '../table/word.js';
@@ -204,8 +205,8 @@ function checkVectors(env: Env, census: Census, report: Report): void {
 }
 
 function checkLog(env: Env, census: Census, report: Report): void {
-  const { nextSeq, trimmedSeq } = readState(env.meta);
-  let expected = trimmedSeq + 1;
+  const { nextSeq } = readState(env.meta);
+  let expected = readTrimmed(env.meta) + 1;
   const newest = new Map<number, { label: number; isPut: boolean }>();
   for (const { key: seq, value } of everyEntry.log(env.vlog, report)) {
     if (seq !== expected) report.add('I8', `log entry ${seq} follows ${expected - 1}`);

@@ -26,6 +26,7 @@ import { openEnv } from '../table/env.js';
 import { type LockToken, isHeld } from '../lock/lock-file.js';
 import { takeLock } from '../lock/lock.js';
 import { metaKey } from '../table/meta.js';
+import { splitState } from '../table/trimmed.js';
 import { type PageSums, type SumsNote, readSums, writeSums } from '../page/page-sum.js';
 
 export interface DataDirectory {
@@ -61,9 +62,10 @@ interface Manifest {
 
 /**
  * Newer minor formats are read, other major ones are not. 2: checksums cover the key of a value, and
- * the name of its table.
+ * the name of its table. 2.1: what is this node's alone stands apart from what all nodes of a cluster
+ * share (meta.ts); older files are brought to it when they are opened to be written.
  */
-const format = { major: 2, minor: 0 };
+const format = { major: 2, minor: 1 };
 
 /** Time that a stop takes at most for the checksums of pages: enough for some 6 GiB in memory. */
 const sumsMs = 2000;
@@ -133,6 +135,7 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       const least = wasClean ? manifest.data_bytes : undefined;
       checkDataFile(dataFile, { least, dbUuid: manifest.db_uuid });
     }
+    if (manifest.format.minor < format.minor && !options.readOnly) upgrade(path, manifest);
     const sums = readSums(dataFile, manifest.data_sums);
     const mark = (clean: boolean): void => {
       if (options.readOnly) return;
@@ -219,6 +222,18 @@ function createData(path: string, manifest: Manifest, options: { readOnly?: bool
   env.close();
   syncPath(graph);
   manifest.lmdb = dataFormat;
+  writeManifest(path, manifest);
+}
+
+/** The data first: what is cut short in between is done again. */
+function upgrade(path: string, manifest: Manifest): void {
+  const env = openEnv(join(path, 'graph'));
+  env.transact(() => {
+    splitState(env.meta);
+    return true;
+  });
+  env.close();
+  manifest.format = format;
   writeManifest(path, manifest);
 }
 

@@ -118,15 +118,15 @@ function makeRoom(bytes: number): void {
 }
 
 /**
- * Adds the first `size` words of pairs, as `appendEdges` without a log does, to an element without edges;
- * false, and nothing is added, when it has some or these do not fit into one chunk. Saves looking for
- * them.
+ * Adds the first `size` words of pairs, as `appendEdges` does, to an element without edges; false, and
+ * nothing is added, when it has some or these do not fit into one chunk. Saves looking for them.
  */
 export function insertEdges(
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
   pairs: Uint32Array,
   size: number,
+  log?: ChangeLog,
 ): boolean {
   if (4 * size > chunkEntries * entryBytes) return false;
   const end = headBytes + 4 * size;
@@ -137,7 +137,10 @@ export function insertEdges(
   probe.id = id;
   probe.label = label;
   probe.chunk = 0;
-  return table.insertPart(probe, joined, 0, end);
+  if (log === undefined) return table.insertPart(probe, joined, 0, end);
+  if (!log.insertPart(table, probe, joined, 0, end)) return false;
+  log.count(1, end);
+  return true;
 }
 
 /**
@@ -151,14 +154,15 @@ export function appendEdges(
   size: number,
   log?: ChangeLog,
 ): void {
-  const found = peekChunk(table, id, label, 0);
-  const former = log === undefined ? found : found?.slice();
+  const former = peekChunk(table, id, label, 0);
   let sealed = former === undefined ? 0 : getWord(former, 0);
   const degree = former === undefined ? 0 : getWord(former, 4);
   let end = former === undefined ? headBytes : former.length;
   makeRoom(end + 4 * size);
   const entries = joined;
-  if (former !== undefined) for (let i = headBytes; i < end; i++) entries[i] = former[i]!;
+  if (former !== undefined) entries.set(former);
+  // The first put makes it anything.
+  log?.keepFormer(table, probe, former);
   for (let i = 0; i < size; i++, end += 4) putWord(entries, end, pairs[i]!);
   const chunkBytes = chunkEntries * entryBytes;
   let first = headBytes;
@@ -171,10 +175,7 @@ export function appendEdges(
   first -= headBytes;
   putWord(entries, first, sealed);
   putWord(entries, first + 4, degree + size / 2);
-  if (log !== undefined) {
-    log.replace(table, { id, label, chunk: 0 }, former, entries.subarray(first, end));
-    return;
-  }
+  log?.count(1, end - first);
   probe.id = id;
   probe.label = label;
   probe.chunk = 0;
@@ -199,11 +200,12 @@ export function removeEdges(
   of: { id: number; label: number },
   edges: Uint32Array,
 ): void {
-  const key = { ...of, chunk: 0 };
-  const head = table.get(key);
-  if (head === undefined) missing(of.id);
+  const { id, label } = of;
+  const head = peekChunk(table, id, label, 0);
+  if (head === undefined) missing(id);
   const degree = getWord(head, 4);
-  if (edges.length === degree && getWord(head, 0) === 0) log.cut(table, key, head);
+  const isShort = getWord(head, 0) === 0;
+  if (edges.length === degree && isShort) log.cut(table, { id, label, chunk: 0 }, head);
   else if (edges.length === degree) writeAdjacency(log, table, of, none);
   else if (edges.length * chunkEntries < degree) {
     for (const edge of edges) removeEdge(log, table, of, edge);

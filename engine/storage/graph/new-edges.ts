@@ -4,6 +4,7 @@
 import { doubled } from '../../base/words.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { appendEdges, insertEdges } from './adjacency.js';
+import type { ChangeLog } from '../table/change-log.js';
 import type { HintBits } from './edge-hints.js';
 import type { Table } from '../table/env.js';
 import { orderOf } from '../table/id-order.js';
@@ -46,21 +47,21 @@ export class NewEdges {
     this.#pairs = doubled(this.#pairs);
   }
 
-  /** Writes all of them behind what the elements have, with nothing noted for undoing. */
-  write(table: Table<AdjacencyKey>, label: number, hints: HintBits): void {
+  /**
+   * Writes all of them behind what the elements have, those of an element at once, by ascending element;
+   * they are collected no longer. Notes in `log`, where there is one, what undoes it.
+   */
+  write(table: Table<AdjacencyKey>, label: number, hints: HintBits, log?: ChangeLog): void {
     const key = { id: 0, label };
-    this.take((id, pairs, size) => {
+    this.#take((id, pairs, size) => {
       key.id = id;
-      if (hints.take(id) && insertEdges(table, key, pairs, size)) return;
-      appendEdges(table, key, pairs, size);
+      if (hints.take(id) && insertEdges(table, key, pairs, size, log)) return;
+      appendEdges(table, key, pairs, size, log);
     });
   }
 
-  /**
-   * Gives out all of them by ascending element: the first `size` words of `pairs` are its own, until
-   * the next call. They are collected no longer.
-   */
-  take(give: (id: number, pairs: Uint32Array, size: number) => void): void {
+  /** Gives out all of them: the first `size` words of `pairs` are the element's, until the next call. */
+  #take(give: (id: number, pairs: Uint32Array, size: number) => void): void {
     const order = orderOf(this.#ids, this.#count);
     const of: Uint32Array = this.#ids;
     const pairs = this.#pairs;

@@ -2,7 +2,8 @@
 // noted for undoing.
 import type { Table } from '../table/env.js';
 import { indexKey } from './index-key.js';
-import { isSpread, isTaken, listIds } from './property-index.js';
+import { isSpread, listIds } from './property-index.js';
+import { isTaken } from './unique-value.js';
 import { getWord, putWord } from '../table/word.js';
 
 const empty = new Uint8Array(0);

@@ -16,6 +16,8 @@ import { copyWords, getWord, joinWords, putWord } from '../table/word.js';
 /** Ids in the list of a value at most. */
 export const listIds = 128;
 const keysPerRead = 1024;
+/** Where a reader may want no more. */
+const firstRead = 64;
 
 const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
@@ -23,43 +25,88 @@ const none = new Uint32Array(0);
 
 export const isSpread = (list: Uint8Array): boolean => getWord(list, 0) === 0;
 
+/** Adds an element to those that have a value; counts as it goes. */
 export function addEntry(
   log: ChangeLog,
   table: Table<Uint8Array>,
   prefix: Uint8Array,
   id: number,
 ): void {
-  const key = indexKey(prefix, 0);
-  const list = table.get(key);
-  if (list === undefined) {
-    const first = new Uint8Array(4);
-    putWord(first, 0, id);
-    log.insert(table, key, first);
-  } else if (isSpread(list)) {
-    log.insert(table, indexKey(prefix, id), empty);
-  } else if (list.length === listIds * 4) {
-    for (let at = 0; at < list.length; at += 4) {
-      log.insert(table, indexKey(prefix, getWord(list, at)), empty);
-    }
-    log.insert(table, indexKey(prefix, id), empty);
-    log.replace(table, key, list, spread);
-  } else {
-    log.replace(table, key, list, withId(list, id));
+  log.count(1, 4);
+  addEntries(log, table, indexKey(prefix, 0), Uint32Array.of(id));
+}
+
+/**
+ * Adds elements, ascending, to those that have the value whose list is under `key`, and who were
+ * counted; a list is written once. Whether nobody had the value.
+ */
+export function addEntries(
+  log: ChangeLog,
+  table: Table<Uint8Array>,
+  key: Uint8Array,
+  ids: Uint32Array,
+): boolean {
+  const list = table.peek(key);
+  if (list !== undefined && isSpread(list)) spreadOut(log, table, key, ids);
+  else if (list !== undefined && list.length + 4 * ids.length > 4 * listIds) {
+    const former = new Uint32Array(list.length >>> 2);
+    copyWords(list, 0, former, 0);
+    log.count(former.length + 1, 4);
+    log.overwrite(table, key, list, spread);
+    spreadOut(log, table, key, former);
+    spreadOut(log, table, key, ids);
+  } else if (list === undefined && ids.length > listIds) {
+    log.count(1, 4);
+    log.overwrite(table, key, undefined, spread);
+    spreadOut(log, table, key, ids);
+  } else log.overwrite(table, key, list, withIds(list, ids));
+  return list === undefined;
+}
+
+function spreadOut(
+  log: ChangeLog,
+  table: Table<Uint8Array>,
+  key: Uint8Array,
+  ids: Uint32Array,
+): void {
+  const own = key.slice();
+  for (const id of ids) {
+    putId(own, id);
+    log.overwrite(table, own, undefined, empty);
   }
 }
 
-function withId(list: Uint8Array, id: number): Uint8Array {
-  let at = list.length;
-  while (at > 0 && getWord(list, at - 4) > id) at -= 4;
-  const longer = new Uint8Array(list.length + 4);
-  longer.set(list.subarray(0, at));
-  putWord(longer, at, id);
-  longer.set(list.subarray(at), at + 4);
+/** Makes a key of a value that of another id. */
+function putId(key: Uint8Array, id: number): void {
+  const at = key.length - 4;
+  key[at] = id >>> 24;
+  key[at + 1] = id >>> 16;
+  key[at + 2] = id >>> 8;
+  key[at + 3] = id;
+}
+
+/** A list, or none, and ids that are not in it; both ascend. */
+function withIds(list: Uint8Array | undefined, ids: Uint32Array): Uint8Array {
+  const former = list?.length ?? 0;
+  const longer = new Uint8Array(former + 4 * ids.length);
+  if (list !== undefined) longer.set(list);
+  let from = former;
+  let to = longer.length;
+  for (let i = ids.length - 1; i >= 0; i--) {
+    const id = ids[i]!;
+    while (from > 0 && getWord(longer, from - 4) > id) {
+      from -= 4;
+      to -= 4;
+      longer.copyWithin(to, from, from + 4);
+    }
+    to -= 4;
+    putWord(longer, to, id);
+  }
   return longer;
 }
 
 /** Both ascend. */
-function withoutIds(list: Uint8Array, ids: readonly number[]): Uint8Array {
+function withoutIds(list: Uint8Array, ids: Uint32Array): Uint8Array {
   const left = new Uint8Array(list.length);
   let size = 0;
   let next = 0;
@@ -73,27 +120,24 @@ function withoutIds(list: Uint8Array, ids: readonly number[]): Uint8Array {
   return left.slice(0, size);
 }
 
-export function removeEntry(
-  log: ChangeLog,
-  table: Table<Uint8Array>,
-  prefix: Uint8Array,
-  id: number,
-): void {
-  removeEntries(log, table, prefix, [id]);
-}
-
-/** Takes elements, ascending, from under a value; a list is written once, and counts as often. */
+/**
+ * Takes elements, ascending, from under the value whose list is under `key`; a list is written once, and
+ * counts as often.
+ */
 export function removeEntries(
   log: ChangeLog,
   table: Table<Uint8Array>,
-  prefix: Uint8Array,
-  ids: readonly number[],
+  key: Uint8Array,
+  ids: Uint32Array,
 ): void {
-  const key = indexKey(prefix, 0);
-  const list = table.get(key);
+  const list = table.peek(key);
   if (list === undefined) return;
   if (isSpread(list)) {
-    for (const id of ids) log.remove(table, indexKey(prefix, id));
+    const own = key.slice();
+    for (const id of ids) {
+      putId(own, id);
+      log.remove(table, own);
+    }
     return;
   }
   const shorter = withoutIds(list, ids);
@@ -104,39 +148,44 @@ export function removeEntries(
 
 /** Ids that have a value, ascending. */
 export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
+  const list = listUnder(table, prefix);
+  return list === 'spread' ? joinWords([...spreadBatches(table, prefix)]) : list;
+}
+
+/** The same in pieces, the first of them small. */
+export function piecesUnder(table: Table<Uint8Array>, prefix: Uint8Array): Iterable<Uint32Array> {
+  const list = listUnder(table, prefix);
+  return list === 'spread' ? spreadBatches(table, prefix, firstRead) : [list];
+}
+
+function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 'spread' {
   if (prefix.length > longestPrefix) return none;
   const list = table.peek(indexKey(prefix, 0));
   if (list === undefined) return none;
-  if (!isSpread(list)) {
-    const ids = new Uint32Array(list.length >>> 2);
-    copyWords(list, 0, ids, 0);
-    return ids;
-  }
-  return joinWords([...spreadBatches(table, prefix)]);
+  if (isSpread(list)) return 'spread';
+  const ids = new Uint32Array(list.length >>> 2);
+  copyWords(list, 0, ids, 0);
+  return ids;
 }
 
 /**
  * Ids of a value that is spread out, ascending; in pieces, so that the keys of a million never lie
- * side by side.
+ * side by side, each four times as long as the one before, up to a bound.
  */
 export function* spreadBatches(
   table: Table<Uint8Array>,
   prefix: Uint8Array,
+  first = keysPerRead,
 ): Generator<Uint32Array> {
   const end = above(prefix);
-  for (let next = 1; ; ) {
+  let limit = first;
+  for (let next = 1; ; limit = Math.min(limit * 4, keysPerRead)) {
     // The values are empty; reading them compares the checksums of the keys.
-    const entries = table.entries({ start: indexKey(prefix, next), end, limit: keysPerRead });
+    const entries = table.entries({ start: indexKey(prefix, next), end, limit });
     if (entries.length === 0) return;
     const ids = Uint32Array.from(entries, ({ key }) => idOfKey(key));
     yield ids;
-    if (entries.length < keysPerRead) return;
+    if (entries.length < limit) return;
     next = ids[ids.length - 1]! + 1;
   }
-}
-
-/** Whether any element has the value. */
-export function isTaken(table: Table<Uint8Array>, prefix: Uint8Array): boolean {
-  const list = table.peek(indexKey(prefix, 0));
-  return list !== undefined && (!isSpread(list) || idsUnder(table, prefix).length > 0);
 }

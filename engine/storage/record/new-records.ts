@@ -65,7 +65,7 @@ export class NewRecords {
     const first = this.#firstId;
     const { uuid, records } = this.env;
     const key = this.#uuid;
-    this.log?.made(this.#undoing());
+    if (count > 0) this.log?.made(this.#undoing());
     this.#count = 0;
     for (let i = 0; i < count; i++) {
       const at = places[2 * i]! + uuidAt.own;
@@ -83,14 +83,16 @@ export class NewRecords {
   #undoing(): () => void {
     const { env } = this;
     const first = this.#firstId;
-    const uuids = Array.from({ length: this.#count }, (_, i) => {
+    const count = this.#count;
+    const uuids = new Uint8Array(16 * count);
+    for (let i = 0; i < count; i++) {
       const at = this.#places[2 * i]! + uuidAt.own;
-      return this.#bytes.slice(at, at + 16);
-    });
+      for (let j = 0; j < 16; j++) uuids[16 * i + j] = this.#bytes[at + j]!;
+    }
     return () => {
-      for (let i = uuids.length - 1; i >= 0; i--) {
+      for (let i = count - 1; i >= 0; i--) {
         env.records.remove(first + i);
-        env.uuid.remove(uuids[i]!);
+        env.uuid.remove(uuids.subarray(16 * i, 16 * i + 16));
       }
     };
   }

@@ -17,7 +17,7 @@ import { scanList } from '../graph/label-list.js';
 import type { Migration } from '../../base/migration.js';
 import { planMigration } from './migration-plan.js';
 import { rewriteElements } from './migration.js';
-import { readTotal } from '../table/meta.js';
+import { metaKey, readTotal } from '../table/meta.js';
 import { isAdditive } from './schema-additive.js';
 import { applyIndexes, checkConflicts, settleDimensions } from './schema-apply.js';
 import { changeLines, migrationLines } from './schema-lines.js';
@@ -37,6 +37,8 @@ export interface SchemaOptions {
   nowMs: number;
   /** Keyword index to keep in step; absent when switched off. */
   text?: DocumentIndex | undefined;
+  /** Of a database in a cluster: the packed sources of the program, which belong to the data. */
+  sources?: Uint8Array | undefined;
   /**
    * Called before a transaction, which may still be refused, that changes more than it adds: what was
    * made for the former catalog would misread the data.
@@ -122,7 +124,8 @@ export function applySchema(
   const steps = stored.labels.length === 0 ? [] : migrationsFrom(stored.version, declarations);
   const plain = compareSchema(stored, declarations.schema);
   const isSame = steps.length === 0 && fingerprint(plain.catalog) === fingerprint(stored);
-  if (isSame && !settleDimensions(writer.context, stored, { keep: false })) {
+  const isSaid = options.sources === undefined || isStored(env, options.sources);
+  if (isSame && isSaid && !settleDimensions(writer.context, stored, { keep: false })) {
     return catalogOf(stored);
   }
   if (steps.length > 0 || !isAdditive(stored, plain.catalog)) options.onChange?.();
@@ -130,9 +133,13 @@ export function applySchema(
   writer.transact(() => {
     if (!isSame) catalog = migrateAll(writer, stored, steps, declarations, options);
     settleDimensions(writer.context, catalog, { keep: true });
+    if (!isSaid) env.meta.put(metaKey.sources, options.sources!);
   });
   return catalogOf(catalog);
 }
+
+const isStored = ({ meta }: Env, sources: Uint8Array): boolean =>
+  Buffer.compare(meta.get(metaKey.sources) ?? Buffer.alloc(0), sources) === 0;
 
 /** Everything, inside the caller's transaction. */
 function migrateAll(

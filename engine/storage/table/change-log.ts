@@ -2,31 +2,48 @@
 // inside the lane's transaction. (Nested LMDB transactions cost 100-150 us each, operations.md L07;
 // this costs one read per put.)
 //
+// Keys and former values lie end to end in one memory: an object for each would live as long as the
+// request, and the garbage collector copies what lives.
+//
+//   changes  table · start of the key · of the former value · its end, or none     four words a change
+//   bytes    key · former value · key · former value …
+//
 // Invariant: after `undo` the tables are as they were at `begin`.
+import { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import { intact } from '../../base/intact.js';
 import type { Limits } from '../../base/limits.js';
+import { doubled } from '../../base/words.js';
 import type { Table } from './env.js';
 
-interface Replaced {
-  table: Table<unknown>;
-  key: unknown;
-  /** The value before, undefined when there was none. */
-  former: Uint8Array | undefined;
-}
+/** Words of a change. */
+const changeWords = 4;
 
-/** Many puts of new keys, which know themselves how to go. */
-interface Made {
-  undo: () => void;
-}
+/** Instead of a table: many puts of new keys, which know themselves how to go. */
+const made = 255;
+
+/** Instead of an end: nothing stood under the key. */
+const nothing = 0;
+
+/** Longer than any key that LMDB takes. */
+const keyBytesMax = 2048;
+
+/** A larger memory is given back after the request that needed it. */
+const keptBytes = 4 * 1024 * 1024;
 
 /** Bytes counted per put besides the value: key, node header, CRC. */
 const putOverhead = 32;
 
 export class ChangeLog {
-  #changes: (Replaced | Made)[] = [];
+  /** Those that were changed, by the number that changes know them by. */
+  readonly #tables: Table<unknown>[] = [];
+  #changes = new Uint32Array(64 * changeWords);
+  /** Words of `#changes` in use. */
+  #end = 0;
+  #bytes = new ByteWriter(4096);
+  #undoing: (() => void)[] = [];
   #count = 0;
-  #bytes = 0;
+  #size = 0;
   #keep = true;
   /** Puts and removals of all requests so far. */
   total = 0;
@@ -38,10 +55,18 @@ export class ChangeLog {
    * has no limit.
    */
   begin(options: { keep: boolean } = { keep: true }): void {
-    this.#changes = [];
+    this.#end = 0;
+    this.#undoing = [];
+    if (this.#bytes.bytes.length > keptBytes) this.#shrink();
+    this.#bytes.length = 0;
     this.#count = 0;
-    this.#bytes = 0;
+    this.#size = 0;
     this.#keep = options.keep;
+  }
+
+  #shrink(): void {
+    this.#bytes = new ByteWriter(4096);
+    this.#changes = new Uint32Array(64 * changeWords);
   }
 
   get isEmpty(): boolean {
@@ -61,13 +86,13 @@ export class ChangeLog {
   }
 
   put<K>(table: Table<K>, key: K, value: Uint8Array): void {
-    this.#note(table, key, this.#keep ? table.get(key) : undefined, value.length);
+    this.#note(table, key, this.#keep ? table.peek(key) : undefined, value.length);
     table.put(key, value);
   }
 
   /**
-   * Puts where the caller has just read `former`: a private copy it does not change, undefined when
-   * there was none.
+   * Puts where the caller has just read `former`, and neither read nor put anything since, unless it is
+   * a private copy; undefined when there was none.
    */
   replace<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
     this.#note(table, key, former, value.length);
@@ -75,13 +100,13 @@ export class ChangeLog {
   }
 
   remove<K>(table: Table<K>, key: K): void {
-    const former = this.#keep ? table.get(key) : undefined;
+    const former = this.#keep ? table.peek(key) : undefined;
     if (this.#keep && former === undefined) return;
     this.#note(table, key, former, 0);
     table.remove(key);
   }
 
-  /** Removes what stands under a key: `former`, a private copy. Fails DATA_CORRUPT without it. */
+  /** Removes what stands under a key: `former`, as `replace` has it. Fails DATA_CORRUPT without it. */
   cut<K>(table: Table<K>, key: K, former: Uint8Array): void {
     this.#note(table, key, former, 0);
     intact(table.remove(key), 'what was read is gone');
@@ -92,31 +117,92 @@ export class ChangeLog {
     this.total += puts;
     if (!this.#keep) return;
     this.#count += puts;
-    this.#bytes += bytes + puts * putOverhead;
+    this.#size += bytes + puts * putOverhead;
     const { txn_writes, txn_bytes } = this.limits;
     if (this.#count > txn_writes) this.#tooLarge(txn_writes, 'writes', 'txn_writes');
-    if (this.#bytes > txn_bytes) this.#tooLarge(txn_bytes, 'bytes', 'txn_bytes');
+    if (this.#size > txn_bytes) this.#tooLarge(txn_bytes, 'bytes', 'txn_bytes');
   }
 
   /** Notes how puts go that were counted and are about to be made. */
   made(undo: () => void): void {
-    if (this.#keep) this.#changes.push({ undo });
+    if (!this.#keep) return;
+    const at = this.#add();
+    this.#changes[at] = made;
+    this.#changes[at + 1] = this.#undoing.length;
+    this.#undoing.push(undo);
+  }
+
+  /** `replace` of what was counted. */
+  overwrite<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
+    this.keepFormer(table, key, former);
+    table.put(key, value);
+  }
+
+  /** Puts what has no value yet, and was counted; false, and nothing is done, when there is one. */
+  insertWord<K>(table: Table<K>, key: K, word: number): boolean {
+    if (!table.insertWord(key, word)) return false;
+    this.keepFormer(table, key, undefined);
+    return true;
+  }
+
+  /** As `insertWord`, of a part of `bytes`, which has room for a checksum behind it. */
+  insertPart<K>(table: Table<K>, key: K, bytes: Uint8Array, start: number, end: number): boolean {
+    if (!table.insertPart(key, bytes, start, end)) return false;
+    this.keepFormer(table, key, undefined);
+    return true;
   }
 
   undo(): void {
     const changes = this.#changes;
-    for (let i = changes.length - 1; i >= 0; i--) {
-      const change = changes[i]!;
-      if ('undo' in change) change.undo();
-      else if (change.former === undefined) change.table.remove(change.key);
-      else change.table.put(change.key, change.former);
+    const { bytes } = this.#bytes;
+    for (let at = this.#end - changeWords; at >= 0; at -= changeWords) {
+      if (changes[at] === made) this.#undoing[changes[at + 1]!]!();
+      else {
+        const table = this.#tables[changes[at]!]!;
+        const [start, end] = [changes[at + 1]!, changes[at + 2]!];
+        const key = table.keyOf(bytes, start, end);
+        const formerEnd = changes[at + 3]!;
+        if (formerEnd === nothing) table.remove(key);
+        else table.put(key, bytes.subarray(end, formerEnd));
+      }
     }
     this.begin();
   }
 
   #note<K>(table: Table<K>, key: K, former: Uint8Array | undefined, size: number): void {
-    if (this.#keep) this.#changes.push({ table: table as Table<unknown>, key, former });
+    this.keepFormer(table, key, former);
     this.count(1, size);
+  }
+
+  /** Notes what stands under a key that is about to be put, by whoever counts the put itself. */
+  keepFormer<K>(table: Table<K>, key: K, former: Uint8Array | undefined): void {
+    if (!this.#keep) return;
+    const at = this.#add();
+    const writer = this.#bytes;
+    writer.reserve(keyBytesMax);
+    const changes = this.#changes;
+    changes[at] = this.#numberOf(table as Table<unknown>);
+    changes[at + 1] = writer.length;
+    writer.length = table.writeKey(key, writer.bytes, writer.length);
+    changes[at + 2] = writer.length;
+    if (former === undefined) changes[at + 3] = nothing;
+    else {
+      writer.append(former);
+      changes[at + 3] = writer.length;
+    }
+  }
+
+  #numberOf(table: Table<unknown>): number {
+    const known = this.#tables.indexOf(table);
+    return known < 0 ? this.#tables.push(table) - 1 : known;
+  }
+
+  /** Where the words of one change more are written. */
+  #add(): number {
+    const at = this.#end;
+    this.#end += changeWords;
+    if (this.#end > this.#changes.length) this.#changes = doubled(this.#changes);
+    return at;
   }
 
   #tooLarge(max: number, unit: string, limit: string): never {

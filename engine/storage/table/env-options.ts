@@ -1,6 +1,8 @@
 // What an environment is opened with: who may write, and who hears of commits. LMDB shows a commit to
-// whoever looks, before anybody has been told of it.
+// whoever looks, before anybody has been told of it; the log of a cluster has it before LMDB does.
 import type { WritePermit } from '../lock/permit.js';
+import type { Recorder } from './recorder.js';
+import type { Table } from './table.js';
 
 /** Hears when other threads may begin to see a commit, and when all that look do. */
 export interface CommitVisibility {
@@ -8,8 +10,24 @@ export interface CommitVisibility {
   endCommit(): void;
 }
 
+/** Of a database in a cluster: hears what every transaction changes. */
+export interface Replication {
+  readonly recorder: Recorder;
+  /**
+   * Called inside of a transaction that is about to be committed, which it may still prevent by throwing:
+   * makes what the recorder has noted durable elsewhere first.
+   */
+  beforeCommit(meta: Table<Uint8Array>): void;
+  /** Whether what the open transaction changes is durable elsewhere: it must be committed, or never be missed. */
+  readonly isAhead: boolean;
+  /** The transaction is over, one way or the other. */
+  ended(): void;
+}
+
 export interface EnvOptions {
   readOnly?: boolean;
   permit?: WritePermit;
   visibility?: CommitVisibility;
+  /** Absent: a database of one process, none of whose puts is recorded. */
+  replication?: Replication;
 }

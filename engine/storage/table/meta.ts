@@ -2,13 +2,17 @@
 //
 //   key               value
 //   01                catalog, JSON (catalog-record.ts)
-//   02                next id u32 · commits u32 · next sequence f64 · trimmed sequence f64 ·
-//                     newest uuid 16
+//   02                next id u32 · commits u32 · next sequence f64 · zero f64 · newest uuid 16
 //   03 · label u16    total of a label: elements u32 · dimension u32
 //   04                uuid of the database, 36 characters
+//   05                how far a replicated log is followed: the log's own (cluster/link/position.ts)
+//   06                trimmed sequence f64
+//   07                sources of the program, deflated: of a database in a cluster
+//   08                what all nodes of a cluster are to know beside the data, as the server packs it
 //
-// Numbers in values are little-endian. Invariant: state and totals are those of the last committed
-// transaction.
+// Numbers in values are little-endian. 05 and 06 are this node's alone: all others are equal on all
+// nodes of a cluster that are equally far. Invariant: state and totals are those of the last committed
+// transaction; what is done to this node's files alone changes none of them.
 import type { Table } from './env.js';
 import { getWord, putWord } from './word.js';
 
@@ -18,8 +22,6 @@ export interface State {
   commits: number;
   /** Sequence of the next change of a vector index. */
   nextSeq: number;
-  /** Log entries up to this sequence are gone. */
-  trimmedSeq: number;
   /** The newest uuid given out; 16 zeros before the first. */
   lastUuid: Uint8Array;
 }
@@ -36,19 +38,22 @@ export const metaKey = {
   state: Uint8Array.of(2),
   total: (label: number): Uint8Array => Uint8Array.of(3, label >>> 8, label & 255),
   databaseUuid: Uint8Array.of(4),
+  position: Uint8Array.of(5),
+  trimmed: Uint8Array.of(6),
+  sources: Uint8Array.of(7),
+  settings: Uint8Array.of(8),
 };
 
 export function readState(meta: Table<Uint8Array>): State {
   const value = meta.get(metaKey.state);
   if (!value) {
-    return { nextId: 1, commits: 0, nextSeq: 1, trimmedSeq: 0, lastUuid: new Uint8Array(16) };
+    return { nextId: 1, commits: 0, nextSeq: 1, lastUuid: new Uint8Array(16) };
   }
   const view = new DataView(value.buffer, value.byteOffset);
   return {
     nextId: view.getUint32(0, true),
     commits: view.getUint32(4, true),
     nextSeq: view.getFloat64(8, true),
-    trimmedSeq: view.getFloat64(16, true),
     lastUuid: value.slice(24, 40),
   };
 }
@@ -65,7 +70,6 @@ export function writeState(meta: Table<Uint8Array>, state: State): void {
   view.setUint32(0, state.nextId, true);
   view.setUint32(4, state.commits, true);
   view.setFloat64(8, state.nextSeq, true);
-  view.setFloat64(16, state.trimmedSeq, true);
   value.set(state.lastUuid, 24);
   meta.put(metaKey.state, value);
 }

@@ -66,6 +66,8 @@ export interface ReadView {
   scan(label: number, skip?: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */
   count(label: number): number;
+  /** Ids of the elements of all labels whose uuid is `from` or above, by uuid; undefined while writing. */
+  byUuid?(from: Uint8Array): Iterable<Uint32Array> | undefined;
   /**
    * Edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty
    * when none.
@@ -81,6 +83,8 @@ export interface ReadView {
   degree(id: number, edgeLabel: number, direction: Direction): number;
   /** Ids whose indexed property equals the value (already of the property's type), ascending. */
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
+  /** The same in pieces, the first of them small, for whoever may stop early. */
+  lookupPieces(property: StoredProperty, value: Scalar | ScalarList): Iterable<Uint32Array>;
   /**
    * Ids in index order within bounds (either may be absent); for range scans on indexed properties.
    * `descending`: greatest values first, equal ones still by ascending id.

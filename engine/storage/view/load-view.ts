@@ -86,6 +86,7 @@ export class LoadView extends LmdbView {
   change(id: number, values: PropertyValues): void {
     this.#records.flush();
     this.#changing.update([{ id, values }]);
+    this.#changing.finish();
   }
 
   replaceVector(id: number, vector: Float64Array): void {

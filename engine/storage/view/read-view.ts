@@ -2,19 +2,31 @@
 // the writer.
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { readAdjacency, readAdjacencyAfter, readDegree } from '../graph/adjacency.js';
-import type { Env } from '../table/env.js';
+import type { Env, Table } from '../table/env.js';
 import { EdgeCache } from '../graph/edge-cache.js';
 import { scanList } from '../graph/label-list.js';
 import { readCommits, readTotal } from '../table/meta.js';
 import { prefixOf } from '../index/index-key.js';
 import { idsWithin } from '../index/index-walk.js';
-import { idsUnder } from '../index/property-index.js';
+import { idsUnder, piecesUnder } from '../index/property-index.js';
 import { RecordCache } from '../record/record-cache.js';
 import type { Catalog, Direction, IndexBounds, ReadView, StoredProperty } from '../table/store.js';
 import { VectorReader, readVector } from '../record/vector-record.js';
 import { getWord } from '../table/word.js';
 
 const entriesPerRead = 64;
+
+/** Ids in the order of their uuids; reads grow, so that whoever stops early has read little. */
+function* idsFrom(table: Table<Uint8Array>, first: Uint8Array): Generator<Uint32Array> {
+  const end = new Uint8Array(17).fill(255);
+  for (let from = first, limit = 16; ; limit = Math.min(4 * limit, 1024)) {
+    const entries = table.entries({ start: from, end, limit });
+    yield Uint32Array.from(entries, ({ value }) => getWord(value, 0));
+    if (entries.length < limit) return;
+    from = new Uint8Array(17);
+    from.set(entries[entries.length - 1]!.key);
+  }
+}
 
 /** A read view that can be moved to the newest commit. */
 export interface RefreshableView extends ReadView {
@@ -66,6 +78,10 @@ export class LmdbView implements RefreshableView {
     return scanList(this.env.labels, label, isStill ? this.count(label) : undefined, skip);
   }
 
+  byUuid(from: Uint8Array): Iterable<Uint32Array> | undefined {
+    return this.commits() === undefined ? undefined : idsFrom(this.env.uuid, from);
+  }
+
   count(label: number): number {
     return readTotal(this.env.meta, label).count;
   }
@@ -93,6 +109,10 @@ export class LmdbView implements RefreshableView {
 
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array {
     return idsUnder(this.env.index, prefixOf(property, value));
+  }
+
+  lookupPieces(property: StoredProperty, value: Scalar | ScalarList): Iterable<Uint32Array> {
+    return piecesUnder(this.env.index, prefixOf(property, value));
   }
 
   range(property: StoredProperty, bounds: IndexBounds, descending = false): Iterable<Uint32Array> {

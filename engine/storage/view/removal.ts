@@ -7,7 +7,8 @@ import { removeEdges } from '../graph/adjacency.js';
 import type { ChangeLog } from '../table/change-log.js';
 import type { Table } from '../table/env.js';
 import { orderOf } from '../table/id-order.js';
-import { type Entry, entriesOf } from '../index/index-entry.js';
+import { EntryLists } from '../index/entry-groups.js';
+import { entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { removeFromList } from '../graph/label-list.js';
 import { removeEntries } from '../index/property-index.js';
@@ -18,6 +19,8 @@ import type { WriteContext } from './write-context.js';
 
 /** What goes, in the order in which it is written. */
 interface Plan {
+  /** Private copies, by place of their id: what goes is read once, and undone from them. */
+  records: Uint8Array[];
   /** Ids by label, ascending. */
   lists: Map<number, number[]>;
   cuts: Cuts[];
@@ -59,29 +62,30 @@ export function removeElements(
   onVector: (label: number, id: number) => void,
 ): void {
   const { log, env, totals } = context;
-  const { lists, cuts, changes } = planOf(context, catalog, ids, tick);
+  const { records, lists, cuts, changes } = planOf(context, catalog, ids, tick);
   log.expect(changes);
-  const entries = new LeavingEntries(context);
+  const entries = new EntryLists();
+  const removeAll = (): void =>
+    entries.take((_, key, those) => removeEntries(log, env.index, key, those));
   for (let at = 0; at < ids.length; at++) {
     if (at % tickElements === 0) tick(Math.min(tickElements, ids.length - at));
-    if (at % windowElements === 0) entries.remove();
+    if (at % windowElements === 0) removeAll();
     const id = ids[at]!;
-    const record = env.records.get(id)!;
+    const record = records[at]!;
     const label = catalog.label(labelOf(record));
-    entries.add(
-      id,
-      entriesOf(label, (property) => decodeProperty(record, property)),
-    );
+    for (const { property, prefix } of entriesOf(label, (one) => decodeProperty(record, one))) {
+      entries.add(property.indexId, prefix, id);
+    }
     if (kindOf(record) === 'vector') {
       log.remove(env.vectors, id);
       onVector(label.id, id);
     }
     const idBytes = new Uint8Array(4);
     putWord(idBytes, 0, id);
-    log.cut(env.uuid, record.slice(uuidAt.own, uuidAt.own + 16), idBytes);
+    log.cut(env.uuid, record.subarray(uuidAt.own, uuidAt.own + 16), idBytes);
     log.cut(env.records, id, record);
   }
-  entries.remove();
+  removeAll();
   for (const [label, list] of lists) {
     removeFromList(log, env.labels, label, Uint32Array.from(list));
     totals.change(label, { count: totals.of(label).count - list.length });
@@ -89,38 +93,21 @@ export function removeElements(
   for (const one of cuts) cut(log, one, tick);
 }
 
-/** Entries of elements that go, by value. */
-class LeavingEntries {
-  readonly #byValue = new Map<string, { prefix: Uint8Array; ids: number[] }>();
-
-  constructor(private readonly context: WriteContext) {}
-
-  add(id: number, entries: readonly Entry[]): void {
-    for (const { prefix } of entries) {
-      // A byte a character: nothing is lost.
-      const value = Buffer.from(prefix.buffer, prefix.byteOffset, prefix.length).toString('latin1');
-      entryOf(this.#byValue, value, () => ({ prefix, ids: [] })).ids.push(id);
-    }
-  }
-
-  remove(): void {
-    const { log, env } = this.context;
-    for (const { prefix, ids } of this.#byValue.values()) {
-      removeEntries(log, env.index, prefix, ids);
-    }
-    this.#byValue.clear();
-  }
-}
-
-function planOf({ env }: WriteContext, catalog: Catalog, ids: Uint32Array, tick: Tick): Plan {
+function planOf({ env, log }: WriteContext, catalog: Catalog, ids: Uint32Array, tick: Tick): Plan {
+  const records: Uint8Array[] = [];
   const lists = new Map<number, number[]>();
   const cuts = new Map<number, { out: Cuts; in: Cuts }>();
   let changes = ownChanges * ids.length;
   for (let at = 0; at < ids.length; at++) {
-    if (at % tickElements === 0) tick(Math.min(tickElements, ids.length - at));
+    if (at % tickElements === 0) {
+      tick(Math.min(tickElements, ids.length - at));
+      // Nothing is kept of what is too much already.
+      log.expect(changes);
+    }
     const id = ids[at]!;
-    const record = env.records.peek(id);
+    const record = env.records.get(id);
     intact(record, 'an element that is to go is missing');
+    records.push(record);
     const label = catalog.label(labelOf(record));
     for (const property of label.properties) {
       if (property.indexId !== 0 && decodeProperty(record, property) !== null) changes++;
@@ -141,7 +128,7 @@ function planOf({ env }: WriteContext, catalog: Catalog, ids: Uint32Array, tick:
     one.order = orderOf(Uint32Array.from(one.ends), one.ends.length);
     changes += countEnds(one);
   }
-  return { lists, cuts: all, changes };
+  return { records, lists, cuts: all, changes };
 }
 
 const noCuts = (table: Table<AdjacencyKey>, label: number): Cuts => {
@@ -169,7 +156,8 @@ function cut(log: ChangeLog, { table, label, edges, ends, order }: Cuts, tick: T
     const id = ends[order[at]!]!;
     const first = at;
     while (at < order.length && ends[order[at]!] === id) at++;
-    const own = Uint32Array.from(order.subarray(first, at), (place) => edges[place]!);
+    const own = new Uint32Array(at - first);
+    for (let i = first; i < at; i++) own[i - first] = edges[order[i]!]!;
     tick(1);
     removeEdges(log, table, { id, label }, own);
   }

@@ -1,20 +1,20 @@
 // What one request has made and has not yet put into the tables: records and uuids, the lists of types,
-// the edges at their ends. A thousand edges of one request cost a put for each list they lengthen, not one
-// each, and their records follow each other.
+// the edges at their ends, index entries but for those of values that must be unique. A thousand edges of one
+// request cost a put for each list they lengthen, not one each, and their records follow each other.
 //
 // Invariant: whoever reads one of these tables has what concerns it written before (`settle...`); after
 // `finish` nothing waits. All of it is noted in the change log as it is written: what never is needs no
 // undoing.
 import { ByteWriter } from '../../base/bytes.js';
 import { assert } from '../../base/assert.js';
-import { appendEdges } from '../graph/adjacency.js';
 import { addAllToList } from '../graph/label-list.js';
 import { NewEdges } from '../graph/new-edges.js';
+import type { Entry } from '../index/index-entry.js';
+import { EntryLists } from '../index/entry-groups.js';
+import { addEntries } from '../index/property-index.js';
 import { NewRecords } from '../record/new-records.js';
 import { type RecordHead, appendRecord } from '../record/record-writer.js';
 import { checksumSize } from '../table/checksum.js';
-import type { Table } from '../table/env.js';
-import type { AdjacencyKey } from '../table/keys.js';
 import type { Direction, Label, PropertyValues } from '../table/store.js';
 import type { WriteContext } from './write-context.js';
 
@@ -27,6 +27,9 @@ const waitingBytes = 1 << 20;
 /** Puts that are certain for each new element: its record, its uuid. */
 const ownPuts = 2;
 
+/** Of an index entry, as the limit of bytes counts it. */
+const entryBytes = 4;
+
 /** Room for the edges of most requests. */
 const fewEdges = 4;
 
@@ -38,6 +41,7 @@ type EdgesByLabel = Map<number, NewEdges>;
 export class Unwritten {
   readonly #records: NewRecords;
   readonly #lists = new Map<number, number[]>();
+  readonly #entries = new EntryLists();
   readonly #edges: Record<Direction, EdgesByLabel> = { out: new Map(), in: new Map() };
   /** The least uuid whose entry waits: uuids of a request rise. */
   #firstUuid: Uint8Array | undefined;
@@ -66,6 +70,12 @@ export class Unwritten {
     if (list) list.push(id);
     else this.#lists.set(label.id, [id]);
     return id;
+  }
+
+  /** Adds an element to those that have a value; fails TXN_TOO_LARGE. */
+  enter({ property, prefix }: Entry, id: number): void {
+    this.context.log.count(1, entryBytes);
+    this.#entries.add(property.indexId, prefix, id);
   }
 
   /** Adds an edge to the lists of its ends. */
@@ -99,6 +109,20 @@ export class Unwritten {
     arena.length = 0;
   }
 
+  /** Those of one index, or of all of them. */
+  settleEntries(indexId?: number): void {
+    this.#entries.take(this.#writeEntries, indexId);
+  }
+
+  readonly #writeEntries = (indexId: number, key: Uint8Array, ids: Uint32Array): void => {
+    const { log, env, newValues } = this.context;
+    const isOne = ids.length === 1;
+    if (isOne && newValues.has(indexId) && log.insertWord(env.index, key, ids[0]!)) return;
+    const isNew = addEntries(log, env.index, key, ids);
+    if (isNew) newValues.add(indexId);
+    else newValues.delete(indexId);
+  };
+
   settleLists(): void {
     const { log, env, totals } = this.context;
     for (const [label, ids] of this.#lists) {
@@ -109,22 +133,21 @@ export class Unwritten {
   }
 
   settleEdges(): void {
-    const { env } = this.context;
+    const { env, hints, log, totals } = this.context;
+    const last = totals.state.nextId - 1;
     for (const direction of ['out', 'in'] as const) {
       const all = this.#edges[direction];
-      for (const [label, edges] of all) this.#write(env[direction], label, edges);
+      for (const [label, edges] of all) {
+        edges.write(env[direction], label, hints.bitsFor(direction, label, last), log);
+      }
       all.clear();
     }
-  }
-
-  #write(table: Table<AdjacencyKey>, label: number, edges: NewEdges): void {
-    const { log } = this.context;
-    edges.take((id, pairs, size) => appendEdges(table, { id, label }, pairs, size, log));
   }
 
   finish(): void {
     this.settleRecords();
     this.settleLists();
+    this.settleEntries();
     this.settleEdges();
   }
 }

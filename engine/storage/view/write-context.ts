@@ -21,6 +21,8 @@ export interface WriteContext {
   totals: Totals;
   uuids: UuidGenerator;
   hints: EdgeHints;
+  /** Indexes whose last value was one that nobody had: whether to look first, no more. */
+  newValues: Set<number>;
   limits: Limits;
   vectorTypes: Readonly<Record<string, VectorTypeOptions>>;
 }

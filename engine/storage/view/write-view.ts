@@ -3,9 +3,8 @@
 //
 // What is new is collected (unwritten.ts) until it is read or the request ends.
 //
-// Invariant: what a single element's input can get wrong (sizes, unique values, dimension) is found
-// before its first put; `update` alone puts before it judges uniqueness, and relies on the request
-// being undone.
+// Invariant: a request that was refused something is undone as a whole: some of what it put may be there
+// before what is wrong with the rest is found.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import { distinct } from '../../base/words.js';
@@ -16,12 +15,23 @@ import type { GroupWork, Postponed } from '../table/group-work.js';
 import { type Entry, entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { valueSize } from '../index/index-key.js';
-import { addEntry, isTaken, removeEntry } from '../index/property-index.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { claim } from '../index/unique-value.js';
+import { EntryLists } from '../index/entry-groups.js';
+import { removeEntries } from '../index/property-index.js';
 import { LmdbView } from './read-view.js';
 import { decodeProperty, labelOf, uuidAt } from '../record/record.js';
 import { removeElements } from './removal.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
-import type { Direction, Label, PropertyValues, VectorChange, WriteView } from '../table/store.js';
+import type {
+  Direction,
+  IndexBounds,
+  Label,
+  PropertyValues,
+  StoredProperty,
+  VectorChange,
+  WriteView,
+} from '../table/store.js';
 import { encodeVector, storedVector } from '../record/vector-record.js';
 import type { WriteContext } from './write-context.js';
 import { logChange } from '../record/vlog.js';
@@ -117,6 +127,28 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return super.degree(id, edgeLabel, direction);
   }
 
+  override lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array {
+    this.#unwritten?.settleEntries(property.indexId);
+    return super.lookup(property, value);
+  }
+
+  override lookupPieces(
+    property: StoredProperty,
+    value: Scalar | ScalarList,
+  ): Iterable<Uint32Array> {
+    this.#unwritten?.settleEntries(property.indexId);
+    return super.lookupPieces(property, value);
+  }
+
+  override range(
+    property: StoredProperty,
+    bounds: IndexBounds,
+    descending?: boolean,
+  ): Iterable<Uint32Array> {
+    this.#unwritten?.settleEntries(property.indexId);
+    return super.range(property, bounds, descending);
+  }
+
   override count(label: number): number {
     this.#unwritten?.settleLists();
     return this.context.totals.of(label).count;
@@ -159,23 +191,25 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   update(changes: readonly { id: number; values: PropertyValues }[]): void {
     const { log, env, limits } = this.context;
-    const added: { id: number; entry: Entry }[] = [];
+    const leaving = new EntryLists();
+    const added: { label: Label; id: number; entry: Entry }[] = [];
     log.expect(changes.length);
     this.#unwritten?.settleRecords();
+    this.#unwritten?.settleEntries();
     for (const { id, values } of changes) {
       const former = this.#existing(id);
       const label = this.catalog.label(labelOf(former));
-      const next = entriesOf(label, (property) => values.get(property.name) ?? null);
       const record = encodeRecord(headOf(former), label.properties, values, limits, former);
+      const next = entriesOf(label, (property) => values.get(property.name) ?? null);
       const had = entriesOf(label, (property) => decodeProperty(former, property));
-      for (const { prefix } of without(had, next)) removeEntry(log, env.index, prefix, id);
-      for (const entry of without(next, had)) added.push({ id, entry });
-      log.put(env.records, id, record);
+      for (const { property, prefix } of without(had, next)) {
+        leaving.add(property.indexId, prefix, id);
+      }
+      for (const entry of without(next, had)) added.push({ label, id, entry });
+      log.replace(env.records, id, former, record);
     }
-    for (const { id, entry } of added) {
-      this.#checkEntry(this.catalog.label(labelOf(this.#existing(id))), entry);
-      addEntry(log, env.index, entry.prefix, id);
-    }
+    leaving.take((_, key, ids) => removeEntries(log, env.index, key, ids));
+    for (const { label, id, entry } of added) this.#enter(label, entry, id);
   }
 
   replaceVector(id: number, vector: Float64Array): void {
@@ -234,14 +268,12 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 
   #create(label: Label, values: PropertyValues, ends?: RecordHead['ends']): number {
-    const { log, env, uuids } = this.context;
+    const { uuids, totals } = this.context;
     const entries = entriesOf(label, (property) => values.get(property.name) ?? null);
-    for (const entry of entries) this.#checkEntry(label, entry);
+    for (const entry of entries) this.#enter(label, entry, totals.state.nextId);
     const uuid = uuids.next(this.nowMs);
     const head: RecordHead = { label: label.id, kind: label.kind, uuid, ...(ends && { ends }) };
-    const id = this.#waiting.create(label, head, values);
-    for (const { prefix } of entries) addEntry(log, env.index, prefix, id);
-    return id;
+    return this.#waiting.create(label, head, values);
   }
 
   get #waiting(): Unwritten {
@@ -264,8 +296,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     this.pending.push(change);
   }
 
+  /** Valid until the next read or put. */
   #existing(id: number): Uint8Array {
-    const record = this.record(id);
+    const record = this.recordShared(id);
     assert(record, 'the caller checked that the element exists');
     return record;
   }
@@ -276,13 +309,16 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return end!.uuid;
   }
 
-  /** An entry that is to be made; those there are keep what they were once allowed. */
-  #checkEntry(label: Label, { property, prefix }: Entry): void {
+  /** Makes an entry; those there are keep what they were once allowed. */
+  #enter(label: Label, entry: Entry, id: number): void {
+    const { property, prefix } = entry;
+    const { limits, log, env } = this.context;
     const size = valueSize(prefix, property);
-    const max = this.context.limits.index_key_bytes;
+    const max = limits.index_key_bytes;
     if (size > max) fail('INDEX_KEY_TOO_LONG', { property: property.name, max, size });
-    if (property.index !== 'unique' || !isTaken(this.env.index, prefix)) return;
-    fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+    if (property.index !== 'unique') this.#waiting.enter(entry, id);
+    else if (!claim(log, env.index, prefix, id))
+      fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
   }
 
   /** A UNIQUE edge type: looks for the pair in the shorter of the two lists. */

@@ -5,7 +5,7 @@
 // and state · commit (W7 to W9, inside LMDB). Invariant: after `commit` returns, everything is on
 // disk, or it has thrown and nothing is.
 import { failpoint } from '../../base/failpoint.js';
-import { UuidGenerator } from '../../base/id.js';
+import { type ShardPlace, UuidGenerator } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import { ChangeLog } from '../table/change-log.js';
@@ -17,6 +17,7 @@ import type { VectorChange, WriteView } from '../table/store.js';
 import { Totals } from './totals.js';
 import { LmdbWriteView } from './write-view.js';
 import type { VectorTypeOptions, WriteContext } from './write-context.js';
+import { readTrimmed, writeTrimmed } from '../table/trimmed.js';
 
 export interface WriteGroup {
   /**
@@ -33,17 +34,25 @@ export interface Loaded<T> {
 
 export class Writer {
   readonly context: WriteContext;
+  #trimmedSeq: number | undefined;
 
-  constructor(env: Env, limits: Limits, vectorTypes: Readonly<Record<string, VectorTypeOptions>>) {
+  constructor(
+    env: Env,
+    limits: Limits,
+    vectorTypes: Readonly<Record<string, VectorTypeOptions>>,
+    shard?: ShardPlace,
+  ) {
     const totals = new Totals(env.meta);
     const { lastUuid } = totals.state;
-    const uuids = new UuidGenerator(lastUuid.some((byte) => byte !== 0) ? lastUuid : undefined);
+    const last = lastUuid.some((byte) => byte !== 0) ? lastUuid : undefined;
+    const uuids = new UuidGenerator(last, Math.random, shard);
     this.context = {
       env,
       log: new ChangeLog(limits),
       totals,
       uuids,
       hints: new EdgeHints(totals.state.nextId),
+      newValues: new Set(),
       limits,
       vectorTypes,
     };
@@ -155,15 +164,26 @@ export class Writer {
     if (!keep) totals.reload();
   }
 
-  /** Removes log entries up to and including a sequence. */
+  /** Entries of the vector log up to this sequence are gone. */
+  get trimmedSeq(): number {
+    return (this.#trimmedSeq ??= readTrimmed(this.context.env.meta));
+  }
+
+  /**
+   * Removes entries of the vector log up to and including a sequence: files of this node alone, so that no
+   * commit is counted, and nobody need forget what was read.
+   */
   trimLog(upToSeq: number): void {
     const { env, totals } = this.context;
     const last = Math.min(upToSeq, totals.state.nextSeq - 1);
-    if (last <= totals.state.trimmedSeq) return;
-    this.transact(() => {
-      for (let seq = totals.state.trimmedSeq + 1; seq <= last; seq++) env.vlog.remove(seq);
-      totals.state.trimmedSeq = last;
+    const first = this.trimmedSeq + 1;
+    if (last < first) return;
+    env.transactLocally(() => {
+      for (let seq = first; seq <= last; seq++) env.vlog.remove(seq);
+      writeTrimmed(env.meta, last);
+      return true;
     });
+    this.#trimmedSeq = last;
   }
 
   #begin(): void {

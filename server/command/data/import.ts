@@ -126,7 +126,8 @@ async function importHere(job: Job): Promise<ImportTarget> {
 async function importThere(job: Job): Promise<ImportTarget> {
   const { line, config, files, rejects, again } = job;
   const key = line.flags.get('key') ?? config.auth.api_key;
-  const to = { url: line.flags.get('url')!, key, name: nameOf(files), again };
+  const url = line.flags.get('url')!;
+  const to = { url, key, tenant: line.flags.get('tenant') ?? '', name: nameOf(files), again };
   const remote = new RemoteImport(to, (rows) => rejects.add(rows));
   await pump(job, remote);
   return remote;

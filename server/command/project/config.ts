@@ -1,6 +1,6 @@
 // `trellis config print`: the configuration in force, and where each value comes from.
 import { fail } from '../../../engine/index.js';
-import { printConfig } from '../../config/config.js';
+import { printConfig } from '../../config/secrets.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { configOf } from '../../project/line-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';

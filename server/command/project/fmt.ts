@@ -67,7 +67,7 @@ function fromStdin(isCheck: boolean): number {
   const source = readFileSync(0);
   const text = formatted('stdin', source);
   if (text === undefined) return exitCodes.source;
-  if (!isCheck) process.stdout.write(text);
+  if (!isCheck && text !== '') printLine(text.replace(/\n$/, ''));
   return isCheck && !source.equals(Buffer.from(text)) ? exitCodes.diagnostics : exitCodes.ok;
 }
 

@@ -1,7 +1,7 @@
 // `trellis openapi`: the document of `GET /openapi.json`, without a server (client.md 3).
 import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { openApiOf } from '../../../engine/index.js';
+import { documentOf } from '../../openapi/document.js';
 import { printLine } from '../../observe/log.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { packageVersion } from '../../process/program-file.js';
@@ -17,11 +17,11 @@ export const openapi: Command = {
   flags: { ...projectFlags, out: { value: 'FILE', about: 'Writes it there; - is stdout.' } },
   run: (line) => {
     const config = configOf(line, line.words[0]);
-    const document = openApiOf(requireProgram(config).program, {
+    const document = documentOf(requireProgram(config).program, {
       title: basename(config.projectDir),
       version: packageVersion(),
       keys: config.auth.api_key !== '',
-      sees: () => true,
+      admin: true,
     });
     const text = JSON.stringify(document, null, 2);
     const out = line.flags.get('out');

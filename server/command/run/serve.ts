@@ -10,7 +10,7 @@ export const serveFlags: Flags = {
   ...projectFlags,
   host: { value: 'H', about: 'The address to listen at, or unix:PATH; 127.0.0.1 unless said.' },
   port: { value: 'N', about: 'The port to listen at; 6969 unless said, 0 for a free one.' },
-  workers: { value: 'N', about: 'Threads that read; one less than there are processors.' },
+  workers: { value: 'N', about: 'Threads that read, at most; one less than there are processors.' },
   watch: { about: 'Reloads the sources when they change.' },
   'no-watch': { about: 'Reloads only when it is asked to.' },
   'exit-when-idle': {

@@ -1,7 +1,7 @@
 // The explorer's own routes (explorer.md 4): the page, its files, and what the pages ask for. Data are
 // read by the engine like any query's. Invariant: of one key at most two looks run at a time, so that
 // a page takes nothing from those who work.
-import { type Database, type Limits, type Look, fail, lookPlan } from '../../../engine/index.js';
+import { type Database, fail, type Limits, type Plan } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
 import type { Access } from '../../auth/security.js';
 import type { Exchange } from '../../http/exchange.js';
@@ -11,6 +11,7 @@ import type { Metrics } from '../../observe/metrics.js';
 import { budgetOf } from '../../request/reception.js';
 import type { Endpoint, Result } from '../../request/routes.js';
 import { ExplorerAssets, wantsPage } from './assets.js';
+import { LookLine } from './look-line.js';
 import { looks } from './looks.js';
 import { StatusPage, type StatusOptions } from './status.js';
 
@@ -21,8 +22,6 @@ export interface ExploreOptions extends StatusOptions {
   /** `GET /_explore/sources`. */
   sources: () => unknown;
 }
-
-const looksAtOnce = 2;
 
 export function exploreEndpoints(options: ExploreOptions): {
   fixed: Map<string, Endpoint>;
@@ -54,11 +53,11 @@ export function exploreEndpoints(options: ExploreOptions): {
     endpoint('admin', () => Buffer.from(JSON.stringify(options.sources()))),
   );
   const look = lookRunner(options);
-  for (const [name, read] of looks) {
+  for (const [name, { access, plan }] of looks) {
     actions.set(
       `/_explore/${name}`,
-      endpoint('read', (exchange, body, caller) =>
-        look(exchange, caller, read(body, options.limits)),
+      endpoint(access, (exchange, body, caller) =>
+        look(exchange, caller, plan(body, options.limits)),
       ),
     );
   }
@@ -70,14 +69,11 @@ function refuseDisabled(): never {
   return fail('FEATURE_DISABLED', { feature: 'The explorer' }, { hint });
 }
 
-/** Runs looks, two at a time for each key. */
+/** Runs looks, two at a time for each key; whoever has gone meanwhile is not looked for. */
 function lookRunner({ database, limits }: { database: () => Database; limits: Limits }) {
-  const running = new Map<string, number>();
-  return (exchange: Exchange, caller: Caller | undefined, look: Look): Result | Promise<Result> => {
-    const key = caller?.keyId ?? '';
-    const count = running.get(key) ?? 0;
-    if (count >= looksAtOnce) fail('OVERLOADED', { queue: 'The explorer' });
-    const result = database().run(lookPlan(look), [], undefined, {
+  const line = new LookLine();
+  const read = async (exchange: Exchange, plan: Plan): Promise<Result> => {
+    const { body } = await database().run(plan, [], undefined, {
       budgetMs: budgetOf(exchange, limits.query_time),
       onCancellable: (cancel) => {
         exchange.cancel = cancel;
@@ -86,15 +82,12 @@ function lookRunner({ database, limits }: { database: () => Database; limits: Li
         exchange.work = cost;
       },
     });
-    if (!(result instanceof Promise)) return result.body;
-    running.set(key, count + 1);
-    const leave = (): void => {
-      const left = running.get(key)! - 1;
-      if (left === 0) running.delete(key);
-      else running.set(key, left);
-    };
-    return result.then(({ body }) => body).finally(leave);
+    return body;
   };
+  return (exchange: Exchange, caller: Caller | undefined, plan: Plan): Promise<Result> =>
+    line.run(caller?.keyId ?? '', () =>
+      exchange.settled ? Promise.resolve(Buffer.alloc(0)) : read(exchange, plan),
+    );
 }
 
 /** `GET /` for browsers and for everyone else, and the page's files. */

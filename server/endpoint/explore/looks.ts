@@ -1,15 +1,32 @@
-// `POST /_explore/<name>`: what a body asks to see of the graph. Looking is the engine's, in a reading
-// thread and within the limits of a query.
-import { type Limits, type Look, fail } from '../../../engine/index.js';
+// `POST /_explore/<name>`: what a body asks to see of the graph, and who may. Looking is the engine's, in a
+// reading thread and within the limits of a query.
+import {
+  embeddingPlan,
+  fail,
+  type Limits,
+  type Look,
+  lookPlan,
+  type Plan,
+} from '../../../engine/index.js';
+import type { Access } from '../../auth/security.js';
 import { ExploreBody } from './body.js';
 
 const pageMax = 500;
 const foundMax = 100;
 const canvasMax = 5_000;
 
+const samplesMax = 5_000;
+const nearMax = 15;
+const seedMax = 2 ** 31 - 1;
+
+export interface LookRoute {
+  access: Access;
+  plan: (body: Uint8Array, limits: Limits) => Plan;
+}
+
 type ReadLook = (body: Uint8Array, limits: Limits) => Look;
 
-export const looks: ReadonlyMap<string, ReadLook> = new Map<string, ReadLook>([
+const forReaders: [string, ReadLook][] = [
   [
     'search',
     (body, limits) => {
@@ -57,4 +74,39 @@ export const looks: ReadonlyMap<string, ReadLook> = new Map<string, ReadLook>([
       return { kind: 'among', ids: asked.ids('ids', canvasMax) ?? null, count };
     },
   ],
+];
+
+function readMap(body: Uint8Array, limits: Limits): Look {
+  const members = ['type', 'samples', 'neighbours', 'seed', 'ids'];
+  const asked = new ExploreBody(body, limits, 'vector-map', members);
+  return {
+    kind: 'map',
+    type: asked.requiredText('type'),
+    samples: asked.count('samples', 2_000, samplesMax, 1),
+    neighbours: asked.count('neighbours', 8, nearMax),
+    seed: asked.count('seed', 0, seedMax),
+    ids: asked.ids('ids', samplesMax) ?? [],
+  };
+}
+
+/** A vector to search with: of an element, or of a text by the model of a type. */
+function vectorPlan(body: Uint8Array, limits: Limits): Plan {
+  const asked = new ExploreBody(body, limits, 'vector', ['id', 'text', 'type']);
+  const text = asked.text('text');
+  if (text !== undefined) return embeddingPlan(text, asked.text('type'));
+  return lookPlan({ kind: 'vector', id: asked.requiredId('id') });
+}
+
+const planOf =
+  (read: ReadLook): LookRoute['plan'] =>
+  (body, limits) =>
+    lookPlan(read(body, limits));
+
+export const looks: ReadonlyMap<string, LookRoute> = new Map<string, LookRoute>([
+  ...forReaders.map(([name, read]): [string, LookRoute] => [
+    name,
+    { access: 'read', plan: planOf(read) },
+  ]),
+  ['vector-map', { access: 'admin', plan: planOf(readMap) }],
+  ['vector', { access: 'read', plan: vectorPlan }],
 ]);

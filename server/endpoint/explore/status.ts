@@ -67,7 +67,7 @@ export class StatusPage {
 
   #server(caller: Caller | undefined) {
     const { version, title, hasKeys, metrics, readiness, refusedSources } = this.options;
-    const { phase, status } = readiness();
+    const { phase, status, cluster } = readiness();
     return {
       version,
       title,
@@ -79,6 +79,7 @@ export class StatusPage {
       reloads: metrics.reloads.get('done'),
       read_only_reason: status?.readOnlyReason ?? null,
       sources: refusedSources() ?? null,
+      ...(cluster && { cluster }),
     };
   }
 

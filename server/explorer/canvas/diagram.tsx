@@ -1,6 +1,7 @@
 // Types as boxes and edge types as arrows between them, laid out by dagre and drawn as SVG.
 import dagre from '@dagrejs/dagre';
-import { useMemo, useRef } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { whole } from '../model/figures.js';
 import type { SchemaType } from '../model/status.js';
 import { linkTo } from '../state/router.js';
@@ -93,9 +94,28 @@ interface DiagramProps {
   chosen: string;
 }
 
+/** A chosen type that lies outside of the part in view is brought to its middle; the page itself stays. */
+function useInView(svg: RefObject<SVGSVGElement | null>, chosen: string, placed: unknown): void {
+  useEffect(() => {
+    const view = svg.current?.parentElement;
+    const mark = svg.current?.querySelector('.chosen');
+    if (!view || !mark) return;
+    const [outer, inner] = [view.getBoundingClientRect(), mark.getBoundingClientRect()];
+    const isOut =
+      inner.left < outer.left ||
+      inner.right > outer.right ||
+      inner.top < outer.top ||
+      inner.bottom > outer.bottom;
+    if (!isOut) return;
+    view.scrollLeft += (inner.left + inner.right - outer.left - outer.right) / 2;
+    view.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
+  }, [chosen, placed]);
+}
+
 export function Diagram({ types, counts, chosen }: DiagramProps) {
   const { placed, lines, width, height } = useMemo(() => layOut(types), [types]);
   const svg = useRef<SVGSVGElement>(null);
+  useInView(svg, chosen, placed);
   const saveSvg = (): void => {
     const text = new XMLSerializer().serializeToString(svg.current!);
     save('schema.svg', new Blob([text], { type: 'image/svg+xml' }));

@@ -15,6 +15,7 @@ import { setParams } from '../state/router.js';
 import { Picture } from './picture.js';
 import { chosenKey, expand, type Hands, linkMax } from './hands.js';
 import { Inspector } from './inspector.js';
+import { onCanvasKey } from './keyboard.js';
 import { Legend } from './legend.js';
 import { Tools } from './tools.js';
 
@@ -59,6 +60,8 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
   const [version, redraw] = useState(0);
   useEffect(() => {
     const model = new GraphModel();
+    // What comes when the canvas has been left changes nothing.
+    let isLeft = false;
     const draw = (): void => redraw((n) => n + 1);
     const choose = (id: string, isMore: boolean): void => {
       if (!isMore) model.chosen.clear();
@@ -75,9 +78,15 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
         picture.refresh();
         draw();
       },
+      onRegion: (ids) => {
+        for (const id of ids) model.chosen.add(id);
+        picture.refresh();
+        draw();
+      },
       onRest: draw,
     });
     const changed = (near?: string): void => {
+      if (isLeft) return;
       picture.follow(near);
       draw();
       if (model.left > 0) say(`The canvas holds ${nodesMax} at most; ${model.left} are left out.`);
@@ -86,6 +95,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
     hands.current = { model, picture, changed, say, isInset };
     firstPiece(start)
       .then((piece) => {
+        if (isLeft) return;
         model.add(piece, undefined, false);
         if (start.around !== undefined) model.chosen.add(start.around);
         setEmpty(model.nodes.size === 0);
@@ -94,7 +104,10 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
         draw();
       })
       .catch((error: unknown) => say(messageOf(error)));
-    return () => picture.close();
+    return () => {
+      isLeft = true;
+      picture.close();
+    };
   }, []);
   return { host, hands: hands.current, version, message, say, isEmpty };
 }
@@ -112,14 +125,7 @@ export function GraphView({ start, isInset = false }: { start: CanvasStart; isIn
     return () => clearTimeout(timer);
   }, [message]);
   const onKey = (event: KeyboardEvent): void => {
-    if (hands === undefined) return;
-    const { model } = hands;
-    if (event.key === 'Delete' || event.key === 'Backspace') model.hide(model.chosen);
-    else if (event.key === 'z' && (event.metaKey || event.ctrlKey)) model.undo();
-    else if (event.key === 'Escape') model.chosen.clear();
-    else return;
-    event.preventDefault();
-    hands.changed();
+    if (hands !== undefined && onCanvasKey(hands, event)) event.preventDefault();
   };
   return (
     <div class={`graph ${isInset ? 'inset' : ''}`} onKeyDown={onKey}>

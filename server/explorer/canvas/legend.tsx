@@ -1,22 +1,28 @@
-// Which colour is which type.
+// Which colour is which type, or which values of the property that colours.
 import { colourOf } from '../model/colour.js';
+import type { ColourGroup } from '../model/colour-groups.js';
 import { typePlaces } from '../state/program.js';
-import type { HandsProps } from './hands.js';
+import type { Hands, HandsProps } from './hands.js';
 
-const shownMax = 8;
+const shownMax = 12;
+
+function groupsOf({ model, picture }: Hands): ColourGroup[] {
+  if (picture.colourBy !== '') return picture.groups;
+  return model.types().map(([name, count]) => ({ name, count, place: typePlaces.value.get(name) }));
+}
 
 export function Legend({ hands }: HandsProps) {
-  const types = hands?.model.types() ?? [];
-  if (types.length === 0 || hands!.picture.colourBy !== '') return null;
+  const groups = hands === undefined ? [] : groupsOf(hands);
+  if (groups.length === 0) return null;
   const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
   return (
     <ul class="legend" aria-label="Colours">
-      {types.slice(0, shownMax).map(([type, count]) => (
-        <li key={type}>
+      {groups.slice(0, shownMax).map(({ name, count, place }) => (
+        <li key={name}>
           <svg width="10" height="10" aria-hidden="true">
-            <circle cx="5" cy="5" r="5" fill={colourOf(typePlaces.value.get(type), isDark)} />
+            <circle cx="5" cy="5" r="5" fill={colourOf(place, isDark)} />
           </svg>
-          {type} <small>{count}</small>
+          {name} <small>{count}</small>
         </li>
       ))}
     </ul>

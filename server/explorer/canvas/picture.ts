@@ -2,25 +2,41 @@
 // drawing and its layout. Invariant: the model is never changed here.
 import Graph from 'graphology';
 import Sigma from 'sigma';
-import { colourOf, placeOfValue } from '../model/colour.js';
+import { colourOf } from '../model/colour.js';
+import { type ColourGroup, groupsBy } from '../model/colour-groups.js';
 import type { GraphModel } from '../model/graph-model.js';
 import { type Item, titleOf } from '../model/item.js';
 import { typePlaces } from '../state/program.js';
 import { Layout } from './layout.js';
+import { listenForMarquee, type Region } from './marquee.js';
 
 export interface CanvasEvents {
   onClick: (id: string, isWithShift: boolean) => void;
   onDouble: (id: string) => void;
   onGround: () => void;
+  /** Elements within a rectangle that was drawn. */
+  onRegion?: (ids: string[]) => void;
   onRest: () => void;
 }
 
+/** What is drawn of a map: points of one size where they lie, their edges only on demand. */
+export interface MapPlaces {
+  places: ReadonlyMap<string, { x: number; y: number }>;
+}
+
+const pointSize = 3.5;
+const litSize = 7;
 const sizeMin = 5;
 const sizeMax = 16;
 /** A picture of few elements names them all; a larger one only the larger. */
 const fewNodes = 60;
 const fewEdges = 60;
+/** Of many elements on a screen of less width each is drawn smaller. */
+const narrow = 600;
 const labelledSize = 9;
+const labelHeight = 14;
+/** More edges are not drawn while the canvas moves. */
+const fluidEdges = 2_000;
 /** The golden angle: new nodes come around their neighbour without lying on each other. */
 const turn = 2.399963;
 
@@ -30,18 +46,26 @@ export class Picture {
   readonly layout: Layout;
   #under: Set<string> | undefined;
   #dragged: string | undefined;
+  #unlisten: () => void = () => undefined;
   #isDark: boolean;
+  /** Where this frame's labels stand. */
+  #labels: { x: number; y: number; right: number }[] = [];
+  /** Stand out from all others until others do; undefined: nothing does. */
+  #lit: ReadonlySet<string> | undefined;
   colourBy = '';
+  /** What the colours mean, when they are those of a property. */
+  groups: ColourGroup[] = [];
 
   constructor(
     readonly host: HTMLElement,
     private readonly model: GraphModel,
     events: CanvasEvents,
+    private readonly map?: MapPlaces,
   ) {
     this.#isDark = matchMedia('(prefers-color-scheme: dark)').matches;
     this.sigma = new Sigma(this.graph, host, {
       allowInvalidContainer: true,
-      defaultEdgeType: 'arrow',
+      defaultEdgeType: map === undefined ? 'arrow' : 'line',
       renderEdgeLabels: false,
       labelFont: 'system-ui, "DejaVu Sans", sans-serif',
       labelSize: 12,
@@ -52,14 +76,30 @@ export class Picture {
       labelGridCellSize: 120,
       minCameraRatio: 0.02,
       maxCameraRatio: 8,
-      hideEdgesOnMove: false,
       zIndex: true,
       nodeReducer: (id, data) => this.#showNode(id, data),
       edgeReducer: (id, data) => this.#showEdge(id, data),
+      defaultDrawNodeLabel: (context, data) => this.#drawLabel(context, data),
       defaultDrawNodeHover: (context, data) => this.#drawHover(context, data),
     });
     this.layout = new Layout(this.graph, events.onRest);
+    this.sigma.on('beforeRender', () => {
+      this.#labels = [];
+    });
     this.#listen(events);
+    const { onRegion } = events;
+    if (onRegion !== undefined) {
+      this.#unlisten = listenForMarquee(host, (region) => onRegion(this.#within(region)));
+    }
+  }
+
+  #within({ left, top, right, bottom }: Region): string[] {
+    const { graph, sigma } = this;
+    return graph.nodes().filter((id) => {
+      const place = graph.getNodeAttributes(id) as { x: number; y: number };
+      const { x, y } = sigma.graphToViewport(place);
+      return x >= left && x <= right && y >= top && y <= bottom;
+    });
   }
 
   #listen({ onClick, onDouble, onGround }: CanvasEvents): void {
@@ -100,6 +140,12 @@ export class Picture {
     this.sigma.refresh({ skipIndexation: true });
   }
 
+  /** Makes these stand out; undefined: none. */
+  light(ids: Iterable<string> | undefined): void {
+    this.#lit = ids === undefined ? undefined : new Set(ids);
+    this.refresh();
+  }
+
   #dimmed(): string {
     return this.#isDark ? '#2a302f' : '#e4e4e0';
   }
@@ -109,8 +155,13 @@ export class Picture {
     if (isFar) return { ...data, color: this.#dimmed(), label: '', zIndex: 0 };
     const isChosen = this.model.chosen.has(id);
     const isNear = this.#under !== undefined;
+    const isLit = this.#lit?.has(id) === true;
+    if (this.#lit !== undefined && !isLit && !isChosen && !isNear) {
+      return { ...data, color: this.#dimmed(), label: '', zIndex: 0 };
+    }
     return {
       ...data,
+      ...(this.map && (isLit || isChosen) && { size: litSize }),
       highlighted: isChosen,
       forceLabel: isChosen || isNear,
       zIndex: isChosen ? 2 : 1,
@@ -118,10 +169,39 @@ export class Picture {
   }
 
   #showEdge(id: string, data: Record<string, unknown>): Record<string, unknown> {
-    if (this.#under === undefined) return data;
+    if (this.#under === undefined) {
+      return this.map === undefined || this.#isAtChosen(id) ? data : { ...data, hidden: true };
+    }
     const [from, to] = this.graph.extremities(id);
     const isNear = this.#under.has(from) && this.#under.has(to);
     return isNear ? { ...data, forceLabel: true } : { ...data, hidden: true };
+  }
+
+  #isAtChosen(edge: string): boolean {
+    const { chosen } = this.model;
+    return chosen.size > 0 && this.graph.extremities(edge).some((end) => chosen.has(end));
+  }
+
+  /**
+   * A label with a rim of the ground around it: it is read over other nodes, too. Of a large picture it is
+   * left out where it would lie on another, unless it was asked for.
+   */
+  #drawLabel(context: CanvasRenderingContext2D, data: Record<string, unknown>): void {
+    const { x, y, size, label } = data as { x: number; y: number; size: number; label?: string };
+    if (!label) return;
+    context.font = '12px system-ui, "DejaVu Sans", sans-serif';
+    const right = x + context.measureText(label).width;
+    const isTaken = this.#labels.some(
+      (other) => Math.abs(other.y - y) < labelHeight && other.x < right && x < other.right,
+    );
+    if (isTaken && !data.forceLabel && this.graph.order > fewNodes) return;
+    this.#labels.push({ x, y, right });
+    context.lineJoin = 'round';
+    context.lineWidth = 4;
+    context.strokeStyle = this.#isDark ? '#121514' : '#f7f7f5';
+    context.strokeText(label, x + size + 3, y + 4);
+    context.fillStyle = this.#isDark ? '#e6e9e8' : '#1c2120';
+    context.fillText(label, x + size + 3, y + 4);
   }
 
   /** A label on a plate that fits the theme, in place of sigma's white one. */
@@ -150,7 +230,7 @@ export class Picture {
     for (const id of graph.nodes()) if (!model.nodes.has(id)) graph.dropNode(id);
     let fresh = 0;
     for (const item of model.nodes.values()) {
-      if (!graph.hasNode(item.id)) graph.addNode(item.id, this.#placeFor(near, fresh++));
+      if (!graph.hasNode(item.id)) graph.addNode(item.id, this.#placeFor(near, fresh++, item.id));
     }
     for (const id of graph.edges()) if (!model.edges.has(id)) graph.dropEdge(id);
     for (const edge of model.edges.values()) {
@@ -167,8 +247,10 @@ export class Picture {
     if (fresh > 0) this.layout.start();
   }
 
-  #placeFor(near: string | undefined, at: number): { x: number; y: number } {
+  #placeFor(near: string | undefined, at: number, id?: string): { x: number; y: number } {
     const { graph } = this;
+    const known = id === undefined ? undefined : this.map?.places.get(id);
+    if (known !== undefined) return { ...known };
     const centre =
       near !== undefined && graph.hasNode(near)
         ? (graph.getNodeAttributes(near) as { x: number; y: number })
@@ -180,21 +262,37 @@ export class Picture {
   /** Gives everything its colour, size and label. */
   paint(): void {
     const { graph, model } = this;
+    const placeOf = this.#placesByColour();
+    const scale = this.host.clientWidth < narrow && graph.order > fewNodes ? 0.6 : 1;
     graph.updateEachNodeAttributes((id, attributes) => {
       const item = model.nodes.get(id)!;
-      const size = Math.min(sizeMax, sizeMin + 1.5 * Math.sqrt(graph.degree(id)));
+      const size =
+        this.map === undefined
+          ? scale * Math.min(sizeMax, sizeMin + 1.5 * Math.sqrt(graph.degree(id)))
+          : pointSize;
       const isPinned = model.pinned.has(id);
       const label = `${isPinned ? '⚲ ' : ''}${titleOf(item)}`;
-      return { ...attributes, size, label, color: this.#colour(item), fixed: isPinned };
+      return {
+        ...attributes,
+        size,
+        label,
+        color: colourOf(placeOf(item), this.#isDark),
+        fixed: isPinned,
+      };
     });
-    this.sigma.setSetting('renderEdgeLabels', graph.size <= fewEdges);
-    this.sigma.setSetting('labelRenderedSizeThreshold', graph.order <= fewNodes ? 0 : labelledSize);
+    const isSmall = graph.order <= fewNodes && this.map === undefined;
+    this.sigma.setSetting('renderEdgeLabels', graph.size <= fewEdges && this.map === undefined);
+    // Many lines are what a slow machine draws longest: they wait until the hand rests.
+    this.sigma.setSetting('hideEdgesOnMove', graph.size > fluidEdges);
+    this.sigma.setSetting('labelRenderedSizeThreshold', isSmall ? 0 : labelledSize);
   }
 
-  #colour(item: Item): string {
-    const place =
-      this.colourBy === '' ? typePlaces.value.get(item.label) : placeOfValue(item[this.colourBy]);
-    return colourOf(place, this.#isDark);
+  #placesByColour(): (item: Item) => number | undefined {
+    this.groups = [];
+    if (this.colourBy === '') return ({ label }) => typePlaces.value.get(label);
+    const { groups, placeOf } = groupsBy([...this.model.nodes.values()], this.colourBy);
+    this.groups = groups;
+    return placeOf;
   }
 
   fit(): void {
@@ -206,6 +304,7 @@ export class Picture {
   }
 
   close(): void {
+    this.#unlisten();
     this.layout.close();
     this.sigma.kill();
   }

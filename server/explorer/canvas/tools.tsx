@@ -26,7 +26,7 @@ export function Tools({ hands, version }: HandsProps) {
       <span class="hint" data-nodes={nodes} data-edges={edges}>
         {counted(nodes, 'element')} · {counted(edges, 'edge')}
       </span>
-      <ColourChoice hands={hands} version={version} />
+      <ColourChoice hands={hands} version={version} changed={() => redraw((n) => n + 1)} />
       <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
         {isRunning ? 'pause' : 'layout'}
       </button>
@@ -81,7 +81,7 @@ function SaveButtons({ hands }: { hands: Hands | undefined }) {
 }
 
 /** Colours by type, or by the values of a property. */
-function ColourChoice({ hands }: HandsProps) {
+export function ColourChoice({ hands, changed }: HandsProps & { changed: () => void }) {
   const names = new Set<string>();
   for (const item of [...(hands?.model.nodes.values() ?? [])].slice(0, 200)) {
     for (const [name] of propertiesOf(item)) names.add(name);
@@ -93,6 +93,7 @@ function ColourChoice({ hands }: HandsProps) {
       onChange={(event) => {
         hands!.picture.colourBy = event.currentTarget.value;
         hands!.picture.paint();
+        changed();
       }}
     >
       <option value="">colour: type</option>

@@ -34,11 +34,3 @@ export function colourOf(place: number | undefined, isDark: boolean): string {
   const colours = isDark ? dark : light;
   return colours[place === undefined ? colours.length - 1 : place % colours.length]!;
 }
-
-/** A place for any value of a property: the same value, the same place. */
-export function placeOfValue(value: unknown): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  let hash = 7;
-  for (const letter of String(value).slice(0, 64)) hash = (hash * 31 + letter.codePointAt(0)!) | 0;
-  return Math.abs(hash) % light.length;
-}

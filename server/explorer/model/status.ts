@@ -15,6 +15,18 @@ export interface TypeCount {
   dimensions?: number;
 }
 
+/** The place of the server in its cluster. */
+export interface ClusterPlace {
+  node: string;
+  role: string;
+  epoch: number;
+  /** `epoch.sequence` of the last entry that it holds. */
+  position: string;
+  lag_ms: number;
+  leader: { node: string; address: string } | null;
+  fault?: { code: string; error: string };
+}
+
 export interface Status {
   version: string;
   title: string;
@@ -32,6 +44,8 @@ export interface Status {
   bytes?: { file: number; rss: number; vectors: number };
   writer?: { writes: number; index_lag: number };
   sessions?: number;
+  /** Absent on a server of its own. */
+  cluster?: ClusterPlace;
 }
 
 /** One second of the server. */

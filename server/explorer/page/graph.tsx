@@ -2,7 +2,9 @@
 import { useRef } from 'preact/hooks';
 import { type CanvasStart, unpackIds } from '../model/graph-model.js';
 import { Canvas } from '../canvas/lazy-canvas.js';
+import { NeedsWhole } from '../part/waiting.js';
 import { route } from '../state/router.js';
+import { isScoped } from '../state/server.js';
 
 /** What an address asks to begin with. */
 function startOf(params: URLSearchParams): CanvasStart {
@@ -12,6 +14,10 @@ function startOf(params: URLSearchParams): CanvasStart {
 }
 
 export function Graph() {
+  return isScoped.value ? <NeedsWhole what="The graph" /> : <WholeGraph />;
+}
+
+function WholeGraph() {
   const { params } = route.value;
   const start = startOf(params);
   const key = useRef({ text: '', number: 0 });

@@ -4,9 +4,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask, messageOf } from '../state/api.js';
 import { bytes, counted, micros, rate, since, whole } from '../model/figures.js';
 import { Chart } from '../part/chart.js';
+import { ClusterPanel } from '../part/cluster-panel.js';
 import { linkTo } from '../state/router.js';
 import type { QueryFigures, Status } from '../model/status.js';
-import { contract, schema } from '../state/program.js';
+import { contract, queryNamed, schema } from '../state/program.js';
 import { isAdmin, moments, status } from '../state/server.js';
 
 export function Overview() {
@@ -14,6 +15,7 @@ export function Overview() {
   return (
     <div class="stack">
       <Types now={now} />
+      {now.cluster && <ClusterPanel cluster={now.cluster} />}
       <Tries now={now} />
       <Now now={now} />
       <Queries now={now} />
@@ -119,12 +121,14 @@ function Tries({ now }: { now: Status }) {
 function Now({ now }: { now: Status }) {
   const list = moments.value;
   const calls = list.map((moment) => moment.rate);
+  const errors = list.at(-1)?.errors ?? 0;
   return (
     <section class="pair" aria-label="Now">
       <Chart
         title="requests / s"
         lines={[{ name: now.phase === 'serving' ? '' : now.phase, values: calls }]}
         print={rate}
+        note={`errors ${(100 * errors).toFixed(1)} %`}
       />
       <Chart
         title="time"
@@ -142,14 +146,15 @@ const queriesMax = 12;
 
 function Queries({ now }: { now: Status }) {
   const [all, setAll] = useState(false);
-  // What was called since the page is open stays above, and rows do not jump from second to second.
+  // What was called since the page is open stays above, then come those that only read; rows do not jump
+  // from second to second.
   const [totals] = useState(() => new Map<string, number>());
   for (const { name, calls } of now.seconds === null ? [] : now.queries) {
     totals.set(name, (totals.get(name) ?? 0) + calls);
   }
-  const order = now.queries.toSorted(
-    (a, b) => Math.sign(totals.get(b.name) ?? 0) - Math.sign(totals.get(a.name) ?? 0),
-  );
+  const rank = ({ name }: QueryFigures): number =>
+    (totals.get(name) ?? 0) > 0 ? 0 : queryNamed(name)?.writes === true ? 2 : 1;
+  const order = now.queries.toSorted((a, b) => rank(a) - rank(b));
   if (order.length === 0) {
     return (
       <div class="empty card">

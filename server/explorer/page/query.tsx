@@ -5,11 +5,23 @@ import { contract, queryNamed } from '../state/program.js';
 import { linkTo, route } from '../state/router.js';
 import { Runner } from './runner.js';
 
+const noQueries = {
+  head: 'No queries yet',
+  next: 'Write one into a .hx file of the project and save it: it stands here within a second.',
+};
+const chooseOne = {
+  head: 'Choose a query',
+  next: 'Its parameters become a form, its answer a table or a graph.',
+};
+
 export function Query() {
   const { name } = route.value;
-  const queries = contract.value?.queries ?? [];
+  const all = contract.value?.queries ?? [];
+  // Whoever looks around reads first.
+  const queries = all.toSorted((a, b) => Number(a.writes) - Number(b.writes));
   const [filter, setFilter] = useState('');
   const query = queryNamed(name);
+  const words = all.length === 0 ? noQueries : chooseOne;
   const shown = queries.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
   return (
     <div class={`columns ${name === '' ? 'list-only' : 'one-query'}`}>
@@ -33,15 +45,17 @@ export function Query() {
               </a>
             </li>
           ))}
-          {shown.length === 0 && <li class="hint">No query has this in its name.</li>}
+          {all.length > 0 && shown.length === 0 && (
+            <li class="hint">No query has this in its name.</li>
+          )}
         </ul>
       </aside>
       {query !== undefined ? (
         <Runner key={query.name} query={query} />
       ) : (
         <div class="empty">
-          <h2>{name === '' ? 'Choose a query' : `There is no query ${name}`}</h2>
-          <p>Its parameters become a form, its answer a table or a graph.</p>
+          <h2>{name === '' ? words.head : `There is no query ${name}`}</h2>
+          <p>{words.next}</p>
         </div>
       )}
     </div>

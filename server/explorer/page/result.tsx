@@ -1,7 +1,10 @@
 // The answer of a call in four views. Which one is in the address; a view that has nothing to show says why.
 import type { Answer } from '../state/api.js';
 import { itemsIn } from '../model/item.js';
-import { route, setParams } from '../state/router.js';
+import { packIds } from '../model/graph-model.js';
+import { schema } from '../state/program.js';
+import { linkTo, route, setParams } from '../state/router.js';
+import { isAdmin } from '../state/server.js';
 import { Canvas } from '../canvas/lazy-canvas.js';
 import { JsonView } from '../part/json-view.js';
 import { type Explanation, PlanTree } from '../part/plan-tree.js';
@@ -35,24 +38,56 @@ export function Result({ run }: { run: Run }) {
   const view = asked ?? (plan && !answer ? 'plan' : defaultView(answer!.value));
   return (
     <>
-      <div class="tabs" role="tablist" aria-label="View of the answer">
+      <div class="tabs" role="tablist" aria-label="View of the answer" onKeyDown={onTabKey}>
         {views.map((one) => (
           <button
             key={one}
             type="button"
             role="tab"
             aria-selected={view === one}
+            tabIndex={view === one ? 0 : -1}
+            data-view={one}
             onClick={() => setParams({ view: one })}
           >
             {names[one]}
           </button>
         ))}
+        <MapLink value={answer?.value} />
       </div>
       <div role="tabpanel" aria-label={names[view]}>
         {view === 'plan' ? <PlanView plan={plan} /> : <AnswerView answer={answer} view={view} />}
       </div>
     </>
   );
+}
+
+/** Arrows lead from view to view. */
+function onTabKey(event: KeyboardEvent): void {
+  const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+  const at = views.indexOf((event.target as HTMLElement).dataset.view as View);
+  if (step === 0 || at < 0) return;
+  event.preventDefault();
+  const next = views[(at + step + views.length) % views.length]!;
+  setParams({ view: next });
+  const tabs = event.currentTarget as HTMLElement;
+  tabs.querySelector<HTMLElement>(`[data-view=${next}]`)?.focus();
+}
+
+const hitsMax = 500;
+
+/** Vectors of an answer can be seen among the others. */
+function MapLink({ value }: { value: unknown }) {
+  const types = new Set(
+    (schema.value ?? []).flatMap(({ kind, name }) => (kind === 'vector' ? [name] : [])),
+  );
+  if (!isAdmin.value || types.size === 0 || value === undefined) return null;
+  const vectors = [...itemsIn(value, itemsMax).values()].filter(
+    (item) => item !== undefined && types.has(item.label),
+  );
+  const type = vectors[0]?.label;
+  if (type === undefined) return null;
+  const ids = vectors.flatMap((item) => (item!.label === type ? [item!.id] : []));
+  return <a href={linkTo('vectors', type, { hits: packIds(ids.slice(0, hitsMax)) })}>Map</a>;
 }
 
 const defaultView = (value: unknown): View => (tablesIn(value).length > 0 ? 'table' : 'json');

@@ -60,7 +60,9 @@ function useCalls(query: QueryContract, body: string) {
     try {
       const done = await carryOut(query, mode, body);
       setRun(done);
-      noteInAddress(query, mode, done);
+      // Whoever has gone to another view meanwhile finds that one untouched.
+      const { page, name } = route.value;
+      if (page === 'query' && name === query.name) noteInAddress(query, mode, done);
     } catch (error) {
       setRun({ fault: error });
       if (error instanceof ApiError) setFaults(faultsOf(error));

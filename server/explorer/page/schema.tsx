@@ -5,11 +5,14 @@ import { counted, whole } from '../model/figures.js';
 import type { SchemaType } from '../model/status.js';
 import { Diagram } from '../canvas/diagram.js';
 import { Table } from '../part/table.js';
+import type { QueryContract } from '../model/contract.js';
 import type { Item } from '../model/item.js';
+import { textOfQuery } from '../model/source-text.js';
 import { look, messageOf } from '../state/api.js';
 import { contract, schema } from '../state/program.js';
 import { linkTo, route } from '../state/router.js';
-import { status } from '../state/server.js';
+import { isAdmin, isScoped, status } from '../state/server.js';
+import { type SourceFile, readSources } from '../state/sources.js';
 
 export function Schema() {
   const types = schema.value ?? [];
@@ -43,13 +46,26 @@ export function Schema() {
   );
 }
 
-/** Whether a query's reply or text names a type. */
-const mentions = (query: unknown, type: string): boolean =>
-  new RegExp(`\\b${type}\\b`).test(JSON.stringify(query));
+/** Queries whose contract or text names a type; texts are for administrators. */
+function useNaming(type: string): QueryContract[] {
+  const [files, setFiles] = useState<SourceFile[]>([]);
+  useEffect(() => {
+    if (isAdmin.value)
+      void readSources().then(
+        ({ used }) => setFiles(used),
+        () => undefined,
+      );
+  }, []);
+  const word = new RegExp(`\\b${type}\\b`);
+  const textOf = (name: string): string => textOfQuery(files, name)?.text ?? '';
+  return (contract.value?.queries ?? []).filter(
+    (query) => word.test(JSON.stringify(query)) || word.test(textOf(query.name)),
+  );
+}
 
 function TypePanel({ type, count }: { type: SchemaType; count: number | undefined }) {
   const { name, kind, properties } = type;
-  const queries = (contract.value?.queries ?? []).filter((query) => mentions(query, name));
+  const queries = useNaming(name);
   return (
     <section class="type-panel" aria-label={name}>
       <div class="spread">
@@ -75,8 +91,8 @@ function TypePanel({ type, count }: { type: SchemaType; count: number | undefine
           ))}
         </dl>
         <div class="card">
-          <h3>Queries that answer with it</h3>
-          {queries.length === 0 && <p class="hint">None by its name.</p>}
+          <h3>Queries that name it</h3>
+          {queries.length === 0 && <p class="hint">None does.</p>}
           <ul class="inline">
             {queries.map((query) => (
               <li key={query.name}>
@@ -86,7 +102,7 @@ function TypePanel({ type, count }: { type: SchemaType; count: number | undefine
           </ul>
         </div>
       </div>
-      <Browse type={name} />
+      {!isScoped.value && <Browse type={name} />}
     </section>
   );
 }

@@ -2,10 +2,9 @@
 // leading to their declaration. Read only: files belong to the editor and to git.
 import { useEffect, useState } from 'preact/hooks';
 import { declarationsIn } from '../model/source-text.js';
-import { counted } from '../model/figures.js';
 import { SourceLines } from '../part/source-lines.js';
 import { NeedsAdmin, Waiting } from '../part/waiting.js';
-import { queryNamed, schema } from '../state/program.js';
+import { contract, queryNamed, schema } from '../state/program.js';
 import { linkTo, route } from '../state/router.js';
 import { isAdmin, status } from '../state/server.js';
 import { type SourceFile, type Sources, readSources } from '../state/sources.js';
@@ -44,6 +43,7 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
       </div>
     );
   }
+  const costs = new Map(contract.value?.queries.map((query) => [query.name, query.cost]));
   const declared = declarationsIn(files);
   const linkOf = (word: string): string | undefined => {
     const place = declared.get(word);
@@ -55,15 +55,14 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
       <section class="source" aria-label={file.path}>
         {refusal && (
           <p class="note amber" role="alert">
-            {refusal.reason}
-            {refusal.errors > 0 && ` (${counted(refusal.errors, 'error')})`}: the sources below are
-            on disk, the ones before them go on serving.
+            {refusal.reason}: the sources below are on disk, the ones before them go on serving.
           </p>
         )}
         <SourceLines
           text={file.text}
           types={new Set(schema.value?.map((type) => type.name))}
           diagnostics={file.diagnostics}
+          costs={costs}
           linkOf={linkOf}
         />
       </section>

@@ -7,6 +7,8 @@ interface ChartProps {
   /** Oldest first; null where nothing happened. */
   lines: { name: string; values: (number | null)[] }[];
   print: (value: number) => string;
+  /** Said beside the values. */
+  note?: string;
 }
 
 const width = 480;
@@ -20,9 +22,10 @@ function niceTop(value: number): number {
   return [1, 2, 5, 10].map((step) => step * power).find((top) => top >= value)!;
 }
 
-export function Chart({ title, lines, print }: ChartProps) {
+export function Chart({ title, lines, print, note }: ChartProps) {
   const [under, setUnder] = useState<number | undefined>();
   const length = lines[0]!.values.length;
+  const isBlank = lines.every(({ values }) => values.every((one) => one === null));
   const top = niceTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((one) => one ?? 0))));
   const x = (at: number): number => width - ((length - 1 - at) * width) / (places - 1);
   const y = (value: number): number => height - (value / top) * (height - 4) - 1;
@@ -32,7 +35,8 @@ export function Chart({ title, lines, print }: ChartProps) {
     for (const [at, value] of values.entries()) {
       if (value === null) pen = 'M';
       else {
-        path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
+        // A second by itself is a dot.
+        path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}${pen === 'M' ? 'h0' : ''}`;
         pen = 'L';
       }
     }
@@ -57,7 +61,8 @@ export function Chart({ title, lines, print }: ChartProps) {
             </span>
           );
         })}
-        <small>{print(top)}</small>
+        {note && <span>{note}</span>}
+        <small>{isBlank ? '' : print(top)}</small>
       </figcaption>
       <svg
         viewBox={`0 0 ${width} ${height}`}

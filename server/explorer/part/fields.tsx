@@ -1,6 +1,7 @@
 // The fields of a form, drawn from their types. A fault of the server stands at the field that its path
 // names.
 import type { Field, Member, Typed } from '../model/value-form.js';
+import { VectorSource } from './vector-source.js';
 
 export interface FieldProps {
   field: Field;
@@ -111,6 +112,7 @@ function SimpleField(props: FieldProps) {
           {field.kind === 'date' && <DatePicker label={label} pick={change} />}
         </div>
       )}
+      {field.kind === 'numbers' && <VectorSource label={label} pick={change} />}
       <Fault path={path} faults={faults} />
     </>
   );

@@ -58,39 +58,56 @@ function useSlash(input: RefObject<HTMLInputElement | null>): void {
   }, []);
 }
 
+interface Found {
+  /** What was typed when they were looked for. */
+  text: string;
+  hits: Hit[];
+}
+
 /** What there is for a text, a moment after the last key; undefined for none. */
-function useHits(text: string): [Hit[] | undefined, (hits: undefined) => void] {
-  const [hits, setHits] = useState<Hit[] | undefined>();
+function useHits(text: string): [Found | undefined, (found: undefined) => void] {
+  const [found, setFound] = useState<Found | undefined>();
   useEffect(() => {
     if (text.trim() === '') {
-      setHits(undefined);
+      setFound(undefined);
       return undefined;
     }
     let isCurrent = true;
     const timer = setTimeout(() => {
       findHits(text.trim())
         .catch(() => namedHits(text.trim()))
-        .then((found) => isCurrent && setHits(found));
+        .then((hits) => isCurrent && setFound({ text, hits }));
     }, restMs);
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
   }, [text]);
-  return [hits, setHits];
+  return [found, setFound];
 }
 
 export function Finder() {
   const [text, setText] = useState('');
-  const [hits, setHits] = useHits(text);
+  const [found, setFound] = useHits(text);
+  const hits = found?.hits;
+  // Those of a text that has been added to since are shown, and not taken.
+  const isCurrent = found?.text === text;
   const [at, setAt] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   useSlash(input);
-  useEffect(() => setAt(0), [text]);
+  const isEntered = useRef(false);
+  useEffect(() => {
+    isEntered.current = false;
+    setAt(0);
+  }, [text]);
+  // Enter before the answer waits for it.
+  useEffect(() => {
+    if (isCurrent && isEntered.current) choose(hits?.[0]);
+  }, [found]);
   const choose = (hit: Hit | undefined): void => {
     if (hit === undefined) return;
     setText('');
-    setHits(undefined);
+    setFound(undefined);
     input.current?.blur();
     hit.go();
   };
@@ -98,6 +115,7 @@ export function Finder() {
     const count = hits?.length ?? 0;
     if (event.key === 'ArrowDown') setAt((at + 1) % Math.max(1, count));
     else if (event.key === 'ArrowUp') setAt((at + count - 1) % Math.max(1, count));
+    else if (event.key === 'Enter' && !isCurrent) isEntered.current = true;
     else if (event.key === 'Enter') choose(hits?.[at]);
     else if (event.key === 'Escape') setText('');
     else return;
@@ -117,26 +135,41 @@ export function Finder() {
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKey}
-        onBlur={() => setTimeout(() => setHits(undefined), 150)}
+        onBlur={() => setTimeout(() => setFound(undefined), 150)}
       />
-      <ul id="hits" role="listbox" aria-label="Found" hidden={hits === undefined}>
-        {hits?.length === 0 && <li class="none">Nothing begins with this or holds these words.</li>}
-        {hits?.map((hit, index) => (
-          <li
-            key={index}
-            id={`hit-${index}`}
-            role="option"
-            aria-selected={index === at}
-            onMouseDown={(event) => {
-              event.preventDefault();
-              choose(hit);
-            }}
-          >
-            <span>{hit.title}</span>
-            <small>{hit.kind}</small>
-          </li>
-        ))}
-      </ul>
+      <Hits hits={hits} at={at} isBusy={!isCurrent} choose={choose} />
     </div>
+  );
+}
+
+interface HitsProps {
+  hits: Hit[] | undefined;
+  /** Which one Enter takes. */
+  at: number;
+  /** They belong to a text that has been added to since. */
+  isBusy: boolean;
+  choose: (hit: Hit) => void;
+}
+
+function Hits({ hits, at, isBusy, choose }: HitsProps) {
+  return (
+    <ul id="hits" role="listbox" aria-label="Found" aria-busy={isBusy} hidden={hits === undefined}>
+      {hits?.length === 0 && <li class="none">Nothing begins with this or holds these words.</li>}
+      {hits?.map((hit, index) => (
+        <li
+          key={index}
+          id={`hit-${index}`}
+          role="option"
+          aria-selected={index === at}
+          onMouseDown={(event) => {
+            event.preventDefault();
+            choose(hit);
+          }}
+        >
+          <span>{hit.title}</span>
+          <small>{hit.kind}</small>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -10,6 +10,16 @@ export function Waiting({ text = 'Loading' }: { text?: string }) {
   return <p class="waiting">{isLate ? `${text} …` : ''}</p>;
 }
 
+/** A page of all the data, for a key that is limited to some queries. */
+export function NeedsWhole({ what }: { what: string }) {
+  return (
+    <div class="empty">
+      <h2>This key is limited to some queries</h2>
+      <p>{what} shows all the data, so it asks for a key that is not. Query and Api are yours.</p>
+    </div>
+  );
+}
+
 /** A page that this key may not see says which one may. */
 export function NeedsAdmin({ what }: { what: string }) {
   return (

@@ -85,19 +85,23 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
   }
   isOffline.value = false;
   const ms = performance.now() - started;
-  if (!response.ok) throw failureOf(text, response.status);
+  if (!response.ok) throw failureOf(text, response.status, headers);
   return { value: parseExact(text) as T, text, ms, bytes: new Blob([text]).size };
 }
 
-function failureOf(text: string, status: number): ApiError {
+/** A refusal of a key that is no longer this page's asks for none. */
+function failureOf(text: string, status: number, sent: Record<string, string>): ApiError {
   let fault: Fault;
   try {
     fault = JSON.parse(text) as Fault;
   } catch {
     fault = { error: `The server answered ${status}.`, code: String(status) };
   }
-  if (fault.code === 'API_KEY_REQUIRED') keyAsked.value = '';
-  if (fault.code === 'INVALID_API_KEY') keyAsked.value = 'The server does not know this key.';
+  const isOwn = sent['x-api-key'] === keyHeader()['x-api-key'];
+  if (isOwn && fault.code === 'API_KEY_REQUIRED') keyAsked.value = '';
+  if (isOwn && fault.code === 'INVALID_API_KEY') {
+    keyAsked.value = 'The server does not know this key.';
+  }
   return new ApiError(fault, status);
 }
 

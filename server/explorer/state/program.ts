@@ -25,11 +25,12 @@ interface Introspection {
 
 const implicit = new Set(['id', 'label', 'data', 'score']);
 
-export async function readProgram(): Promise<void> {
+export async function readProgram(signal: AbortSignal): Promise<void> {
   const [api, introspection] = await Promise.all([
-    ask<unknown>('openapi.json'),
-    ask<Introspection>('introspect'),
+    ask<unknown>('openapi.json', { signal }),
+    ask<Introspection>('introspect', { signal }),
   ]);
+  signal.throwIfAborted();
   contract.value = readContract(api.value);
   const { nodes, edges, vectors } = introspection.value.schema;
   const typesOf = (list: typeof nodes, kind: SchemaType['kind']): SchemaType[] =>

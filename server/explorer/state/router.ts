@@ -44,9 +44,13 @@ export function goTo(page: string, name = '', params: Record<string, string> = {
   location.hash = linkTo(page, name, params);
 }
 
-/** Changes parameters of the view at hand without a step in the history; undefined takes one away. */
-export function setParams(changes: Record<string, string | undefined>): void {
+/**
+ * Changes parameters of the view at hand without a step in the history; undefined takes one away. With
+ * `of`, the view that asked: nothing when another one is open by now.
+ */
+export function setParams(changes: Record<string, string | undefined>, of?: Route): void {
   const { page, name, params } = route.value;
+  if (of !== undefined && (of.page !== page || of.name !== name)) return;
   const next = new URLSearchParams(params);
   for (const [key, value] of Object.entries(changes)) {
     if (value === undefined || value === '') next.delete(key);

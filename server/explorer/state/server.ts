@@ -4,7 +4,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { type Moment, type Status, momentOf } from '../model/status.js';
 import { ApiError, ask, isOffline } from './api.js';
 import { keyAsked } from './key.js';
-import { contract, readProgram } from './program.js';
+import { contract, readProgram, schema } from './program.js';
 
 const momentsMax = 120;
 
@@ -13,14 +13,23 @@ export const moments = signal<Moment[]>([]);
 
 export const isAdmin = computed(() => status.value?.role === 'admin');
 
+/** A key limited to some queries sees those, and nothing of the graph. */
+export const isScoped = computed(
+  () => status.value !== undefined && status.value.elements === undefined,
+);
+
 const token = crypto.getRandomValues(new Uint32Array(2)).join('-');
 
-async function poll(): Promise<void> {
-  const { value } = await ask<Status>(`_explore/status?since=${token}`);
+/** Ended when the key is another one: what the one before is answered is not for the page. */
+let turn = new AbortController();
+
+async function poll(signal: AbortSignal): Promise<void> {
+  const { value } = await ask<Status>(`_explore/status?since=${token}`, { signal });
+  signal.throwIfAborted();
   const before = status.value;
   status.value = value;
   if (before === undefined || before.reloads !== value.reloads || contract.value === undefined) {
-    await readProgram();
+    await readProgram(signal);
   }
   if (value.seconds === null || value.seconds > 30) return;
   moments.value = [...moments.value, momentOf(value, value.seconds)].slice(-momentsMax);
@@ -31,13 +40,17 @@ export const startFault = signal<string | undefined>(undefined);
 
 async function pollSafely(): Promise<void> {
   if (document.hidden || keyAsked.value !== undefined) return;
+  const { signal } = turn;
   try {
-    await poll();
+    await poll(signal);
     startFault.value = undefined;
   } catch (error) {
+    if (signal.aborted) return;
     const known = error instanceof ApiError && error.status !== 0;
     startFault.value = known ? error.message : 'The server does not answer; trying again.';
     if (known && error.fault.code === 'FEATURE_DISABLED') clearInterval(timer);
+    // Of the role metrics: another key is wanted.
+    if (known && error.fault.code === 'FORBIDDEN') keyAsked.value = error.message;
   }
 }
 
@@ -45,10 +58,24 @@ let timer = 0;
 let polling: Promise<void> | undefined;
 
 export function pollNow(): Promise<void> {
-  polling ??= pollSafely().finally(() => {
-    polling = undefined;
-  });
+  if (polling === undefined) {
+    const own = pollSafely().finally(() => {
+      if (polling === own) polling = undefined;
+    });
+    polling = own;
+  }
   return polling;
+}
+
+/** Nothing of what one key has seen is shown to the next. */
+function forgetServer(): void {
+  turn.abort();
+  turn = new AbortController();
+  polling = undefined;
+  status.value = undefined;
+  moments.value = [];
+  contract.value = undefined;
+  schema.value = undefined;
 }
 
 export function startPolling(): void {
@@ -56,10 +83,7 @@ export function startPolling(): void {
   document.addEventListener('visibilitychange', () => void pollNow());
   effect(() => {
     if (keyAsked.value === undefined) void pollNow();
-    else {
-      status.value = undefined;
-      moments.value = [];
-    }
+    else forgetServer();
   });
   effect(() => {
     document.body.classList.toggle('offline', isOffline.value);

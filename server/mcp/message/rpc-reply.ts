@@ -35,9 +35,14 @@ export class RpcFault extends Error {
 
 export const notedReply: Reply = { status: acceptedStatus, headers: jsonHeaders, body: '' };
 
+/** Characters of an answer that the transport may take as text: a copy less; longer ones go out in pieces. */
+const textMax = 16_384;
+
 /** `members`: of the result, as JSON text without its braces. */
-export function resultReply(id: string, members: string): Uint8Array {
-  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{${members}}}`);
+export function resultReply(id: string, members: string): Uint8Array | Reply {
+  const body = `{"jsonrpc":"2.0","id":${id},"result":{${members}}}`;
+  if (body.length > textMax) return Buffer.from(body);
+  return { status: okStatus, headers: jsonHeaders, body };
 }
 
 export function faultReply(fault: RpcFault, id: string, isModern: boolean): Reply {

@@ -49,16 +49,17 @@ function idOf(view: JsonView | undefined, body: Uint8Array): string | undefined 
   throw new RpcFault(rpcCodes.request, 'Invalid request: id is neither string nor integer');
 }
 
-/** The bytes of an object, an array, a string or a number as they came. */
-export function rawBytes(view: JsonView, body: Uint8Array): Uint8Array {
-  const quote = view.kind === 'string' ? 1 : 0;
-  return body.slice(view.start - quote, view.start + view.size + quote);
-}
-
+/** A value as it came. */
 export function rawText(view: JsonView, body: Uint8Array): string {
-  const scalar = view.kind === 'boolean' ? String(view.boolean()) : 'null';
-  const hasBytes = view.kind !== 'boolean' && view.kind !== 'null';
-  return hasBytes ? Buffer.from(rawBytes(view, body)).toString() : scalar;
+  const { kind } = view;
+  if (kind === 'null') return 'null';
+  if (kind === 'boolean') return String(view.boolean());
+  // What most ids are costs no copy.
+  if (kind === 'number') return view.token();
+  if (view.verbatim) return `"${view.text()}"`;
+  const quote = kind === 'string' ? 1 : 0;
+  const [start, end] = [view.start - quote, view.start + view.size + quote];
+  return Buffer.from(body.buffer, body.byteOffset + start, end - start).toString();
 }
 
 /** A member of the parameters that has to be a string. */

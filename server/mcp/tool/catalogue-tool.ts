@@ -1,11 +1,11 @@
 // Two tools that stand for many queries: one finds them, one calls them. Long lists of tools fill the
 // memory of a model before it has read a word.
-import { excerpt, fail, scanBody, type Limits } from '../../../engine/index.js';
+import { describeJson, excerpt, fail, scanBody, type Limits } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
+import { argumentsOf } from './argument.js';
 import { type Output, outputOf } from './output.js';
 import type { Tool } from './tool.js';
 import { once } from './query-tool.js';
-import { rawBytes } from '../message/wire.js';
 
 /** The query tools of who calls. */
 export type KnownTools = (key: Caller | undefined) => readonly Tool[];
@@ -68,8 +68,11 @@ function runQuery(known: KnownTools, limits: Limits): Tool {
         return fail('NOT_FOUND', { name: excerpt(named.text()), kind: 'Query' }, { hint });
       }
       const given = body.member('arguments');
-      const args = given?.kind === 'object' ? rawBytes(given, call.args) : new Uint8Array(0);
-      return tool.call({ ...call, args });
+      if (given !== undefined && given.kind !== 'object' && given.kind !== 'null') {
+        const asked = { param: 'arguments', type: 'Object', got: describeJson(given) };
+        fail('PARAM_TYPE', asked, { path: '/arguments' });
+      }
+      return tool.call({ ...call, ...argumentsOf(given, call.args, call.limit) });
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   TrellisError,
 } from '../../../engine/index.js';
 import { budgetOf } from '../../request/reception.js';
+import { type WalkForm, walkForms } from '../../openapi/walk-form.js';
 import { callerOf } from '../../endpoint/query-handler.js';
 import type { McpHandler } from '../../endpoint/mcp-handler.js';
 import { type Output, outputOf } from './output.js';
@@ -22,164 +23,18 @@ export interface SessionToolOptions {
   schema: Schema;
 }
 
-type Property = Readonly<Record<string, unknown>>;
-
-interface Form {
-  about: string;
-  properties: Readonly<Record<string, Property>>;
-  required?: readonly string[];
-  /** Builds a traversal: may be the first call of a session. */
-  opens?: true;
-  /** What the member of the answer is called that holds the reply. */
-  answer: 'first' | 'items' | 'item' | 'reset';
-}
-
 /** The tools in the order of their list. */
 export function sessionTools(options: SessionToolOptions): Tool[] {
-  return [...formsOf(options.schema)].map(([name, form]) => ({
+  return [...walkForms(options.schema)].map(([name, form]) => ({
     name,
     entry: once(() => JSON.stringify(entryOf(name, form, options.limits))),
     call: (call) => walk(name, form, call, options).catch(tellHowToOpen),
   }));
 }
 
-const text = (description?: string): Property => ({
-  type: 'string',
-  ...(description !== undefined && { description }),
-});
-const hits: Property = { type: 'integer', minimum: 1, description: 'How many hits.' };
-const flag = (description: string): Property => ({ type: 'boolean', description });
-const texts: Property = { type: 'array', items: { type: 'string' } };
-const namesMax = 200;
-
-function names(types: readonly { name: string }[]): Property {
-  const list = types.slice(0, namesMax).map(({ name }) => name);
-  return types.length === list.length && list.length > 0 ? { type: 'string', enum: list } : text();
-}
-
-const range: Property = {
-  type: 'object',
-  properties: { start: { type: 'integer' }, end: { type: 'integer' } },
-  additionalProperties: false,
-  description: 'Positions start <= i < end; without an end all.',
-};
-const filters: Property = {
-  type: 'object',
-  description:
-    'Such as {"properties":[[{"key":"year","operator":">=","value":1700}]]}: inner lists are AND, the outer one is OR.',
-};
-
-function formsOf(schema: Schema): Map<string, Form> {
-  return new Map([...walking(schema), ...searches(schema), ...reading]);
-}
-
-function walking(schema: Schema): [string, Form][] {
-  const edge = { edge_label: names(schema.edges) };
-  const kind = { edge_type: { type: 'string', enum: ['node', 'vec'] } };
-  const step = (about: string, toNodes: boolean): Form => ({
-    about,
-    properties: toNodes ? { ...edge, ...kind } : edge,
-    required: ['edge_label'],
-    answer: 'first',
-  });
-  return [
-    ['n_from_type', starting('All nodes of a type', { node_type: names(schema.nodes) })],
-    ['e_from_type', starting('All edges of a type', { edge_type: names(schema.edges) })],
-    ['out_step', step('From each item along its outgoing edges to their far ends.', true)],
-    ['in_step', step('From each item against its incoming edges to their far ends.', true)],
-    ['out_e_step', step('From each item to its outgoing edges.', false)],
-    ['in_e_step', step('From each item to its incoming edges.', false)],
-    [
-      'filter_items',
-      {
-        about: 'Keeps the items that pass.',
-        properties: { filter: filters },
-        required: ['filter'],
-        answer: 'first',
-      },
-    ],
-    [
-      'order_by',
-      {
-        about: 'Orders the items by properties.',
-        properties: { properties: texts, order: { type: 'string', enum: ['asc', 'desc'] } },
-        required: ['properties', 'order'],
-        answer: 'first',
-      },
-    ],
-    ['group_by', grouping('How many items share the values of properties.')],
-    ['aggregate_by', grouping('The items that share the values of properties, in groups.')],
-  ];
-}
-
-function searches(schema: Schema): [string, Form][] {
-  const label = names([...schema.nodes, ...schema.vectors]);
-  return [
-    [
-      'search_vector',
-      {
-        about: 'Ranks by nearness to a vector: the items there are, or all vectors.',
-        properties: {
-          vector: { type: 'array', items: { type: 'number' } },
-          k: hits,
-          min_score: { type: 'number' },
-        },
-        required: ['vector', 'k'],
-        opens: true,
-        answer: 'items',
-      },
-    ],
-    [
-      'search_vector_text',
-      searching(
-        'Ranks by meaning: what is nearest to a text.',
-        'k',
-        ['query', 'label'],
-        names(schema.vectors),
-      ),
-    ],
-    [
-      'search_keyword',
-      searching('Ranks by the words of a text.', 'limit', ['query', 'label', 'limit'], label),
-    ],
-  ];
-}
-
-const reading: [string, Form][] = [
-  [
-    'collect',
-    {
-      about: 'Answers the items of the traversal; with drop false they stay.',
-      properties: { range, drop: flag('Whether the traversal ends; true unless said.') },
-      answer: 'items',
-    },
-  ],
-  ['next', { about: 'Answers the next item, null at the end.', properties: {}, answer: 'item' }],
-  ['reset', { about: 'Empties the traversal.', properties: {}, answer: 'reset' }],
-];
-
-function starting(what: string, properties: Form['properties']): Form {
-  const required = Object.keys(properties);
-  return { about: `${what}, oldest first.`, properties, required, opens: true, answer: 'first' };
-}
-
-function grouping(about: string): Form {
-  return { about, properties: { properties: texts }, required: ['properties'], answer: 'items' };
-}
-
-function searching(
-  about: string,
-  count: string,
-  required: readonly string[],
-  label: Property,
-): Form {
-  const properties = { query: text('What to look for.'), label, [count]: hits };
-  return { about, properties, required, opens: true, answer: 'items' };
-}
-
-function entryOf(name: string, form: Form, limits: Limits): object {
-  const minutes = Math.round(limits.session_idle / 60_000);
-  const life = limits.session_idle === 0 ? '' : ` Sessions end after ${minutes} min idle.`;
+function entryOf(name: string, form: WalkForm, limits: Limits): object {
+  const { session_idle: idle } = limits;
+  const life = idle === 0 ? '' : ` Sessions end after ${timeText(idle)} idle.`;
   const opening = ` Without connection_id a session is opened.${life}`;
   return {
     name,
@@ -188,7 +43,7 @@ function entryOf(name: string, form: Form, limits: Limits): object {
     inputSchema: {
       type: 'object',
       properties: {
-        connection_id: text('Of an earlier answer.'),
+        connection_id: { type: 'string', description: 'Of an earlier answer.' },
         ...form.properties,
         [limitArgument]: limitSchema,
       },
@@ -211,7 +66,7 @@ const reads: ReadonlySet<string> = new Set(['collect', 'next', 'group_by', 'aggr
 
 async function walk(
   tool: string,
-  { answer }: Form,
+  { answer }: WalkForm,
   { exchange, args, key, limit }: ToolCall,
   { handler, limits }: SessionToolOptions,
 ): Promise<Output> {
@@ -232,7 +87,8 @@ async function walk(
   const cancellable = (cancel: () => void): void => {
     exchange.cancel = cancel;
   };
-  const reply = textOf(await sessions.handle(tool, Buffer.from(body), caller, budget, cancellable));
+  const bytes = Buffer.from(body);
+  const reply = await performed(() => sessions.handle(tool, bytes, caller, budget, cancellable));
   // What only reads may have ended the traversal; what opens may have made it.
   const { count, kind } = reads.has(tool) ? before : sessions.held(id, caller);
   const parts = [
@@ -244,6 +100,27 @@ async function walk(
   ];
   const advice = 'Ask for fewer, or page with range and drop false.';
   return outputOf(`{${parts.join(',')}}`, { limit, places: 'every', advice });
+
+  async function performed(run: () => Uint8Array | Promise<Uint8Array>): Promise<string> {
+    try {
+      return textOf(await run());
+    } catch (error) {
+      // Nobody is told of a session that was opened for a call that failed.
+      if (isNew) sessions.close(id, caller);
+      throw error;
+    }
+  }
+}
+
+/** Such as `1 h`: the largest unit that tells it whole. */
+function timeText(ms: number): string {
+  const units = [
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1_000],
+  ] as const;
+  const [name, size] = units.find(([, size]) => ms % size === 0) ?? ['ms', 1];
+  return `${ms / size} ${name}`;
 }
 
 /** Where a `range` ends: behind everything, unless it says so. */

@@ -1,11 +1,12 @@
 // The methods of tools: the list that a caller sees, and calls. Invariant: what a key may not call is
 // told in the same words as what does not exist.
-import { fail, type JsonView, TrellisError } from '../../../engine/index.js';
+import { TrellisError } from '../../../engine/index.js';
 import type { Answer, Asked, Methods } from '../message/method.js';
 import type { McpMetrics } from '../message/metrics.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
-import { rawText, textParameter } from '../message/wire.js';
-import { failedCall, limitArgument, type Tool } from './tool.js';
+import { textParameter } from '../message/wire.js';
+import { argumentsOf } from './argument.js';
+import { failedCall, type Tool } from './tool.js';
 import type { Toolset } from './toolset.js';
 
 export interface ToolMethodOptions {
@@ -41,6 +42,8 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
     const tool = options.toolset().find(name, key);
     // The same words for a tool that the key may not call: that it exists is not told.
     if (tool === undefined) throw new RpcFault(rpcCodes.params, `Unknown tool: ${name}`);
+    // The log names the tool; a query says for itself which it is, and whether it writes.
+    exchange.called = { query: name, writes: false };
     const { args, limit } = argumentsOf(given, frame.body, options.outputChars);
     const finish = ({ members, meta, isCut }: Awaited<ReturnType<Tool['call']>>): Answer => {
       const seconds = (performance.now() - exchange.startedAt) / 1000;
@@ -48,33 +51,8 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
       return { members, meta };
     };
     const output = tool.call({ exchange, args, key, limit });
-    return output instanceof Promise ? output.then(finish).catch(failed) : finish(output);
+    return output instanceof Promise ? output.then(finish, failed) : finish(output);
   } catch (error) {
     return failed(error);
   }
-}
-
-/** The arguments without the one that is ours, and what that one says. */
-function argumentsOf(
-  given: JsonView | undefined,
-  body: Uint8Array,
-  most: number,
-): { args: Uint8Array; limit: number } {
-  if (given === undefined || given.kind === 'null' || given.length === 0) {
-    return { args: new Uint8Array(0), limit: most };
-  }
-  const asked = given.member(limitArgument);
-  if (asked === undefined) {
-    return { args: body.slice(given.start, given.start + given.size), limit: most };
-  }
-  const members = given.names().filter((name) => name !== limitArgument);
-  const texts = members.map((name) => {
-    return `${JSON.stringify(name)}:${rawText(given.member(name)!, body)}`;
-  });
-  const limit = asked.integral ? Number(asked.token()) : 0;
-  if (limit < 1) {
-    const wrong = { param: limitArgument, allowed: 'an integer from 1', got: 'another value' };
-    fail('PARAM_VALUE', wrong, { path: `/${limitArgument}` });
-  }
-  return { args: Buffer.from(`{${texts.join(',')}}`), limit: Math.min(limit, most) };
 }

@@ -24,6 +24,7 @@ QUERY closeFacts(subject: String, predicate: String, at: Date) =>
 
 // Recalling
 
+// The episodes that say what is nearest to a text.
 #[mcp]
 QUERY recallEpisodes(text: String, k: I64) =>
     episodes <- SearchV<Episode>(Embed(text), k)

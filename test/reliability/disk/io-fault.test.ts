@@ -3,7 +3,7 @@
 // catalogue; it never answers wrong data, and what it acknowledged is there at the next start.
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { crashSources, Oracle } from '../../crash/oracle.js';
 import { makeFolder, removeFolder, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
@@ -18,7 +18,6 @@ const config = { 'storage.ballast': 0, 'storage.min_free': 0, 'log.level': 'erro
 /** Exit codes that name what is wrong (operations.md 1): 70 would be a defect. */
 const sound = [0, 65, 71, 74, 75, 76, 78];
 
-const engine = new ImageEngine();
 let original: string;
 let known: Oracle;
 
@@ -32,8 +31,6 @@ beforeAll(async () => {
   await known.load(server, 2, acknowledged(known, 20));
   await server.stop();
 }, 60_000);
-afterAll(() => engine.end());
-
 /** Resolves when that many writes more are answered, or can no longer be. */
 async function acknowledged(oracle: Oracle, count: number, server?: Server): Promise<void> {
   const answered = (): number => oracle.acknowledged + oracle.refused.length;
@@ -83,7 +80,7 @@ async function live(server: Server, oracle: Oracle, faults: string[]): Promise<E
   return server.stop();
 }
 
-async function runWith(n: number, how: string): Promise<Run> {
+async function runWith(n: number, how: string, engine: ImageEngine): Promise<Run> {
   const folder = makeFolder();
   cpSync(original, folder, { recursive: true });
   const recorder = new Recorder(folder, join(makeFolder(), 'log'), { fail: `${n}:${how}` });
@@ -124,20 +121,23 @@ const strides: [how: string, stride: number][] = [
 const callsMax = 2000;
 
 describe.skipIf(missing !== undefined)('T5 a call fails', () => {
-  test.each(long ? strides : strides.slice(0, 1))(
+  // Most of a run is waiting: for a server that starts, and for its disk.
+  test.concurrent.each(long ? strides : strides.slice(0, 1))(
     '%s',
     async (how, stride) => {
+      const engine = new ImageEngine();
       const numbers = long
         ? Array.from({ length: callsMax }, (_, i) => 1 + (seed % stride) + i * stride)
         : some;
       const found: string[] = [];
       let runs = 0;
       for (const n of numbers) {
-        const { injected, call, faults } = await runWith(n, how);
+        const { injected, call, faults } = await runWith(n, how, engine);
         if (faults.length > 0) found.push(`${how} ${call}: ${faults.slice(0, 5).join('\n  ')}`);
         if (long && !injected) break;
         runs++;
       }
+      await engine.end();
       expect(found, found.join('\n')).toEqual([]);
       noteProof('T5', `${runs} calls failed with ${how}: no wrong data, nothing acknowledged lost`);
     },

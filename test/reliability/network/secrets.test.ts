@@ -7,8 +7,10 @@ import { type Server as HttpServer, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConfig, printConfig } from '../../../server/config/config.js';
-import { changeKeyFile, makeKey } from '../../../server/auth/key-file.js';
+import { loadConfig } from '../../../server/config/config.js';
+import { printConfig } from '../../../server/config/secrets.js';
+import { changeKeyFile } from '../../../server/auth/key-file.js';
+import { makeKey } from '../../../server/auth/key-record.js';
 import { noteProof } from '../../support/proof.js';
 import { type Server, runCli, startServer } from '../../support/server/server.js';
 

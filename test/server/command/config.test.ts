@@ -5,13 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TrellisError, defaultLimits } from '../../../engine/index.js';
-import {
-  type Config,
-  type Environment,
-  loadConfig,
-  printConfig,
-} from '../../../server/config/config.js';
+import { type Config, type Environment, loadConfig } from '../../../server/config/config.js';
 import { keySchemas } from '../../../server/config/config-schema.js';
+import { printConfig } from '../../../server/config/secrets.js';
 
 let folder: string;
 beforeEach(() => {
@@ -153,6 +149,12 @@ describe('values', () => {
     }
   });
 
+  it('takes "auto" for what the machine says', () => {
+    const { server } = load({ environment: { TRELLIS_SERVER_FRONTS: 'auto' } });
+    expect(server.fronts).toBe(load({}).server.fronts);
+    expect(load({ files: { 'trellis.toml': '[server]\nfronts = 3' } }).server.fronts).toBe(3);
+  });
+
   it('reads per-type vector settings', () => {
     const text =
       '[vectors]\nm = 8\n[vectors.Emb]\nmetric = "l2"\ndimensions = 3\nlayout = "flat"\n';
@@ -212,6 +214,12 @@ describe('what is refused', () => {
       { flags: { 'server.workers': '0' } },
       /server\.workers must be an integer from 1 to 64/,
     ],
+    [
+      'fronts many',
+      { environment: { TRELLIS_SERVER_FRONTS: 'many' } },
+      /server\.fronts must be "auto" or an integer from 1 to 64, got "many"/,
+    ],
+    ['fronts 0', { flags: { 'server.fronts': '0' } }, /"auto" or an integer from 1 to 64/],
     ['workers 10000', { flags: { 'server.workers': '10000' } }, /from 1 to 64/],
     ['workers -1', { flags: { 'server.workers': '-1' } }, /from 1 to 64/],
     ['workers 1.5', { flags: { 'server.workers': '1.5' } }, /from 1 to 64/],

@@ -73,8 +73,26 @@ describe('the choice between main thread and lane', () => {
     };
     expect(taken(4)).toBe(3);
     expect(taken(2)).toBe(17);
-    learn(100, 200);
-    expect(runsHere()).toBe(false);
+  });
+
+  it('hands long answers from thread to thread only where there are lanes to gain by it', () => {
+    const isHere = (lanes: number, micros: number): boolean => {
+      book = new CostBook(() => false, lanes);
+      learn(200, micros);
+      return runsHere();
+    };
+    expect([60, 200, 350, 500].map((micros) => isHere(2, micros))).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect([60, 200, 350, 500].map((micros) => isHere(4, micros))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it('spends no more than its budget in a turn', async () => {

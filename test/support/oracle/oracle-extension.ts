@@ -6,11 +6,16 @@ export interface Stream {
   text: string;
   types: readonly string[];
   many: boolean;
+  /** A repetition has left its distances. */
+  hops?: true;
+  /** Edges that a step came to: what is at their other ends. */
+  reached?: readonly string[];
 }
 
 /** Who writes the parts of a form. */
 interface Writer {
   readonly random: Random;
+  parameter(type: string): string;
   source(): Stream;
   condition(types: readonly string[], depth: number): string;
   vectorSearch(name: string, mayFilter: boolean): string;
@@ -56,15 +61,17 @@ export function walks(
   const types = [...new Set(far.flatMap((each) => each.types))];
   const one = random.pick([...far, { way: 'Both', types }]);
   const again = edge.from === edge.to || one.way === 'Both';
-  const bounds = random.pick(['{1, 3}', '{0, 2}', '{2}', '{1, *}', '{0, *}', '{3, 1}', '{1}']);
+  const bounds = random.chance(0.15)
+    ? `{${random.below(2)}, ${writer.parameter('U8')}}`
+    : random.pick(['{1, 3}', '{0, 2}', '{2}', '{1, *}', '{0, *}', '{3, 1}', '{1}']);
   const repeated = [...new Set([...one.types, type, ...(again ? [edge.from, edge.to] : [])])];
   const step = `${one.way}<${name}>${test}`;
   const made = (text: string, of: readonly string[]): Stream => ({ text, types: of, many: true });
   return [
     random.pick([
       () => made(step, one.types),
-      () => made(`${step}${bounds}`, repeated),
-      () => made(`${one.way}E<${name}>${test}`, [name]),
+      () => ({ ...made(`${step}${bounds}`, repeated), hops: true as const }),
+      () => ({ ...made(`${one.way}E<${name}>${test}`, [name]), reached: one.types }),
       () => made(`${one.way}E<${name}>::WHERE(${writer.condition([name], 0)})::Other`, one.types),
     ])(),
   ];

@@ -3,7 +3,16 @@
 import { type Stream, together, walks } from './oracle-extension.js';
 import { propertyTypes, valueTexts, vectorTexts, type WorldType } from './oracle-schema.js';
 import { batchSource } from './function/batch.js';
-import { groupShape, orderStep } from './function/order.js';
+import {
+  bound,
+  branched,
+  pathLength,
+  readTrail,
+  shaped,
+  trailAnswer,
+  written,
+} from './function/form.js';
+import { groupShape, orderStep, paged } from './function/order.js';
 import { dateCall, functionTest, numberCall, textCall } from './function/write.js';
 import type { Random } from '../random.js';
 
@@ -21,6 +30,8 @@ const integers = ['size', 'rank', 'level', 'serial', 'huge'];
 export class QueryWriter {
   readonly parameters: WorldParameter[] = [];
   readonly variables: Stream[] = [];
+  /** Names that hold how many elements were deleted. */
+  readonly counts: string[] = [];
   #names = 0;
 
   constructor(
@@ -197,6 +208,7 @@ export class QueryWriter {
     const choice = random.below(14);
     if (choice >= 12) return together(this, choice === 12);
     if (random.chance(0.06)) return batchSource(this, type);
+    if (random.chance(0.05)) return branched(this);
     if (choice < 3 && this.variables.length > 0) return random.pick(this.variables);
     if (choice === 3) {
       const own = this.variables.filter(
@@ -263,11 +275,11 @@ export class QueryWriter {
         }
         if (from === type.name) {
           steps.push({ text: `Out<${name}>`, types: [to!], many: true });
-          steps.push({ text: `OutE<${name}>`, types: [name], many: true });
+          steps.push({ text: `OutE<${name}>`, types: [name], many: true, reached: [to!] });
         }
         if (to === type.name) {
           steps.push({ text: `In<${name}>`, types: [from!], many: true });
-          steps.push({ text: `InE<${name}>`, types: [name], many: true });
+          steps.push({ text: `InE<${name}>`, types: [name], many: true, reached: [from!] });
         }
       }
     }
@@ -293,6 +305,8 @@ export class QueryWriter {
   step(stream: Stream): Stream {
     const { random } = this;
     const { text, types } = stream;
+    const read = readTrail(this, stream);
+    if (read !== undefined) return read;
     const add = (step: string, many = stream.many): Stream => ({
       ...stream,
       text: `${text}::${step}`,
@@ -406,9 +420,16 @@ export class QueryWriter {
     const { text, types } = stream;
     const names = this.properties(types);
     const name = names.length > 0 ? random.pick(names) : 'id';
-    switch (random.below(15)) {
+    if (stream.hops && random.chance(0.4)) return trailAnswer(this, stream);
+    switch (random.below(18)) {
+      case 17:
+        return bound(this, stream);
+      case 16:
+        return random.chance(0.5) ? written(this) : pathLength(this);
+      case 15:
+        return paged(this, stream);
       case 12:
-        return this.shaped(stream);
+        return shaped(this, stream);
       case 13:
         return `${text}::ID::${random.pick(['DEDUP', 'COUNT', 'FIRST', 'RANGE(0, 2)'])}`;
       case 14:
@@ -439,20 +460,6 @@ export class QueryWriter {
       default:
         return text;
     }
-  }
-
-  /** Steps over the members of a shape. */
-  shaped({ text, types }: Stream): string {
-    const { random } = this;
-    const [a, b] = [this.name('m'), this.name('m')];
-    const shape = `${text}::{${a}: ${this.arithmetic(types, 1)}, ${b}: _::ID, ..}`;
-    return random.pick([
-      `${shape}::ORDER<Asc>(_::{${a}})::RANGE(0, 3)`,
-      `${shape}::WHERE(_::{${a}}::GT(${random.below(4)}))`,
-      `${shape}::WHERE(_::{${a}}::NEQ(NONE))::FIRST`,
-      `${shape}::{${b}, again: ${a}}`,
-      `${shape}::COUNT`,
-    ]);
   }
 
   grouped({ text, types }: Stream, name: string): string {

@@ -126,7 +126,7 @@ export function writeQuery(random: Random, types: readonly WorldType[], name: st
   const body: string[] = [];
   for (let i = random.below(3); i > 0; i--) bind(writer, body);
   for (let i = 1 + random.below(2); i > 0; i--) body.push(...change(writer));
-  const answers = writer.variables.map(({ text }) => text);
+  const answers = [...writer.variables.map(({ text }) => text), ...writer.counts];
   const last = writer.answer(writer.chain(2));
   const isNamed = /^[a-z]\w*(::|$)/.test(last);
   body.push(`RETURN ${[...answers, ...(isNamed ? [] : [last])].join(', ') || 'NONE'}`);
@@ -153,8 +153,12 @@ function change(writer: QueryWriter): string[] {
       writer.variables.push({ ...stream, text: name });
       return [`${name} <- ${stream.text}::UPDATE(${set})`];
     }
-    case 2:
-      return [`DROP ${writer.chain(2).text}`];
+    case 2: {
+      const gone = writer.chain(2).text;
+      if (random.chance(0.5)) return [`DROP ${gone}`];
+      writer.counts.push(name);
+      return [`${name} <- DROP ${gone}`];
+    }
     case 3:
       return edge(writer, keep);
     case 4:
@@ -254,7 +258,8 @@ function edge(writer: QueryWriter, keep: Keep): string[] {
     return writer.parameter('ID', name);
   };
   const set = writer.assignments(type, undefined);
-  const text = `AddE<${type.name}>(${set})::From(${end(type.from!)})::To(${end(type.to!)})`;
+  const word = random.chance(0.3) ? 'UpsertE' : 'AddE';
+  const text = `${word}<${type.name}>(${set})::From(${end(type.from!)})::To(${end(type.to!)})`;
   return keep(text, type.name, /<.*<|v\d/.test(text));
 }
 

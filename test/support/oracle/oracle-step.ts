@@ -1,10 +1,11 @@
 // Sources and steps of the oracle: every step takes the whole list of rows and gives a whole list.
 import { unreachable } from '../../../engine/base/assert.js';
+import { limitTable } from '../../../engine/base/limits.js';
 import { fail } from '../../../engine/base/errors.js';
 import type { PropertyType, TypeRef } from '../../../engine/base/schema.js';
 import type { Source, Step } from '../../../engine/plan/expression.js';
 import { GroupRec } from './oracle-print.js';
-import { type OracleElement, isList, Item, rowsOf, type Value } from './oracle-value.js';
+import { type OracleElement, isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
 import { shortestPath } from './oracle-path.js';
 import { numberOf, vectorOf } from './oracle-argument.js';
 import { find, perItem, type Run } from './oracle-run.js';
@@ -182,6 +183,22 @@ function order(run: Run, { slot, keys }: StepOf<'order'>, rows: Rows): Rows {
   return keyed.map(({ row }) => row);
 }
 
+/** The first page: where the next begins is for the engine to say. */
+function page(run: Run, { slot, keys, count, shape }: StepOf<'page'>, rows: Rows): Rows {
+  const most = numberOf(run.value(count), 'n', 1, limitTable.search_k.default);
+  const items = distinct(rows).filter((row) => row instanceof Item);
+  const id = { value: { kind: 'slot', slot }, descending: false, nullsFirst: false } as const;
+  const sorted = order(run, { kind: 'order', slot, keys: [...keys, id] }, items);
+  const shown = sorted.slice(0, most);
+  const list = shape ? shown.map((row) => perItem(run, { slot, value: shape }, row)) : shown;
+  return [
+    new Rec([
+      ['items', list],
+      ['next', sorted.length > most ? 'more' : null],
+    ]),
+  ];
+}
+
 function group(run: Run, { slot, keys, data, shape }: StepOf<'group'>, rows: Rows): Rows {
   const groups: { keys: Value[]; items: Value[] }[] = [];
   for (const row of rows) {
@@ -275,6 +292,8 @@ export function take(run: Run, step: Step, rows: Rows): Rows {
       return rows.map((row) => perItem(run, step.value, row));
     case 'order':
       return order(run, step, rows);
+    case 'page':
+      return page(run, step, rows);
     case 'group':
       return group(run, step, rows);
     case 'searchWithin':

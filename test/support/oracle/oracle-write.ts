@@ -124,7 +124,6 @@ function createEdge(
   return new Item(run.graph.create(type, values, { from, to }));
 }
 
-/** From-major; one edge when both ends are single. */
 export function createEdges(
   run: Run,
   name: string,
@@ -132,12 +131,24 @@ export function createEdges(
   ends: Record<'from' | 'to', End>,
 ): Value {
   const type = typeNamed(run.graph, 'edge', name);
+  return eachPair(run, type, ends, (pair) => createEdge(run, type, pair, set));
+}
+
+type Pair = readonly [OracleElement, OracleElement];
+
+/** From-major, all ends before the first edge; one edge when both ends are single. */
+function eachPair(
+  run: Run,
+  type: ElementType,
+  ends: Record<'from' | 'to', End>,
+  make: (pair: Pair) => Item,
+): Value {
   const [from, to] = (['from', 'to'] as const).map((end) => {
     const { value, many } = ends[end];
     const given = run.value(value);
     return (many ? rowsOf(given) : [given]).map((one) => endOf(run, type, end, one));
   });
-  const made = from!.flatMap((a) => to!.map((b) => createEdge(run, type, [a, b], set)));
+  const made = from!.flatMap((a) => to!.map((b) => make([a, b])));
   return ends.from.many || ends.to.many ? made : made[0]!;
 }
 
@@ -153,19 +164,26 @@ export function createEdgeAt(
   return createEdge(run, type, pair, set);
 }
 
-export function upsertEdge(
+export function upsertEdges(
   run: Run,
   {
     type: name,
-    slot,
-    set,
     from,
     to,
-  }: { type: string; slot: number; set: Assignment[]; from: Value; to: Value },
-): Item {
+    ...made
+  }: { type: string; slot: number; set: Assignment[] } & Record<'from' | 'to', End>,
+): Value {
   const type = typeNamed(run.graph, 'edge', name);
-  const pair = [endOf(run, type, 'from', from), endOf(run, type, 'to', to)] as const;
-  const found = run.graph.edges(pair[0], [name], 'from').find((edge) => edge.to === pair[1]);
+  return eachPair(run, type, { from, to }, (pair) => upsertBetween(run, type, pair, made));
+}
+
+function upsertBetween(
+  run: Run,
+  type: ElementType,
+  pair: Pair,
+  { slot, set }: { slot: number; set: Assignment[] },
+): Item {
+  const found = run.graph.edges(pair[0], [type.name], 'from').find((edge) => edge.to === pair[1]);
   run.slots[slot] = null;
   if (found === undefined) return createEdge(run, type, pair, set);
   update(run, slot, set, [found]);

@@ -14,7 +14,7 @@ import { memberOf, membersOf, perItem, type Run } from './oracle-run.js';
 import { open, take } from './oracle-step.js';
 import { compare, equal, ordered, singles } from './oracle-compare.js';
 import { isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
-import { createEdges, createNode, createVector, elementsIn, upsertEdge } from './oracle-write.js';
+import { createEdges, createNode, createVector, elementsIn, upsertEdges } from './oracle-write.js';
 
 type Kind<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
 
@@ -218,16 +218,8 @@ function compose(run: Run, expression: Composite): Value {
       );
     case 'addEdge':
       return createEdges(run, expression.type, expression.set, expression);
-    case 'upsertEdge': {
-      const { from, to, ...rest } = expression;
-      const ends = ({ value, many }: typeof from) =>
-        many ? rowsOf(run.value(value)) : [run.value(value)];
-      const [sources, targets] = [ends(from), ends(to)];
-      const made = sources.flatMap((a) =>
-        targets.map((b) => upsertEdge(run, { ...rest, from: a, to: b })),
-      );
-      return from.many || to.many ? made : made[0]!;
-    }
+    case 'upsertEdge':
+      return upsertEdges(run, expression);
     case 'drop': {
       const found = elementsIn(run.value(expression.of)).filter(({ alive }) => alive);
       const gone = new Set(found);

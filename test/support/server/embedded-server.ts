@@ -5,6 +5,8 @@ import { pathToFileURL } from 'node:url';
 import type { EmbeddedDatabase, OpenOptions } from '../../../engine/index.js';
 import { errorBody, statusOf } from '../../../server/http/http-error.js';
 import type { Connection, Reply } from './http.js';
+import { mismatch } from '../reply-conforms.js';
+import { toolMismatch } from '../tool-conforms.js';
 import { makeFolder, type Project, removeFolder, root, writeProject } from '../project.js';
 import type { Server } from './server.js';
 
@@ -89,12 +91,24 @@ export async function callEmbedded(
   body: Buffer,
 ): Promise<Reply> {
   try {
-    return replyOf(200, Buffer.from(await callWith(db, name, body)));
+    const reply = replyOf(200, Buffer.from(await callWith(db, name, body)));
+    refuseUntyped(db, name, reply.text);
+    return reply;
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
     const status = Number.parseInt(statusOf(error.data.code), 10);
     return replyOf(status, Buffer.from(errorBody(error.data, requestId)));
   }
+}
+
+/** What the compiler says of the answer holds, for callers and as the schema of a tool. */
+function refuseUntyped(db: EmbeddedDatabase, name: string, text: string): void {
+  const { program } = db.database;
+  const query = program.queries.find((one) => one.name === name);
+  if (query === undefined) return;
+  const fault = mismatch(query.output, text, program.schema) ?? toolMismatch(query, text, program);
+  if (fault !== undefined)
+    throw new RangeError(`${name} answers what it has no type for: ${fault}`);
 }
 
 /** As arguments where they say the same as the text, which most do; else as bytes. */

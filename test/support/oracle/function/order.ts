@@ -1,5 +1,5 @@
-// Random orders and groups for the oracle's queries: one key or several, nulls first or last; shapes
-// of groups.
+// Random orders, pages and groups for the oracle's queries: one key or several, nulls first or last;
+// shapes of groups.
 import { propertyTypes } from '../oracle-schema.js';
 import type { Random } from '../../random.js';
 
@@ -7,6 +7,11 @@ interface Writer {
   readonly random: Random;
   properties(types: readonly string[]): string[];
   orderKey(types: readonly string[]): string;
+}
+
+interface Reader extends Writer {
+  members(types: readonly string[], depth: number): string;
+  condition(types: readonly string[], depth: number): string;
 }
 
 export function orderStep(writer: Writer, types: readonly string[]): string {
@@ -37,4 +42,15 @@ export function groupShape(writer: Writer, types: readonly string[], keys: strin
   const step = random.pick(['GROUP_BY', 'GROUP_BY', 'AGGREGATE_BY']);
   const filter = random.chance(0.3) ? '::WHERE(COUNT(_.data)::GT(1))' : '';
   return `${step}(${keys})${filter}::{${keys}, ${parts.join(', ')}}`;
+}
+
+/** The first page of a stream, shaped or not, and whether it is the last. */
+export function paged(reader: Reader, stream: { text: string; types: readonly string[] }): string {
+  const { random } = reader;
+  const { text, types } = stream;
+  const order = random.chance(0.7) ? `::${orderStep(reader, types)}` : '';
+  const shape = random.pick(['', '', `::{${reader.members(types, 1)}}`]);
+  const test = random.chance(0.2) ? `::WHERE(${reader.condition(types, 1)})` : '';
+  const end = random.pick(['::{items}', '::{items, last: _::{next}::EQ(NONE)}']);
+  return `${text}${order}${shape}${test}::PAGE(${random.pick(['1', '2', '5', '99'])})${end}`;
 }

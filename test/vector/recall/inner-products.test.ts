@@ -3,9 +3,9 @@
 // elsewhere asks for the outermost of a cluster in its direction, which no inner product of two
 // vectors of that cluster points out.
 import { expect, test } from 'vitest';
-import type { Layout } from '../../engine/vector/index.js';
-import { asMap, indexOf, long, recallOf } from './fixture.js';
-import { clustered } from './random.js';
+import type { Layout } from '../../../engine/vector/index.js';
+import { asMap, indexOf, long, recallOf } from '../fixture.js';
+import { clustered } from '../random.js';
 
 const count = long ? 4000 : 1200;
 

@@ -1,0 +1,221 @@
+// `npm run bench -- cluster [--seconds 4] [--rounds 3]`: three log servers and three nodes on this machine beside
+// a process on its own: durable writes in turns, what another node passes on, how long a write takes to be
+// read on another node, how fast one that was away catches up, reads of one node and of all, and how long nobody leads
+// after a hand-over and after a death. Needs `nats-server` (server/deploy/cluster).
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { numberOption } from '../kit/bench-option.js';
+import { requestBytes, sendHttp } from '../kit/http-client.js';
+import { startBenchServer } from '../kit/load.js';
+import { median, percentile } from '../kit/sample-times.js';
+import { type Cell, printTable } from '../kit/table.js';
+
+const source = `
+N::P { age: I64 }
+QUERY add(age: I64) => p <- AddN<P>({ age: age }) RETURN p
+QUERY count() => p <- N<P>::RANGE(0, 1) RETURN p::COUNT
+`;
+const script = fileURLToPath(new URL('../../../server/deploy/cluster/start.mjs', import.meta.url));
+const settings = '[storage]\nmin_free = 0\nballast = 0\n';
+const port = 26_971;
+
+interface Cluster {
+  urls: string[];
+  /** Process of a node. */
+  pidOf: (url: string) => number;
+  stop: () => Promise<void>;
+}
+
+async function startCluster(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-cluster-'));
+  writeFileSync(join(folder, 'main.hx'), source);
+  writeFileSync(join(folder, 'trellis.toml'), settings);
+  const env = { ...process.env, PORT: String(port), NATS_PORT: String(port + 1000) };
+  const child = spawn(process.execPath, [script, folder], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await ready(child);
+  const urls = [0, 1, 2].map((i) => `http://127.0.0.1:${port + i}`);
+  const lockOf = (url: string): string =>
+    join(folder, '.trellis/cluster', `node${urls.indexOf(url) + 1}`, 'LOCK');
+  return {
+    urls,
+    pidOf: (url) => (JSON.parse(readFileSync(lockOf(url), 'utf8')) as { pid: number }).pid,
+    stop: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function ready(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.stdout!.on('data', (text: Buffer) => {
+      if (text.toString().includes('cluster ready')) resolve();
+    });
+    child.once('exit', () => reject(new RangeError('the cluster did not start')));
+  });
+}
+
+async function post(url: string, path: string, body = '{}', more = {}): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json', ...more };
+  const reply = await fetch(`${url}/${path}`, { method: 'POST', headers, body });
+  await reply.arrayBuffer();
+  return reply;
+}
+
+interface Readiness {
+  cluster?: { role: string; position: string };
+}
+
+/** One that is dead says nothing. */
+const readiness = (url: string): Promise<Readiness> =>
+  fetch(`${url}/readyz`).then(
+    (reply) => reply.json() as Promise<Readiness>,
+    () => ({}),
+  );
+
+const seqOf = async (url: string): Promise<number> =>
+  Number((await readiness(url)).cluster?.position.split('.')[1] ?? 0);
+
+/** The node that leads, and the others. */
+async function rolesOf({ urls }: Cluster): Promise<{ leader: string; others: string[] }> {
+  for (;;) {
+    for (const leader of urls) {
+      const { cluster } = await readiness(leader);
+      if (cluster?.role === 'leader')
+        return { leader, others: urls.filter((url) => url !== leader) };
+    }
+    await pause(50);
+  }
+}
+
+async function writes(url: string, connections: number, seconds: number): Promise<number> {
+  const run = await sendHttp(url, [requestBytes('add', '{"age":1}')], { connections, seconds });
+  if (run.failed > 0) throw new RangeError(`${run.failed} of ${run.count} failed`);
+  return run.perSecond;
+}
+
+/** Rates in turns: single, leader, through another node. */
+async function rateRows(single: string, cluster: Cluster, seconds: number, rounds: number) {
+  const { leader, others } = await rolesOf(cluster);
+  const rows: Cell[][] = [];
+  for (const connections of [1, 64, 256]) {
+    const rates: number[][] = [[], [], []];
+    for (let round = 0; round < rounds; round++) {
+      for (const [i, url] of [single, leader, others[0]!].entries())
+        rates[i]!.push(await writes(url, connections, seconds));
+    }
+    const [alone, led, passed] = rates.map((list) => median(list)) as [number, number, number];
+    rows.push([`durable create, c${connections}`, alone, led, led / alone, passed]);
+  }
+  return rows;
+}
+
+/** Milliseconds from the answer of a write until another node answers a read behind it. */
+async function lags(cluster: Cluster, count: number): Promise<number[]> {
+  const { leader, others } = await rolesOf(cluster);
+  const times: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const position = (await post(leader, 'add', '{"age":2}')).headers.get('trellis-position')!;
+    const started = performance.now();
+    const reply = await post(others[i % 2]!, 'count', '{}', { 'Trellis-After': position });
+    if (reply.status === 200) times.push(performance.now() - started);
+  }
+  return times;
+}
+
+/** Milliseconds from a hand-over until a write is answered again. */
+async function gap(cluster: Cluster): Promise<number> {
+  const { leader, others } = await rolesOf(cluster);
+  const started = performance.now();
+  const to = `node${cluster.urls.indexOf(others[0]!) + 1}`;
+  await post(leader, `_admin/cluster-step-down?to=${to}`);
+  while ((await post(others[0]!, 'add', '{"age":3}')).status !== 200) await pause(5);
+  return performance.now() - started;
+}
+
+/** A follower sleeps while others write for `seconds`: entries a second then, and when it catches up. */
+async function catchUp(cluster: Cluster, seconds: number): Promise<[number, number]> {
+  const { leader, others } = await rolesOf(cluster);
+  const [away] = others as [string];
+  const pid = cluster.pidOf(away);
+  process.kill(pid, 'SIGSTOP');
+  const before = await seqOf(leader);
+  const begun = performance.now();
+  await writes(leader, 64, seconds);
+  const live = (await seqOf(leader)) - before;
+  const lived = performance.now() - begun;
+  const goal = before + live;
+  process.kill(pid, 'SIGCONT');
+  const woken = performance.now();
+  while ((await seqOf(away)) < goal) await pause(5);
+  return [(1000 * live) / lived, (1000 * live) / (performance.now() - woken)];
+}
+
+async function reads(urls: readonly string[], seconds: number): Promise<number> {
+  const bytes = [requestBytes('count', '{}')];
+  const runs = await Promise.all(
+    urls.map((url) => sendHttp(url, bytes, { connections: 64, seconds })),
+  );
+  return runs.reduce((sum, { perSecond }) => sum + perSecond, 0);
+}
+
+/** Milliseconds from the death of the leader until another node has answered a write. */
+async function death(cluster: Cluster): Promise<number> {
+  const { leader, others } = await rolesOf(cluster);
+  process.kill(cluster.pidOf(leader), 'SIGKILL');
+  const begun = performance.now();
+  const tell = (url: string): Promise<boolean> =>
+    post(url, 'add', '{"age":4}').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  while (!(await Promise.all(others.map(tell))).includes(true)) await pause(10);
+  return performance.now() - begun;
+}
+
+export async function run(args: readonly string[]): Promise<void> {
+  const seconds = numberOption(args, 'seconds', 4);
+  const rounds = numberOption(args, 'rounds', 3);
+  const single = await startBenchServer(source, [], settings);
+  const cluster = await startCluster();
+  try {
+    const columns = ['writes/s', 'one process', 'leader of three', 'share', 'through another node'];
+    console.log(printTable(columns, await rateRows(single.url, cluster, seconds, rounds)));
+    const behind = await lags(cluster, 500);
+    const gaps: number[] = [];
+    for (let i = 0; i < rounds; i++) gaps.push(await gap(cluster));
+    const times = [
+      [
+        'a write until it is read on another node',
+        percentile(behind, 0.5),
+        percentile(behind, 0.99),
+      ],
+      ['nobody leads after a hand-over', median(gaps), Math.max(...gaps)],
+    ];
+    const [live, caughtUp] = await catchUp(cluster, seconds);
+    const rates: Cell[][] = [
+      ['entries written, c64', live],
+      ['entries applied by a node that was away as long', caughtUp],
+      ['reads of one node, c64', await reads(cluster.urls.slice(0, 1), seconds)],
+      ['reads of three nodes at once, c64 each', await reads(cluster.urls, seconds)],
+    ];
+    console.log(`\n${printTable(['a second', ''], rates)}\n`);
+    // Twice: what is left leads alone then.
+    const deaths = [await death(cluster), await death(cluster)];
+    times.push(['the leader dies, until a write is answered', median(deaths), Math.max(...deaths)]);
+    console.log(printTable(['milliseconds', 'p50', 'p99, most'], times));
+    console.log('\nNodes share the processors here: what three machines read, one cannot show.');
+  } finally {
+    await single.stop();
+    await cluster.stop();
+  }
+}

@@ -1,0 +1,83 @@
+// Rows of any number for `scale`, written as they are made: a graph of people, five edges each, documents
+// of Zipf-like words, vectors around centres. Of a seed, so that the small sets are parts of no other.
+import { join } from 'node:path';
+import { writeRows } from '../import/import-run.js';
+import { randomOf } from '../kit/seeded-random.js';
+
+export const edgesPerNode = 5;
+
+export const source = (dimensions: number): string => `
+N::Person { UNIQUE INDEX no: I64, INDEX age: I64, name: String }
+N::Document { UNIQUE INDEX no: I64, body: String }
+N::Event { note: String }
+V::Point { no: I64 }
+E::Knows { From: Person, To: Person }
+QUERY person(no: I64) => p <- N<Person>({no: no}) RETURN p
+QUERY friends(no: I64) => p <- N<Person>({no: no})::Out<Knows> RETURN p::{name}
+QUERY ofAge(age: I64) => p <- N<Person>({age: age})::RANGE(0, 20) RETURN p::{name}
+QUERY older(age: I64) => p <- N<Person>::WHERE(_::{age}::GT(age))::RANGE(0, 10) RETURN p::{name}
+QUERY deep(start: U32, end: U32) => p <- N<Person>::RANGE(start, end) RETURN p::{name}
+QUERY words(text: String) => d <- SearchBM25<Document>(text, 10) RETURN d::{no, score}
+QUERY near(vec: [F64]) => v <- SearchV<Point>(vec, 10) RETURN v::{no, score}
+QUERY write(note: String) => e <- AddN<Event>({note: note}) RETURN e::ID
+// ${dimensions} numbers a vector
+`;
+
+function* rowsOf(count: number, row: (i: number) => object): Generator<object> {
+  for (let i = 0; i < count; i++) yield row(i);
+}
+
+/** Paths of the files, nodes first. */
+export function writeGraph(folder: string, nodes: number): string[] {
+  const random = randomOf(nodes);
+  const paths = ['people.ndjson', 'edges.ndjson'].map((name) => join(folder, name));
+  const person = (no: number) => ({
+    node: 'Person',
+    id: `p${no}`,
+    properties: { no, age: no % 100, name: `Person ${no}` },
+  });
+  const edge = (i: number) => ({
+    edge: 'Knows',
+    from: `p${Math.floor(i / edgesPerNode)}`,
+    to: `p${Math.floor(random() * nodes)}`,
+  });
+  writeRows(paths[0]!, rowsOf(nodes, person));
+  writeRows(paths[1]!, rowsOf(nodes * edgesPerNode, edge));
+  return paths;
+}
+
+/** Few words are common, most are rare. */
+export const wordOf = (random: () => number): string =>
+  `term${Math.floor(20_000 * random() ** 3).toString(36)}x`;
+
+export function writeDocuments(folder: string, documents: number): string[] {
+  const random = randomOf(documents);
+  const path = join(folder, 'documents.ndjson');
+  const document = (no: number) => ({
+    node: 'Document',
+    properties: { no, body: Array.from({ length: 20 }, () => wordOf(random)).join(' ') },
+  });
+  writeRows(path, rowsOf(documents, document));
+  return [path];
+}
+
+/** The same centres at every size: more vectors are denser ones. */
+export function vectorOf(dimensions: number): (random: () => number) => number[] {
+  const seed = randomOf(3);
+  const centres = Array.from({ length: 100 }, () =>
+    Array.from({ length: dimensions }, () => seed() - 0.5),
+  );
+  return (random) => {
+    const centre = centres[Math.floor(random() * centres.length)]!;
+    return centre.map((x) => Number((x + (random() - 0.5) * 0.6).toPrecision(6)));
+  };
+}
+
+export function writeVectors(folder: string, vectors: number, dimensions: number): string[] {
+  const random = randomOf(vectors);
+  const path = join(folder, 'vectors.ndjson');
+  const draw = vectorOf(dimensions);
+  const vector = (no: number) => ({ vector: 'Point', values: draw(random), properties: { no } });
+  writeRows(path, rowsOf(vectors, vector));
+  return [path];
+}

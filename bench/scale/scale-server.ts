@@ -1,0 +1,70 @@
+// One server on the data of one size, as `scale` starts, asks and ends it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { requestBytes, sendHttp } from '../kit/http-client.js';
+
+const main = fileURLToPath(new URL('../../bin/main.js', import.meta.url));
+
+export interface Started {
+  child: ChildProcess;
+  url: string;
+  /** From the start of the process to its ready line. */
+  seconds: number;
+}
+
+export async function start(project: string, data: string): Promise<Started> {
+  const argv = [main, 'serve', project, '--data', data, '--port', '0', '--no-watch'];
+  const started = performance.now();
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stderr.on('data', (text) => {
+    output += text;
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (text) => {
+      output += text;
+      const found = /^trellis ready (\S+)$/m.exec(output)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.once('exit', () => reject(new Error(`the server ended:\n${output}`)));
+  });
+  return { child, url, seconds: (performance.now() - started) / 1000 };
+}
+
+export async function end({ child }: Started, signal: NodeJS.Signals): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await ended;
+}
+
+/** Memory of the process in MB that is no page of a file. */
+export function anonymousMb({ child }: Started): number {
+  const text = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  const of = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text)?.[1]);
+  return (of('RssAnon') + of('RssShmem')) / 1024;
+}
+
+export const fileMb = (data: string): number =>
+  statSync(join(data, 'graph', 'data.mdb')).size / 2 ** 20;
+
+/** Median microseconds of a call on one connection; the first quarter is not counted. */
+export async function callMicros(
+  { url }: Started,
+  path: string,
+  bodies: readonly object[],
+): Promise<number> {
+  const requests = bodies.map((body) => requestBytes(path, JSON.stringify(body)));
+  const warm = requests.splice(0, requests.length >> 2);
+  await sendHttp(url, warm, { connections: 1 });
+  const { p50, failed } = await sendHttp(url, requests, { connections: 1 });
+  if (failed > 0) throw new Error(`${path}: ${failed} calls failed`);
+  return p50;
+}
+
+export async function post({ url }: Started, path: string): Promise<unknown> {
+  const reply = await fetch(`${url}/${path}`, { method: 'POST' });
+  if (!reply.ok) throw new Error(`${path}: ${await reply.text()}`);
+  return reply.json();
+}

@@ -1,0 +1,158 @@
+// What data cost as they grow: graphs from 10^4 nodes on with five edges each, keyword indexes and vectors
+// from 10^4 on, each ten times the size of the one before. Per size the import, the file, memory, starts and
+// calls of one client; the last column is what ten times the data cost, the mean over all steps.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { importSeconds } from '../import/import-run.js';
+import { listOption, numberOption } from '../kit/bench-option.js';
+import { randomOf } from '../kit/seeded-random.js';
+import { type Cell, printTable } from '../kit/table.js';
+import * as data from './scale-data.js';
+import { type Started, anonymousMb, callMicros, end, fileMb, post, start } from './scale-server.js';
+
+/** By name, in the order of the table. */
+type Figures = Map<string, number>;
+
+interface Place {
+  folder: string;
+  project: string;
+  data: string;
+  count: number;
+}
+
+interface Part {
+  name: string;
+  most: number;
+  write: (place: Place) => string[];
+  /** Rows that the files hold, for the rate. */
+  rows: number;
+  text: boolean;
+  ask: (server: Started, place: Place, figures: Figures) => Promise<void>;
+}
+
+const calls = 400;
+const many = (body: (random: () => number) => object, count = calls): object[] => {
+  const random = randomOf(9);
+  return Array.from({ length: count }, () => body(random));
+};
+
+async function askGraph(server: Started, { count }: Place, figures: Figures): Promise<void> {
+  const any = (random: () => number) => ({ no: Math.floor(random() * count) });
+  const age = (random: () => number) => ({ age: Math.floor(random() * 98) });
+  const ask = async (name: string, path: string, bodies: object[]): Promise<void> => {
+    figures.set(`${name}, us`, await callMicros(server, path, bodies));
+  };
+  await ask('point read', 'person', many(any));
+  await ask('hop of 5', 'friends', many(any));
+  await ask('20 by an index', 'ofAge', many(age));
+  await ask('10 of a range on an index', 'older', many(age, 40));
+  const deep = { start: count - 20, end: count - 10 };
+  await ask(
+    '10 at the end of a type',
+    'deep',
+    many(() => deep, 40),
+  );
+  await ask(
+    'durable write',
+    'write',
+    many(() => ({ note: 'x' }), 100),
+  );
+}
+
+async function askDocuments(server: Started, _: Place, figures: Figures): Promise<void> {
+  const two = (random: () => number) => ({ text: `${data.wordOf(random)} ${data.wordOf(random)}` });
+  figures.set('two words, us', await callMicros(server, 'words', many(two)));
+}
+
+const askVectors =
+  (dimensions: number): Part['ask'] =>
+  async (server, _, figures) => {
+    const draw = data.vectorOf(dimensions);
+    const search = many((random) => ({ vec: draw(random) }));
+    figures.set('10 nearest, us', await callMicros(server, 'near', search));
+    const { recall } = (await post(server, '_admin/recall?samples=50')) as {
+      recall: { recall: number }[];
+    };
+    figures.set('recall@10', recall[0]!.recall);
+  };
+
+/** All figures of one size; its folder is gone afterwards. */
+async function measureSize(part: Part, count: number, dimensions: number): Promise<Figures> {
+  const folder = mkdtempSync(join(tmpdir(), 'trellis-scale-'));
+  const place = { folder, project: join(folder, 'project'), data: join(folder, 'data'), count };
+  const figures: Figures = new Map();
+  try {
+    mkdirSync(place.project);
+    writeFileSync(join(place.project, 'main.hx'), data.source(dimensions));
+    const files = part.write(place);
+    const seconds = importSeconds(place.project, place.data, files, part.text);
+    figures.set('import, rows/s', (count * part.rows) / seconds);
+    figures.set('file, MB', fileMb(place.data));
+    let server = await start(place.project, place.data);
+    figures.set('start, s', server.seconds);
+    await part.ask(server, place, figures);
+    figures.set('memory of its own, MB', anonymousMb(server));
+    const began = performance.now();
+    await post(server, '_admin/backup');
+    figures.set('backup, s', (performance.now() - began) / 1000);
+    await end(server, 'SIGKILL');
+    server = await start(place.project, place.data);
+    figures.set('start after kill -9, s', server.seconds);
+    await end(server, 'SIGTERM');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return figures;
+}
+
+function printPart(name: string, sizes: readonly number[], all: readonly Figures[]): void {
+  const rows = [...all[0]!.keys()].map((figure): Cell[] => {
+    const values = all.map((figures) => figures.get(figure)!);
+    const growth = (values.at(-1)! / values[0]!) ** (1 / Math.max(1, values.length - 1));
+    return [figure, ...values, values.length > 1 ? `${growth.toFixed(2)}x` : '-'];
+  });
+  const titles = sizes.map((size) => size.toLocaleString('en-US'));
+  console.log(`\n${printTable([name, ...titles, 'ten times'], rows)}`);
+}
+
+export async function run(args: string[]): Promise<void> {
+  const max = numberOption(args, 'max', 1e6);
+  const dimensions = numberOption(args, 'dimensions', 256);
+  const only = listOption(args, 'only', ['']);
+  const parts: Part[] = [
+    {
+      name: 'nodes',
+      most: max,
+      write: ({ folder, count }) => data.writeGraph(folder, count),
+      rows: 1 + data.edgesPerNode,
+      text: false,
+      ask: askGraph,
+    },
+    {
+      name: 'documents',
+      most: max / 10,
+      write: ({ folder, count }) => data.writeDocuments(folder, count),
+      rows: 1,
+      text: true,
+      ask: askDocuments,
+    },
+    {
+      name: `vectors of ${dimensions}`,
+      most: max / 10,
+      write: ({ folder, count }) => data.writeVectors(folder, count, dimensions),
+      rows: 1,
+      text: false,
+      ask: askVectors(dimensions),
+    },
+  ];
+  for (const part of parts) {
+    if (!only.some((word) => part.name.includes(word))) continue;
+    const sizes: number[] = [];
+    for (let size = 1e4; size <= part.most; size *= 10) sizes.push(size);
+    const all: Figures[] = [];
+    for (const size of sizes) all.push(await measureSize(part, size, dimensions));
+    if (sizes.length > 0) printPart(part.name, sizes, all);
+  }
+  console.log(`\nNot tested: more than ${max.toLocaleString('en-US')} nodes (--max 1e7).`);
+}

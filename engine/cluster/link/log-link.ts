@@ -1,0 +1,214 @@
+// The writer's end of the log. On the leader it makes the changes of a transaction an entry before LMDB
+// commits them, and waits for the log's answer; on others it lets no change pass.
+//
+// Invariant: a transaction is committed only when its entry is in the log behind all that this node has
+// applied, and the position of that entry is part of it.
+import type { MessagePort } from 'node:worker_threads';
+import { TrellisError, fail } from '../../base/errors.js';
+import { failpoint } from '../../base/failpoint.js';
+import type { Replication } from '../../storage/table/env-options.js';
+import { Recorder } from '../../storage/table/recorder.js';
+import type { Table } from '../../storage/table/env.js';
+import { metaKey } from '../../storage/table/meta.js';
+import { ChangeWriter } from '../entry/changes.js';
+import { type Intent, packIntent } from '../entry/intent.js';
+import { entryKind } from '../entry/kind.js';
+import type { NotedPosition, WriterToLog } from './message.js';
+import { packPosition, readPosition } from './position.js';
+import { ClusterTally } from './tally.js';
+import { ClusterWords, appendState } from './words.js';
+
+export interface LogLinkSetup {
+  port: MessagePort;
+  words: SharedArrayBuffer;
+  tally: SharedArrayBuffer;
+  restoreEpoch: string;
+  appendTimeoutMs: number;
+  /** Most bytes of changes in one entry. */
+  entryBytes: number;
+  /** A change of the schema that changes more is told as an intent. */
+  schemaBytes: number;
+}
+
+/** How the next transactions are appended. */
+interface Manner {
+  kind: number;
+  timeoutMs: number;
+  /** Of a change of the schema: what it is made from. */
+  intent?: Intent;
+}
+
+/** Of a bulk load, whose own deadline is judged before: the log may take its time with the parts. */
+export const loadTimeoutMs = 600_000;
+
+export class LogLink implements Replication {
+  readonly recorder = new Recorder();
+  readonly words: ClusterWords;
+  readonly tally: ClusterTally;
+  /** Of the last entry whose changes the data hold. */
+  position: NotedPosition = { epoch: 0, seq: 0, chain: 0n, leader: undefined };
+  #isLeading = false;
+  #manner: Manner;
+  #isAhead = false;
+  /** Where a change that this node makes itself, of an intent that it has read, has its place. */
+  #replayed: NotedPosition | undefined;
+  /** Whether what was changed last was told as an intent, and nobody has compared what came of it. */
+  isUnproven = false;
+  readonly #changes = new ChangeWriter();
+
+  /** `onSlice` hears now and then that the writer waits, and is alive. */
+  constructor(
+    private readonly setup: LogLinkSetup,
+    private readonly onSlice: () => void,
+  ) {
+    this.words = new ClusterWords(setup.words);
+    this.tally = new ClusterTally(setup.tally);
+    this.#manner = { kind: entryKind.changes, timeoutMs: setup.appendTimeoutMs };
+  }
+
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  /** The data are open, and this far. Fails LOG_LOST. */
+  start(stored: Uint8Array | undefined): void {
+    this.position = readPosition(stored, this.setup.restoreEpoch);
+    this.words.durable = this.position.seq;
+    this.words.reach(this.position);
+    this.tell({ kind: 'ready', position: this.position });
+  }
+
+  tell(message: WriterToLog, transfer: ArrayBuffer[] = []): void {
+    this.setup.port.postMessage(message, transfer);
+  }
+
+  /** From now on transactions are entries. */
+  lead(position: NotedPosition): void {
+    this.position = position;
+    this.#isLeading = true;
+    this.words.reach(position);
+    this.words.role = 'leader';
+  }
+
+  /** Somebody else may lead; who, an entry will say. */
+  resign(): void {
+    if (this.#isLeading) this.position = { ...this.position, leader: undefined };
+    this.#isLeading = false;
+  }
+
+  /** What a write gets here. */
+  get refusal(): TrellisError {
+    const { leader } = this.position;
+    if (leader === undefined || leader.node === '')
+      return new TrellisError({ code: 'NO_LEADER', args: {} });
+    return new TrellisError({ code: 'NOT_LEADER', args: { ...leader } });
+  }
+
+  /** Runs transactions that are entries of another kind, or that may take longer. */
+  inManner<T>(manner: Partial<Manner>, work: () => T): T {
+    const before = this.#manner;
+    this.#manner = { ...before, ...manner };
+    try {
+      return work();
+    } finally {
+      this.#manner = before;
+    }
+  }
+
+  beforeCommit(meta: Table<Uint8Array>): void {
+    if (this.recorder.isEmpty) return;
+    if (this.#replayed !== undefined) return this.#put(meta, this.#replayed);
+    if (!this.#isLeading) throw this.refusal;
+    const { intent, kind } = this.#manner;
+    const isIntent = intent !== undefined && this.recorder.bytes > this.setup.schemaBytes;
+    const body = isIntent ? packIntent(intent) : this.#changesTaken();
+    failpoint('C6');
+    this.inManner({ kind: isIntent ? entryKind.intent : kind }, () => this.#append(body));
+    this.#isAhead = true;
+    failpoint('C7');
+    this.isUnproven = isIntent;
+    this.#put(meta, this.position);
+  }
+
+  get isAhead(): boolean {
+    return this.#isAhead;
+  }
+
+  ended(): void {
+    this.#isAhead = false;
+    this.recorder.clear();
+  }
+
+  /** Fails TXN_TOO_LARGE. */
+  #changesTaken(): Uint8Array<ArrayBuffer> {
+    this.recorder.each((table, key, value) => this.#changes.put(table, key, value));
+    const body = this.#changes.take();
+    const { entryBytes: max } = this.setup;
+    if (body.length > max) fail('TXN_TOO_LARGE', { max, unit: 'bytes' });
+    return body;
+  }
+
+  #put(meta: Table<Uint8Array>, position: NotedPosition): void {
+    const bytes = this.pack(position);
+    this.recorder.aside(() => meta.put(metaKey.position, bytes));
+  }
+
+  /** Runs what an intent at `position` says; its changes are this node's own doing, and no entry. */
+  replaying(position: NotedPosition, work: () => void): void {
+    this.#replayed = position;
+    try {
+      work();
+    } finally {
+      this.#replayed = undefined;
+    }
+    this.isUnproven = true;
+  }
+
+  /** As it stands in the data. */
+  pack(position: NotedPosition): Uint8Array {
+    return packPosition(position, this.setup.restoreEpoch);
+  }
+
+  /** An entry of the leader that changes no data: of a check. */
+  append(kind: number, body: Uint8Array<ArrayBuffer>): void {
+    if (!this.#isLeading) throw this.refusal;
+    this.inManner({ kind }, () => this.#append(body));
+    this.reach(this.position, false);
+  }
+
+  #append(body: Uint8Array<ArrayBuffer>): void {
+    const { kind: appended, timeoutMs } = this.#manner;
+    const { epoch } = this.position;
+    this.words.expectAppend();
+    const order = { kind: 'append' as const, entryKind: appended, epoch, body, timeoutMs };
+    this.tell(order, [body.buffer]);
+    const { state, place } = this.words.waitForAppend(this.onSlice);
+    if (state === appendState.ok) {
+      this.position = { ...this.position, ...place };
+      return;
+    }
+    if (state === appendState.full) fail('LOG_FULL', { what: 'it refused an entry' });
+    this.resign();
+    if (state === appendState.unknown) fail('OUTCOME_UNKNOWN', { ms: timeoutMs });
+    if (state === appendState.lost) fail('LOG_LOST', { what: 'it refused an entry' });
+    throw this.refusal;
+  }
+
+  /** What was committed is published: every read sees it. */
+  publish(): void {
+    this.reach(this.position, true);
+  }
+
+  /** Every read sees all up to `position`; `isNoted`: and the disk has it. */
+  reach(position: NotedPosition, isNoted: boolean): void {
+    this.position = position;
+    if (isNoted) this.words.durable = position.seq;
+    this.words.reach(position);
+  }
+}
+
+const refusals = ['NOT_LEADER', 'NO_LEADER', 'OUTCOME_UNKNOWN', 'LOG_FULL', 'LOG_LOST'];
+
+/** Whether the log has refused a transaction: nothing of it is on this disk, and nothing is wrong with it. */
+export const isRefusal = (error: unknown): error is TrellisError =>
+  error instanceof TrellisError && refusals.includes(error.code);

@@ -1,0 +1,41 @@
+// How far a node is, as it stands in its data beside what it has applied (key 05 of meta.ts): read at the
+// next start, and carried along by copies. Invariant: it is written in the transaction of its entry.
+import { fail } from '../../base/errors.js';
+import type { NotedPosition } from './message.js';
+
+interface Stored {
+  epoch: number;
+  seq: number;
+  /** 16 hexadecimal digits. */
+  chain: string;
+  /** Of the manifest: data from a backup that was restored belong to no log. */
+  restoreEpoch: string;
+  leader?: { node: string; address: string } | undefined;
+}
+
+export function packPosition(position: NotedPosition, restoreEpoch: string): Uint8Array {
+  const { epoch, seq, chain, leader } = position;
+  const stored: Stored = {
+    epoch,
+    seq,
+    chain: chain.toString(16).padStart(16, '0'),
+    restoreEpoch,
+    leader,
+  };
+  return Buffer.from(JSON.stringify(stored));
+}
+
+/** Whether what is stored is of these data, and not of those that their backup was made of. */
+export const isOf = (bytes: Uint8Array, restoreEpoch: string): boolean =>
+  (JSON.parse(Buffer.from(bytes).toString()) as Stored).restoreEpoch === restoreEpoch;
+
+/** Fails LOG_LOST for data that belong to no log, or to another one. */
+export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string): NotedPosition {
+  if (bytes === undefined)
+    fail('LOG_LOST', { what: 'these data are of no cluster, or went on without theirs' });
+  const stored = JSON.parse(Buffer.from(bytes).toString()) as Stored;
+  if (stored.restoreEpoch !== restoreEpoch)
+    fail('LOG_LOST', { what: 'these data were restored from a backup' });
+  const { epoch, seq, leader } = stored;
+  return { epoch, seq, chain: BigInt(`0x${stored.chain}`), leader };
+}

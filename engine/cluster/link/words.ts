@@ -1,0 +1,165 @@
+// The words that the threads of a node share about its cluster: how far it is, its part in it, and the one
+// append for which the writer waits.
+//
+//   i32  0   what became of the writer's append: see `appendState`
+//        1   role: see `roles`
+//        2   counted up when the position moves; threads wait on it
+//        3   epoch of the position
+//   i64  2   sequence of the position: all reads of this node see that entry
+//        3   sequence up to which the disk of this node has everything
+//        4   sequence of the entry that was appended
+//        5   its chain
+//   f64  6   when the log was last heard, on the clock that all threads share; 0: never
+//        7   when all that was heard was last applied
+//        8   wall clock of the leader in the last entry that was applied
+//
+// Invariant: each word has one writer: the log thread has all of the append but its first state, role and what
+// is heard; the writer has the position.
+import type { ClusterRole } from '../node.js';
+
+export const appendState = {
+  idle: 0,
+  pending: 1,
+  ok: 2,
+  behind: 3,
+  unknown: 4,
+  full: 5,
+  lost: 6,
+} as const;
+
+const roles: readonly ClusterRole[] = ['joining', 'follower', 'leader', 'lost'];
+
+const bytes = 96;
+
+/** A slice of the wait for an append; between two of them the writer says that it is alive. */
+const sliceMs = 250;
+
+declare global {
+  interface Atomics {
+    /** Of ES2024: resolves when the word is notified, or after `ms`. */
+    waitAsync(
+      words: Int32Array,
+      index: number,
+      value: number,
+      ms?: number,
+    ): { async: false; value: string } | { async: true; value: Promise<string> };
+  }
+}
+
+export interface AppendedPlace {
+  seq: number;
+  chain: bigint;
+}
+
+export class ClusterWords {
+  readonly #words: Int32Array;
+  readonly #numbers: BigInt64Array;
+  readonly #times: Float64Array;
+
+  constructor(readonly buffer: SharedArrayBuffer = new SharedArrayBuffer(bytes)) {
+    this.#words = new Int32Array(buffer);
+    this.#numbers = new BigInt64Array(buffer);
+    this.#times = new Float64Array(buffer);
+  }
+
+  get role(): ClusterRole {
+    return roles[Atomics.load(this.#words, 1)]!;
+  }
+
+  set role(role: ClusterRole) {
+    Atomics.store(this.#words, 1, roles.indexOf(role));
+    this.#signal();
+  }
+
+  get epoch(): number {
+    return Atomics.load(this.#words, 3);
+  }
+
+  get seq(): number {
+    return Number(Atomics.load(this.#numbers, 2));
+  }
+
+  /** What every read of this node sees from now on. */
+  reach({ epoch, seq }: { epoch: number; seq: number }): void {
+    if (seq < this.seq) return;
+    Atomics.store(this.#words, 3, epoch);
+    Atomics.store(this.#numbers, 2, BigInt(seq));
+    this.#signal();
+  }
+
+  get durable(): number {
+    return Number(Atomics.load(this.#numbers, 3));
+  }
+
+  set durable(seq: number) {
+    Atomics.store(this.#numbers, 3, BigInt(seq));
+  }
+
+  #signal(): void {
+    Atomics.add(this.#words, 2, 1);
+    Atomics.notify(this.#words, 2);
+  }
+
+  /** Resolves when `isSo`, asked whenever position or role move, or after `ms`; gives its last answer. */
+  async until(isSo: () => boolean, ms: number): Promise<boolean> {
+    const end = performance.now() + ms;
+    for (;;) {
+      const count = Atomics.load(this.#words, 2);
+      if (isSo()) return true;
+      const left = end - performance.now();
+      if (left <= 0) return false;
+      const wait = Atomics.waitAsync(this.#words, 2, count, left);
+      if (wait.async) await wait.value;
+    }
+  }
+
+  /** The writer is about to ask for an append. */
+  expectAppend(): void {
+    Atomics.store(this.#words, 0, appendState.pending);
+  }
+
+  /** What became of the append, and where it is. `onSlice` is called now and then while that is unknown. */
+  waitForAppend(onSlice: () => void): { state: number; place: AppendedPlace } {
+    while (Atomics.wait(this.#words, 0, appendState.pending, sliceMs) === 'timed-out') onSlice();
+    const place = {
+      seq: Number(Atomics.load(this.#numbers, 4)),
+      chain: BigInt.asUintN(64, Atomics.load(this.#numbers, 5)),
+    };
+    return { state: Atomics.load(this.#words, 0), place };
+  }
+
+  endAppend(state: number, place?: AppendedPlace): void {
+    if (Atomics.load(this.#words, 0) !== appendState.pending) return;
+    if (place !== undefined) {
+      Atomics.store(this.#numbers, 4, BigInt(place.seq));
+      Atomics.store(this.#numbers, 5, BigInt.asIntN(64, place.chain));
+    }
+    Atomics.store(this.#words, 0, state);
+    Atomics.notify(this.#words, 0);
+  }
+
+  /** On the clock that all threads share (base/clock.ts); 0: never. */
+  get heardAt(): number {
+    return this.#times[6]!;
+  }
+
+  set heardAt(ms: number) {
+    this.#times[6] = ms;
+  }
+
+  get caughtUpAt(): number {
+    return this.#times[7]!;
+  }
+
+  set caughtUpAt(ms: number) {
+    this.#times[7] = ms;
+  }
+
+  get leaderTime(): number {
+    return this.#times[8]!;
+  }
+
+  set leaderTime(ms: number) {
+    this.#times[8] = ms;
+  }
+}

@@ -1,0 +1,79 @@
+// The way to the servers of a JetStream log: addresses, credentials, TLS. Invariant: what the file of
+// credentials holds is given to the client and shown nowhere.
+import { readFileSync, statSync } from 'node:fs';
+import {
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from '@nats-io/transport-node';
+import { fail } from '../../base/errors.js';
+import type { LogPlace } from './replicated-log.js';
+
+export interface NatsAddress {
+  servers: string[];
+  /** Servers that hold the log. */
+  replicas: number;
+  /** Where the servers tell about themselves: their `http` ports. */
+  monitors: string[];
+  encrypted: boolean;
+}
+
+const connectMs = 10_000;
+
+/** Of `nats://a:4222,b:4222?replicas=3&monitor=http://a:8222,…`. Fails CONFIG_INVALID. */
+export function natsAddress(url: string): NatsAddress {
+  const match = /^(nats|tls):\/\/([^?]+?)\/?(?:\?(.*))?$/.exec(url);
+  const options = new URLSearchParams(match?.[3] ?? '');
+  const replicas = Number(options.get('replicas') ?? 3);
+  const unknown = [...options.keys()].find((key) => key !== 'replicas' && key !== 'monitor');
+  const servers = match?.[2]?.split(',').map((server) => server.replace(/^\w+:\/\//, '')) ?? [];
+  if (servers.length === 0 || unknown !== undefined || ![1, 3, 5].includes(replicas))
+    fail('CONFIG_INVALID', {
+      what: '`cluster.log` must be `nats://host:port,…`, and may end in `?replicas=1|3|5&monitor=http://…`',
+    });
+  return {
+    servers,
+    replicas,
+    monitors: options.get('monitor')?.split(',') ?? [],
+    encrypted: match![1] === 'tls',
+  };
+}
+
+/** A file of NATS credentials, `user:password`, or a token. */
+function credentials(tokenFile: string): NodeConnectionOptions {
+  const bytes = readFileSync(tokenFile);
+  if ((statSync(tokenFile).mode & 0o077) !== 0)
+    fail('CONFIG_INVALID', { what: '`cluster.token_file` may be read by others; make it 0600' });
+  const text = bytes.toString('utf8').trim();
+  if (text.includes('BEGIN NATS USER JWT')) return { authenticator: credsAuthenticator(bytes) };
+  const [user, ...pass] = text.split(':');
+  return pass.length === 0 ? { token: text } : { user, pass: pass.join(':') };
+}
+
+/** A connection that mends itself for ever. Fails LOG_UNAVAILABLE when there is none at first. */
+export async function connectNats(place: LogPlace): Promise<NatsConnection> {
+  const { servers, encrypted } = natsAddress(place.url);
+  const { ca, cert, key } = place.tls ?? {};
+  const options: NodeConnectionOptions = {
+    servers,
+    name: `trellisdb ${place.name}`,
+    // A server that was lost must not be waited for: another one has the log too.
+    timeout: connectMs / 2,
+    pingInterval: 2_000,
+    maxPingOut: 2,
+    reconnectTimeWait: 250,
+    maxReconnectAttempts: -1,
+    // Its servers may name themselves by addresses that cannot be reached from here.
+    ignoreClusterUpdates: true,
+    ...(place.tokenFile === undefined ? {} : credentials(place.tokenFile)),
+    ...(encrypted || place.tls !== undefined
+      ? { tls: { caFile: ca, certFile: cert, keyFile: key } }
+      : {}),
+  };
+  try {
+    return await connect(options);
+  } catch (error) {
+    return fail('LOG_UNAVAILABLE', { what: (error as Error).message });
+  }
+}

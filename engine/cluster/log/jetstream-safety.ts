@@ -1,0 +1,76 @@
+// Whether the servers of a JetStream log sync what they acknowledge. Without `sync_interval: always` three
+// servers that lose power together have lost whole streams. They are asked in two ways: over NATS,
+// which needs the credentials of the system account, and by their monitoring ports.
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { LogLook } from './replicated-log.js';
+
+/** What is read of the answers of both ways. */
+interface ServerReport {
+  server?: { name?: string };
+  data?: { config?: { sync_always?: boolean } };
+  config?: { sync_always?: boolean };
+  server_id?: string;
+}
+
+const waitMs = 1_000;
+
+/** Asks all servers; at least `replicas` must say that they sync. */
+export async function lookAtServers(
+  connection: NatsConnection,
+  monitors: readonly string[],
+  replicas: number,
+): Promise<Omit<LogLook, 'exists'>> {
+  const answers = [...(await overNats(connection)), ...(await byMonitor(monitors))];
+  const names = new Set<string>();
+  for (const { name, always } of answers) {
+    if (!always)
+      return { durable: false, note: `server ${name} does not run with sync_interval: always` };
+    names.add(name);
+  }
+  if (names.size >= replicas) return { durable: true, note: `${names.size} servers sync always` };
+  const note = `${names.size} of ${replicas} servers have said how they sync; name their monitoring ports in \`cluster.log\`: ?monitor=http://host:8222,…`;
+  return { durable: undefined, note };
+}
+
+interface Answer {
+  name: string;
+  always: boolean;
+}
+
+const answerOf = (report: ServerReport, name: string): Answer => ({
+  name,
+  always: (report.data?.config ?? report.config)?.sync_always === true,
+});
+
+async function overNats(connection: NatsConnection): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  try {
+    const payload = JSON.stringify({ config: true });
+    const options = { maxWait: waitMs, strategy: 'timer' as const };
+    for await (const message of await connection.requestMany(
+      '$SYS.REQ.SERVER.PING.JSZ',
+      payload,
+      options,
+    )) {
+      const report = message.json<ServerReport>();
+      answers.push(answerOf(report, report.server?.name ?? ''));
+    }
+  } catch {
+    // These credentials may not ask: no answer is no answer.
+  }
+  return answers;
+}
+
+async function byMonitor(monitors: readonly string[]): Promise<Answer[]> {
+  const asked = monitors.map(async (monitor) => {
+    try {
+      const at = `${monitor.replace(/\/$/, '')}/jsz?config=true`;
+      const reply = await fetch(at, { signal: AbortSignal.timeout(5 * waitMs) });
+      const report = (await reply.json()) as ServerReport;
+      return [answerOf(report, report.server_id ?? monitor)];
+    } catch {
+      return [];
+    }
+  });
+  return (await Promise.all(asked)).flat();
+}

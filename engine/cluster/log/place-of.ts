@@ -1,0 +1,14 @@
+// The place of a log as the options of a cluster name it. Invariant: without a name of its own a log has
+// that of its database, which only data can tell.
+import { fail } from '../../base/errors.js';
+import type { ClusterOptions } from '../options.js';
+import type { LogPlace } from './replicated-log.js';
+
+/** `dbUuid`: undefined where there are no data yet. Fails CONFIG_INVALID. */
+export function logPlaceOf(cluster: ClusterOptions, dbUuid: string | undefined): LogPlace {
+  const { log: url, keepBytes, tokenFile, tls } = cluster;
+  const name = cluster.name ?? dbUuid;
+  if (name === undefined)
+    fail('CONFIG_INVALID', { what: 'A node without data needs `cluster.name`.' });
+  return { url, name, keepBytes, ...(tokenFile && { tokenFile }), ...(tls && { tls }) };
+}

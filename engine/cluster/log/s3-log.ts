@@ -1,0 +1,220 @@
+// A log in a bucket: one object per message, named by its sequence, which only one writer can create.
+//
+//   log.json         that there is a log, and the name of this making of it
+//   MAKING/log/SEQ   a message: a PUT with `If-None-Match: *`, its id beside it
+//   MAKING/trim/SEQ  messages before SEQ are forgotten; written before the first of them is removed
+//
+// Where an object was removed, one can be created again: a writer that stood still long enough would
+// believe that it was first. Hence the boundary, the highest SEQ of `trim/`. It never goes back, and is
+// read after an object was created or read: what lies at or behind it then was never removed before.
+import { fail } from '../../base/errors.js';
+import type { Appended, Logged, ReplicatedLog } from './replicated-log.js';
+import type { Bucket } from './s3-bucket.js';
+
+/** Parts are smaller; a store takes much more. */
+const messageBytes = 8 * 1024 * 1024;
+const unknownMs = 100;
+/** Objects that are asked for at once where many wait. */
+const ahead = 16;
+const listMost = 1000;
+const digits = 15;
+/** Names of boundaries fall as their numbers rise: the first of a list is the highest. */
+const highest = 10 ** digits - 1;
+
+/** How often silence is looked into: is the log still there, and is there no gap? */
+const looksPerCheck = 20;
+
+export class S3Log implements ReplicatedLog {
+  readonly maxBytes = messageBytes;
+  #isClosed = false;
+  /** A sequence that is known to be taken. */
+  #known = 0;
+
+  constructor(
+    private readonly bucket: Bucket,
+    private readonly making: string,
+    private readonly pollMs: number,
+  ) {}
+
+  async append(bytes: Uint8Array, after: number, id: string): Promise<Appended> {
+    const begun = performance.now();
+    const outcome = await this.#append(bytes, after, id);
+    if (outcome === 'unknown') await until(begun + unknownMs);
+    return outcome;
+  }
+
+  async #append(bytes: Uint8Array, after: number, id: string): Promise<Appended> {
+    const seq = after + 1;
+    if (after > this.#known) {
+      // Never ahead of the log: there would be a gap behind it.
+      if (typeof (await this.bucket.idOf(this.#message(after))) !== 'string') return 'unknown';
+      this.#known = after;
+    }
+    const isNew = await this.bucket.create(this.#message(seq), bytes, id);
+    if (isNew === undefined) return 'unknown';
+    const owner = isNew ? id : await this.bucket.idOf(this.#message(seq));
+    if (typeof owner !== 'string') return 'unknown';
+    const boundary = await this.#boundary();
+    if (boundary === undefined) return 'unknown';
+    if (seq < boundary) {
+      // Nobody reads there any more; whether this was once the message of that number is not known.
+      if (isNew) await this.bucket.remove(this.#message(seq));
+      return 'unknown';
+    }
+    this.#known = Math.max(this.#known, seq);
+    return owner === id ? 'ok' : 'behind';
+  }
+
+  async *read(from: number, heard: () => void): AsyncGenerator<Logged> {
+    await this.#expectEnd(from, heard);
+    let quiet = 0;
+    for (let expected = from; !this.#isClosed; ) {
+      const count = quiet === 0 ? ahead : 1;
+      const asked = Array.from({ length: count }, (_, i) =>
+        this.bucket.get(this.#message(expected + i)),
+      );
+      const answers = await Promise.all(asked);
+      const missing = answers.findIndex((bytes) => bytes === null || bytes === undefined);
+      const batch = answers.slice(0, missing < 0 ? count : missing) as Buffer[];
+      if (batch.length > 0) {
+        await this.#proveKept(expected);
+        heard();
+        for (const bytes of batch) {
+          yield { seq: expected++, bytes: new Uint8Array(bytes) };
+          if (this.#isClosed) return;
+        }
+      } else if (answers[0] === null) heard();
+      quiet = missing < 0 ? 0 : quiet + 1;
+      if (missing < 0) continue;
+      if (quiet % looksPerCheck === 0) await this.#explainSilence(expected);
+      await until(performance.now() + this.pollMs);
+    }
+  }
+
+  /** Waits until the store has said that the message before `from` is there, or was trimmed. */
+  async #expectEnd(from: number, heard: () => void): Promise<void> {
+    while (!this.#isClosed) {
+      const boundary = await this.#boundary();
+      const before = from === 1 ? '' : await this.bucket.idOf(this.#message(from - 1));
+      if (boundary !== undefined && before !== undefined) {
+        heard();
+        if (boundary > from) fail('LOG_TRUNCATED', { first: boundary, needed: from });
+        if (before === null && from > boundary)
+          fail('LOG_LOST', { what: `it ends before ${from - 1}, which this node has followed` });
+        return;
+      }
+      await until(performance.now() + this.pollMs);
+    }
+  }
+
+  /** That what was read at `seq` and behind it is what was there first. */
+  async #proveKept(seq: number): Promise<void> {
+    while (!this.#isClosed) {
+      const boundary = await this.#boundary();
+      if (boundary !== undefined) {
+        if (boundary > seq) fail('LOG_TRUNCATED', { first: boundary, needed: seq });
+        return;
+      }
+      await until(performance.now() + this.pollMs);
+    }
+  }
+
+  async #explainSilence(expected: number): Promise<void> {
+    const folder = `${this.making}/log/`;
+    const beyond = await this.bucket.list(folder, nameOf(expected), 1);
+    const found = beyond?.keys[0]?.key;
+    if (found !== undefined && (await this.bucket.get(this.#message(expected))) === null) {
+      await this.#proveKept(expected);
+      fail('LOG_LOST', { what: `message ${Number(found)} follows message ${expected - 1}` });
+    }
+    const making = await makingOf(this.bucket);
+    if (making !== undefined && making !== this.making)
+      fail('LOG_LOST', { what: 'it has gone, or was made anew' });
+  }
+
+  async first(): Promise<number> {
+    return (await this.#boundary()) ?? unavailable();
+  }
+
+  async last(): Promise<number> {
+    const boundary = (await this.#boundary()) ?? unavailable();
+    const isThere = async (seq: number): Promise<boolean> =>
+      ((await this.bucket.idOf(this.#message(seq))) ?? null) !== null;
+    let low = Math.max(this.#known, boundary - 1);
+    let step = 1;
+    // Messages have no gaps: leap beyond the end, then halve.
+    while (await isThere(low + step)) {
+      low += step;
+      step *= 2;
+    }
+    for (let high = low + step; high - low > 1; ) {
+      const middle = Math.floor((low + high) / 2);
+      if (await isThere(middle)) low = middle;
+      else high = middle;
+    }
+    this.#known = Math.max(this.#known, low);
+    return low;
+  }
+
+  /** By the mean of the oldest thousand: counting all would be a request for each thousand. */
+  async size(): Promise<number> {
+    const [first, last] = [await this.first(), await this.last()];
+    const page = await this.bucket.list(`${this.making}/log/`, nameOf(first - 1), listMost);
+    if (page === undefined) return unavailable();
+    const sum = page.keys.reduce((total, { size }) => total + size, 0);
+    return page.isWhole ? sum : Math.round((sum / page.keys.length) * (last - first + 1));
+  }
+
+  async trim(upTo: number): Promise<void> {
+    const boundary = (await this.#boundary()) ?? unavailable();
+    if (upTo > boundary) {
+      const name = `${this.making}/trim/${nameOf(highest - upTo)}`;
+      if ((await this.bucket.create(name, new Uint8Array(0), 'trim')) === undefined) unavailable();
+    }
+    // Also what an earlier trim did not get to, or a writer put there that stood still.
+    for (;;) {
+      const page = await this.bucket.list(`${this.making}/log/`, '', listMost);
+      if (page === undefined) return unavailable();
+      const old = page.keys.filter(({ key }) => Number(key) < Math.max(upTo, boundary));
+      if (old.length === 0) return;
+      for (let at = 0; at < old.length; at += ahead) {
+        const batch = old.slice(at, at + ahead);
+        const removed = await Promise.all(
+          batch.map(({ key }) => this.bucket.remove(`${this.making}/log/${key}`)),
+        );
+        if (removed.includes(false)) unavailable();
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.bucket.close();
+  }
+
+  /** The first message that is kept: what was forgotten ends before it. */
+  async #boundary(): Promise<number | undefined> {
+    const page = await this.bucket.list(`${this.making}/trim/`, '', 1);
+    if (page === undefined) return undefined;
+    const name = page.keys[0]?.key;
+    return name === undefined ? 1 : highest - Number(name);
+  }
+
+  #message(seq: number): string {
+    return `${this.making}/log/${nameOf(seq)}`;
+  }
+}
+
+/** Name of the making of the log; null where there is none, undefined where the store does not say. */
+export async function makingOf(bucket: Bucket): Promise<string | null | undefined> {
+  const bytes = await bucket.get('log.json');
+  if (bytes === null || bytes === undefined) return bytes;
+  return (JSON.parse(bytes.toString('utf8')) as { making: string }).making;
+}
+
+const nameOf = (seq: number): string => String(seq).padStart(digits, '0');
+
+const unavailable = (): never => fail('LOG_UNAVAILABLE', { what: 'the store does not answer' });
+
+const until = (time: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, Math.max(0, time - performance.now())));

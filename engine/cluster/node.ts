@@ -1,0 +1,83 @@
+// One database's place in its cluster, as the thread that serves sees it: who leads, how far this node is,
+// and what can be asked of it. Invariant: nothing here decides who may write; that is the log's answer
+// to the next append (cluster.md 6).
+import type { ErrorData } from '../base/errors.js';
+import type { ClusterSample } from './families.js';
+
+/**
+ * `joining`: the log has not been heard yet · `follower` · `leader` · `lost`: this node takes no part any more,
+ * `fault` says why; it answers reads.
+ */
+export type ClusterRole = 'joining' | 'follower' | 'leader' | 'lost';
+
+/** A token of how far a node is; printed `epoch.seq`. Later ones have a greater `seq`. */
+export interface ClusterPosition {
+  epoch: number;
+  seq: number;
+}
+
+/** A node that leads, as its epoch entry names it. */
+export interface ClusterLeader {
+  node: string;
+  /** What it advertises. */
+  address: string;
+}
+
+export interface RoleChange {
+  role: ClusterRole;
+  leader: ClusterLeader | undefined;
+  position: ClusterPosition;
+  /** In the words of the metric `cluster_leader_changes_total`: why it has changed. */
+  reason: 'opened' | 'promoted' | 'deposed' | 'stepped_down' | 'unknown_append' | 'fault' | 'heard';
+}
+
+export interface ClusterNode {
+  /** Of the log. */
+  readonly name: string;
+  /** Of this node. */
+  readonly node: string;
+  readonly role: ClusterRole;
+  /** Of the sources that answer here, 16 hexadecimal digits: equal on all nodes with the same ones. */
+  readonly program: string;
+  /** Who leads, this node included; undefined while nobody is known to. */
+  readonly leader: ClusterLeader | undefined;
+  /** Of the last entry whose changes every read of this node sees. */
+  readonly position: ClusterPosition;
+  /** Since this node was last known to have applied all that the log holds; 0 on the leader. */
+  readonly lagMs: number;
+  /** Since the log was last heard. */
+  readonly silenceMs: number;
+  /** Why this node is not in order: LOG_LOST, LOG_TRUNCATED, SCHEMA_AHEAD, DIVERGED, LOG_UNAVAILABLE. */
+  readonly fault: ErrorData | undefined;
+  /** Whether its lag is below `maxLagMs` and nothing is wrong with it: what /readyz says. */
+  readonly isReady: boolean;
+  /** What a write gets here now: NOT_LEADER, NO_LEADER, LOG_UNAVAILABLE, the fault; undefined on the leader. */
+  readonly refusal: ErrorData | undefined;
+  /** Resolves when every read of this node sees the entry at `seq`. Fails REPLICA_BEHIND after `ms`. */
+  waitFor(seq: number, ms: number): Promise<void>;
+  /** Resolves with the leader once there is one, undefined after `ms`. */
+  whenLed(ms: number): Promise<ClusterLeader | undefined>;
+  /**
+   * A position at or behind all writes that were answered before the call: the leader appends one beat for
+   * all who wait. Fails NOT_LEADER on others, who ask the leader and wait for what it says.
+   */
+  strong(ms: number): Promise<ClusterPosition>;
+  /** The leader hands over: to `to`, or to whoever is first. Fails NOT_LEADER. */
+  stepDown(to?: ClusterLeader): Promise<ClusterPosition>;
+  /** Every node compares its tables at the position given. Fails NOT_LEADER, DIVERGED. */
+  check(): Promise<ClusterPosition>;
+  /** What all nodes are to know beside the data, as far as this node has heard; undefined: nothing yet. */
+  settings(): Uint8Array | undefined;
+  /** The leader has all nodes know it instead. Fails NOT_LEADER, and as writes do. */
+  setSettings(settings: Uint8Array): Promise<ClusterPosition>;
+  /** The leader notes that a backup holds all up to its position. */
+  mark(): Promise<ClusterPosition>;
+  /** Forgets the log up to `upTo`, never beyond what the disk of this node has. Fails NOT_LEADER. */
+  trim(upTo: number): Promise<void>;
+  /** What the log keeps; may be stale. */
+  look(): Promise<{ first: number; last: number; bytes: number }>;
+  /** Hears of every change of role and leader; gives what stops it. */
+  onChange(listener: (change: RoleChange) => void): () => void;
+  /** Numbers for /metrics, all beginning with `cluster_`. */
+  metrics(): ClusterSample[];
+}

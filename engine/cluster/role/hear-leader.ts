@@ -1,0 +1,50 @@
+// Who leads, by the log alone: how a node without data finds one that has them. Invariant: nothing is
+// appended, and nothing of the log is trusted beyond an address, whose owner has to prove itself.
+import { driverOf } from '../log/driver-of.js';
+import { logPlaceOf } from '../log/place-of.js';
+import type { ReplicatedLog } from '../log/replicated-log.js';
+import { readHead, headBytes } from '../entry/head.js';
+import { entryKind } from '../entry/kind.js';
+import { leaderOf } from '../link/leader.js';
+import type { ClusterLeader } from '../node.js';
+import type { ClusterOptions } from '../options.js';
+
+/** The leader names itself at least once in a lease: seldom so many entries lie between. */
+const lookBack = 200;
+
+/**
+ * The newest other node that was named as the leader, once one is; undefined after `ms`. `dbUuid`: of the data
+ * that this node has. Fails LOG_UNAVAILABLE, LOG_LOST where there is no such log.
+ */
+export async function hearLeader(
+  cluster: ClusterOptions,
+  dbUuid: string | undefined,
+  ms: number,
+): Promise<ClusterLeader | undefined> {
+  const place = logPlaceOf(cluster, dbUuid);
+  const log = await (await driverOf(place.url)).open(place);
+  const late = setTimeout(() => void log.close(), ms);
+  try {
+    return await newestLeader(log, cluster.node);
+  } finally {
+    clearTimeout(late);
+    await log.close();
+  }
+}
+
+async function newestLeader(log: ReplicatedLog, self: string): Promise<ClusterLeader | undefined> {
+  const [first, last] = await Promise.all([log.first(), log.last()]);
+  let found: ClusterLeader | undefined;
+  for await (const { seq, bytes } of log.read(Math.max(first, last - lookBack, 1), () => {})) {
+    const { kind } = readHead(bytes, seq);
+    if (kind === entryKind.epoch || kind === entryKind.beat) {
+      const body = bytes.subarray(headBytes);
+      const leader = body.length === 0 ? undefined : leaderOf(body);
+      if (leader !== undefined) found = isOther(leader, self) ? leader : undefined;
+    }
+    if (seq >= last && found !== undefined) break;
+  }
+  return found;
+}
+
+const isOther = ({ node }: ClusterLeader, self: string): boolean => node !== '' && node !== self;

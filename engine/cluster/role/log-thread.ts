@@ -1,0 +1,218 @@
+// Entry of the log thread, one per node: it alone talks to the log. Opens it, when the writer has said how far
+// the data are, and is the way of its member's words to the writer and to the thread that serves.
+//
+// Invariant: the writer gets an answer to every append, whatever happens here.
+import { setTimeout as pause } from 'node:timers/promises';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { sharedMs } from '../../base/clock.js';
+import { TrellisError, errorDataOf, fail } from '../../base/errors.js';
+import type { Entry } from '../entry/assemble.js';
+import type {
+  Ask,
+  LogLook,
+  LogToServer,
+  LogToWriter,
+  NotedPosition,
+  ServerToLog,
+  WriterToLog,
+} from '../link/message.js';
+import { ClusterTally } from '../link/tally.js';
+import { ClusterWords, appendState } from '../link/words.js';
+import { driverOf } from '../log/driver-of.js';
+import type { LogPlace, ReplicatedLog } from '../log/replicated-log.js';
+import type { ClusterPosition } from '../node.js';
+import { type KeepOptions, LogKeeper } from './log-keeper.js';
+import { Member, type MemberEvents, type MemberOptions, refusalOf } from './member.js';
+
+export interface LogThreadSetup {
+  place: LogPlace;
+  words: SharedArrayBuffer;
+  writer: MessagePort;
+  member: MemberOptions;
+  keep: KeepOptions;
+  tally: SharedArrayBuffer;
+}
+
+/** Between two tries to reach a log that cannot be reached. */
+const retryMs = 500;
+
+class LogThread {
+  readonly #words: ClusterWords;
+  #member: Member | undefined;
+  #log: ReplicatedLog | undefined;
+  #isClosed = false;
+  readonly #keeper: LogKeeper;
+  readonly #keeping: NodeJS.Timeout;
+
+  constructor(
+    private readonly setup: LogThreadSetup,
+    private readonly server: MessagePort,
+  ) {
+    this.#words = new ClusterWords(setup.words);
+    this.#keeper = new LogKeeper(setup.keep);
+    this.#keeping = setInterval(() => void this.#keep(), this.#keeper.everyMs);
+    setup.writer.on('message', (message: WriterToLog) => this.#hearWriter(message));
+    server.on('message', (message: ServerToLog) => void this.#hearServer(message));
+  }
+
+  #tell(message: LogToServer): void {
+    this.server.postMessage(message);
+  }
+
+  #tellWriter(message: LogToWriter): void {
+    this.setup.writer.postMessage(message);
+  }
+
+  #hearWriter(message: WriterToLog): void {
+    switch (message.kind) {
+      case 'ready':
+        return void this.#open(message.position);
+      case 'append':
+        return void this.#append(message);
+      case 'applied':
+        return this.#member?.applied(message.seq);
+      case 'failed':
+        return this.#fail(new TrellisError(message.error));
+      default:
+    }
+  }
+
+  async #open(position: NotedPosition): Promise<void> {
+    const { place } = this.setup;
+    let isTold = false;
+    while (!this.#isClosed) {
+      try {
+        const driver = await driverOf(place.url);
+        this.#log = await driver.open(place);
+        break;
+      } catch (error) {
+        const { error: data } = errorDataOf(error);
+        if (data.code !== 'LOG_UNAVAILABLE') return this.#fail(error);
+        if (!isTold) this.#tell({ kind: 'fault', error: data });
+        isTold = true;
+        await pause(retryMs);
+      }
+    }
+    if (this.#isClosed) return void this.#log?.close();
+    if (isTold) this.#tell({ kind: 'fault', error: undefined });
+    this.#member = this.#memberOf(this.#log!, position);
+  }
+
+  #memberOf(log: ReplicatedLog, position: NotedPosition): Member {
+    const events: MemberEvents = {
+      onEntry: (entry) => this.#pass(entry),
+      onLead: (position) => this.#tellWriter({ kind: 'lead', position }),
+      onFollow: () => this.#tellWriter({ kind: 'follow' }),
+      onChange: (change) => {
+        // The writer says itself when it leads: it has to be ready first.
+        if (change.role !== 'leader') this.#words.role = change.role;
+        this.#tell({ kind: 'change', change });
+      },
+      onHeard: (heardAt, isCaughtUp) => {
+        this.#words.heardAt = heardAt;
+        if (isCaughtUp) this.#words.caughtUpAt = heardAt;
+      },
+      onFault: (error) => this.#tell({ kind: 'fault', error }),
+      log: (level, message, fields) => this.#tell({ kind: 'log', level, message, fields }),
+    };
+    const { member, tally } = this.setup;
+    return new Member(log, position, member, events, new ClusterTally(tally));
+  }
+
+  #pass({ kind, body, time, position }: Entry): void {
+    // Of its own memory: what it lies in may be much larger, and would be taken away from others. A driver's
+    // bytes may be a Buffer, whose own `slice` would be no copy.
+    const own = new Uint8Array(body);
+    const message: LogToWriter = { kind: 'entry', entry: { kind, body: own, time, position } };
+    this.setup.writer.postMessage(message, [own.buffer]);
+  }
+
+  /** Without a member, or with one: this node takes no part any more. */
+  #fail(error: unknown): void {
+    if (this.#member !== undefined) return this.#member.fail(error);
+    this.#words.role = 'lost';
+    const { error: data } = errorDataOf(error);
+    this.#tell({ kind: 'fault', error: data });
+  }
+
+  async #append(order: WriterToLog & { kind: 'append' }): Promise<void> {
+    const { entryKind, epoch, body, timeoutMs } = order;
+    let state: number = appendState.behind;
+    try {
+      const at = await this.#member?.append(entryKind, body, { epoch, timeoutMs });
+      if (typeof at === 'object') return this.#words.endAppend(appendState.ok, at);
+      state = appendState[at ?? 'behind'];
+    } catch {
+      state = appendState.unknown;
+    }
+    this.#words.endAppend(state);
+  }
+
+  async #hearServer(message: ServerToLog): Promise<void> {
+    if (message.kind === 'close') return this.#close();
+    const { id } = message;
+    try {
+      this.#tell({ kind: 'done', id, result: await this.#answer(message.ask) });
+    } catch (error) {
+      this.#tell({ kind: 'done', id, error: errorDataOf(error).error });
+    }
+  }
+
+  async #answer(ask: Ask): Promise<ClusterPosition | LogLook> {
+    const [member, log] = [this.#member, this.#log];
+    if (member === undefined || log === undefined)
+      fail('LOG_UNAVAILABLE', { what: 'it was not reached yet' });
+    switch (ask.what) {
+      case 'beat':
+        return plain(await member.beat());
+      case 'mark':
+        return plain(await member.mark());
+      case 'handOver':
+        return plain(await member.handOver(ask.to));
+      case 'trim':
+        return this.#trim(member, log, ask.upTo);
+      case 'look': {
+        const [first, last, bytes] = await Promise.all([log.first(), log.last(), log.size()]);
+        return { first, last, bytes };
+      }
+    }
+  }
+
+  /** What stands at the end stays: it tells whoever joins whether the log is theirs. */
+  async #trim(member: Member, log: ReplicatedLog, upTo: number): Promise<ClusterPosition> {
+    if (member.role !== 'leader') throw new TrellisError(refusalOf(undefined));
+    const last = Math.min(upTo, this.#words.durable);
+    if (last > 0) await log.trim(last);
+    return { epoch: member.head.epoch, seq: Math.max(0, last) };
+  }
+
+  /** Forgets what is older than it need be kept. */
+  async #keep(): Promise<void> {
+    const [member, log] = [this.#member, this.#log];
+    if (member?.role !== 'leader' || log === undefined) return this.#keeper.reset();
+    try {
+      const due = await this.#keeper.look(log, this.#words.durable, sharedMs());
+      if (due === undefined) return;
+      await this.#trim(member, log, due.upTo);
+      if (!due.isFull) return;
+      const message = 'the log is larger than `cluster.keep_bytes`: its oldest entries are gone';
+      this.#tell({ kind: 'log', level: 'warn', message, fields: { upTo: due.upTo } });
+    } catch {
+      // The log is not what answers: it is looked at again.
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#keeping);
+    this.#member?.close();
+    this.#words.endAppend(appendState.unknown);
+    await this.#log?.close().catch(() => undefined);
+    this.setup.writer.close();
+    this.server.close();
+  }
+}
+
+const plain = ({ epoch, seq }: ClusterPosition): ClusterPosition => ({ epoch, seq });
+
+if (parentPort) new LogThread(workerData as LogThreadSetup, parentPort);

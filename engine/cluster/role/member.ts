@@ -1,0 +1,428 @@
+// One node's part in its cluster: it follows the log, tries to lead when nobody does, and leads until the log
+// refuses one of its entries. Runs in the log thread.
+//
+// Invariant: whoever leads has the log's word for it, an epoch entry of its own behind all that it has
+// applied; the first append that is refused ends it. Clocks decide only when somebody tries.
+import { randomBytes } from 'node:crypto';
+import { sharedMs, wallMs } from '../../base/clock.js';
+import {
+  type ErrorData,
+  TrellisError,
+  errorDataOf,
+  errorMessage,
+  fail,
+} from '../../base/errors.js';
+import { Assembler, type Entry } from '../entry/assemble.js';
+import type { Position } from '../entry/chain.js';
+import { readHead } from '../entry/head.js';
+import { entryKind } from '../entry/kind.js';
+import { type SealedEntry, sealEntry } from '../entry/seal.js';
+import type { NotedPosition } from '../link/message.js';
+import { ClusterTally } from '../link/tally.js';
+import type { Logged, ReplicatedLog } from '../log/replicated-log.js';
+import type { ClusterLeader, ClusterRole, RoleChange } from '../node.js';
+import { type Outcome, appendEntry } from './appender.js';
+import { leaderOf, packLeader } from '../link/leader.js';
+import { SilenceWatch } from './stopwatch.js';
+
+export interface MemberOptions {
+  self: ClusterLeader;
+  mayLead: boolean;
+  leaseMs: number;
+  appendTimeoutMs: number;
+}
+
+export interface MemberEvents {
+  /** To be applied, in order; answered by `applied`. */
+  onEntry: (entry: Entry) => void;
+  onLead: (position: NotedPosition) => void;
+  onFollow: () => void;
+  onChange: (change: RoleChange) => void;
+  /** Of what is heard and applied, for whoever asks how far behind this node is. */
+  onHeard: (heardAt: number, isCaughtUp: boolean) => void;
+  onFault: (error: ErrorData) => void;
+  log: (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void;
+}
+
+/** Bytes of entries that wait to be applied. */
+const waitingMax = 64 * 1024 * 1024;
+
+/** Shares of the lease: between looks, and after which the leader breaks its silence. */
+const looksPerLease = 20;
+const beatsPerLease = 3;
+
+/** How much of the lease a node waits at most before it tries at once, by why it may. */
+const haste = {
+  /** The last leader named it: nobody else is to be feared. */
+  named: 0,
+  /** The last leader named nobody: a moment, in which two seldom ask for the lead together. */
+  anybody: 0.01,
+  /** It led, and does not know its last entry's outcome: that is to be read first. */
+  unknown: 0.1,
+};
+
+export class Member {
+  #role: ClusterRole = 'joining';
+  #leader: ClusterLeader | undefined;
+  /** Of the last entry: read, or appended. */
+  #head: Position;
+  #assembler: Assembler;
+  #applied: number;
+  /** Counted up whenever reading begins anew or is over; what an older one still brings is not looked at. */
+  #reading = 0;
+  #waitingBytes = 0;
+  readonly #waiting: { seq: number; bytes: number }[] = [];
+  #onDrained: (() => void) | undefined;
+  readonly #watch: SilenceWatch;
+  #threshold = 0;
+  /** Of `haste`, where this node may try at once. */
+  #haste: number | undefined;
+  #holdUntil = 0;
+  #isTrying = false;
+  /** Whether the log is known as the one that the data are of. */
+  #isProven = false;
+  #tail: Promise<unknown> = Promise.resolve();
+  #queued = 0;
+  #lastAppend = 0;
+  #sharedBeat: Promise<Position> | undefined;
+  /** When the log last heard from this leader who it is. */
+  #namedAt = 0;
+  readonly #timer: NodeJS.Timeout;
+  /** The next look is not waited for by who may try at once. */
+  #soon: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly log: ReplicatedLog,
+    position: NotedPosition,
+    private readonly options: MemberOptions,
+    private readonly events: MemberEvents,
+    private readonly tally = new ClusterTally(),
+  ) {
+    this.#head = position;
+    this.#applied = position.seq;
+    this.#leader = position.leader;
+    this.#assembler = new Assembler(position);
+    const { leaseMs } = options;
+    const tickMs = Math.max(10, leaseMs / looksPerLease);
+    this.#watch = new SilenceWatch(leaseMs / 2, tickMs, sharedMs());
+    this.#draw();
+    this.#timer = setInterval(() => this.#tick(), tickMs);
+    void this.#read();
+  }
+
+  get role(): ClusterRole {
+    return this.#role;
+  }
+
+  get head(): Position {
+    return this.#head;
+  }
+
+  close(): void {
+    this.#reading++;
+    clearInterval(this.#timer);
+    clearTimeout(this.#soon);
+  }
+
+  /** The writer has applied all up to `seq`. */
+  applied(seq: number): void {
+    this.#applied = Math.max(seq, this.#applied);
+    while (this.#waiting.length > 0 && this.#waiting[0]!.seq <= seq) {
+      this.#waitingBytes -= this.#waiting.shift()!.bytes;
+    }
+    if (this.#waitingBytes < waitingMax) this.#onDrained?.();
+    this.#tellHeard();
+    if (this.#haste !== undefined) this.#tick();
+  }
+
+  #tellHeard(): void {
+    this.events.onHeard(this.#watch.heardAt, this.#applied >= this.#head.seq);
+  }
+
+  /** Takes no part any more. */
+  fail(error: unknown): void {
+    if (this.#role === 'lost') return;
+    const { error: data, stack } = errorDataOf(error);
+    this.#reading++;
+    this.#leader = this.#role === 'leader' ? undefined : this.#leader;
+    const wasLeading = this.#role === 'leader';
+    this.events.onFault(data);
+    this.#become('lost', 'fault');
+    if (wasLeading) this.events.onFollow();
+    const reason = errorMessage(data);
+    this.events.log('error', 'left the cluster', { code: data.code, reason, stack });
+  }
+
+  #become(role: ClusterRole, reason: RoleChange['reason']): void {
+    this.#role = role;
+    const { epoch, seq } = this.#head;
+    this.events.onChange({ role, leader: this.#leader, position: { epoch, seq }, reason });
+    if (reason === 'heard' || reason === 'opened') return;
+    const fields = { role, reason, head: `${epoch}.${seq}`, applied: this.#applied };
+    this.events.log('info', 'changed its role', { ...fields, leader: this.#leader?.node });
+  }
+
+  /** Reads the log from behind the last entry on, for as long as this node follows. */
+  async #read(): Promise<void> {
+    const reading = ++this.#reading;
+    const isCurrent = (): boolean => reading === this.#reading;
+    const assembler = this.#assembler;
+    const hear = (): void => {
+      if (!isCurrent()) return;
+      this.#watch.hear(sharedMs());
+      if (!this.#isProven) return;
+      if (this.#role === 'joining') this.#become('follower', 'opened');
+      this.#tellHeard();
+    };
+    // The entry that is known last comes once more, by which the log is known as the one of before.
+    const from = this.#isProven ? assembler.end + 1 : assembler.position.seq;
+    try {
+      for await (const message of this.log.read(from, hear)) {
+        if (!isCurrent()) return;
+        if (!this.#isProven) {
+          this.#prove(message);
+          hear();
+          continue;
+        }
+        hear();
+        const entry = assembler.push(message);
+        this.#watch.reset();
+        if (entry === undefined) continue;
+        this.#take(entry);
+        if (this.#waitingBytes >= waitingMax) await this.#drained();
+        if (!isCurrent()) return;
+      }
+    } catch (error) {
+      if (!isCurrent()) return;
+      const { code } = errorDataOf(error).error;
+      if (code === 'LOG_LOST') this.tally.add('chainErrors');
+      if (code !== 'LOG_TRUNCATED' || this.#isProven) return this.fail(error);
+      // Then the one behind it proves the log, by its chain.
+      this.#isProven = true;
+      void this.#read();
+    }
+  }
+
+  /** Fails LOG_LOST. */
+  #prove({ seq, bytes }: Logged): void {
+    const isOurs = readHead(bytes, seq).chain === this.#head.chain;
+    if (!isOurs) fail('LOG_LOST', { what: `it has another entry at ${seq} than these data` });
+    this.#isProven = true;
+  }
+
+  async #drained(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#onDrained = resolve;
+    });
+    this.#onDrained = undefined;
+  }
+
+  #take(entry: Entry): void {
+    this.#head = entry.position;
+    this.tally.entry(entry.kind, entry.position.seq);
+    this.#waitingBytes += entry.body.length;
+    this.#waiting.push({ seq: entry.position.seq, bytes: entry.body.length });
+    this.events.onEntry(entry);
+    if (entry.kind === entryKind.epoch) this.#hearLeader(leaderOf(entry.body));
+  }
+
+  #hearLeader(leader: ClusterLeader): void {
+    // Who was only named by another says itself where it is, when it leads.
+    this.#leader = leader.address === '' ? undefined : leader;
+    // Somebody has led since this node gave the lead away: it is like any other again.
+    this.#holdUntil = 0;
+    this.#haste = undefined;
+    if (leader.node === this.options.self.node) this.#haste = haste.named;
+    else if (leader.node === '') this.#haste = haste.anybody;
+    this.#draw();
+    this.#become(this.#role, 'heard');
+  }
+
+  /** How long this node waits before it tries: two seldom try at the same moment. */
+  #draw(): void {
+    const { leaseMs } = this.options;
+    clearTimeout(this.#soon);
+    if (this.#haste === undefined) {
+      this.#threshold = leaseMs * (1 + Math.random());
+      return;
+    }
+    this.#threshold = leaseMs * this.#haste * Math.random();
+    this.#soon = setTimeout(() => this.#tick(), this.#threshold + 1);
+  }
+
+  #tick(): void {
+    const now = sharedMs();
+    this.#watch.tick(now);
+    if (this.#role === 'leader') {
+      const { leaseMs } = this.options;
+      const isSilent = this.#queued === 0 && now - this.#lastAppend >= leaseMs / beatsPerLease;
+      if (isSilent || now - this.#namedAt >= leaseMs) this.beat().catch(() => undefined);
+      return;
+    }
+    const hasAll = this.#applied >= this.#head.seq && this.#role === 'follower';
+    const isDue = this.#watch.silence >= this.#threshold && this.#watch.isHeard(now);
+    if (!this.options.mayLead || !hasAll || !isDue || this.#isTrying || now < this.#holdUntil)
+      return;
+    void this.#try();
+  }
+
+  /** Asks the log for the lead, with an entry behind everything that is known. */
+  async #try(): Promise<void> {
+    this.#isTrying = true;
+    const reading = this.#reading;
+    const { self, appendTimeoutMs } = this.options;
+    const epoch = this.#head.epoch + 1;
+    const after = this.#assembler.end;
+    const sealed = this.#seal(after, entryKind.epoch, epoch, packLeader(self));
+    try {
+      const outcome = await appendEntry(this.log, sealed, after, appendTimeoutMs, this.tally);
+      if (reading !== this.#reading) return;
+      // What came behind our own entry already is of somebody who leads instead.
+      if (outcome === 'ok' && this.#head.seq <= sealed.position.seq) this.#lead(sealed.position);
+      this.#watch.reset();
+      if (outcome !== 'unknown') this.#haste = undefined;
+      this.#draw();
+    } catch (error) {
+      this.fail(error);
+    } finally {
+      this.#isTrying = false;
+    }
+  }
+
+  #lead(position: Position): void {
+    this.#reading++;
+    if (position.seq > this.#head.seq) this.tally.entry(entryKind.epoch, position.seq);
+    this.#head = position;
+    this.#leader = this.options.self;
+    this.#lastAppend = sharedMs();
+    this.#namedAt = this.#lastAppend;
+    this.events.onLead({ ...position, leader: this.#leader });
+    this.#become('leader', 'promoted');
+  }
+
+  #seal(after: number, kind: number, epoch: number, body: Uint8Array): SealedEntry {
+    const id = randomBytes(16);
+    return sealEntry(this.#head, after, { kind, epoch, id, time: wallMs(), body });
+  }
+
+  /**
+   * Appends an entry of the leader of this epoch, after those before it. Gives where it is, or why it is
+   * nowhere: `behind` and `unknown` end the lead.
+   */
+  append(
+    kind: number,
+    body: Uint8Array,
+    { epoch = this.#head.epoch, timeoutMs = this.options.appendTimeoutMs } = {},
+  ): Promise<Position | Exclude<Outcome, 'ok'>> {
+    return this.#inTurn(async () => {
+      if (this.#role !== 'leader' || epoch !== this.#head.epoch) return 'behind';
+      return this.#appendAs(kind, epoch, body, timeoutMs);
+    });
+  }
+
+  async #appendAs(
+    kind: number,
+    epoch: number,
+    body: Uint8Array,
+    timeoutMs: number,
+  ): Promise<Position | Exclude<Outcome, 'ok'>> {
+    const { seq } = this.#head;
+    const sealed = this.#seal(seq, kind, epoch, body);
+    try {
+      const outcome = await appendEntry(this.log, sealed, seq, timeoutMs, this.tally);
+      this.#lastAppend = sharedMs();
+      this.#watch.hear(this.#lastAppend);
+      if (outcome === 'ok') {
+        this.#head = sealed.position;
+        this.tally.entry(kind, sealed.position.seq);
+        return sealed.position;
+      }
+      if (outcome !== 'full') this.#step(outcome === 'behind' ? 'deposed' : 'unknown_append');
+      return outcome;
+    } catch (error) {
+      this.fail(error);
+      return 'unknown';
+    }
+  }
+
+  /** One append at a time. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    this.#queued++;
+    const turn = this.#tail.then(work).finally(() => this.#queued--);
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Leads no more: follows from behind its last entry on, and finds there what became of everything. */
+  #step(reason: RoleChange['reason']): void {
+    if (this.#role !== 'leader') return;
+    this.#leader = undefined;
+    this.#haste = reason === 'unknown_append' ? haste.unknown : undefined;
+    this.#assembler = new Assembler(this.#head);
+    this.#watch.reset();
+    this.#draw();
+    this.events.onFollow();
+    this.#become('follower', reason);
+    void this.#read();
+  }
+
+  /** Where the log was at some moment after the call. Fails NOT_LEADER. */
+  beat(): Promise<Position> {
+    // All who ask before it leaves share one: it is behind every answer that they can have seen.
+    this.#sharedBeat ??= this.#inTurn(async () => {
+      this.#sharedBeat = undefined;
+      this.#namedAt = sharedMs();
+      // Who joins without data finds a node that has them by it.
+      return this.#control(entryKind.beat, packLeader(this.options.self));
+    });
+    return this.#sharedBeat;
+  }
+
+  mark(): Promise<Position> {
+    return this.#inTurn(() => this.#control(entryKind.mark, new Uint8Array(0)));
+  }
+
+  async #control(kind: number, body: Uint8Array): Promise<Position> {
+    this.#checkLeads();
+    const { appendTimeoutMs } = this.options;
+    const time = wallMs();
+    const at = await this.#appendAs(kind, this.#head.epoch, body, appendTimeoutMs);
+    if (typeof at === 'string') return this.#refuse(at);
+    // The writer is told like of an entry that was read: it may still be committing the one before.
+    this.events.onEntry({ kind, id: new Uint8Array(16), time, body, first: at.seq, position: at });
+    return at;
+  }
+
+  #checkLeads(): void {
+    if (this.#role !== 'leader') this.#refuse('behind');
+  }
+
+  #refuse(outcome: Exclude<Outcome, 'ok'>): never {
+    if (outcome === 'full') fail('LOG_FULL', { what: 'it refused an entry' });
+    if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
+    throw new TrellisError(refusalOf(this.#leader));
+  }
+
+  /** Hands over to `to`, or to whoever is first. */
+  handOver(to: ClusterLeader | undefined): Promise<Position> {
+    return this.#inTurn(async () => {
+      this.#checkLeads();
+      const { leaseMs, appendTimeoutMs } = this.options;
+      const body = packLeader(to ?? { node: '', address: '' });
+      const epoch = this.#head.epoch + 1;
+      const at = await this.#appendAs(entryKind.epoch, epoch, body, appendTimeoutMs);
+      if (typeof at === 'string') return this.#refuse(at);
+      this.#holdUntil = sharedMs() + 2 * leaseMs;
+      this.#step('stepped_down');
+      this.#leader = to?.address ? to : undefined;
+      this.#become('follower', 'heard');
+      return at;
+    });
+  }
+}
+
+/** What a write gets where this is known of the leader. */
+export function refusalOf(leader: ClusterLeader | undefined): ErrorData {
+  if (leader === undefined) return { code: 'NO_LEADER', args: {} };
+  return { code: 'NOT_LEADER', args: { node: leader.node, address: leader.address } };
+}

@@ -1,0 +1,154 @@
+// Founds a cluster on the data of one node: the only place that makes a log. Invariant: the log is made for
+// data that hold the program and all that the first entry says; a second try after a crash goes on where
+// the first one ended, and never makes another log.
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { wallMs } from '../base/clock.js';
+import { type ErrorCode, TrellisError, fail } from '../base/errors.js';
+import { logStart } from '../cluster/entry/chain.js';
+import { readHead } from '../cluster/entry/head.js';
+import { entryKind } from '../cluster/entry/kind.js';
+import { sealEntry } from '../cluster/entry/seal.js';
+import { isOf, packPosition } from '../cluster/link/position.js';
+import { ClusterTally } from '../cluster/link/tally.js';
+import { driverOf } from '../cluster/log/driver-of.js';
+import { logPlaceOf } from '../cluster/log/place-of.js';
+import type { LogPlace, ReplicatedLog } from '../cluster/log/replicated-log.js';
+import type { ClusterPosition } from '../cluster/node.js';
+import type { ClusterOptions, SourceArchive } from '../cluster/options.js';
+import { appendEntry } from '../cluster/role/appender.js';
+import { type DataDirectory, openDataDirectory } from '../storage/folder/manifest.js';
+import { type Env, openEnv } from '../storage/table/env.js';
+import { metaKey } from '../storage/table/meta.js';
+import type { DatabaseOptions } from './call/options.js';
+import { openDatabase } from './open-database.js';
+import { packSources } from './replica/source-archive.js';
+import { hashTables } from './replica/table-check.js';
+
+const foundingMs = 60_000;
+/** Servers that have just begun elect first who answers for them. */
+const electionMs = 30_000;
+const againMs = 500;
+
+export interface FoundingOptions {
+  /** A log that may lose what it has acknowledged will do. */
+  allowLazy?: boolean;
+  /** Their log is lost, and another one takes its place. */
+  again?: boolean;
+  /** What all nodes are to know from the beginning. */
+  settings?: Uint8Array | undefined;
+}
+
+/**
+ * Before they are opened alone, upon which they forget it. Data that were restored from a backup are of no cluster,
+ * whatever they say. Fails CONFIG_INVALID.
+ */
+async function checkIsOfNone(dataDir: string): Promise<void> {
+  if (!existsSync(join(dataDir, 'graph', 'data.mdb'))) return;
+  const directory = openDataDirectory(dataDir);
+  const env = openEnv(join(dataDir, 'graph'));
+  try {
+    const stored = env.meta.get(metaKey.position);
+    if (stored !== undefined && isOf(stored, directory.restoreEpoch))
+      fail('CONFIG_INVALID', { what: 'These data are part of a cluster already.' });
+  } finally {
+    await env.close();
+    directory.close({ clean: true });
+  }
+}
+
+/**
+ * Brings the data to the program of `archive` and makes their log. Fails CONFIG_INVALID where there is one
+ * already, LOG_UNSAFE, LOG_UNAVAILABLE.
+ */
+export async function foundCluster(
+  options: DatabaseOptions & { cluster: ClusterOptions },
+  archive: SourceArchive,
+  { allowLazy = false, again = false, settings }: FoundingOptions = {},
+): Promise<ClusterPosition> {
+  const { cluster, ...single } = options;
+  if (!again) await checkIsOfNone(options.dataDir);
+  const sources = packSources(archive, options.vectors);
+  const database = await openDatabase(single);
+  await database.close();
+  const directory = openDataDirectory(options.dataDir);
+  const env = openEnv(join(options.dataDir, 'graph'));
+  let isWhole = false;
+  try {
+    env.transact(() => {
+      env.meta.put(metaKey.sources, sources);
+      // Those of a lost log go on; those of a backup may be long out of date.
+      if (settings !== undefined) env.meta.put(metaKey.settings, settings);
+      else if (!again) env.meta.remove(metaKey.settings);
+      return true;
+    });
+    const place = logPlaceOf(cluster, directory.dbUuid);
+    const position = await begin({ ...place, allowLazy }, env, directory);
+    isWhole = true;
+    return position;
+  } finally {
+    await env.close();
+    directory.close({ clean: isWhole });
+  }
+}
+
+const isCode = (error: unknown, code: ErrorCode): boolean =>
+  error instanceof TrellisError && error.code === code;
+
+/** Again and again while the log does not answer. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + electionMs; ; ) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isCode(error, 'LOG_UNAVAILABLE') || performance.now() > end) throw error;
+      await pause(againMs);
+    }
+  }
+}
+
+async function begin(
+  place: LogPlace,
+  env: Env,
+  { dbUuid, restoreEpoch }: DataDirectory,
+): Promise<ClusterPosition> {
+  const driver = await driverOf(place.url);
+  try {
+    // A try that was not answered may have made it; the next one finds it then.
+    await patiently(() => driver.create(place));
+  } catch (error) {
+    // Perhaps ours: the genesis behind nothing decides.
+    if (!isCode(error, 'CONFIG_INVALID')) throw error;
+  }
+  const log = await patiently(() => driver.open(place));
+  try {
+    const state = hashTables(env);
+    const body = Buffer.from(JSON.stringify({ dbUuid, restoreEpoch, state }));
+    const id = randomBytes(16);
+    const source = { kind: entryKind.genesis, epoch: 0, id, time: wallMs(), body };
+    const sealed = sealEntry(logStart, 0, source);
+    const outcome = await appendEntry(log, sealed, 0, foundingMs, new ClusterTally());
+    if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
+    const chain = outcome === 'ok' ? sealed.position.chain : await chainOfOurs(log, body);
+    const position = { epoch: 0, seq: 1, chain, leader: undefined };
+    env.transact(() => {
+      env.meta.put(metaKey.position, packPosition(position, restoreEpoch));
+      return true;
+    });
+    return { epoch: 0, seq: 1 };
+  } finally {
+    await log.close();
+  }
+}
+
+/** Of the genesis that a try before this one has left. Fails CONFIG_INVALID for anybody else's. */
+async function chainOfOurs(log: ReplicatedLog, body: Uint8Array): Promise<bigint> {
+  for await (const { seq, bytes } of log.read(1, () => {})) {
+    const head = readHead(bytes, seq);
+    if (Buffer.compare(bytes.subarray(-body.length), body) === 0) return head.chain;
+    break;
+  }
+  return fail('CONFIG_INVALID', { what: 'There is a log of this name, of another database.' });
+}

@@ -1,0 +1,102 @@
+// The serving thread's side of a database in a cluster: starts its node, knows which program its data are of,
+// and gives every change of program that the log brings its turn. Invariant: the program that answers is
+// that of the sources in the data, whatever the folder of this node says.
+import { createHash } from 'node:crypto';
+import { TrellisError, errorDataOf, fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import type { LogLinkSetup } from '../../cluster/link/log-link.js';
+import { readPosition } from '../../cluster/link/position.js';
+import type { ClusterPosition } from '../../cluster/node.js';
+import type { ClusterOptions, SourceArchive } from '../../cluster/options.js';
+import { OpenNode } from '../../cluster/role/open-node.js';
+import type { Program } from '../../plan/program.js';
+import type { DataDirectory } from '../../storage/folder/manifest.js';
+import type { Storage } from '../../storage/open-storage.js';
+import { metaKey } from '../../storage/table/meta.js';
+import type { DatabaseOptions } from '../call/options.js';
+import { checkVectors, packSources, programOf } from './source-archive.js';
+
+export class ClusterDesk {
+  readonly node: OpenNode;
+  /** Of the sources in the data. */
+  readonly program: Program;
+
+  constructor(
+    cluster: ClusterOptions,
+    private readonly storage: Storage,
+    private readonly directory: DataDirectory,
+    private readonly options: Pick<DatabaseOptions, 'limits' | 'log' | 'readOnly' | 'vectors'>,
+  ) {
+    if (options.readOnly) fail('CONFIG_INVALID', { what: 'A node of a cluster is not read-only.' });
+    const { leader } = readPosition(storage.position(), directory.restoreEpoch);
+    const packed = storage.env.meta.get(metaKey.sources);
+    if (packed === undefined) fail('LOG_LOST', { what: 'these data hold no sources' });
+    checkVectors(packed, options.vectors);
+    this.program = programOf(packed, options.limits);
+    this.node = new OpenNode(cluster, cluster.name ?? directory.dbUuid, options.log);
+    this.node.begin(leader);
+    this.use(packed);
+    this.#cluster = cluster;
+  }
+
+  readonly #cluster: ClusterOptions;
+
+  /** The writer is there. */
+  attach(tell: (settings: Uint8Array | undefined) => Promise<ClusterPosition>): void {
+    const { env } = this.storage;
+    const settings = (): Uint8Array | undefined => {
+      env.refresh();
+      return env.meta.get(metaKey.settings);
+    };
+    this.node.data = { tell, settings };
+  }
+
+  /** The program of these packed sources answers now. */
+  use(packed: Uint8Array): void {
+    this.node.program = createHash('sha256').update(packed).digest('hex').slice(0, 16);
+  }
+
+  /** For the writer; the port is handed over with it. */
+  linkSetup({ txn_bytes }: Limits): LogLinkSetup {
+    return {
+      port: this.node.writerPort,
+      words: this.node.words.buffer,
+      tally: this.node.tally.buffer,
+      restoreEpoch: this.directory.restoreEpoch,
+      appendTimeoutMs: this.#cluster.appendTimeoutMs,
+      schemaBytes: this.#cluster.schemaBytes,
+      entryBytes: Math.max(txn_bytes, entryBytesMin),
+    };
+  }
+
+  /** An entry waits for the program of these sources: compiles them and gives them their turn. */
+  async adopt(packed: Uint8Array, swap: (program: Program) => Promise<void>): Promise<void> {
+    try {
+      await swap(programOf(packed, this.options.limits));
+      this.use(packed);
+    } catch (error) {
+      this.node.setFault(errorDataOf(error).error);
+    }
+  }
+
+  /** The packed sources of a reload, which only the leader may make. Fails NOT_LEADER, PARAM_MISSING. */
+  sourcesOf(archive: SourceArchive | undefined): Uint8Array {
+    const { refusal } = this.node;
+    if (refusal !== undefined) throw new TrellisError(refusal);
+    if (archive === undefined)
+      fail('PARAM_MISSING', { owner: 'reload', param: 'archive', type: 'object' });
+    return packSources(archive, this.options.vectors);
+  }
+}
+
+/** Data that are opened without their cluster go a way of their own: no log knows them any more. */
+export function leaveCluster({ env }: Storage): void {
+  if (!env.meta.has(metaKey.position)) return;
+  env.transact(() => {
+    env.meta.remove(metaKey.position);
+    return true;
+  });
+}
+
+/** A group of requests takes as much as one request may at least. */
+const entryBytesMin = 64 * 1024 * 1024;

@@ -1,0 +1,267 @@
+// The writer's side of following: what other nodes have changed is put into LMDB as it comes, many entries
+// in one transaction, and published as if this node had committed it. Becomes the leader's side when the
+// log says so.
+//
+// Invariant: entries are applied in the order of the log, each once, together with how far that is; a
+// program changes in the same turn as the data that belong to it.
+import type { MessagePort } from 'node:worker_threads';
+import { type ErrorData, errorDataOf, fail } from '../../base/errors.js';
+import { eachChange } from '../../cluster/entry/changes.js';
+import { intentOf } from '../../cluster/entry/intent.js';
+import { entryKind } from '../../cluster/entry/kind.js';
+import type { LogLink } from '../../cluster/link/log-link.js';
+import type { LogToWriter, NotedPosition } from '../../cluster/link/message.js';
+import { leaderOf } from '../../cluster/link/leader.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { Declarations } from '../../storage/schema/schema-commit.js';
+import type { VectorChange } from '../../storage/table/store.js';
+import type { TextIndex } from '../../text/text-index.js';
+import type { Gate } from '../call/gate.js';
+import type { LoadWriter } from '../load/load-writer.js';
+import type { Figures } from '../meter/figures.js';
+import type { VectorStore } from '../vectors/vector-store.js';
+import { sourcesIn } from './source-archive.js';
+import { compareTables, tellTables } from './table-check.js';
+
+type LoggedEntry = (LogToWriter & { kind: 'entry' })['entry'];
+
+export interface FollowParts {
+  storage: Storage;
+  link: LogLink;
+  port: MessagePort;
+  vectors: VectorStore;
+  figures: Figures;
+  gate: Gate;
+  loads: LoadWriter;
+  /** An entry waits for the program of these packed sources. */
+  onSources: (sources: Uint8Array) => void;
+  /** This node takes no part any more. */
+  onFault: (error: ErrorData, stack: string | undefined) => void;
+  /** Something was applied. */
+  onApplied: () => void;
+}
+
+/** One transaction ends at so many entries, or bytes of them. */
+const entriesMax = 512;
+const bytesMax = 16 * 1024 * 1024;
+
+/** Entries without changes are noted on disk when there are so many. */
+const unnotedMax = 1024;
+
+export class LogFollower {
+  #waiting: LoggedEntry[] = [];
+  /** Waits for its program. */
+  #held: LoggedEntry | undefined;
+  #isScheduled = false;
+  #isOver = false;
+
+  constructor(private readonly parts: FollowParts) {
+    parts.port.on('message', (message: LogToWriter) => this.#receive(message));
+  }
+
+  #receive(message: LogToWriter): void {
+    switch (message.kind) {
+      case 'entry':
+        this.#waiting.push(message.entry);
+        return this.#schedule();
+      case 'lead':
+        return this.#lead(message.position);
+      case 'follow':
+        // The log thread does not hear of the leader's own commits one by one.
+        this.parts.link.resign();
+        return this.parts.link.tell({ kind: 'applied', seq: this.parts.link.position.seq });
+      default:
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isOver) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#guarded(() => this.#applySome());
+      if (this.#waiting.length > 0 && this.#held === undefined) this.#schedule();
+    });
+  }
+
+  /** What fails here fails for good: the data would lack what comes next. */
+  #guarded(work: () => void): void {
+    if (this.#isOver) return;
+    try {
+      work();
+    } catch (error) {
+      this.stop(error);
+    }
+  }
+
+  stop(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { error: data, stack } = errorDataOf(error);
+    this.parts.link.resign();
+    this.parts.link.tell({ kind: 'failed', error: data });
+    this.parts.onFault(data, stack);
+  }
+
+  #applySome(): void {
+    if (this.#held !== undefined) return;
+    const [first] = this.#waiting;
+    if (first === undefined) return;
+    if (first.kind === entryKind.schema || first.kind === entryKind.intent) {
+      const isIntent = first.kind === entryKind.intent;
+      const sources = isIntent ? intentOf(first.body).sources : sourcesIn(first.body);
+      if (sources !== undefined) {
+        this.#held = this.#waiting.shift()!;
+        return this.parts.onSources(sources);
+      }
+    }
+    this.#apply(this.#take());
+  }
+
+  /** The next entries that go together. */
+  #take(): LoggedEntry[] {
+    let [count, bytes] = [0, 0];
+    for (const { kind, body } of this.#waiting) {
+      const isAlone = alone.has(kind);
+      if (count > 0 && (isAlone || count === entriesMax || bytes >= bytesMax)) break;
+      count++;
+      bytes += body.length;
+      if (isAlone) break;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  #apply(entries: readonly LoggedEntry[]): void {
+    const { storage, link, loads, figures, vectors, gate } = this.parts;
+    const started = performance.now();
+    // Alone, behind all that it is about; nobody is told of its place before the answer is known.
+    for (const { kind, body } of entries) if (kind === entryKind.check) this.#compare(body);
+    const position = this.#positionAfter(entries);
+    const changed = entries.filter(holdsChanges);
+    if (changed.length > 0) {
+      figures.during(() => vectors.publish(this.#commit(changed, position)));
+      loads.distrust();
+      figures.set('applied_seq', storage.committedSeq());
+      gate.advance();
+      link.reach(position, true);
+      link.tally.observe('cluster_apply_seconds', (performance.now() - started) / 1000);
+      link.tally.observe('cluster_apply_group_size', changed.length);
+    } else this.#pass(entries, position);
+    link.words.leaderTime = entries.at(-1)!.time;
+    link.tell({ kind: 'applied', seq: position.seq });
+    this.parts.onApplied();
+  }
+
+  /** Fails DIVERGED. */
+  #compare(body: Uint8Array): void {
+    const { storage, figures, link } = this.parts;
+    try {
+      figures.during(() => compareTables(storage, body));
+      link.tally.add('equal');
+      link.isUnproven = false;
+    } catch (error) {
+      link.tally.add('diverged');
+      throw error;
+    }
+  }
+
+  /** Entries without changes; the leader hears of its own that way, and may be further already. */
+  #pass(entries: readonly LoggedEntry[], position: NotedPosition): void {
+    const { storage, link } = this.parts;
+    if (position.seq <= link.position.seq) return;
+    for (const { kind } of entries) checkKind(kind);
+    const isNoted = position.seq - link.words.durable >= unnotedMax;
+    if (isNoted) storage.note(link.pack(position));
+    link.reach(position, isNoted);
+  }
+
+  #positionAfter(entries: readonly LoggedEntry[]): NotedPosition {
+    let { leader } = this.parts.link.position;
+    for (const { kind, body } of entries) if (kind === entryKind.epoch) leader = leaderOf(body);
+    return { ...entries.at(-1)!.position, leader };
+  }
+
+  #commit(entries: readonly LoggedEntry[], position: NotedPosition): VectorChange[] {
+    const { storage, link } = this.parts;
+    for (const { kind } of entries) checkKind(kind);
+    return storage.follow(link.pack(position), (apply) => {
+      for (const { body } of entries) eachChange(body, apply);
+    });
+  }
+
+  /** The program of the entry that waits is there: `adopt` makes it the one that this thread runs. */
+  applySchema(program: Declarations, text: TextIndex | undefined, adopt: () => void): void {
+    const entry = this.#held;
+    if (entry === undefined) return adopt();
+    this.#held = undefined;
+    const { storage, link, vectors, gate, figures, loads } = this.parts;
+    const position = this.#positionAfter([entry]);
+    gate.countSchema(1);
+    try {
+      if (entry.kind === entryKind.intent) this.#migrate(entry, position, program, text);
+      else this.#commit([entry], position);
+    } catch (error) {
+      gate.countSchema(-1);
+      this.stop(error);
+      throw error;
+    }
+    storage.reloadCatalog();
+    gate.countSchema(1);
+    loads.distrust();
+    vectors.follow();
+    adopt();
+    figures.set('applied_seq', storage.committedSeq());
+    gate.advance();
+    link.reach(position, true);
+    link.tell({ kind: 'applied', seq: position.seq });
+    this.#schedule();
+  }
+
+  /** What the leader has done by an intent, done here: what its check says next must be so. */
+  #migrate(
+    { body }: LoggedEntry,
+    position: NotedPosition,
+    program: Declarations,
+    text: TextIndex | undefined,
+  ): void {
+    const { storage, link } = this.parts;
+    const { nowMs, sources } = intentOf(body);
+    storage.renew();
+    link.replaying(position, () => storage.applySchema(program, { text, nowMs, sources }));
+  }
+
+  /** This node leads: what it knew for writes is of another time. */
+  #lead(position: NotedPosition): void {
+    this.#guarded(() => {
+      while (this.#waiting.length > 0) this.#applySome();
+      this.parts.storage.renew();
+      this.parts.loads.forget();
+      this.parts.link.lead(position);
+      // Whoever led before did not live to compare.
+      if (this.parts.link.isUnproven) tellTables(this.parts.storage, this.parts.link);
+    });
+  }
+
+  /** In order: what has been heard without changes need not be heard again. */
+  close(): void {
+    const { storage, link, port } = this.parts;
+    const { words, position } = link;
+    if (!this.#isOver && words.durable < position.seq) storage.note(link.pack(position));
+    port.close();
+  }
+}
+
+/** Entries that are no part of a transaction of several. */
+const alone = new Set<number>([entryKind.check, entryKind.schema, entryKind.intent]);
+
+const known = new Set<number>(Object.values(entryKind));
+const newest = Math.max(...known);
+
+const holdsChanges = ({ kind }: LoggedEntry): boolean =>
+  kind === entryKind.changes || kind === entryKind.schema;
+
+/** What a newer version says, this one cannot follow. */
+function checkKind(kind: number): void {
+  if (!known.has(kind))
+    fail('FORMAT_TOO_NEW', { found: `entry kind ${kind}`, known: `kinds up to ${newest}` });
+}

@@ -1,0 +1,112 @@
+// The sources of a program as they travel from the leader to the other nodes, and stand in the data of
+// each (key 07 of meta.ts). Invariant: the same archive makes the same program on every node of one
+// version; a node that cannot compile it says SCHEMA_AHEAD, and runs no other in its place.
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import { eachChange } from '../../cluster/entry/changes.js';
+import type { SourceArchive } from '../../cluster/options.js';
+import { compile } from '../../lang/compile.js';
+import type { Program } from '../../plan/program.js';
+import { mainProgram, shardProgram } from '../../plan/scatter-program.js';
+import type { DatabaseOptions } from '../call/options.js';
+import { metaKey } from '../../storage/table/meta.js';
+import { tableNames } from '../../storage/table/table-name.js';
+
+const archiveMax = 8 * 1024 * 1024;
+
+type VectorOptions = DatabaseOptions['vectors'];
+
+/** What of the vectors' configuration decides over data and answers, by type; `*`: all others. */
+type VectorForms = Record<string, Record<string, unknown>>;
+
+function formsOf({ default: standard, types }: VectorOptions): VectorForms {
+  const forms = Object.entries(types).map(([type, { metric, dimensions, store }]) => {
+    const form = { metric, dimensions, store };
+    return [type, form] as const;
+  });
+  const others = ['*', { metric: standard.metric }] as const;
+  return JSON.parse(JSON.stringify(Object.fromEntries([...forms, others].sort(byName))));
+}
+
+const byName = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
+  one < other ? -1 : 1;
+
+/** A node has the vectors' forms that its cluster was founded with. Fails CONFIG_INVALID. */
+export function checkVectors(packed: Uint8Array, vectors: VectorOptions): void {
+  const { vectors: theirs = formsOf(vectors) } = unpackSources(packed);
+  const ours = formsOf(vectors);
+  for (const type of new Set([...Object.keys(theirs), ...Object.keys(ours)])) {
+    for (const key of ['metric', 'dimensions', 'store']) {
+      const [here, there] = [ours, theirs].map((forms) => forms[type]?.[key]);
+      if (here === there) continue;
+      const name = type === '*' ? `vectors.${key}` : `vectors.${type}.${key}`;
+      const what = `\`${name}\` is ${here ?? 'not set'} here and ${there ?? 'not set'} in the cluster.`;
+      fail('CONFIG_INVALID', { what }, { hint: 'All nodes of a cluster have the same.' });
+    }
+  }
+}
+
+type PackedSources = SourceArchive & { vectors?: VectorForms };
+
+/** Fails TXN_TOO_LARGE. */
+export function packSources(
+  { compat, scattered, shard, sources }: SourceArchive,
+  vectors?: VectorOptions,
+): Uint8Array {
+  const ordered = [...sources].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const plain = ordered.map(({ path, text }) => ({ path, text }));
+  const packed = deflateRawSync(
+    Buffer.from(
+      JSON.stringify({
+        compat,
+        scattered,
+        shard,
+        vectors: vectors && formsOf(vectors),
+        sources: plain,
+      }),
+    ),
+  );
+  if (packed.length > archiveMax) fail('TXN_TOO_LARGE', { max: archiveMax, unit: 'bytes' });
+  return packed;
+}
+
+/** Fails SCHEMA_AHEAD. */
+export function programOf(packed: Uint8Array, limits: Limits): Program {
+  const archive = unpackSources(packed);
+  const { compat, shard } = archive;
+  const scattered = archive.scattered && new Set(archive.scattered);
+  const { program, diagnostics } = compile(archive.sources, {
+    compat,
+    limits,
+    ...(scattered && { scattered }),
+  });
+  if (program !== undefined) {
+    if (shard !== undefined) return shardProgram(program, shard);
+    return scattered === undefined ? program : mainProgram(program, scattered);
+  }
+  const fault = diagnostics.find(({ severity }) => severity === 'error');
+  return fail('SCHEMA_AHEAD', { what: fault ? `${fault.file}: ${fault.code}` : 'no program' });
+}
+
+/** Fails SCHEMA_AHEAD. */
+function unpackSources(packed: Uint8Array): PackedSources {
+  try {
+    const text = inflateRawSync(packed, { maxOutputLength: 64 * archiveMax }).toString();
+    return JSON.parse(text) as PackedSources;
+  } catch {
+    return fail('SCHEMA_AHEAD', { what: 'they are packed in another way' });
+  }
+}
+
+const metaTable = tableNames.indexOf('meta');
+
+/** The packed sources that an entry brings, a copy; undefined: it brings none. */
+export function sourcesIn(body: Uint8Array): Uint8Array | undefined {
+  let found: Uint8Array | undefined;
+  eachChange(body, (table, key, value) => {
+    const isSources = table === metaTable && Buffer.compare(key, metaKey.sources) === 0;
+    if (isSources) found = value?.slice();
+  });
+  return found;
+}

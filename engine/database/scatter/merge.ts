@@ -1,0 +1,119 @@
+// One answer out of those of all shards. Hits are taken in the order that one database would give them: by
+// distance or score, then by id; then conditions, then new ranks. Invariant: what a hit looks like is passed
+// on as its shard has printed it.
+import type { MergedMember } from '../../plan/merge.js';
+import { type Span, itemsOf, membersOf } from './spans.js';
+
+interface Reply {
+  text: Buffer;
+  members: ReadonlyMap<string, Span>;
+}
+
+interface Hit {
+  text: Buffer;
+  members: ReadonlyMap<string, Span>;
+  id: string;
+  score: number;
+  /** Less is earlier. */
+  order: number;
+}
+
+const textOf = ({ text }: { text: Buffer }, [start, end]: Span): string =>
+  text.toString('latin1', start, end);
+const numberAt = (reply: Reply, name: string): number =>
+  Number(textOf(reply, reply.members.get(name)!));
+
+export function mergeReplies(
+  members: readonly MergedMember[],
+  bodies: readonly Uint8Array[],
+): Uint8Array {
+  const replies = bodies.map((body): Reply => {
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    return { text, members: membersOf(text, [0, text.length]) };
+  });
+  const printed = members.map((member, place) => {
+    const key = `${JSON.stringify(member.key)}:`;
+    const [first] = replies;
+    if (member.kind === 'hits')
+      return Buffer.concat([Buffer.from(`${key}[`), ...hits(member, place, replies), close]);
+    return Buffer.concat([Buffer.from(key), piece(first!, first!.members.get(String(place))!)]);
+  });
+  return Buffer.concat([Buffer.from('{'), ...joined(printed), Buffer.from('}')]);
+}
+
+const close = Buffer.from(']');
+const comma = Buffer.from(',');
+const joined = (pieces: readonly Buffer[]): Buffer[] =>
+  pieces.flatMap((piece, i) => (i === 0 ? [piece] : [comma, piece]));
+const piece = ({ text }: { text: Buffer }, [start, end]: Span): Buffer => text.subarray(start, end);
+
+function hits(
+  { lists, rank, parts }: MergedMember & { kind: 'hits' },
+  place: number,
+  replies: readonly Reply[],
+): Buffer[] {
+  const ranked = Array.from({ length: lists }, (_, at) => nearest(replies, `${place}`, at));
+  const last =
+    ranked.length === 1 && rank !== 'fuse' ? ranked[0]! : fuse(ranked, place, replies[0]!);
+  const scores = rank === 'rerank' ? numberAt(replies[0]!, `${place}.n`) : 0;
+  return joined(
+    last.map((hit, i) => {
+      if (parts === undefined) return piece(hit, hit.members.get('v')!);
+      return compose(hit, parts, rank === 'rerank' ? 1 / (scores + i + 1) : hit.score);
+    }),
+  );
+}
+
+/** The best of all shards' hits, those for which the conditions are true. */
+function nearest(replies: readonly Reply[], place: string, at: number): Hit[] {
+  const k = numberAt(replies[0]!, `${place}.k${at}`);
+  const all = replies.flatMap((reply) =>
+    itemsOf(reply.text, reply.members.get(`${place}.l${at}`)!).map((span) =>
+      hitAt(reply.text, span),
+    ),
+  );
+  all.sort((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
+  return all.slice(0, k).filter((hit) => {
+    const holds = hit.members.get('w');
+    return holds === undefined || textOf(hit, holds) === 'true';
+  });
+}
+
+function hitAt(text: Buffer, span: Span): Hit {
+  const members = membersOf(text, span);
+  const reply = { text, members };
+  const score = numberAt(reply, 's');
+  const order = members.has('d') ? numberAt(reply, 'd') : -score;
+  return { text, members, id: textOf(reply, members.get('i')!), score, order };
+}
+
+/** As `RerankRRF` of several lists: every list adds weight / (k + rank) to what it holds. */
+function fuse(lists: readonly Hit[][], place: number, reply: Reply): Hit[] {
+  const k = numberAt(reply, `${place}.n`);
+  const given = reply.members.get(`${place}.w`);
+  const weights = given && itemsOf(reply.text, given).map((span) => Number(textOf(reply, span)));
+  const entries = new Map<string, Hit>();
+  for (const [i, list] of lists.entries()) {
+    const weight = weights?.[i] ?? 1;
+    if (weight === 0) continue;
+    for (const [rank, hit] of list.entries()) {
+      const share = weight / (k + rank + 1);
+      const entry = entries.get(hit.id);
+      if (entry === undefined) entries.set(hit.id, { ...hit, score: share });
+      else entry.score += share;
+    }
+  }
+  return [...entries.values()].sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+}
+
+function compose(
+  hit: Hit,
+  parts: readonly { name: string; isScore: boolean }[],
+  score: number,
+): Buffer {
+  const printed = parts.map(({ name, isScore }, i) => {
+    const value = isScore ? Buffer.from(String(score)) : piece(hit, hit.members.get(`p${i}`)!);
+    return Buffer.concat([Buffer.from(`${JSON.stringify(name)}:`), value]);
+  });
+  return Buffer.concat([Buffer.from('{'), ...joined(printed), Buffer.from('}')]);
+}

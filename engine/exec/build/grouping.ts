@@ -1,0 +1,36 @@
+// Compiles GROUP_BY and AGGREGATE_BY, with what the planner has them keep of their items.
+import type { Step } from '../../plan/expression.js';
+import { accumulateWhere, type Accumulate, firstOnes, total } from '../operators/accumulate.js';
+import type { Grouping } from '../operators/group.js';
+import type { Builder } from '../row/builder.js';
+
+type Group = Extract<Step, { kind: 'group' }>;
+type Accumulated = NonNullable<Group['accumulate']>[number];
+
+export function buildGrouping(builder: Builder, step: Group): Grouping {
+  return {
+    slot: step.slot,
+    keys: step.keys.map(({ name, value }) => ({ name, value: builder.value(value) })),
+    data: step.data,
+    whole: step.whole === true || step.accumulate !== undefined,
+    shape: step.shape && builder.value(step.shape),
+    keyed: builder.style.compat,
+    accumulate: step.accumulate?.map((each) => buildAccumulate(builder, each)),
+  };
+}
+
+function buildAccumulate(builder: Builder, kept: Accumulated): Accumulate {
+  const of = buildKept(builder, kept);
+  const { where } = kept;
+  return where ? accumulateWhere(of, where.slot, builder.value(where.value)) : of;
+}
+
+function buildKept(builder: Builder, kept: Accumulated): Accumulate {
+  if (kept.kind === 'total') {
+    const { slot, function: name, integer } = kept;
+    return total({ slot, function: name, integer, value: builder.value(kept.value) });
+  }
+  const { slot, most } = kept;
+  const keys = kept.keys.map((key) => ({ ...key, value: builder.value(key.value) }));
+  return firstOnes({ slot, keys }, most);
+}

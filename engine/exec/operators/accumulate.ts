@@ -1,0 +1,92 @@
+// What groups keep of their items instead of all of them: sums, counts, extremes, and the first few in
+// an order. Invariant: what is kept is, to whoever reads it, what the list of all items would give.
+import { better, Sum } from '../evaluate/aggregate.js';
+import { type Frame, rowBytes } from '../row/frame.js';
+import { keep } from '../row/pull.js';
+import { type Keyed, keyedBy, type Ordering } from './order.js';
+import { TopK } from './top-k.js';
+import type { Evaluate } from '../row/compiled.js';
+import type { Value } from '../row/value.js';
+
+/** Of one group. */
+export interface Accumulator {
+  add(item: Value): void;
+  value(): Value;
+}
+
+export type Accumulate = (frame: Frame) => Accumulator;
+
+export interface Total {
+  /** Where the value reads the item. */
+  slot: number;
+  function: 'SUM' | 'MIN' | 'MAX' | 'COUNT';
+  integer: boolean;
+  value: Evaluate;
+}
+
+export function total({ slot, function: name, integer, value: read }: Total): Accumulate {
+  const readItem = (frame: Frame, item: Value): Value => {
+    frame.slots[slot] = item;
+    return read(frame);
+  };
+  if (name === 'SUM') {
+    return (frame) => {
+      const sum = new Sum(integer);
+      return {
+        add(one) {
+          const item = readItem(frame, one);
+          if (item !== null) sum.add(item as number | bigint);
+        },
+        value: () => sum.value,
+      };
+    };
+  }
+  if (name === 'COUNT') {
+    return (frame) => {
+      let count = 0;
+      const add = (one: Value): void => {
+        if (readItem(frame, one) !== null) count++;
+      };
+      return { add, value: () => count };
+    };
+  }
+  const sign = name === 'MIN' ? -1 : 1;
+  return (frame) => {
+    let best: Value = null;
+    const add = (one: Value): void => {
+      const item = readItem(frame, one);
+      if (item !== null) best = best === null ? item : better(best, item, sign);
+    };
+    return { add, value: () => best };
+  };
+}
+
+/** The first `most` items, by keys if there are any. */
+export function firstOnes(ordering: Ordering, most: number): Accumulate {
+  return (frame) => {
+    const { keyed, compare } = keyedBy(frame, ordering);
+    const top = new TopK<Keyed>(most, compare);
+    return {
+      add(item) {
+        if (!top.offer(keyed(item))) return;
+        frame.charge((1 + ordering.keys.length) * rowBytes);
+        keep(frame, item);
+      },
+      value: () => top.sorted().map(({ row }) => row),
+    };
+  };
+}
+
+/** Shown only those items for which the condition is true. */
+export function accumulateWhere(of: Accumulate, slot: number, condition: Evaluate): Accumulate {
+  return (frame) => {
+    const { add, value } = of(frame);
+    return {
+      add(item) {
+        frame.slots[slot] = item;
+        if (condition(frame) === true) add(item);
+      },
+      value,
+    };
+  };
+}

@@ -1,0 +1,83 @@
+// Where a page begins: the elements behind a position, found in an index or among all ids. What comes
+// first may still lie before the position, of equal keys.
+import { IdSet } from '../../base/id-set.js';
+import { parseUuid } from '../../base/id.js';
+import type { Label, StoredProperty } from '../../storage/table/store.js';
+import { indexKey } from '../row/declared-value.js';
+import { storedLabel } from '../row/element.js';
+import type { IdFlow } from '../row/flow.js';
+import type { MemberReader } from '../row/member.js';
+import { Element, isListValue, type Value } from '../row/value.js';
+
+/** Filled by the page when it is opened. */
+export interface Seek {
+  start: { keys: readonly Value[]; id: string } | undefined;
+  /** Rows come in the order of the page, as far as its first key goes. */
+  ordered: boolean;
+}
+
+const lowest = new Uint8Array(16);
+
+/**
+ * Elements of a type in the order of their ids, taken from those of all types. Where these are too
+ * many others, the rest of the type comes as it stands.
+ */
+export function fromId(label: Label, seek: Seek): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const from = seek.start && parseUuid(seek.start.id);
+      const walk = frame.view.byUuid?.(from ?? lowest);
+      const worth = frame.view.count(label.id) / 2;
+      const yielded = new IdSet();
+      seek.ordered = walk !== undefined;
+      let looked = 0;
+      for (const ids of walk ?? []) {
+        looked += ids.length;
+        frame.tick(ids.length);
+        const own = ids.filter((id) => storedLabel(frame, id) === label.id);
+        frame.charge(4 * own.length);
+        for (let i = 0; i < own.length; i++) yielded.add(own[i]!);
+        yield own;
+        seek.ordered = looked < worth;
+        if (!seek.ordered) break;
+      }
+      if (seek.ordered) return;
+      for (const ids of frame.view.scan(label.id)) {
+        frame.tick(ids.length);
+        yield ids.filter((id) => !yielded.has(id));
+      }
+    },
+  };
+}
+
+export interface IndexOrder {
+  label: Label;
+  property: StoredProperty;
+  descending: boolean;
+  read: MemberReader;
+}
+
+/** Elements in the order of an index, from the position's value on; behind them the unset ones. */
+export function fromKey({ label, property, descending, read }: IndexOrder, seek: Seek): IdFlow {
+  return {
+    kind: 'ids',
+    *open(frame) {
+      const first = seek.start?.keys[0];
+      if (first !== null) {
+        const key = first === undefined ? undefined : indexKey(frame, property.type, first);
+        const isBound = key !== undefined && !isListValue(key);
+        const bound = isBound && { [descending ? 'high' : 'low']: { value: key, inclusive: true } };
+        for (const ids of frame.view.range(property, { ...bound }, descending)) {
+          frame.tick(ids.length);
+          yield ids;
+        }
+      }
+      for (const ids of frame.view.scan(label.id)) {
+        frame.tick(ids.length);
+        const unset = ids.filter((id) => read(frame, new Element(id)) === null);
+        if (unset.length > 0) yield unset;
+      }
+    },
+  };
+}

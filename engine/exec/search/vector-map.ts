@@ -1,0 +1,176 @@
+// A map of the vectors of one type (explorer.md 5.6): a sample by a hash of the ids, its places on the two
+// principal axes, and each one's neighbours within the sample as the index itself finds them, with how many
+// of the true ones those are. Invariant: the same data and seed give the same map; embeddings stay here.
+import type { Label } from '../../storage/table/store.js';
+import type { AllowList, Metric } from '../../vector/index.js';
+import { candidatesFor } from '../../vector/pool.js';
+import type { Frame } from '../row/frame.js';
+import { similarity } from '../row/similarity.js';
+import { placesOf } from './principal-axes.js';
+
+export interface MapAsked {
+  label: Label;
+  /** How many of them, and neighbours of each. */
+  samples: number;
+  neighbours: number;
+  seed: number;
+  /** These are among them. */
+  wanted: readonly number[];
+}
+
+export interface MapEdge {
+  /** Places in `ids`, the lower first. */
+  ends: [number, number];
+  score: number;
+}
+
+export interface VectorMap {
+  /** Ascending. */
+  ids: number[];
+  /** x and y of each in turn. */
+  places: Float64Array;
+  /** Best first. */
+  edges: MapEdge[];
+  /** Share of the ten true nearest that the index found, within the sample; null where there are none. */
+  recall: number | null;
+}
+
+/** Vectors that are compared with all others for the recall, and how many of the nearest. */
+const measured = 100;
+const nearest = 10;
+
+export function mapOf(frame: Frame, asked: MapAsked): VectorMap {
+  const { label, neighbours } = asked;
+  const dimension = frame.view.dimension(label.id);
+  const ids = sampleOf(frame, asked);
+  frame.charge(ids.length * dimension * Float64Array.BYTES_PER_ELEMENT);
+  const rows = ids.map((id) => frame.expected(frame.view.vector(id), id)!);
+  const metric = frame.context.vectors(label.id)?.options.metric ?? 'cosine';
+  const sample = new Sample(frame, label, ids, rows, metric);
+  return {
+    ids,
+    places: placesOf(metric === 'cosine' ? rows.map(directionOf) : rows, (n) => frame.tick(n)),
+    edges: edgesOf(sample, neighbours),
+    recall: recallOf(sample),
+  };
+}
+
+/** Mixes the bits of an id and a seed. */
+function hashOf(id: number, seed: number): number {
+  let bits = Math.imul(id ^ Math.imul(seed + 1, 0x9e3779b1), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+/** The ids with the least hashes: who is in it does not depend on how many others there are. */
+function sampleOf(frame: Frame, { label, samples, seed, wanted }: MapAsked): number[] {
+  const all: number[] = [];
+  for (const batch of frame.view.scan(label.id)) {
+    frame.tick(batch.length);
+    for (const id of batch) all.push(id);
+  }
+  if (all.length <= samples) return all;
+  const chosen = new Set(wanted.slice(0, samples));
+  const hashed = all.map((id) => [hashOf(id, seed), id] as const);
+  for (const [, id] of hashed.sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
+    if (chosen.size >= samples) break;
+    chosen.add(id);
+  }
+  return [...chosen].sort((a, b) => a - b);
+}
+
+function directionOf(row: Float64Array): Float64Array {
+  let square = 0;
+  for (const value of row) square += value * value;
+  const size = Math.sqrt(square);
+  return size === 0 ? row : row.map((value) => value / size);
+}
+
+interface Near {
+  at: number;
+  score: number;
+  distance: number;
+}
+
+const byDistance = (a: Near, b: Near): number => a.distance - b.distance || a.at - b.at;
+
+/** The sampled vectors, and what is near each of them. */
+class Sample {
+  readonly #places: ReadonlyMap<number, number>;
+  readonly #allow: AllowList | undefined;
+
+  constructor(
+    readonly frame: Frame,
+    private readonly label: Label,
+    readonly ids: readonly number[],
+    readonly rows: readonly Float64Array[],
+    private readonly metric: Metric,
+  ) {
+    this.#places = new Map(ids.map((id, at) => [id, at]));
+    const isWhole = ids.length === frame.view.count(label.id);
+    this.#allow = isWhole ? undefined : allowOf(ids);
+  }
+
+  #near(at: number, other: number): Near {
+    return { at: other, ...similarity(this.metric, this.rows[at]!, this.rows[other]!) };
+  }
+
+  /** As the index finds them, scored by what is stored. */
+  found(at: number, count: number): Near[] {
+    const index = this.frame.context.vectors(this.label.id);
+    const row = this.rows[at]!;
+    if (index === undefined || index.isGivenUp) return this.exact(at, count);
+    if (index.dimension !== row.length) return [];
+    const want = candidatesFor(index.options, row.length, count + 1);
+    const found = index.search(row, want, this.#allow && { allow: this.#allow });
+    this.frame.tick(found.count);
+    const near: Near[] = [];
+    for (const id of found.ids.subarray(0, found.count)) {
+      const other = this.#places.get(id);
+      if (other !== undefined && other !== at) near.push(this.#near(at, other));
+    }
+    return near.sort(byDistance).slice(0, count);
+  }
+
+  /** Of all, one by one. */
+  exact(at: number, count: number): Near[] {
+    this.frame.tick(this.ids.length);
+    const all = this.ids.flatMap((_, other) => (other === at ? [] : [this.#near(at, other)]));
+    return all.sort(byDistance).slice(0, count);
+  }
+}
+
+function allowOf(ids: readonly number[]): AllowList {
+  const words = new Uint32Array(((ids.at(-1) ?? 0) >>> 5) + 1);
+  for (const id of ids) words[id >>> 5]! |= 1 << (id & 31);
+  return { words, count: ids.length };
+}
+
+/** Each pair once. */
+function edgesOf(sample: Sample, neighbours: number): MapEdge[] {
+  const edges = new Map<number, MapEdge>();
+  const { length } = sample.ids;
+  for (let at = 0; at < length; at++) {
+    for (const { at: other, score } of sample.found(at, neighbours)) {
+      const ends: [number, number] = at < other ? [at, other] : [other, at];
+      edges.set(ends[0] * length + ends[1], { ends, score });
+    }
+  }
+  return [...edges.values()].sort((a, b) => b.score - a.score);
+}
+
+function recallOf(sample: Sample): number | null {
+  const { length } = sample.ids;
+  let [hits, wanted] = [0, 0];
+  const step = Math.max(1, length / measured);
+  for (let at = 0; at < length; at += step) {
+    const truth = sample.exact(Math.floor(at), nearest);
+    const last = truth.at(-1)?.distance ?? 0;
+    // Equally near ones are equally true.
+    const limit = last + Math.abs(last) * 1e-9 + 1e-12;
+    const found = sample.found(Math.floor(at), nearest);
+    hits += found.filter(({ distance }) => distance <= limit).length;
+    wanted += truth.length;
+  }
+  return wanted === 0 ? null : hits / wanted;
+}

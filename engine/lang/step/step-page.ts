@@ -1,0 +1,135 @@
+// PAGE (extensions.md 9.2): the next items behind a position, in the order of the ORDER before it and
+// then of their ids. The ORDER becomes part of the step, so that nothing is sorted as a whole.
+import type { Expression, Step } from '../../plan/expression.js';
+import type { Call, Expr } from '../syntax/ast-expression.js';
+import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import { single } from '../type/load-conversion.js';
+import { slotTerm, unknownTerm } from '../type/new-term.js';
+import type { Scope } from '../type/scope.js';
+import { bare, printed, projected } from '../type/shape.js';
+import { append, rowsOf } from '../type/stream.js';
+import { type Term, wholeType } from '../type/term.js';
+import { printItemType } from '../type/type-print.js';
+import { isInteger } from '../type/type-relation.js';
+import { isBasic, isVague, type ItemType, scalarType } from '../type/type.js';
+import { argumentsOf } from './call-argument.js';
+import { checkReadOnly } from './read-only.js';
+import { itemOf } from './step-condition.js';
+
+type SortKey = Extract<Step, { kind: 'order' }>['keys'][number];
+
+const form = 'PAGE(20, after)';
+
+export const checkPage: StepChecker = (context, input, call, scope, place) => {
+  const from = rowsOf(input);
+  const args = (call.args ?? []).length === 1 ? 1 : 2;
+  const [first, second] = argumentsOf(context, call, args, form) ?? [];
+  if (refuseStepBehind(context, call, place)) return unknownTerm();
+  if (first === undefined || isVague(from.type)) return unknownTerm();
+  const { type } = from;
+  if (type.kind !== 'element' || type.hit !== 'none') {
+    const what = type.kind === 'element' ? 'hits' : printItemType(type);
+    const message = `\`PAGE\` needs elements with an order of their own, not ${what}.`;
+    context.report('E714', call.name.span, message, 'Cut with `RANGE(0, 20)`.');
+    return unknownTerm();
+  }
+  const count = countOf(context, first, scope);
+  const after = second && positionOf(context, second, scope);
+  if (count === undefined) return unknownTerm();
+  const { rest, slot, keys } = takeOrder(context, from);
+  const item = { ...itemOf(from), ...slotTerm(slot, type) };
+  // As RETURN prints them.
+  const shaped = from.shape && (context.compat ? printed(context, item) : projected(context, item));
+  const step: Step = {
+    kind: 'page',
+    slot,
+    keys,
+    order: orderText(type, keys),
+    count,
+    after: after ?? null,
+    ...(shaped && { shape: shaped.expression }),
+  };
+  const items: ItemType = { kind: 'list', of: shaped ? wholeType(shaped) : type };
+  const members = new Map([
+    ['items', items],
+    ['next', scalarType('String')],
+  ]);
+  return append(rest, step, { type: { kind: 'record', members }, cardinality: 'one' });
+};
+
+/** Whether a step follows that is no projection of the page. */
+function refuseStepBehind(context: Context, { name }: Call, { chain, next }: ChainPlace): boolean {
+  const step = chain.steps[next];
+  if (step?.kind !== 'call') return false;
+  if (/^(items|next)$/.test(step.name.text) && !step.args && !step.types) return false;
+  const message = `\`${step.name.text}\` cannot follow \`${name.text}\`: a page is a record.`;
+  const hint = 'Take the step first, then the page; `::{items, next}` may follow.';
+  context.report('E714', step.name.span, message, hint);
+  return true;
+}
+
+function countOf(context: Context, written: Expr, scope: Scope): Expression | undefined {
+  const term = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, '`PAGE`');
+  const type = wholeType(term);
+  if (isInteger(type) || isVague(type)) return term.expression;
+  const message = `The number of items is an integer, not ${printItemType(type)}.`;
+  context.report('E205', written.span, message, `Write \`${form}\`.`);
+  return undefined;
+}
+
+function positionOf(context: Context, written: Expr, scope: Scope): Expression | undefined {
+  const term = single(bare(context, checkReadOnly(context, written, scope)), 'none', '`PAGE`');
+  const type = wholeType(term);
+  if (isBasic(type, 'String') || isVague(type)) return term.expression;
+  const message = `A position is the String \`next\` of the page before, not ${printItemType(type)}.`;
+  context.report('E205', written.span, message, 'Declare `after?: String`.');
+  return undefined;
+}
+
+interface Ordered {
+  /** The stream without its ORDER, each item once. */
+  rest: Term;
+  slot: number;
+  keys: SortKey[];
+}
+
+/** Takes the ORDER away that stands directly before, or before conditions. */
+function takeOrder(context: Context, from: Term): Ordered {
+  const { expression } = from;
+  const steps = expression.kind === 'pipeline' ? expression.steps : [];
+  const at = steps.findLastIndex(({ kind }) => kind !== 'where');
+  const order = steps[at];
+  const isOrdered = expression.kind === 'pipeline' && order?.kind === 'order';
+  const rest = isOrdered
+    ? { ...from, expression: { ...expression, steps: steps.toSpliced(at, 1) } }
+    : from;
+  const distinct = isDistinct(rest.expression)
+    ? rest
+    : append(rest, { kind: 'dedup' }, { ...rest, cardinality: 'many' });
+  if (!isOrdered) return { rest: distinct, slot: context.fresh(), keys: [] };
+  return { rest: distinct, slot: order.slot, keys: order.keys };
+}
+
+/** Whether it is elements of a type, found one by one. */
+function isDistinct(expression: Expression): boolean {
+  if (expression.kind !== 'pipeline') return false;
+  const { source, steps } = expression;
+  const isOf = source.kind === 'scan' || source.kind === 'lookup' || source.kind === 'byId';
+  return isOf && steps.every(({ kind }) => kind === 'where' || kind === 'dedup');
+}
+
+/** Types, keys, directions and places of null, whatever numbers the slots of the query have. */
+function orderText(type: ItemType, keys: readonly SortKey[]): string {
+  const slots = new Map<unknown, number>();
+  const numbered = (slot: unknown): number => {
+    const known = slots.get(slot) ?? slots.size;
+    slots.set(slot, known);
+    return known;
+  };
+  const names =
+    type.kind === 'element' ? type.types.map(({ kind, name }) => `${kind} ${name}`) : [];
+  return JSON.stringify([names.sort(), keys], (name, value: unknown) => {
+    if (name === 'slot' || name === 'key') return numbered(value);
+    return typeof value === 'bigint' ? `${value}n` : value;
+  });
+}

@@ -1,0 +1,153 @@
+// Groups of which only aggregates and the first few items are read keep just those: a sum instead of
+// all items to add up later. Where the items of a group get to any other place, all of them are kept.
+//
+// What is kept has a name that no query can write, `#0`, `#1`, …, and stands where the list of the
+// items stood: the sum of the one sum kept is the sum, and fails where the other would have failed.
+import type { Expression, Pipeline, Step } from '../expression.js';
+import type { Plan } from '../plan.js';
+import { eachOnce, type Part, rewriter } from '../rewrite.js';
+import { isSafe, type Parameters } from '../safe.js';
+import { itemsLeft, placesOf, slotsOfGroups } from './group-place.js';
+import { slotsOf } from './slots.js';
+
+type Aggregate = Extract<Expression, { kind: 'aggregate' }>;
+type Accumulated = NonNullable<Extract<Step, { kind: 'group' }>['accumulate']>[number];
+type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
+
+export function accumulate(plan: Plan): Plan {
+  if (plan.writes) return plan;
+  const groups = new Set<number>();
+  eachOnce([plan.statements, plan.output], (part) => {
+    if (part.kind === 'group' && (part.data || part.whole)) groups.add(part.slot as number);
+  });
+  return [...groups].reduce((each, slot) => accumulated(each, slot) ?? each, plan);
+}
+
+/** The plan with one group that keeps no items; undefined: they are read. */
+function accumulated(plan: Plan, slot: number): Plan | undefined {
+  const held = slotsOfGroups(placesOf(plan), slot);
+  if (held === undefined) return undefined;
+  const keeper: Keeper = { held, group: slot, parameters: plan.parameters, kept: [] };
+  const look = rewriter((part) => replaced(keeper, part) ?? part);
+  const read = { ...plan, statements: look(plan.statements), output: look(plan.output) };
+  if (itemsLeft(placesOf(read), held)) return undefined;
+  const mark = rewriter((part) => {
+    const isIt = part.kind === 'group' && part.slot === slot;
+    return isIt ? { ...part, accumulate: keeper.kept } : part;
+  });
+  return { ...read, statements: mark(read.statements), output: mark(read.output) };
+}
+
+interface Keeper {
+  /** Slots that groups are put into. */
+  held: ReadonlySet<number>;
+  /** Where the step puts its items. */
+  group: number;
+  parameters: Parameters;
+  kept: Accumulated[];
+}
+
+/** Has it kept; what stands for it. */
+function keep(keeper: Keeper, held: number, what: Accumulated): Expression {
+  const name = `#${keeper.kept.push(what) - 1}`;
+  return { kind: 'property', of: { kind: 'slot', slot: held }, name };
+}
+
+function replaced(keeper: Keeper, part: Part): Expression | undefined {
+  if (part.kind === 'aggregate') return replacedAggregate(keeper, part);
+  return part.kind === 'pipeline' ? replacedPipeline(keeper, part) : undefined;
+}
+
+/** A value of every item of a group, or of those that a condition lets pass. */
+interface Values {
+  held: number;
+  where?: StepOf<'where'>['condition'];
+  slot: number;
+  value: Expression;
+}
+
+function replacedAggregate(keeper: Keeper, part: Aggregate): Expression | undefined {
+  const values = part.count === undefined ? valuesOf(keeper, part.of) : undefined;
+  if (values === undefined) return undefined;
+  const { held, ...of } = values;
+  const total = (name: 'SUM' | 'MIN' | 'MAX' | 'COUNT') =>
+    keep(keeper, held, { kind: 'total', function: name, integer: part.integer, ...of });
+  if (part.function === 'COUNT') return total('COUNT');
+  if (part.function !== 'AVG') return { ...part, of: total(part.function) };
+  return { ...part, of: total('SUM'), count: total('COUNT') };
+}
+
+function valuesOf(keeper: Keeper, list: Expression): Values | undefined {
+  const slot = keeper.group;
+  const held = heldItems(keeper, list);
+  if (held !== undefined) return { held, slot, value: { kind: 'slot', slot } };
+  if (list.kind === 'property') {
+    const inner = valuesOf(keeper, list.of);
+    return inner && { ...inner, value: { ...list, of: inner.value } };
+  }
+  const filtered = list.kind === 'pipeline' ? filteredItems(keeper, list) : undefined;
+  if (filtered === undefined || (list as Pipeline).result !== 'many') return undefined;
+  const { rest, ...items } = filtered;
+  const [map, more] = rest;
+  if (map === undefined) return { ...items, slot, value: { kind: 'slot', slot } };
+  if (map.kind !== 'map' || more !== undefined) return undefined;
+  const { value } = map.value;
+  return isOfItem(keeper, map.value.slot, value) ? { ...items, ...map.value } : undefined;
+}
+
+/** A count of the items, or a list that begins with the first few, in an order. */
+function replacedPipeline(keeper: Keeper, part: Pipeline): Expression | undefined {
+  const filtered = filteredItems(keeper, part);
+  if (filtered === undefined) return undefined;
+  const { rest, held, ...items } = filtered;
+  const { group: slot } = keeper;
+  if (rest[0]?.kind === 'count' && rest.length === 1) {
+    const value: Expression = { kind: 'slot', slot };
+    const integer = true;
+    return keep(keeper, held, { kind: 'total', function: 'COUNT', integer, slot, value, ...items });
+  }
+  const order = rest[0]?.kind === 'order' ? rest[0] : undefined;
+  if (order && !order.keys.every(({ value }) => isOfItem(keeper, order.slot, value))) {
+    return undefined;
+  }
+  const steps = order === undefined ? rest : rest.slice(1);
+  const most = mostOf(steps[0]);
+  if (most === undefined) return undefined;
+  const by = order ?? { slot, keys: [] };
+  const of = keep(keeper, held, { kind: 'top', slot: by.slot, keys: by.keys, most, ...items });
+  return { ...part, source: { kind: 'value', of }, steps: [...steps] };
+}
+
+/** How many rows a step reads at most. */
+function mostOf(step: Step | undefined): number | undefined {
+  if (step?.kind === 'first') return 1;
+  if (step?.kind !== 'range' || step.start.kind !== 'literal') return undefined;
+  const [start, end] = [step.start, step.end].map((each) =>
+    each?.kind === 'literal' ? Number(each.value) : -1,
+  );
+  return start! >= 0 && end! >= 0 ? end : undefined;
+}
+
+/** The items of a group under a condition, and the steps behind. */
+function filteredItems(
+  keeper: Keeper,
+  { source, steps }: Pipeline,
+): { held: number; where?: Values['where']; rest: readonly Step[] } | undefined {
+  const held = source.kind === 'value' ? heldItems(keeper, source.of) : undefined;
+  if (held === undefined) return undefined;
+  const [first] = steps;
+  if (first?.kind !== 'where') return { held, rest: steps };
+  const { condition } = first;
+  if (!isOfItem(keeper, condition.slot, condition.value)) return undefined;
+  return { held, where: condition, rest: steps.slice(1) };
+}
+
+/** The slot of the group whose items the expression is. */
+function heldItems({ held }: Keeper, of: Expression): number | undefined {
+  if (of.kind !== 'property' || of.name !== 'data' || of.of.kind !== 'slot') return undefined;
+  return held.has(of.of.slot) ? of.of.slot : undefined;
+}
+
+/** Whether it is the same whenever it is asked of the item in the slot. */
+const isOfItem = ({ parameters }: Keeper, slot: number, value: Expression): boolean =>
+  isSafe(value, parameters) && slotsOf(value).every((each) => each === slot);

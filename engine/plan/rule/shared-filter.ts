@@ -1,0 +1,67 @@
+// Searches that are fused and let through the same elements of a type: those are found once for all
+// of them. Where none is a vector search, each asks only about the few elements it proposes, which is
+// less work.
+import type { Expression, ItemExpression, Source } from '../expression.js';
+import { isSafe, type Parameters } from '../safe.js';
+import type { Planning } from './planning.js';
+import { slotsOf } from './slots.js';
+
+type Fuse = Extract<Source, { kind: 'fuse' }>;
+type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
+
+export function shareFilters(fuse: Fuse, planning: Planning): Fuse {
+  const { parameters } = planning;
+  const filters = fuse.of.map((list) => filterOf(list, parameters));
+  const numbers = new Map<string, number>();
+  for (const filter of new Set(filters)) {
+    const same = fuse.of.filter((_, i) => filters[i] === filter && filter !== undefined);
+    if (same.length > 1 && same.some((list) => searchOf(list)!.kind === 'searchVector')) {
+      numbers.set(filter!, ++planning.filters);
+    }
+  }
+  if (numbers.size === 0) return fuse;
+  // The first vector search has found its path already.
+  const of = fuse.of.map((list, i): Expression => {
+    const shared = numbers.get(filters[i] ?? '');
+    if (shared === undefined || list.kind !== 'pipeline') return list;
+    const first = fuse.of.findIndex(
+      (each, at) => filters[at] === filters[i] && searchOf(each)!.kind === 'searchVector',
+    );
+    const { access, prefilter } = searchOf(fuse.of[first]!)!;
+    const source = { ...searchOf(list)!, shared, prefilter: prefilter!, ...(access && { access }) };
+    return { ...list, source };
+  });
+  return { ...fuse, of };
+}
+
+function searchOf(list: Expression): Search | undefined {
+  if (list.kind !== 'pipeline' || list.steps.length > 0) return undefined;
+  const { source } = list;
+  return source.kind === 'searchVector' || source.kind === 'searchText' ? source : undefined;
+}
+
+/** Type and filter of a search as text, the same for filters that are the same but for their slots. */
+function filterOf(list: Expression, parameters: Parameters): string | undefined {
+  const search = searchOf(list);
+  const prefilter = search?.prefilter;
+  if (prefilter === undefined || !isSafe(prefilter.value, parameters)) return undefined;
+  const type = search!.kind === 'searchVector' ? `vector ${search!.type}` : textType(search!);
+  return `${type} ${canonical(prefilter)}`;
+}
+
+const textType = ({ type }: Extract<Search, { kind: 'searchText' }>): string =>
+  `${type.kind} ${type.name}`;
+
+function canonical({ slot, value }: ItemExpression): string {
+  const outer = new Set(slotsOf(value));
+  const names = new Map([[slot, 'item']]);
+  const nameOf = (each: number): string => {
+    if (each !== slot && outer.has(each)) return `outer ${each}`;
+    if (!names.has(each)) names.set(each, `inner ${names.size}`);
+    return names.get(each)!;
+  };
+  return JSON.stringify(value, (key, part: unknown) => {
+    if (key === 'slot' && typeof part === 'number') return nameOf(part);
+    return typeof part === 'bigint' ? `${part}n` : part;
+  });
+}

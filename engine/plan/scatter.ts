@@ -1,0 +1,319 @@
+// Queries over a vector type that is divided over several databases (cluster.md 11.2): which can be asked of
+// the shards, what each of them runs in the query's place, and how their answers become one. Invariant:
+// what is not known to give the answer of one database is refused.
+import type { Expression, Member, Pipeline } from './expression.js';
+import type { EmbeddedText, MergedMember, Merge } from './merge.js';
+import type { Plan, Scatter } from './plan.js';
+import { eachPart, renameSlot, rewriter } from './rewrite.js';
+
+export interface ScatterRefusal {
+  code: 'X_SCATTER_HOP' | 'X_SCATTER_WRITE';
+  why: string;
+}
+
+type Node = Record<string, unknown> & { kind?: string };
+
+/** Names of types that a part speaks of. */
+function typesOf({ type, types, others, edges }: Node): string[] {
+  const all = [type, types, others, edges].flat();
+  return all.flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    const name = (one as { name?: unknown } | undefined)?.name;
+    return typeof name === 'string' ? [name] : [];
+  });
+}
+
+/** Sources, steps and changes that look further than at the item in hand. */
+const reaching = new Set(
+  'scan byId lookup searchVector searchText searchAnyVector batch set fuse items neighbours edges walk end origin intersect searchWithin upsertNode upsertVector addNode addVector addVectors addEdge upsertEdge shortestPath'.split(
+    ' ',
+  ),
+);
+
+/** Undefined: the query has nothing to do with a scattered type. */
+export function scatterOf(
+  plan: Plan,
+  types: ReadonlySet<string>,
+): Scatter | ScatterRefusal | undefined {
+  const parts: Node[] = [];
+  eachPart([plan.statements, plan.output], (part) => parts.push(part));
+  const spoken = new Set(parts.filter(({ kind }) => reaching.has(kind!)).flatMap(typesOf));
+  const scattered = [...spoken].filter((name) => types.has(name));
+  const [type] = scattered;
+  if (type === undefined) return undefined;
+  const code = plan.writes ? 'X_SCATTER_WRITE' : 'X_SCATTER_HOP';
+  if (spoken.size > 1) {
+    const other = [...spoken].find((name) => name !== type)!;
+    return {
+      code,
+      why: `it also speaks of \`${other}\`, which is not on the shards of \`${type}\``,
+    };
+  }
+  const one = oneShard(plan, parts);
+  if (one !== undefined) return { type, plan, merge: one };
+  if (plan.writes) return { code, why: 'it does not change one element alone' };
+  try {
+    return { type, ...new Division(plan).divide() };
+  } catch (error) {
+    if (error instanceof Indivisible) return { code, why: error.message };
+    throw error;
+  }
+}
+
+/** A query about the element of one id, or one that makes one element. */
+function oneShard(plan: Plan, parts: readonly Node[]): Merge | undefined {
+  const reached = parts.filter(({ kind }) => reaching.has(kind!));
+  if (plan.statements.some(({ kind }) => kind === 'for')) return undefined;
+  const [first] = reached;
+  if (reached.length === 1 && first!.kind === 'addVector') return { kind: 'one' };
+  const ids = reached.map(({ kind, id }) => {
+    const given = id as Expression | undefined;
+    return kind === 'byId' && given?.kind === 'parameter' ? given.index : -1;
+  });
+  if (ids[0] === undefined || ids[0] < 0 || ids.some((id) => id !== ids[0])) return undefined;
+  return { kind: 'one', id: plan.parameters[ids[0]]!.name };
+}
+
+const vectorParameter = {
+  type: { kind: 'list' as const, of: { kind: 'scalar' as const, name: 'F64' as const } },
+  optional: false,
+  vector: true,
+};
+
+class Indivisible extends Error {
+  override readonly name = 'Indivisible';
+}
+
+const refuse = (why: string): never => {
+  throw new Indivisible(why);
+};
+
+/** A ranked list: a search, and what is done with its hits. */
+interface Ranked {
+  search: Pipeline;
+  where: { slot: number; value: Expression }[];
+}
+
+class Division {
+  readonly #bound = new Map<number, Expression>();
+  readonly #output: { key: string; value: Expression }[] = [];
+  readonly #texts: EmbeddedText[] = [];
+  #slots: number;
+
+  constructor(private readonly plan: Plan) {
+    this.#slots = plan.slotCount;
+  }
+
+  divide(): { plan: Plan; merge: Merge } {
+    const { plan } = this;
+    for (const statement of plan.statements) {
+      if (statement.kind !== 'bind') return refuse('it has other statements than assignments');
+      this.#bound.set(statement.slot, statement.value);
+    }
+    if (plan.output.kind !== 'object') return refuse('its answer is not an object');
+    const members = plan.output.members.map(({ key, value }, i) => this.#member(key, value, i));
+    const output = { kind: 'object' as const, members: this.#output };
+    const vectors = this.#texts.map(({ vector }) => ({ ...vectorParameter, name: vector }));
+    const parameters = [...plan.parameters, ...vectors];
+    const shard = {
+      ...plan,
+      parameters,
+      statements: [],
+      output,
+      embeds: [],
+      slotCount: this.#slots,
+    };
+    const { model } = plan;
+    const merge: Merge = { kind: 'all', members, texts: this.#texts, ...(model && { model }) };
+    return { plan: shard, merge };
+  }
+
+  /** The expression with vectors in the place of texts to embed. */
+  #embedded(vector: Expression): Expression {
+    return rewriter((part) => (part.kind === 'embed' ? this.#vectorOf(part.text) : part))(vector);
+  }
+
+  #vectorOf(text: Expression): Expression {
+    const { parameters } = this.plan;
+    const vector = `vector of text ${this.#texts.length}`;
+    const index = parameters.length + this.#texts.length;
+    if (text.kind === 'literal' && typeof text.value === 'string') {
+      this.#texts.push({ vector, text: text.value });
+    } else if (text.kind === 'parameter') {
+      const { name, default: given } = parameters[text.index]!;
+      const otherwise = given?.kind === 'literal' ? String(given.value) : undefined;
+      this.#texts.push({ vector, parameter: name, ...(otherwise && { text: otherwise }) });
+    } else {
+      return refuse('it embeds something else than a parameter or a text');
+    }
+    return { kind: 'parameter', index };
+  }
+
+  /** What a name stands for. */
+  #resolve(value: Expression): Expression {
+    const bound = value.kind === 'slot' ? this.#bound.get(value.slot) : undefined;
+    if (bound !== undefined) return this.#resolve(bound);
+    if (value.kind !== 'pipeline' || value.source.kind !== 'value') return value;
+    const of = this.#resolve(value.source.of);
+    if (of.kind !== 'pipeline') return value;
+    return { ...of, steps: [...of.steps, ...value.steps], result: value.result };
+  }
+
+  #member(key: string, value: Expression, place: number): MergedMember {
+    let list = this.#resolve(value);
+    let shape: { slot: number; members: readonly Member[] } | undefined;
+    if (list.kind === 'project') {
+      shape = { slot: list.slot, members: list.members };
+      list = this.#resolve(list.of);
+    }
+    if (list.kind !== 'pipeline') {
+      checkAlone(value, 'a member of its answer');
+      this.#output.push({ key: String(place), value });
+      return { kind: 'same', key };
+    }
+    if (list.result !== 'many') return refuse('it takes one hit of many');
+    if (list.source.kind === 'fuse') return this.#fused(key, list, shape, place);
+    const steps = [...list.steps];
+    const last = steps.at(-1);
+    const rerank = last?.kind === 'rerankRRF' ? last : undefined;
+    if (rerank !== undefined) {
+      steps.pop();
+      this.#output.push({ key: `${place}.n`, value: rerank.k ?? { kind: 'literal', value: 60 } });
+    }
+    const ranked = rankedOf({ ...list, steps });
+    const rank = rerank === undefined ? 'score' : 'rerank';
+    const parts = this.#list(ranked, shape, rank, `${place}`, 0);
+    return { kind: 'hits', key, lists: 1, rank, ...(parts && { parts }) };
+  }
+
+  #fused(
+    key: string,
+    { source, steps }: Pipeline,
+    shape: { slot: number; members: readonly Member[] } | undefined,
+    place: number,
+  ): MergedMember {
+    if (source.kind !== 'fuse' || steps.length > 0) return refuse('it goes on behind a fusion');
+    const sixty: Expression = { kind: 'literal', value: 60 };
+    this.#output.push({ key: `${place}.n`, value: source.k ?? sixty });
+    if (source.weights !== null) this.#output.push({ key: `${place}.w`, value: source.weights });
+    let found: readonly { name: string; isScore: boolean }[] | undefined;
+    for (const [i, of] of source.of.entries()) {
+      const list = this.#resolve(of);
+      if (list.kind !== 'pipeline') return refuse('it fuses something else than searches');
+      found = this.#list(rankedOf(list), shape, 'fuse', `${place}`, i);
+    }
+    return {
+      kind: 'hits',
+      key,
+      lists: source.of.length,
+      rank: 'fuse',
+      ...(found && { parts: found }),
+    };
+  }
+
+  /** Puts a search's hits, and how many are wanted, among what a shard answers. */
+  #list(
+    { search, where }: Ranked,
+    shape: { slot: number; members: readonly Member[] } | undefined,
+    rank: 'score' | 'rerank' | 'fuse',
+    place: string,
+    at: number,
+  ) {
+    const { source } = search;
+    if (source.kind !== 'searchVector' && source.kind !== 'searchText') {
+      return refuse('it does not begin with a search');
+    }
+    if (source.prefilter !== undefined) checkAlone(source.prefilter.value, 'its PREFILTER');
+    const slot = this.#slots++;
+    const item: Expression = { kind: 'slot', slot };
+    const own = (name: string): Expression => ({ kind: 'property', of: item, name });
+    const members: Member[] = [
+      { kind: 'value', name: 's', value: own('score') },
+      { kind: 'value', name: 'i', value: own('id') },
+    ];
+    // Hits of vectors are in the order of their distances, which tell apart what scores do not.
+    if (source.kind === 'searchVector') {
+      members.push({ kind: 'value', name: 'd', value: own('distance') });
+    }
+    if (where.length > 0) {
+      const of = where.map((one) => {
+        checkAlone(one.value, 'its WHERE');
+        return renameSlot(one.value, one.slot, slot);
+      });
+      members.push({ kind: 'value', name: 'w', value: { kind: 'and', of } });
+    }
+    const shown = shape?.members.map((member) => shownAt(member, shape.slot, slot));
+    const parts = rank === 'score' ? undefined : partsOf(shown, slot, members);
+    if (parts === undefined) {
+      const value: Expression =
+        shown === undefined
+          ? item
+          : { kind: 'project', of: item, slot: this.#slots++, members: [] };
+      if (value.kind === 'project') {
+        value.members = shown!.map((member) => shownAt(member, slot, value.slot));
+      }
+      members.push({ kind: 'value', name: 'v', value });
+    }
+    this.#output.push({ key: `${place}.k${at}`, value: source.k });
+    const asked: Pipeline =
+      source.kind === 'searchVector'
+        ? { ...search, source: { ...source, vector: this.#embedded(source.vector) } }
+        : search;
+    const hits: Expression = { kind: 'project', of: asked, slot, members };
+    this.#output.push({ key: `${place}.l${at}`, value: hits });
+    return parts;
+  }
+}
+
+/** A search and conditions on what it finds. */
+function rankedOf(list: Pipeline): Ranked {
+  const where = list.steps.map((step) =>
+    step.kind === 'where'
+      ? step.condition
+      : refuse('it does more with the hits than conditions, a shape and RerankRRF'),
+  );
+  return { search: { ...list, steps: [] }, where };
+}
+
+/** Members of an item whose score is made by whoever merges; the others are the shard's. */
+function partsOf(shown: readonly Member[] | undefined, slot: number, members: Member[]) {
+  if (shown === undefined) return refuse('it answers hits whole that were ranked anew');
+  return shown.map((member, i) => {
+    if (member.kind !== 'value') return refuse('it spreads hits that were ranked anew');
+    const { name, value } = member;
+    const isScore = readsScore(value, slot);
+    if (isScore && !(value.kind === 'property' && value.name === 'score')) {
+      return refuse('it reckons with a score that was ranked anew');
+    }
+    if (!isScore) members.push({ kind: 'value', name: `p${i}`, value });
+    return { name, isScore };
+  });
+}
+
+function readsScore(value: Expression, slot: number): boolean {
+  let reads = false;
+  eachPart(value, ({ kind, name, of }) => {
+    const at = of as Expression | undefined;
+    if (kind === 'property' && name === 'score' && at?.kind === 'slot' && at.slot === slot)
+      reads = true;
+  });
+  return reads;
+}
+
+function shownAt(member: Member, from: number, to: number): Member {
+  if (member.kind !== 'value') return member;
+  checkAlone(member.value, 'its shape');
+  return { ...member, value: renameSlot(member.value, from, to) };
+}
+
+/** Fails for a value that looks further than at the item in hand. */
+function checkAlone(value: Expression, where: string): void {
+  eachPart(value, ({ kind }) => {
+    if (kind === 'pipeline' || kind === 'with' || reaching.has(kind as string)) {
+      refuse(`${where} leaves the hit it is about`);
+    }
+  });
+}
+
+/** Whether it can be asked of shards. */
+export const isScatter = (found: Scatter | ScatterRefusal): found is Scatter => 'plan' in found;

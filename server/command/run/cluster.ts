@@ -1,0 +1,123 @@
+// `trellis cluster init|rebase|status|step-down|check`: founds a cluster on a project's data, and asks the running
+// node of one. Invariant: only `init` makes a log, and `rebase` where that one is lost and somebody said so.
+import { existsSync } from 'node:fs';
+import { fail, foundCluster } from '../../../engine/index.js';
+import { readKeyFile } from '../../auth/key-file.js';
+import { clusterOptions } from '../../config/cluster-options.js';
+import type { ClusterStatus } from '../../endpoint/cluster-status.js';
+import type { Config } from '../../config/config.js';
+import { databaseOptions } from '../../config/database-options.js';
+import { createLog, printErrorLine, printLine } from '../../observe/log.js';
+import { packSettings } from '../../process/cluster-settings.js';
+import { exitCodes } from '../../process/exit-code.js';
+import { askServer } from '../../process/running-server.js';
+import { configOf } from '../../project/line-config.js';
+import {
+  archiveOf,
+  countErrors,
+  loadProgram,
+  pictureOf,
+  programOptions,
+} from '../../project/program.js';
+import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
+import { usageOf } from '../../terminal/command-line.js';
+import { counted } from '../../terminal/wording.js';
+
+export const cluster: Command = {
+  name: 'cluster',
+  about: 'Founds a cluster on the data of a project, or asks a running node of one.',
+  words: 'init | rebase | status | step-down | check [PROJECT_DIR]',
+  flags: {
+    ...projectFlags,
+    ...keyFlag,
+    to: { value: 'NODE', about: 'The node that is to lead; whoever is first unless said.' },
+    yes: { about: 'Of rebase: what only the lost log held may be lost.' },
+    json: { about: 'Prints the status as JSON.' },
+  },
+  run: async (line) => {
+    const [word] = line.words;
+    const config = configOf(line, line.words[1]);
+    switch (word) {
+      case 'init':
+        return found(config, false);
+      case 'rebase':
+        checkConfirmed(line);
+        return found(config, true);
+      case 'status':
+        return tell(config, line);
+      case 'step-down':
+      case 'check': {
+        const to = line.flags.get('to');
+        const asked = to === undefined ? '' : `?${new URLSearchParams({ to })}`;
+        const { position } = (await askServer(config, `cluster-${word}${asked}`, {})) as {
+          position: string;
+        };
+        printLine(
+          word === 'check'
+            ? `all nodes hold the same at ${position}`
+            : `handed over at ${position}`,
+        );
+        return exitCodes.ok;
+      }
+      default: {
+        const what = 'trellis cluster: one of init, rebase, status, step-down, check is needed.';
+        return fail('CONFIG_INVALID', { what }, { hint: `Usage: ${usageOf(cluster)}` });
+      }
+    }
+  },
+};
+
+function checkConfirmed({ switches }: CommandLine): void {
+  if (switches.has('yes')) return;
+  const what =
+    'rebase makes a new log of the data of this node: what others have and this one has not is lost.';
+  const hint =
+    'Compare `trellis cluster status` of all nodes, stop them, and say --yes on the furthest.';
+  fail('CONFIG_INVALID', { what }, { hint });
+}
+
+async function found(config: Config, again: boolean): Promise<number> {
+  const place = clusterOptions(config);
+  if (place === undefined) {
+    const hint = 'Such as `log = "nats://a:4222,b:4222,c:4222"` under [cluster].';
+    fail('CONFIG_INVALID', { what: '`cluster.log` is not set.' }, { hint });
+  }
+  const compiled = loadProgram(programOptions(config));
+  const { program, diagnostics } = compiled;
+  for (const one of diagnostics) printErrorLine(pictureOf(one, compiled, process.stderr));
+  if (program === undefined) {
+    const errors = counted(countErrors(diagnostics), 'error');
+    return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
+  }
+  const log = createLog({ level: 'warn', format: 'text' });
+  const options = { ...databaseOptions(config, program, log), cluster: place! };
+  const archive = archiveOf(compiled, programOptions(config));
+  const allowLazy = config.cluster.allow_lazy_log;
+  await foundCluster(options, archive, { allowLazy, again, settings: settingsOf(config, again) });
+  printLine('the log is made; `trellis serve` leads, nodes without data fetch them from it');
+  return exitCodes.ok;
+}
+
+/** The keys that there are become those of the cluster; those of a lost one have its own. */
+function settingsOf({ keysFile, tenant }: Config, again: boolean): Uint8Array | undefined {
+  if (again || tenant !== '' || !existsSync(keysFile)) return undefined;
+  return packSettings({ keys: { keys: readKeyFile(keysFile), revoked: [] } });
+}
+
+type Told = ClusterStatus & {
+  name: string;
+  log: { first: number; last: number; bytes: number } | null;
+};
+
+async function tell(config: Config, { switches }: CommandLine): Promise<number> {
+  const told = (await askServer(config, 'cluster-status', {})) as Told;
+  if (switches.has('json')) printLine(JSON.stringify(told));
+  else {
+    const { node, role, position, lag_ms, leader, log, fault } = told;
+    printLine(`${node} is ${role} of ${told.name} at ${position}, ${lag_ms} ms behind`);
+    printLine(leader === null ? 'nobody leads' : `${leader.node} leads, at ${leader.address}`);
+    if (log !== null) printLine(`the log holds ${log.first} to ${log.last}, ${log.bytes} bytes`);
+    if (fault !== undefined) printLine(`${fault.code}: ${fault.error}`);
+  }
+  return told.fault === undefined ? exitCodes.ok : exitCodes.diagnostics;
+}

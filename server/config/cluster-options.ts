@@ -1,0 +1,47 @@
+// What the configuration says of this process's place in a cluster, as the engine takes it. Invariant:
+// without `cluster.log` there is none, and nothing of a cluster is loaded.
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type ClusterOptions, fail } from '../../engine/index.js';
+import { isLoopback } from '../http/address.js';
+import type { Config } from './config.js';
+
+/** Undefined: a process of its own. Fails CONFIG_INVALID. */
+export function clusterOptions(config: Config): ClusterOptions | undefined {
+  const { cluster, server, projectDir } = config;
+  if (cluster.log === '') return undefined;
+  const node = cluster.node || hostname();
+  const advertise = cluster.advertise || `${server.host}:${server.port}`;
+  if (cluster.secret_file === '' && !isLoopback(hostOf(advertise))) {
+    const hint = 'The same file on all nodes, 0600, such as `openssl rand -hex 32` makes it.';
+    const what = `A node at ${advertise} needs \`cluster.secret_file\`.`;
+    fail('CONFIG_INVALID', { what }, { hint });
+  }
+  const tls = tlsOf(config);
+  return {
+    log: cluster.log,
+    ...(cluster.name !== '' && { name: cluster.name }),
+    node,
+    advertise,
+    role: cluster.role,
+    leaseMs: cluster.lease,
+    appendTimeoutMs: cluster.append_timeout,
+    waitMs: cluster.wait,
+    maxLagMs: cluster.max_lag,
+    keepMs: cluster.keep,
+    keepBytes: cluster.keep_bytes,
+    schemaBytes: cluster.schema_bytes,
+    ...(cluster.token_file !== '' && { tokenFile: resolve(projectDir, cluster.token_file) }),
+    ...(tls && { tls }),
+  };
+}
+
+const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+
+/** Files for connections to the log and to other nodes; undefined for none. */
+function tlsOf({ cluster, projectDir }: Config): ClusterOptions['tls'] {
+  const { tls_ca: ca, tls_cert: cert, tls_key: key } = cluster;
+  const given = Object.entries({ ca, cert, key }).filter(([, path]) => path !== '');
+  if (given.length === 0) return undefined;
+  return Object.fromEntries(given.map(([name, path]) => [name, resolve(projectDir, path)]));
+}

@@ -1,0 +1,60 @@
+// The canvas by keyboard: arrows lead from the chosen element to the nearest in their direction, Enter fetches
+// its neighbours, Delete hides, Ctrl Z undoes.
+import { expand, type Hands } from './hands.js';
+
+const directions: Record<string, [x: number, y: number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+/** Whether the key meant something to the canvas. */
+export function onCanvasKey(hands: Hands, event: KeyboardEvent): boolean {
+  const { model, picture } = hands;
+  const isOnCanvas = event.target === picture.host;
+  const direction = isOnCanvas ? directions[event.key] : undefined;
+  const [first] = model.chosen;
+  if (direction !== undefined) {
+    const next = nearestTowards(hands, first, direction);
+    if (next === undefined) return true;
+    if (!event.shiftKey) model.chosen.clear();
+    model.chosen.add(next);
+  } else if (event.key === 'Enter' && isOnCanvas && first !== undefined) {
+    void expand(hands, first, {});
+    return true;
+  } else if (event.key === 'Delete' || event.key === 'Backspace') model.hide(model.chosen);
+  else if (event.key === 'z' && (event.metaKey || event.ctrlKey)) model.undo();
+  else if (event.key === 'Escape') model.chosen.clear();
+  else return false;
+  hands.changed();
+  return true;
+}
+
+/** Sideways counts double: the way should lead where the arrow points. */
+const sideways = 2;
+
+function nearestTowards(
+  { picture }: Hands,
+  from: string | undefined,
+  [dx, dy]: [number, number],
+): string | undefined {
+  const { graph, sigma, host } = picture;
+  const placeOf = (id: string): { x: number; y: number } =>
+    sigma.graphToViewport(graph.getNodeAttributes(id) as { x: number; y: number });
+  const isThere = from !== undefined && graph.hasNode(from);
+  const start = isThere ? placeOf(from) : { x: host.clientWidth / 2, y: host.clientHeight / 2 };
+  let best: string | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const id of graph.nodes()) {
+    if (id === from) continue;
+    const { x, y } = placeOf(id);
+    const along = (x - start.x) * dx + (y - start.y) * dy;
+    const across = Math.abs((x - start.x) * dy) + Math.abs((y - start.y) * dx);
+    // Without a start whatever is nearest to the middle will do.
+    const way = isThere ? along + sideways * across : Math.hypot(along, across);
+    if ((isThere && along <= 0) || way >= least) continue;
+    [best, least] = [id, way];
+  }
+  return best;
+}

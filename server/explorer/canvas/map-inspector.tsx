@@ -1,0 +1,52 @@
+// The point that is chosen on a map: its item, and what is near it with the scores.
+import { type Item, propertiesOf, titleOf } from '../model/item.js';
+import type { Neighbour } from '../model/vector-map.js';
+import { linkTo } from '../state/router.js';
+
+const textMax = 400;
+
+interface MapInspectorProps {
+  item: Item;
+  near: readonly Neighbour[];
+  itemOf: (id: string) => Item | undefined;
+  choose: (id: string) => void;
+}
+
+const shown = (value: unknown): string => {
+  if (value === null || value === undefined) return '–';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
+};
+
+export function MapInspector({ item, near, itemOf, choose }: MapInspectorProps) {
+  return (
+    <aside class="inspector" aria-label="Chosen">
+      <p class="kind">{item.label}</p>
+      <dl class="tall">
+        {propertiesOf(item).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <bdi>{shown(value)}</bdi>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="actions">
+        <a href={linkTo('graph', '', { around: item.id })}>open in Graph</a>
+      </p>
+      <h3>Near it</h3>
+      {near.length === 0 && <p class="hint">The index finds nothing near it.</p>}
+      <ol class="near">
+        {near.map(({ id, score }) => (
+          <li key={id}>
+            <button type="button" class="quiet" onClick={() => choose(id)}>
+              <bdi>{titleOf(itemOf(id) ?? { id, label: item.label })}</bdi>
+            </button>
+            <span class="mono">{score.toFixed(3)}</span>
+          </li>
+        ))}
+      </ol>
+    </aside>
+  );
+}

@@ -1,0 +1,158 @@
+// The map of a vector type: points where the principal axes put them, then pulled together by those that the
+// index calls near. A click shows the item and its neighbours with their scores, never the numbers.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { GraphModel, type Piece } from '../model/graph-model.js';
+import type { Item } from '../model/item.js';
+import { type VectorMap, neighboursOf, placesOf } from '../model/vector-map.js';
+import { look, messageOf } from '../state/api.js';
+import { setParams } from '../state/router.js';
+import type { Hands } from './hands.js';
+import { asSvg, save } from './picture-file.js';
+import { Legend } from './legend.js';
+import { MapInspector } from './map-inspector.js';
+import { Picture } from './picture.js';
+import { ColourChoice } from './tools.js';
+
+export interface MapProps {
+  type: string;
+  map: VectorMap;
+  /** Of what was searched for; undefined while nothing is. */
+  hits: readonly string[] | undefined;
+  /** The point that the address names. */
+  at: string | undefined;
+}
+
+/** A model of the points alone, whose items come later. */
+function modelOf(type: string, { points, edges }: VectorMap): GraphModel {
+  const model = new GraphModel();
+  const nodes = points.map(({ id }): Item => ({ id, label: type }));
+  const pairs = edges.map(
+    ([from, to], at): Item => ({
+      id: String(at),
+      label: 'near',
+      from_node: points[from]!.id,
+      to_node: points[to]!.id,
+    }),
+  );
+  model.add({ nodes, edges: pairs }, undefined, false);
+  return model;
+}
+
+function useMap({ type, map, at }: MapProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const hands = useRef<Hands | undefined>(undefined);
+  const [version, redraw] = useState(0);
+  const [message, say] = useState('');
+  useEffect(() => {
+    const model = modelOf(type, map);
+    let isLeft = false;
+    const draw = (): void => redraw((n) => n + 1);
+    const choose = (id: string | undefined): void => {
+      model.chosen.clear();
+      if (id !== undefined && model.nodes.has(id)) model.chosen.add(id);
+      picture.refresh();
+      setParams({ at: id });
+      draw();
+    };
+    const events = {
+      onClick: choose,
+      onDouble: choose,
+      onGround: () => choose(undefined),
+      onRest: draw,
+    };
+    const picture = new Picture(host.current!, model, events, { places: placesOf(map) });
+    hands.current = { model, picture, changed: draw, say, isInset: false };
+    picture.follow();
+    if (at !== undefined) choose(at);
+    draw();
+    look<Piece>('graph', { ids: map.points.map(({ id }) => id) })
+      .then(({ nodes }) => {
+        if (isLeft) return;
+        for (const item of nodes) if (model.nodes.has(item.id)) model.nodes.set(item.id, item);
+        picture.paint();
+        draw();
+      })
+      .catch((error: unknown) => say(messageOf(error)));
+    return () => {
+      isLeft = true;
+      picture.close();
+    };
+  }, [map]);
+  return { host, hands: hands.current, version, message, redraw };
+}
+
+export function MapView(props: MapProps) {
+  const { map, hits, at } = props;
+  const { host, hands, version, message, redraw } = useMap(props);
+  const near = useMemo(() => neighboursOf(map), [map]);
+  useEffect(() => hands?.picture.light(hits), [hands, hits?.join()]);
+  const chosen = at === undefined ? undefined : hands?.model.nodes.get(at);
+  const choose = (id: string): void => {
+    hands!.model.chosen.clear();
+    hands!.model.chosen.add(id);
+    hands!.picture.refresh();
+    setParams({ at: id });
+  };
+  return (
+    <div class="graph" data-points={map.points.length}>
+      <MapTools hands={hands} version={version} changed={() => redraw((n) => n + 1)} />
+      <div class="stage">
+        <div
+          ref={host}
+          class="canvas"
+          tabIndex={0}
+          role="application"
+          aria-label={`Map of ${map.points.length} vectors`}
+        />
+        <p class="said" role="status">
+          {message}
+        </p>
+        <Legend hands={hands} version={version} />
+      </div>
+      {hands !== undefined && chosen !== undefined && (
+        <MapInspector
+          item={chosen}
+          near={near.get(chosen.id) ?? []}
+          itemOf={(id) => hands.model.nodes.get(id)}
+          choose={choose}
+        />
+      )}
+    </div>
+  );
+}
+
+function MapTools(props: { hands: Hands | undefined; version: number; changed: () => void }) {
+  const { hands, version, changed } = props;
+  const isRunning = hands?.picture.layout.isRunning === true;
+  const toggle = (): void => {
+    if (isRunning) hands!.picture.layout.stop();
+    else hands!.picture.layout.start(10_000);
+    changed();
+  };
+  return (
+    <div class="tools" role="toolbar" aria-label="Map">
+      <span class="hint">near on the map: near by the index</span>
+      <ColourChoice hands={hands} version={version} changed={changed} />
+      <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
+        {isRunning ? 'pause' : 'layout'}
+      </button>
+      <button type="button" class="small" onClick={() => hands?.picture.fit()}>
+        fit
+      </button>
+      <SaveMap hands={hands} />
+    </div>
+  );
+}
+
+function SaveMap({ hands }: { hands: Hands | undefined }) {
+  const paint = (): void => {
+    const style = getComputedStyle(hands!.picture.host);
+    const svg = asSvg(hands!.picture, style.backgroundColor, style.color);
+    save('map.svg', new Blob([svg], { type: 'image/svg+xml' }));
+  };
+  return (
+    <button type="button" class="small wide-only" disabled={hands === undefined} onClick={paint}>
+      SVG
+    </button>
+  );
+}

@@ -1,0 +1,72 @@
+// Shift and drag on the canvas choose everything within a rectangle. Owns the rectangle while it is drawn.
+// Invariant: a shift-click without a drag stays a click of the canvas.
+export interface Region {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** Shorter ways are a trembling hand. */
+const dragMin = 5;
+
+export function listenForMarquee(host: HTMLElement, choose: (region: Region) => void): () => void {
+  let stop = (): void => undefined;
+  const begin = (down: MouseEvent): void => {
+    if (!down.shiftKey || down.button !== 0) return;
+    // The canvas would move under the rectangle.
+    down.stopPropagation();
+    down.preventDefault();
+    stop();
+    stop = drawRegion(host, down, choose);
+  };
+  host.addEventListener('mousedown', begin, { capture: true });
+  return () => {
+    stop();
+    host.removeEventListener('mousedown', begin, { capture: true });
+  };
+}
+
+function drawRegion(
+  host: HTMLElement,
+  down: MouseEvent,
+  choose: (region: Region) => void,
+): () => void {
+  const box = host.getBoundingClientRect();
+  const frame = document.createElement('div');
+  frame.className = 'marquee';
+  let region: Region | undefined;
+  const move = ({ clientX, clientY }: MouseEvent): void => {
+    const [dx, dy] = [Math.abs(clientX - down.clientX), Math.abs(clientY - down.clientY)];
+    if (region === undefined && Math.max(dx, dy) < dragMin) return;
+    if (region === undefined) host.append(frame);
+    const left = Math.min(clientX, down.clientX) - box.left;
+    const top = Math.min(clientY, down.clientY) - box.top;
+    region = { left, top, right: left + dx, bottom: top + dy };
+    const { style } = frame;
+    [style.left, style.top] = [`${left}px`, `${top}px`];
+    [style.width, style.height] = [`${dx}px`, `${dy}px`];
+  };
+  const stop = (): void => {
+    frame.remove();
+    removeEventListener('mousemove', move);
+    removeEventListener('mouseup', end);
+  };
+  const end = (): void => {
+    stop();
+    if (region === undefined) return;
+    swallowClick(host);
+    choose(region);
+  };
+  addEventListener('mousemove', move);
+  addEventListener('mouseup', end);
+  return stop;
+}
+
+/** The click that ends a drag is none. */
+function swallowClick(host: HTMLElement): void {
+  const swallow = (click: Event): void => click.stopPropagation();
+  host.addEventListener('click', swallow, { capture: true, once: true });
+  // A drag that ends elsewhere has no click here.
+  setTimeout(() => host.removeEventListener('click', swallow, { capture: true }), 0);
+}

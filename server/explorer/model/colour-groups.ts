@@ -1,0 +1,72 @@
+// Groups of elements by the values of one property, each with a place in the palette: the most frequent
+// values by name, numbers of many values as ranges with as many elements in each. Pure.
+import type { Item } from './item.js';
+
+export interface ColourGroup {
+  name: string;
+  count: number;
+  /** In the palette; undefined for the rest, which is grey. */
+  place: number | undefined;
+}
+
+export interface ColourGroups {
+  groups: ColourGroup[];
+  placeOf: (item: Item) => number | undefined;
+}
+
+/** The palette's last colour is the grey of the rest. */
+const groupsMax = 11;
+const rangesMax = 6;
+const nameMax = 32;
+
+const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint';
+
+const nameOf = (value: unknown): string => {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.length > nameMax ? `${text.slice(0, nameMax - 1)}…` : text;
+};
+
+export function groupsBy(items: readonly Item[], property: string): ColourGroups {
+  const values = items
+    .map((item) => item[property])
+    .filter((one) => one !== undefined && one !== null);
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(nameOf(value), (counts.get(nameOf(value)) ?? 0) + 1);
+  if (counts.size > groupsMax && values.every(isNumber)) {
+    return byRange(items.length, values.map(Number), property);
+  }
+  const order = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const named = order.slice(0, groupsMax).map(([name, count], place) => ({ name, count, place }));
+  const places = new Map(named.map(({ name, place }) => [name, place]));
+  return {
+    groups: withRest(named, items.length),
+    placeOf: ({ [property]: value }) =>
+      value === undefined || value === null ? undefined : places.get(nameOf(value)),
+  };
+}
+
+/** Elements that are in no group. */
+function withRest(groups: ColourGroup[], all: number): ColourGroup[] {
+  const rest = all - groups.reduce((sum, { count }) => sum + count, 0);
+  return rest === 0 ? groups : [...groups, { name: 'others', count: rest, place: undefined }];
+}
+
+function byRange(all: number, values: number[], property: string): ColourGroups {
+  const sorted = values.toSorted((a, b) => a - b);
+  const cuts = Array.from(
+    { length: rangesMax },
+    (_, at) => sorted[Math.floor((at * sorted.length) / rangesMax)]!,
+  );
+  const starts = [...new Set(cuts)];
+  const placeOfNumber = (value: number): number => starts.findLastIndex((start) => value >= start);
+  const groups = starts.map((start, place): ColourGroup => {
+    const inside = sorted.filter((value) => placeOfNumber(value) === place);
+    return { name: `${start} – ${inside.at(-1)}`, count: inside.length, place };
+  });
+  return {
+    groups: withRest(groups, all),
+    placeOf: ({ [property]: value }) =>
+      isNumber(value) ? placeOfNumber(Number(value)) : undefined,
+  };
+}

@@ -1,0 +1,55 @@
+// Fills a field of numbers with a vector that nobody types: that of an element, or that of a text as the server's
+// model embeds it.
+import { useState } from 'preact/hooks';
+import { isId } from '../model/item.js';
+import { look, messageOf } from '../state/api.js';
+import { isScoped } from '../state/server.js';
+
+interface VectorSourceProps {
+  label: string;
+  pick: (json: string) => void;
+}
+
+export function VectorSource({ label, pick }: VectorSourceProps) {
+  const [text, setText] = useState('');
+  const [said, say] = useState('');
+  const wanted = text.trim();
+  const isElement = isId(wanted);
+  if (isScoped.value) return null;
+  const fill = async (): Promise<void> => {
+    if (wanted === '') return;
+    try {
+      const asked = isElement ? { id: wanted } : { text: wanted };
+      const { vector } = await look<{ vector: number[] }>('vector', asked);
+      pick(JSON.stringify(vector));
+      say(`${vector.length} numbers`);
+    } catch (error) {
+      say(messageOf(error));
+    }
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    void fill();
+  };
+  return (
+    <div class="vector-source">
+      <div class="beside">
+        <input
+          type="text"
+          placeholder="or an element's id, or a text"
+          aria-label={`Element or text of ${label}`}
+          value={text}
+          onKeyDown={onKey}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <button type="button" disabled={wanted === ''} onClick={() => void fill()}>
+          {isElement ? 'of element' : 'embed text'}
+        </button>
+      </div>
+      <p class="hint" role="status">
+        {said}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+// Finding vectors by what somebody types: by meaning where the server can embed a text, else by words. Owns
+// the session that the search runs in, one for a tab.
+import type { Item } from '../model/item.js';
+import { ApiError, ask, look } from './api.js';
+
+let connection: string | undefined;
+
+const hitsMax = 20;
+
+async function byMeaning(type: string, query: string): Promise<Item[]> {
+  connection ??= (await ask<string>('mcp/init', { body: '{}' })).value;
+  const data = { query, label: type, k: hitsMax };
+  const body = JSON.stringify({ connection_id: connection, data });
+  return (await ask<Item[]>('mcp/search_vector_text', { body })).value;
+}
+
+export interface Found {
+  items: Item[];
+  by: 'meaning' | 'words';
+}
+
+export async function findVectors(type: string, text: string): Promise<Found> {
+  try {
+    return { items: await byMeaning(type, text), by: 'meaning' };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    // The session may have ended; the next search opens another.
+    connection = undefined;
+    const asked = { text, types: [type], limit: hitsMax };
+    const { items } = await look<{ items: { item: Item }[] }>('search', asked);
+    return { items: items.map(({ item }) => item), by: 'words' };
+  }
+}

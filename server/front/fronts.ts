@@ -1,0 +1,236 @@
+// The fronts of a server: starts them, deals them connections, keeps them told, replaces one that has
+// ended. Invariant: what all fronts share (keys, whether queries are answered) is changed in shared words
+// before anybody is told; a front is dealt connections only while it can take them.
+import { setTimeout } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Attachment } from '../../engine/index.js';
+import type { KeyList } from '../auth/keys.js';
+import { SharedRate } from '../auth/rate.js';
+import type { SecurityRules } from '../auth/security.js';
+import type { DealingTransport, Receiver, TransportOptions } from '../http/transport.js';
+import { FrontFigures } from '../observe/front-figures.js';
+import type { Log } from '../observe/log.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { RequestLog } from '../observe/request-log.js';
+import type { Refusal } from '../request/reception.js';
+import { FrontLink } from './front-link.js';
+import type { FrontSetup, FrontTelling } from './setup.js';
+import { SharedCounts } from './shared-counts.js';
+import { SharedWords } from './shared-words.js';
+import type { FromFront, ToFront } from './wire.js';
+
+/** Between two starts of a front that ends at once; it doubles. */
+const pauseMs = 50;
+const pauseMsMax = 5_000;
+/** A front that is busy for longer is not waited for. */
+const closeMs = 2_000;
+
+export interface FrontsOptions {
+  /** The main thread is one of them. */
+  count: number;
+  receiver: Receiver;
+  security: SecurityRules;
+  telling: Omit<FrontTelling, 'refusals'>;
+  /** Told of every request that was refused, for whoever develops. */
+  onRefusal: ((refusal: Refusal) => void) | undefined;
+  transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls'>;
+  metrics: Metrics;
+  requestLog: RequestLog;
+  log: Log;
+  failpoint: string | undefined;
+}
+
+/** One front that has been started. */
+interface Front {
+  worker: Worker;
+  link: FrontLink;
+  /** While it is dealt connections. */
+  descriptor: number | undefined;
+  hasServed: boolean;
+  figures: FrontFigures | undefined;
+  ended: Promise<void>;
+}
+
+export class Fronts {
+  readonly counts: SharedCounts;
+  readonly #words = new SharedWords();
+  readonly #rates: { rate_per_key: SharedRate; rate_per_address: SharedRate };
+  readonly #fronts = new Set<Front>();
+  #keys: { version: number; list: KeyList } = { version: 0, list: { keys: [], needed: false } };
+  #listener: DealingTransport | undefined;
+  #attach: (() => Attachment) | undefined;
+  #isClosing = false;
+  restarts = 0;
+
+  constructor(private readonly options: FrontsOptions) {
+    const { count, security } = options;
+    this.counts = new SharedCounts(count);
+    this.#rates = {
+      rate_per_key: new SharedRate(security.limits.rate_per_key),
+      rate_per_address: new SharedRate(security.limits.rate_per_address),
+    };
+  }
+
+  /** Counts for all threads. */
+  rateFor(bound: 'rate_per_key' | 'rate_per_address'): SharedRate {
+    return this.#rates[bound];
+  }
+
+  /** Those that take connections, the main thread among them. */
+  get serving(): number {
+    let count = 1;
+    for (const { descriptor } of this.#fronts) if (descriptor !== undefined) count++;
+    return count;
+  }
+
+  set isOpen(isOpen: boolean) {
+    this.#words.isOpen = isOpen;
+  }
+
+  /** When this resolves or before, no front answers by an older list. */
+  adoptKeys(list: KeyList): void {
+    this.#keys = { version: this.#words.countKeys(), list };
+    for (const { worker } of this.#fronts) post(worker, { kind: 'keys', ...this.#keys });
+  }
+
+  /** Resolves when every front takes connections, or has ended and is being replaced. */
+  async start(listener: DealingTransport, attach: () => Attachment): Promise<void> {
+    this.#listener = listener;
+    this.#attach = attach;
+    // Its own share: it stands in the row as the others do.
+    listener.dealTo(listener.descriptor);
+    const rows = Array.from({ length: this.options.count - 1 }, (_, i) => i + 1);
+    await Promise.all(rows.map((row) => this.#start(row, 0)));
+  }
+
+  #setupOf(row: number, attachment: Attachment): FrontSetup {
+    const { count, security, telling, transport } = this.options;
+    return {
+      row,
+      rows: count,
+      counts: this.counts.buffer,
+      words: this.#words.buffer,
+      rates: {
+        rate_per_key: this.#rates.rate_per_key.buffer,
+        rate_per_address: this.#rates.rate_per_address.buffer,
+      },
+      keys: this.#keys,
+      security,
+      telling: { ...telling, refusals: this.options.onRefusal !== undefined },
+      transport: { ...transport, onSocket: this.#listener!.onSocket },
+      attachment,
+      // One row's alone: so that a test sees whom its end costs.
+      failpoint: row === 1 ? this.options.failpoint : undefined,
+    };
+  }
+
+  /** `failures`: how often in a row a front of this row has ended before it took connections. */
+  async #startOne(row: number, failures: number): Promise<void> {
+    const attachment = this.#attach!();
+    const worker = new Worker(new URL('./front.js', import.meta.url), {
+      workerData: this.#setupOf(row, attachment),
+      transferList: [attachment.port],
+    });
+    const link = new FrontLink(this.options.receiver, worker);
+    return new Promise((resolve) => {
+      const ended = new Promise<void>((gone) => worker.once('exit', () => gone()));
+      const fresh = { descriptor: undefined, hasServed: false, figures: undefined };
+      const front: Front = { worker, link, ended, ...fresh };
+      this.#fronts.add(front);
+      worker.on('message', (message: FromFront) => this.#receive(front, message, resolve));
+      worker.on('error', (error) => this.options.log('error', 'a front failed', { error }));
+      void ended.then(() => {
+        this.#forget(front, row);
+        resolve();
+        if (!this.#isClosing) void this.#replace(row, front.hasServed ? 0 : failures + 1);
+      });
+    });
+  }
+
+  #receive(front: Front, message: FromFront, onReady: () => void): void {
+    const { log, metrics, requestLog } = this.options;
+    switch (message.kind) {
+      case 'batch':
+        return front.link.receive(message);
+      case 'figures': {
+        const fresh = new FrontFigures(message.names, message.buffer);
+        if (front.figures !== undefined) metrics.unfollow(front.figures);
+        front.figures = fresh;
+        return metrics.follow(fresh);
+      }
+      case 'ended':
+        return requestLog.tell(message.request, message.verdict);
+      case 'refused':
+        return this.options.onRefusal?.(message.refusal);
+      case 'ready':
+        if (!this.#isClosing) this.#deal(front, message.descriptor);
+        return onReady();
+      case 'defect':
+        return log('error', 'a request failed by a defect', { error: message.error });
+      case 'failed':
+        log('error', 'a front failed', { error: message.error });
+        return this.#close(front);
+    }
+  }
+
+  #deal(front: Front, descriptor: number): void {
+    front.descriptor = descriptor;
+    front.hasServed = true;
+    this.#listener!.dealTo(descriptor);
+    // It may have been started before the last change of the keys.
+    post(front.worker, { kind: 'keys', ...this.#keys });
+  }
+
+  /** No more connections for a front, and then its end. */
+  #close(front: Front): void {
+    if (front.descriptor !== undefined) this.#listener!.dealNoMore(front.descriptor);
+    front.descriptor = undefined;
+    post(front.worker, { kind: 'close' });
+  }
+
+  #forget(front: Front, row: number): void {
+    this.#fronts.delete(front);
+    if (front.descriptor !== undefined) this.#listener!.dealNoMore(front.descriptor);
+    if (front.figures !== undefined) this.options.metrics.unfollow(front.figures);
+    this.counts.forget(row);
+    front.link.end();
+  }
+
+  async #replace(row: number, failures: number): Promise<void> {
+    this.restarts++;
+    this.options.log('error', 'a front is replaced', { row });
+    await this.#pause(failures);
+    await this.#start(row, failures);
+  }
+
+  async #pause(failures: number): Promise<void> {
+    if (failures === 0) return;
+    await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax), undefined, { ref: false });
+  }
+
+  /** Resolves at the end of the first attempt; others follow by themselves. */
+  async #start(row: number, failures: number): Promise<void> {
+    if (this.#isClosing) return;
+    try {
+      await this.#startOne(row, failures);
+    } catch (error) {
+      // The database gives no attachment while it opens its file again, or when it has lost it.
+      this.options.log('warn', 'a front cannot be started', { error });
+      void this.#pause(failures + 1).then(() => this.#start(row, failures + 1));
+    }
+  }
+
+  /** Ends all fronts, and with them their connections. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.isOpen = false;
+    const fronts = [...this.#fronts];
+    for (const front of fronts) this.#close(front);
+    const late = setTimeout(closeMs, undefined, { ref: false });
+    await Promise.race([Promise.all(fronts.map(({ ended }) => ended)), late]);
+  }
+}
+
+function post(worker: Worker, message: ToFront): void {
+  worker.postMessage(message);
+}

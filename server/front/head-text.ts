@@ -1,0 +1,60 @@
+// The head of a request as one text, for the way to the main thread: every field that an exchange keeps,
+// one a line. Invariant: what is read is what was written; no field of a head holds a line feed, since
+// the transport refuses those.
+import type { Exchange } from '../http/exchange.js';
+
+const texts = [
+  'method',
+  'path',
+  'query',
+  'host',
+  'origin',
+  'fetchSite',
+  'preflightMethod',
+  'apiKey',
+  'authorization',
+  'contentType',
+  'contentEncoding',
+  'contentLength',
+  'transferEncoding',
+  'requestIdHeader',
+  'accept',
+  'acceptEncoding',
+  'timeoutHeader',
+  'traceparent',
+  'forwardedFor',
+  'mcpVersion',
+  'mcpMethod',
+  'mcpName',
+  'ifNoneMatch',
+  'accessHeader',
+  'consistency',
+  'after',
+  'tenant',
+  'partial',
+  'passedOn',
+  'nodeProof',
+] as const;
+
+const counts = ['hostCount', 'contentLengthCount', 'transferEncodingCount'] as const;
+
+export function writeHead(exchange: Exchange): string {
+  const { idempotencyKey } = exchange;
+  let text = exchange.peer();
+  for (const name of texts) text += `\n${exchange[name]}`;
+  for (const name of counts) text += `\n${exchange[name]}`;
+  text += exchange.forwarded ? '\n1' : '\n';
+  // An empty key is not the same as none.
+  return idempotencyKey === undefined ? text : `${text}\n${idempotencyKey}`;
+}
+
+/** Fills the fields, and gives the peer's address. */
+export function readHead(text: string, exchange: Exchange): string {
+  const lines = text.split('\n');
+  let at = 1;
+  for (const name of texts) exchange[name] = lines[at++]!;
+  for (const name of counts) exchange[name] = Number(lines[at++]);
+  exchange.forwarded = lines[at++] === '1';
+  exchange.idempotencyKey = lines[at];
+  return lines[0]!;
+}

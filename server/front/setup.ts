@@ -1,0 +1,29 @@
+// What a front is given when it starts.
+import type { Attachment } from '../../engine/index.js';
+import type { KeyList } from '../auth/keys.js';
+import type { SecurityRules } from '../auth/security.js';
+import type { TransportOptions } from '../http/transport.js';
+import type { TellingRules } from '../observe/request-log.js';
+
+/** What of its answers a front tells the main thread, each by a message of its own. */
+export interface FrontTelling extends TellingRules {
+  /** With what was sent, for the log. */
+  values: boolean;
+  /** Every refusal. */
+  refusals: boolean;
+}
+
+export interface FrontSetup {
+  /** Its row among the counts; the main thread has 0. */
+  row: number;
+  rows: number;
+  counts: SharedArrayBuffer;
+  words: SharedArrayBuffer;
+  rates: { rate_per_key: SharedArrayBuffer; rate_per_address: SharedArrayBuffer };
+  keys: { version: number; list: KeyList };
+  security: SecurityRules;
+  telling: FrontTelling;
+  transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket'>;
+  attachment: Attachment;
+  failpoint: string | undefined;
+}

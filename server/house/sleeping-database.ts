@@ -1,0 +1,228 @@
+// A database that is opened when somebody needs it and closed when nobody does, behind the face of an open
+// one. Invariant: it is closed only while no call, backup or bulk load of it is under way, so that nobody
+// who uses it sees it go; between two times of being open, its data are its own files and nothing else.
+import {
+  type BulkLoad,
+  type CallOptions,
+  type ClusterNode,
+  type Database,
+  type DatabaseStatus,
+  type IndexInfo,
+  type Program,
+  type SourceArchive,
+  TrellisError,
+  errorMessage,
+  fail,
+} from '../../engine/index.js';
+
+export interface SleeperOptions {
+  tenant: string;
+  /** Of the project, for whoever asks before it was open once. */
+  program: Program;
+  open: (program: Program) => Promise<Database>;
+  /** Resolves when one more may be open. Fails OVERLOADED. */
+  makeRoom: () => Promise<void>;
+  /** Another program is its own now. */
+  onProgram: () => void;
+  warn: (reason: string) => void;
+}
+
+export const reasonOf = (error: unknown): string =>
+  error instanceof TrellisError ? errorMessage(error.data) : String(error);
+
+/** What cannot be opened is not tried at every request. */
+const retryMs = 1_000;
+
+export class SleepingDatabase implements Database {
+  #database: Database | undefined;
+  #program: Program;
+  /** The one it answered by when it was last open. */
+  #proven: Program | undefined;
+  #waking: Promise<void> | undefined;
+  #falling: Promise<void> | undefined;
+  #failure: { error: TrellisError; until: number } | undefined;
+  #underway = 0;
+  #loads = new Set<BulkLoad>();
+  /** Milliseconds of performance.now(). */
+  #usedAt = 0;
+  #isEnding = false;
+
+  constructor(private readonly options: SleeperOptions) {
+    this.#program = options.program;
+  }
+
+  get isAwake(): boolean {
+    return this.#database !== undefined || this.#waking !== undefined;
+  }
+
+  /** For how long it has been open for nobody; 0 while it works, or is closed. */
+  get idleMs(): number {
+    for (const load of this.#loads) if (load.isOver) this.#loads.delete(load);
+    if (this.#database === undefined || this.#underway > 0 || this.#loads.size > 0) return 0;
+    return performance.now() - this.#usedAt;
+  }
+
+  /** Resolves when it is open; undefined where it is. Fails TENANT_CLOSED, OVERLOADED. */
+  wake(): Promise<void> | undefined {
+    this.#usedAt = performance.now();
+    if (this.#database !== undefined) return undefined;
+    if (this.#isEnding) fail('SHUTTING_DOWN');
+    if (this.#failure !== undefined && this.#usedAt < this.#failure.until)
+      throw this.#failure.error;
+    this.#waking ??= this.#wake().finally(() => {
+      this.#waking = undefined;
+    });
+    return this.#waking;
+  }
+
+  async #wake(): Promise<void> {
+    await this.#falling;
+    await this.options.makeRoom();
+    try {
+      this.#database = await this.#openOne();
+      this.#proven = this.#program;
+      this.#failure = undefined;
+    } catch (thrown) {
+      const what = reasonOf(thrown);
+      this.options.warn(what);
+      const args = { tenant: this.options.tenant, what };
+      const error = new TrellisError({ code: 'TENANT_CLOSED', args });
+      this.#failure = { error, until: performance.now() + retryMs };
+      throw error;
+    }
+    this.#usedAt = performance.now();
+  }
+
+  /** By the program of the project; where the data refuse it, by the one they answered by before. */
+  async #openOne(): Promise<Database> {
+    try {
+      return await this.options.open(this.#program);
+    } catch (error) {
+      const isRefused = error instanceof TrellisError && error.code === 'SCHEMA_INCOMPATIBLE';
+      if (!isRefused || this.#proven === undefined || this.#proven === this.#program) throw error;
+      const database = await this.options.open(this.#proven);
+      this.options.warn(`the old program keeps serving: ${reasonOf(error)}`);
+      this.#program = this.#proven;
+      this.options.onProgram();
+      return database;
+    }
+  }
+
+  /** Closes it until it is needed again; only while it is idle. */
+  sleep(): Promise<void> {
+    const database = this.#database;
+    if (database === undefined) return this.#falling ?? Promise.resolve();
+    this.#database = undefined;
+    const falling = database
+      .close()
+      .catch((error: unknown) => this.options.warn(reasonOf(error)))
+      .finally(() => {
+        if (this.#falling === falling) this.#falling = undefined;
+      });
+    this.#falling = falling;
+    return falling;
+  }
+
+  /** Fails NOT_READY while it is closed: whoever asks has not waited for `wake`. */
+  get #open(): Database {
+    return this.#database ?? fail('NOT_READY', { phase: 'opening', progress: 0 });
+  }
+
+  /** What is promised is waited for before it is closed. */
+  #hold<T>(answer: T): T {
+    this.#usedAt = performance.now();
+    if (!(answer instanceof Promise)) return answer;
+    this.#underway++;
+    return answer.finally(() => {
+      this.#underway--;
+      this.#usedAt = performance.now();
+    }) as T;
+  }
+
+  get cluster(): ClusterNode | undefined {
+    return this.#database?.cluster;
+  }
+
+  get program(): Program {
+    return this.#database?.program ?? this.#program;
+  }
+
+  call(name: string, body: Uint8Array, options?: CallOptions) {
+    return this.#hold(this.#open.call(name, body, options));
+  }
+
+  refusal(name: string, bytes: number) {
+    return this.#database?.refusal(name, bytes);
+  }
+
+  run(...args: Parameters<Database['run']>) {
+    return this.#hold(this.#open.run(...args));
+  }
+
+  embed(...args: Parameters<Database['embed']>) {
+    return this.#hold(this.#open.embed(...args));
+  }
+
+  view: Database['view'] = (look) => this.#hold(this.#open.view(look));
+
+  /** A closed one takes the program when it is opened. */
+  async reload(program: Program, archive?: SourceArchive): Promise<void> {
+    await this.#waking;
+    if (this.#database !== undefined) {
+      await this.#hold(this.#database.reload(program, archive));
+      this.#proven = program;
+    }
+    this.#program = program;
+    this.options.onProgram();
+  }
+
+  preview(program: Program) {
+    return this.#hold(this.#open.preview(program));
+  }
+
+  load(...args: Parameters<Database['load']>): BulkLoad {
+    const load = this.#open.load(...args);
+    this.#loads.add(load);
+    return load;
+  }
+
+  backUp(to: string) {
+    return this.#hold(this.#open.backUp(to));
+  }
+
+  snapshot() {
+    return this.#hold(this.#open.snapshot());
+  }
+
+  notePort(port: number): void {
+    this.#open.notePort(port);
+  }
+
+  attachment() {
+    return this.#open.attachment();
+  }
+
+  indexes(): IndexInfo[] {
+    return this.#open.indexes();
+  }
+
+  recall(...args: Parameters<Database['recall']>) {
+    return this.#hold(this.#open.recall(...args));
+  }
+
+  status(): DatabaseStatus {
+    return this.#database?.status() ?? { phase: 'opening', progress: 0, writes: true };
+  }
+
+  metrics() {
+    return this.#database?.metrics() ?? [];
+  }
+
+  async close(options?: { snapshot?: boolean }): Promise<void> {
+    this.#isEnding = true;
+    await this.#waking?.catch(() => undefined);
+    await this.#falling;
+    await this.#database?.close(options);
+    this.#database = undefined;
+  }
+}

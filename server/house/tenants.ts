@@ -1,0 +1,271 @@
+// The databases of tenants: a house for each, opened when somebody asks for it, closed when it was idle for
+// long or another one needs its place. Invariant: no more than `cluster.databases_open` are open at once;
+// those of a cluster are open always, because they follow their logs.
+import {
+  type Database,
+  Gatherer,
+  Histogram,
+  type OpenDatabase,
+  type Program,
+  type Shard,
+  excerpt,
+  fail,
+} from '../../engine/index.js';
+import type { Action } from '../endpoint/admin-handler.js';
+import { type Config, shardName } from '../config/config.js';
+import { databaseOptions } from '../config/database-options.js';
+import { programFor, shardsOf, tenantConfig } from '../config/tenant-config.js';
+import type { ServerSample } from '../observe/families.js';
+import type { Log } from '../observe/log.js';
+import type { Serving } from '../request/reception.js';
+import type { NodeCalls } from '../request/node-call.js';
+import { Routes } from '../request/routes.js';
+import { type Member, handOver, readMembers } from './placement.js';
+import { gatheringDatabase } from './gathering-database.js';
+import { House, type HouseOptions } from './house.js';
+import { SleepingDatabase, reasonOf } from './sleeping-database.js';
+
+export interface TenantOptions {
+  /** Of the project. */
+  program: Program;
+  openDatabase: OpenDatabase;
+  /** What an operator may do to one database. */
+  /** Of a node of a cluster. */
+  nodesFor?: (config: Config) => TenantNodes;
+  actionsFor: (config: Config, database: () => Database) => ReadonlyMap<string, Action>;
+}
+
+/** The way of one tenant's database to other nodes. */
+export interface TenantNodes {
+  readonly calls: NodeCalls;
+  /** Fetches data where there are none. */
+  prepare(wanted: { onProgress: (progress: number) => void; isOver: () => boolean }): Promise<void>;
+  close(): void;
+}
+
+/** How often leaders look whether another place is better. */
+const placeMs = 10_000;
+
+/** Who was asked for something so shortly ago is taken to be at work. */
+const atWorkMs = 50;
+
+interface Tenant {
+  /** Open for as long as the server is: of a cluster, or a shard. */
+  stays: boolean;
+  house: TenantHouse;
+  nodes: TenantNodes | undefined;
+  database: SleepingDatabase;
+}
+
+/** A house whose database may be closed. */
+class TenantHouse extends House {
+  constructor(
+    options: HouseOptions,
+    private readonly sleeper: SleepingDatabase,
+  ) {
+    super(options);
+  }
+
+  wake(): Promise<void> | undefined {
+    return this.sleeper.wake();
+  }
+}
+
+export class Tenants {
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #seconds = new Histogram();
+  readonly #most: number;
+  #port = 0;
+  #isOver = false;
+  readonly #members: Member[];
+  #placing: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly options: Omit<HouseOptions, 'title' | 'serverSamples' | 'actions'> &
+      TenantOptions,
+  ) {
+    this.#members = readMembers(options.config.cluster.members);
+    this.#most = options.config.cluster.databases_open;
+    for (const name of options.config.databases.keys()) this.#tenants.set(name, this.#make(name));
+  }
+
+  #make(name: string): Tenant {
+    const { options } = this;
+    const config = tenantConfig(options.config, name);
+    const log: Log = (level, message, fields) =>
+      options.log(level, message, { tenant: name, ...fields });
+    const nodes = config.cluster.log === '' ? undefined : options.nodesFor?.(config);
+    const adopt = (): void => house.adoptProgram();
+    const database: SleepingDatabase = new SleepingDatabase({
+      tenant: name,
+      program: programFor(config, options.program),
+      open: async (program) => {
+        await nodes?.prepare({ onProgress: () => undefined, isOver: () => this.#isOver });
+        return this.#open({
+          ...databaseOptions(config, options.program, log, house.metrics.embedding),
+          program,
+          onProgram: adopt,
+        });
+      },
+      makeRoom: async () => (this.#tenants.get(name)!.stays ? undefined : this.#makeRoom(name)),
+      onProgram: adopt,
+      warn: (reason) => log('warn', 'the database of a tenant', { reason }),
+    });
+    const actions = options.actionsFor(config, () => database);
+    const house: TenantHouse = new TenantHouse(
+      {
+        ...options,
+        config,
+        log,
+        actions,
+        title: name,
+        serverSamples: () => [],
+        ...(nodes && { nodes }),
+      },
+      database,
+    );
+    return {
+      house,
+      nodes,
+      database,
+      stays: config.cluster.log !== '' || config.shard !== undefined,
+    };
+  }
+
+  async #open(options: Parameters<OpenDatabase>[0]): Promise<Database> {
+    const started = performance.now();
+    const database = await this.options.openDatabase(options);
+    this.#seconds.observe((performance.now() - started) / 1000);
+    if (this.#port > 0) database.notePort(this.#port);
+    return database;
+  }
+
+  get #all(): Tenant[] {
+    return [...this.#tenants.values()];
+  }
+
+  /** Closes whoever has been idle longest, if that is needed. Fails OVERLOADED. */
+  async #makeRoom(name: string): Promise<void> {
+    const others = this.#all.filter(({ house, stays }) => house.tenant !== name && !stays);
+    const awake = others.filter(({ database }) => database.isAwake);
+    if (awake.length < this.#most) return;
+    const [idlest] = awake.sort((a, b) => b.database.idleMs - a.database.idleMs);
+    if (idlest!.database.idleMs < atWorkMs) fail('OVERLOADED', { queue: 'The room for databases' });
+    await idlest!.database.sleep();
+  }
+
+  find(name: string): Serving | undefined {
+    return this.#tenants.get(name)?.house;
+  }
+
+  /** Resolves when all is open that has to be. */
+  async begin(port: number): Promise<void> {
+    this.#port = port;
+    for (const { house, database, stays } of this.#all) {
+      // A place in a cluster is known once the database is open.
+      if (stays) await database.wake();
+      house.attach(database);
+    }
+    if (this.#members.length === 0 || this.options.config.cluster.log === '') return;
+    this.#placing = setInterval(() => void this.place(), placeMs).unref();
+  }
+
+  /** Hands over what another node is the better place for. */
+  async place(): Promise<void> {
+    for (const { house, database, nodes } of this.#all) {
+      const { cluster: node } = database;
+      if (node === undefined || nodes === undefined) continue;
+      await handOver(house.tenant, node, this.#members, nodes.calls);
+    }
+  }
+
+  get #follows(): boolean {
+    return this.options.config.cluster.log !== '';
+  }
+
+  /** One whose data refuse the program keeps its own. */
+  async reload(program: Program): Promise<void> {
+    for (const { house, database } of this.#follows ? [] : this.#all) {
+      try {
+        await database.reload(programFor(house.config, program));
+      } catch (error) {
+        const reason = reasonOf(error);
+        this.options.log('warn', 'a tenant keeps its program', { tenant: house.tenant, reason });
+      }
+    }
+  }
+
+  /** The main database, whose queries about scattered types are asked of their shards. */
+  gathering(main: Database): Database {
+    const { cluster, limits, scatter } = this.options.config;
+    if (scatter.size === 0) return main;
+    const shards = new Map<string, Shard[]>();
+    for (const { type, at } of shardsOf(this.options.config)) {
+      const { database } = this.#tenants.get(shardName(type, at))!;
+      shards.set(type, [...(shards.get(type) ?? []), [database]]);
+    }
+    const gatherer = new Gatherer({
+      shards: (type) => shards.get(type)!,
+      limits,
+      embed: (model, type, texts, ms) =>
+        this.#tenants.get(shardName(type, 0))!.database.embed(model, type, texts, ms),
+      hedgeMs: cluster.hedge,
+    });
+    return gatheringDatabase(main, gatherer);
+  }
+
+  keepHouse(lapsedKeys: readonly string[]): void {
+    const { databases_idle: most } = this.options.config.cluster;
+    for (const { house, database, stays } of this.#all) {
+      house.keepHouse(lapsedKeys);
+      if (!stays && database.idleMs > most) void database.sleep();
+    }
+  }
+
+  adoptPrompts(): void {
+    for (const { house } of this.#all) house.mcp.adopt();
+  }
+
+  endStreams(): void {
+    for (const { house } of this.#all) house.mcp.endStreams();
+  }
+
+  get listeners(): number {
+    return this.#all.reduce((sum, { house }) => sum + house.mcp.listeners, 0);
+  }
+
+  samples(): ServerSample[] {
+    const awake = this.#all.filter(({ database }) => database.isAwake).length;
+    const closed = this.#tenants.size - awake;
+    return [
+      { name: 'tenants', labels: { state: 'open' }, value: awake },
+      { name: 'tenants', labels: { state: 'closed' }, value: closed },
+      ...this.#seconds.samples('tenant_open_seconds', {}),
+    ];
+  }
+
+  async close(options: { snapshot: boolean }): Promise<void> {
+    this.#isOver = true;
+    clearInterval(this.#placing);
+    for (const { nodes } of this.#all) nodes?.close();
+    await Promise.all(this.#all.map(({ database }) => database.close(options)));
+  }
+}
+
+/** What answers for a database that is not there: nothing, and that to those who may know. */
+export function unknownTenant(main: Serving, tenant: string): Serving {
+  return {
+    tenant,
+    routes: noRoutes,
+    metrics: main.metrics,
+    requestLog: main.requestLog,
+    consistency: undefined,
+    closedBy: () => ({ code: 'TENANT_UNKNOWN', args: { tenant: excerpt(tenant) } }),
+  };
+}
+
+const noRoutes = new Routes(
+  new Map(),
+  { find: () => undefined, failUnknown: () => fail('NOT_FOUND', { name: '', kind: 'MCP' }) },
+  new Map(),
+);

@@ -1,0 +1,124 @@
+// The paths that every server has, beside those of its queries: health, version, observation,
+// administration, as OpenAPI tells them. Invariant: a path that is served to programs stands here, and
+// no other (a test compares).
+import type { JsonSchema } from '../../engine/index.js';
+
+export type Paths = readonly (readonly [path: string, JsonSchema])[];
+
+const object: JsonSchema = { type: 'object' };
+const list: JsonSchema = { type: 'array', items: object };
+const errorReply = { $ref: '#/components/responses/Error' };
+
+const json = (schema: JsonSchema): JsonSchema => ({ 'application/json': { schema } });
+
+interface Told {
+  method?: 'get' | 'post';
+  summary: string;
+  tag: string;
+  /** Parameters of the query string; one that ends with `!` has to be there. */
+  asks?: readonly string[];
+  body?: JsonSchema;
+  gives?: JsonSchema;
+  /** Not JSON. */
+  text?: true;
+  /** The body is lines of JSON. */
+  rows?: true;
+  /** No key is needed. */
+  open?: true;
+}
+
+/** One path; its operation is named after it, as no query can be. */
+export function told(path: string, asked: Told): readonly [string, JsonSchema] {
+  const { method = 'get', summary, tag, asks = [], body, rows, gives = object, text, open } = asked;
+  const parameters = asks.map((name) => ({
+    name: name.replace('!', ''),
+    in: 'query',
+    required: name.endsWith('!'),
+    schema: { type: 'string' },
+  }));
+  const content = text ? { 'text/plain': { schema: { type: 'string' } } } : json(gives);
+  const operation = {
+    operationId: path
+      .slice(1)
+      .replaceAll(/[^A-Za-z0-9]+/g, '-')
+      .replace(/^-?/, `${method}-`),
+    summary,
+    tags: [tag],
+    ...(open && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { content: rows ? { 'application/x-ndjson': body } : json(body) } }),
+    responses: { 200: { description: 'As asked.', content }, default: errorReply },
+  };
+  return [path, { [method]: operation }];
+}
+
+const health = 'health';
+const about = 'about';
+const dashboard = 'dashboard of HelixDB';
+const admin = 'administration';
+
+/** For everyone. */
+export const openPaths: Paths = [
+  told('/livez', { summary: 'Whether the process lives.', tag: health, open: true }),
+  told('/healthz', { summary: 'The same under another name.', tag: health, open: true }),
+  told('/readyz', { summary: 'Whether calls are answered.', tag: health, open: true }),
+  told('/version', { summary: 'Versions of server, interface and data format.', tag: about }),
+  told('/openapi.json', { summary: 'This document.', tag: about }),
+  told('/introspect', { summary: 'Schema and queries, in the form of HelixDB.', tag: about }),
+];
+
+/** For whoever sees the graph itself. */
+export const graphPaths: Paths = [
+  told('/nodes-by-label', {
+    summary: 'Nodes of a type.',
+    tag: dashboard,
+    asks: ['label!', 'limit'],
+  }),
+  told('/nodes-edges', {
+    summary: 'Some nodes and the edges between them.',
+    tag: dashboard,
+    asks: ['limit', 'node_label'],
+  }),
+  told('/node-connections', {
+    summary: 'What a node is connected with.',
+    tag: dashboard,
+    asks: ['node_id!'],
+  }),
+  told('/node-details', { summary: 'One node.', tag: dashboard, asks: ['id!'] }),
+];
+
+const post = (path: string, summary: string, more: Partial<Told> = {}) =>
+  told(`/_admin/${path}`, { method: 'post', summary, tag: admin, ...more });
+
+const text = { type: 'string' };
+const flag = { type: 'boolean' };
+const source = {
+  type: 'object',
+  properties: { path: text, text },
+  required: ['path', 'text'],
+};
+const adHoc = {
+  type: 'object',
+  properties: { source: text, parameters: object, write: flag, explain: flag, profile: flag },
+  required: ['source'],
+};
+
+/** For administrators. */
+export const adminPaths: Paths = [
+  told('/metrics', { summary: 'Measurements, for Prometheus.', tag: admin, text: true }),
+  told('/slowlog', { summary: 'The last slow requests.', tag: admin, gives: list }),
+  told('/_admin/indexes', { summary: 'Every index in numbers.', tag: admin }),
+  post('reload', 'Reads the sources again.'),
+  post('check', 'What sources are to the compiler and to the data; nothing is changed.', {
+    body: { type: 'object', properties: { sources: { type: 'array', items: source } } },
+  }),
+  post('recall', 'How many of the nearest an index finds.', { asks: ['type', 'samples', 'k'] }),
+  post('snapshot', 'Writes images of the vector indexes now.'),
+  post('backup', 'Copies the database.', { body: { type: 'object', properties: { name: text } } }),
+  post('verify', 'Checks all data.'),
+  post('import', 'Loads rows.', { rows: true, body: { schema: text } }),
+  post('query', 'Runs a query that nobody stored.', { body: adHoc }),
+  post('cluster-status', 'What a node of a cluster knows.'),
+  post('cluster-step-down', 'Another node leads.'),
+  post('cluster-check', 'Whether the nodes hold the same data.'),
+];

@@ -1,0 +1,113 @@
+// How fresh an answer must be, by the headers of its request or by `cluster.read`: every request of a node
+// passes here before its endpoint, and every answer carries how far the node was. Invariant: `session` is
+// never older than the token it came with, `strong` never older than any write answered before it came.
+import {
+  type ClusterLeader,
+  type ClusterNode,
+  type ReadMode,
+  excerpt,
+  fail,
+} from '../../engine/index.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Endpoint, Result } from './routes.js';
+import {
+  type ForwardOptions,
+  checkProgram,
+  goesToLeader,
+  heldThrough,
+  keyOf,
+  passOn,
+  sendOn,
+} from './forward.js';
+import { LeaderPosition } from './leader-position.js';
+import { parsePosition, printPosition } from './position.js';
+
+export interface ConsistencyOptions extends ForwardOptions {
+  /** Of requests that ask for nothing. */
+  read: ReadMode;
+  /** Nodes whose place is known from the beginning. */
+  members?: readonly ClusterLeader[];
+}
+
+export class Consistency {
+  readonly #leaders: LeaderPosition;
+  /** By the name of the node. */
+  readonly #places = new Map<string, string>();
+
+  constructor(private readonly options: ConsistencyOptions) {
+    this.#leaders = new LeaderPosition(options);
+    const { node, members = [] } = options;
+    for (const member of members) this.#note(member);
+    this.#note(node.leader);
+    node.onChange(({ leader }) => this.#note(leader));
+  }
+
+  #note(place: ClusterLeader | undefined): void {
+    if (place?.address) this.#places.set(place.node, place.address);
+  }
+
+  /**
+   * Has the node of that name answer, if it is one whose place is known: only of the configuration or the log, never
+   * of a request. Undefined: it is not.
+   */
+  sendTo(name: string, exchange: Exchange, body: Uint8Array): Promise<Result> | undefined {
+    const address = this.#places.get(name);
+    if (address === undefined || exchange.passedOn !== '') return undefined;
+    return sendOn(this.options, { node: name, address }, exchange, body);
+  }
+
+  /** The token for an answer that begins now. */
+  get token(): string {
+    return printPosition(this.options.node.position);
+  }
+
+  /** Whether another node judges and answers this request. */
+  passesOn(exchange: Exchange, endpoint: Endpoint): boolean {
+    return goesToLeader(this.options.node, exchange, endpoint);
+  }
+
+  /** Who answers in the endpoint's place: undefined where it may answer at once. */
+  before(
+    exchange: Exchange,
+    endpoint: Endpoint,
+    body: Uint8Array,
+    answer: () => Result | Promise<Result>,
+  ): Promise<Result> | undefined {
+    if (endpoint.query === undefined) return undefined;
+    const { node } = this.options;
+    checkProgram(node, exchange);
+    if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, body);
+    const wait = this.#freshness(node, exchange);
+    if (!endpoint.writes || endpoint.ofSession || exchange.passedOn !== '')
+      return wait?.then(answer);
+    const held = () => heldThrough(this.options, exchange, body, answer);
+    return wait === undefined ? held() : wait.then(held);
+  }
+
+  #freshness(node: ClusterNode, exchange: Exchange): Promise<unknown> | undefined {
+    const { waitMs, read } = this.options;
+    const asked = exchange.consistency || read;
+    const lag = /^max-lag=(\d{1,9})$/.exec(asked);
+    if (lag !== null) {
+      const { lagMs, silenceMs, position } = node;
+      if (Math.max(lagMs, silenceMs) <= Number(lag[1])) return undefined;
+      return fail('REPLICA_BEHIND', { position: printPosition(position), wanted: asked });
+    }
+    switch (asked) {
+      case 'local':
+        return undefined;
+      case 'session': {
+        const after = parsePosition(exchange.after);
+        if (after === undefined || node.position.seq >= after.seq) return undefined;
+        return node.waitFor(after.seq, waitMs);
+      }
+      case 'strong':
+        if (node.role === 'leader') return node.strong(waitMs);
+        return this.#leaders.ask(keyOf(exchange)).then((seq) => node.waitFor(seq, waitMs));
+      default: {
+        const allowed = 'local, session, strong or max-lag=MILLISECONDS';
+        return fail('PARAM_VALUE', { param: 'Trellis-Consistency', allowed, got: excerpt(asked) });
+      }
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// Calls from one node of a cluster to another. Owns the connections, how both are told to speak, and by what a
+// node proves that it is one. Invariant: the secret of the cluster stays in this process.
+import { readFileSync } from 'node:fs';
+import { Agent as PlainAgent, request as requestPlain } from 'node:http';
+import { Agent as TlsAgent, request as requestTls } from 'node:https';
+import { fail } from '../../engine/index.js';
+import type { NodeProof, SignedHead } from '../auth/node-proof.js';
+import type { Exchange } from '../http/exchange.js';
+
+export interface NodeAnswer {
+  status: number;
+  reason: string;
+  header: (name: string) => string;
+  body: Buffer;
+}
+
+export interface NodeCallOptions {
+  /** Whether nodes speak TLS to each other, as this one does to its clients. */
+  secure: boolean;
+  /** Who vouches for the certificates of the other nodes, if not the usual ones. */
+  ca?: string;
+  proof?: NodeProof | undefined;
+  /** Whose database the calls are about; empty for the main one. */
+  tenant?: string;
+}
+
+/** Errors of a connection that was never made: nothing has been asked. */
+const unreached: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** Path and query of a request, as its first line has them. */
+export const targetOf = ({ path, query }: Pick<Exchange, 'path' | 'query'>): string =>
+  query === '' ? path : `${path}?${query}`;
+
+/** Of an answer that refuses; empty for others. */
+export function codeOf({ status, body }: NodeAnswer): string {
+  if (status < 400) return '';
+  try {
+    return String((JSON.parse(body.toString()) as { code?: unknown }).code);
+  } catch {
+    return '';
+  }
+}
+
+/** Where a node gives challenges. */
+const helloPath = '/_admin/cluster-hello';
+
+/** Statuses of a proof that is not good. */
+const refused: ReadonlySet<number> = new Set([401, 403]);
+
+/** A challenge is used for so long: less than it is good for. */
+const challengeMs = 300_000;
+
+export class NodeCalls {
+  readonly #agent: PlainAgent | TlsAgent;
+  readonly #challenges = new Map<string, { text: string; at: number }>();
+
+  constructor(private readonly options: NodeCallOptions) {
+    const { secure, ca } = options;
+    // As Node's own; a server tells how long it keeps a connection.
+    const shared = { keepAlive: true, timeout: 5000, maxSockets: 256 };
+    this.#agent = secure
+      ? new TlsAgent({ ...shared, ...(ca && { ca: readFileSync(ca) }) })
+      : new PlainAgent(shared);
+  }
+
+  /** As this node where it can prove to be one, and with `more` headers. Fails as connections do. */
+  async ask(
+    address: string,
+    path: string,
+    body: object,
+    ms: number,
+    more: Record<string, string> = {},
+  ): Promise<NodeAnswer> {
+    const content = Buffer.from(JSON.stringify(body));
+    const tenant = more['Trellis-Tenant'] ?? this.options.tenant ?? '';
+    const proved = async (): Promise<Record<string, string>> => {
+      return { ...more, ...(await this.#identity(address, { path, tenant }, content, ms)) };
+    };
+    const answer = await this.send(address, path, await proved(), content, ms);
+    // It has begun anew meanwhile, and knows no challenge of before.
+    if (!refused.has(answer.status) || !this.#challenges.delete(address)) return answer;
+    return this.send(address, path, await proved(), content, ms);
+  }
+
+  async #identity(
+    address: string,
+    head: SignedHead,
+    body: Uint8Array,
+    ms: number,
+  ): Promise<Record<string, string> | undefined> {
+    const { proof } = this.options;
+    if (proof === undefined) return undefined;
+    let known = this.#challenges.get(address);
+    if (known === undefined || performance.now() - known.at > challengeMs) {
+      const answer = await this.send(address, helloPath, {}, Buffer.from('{}'), ms);
+      const { challenge = '' } = JSON.parse(answer.body.toString()) as { challenge?: string };
+      known = { text: challenge, at: performance.now() };
+      this.#challenges.set(address, known);
+    }
+    return { 'Trellis-Node': proof.answer(known.text, head, body) };
+  }
+
+  /**
+   * What a client has asked. Undefined: the node cannot be reached, and has heard of nothing. Fails
+   * OUTCOME_UNKNOWN.
+   */
+  async passOn(
+    address: string,
+    path: string,
+    headers: Record<string, string>,
+    body: Uint8Array,
+  ): Promise<NodeAnswer | undefined> {
+    const started = performance.now();
+    try {
+      return await this.send(address, path, headers, body);
+    } catch (error) {
+      if (unreached.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - started) });
+    }
+  }
+
+  /** One POST; `ms`: the longest silence, 0 for none. */
+  send(
+    address: string,
+    path: string,
+    headers: Record<string, string>,
+    body: Uint8Array,
+    ms = 0,
+  ): Promise<NodeAnswer> {
+    const { secure, tenant } = this.options;
+    const all = {
+      'Content-Type': 'application/json',
+      ...(tenant && { 'Trellis-Tenant': tenant }),
+      'Content-Length': String(body.length),
+      ...headers,
+    };
+    return new Promise((resolve, reject) => {
+      const request = (secure ? requestTls : requestPlain)(
+        `${secure ? 'https' : 'http'}://${address}${path}`,
+        { method: 'POST', headers: all, agent: this.#agent },
+        async (response) => {
+          try {
+            const pieces: Buffer[] = [];
+            for await (const piece of response) pieces.push(piece as Buffer);
+            const { statusCode = 0, statusMessage = '', headers: given } = response;
+            resolve({
+              status: statusCode,
+              reason: statusMessage,
+              header: (name) => String(given[name] ?? ''),
+              body: Buffer.concat(pieces),
+            });
+          } catch (error) {
+            reject(error as Error);
+          }
+        },
+      );
+      if (ms > 0) request.setTimeout(ms, () => request.destroy());
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

@@ -1,0 +1,18 @@
+// The ids of requests: the client's own where it gives a fit one, else fresh ones, which tell the threads
+// and runs of the server apart.
+import type { Exchange } from '../http/exchange.js';
+
+const form = /^[A-Za-z0-9._-]{1,64}$/;
+
+export class RequestIds {
+  readonly #prefix = `${Math.floor(Math.random() * 2 ** 40).toString(36)}-`;
+  #last = 0;
+
+  give(exchange: Exchange): void {
+    const given = exchange.requestIdHeader;
+    exchange.requestId =
+      given !== '' && form.test(given)
+        ? given
+        : this.#prefix + (++this.#last).toString(36).padStart(8, '0');
+  }
+}

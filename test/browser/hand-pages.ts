@@ -1,0 +1,146 @@
+// Without a mouse (E18), and the first steps of somebody new: paths through the pages as people take them.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Server } from '../support/server/server.js';
+import { startDemo } from './demo.js';
+import { closeBrowser, openPage } from './open-page.js';
+
+let demo: Server;
+let origin: string;
+beforeAll(async () => {
+  demo = await startDemo();
+  origin = `http://127.0.0.1:${demo.port}`;
+});
+afterAll(async () => {
+  await closeBrowser();
+  await demo?.dispose();
+});
+
+const tabsMax = 300;
+
+/** Goes on with Tab until what has the focus is what is wanted; fails when it is never reached. */
+async function tabTo(page: Page, wanted: string): Promise<void> {
+  // What is not there yet, or cannot be used yet, is passed over by Tab.
+  await page.locator(wanted).first().waitFor();
+  await expect.poll(() => page.locator(wanted).first().isEnabled()).toBe(true);
+  for (let count = 0; count < tabsMax; count++) {
+    const isThere = await page.evaluate(
+      `document.activeElement?.matches(${JSON.stringify(wanted)}) === true`,
+    );
+    if (isThere) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`no Tab leads to ${wanted}`);
+}
+
+async function enter(page: Page, wanted: string): Promise<void> {
+  await tabTo(page, wanted);
+  await page.keyboard.press('Enter');
+}
+
+/** From the top, through the rail, to a page. */
+async function goTo(page: Page, name: string): Promise<void> {
+  await page.evaluate('document.activeElement?.blur()');
+  await enter(page, `.rail a[href="#/${name}"]`);
+  await page.waitForSelector(`main.page-${name}`);
+}
+
+test('E18: by keyboard alone: a query is run and its answer read', async () => {
+  const { page, faults, close } = await openPage(origin, '');
+  await page.waitForSelector('.tiles');
+  await goTo(page, 'query');
+  await page.waitForSelector('.list input');
+  await tabTo(page, '.list input');
+  await page.keyboard.type('worksOf');
+  await enter(page, '.list a[href="#/query/worksOf"]');
+  await page.waitForSelector('[id="field/person"]');
+  await tabTo(page, '[id="field/person"]');
+  await page.keyboard.type('newton');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('td:has-text("Opticks")');
+  await tabTo(page, '[role=tab][aria-selected="true"]');
+  await page.keyboard.press('ArrowLeft');
+  await page.waitForSelector('.json');
+  await tabTo(page, '.json');
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('E18: by keyboard alone: every other page does what it is for', async () => {
+  const { page, faults, close } = await openPage(origin, '');
+  await page.waitForSelector('.tiles');
+  // Schema: a type, its elements.
+  await goTo(page, 'schema');
+  await page.waitForSelector('.diagram');
+  await enter(page, '.diagram a[href="#/schema/Person"]');
+  await page.waitForSelector('.type-panel td');
+  // Graph: search, choose, expand, take back.
+  await page.evaluate('document.activeElement?.blur()');
+  await page.keyboard.press('/');
+  await page.keyboard.type('newton');
+  await page.waitForSelector('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
+  while ((await page.textContent('#hits li[aria-selected="true"] small')) !== 'Person') {
+    const before = await page.getAttribute('.finder input', 'aria-activedescendant');
+    await page.keyboard.press('ArrowDown');
+    const now = () => page.getAttribute('.finder input', 'aria-activedescendant');
+    await expect.poll(now).not.toBe(before);
+  }
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.inspector .degrees button');
+  const count = (): Promise<number> =>
+    page.getAttribute('.tools [data-nodes]', 'data-nodes').then(Number);
+  const before = await count();
+  await tabTo(page, '.canvas');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForSelector('.inspector .degrees button');
+  await page.keyboard.press('Delete');
+  await expect.poll(count).toBe(before - 1);
+  await page.keyboard.press('Control+z');
+  await expect.poll(count).toBe(before);
+  // Vectors: a search.
+  await goTo(page, 'vectors');
+  await page.waitForSelector('[data-points="129"]');
+  await tabTo(page, '[aria-label="Search in Passage"]');
+  await page.keyboard.type('light');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.map-head >> text=/^\\d+ by /');
+  // Session: two calls.
+  await goTo(page, 'session');
+  await page.waitForSelector('.tools-of button');
+  await enter(page, '.tools-of .step > button');
+  await page.waitForSelector('.path tbody tr');
+  await enter(page, '.tools-of .actions button.small');
+  await expect.poll(() => page.locator('.path tbody tr').count()).toBe(2);
+  // Source: a plan in the margin.
+  await goTo(page, 'source');
+  await page.waitForSelector('.margin button');
+  await enter(page, '.margin button');
+  await page.waitForSelector('.plan-here .plan');
+  // Api: the query's own page.
+  await goTo(page, 'api');
+  await page.waitForSelector('.contracts');
+  await enter(page, '.contracts a');
+  await page.waitForSelector('.runner');
+  expect(faults).toEqual([]);
+  await close();
+});
+
+test('paths of somebody new: three clicks at most', async () => {
+  const { page, close } = await openPage(origin, '');
+  // Run a query with arguments, and copy it as code.
+  await page.click('.figures a:text-is("worksOf")');
+  await page.fill('[id="field/person"]', 'newton');
+  await page.click('button.primary');
+  await page.waitForSelector('text=Opticks');
+  await page.click('.copies button:text-is("curl")');
+  // Why it was slow: its plan with rows and times.
+  await page.click('button:text-is("Profile")');
+  await page.waitForSelector('.plan meter');
+  // Follow an edge: search, which opens the element with its edges.
+  await page.keyboard.press('Escape');
+  await page.fill('.finder input', 'newton');
+  await page.click('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
+  await page.click('.degrees button >> nth=0');
+  await page.waitForSelector('.said:has-text("element"), .said:has-text("all here")');
+  await close();
+});

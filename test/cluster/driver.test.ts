@@ -1,0 +1,52 @@
+// K01, 2.1: which driver an address names, what addresses may say, and that naming none loads nothing.
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { driverOf } from '../../engine/cluster/log/driver-of.js';
+import { natsAddress } from '../../engine/cluster/log/jetstream-connect.js';
+import { Patience } from '../../engine/cluster/log/patience.js';
+
+test.each(['', 'nats', 'http://a', 'postgres://a', '__proto__://a', 'constructor://a', 'NATS://a'])(
+  'no driver is named by `%s`',
+  async (url) => {
+    await expect((async () => driverOf(url))()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  },
+);
+
+test('a module of the operator is a driver', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'driver-')), 'driver.mjs');
+  writeFileSync(path, `export const driver = { look: async () => ({ exists: false }) };`);
+  const driver = await driverOf(`${pathToFileURL(path)}#any`);
+  expect(await driver.look({ url: '', name: '', keepBytes: 0 })).toEqual({ exists: false });
+});
+
+test('addresses of NATS', () => {
+  const plain = { replicas: 3, monitors: [], encrypted: false };
+  expect(natsAddress('nats://a:4222,b:4222')).toEqual({ ...plain, servers: ['a:4222', 'b:4222'] });
+  expect(natsAddress('tls://a/')).toEqual({ ...plain, servers: ['a'], encrypted: true });
+  expect(natsAddress('nats://a,nats://b?replicas=1&monitor=http://a:1,http://b:2')).toEqual({
+    servers: ['a', 'b'],
+    replicas: 1,
+    monitors: ['http://a:1', 'http://b:2'],
+    encrypted: false,
+  });
+  for (const wrong of ['nats://', 'nats://a?replicas=2', 'nats://a?x=1', 'nats://a?replicas=x'])
+    expect(() => natsAddress(wrong)).toThrow('must be `nats://host:port,…`');
+});
+
+test('the client packages run on every supported version of Node', () => {
+  // One of them asks for a newer Node in its description; only its own tests need it.
+  const { nuid } = createRequire(import.meta.url)('@nats-io/nuid') as { nuid: { next(): string } };
+  const ids = new Set(Array.from({ length: 1000 }, () => nuid.next()));
+  expect(ids.size).toBe(1000);
+  for (const id of ids) expect(id).toMatch(/^[0-9A-Za-z]{22}$/);
+});
+
+test('one look never makes a log lost', () => {
+  const patience = new Patience();
+  for (let i = 0; i < 100; i++) patience.heard(i % 2 === 0 ? 'it is gone' : undefined);
+  patience.heard('it is gone');
+});

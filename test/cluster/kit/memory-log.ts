@@ -1,0 +1,67 @@
+// A replicated log in memory, for one member at a time or several in one thread: what tests of roles need, with
+// its answers in their hands.
+import { fail } from '../../../engine/base/errors.js';
+import type {
+  Appended,
+  Logged,
+  ReplicatedLog,
+} from '../../../engine/cluster/log/replicated-log.js';
+
+export class MemoryLog {
+  readonly messages: { id: string; bytes: Uint8Array }[] = [];
+  trimmed = 0;
+  /** Whether readers hear of it. */
+  isHeard = true;
+  readonly #wakers = new Set<() => void>();
+
+  /** How a member sees it; `answer` may change what it is told of an append, or hold it. */
+  view(answer: (said: Appended) => Appended | Promise<Appended> = (said) => said): ReplicatedLog {
+    let isClosed = false;
+    const append = async (bytes: Uint8Array, after: number, id: string): Promise<Appended> =>
+      answer(this.#append(bytes, after, id));
+    const wait = (): Promise<void> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(done, 5);
+        const wakers = this.#wakers;
+        function done(): void {
+          clearTimeout(timer);
+          wakers.delete(done);
+          resolve();
+        }
+        wakers.add(done);
+      });
+    const read = async function* (
+      log: MemoryLog,
+      from: number,
+      heard: () => void,
+    ): AsyncGenerator<Logged> {
+      if (from <= log.trimmed) fail('LOG_TRUNCATED', { first: log.trimmed + 1, needed: from });
+      for (let seq = from; !isClosed; ) {
+        if (log.isHeard) heard();
+        if (log.isHeard && seq <= log.messages.length)
+          yield { seq, bytes: log.messages[seq++ - 1]!.bytes.slice() };
+        else await wait();
+      }
+    };
+    return {
+      maxBytes: 1 << 20,
+      append,
+      read: (from, heard) => read(this, from, heard),
+      first: async () => this.trimmed + 1,
+      last: async () => this.messages.length,
+      size: async () => 0,
+      trim: async () => {},
+      close: async () => {
+        isClosed = true;
+      },
+    };
+  }
+
+  #append(bytes: Uint8Array, after: number, id: string): Appended {
+    if (this.messages[after]?.id === id) return 'ok';
+    if (after !== this.messages.length) return 'behind';
+    this.messages.push({ id, bytes: bytes.slice() });
+    for (const wake of [...this.#wakers]) wake();
+    return 'ok';
+  }
+}

@@ -1,0 +1,222 @@
+// Roles alone, without data: who leads when, and what no member ever does to a log that is not its own.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ErrorData } from '../../engine/base/errors.js';
+import { Assembler, type Entry } from '../../engine/cluster/entry/assemble.js';
+import { type Position, logStart } from '../../engine/cluster/entry/chain.js';
+import { entryKind } from '../../engine/cluster/entry/kind.js';
+import { sealEntry } from '../../engine/cluster/entry/seal.js';
+import type { Appended } from '../../engine/cluster/log/replicated-log.js';
+import { Member } from '../../engine/cluster/role/member.js';
+import { SilenceWatch } from '../../engine/cluster/role/stopwatch.js';
+import { MemoryLog } from './kit/memory-log.js';
+
+const leaseMs = 60;
+
+interface Watched {
+  member: Member;
+  entries: Entry[];
+  faults: ErrorData[];
+  leads: number;
+  reasons: string[];
+}
+
+const members: Member[] = [];
+afterEach(() => {
+  for (const member of members.splice(0)) member.close();
+});
+
+/** A log with a first entry, and where data that hold it are. */
+function founded(): { log: MemoryLog; start: Position } {
+  const log = new MemoryLog();
+  const source = { kind: entryKind.genesis, epoch: 0, time: 0, body: randomBytes(20) };
+  const { parts, position } = sealEntry(logStart, 0, { ...source, id: randomBytes(16) });
+  for (const { id, bytes } of parts) log.messages.push({ id, bytes });
+  return { log, start: position };
+}
+
+function join(
+  log: MemoryLog,
+  start: Position,
+  node: string,
+  more: { mayLead?: boolean; answer?: (said: Appended) => Appended | Promise<Appended> } = {},
+): Watched {
+  const watched = { entries: [], faults: [], leads: 0, reasons: [] } as Omit<Watched, 'member'>;
+  const { mayLead = true, answer } = more;
+  const options = {
+    self: { node, address: `${node}:1` },
+    mayLead,
+    leaseMs,
+    appendTimeoutMs: 150,
+  };
+  const member: Member = new Member(log.view(answer), { ...start, leader: undefined }, options, {
+    onEntry: (entry) => {
+      watched.entries.push(entry);
+      setImmediate(() => member.applied(entry.position.seq));
+    },
+    onLead: () => watched.leads++,
+    onFollow: () => setImmediate(() => member.applied(member.head.seq)),
+    onChange: ({ reason }) => watched.reasons.push(reason),
+    onHeard: () => {},
+    onFault: (fault) => watched.faults.push(fault),
+    log: () => {},
+  });
+  members.push(member);
+  return Object.assign(watched, { member });
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (const end = performance.now() + 5000; !isSo(); await pause(2))
+    if (performance.now() > end) throw new RangeError('waited in vain');
+}
+
+/** All entries of a log, proven. */
+function read(log: MemoryLog): Entry[] {
+  const assembler = new Assembler(logStart);
+  return log.messages.flatMap(({ bytes }, i) => assembler.push({ seq: i + 1, bytes }) ?? []);
+}
+
+describe('members', () => {
+  test('K14 K15 one of several leads, says so before anything else, and breaks its silence', async () => {
+    const { log, start } = founded();
+    const all = ['a', 'b', 'c'].map((name) => join(log, start, name));
+    await until(() => all.some(({ member }) => member.role === 'leader'));
+    await pause(6 * leaseMs);
+    const leaders = all.filter(({ member }) => member.role === 'leader');
+    expect(leaders).toHaveLength(1);
+    const kinds = read(log).map(({ kind }) => kind);
+    expect(kinds.slice(0, 2)).toEqual([entryKind.genesis, entryKind.epoch]);
+    expect(kinds.filter((kind) => kind === entryKind.beat).length).toBeGreaterThan(3);
+  });
+
+  test('K12 who appends behind another epoch is deposed; nothing of it is in the log', async () => {
+    const { log, start } = founded();
+    let hold: Promise<void> | undefined;
+    const a = join(log, start, 'a', { answer: (said) => hold?.then(() => said) ?? said });
+    await until(() => a.member.role === 'leader');
+    // It stands still, as a process that was stopped: its beats reach nobody.
+    let release = (): void => {};
+    hold = new Promise((resolve) => (release = resolve));
+    const b = join(log, start, 'b');
+    await until(() => b.member.role === 'leader');
+    const at = await b.member.append(entryKind.changes, Uint8Array.of(1));
+    expect(at).toMatchObject({ epoch: 2 });
+    hold = undefined;
+    release();
+    const late = await a.member.append(entryKind.changes, Uint8Array.of(9), { epoch: 1 });
+    expect(late).toBe('behind');
+    await until(() => a.member.role === 'follower' && a.member.head.seq === b.member.head.seq);
+    expect(read(log).filter(({ kind }) => kind === entryKind.changes)).toHaveLength(1);
+  });
+
+  test('K11 after an outcome that nobody knows it follows to the end, and leads again', async () => {
+    const { log, start } = founded();
+    let isLost = false;
+    const a = join(log, start, 'a', {
+      answer: (said) => (isLost ? pause(100).then(() => 'unknown') : said),
+    });
+    await until(() => a.member.role === 'leader');
+    isLost = true;
+    const body = Uint8Array.of(7);
+    expect(await a.member.append(entryKind.changes, body)).toBe('unknown');
+    isLost = false;
+    await until(() => a.member.role === 'leader' && a.leads > 1);
+    const changes = (list: Entry[]) => list.filter(({ kind }) => kind === entryKind.changes);
+    expect(changes(read(log))).toHaveLength(1);
+    // What it did not commit as the leader came to it as to a follower.
+    expect(changes(a.entries).map((entry) => [...entry.body])).toEqual([[7]]);
+    expect(a.reasons).toContain('unknown_append');
+  });
+
+  test('K44 a hand-over names the next one, who leads at once', async () => {
+    const { log, start } = founded();
+    const a = join(log, start, 'a');
+    await until(() => a.member.role === 'leader');
+    const b = join(log, start, 'b');
+    await until(() => b.member.role === 'follower' && b.member.head.seq === a.member.head.seq);
+    const started = performance.now();
+    await a.member.handOver({ node: 'b', address: 'b:1' });
+    await until(() => b.member.role === 'leader');
+    expect(performance.now() - started).toBeLessThan(leaseMs * 5);
+    await expect(a.member.handOver(undefined)).rejects.toMatchObject({ code: 'NOT_LEADER' });
+    await expect(a.member.beat()).rejects.toMatchObject({ code: 'NOT_LEADER' });
+  });
+
+  test('K15 the stopwatch runs only while the log is heard, and not while this process stands still', () => {
+    const watch = new SilenceWatch(100, 10, 0);
+    watch.tick(1000);
+    expect(watch.silence).toBe(0);
+    watch.hear(1000);
+    watch.tick(1010);
+    expect(watch.silence).toBe(10);
+    watch.tick(1090);
+    expect(watch.silence).toBe(30);
+    watch.tick(1200);
+    expect(watch.silence).toBe(30);
+    watch.reset();
+    expect(watch.silence).toBe(0);
+  });
+
+  test('K15 nobody tries while the log is not heard; a reader never does', async () => {
+    const { log, start } = founded();
+    const reader = join(log, start, 'r', { mayLead: false });
+    await until(() => reader.member.role === 'follower');
+    await pause(4 * leaseMs);
+    expect(log.messages).toHaveLength(1);
+    log.isHeard = false;
+    const a = join(log, start, 'a');
+    await pause(4 * leaseMs);
+    expect([a.member.role, log.messages.length]).toEqual(['joining', 1]);
+    log.isHeard = true;
+    await until(() => a.member.role === 'leader');
+  });
+});
+
+/** What is done to a log of some entries; gives where the data are that would follow it. */
+const wrongs: Record<string, (log: MemoryLog, at: Position) => Position> = {
+  'of another database': (log, at) => {
+    log.messages[0] = founded().log.messages[0]!;
+    return at;
+  },
+  'with a changed entry': (log, at) => {
+    log.messages[1]!.bytes[70]! ^= 4;
+    return at;
+  },
+  'with an entry twice': (log, at) => {
+    log.messages.splice(1, 0, log.messages[1]!);
+    return at;
+  },
+  'without an entry': (log, at) => {
+    log.messages.splice(1, 1);
+    return at;
+  },
+  'that was cut below': (log, at) => {
+    log.trimmed = 2;
+    return at;
+  },
+  'that forked': (_, at) => ({ ...at, chain: at.chain ^ 1n }),
+};
+
+describe('a log that is not the one of the data', () => {
+  test.each(Object.keys(wrongs))(
+    'CT6 CT10 K16 %s: is not followed, nor appended to',
+    async (name) => {
+      const { log, start } = founded();
+      const a = join(log, start, 'a');
+      await until(() => a.member.role === 'leader');
+      for (let i = 0; i < 3; i++) await a.member.append(entryKind.changes, randomBytes(30));
+      a.member.close();
+      await pause(leaseMs);
+      const position = wrongs[name]!(log, start);
+      const size = log.messages.length;
+      const b = join(log, position, 'b');
+      await until(() => b.member.role === 'lost');
+      const code = name === 'that was cut below' ? 'LOG_TRUNCATED' : 'LOG_LOST';
+      expect(b.faults).toEqual([expect.objectContaining({ code })]);
+      await pause(2 * leaseMs);
+      expect(log.messages).toHaveLength(size);
+      expect(b.leads).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,403 @@
+// Nodes of a cluster as real processes behind HTTP: founded by the command, written to through any of them,
+// read as fresh as a request asks, led by another when one dies.
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TcpLog } from '../support/cluster/tcp-log.js';
+import { makeFolder, writeProject } from '../support/project.js';
+import { Client } from '../support/server/http.js';
+import { Server, runCli } from '../support/server/server.js';
+import { changeKeyFile } from '../../server/auth/key-file.js';
+import { NodeProof } from '../../server/auth/node-proof.js';
+import { type Role, makeKey } from '../../server/auth/key-record.js';
+
+const sources = {
+  'main.hx': `N::P { name: String }
+QUERY add(name: String) => p <- AddN<P>({name: name}) RETURN p::{name}
+QUERY all() => p <- N<P> RETURN p::COUNT
+`,
+};
+
+/** What is waited for comes late on a busy machine. */
+const patient = { timeout: 30_000 };
+
+let log: TcpLog;
+const nodes = new Map<string, Server>();
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+async function place(name: string, role = 'member'): Promise<Server> {
+  const folder = makeFolder();
+  mkdirSync(join(folder, 'project'));
+  const port = await freePort();
+  const secret = join(folder, 'secret');
+  writeFileSync(secret, 'known to all nodes alone', { mode: 0o600 });
+  const config = {
+    'cluster.log': log.urlOf(name),
+    'cluster.name': 'people',
+    'cluster.node': name,
+    'cluster.advertise': `127.0.0.1:${port}`,
+    'cluster.role': role,
+    'cluster.lease': '500ms',
+    // One shall be out of patience soon; others wait as long as a busy machine takes.
+    'cluster.wait': name === 'b' ? '1s' : '15s',
+    'cluster.secret_file': secret,
+    'limits.auth_failures': 1_000_000,
+    'storage.min_free': 0,
+    'storage.ballast': 0,
+    'server.port': port,
+  };
+  writeProject(join(folder, 'project'), { sources, config });
+  const server = new Server(folder, { config, args: ['--port', String(port)] });
+  nodes.set(name, server);
+  return server;
+}
+
+const statusOf = async (name: string) => {
+  const reply = await nodes.get(name)!.client.request({ method: 'GET', path: 'readyz' });
+  return JSON.parse(reply.text).cluster as {
+    role: string;
+    position: string;
+    leader: { node: string };
+  };
+};
+
+const command = (word: string, server: Server, ...more: string[]) =>
+  runCli(['cluster', word, server.project, '--data', server.data, ...more]);
+
+const leads = (name: string): Promise<void> =>
+  expect
+    .poll(async () => JSON.stringify(await statusOf(name)), patient)
+    .toContain('"role":"leader"');
+
+/** A client takes one request after another; whoever asks meanwhile brings another one. */
+const call = async (
+  name: string,
+  path: string,
+  body: object,
+  headers = {},
+  { client }: { client: Client } = nodes.get(name)!,
+) => {
+  const reply = await client.request({ path, body: JSON.stringify(body), headers });
+  const position = reply.headers.get('trellis-position');
+  return { status: reply.status, body: JSON.parse(reply.text), position: String(position) };
+};
+
+beforeAll(async () => {
+  log = await TcpLog.start();
+});
+
+test('K16 a cluster is founded by the command, once', async () => {
+  const a = await place('a');
+  const b = await place('b', 'reader');
+  const init = await runCli(['cluster', 'init', a.project, '--data', a.data]);
+  expect(init.stderr + init.stdout).toContain('the log is made');
+  cpSync(a.data, b.data, { recursive: true });
+  await a.start();
+  await leads('a');
+  await b.start();
+  const c = await place('c');
+  const again = await runCli(['cluster', 'init', c.project, '--data', c.data]);
+  expect(again.code).toBe(78);
+  expect(again.stderr).toContain('another database');
+  nodes.delete('c');
+});
+
+afterAll(async () => {
+  for (const server of nodes.values()) await server.dispose();
+  await log.close();
+});
+
+test('K18 K21 a write goes through any node, and is read where it was answered', async () => {
+  for (let i = 0; i < 20; i++) {
+    const via = i % 2 === 0 ? 'a' : 'b';
+    const { status, body, position } = await call(via, 'add', { name: `n${i}` });
+    expect([status, body.p]).toEqual([200, { name: `n${i}` }]);
+    expect(position).toMatch(/^\d+\.\d+$/);
+    expect((await call(via, 'all', {})).body).toEqual({ p: i + 1 });
+  }
+});
+
+test('K19 K20 reads are as fresh as they ask', async () => {
+  const { position } = await call('a', 'add', { name: 'fresh' });
+  const after = await call('b', 'all', {}, { 'Trellis-After': position });
+  expect(after.body).toEqual({ p: 21 });
+  const seq = (text: string): number => Number(text.split('.')[1]);
+  expect(seq(after.position)).toBeGreaterThanOrEqual(seq(position));
+  const [epoch] = position.split('.');
+  const never = await call('b', 'all', {}, { 'Trellis-After': `${epoch}.999999` });
+  expect([never.status, never.body.code]).toEqual([503, 'REPLICA_BEHIND']);
+  for (const node of ['a', 'b']) {
+    const fresh = await call(node, 'all', {}, { 'Trellis-Consistency': 'strong' });
+    expect(fresh).toMatchObject({ status: 200, body: { p: 21 } });
+  }
+  expect((await call('b', 'all', {}, { 'Trellis-Consistency': 'max-lag=60000' })).status).toBe(200);
+  for (const headers of [{ 'Trellis-After': 'x' }, { 'Trellis-Consistency': 'eventual' }]) {
+    const wrong = await call('b', 'all', {}, headers);
+    expect([wrong.status, wrong.body.code]).toEqual([400, 'PARAM_VALUE']);
+  }
+});
+
+test('K23 readyz and the command say who leads; the log is none of livez', async () => {
+  const b = nodes.get('b')!;
+  expect((await statusOf('b')).leader).toMatchObject({ node: 'a' });
+  const told = await runCli(['cluster', 'status', b.project, '--data', b.data, '--json']);
+  expect(JSON.parse(told.stdout)).toMatchObject({ node: 'b', role: 'follower', name: 'people' });
+  const live = await b.client.request({ method: 'GET', path: 'livez' });
+  expect(live.text).toBe('{"live":true}');
+  const check = await runCli(['cluster', 'check', b.project, '--data', b.data]);
+  expect([check.code === 0, check.stderr]).toEqual([false, expect.stringContaining('NOT_LEADER')]);
+  const own = await runCli([
+    'cluster',
+    'check',
+    b.project.replace(b.folder, nodes.get('a')!.folder),
+  ]);
+  expect(own.code).not.toBe(0);
+});
+
+test('K28 a reload on the leader is served by every node', async () => {
+  const more = { 'more.hx': 'QUERY names() => p <- N<P>::RANGE(0, 1) RETURN p::{name}\n' };
+  const a = nodes.get('a')!;
+  writeProject(a.project, { sources: more });
+  await expect.poll(async () => (await call('b', 'names', {})).status, patient).toBe(200);
+});
+
+test('K29 a call that was passed on under another program is refused, and not done', async () => {
+  const before = (await call('a', 'all', {}, { 'Trellis-Consistency': 'strong' })).body;
+  const passed = { 'Trellis-Passed-On': '0123456789abcdef' };
+  const { status, body } = await call('a', 'add', { name: 'old' }, passed);
+  expect([status, body.code, body.retryable]).toEqual([409, 'PROGRAM_CHANGED', true]);
+  expect((await call('a', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual(before);
+});
+
+test('K39 a session is found from every node that knows where its own is, and named by others', async () => {
+  const id = async (name: string): Promise<string> => {
+    const reply = await nodes.get(name)!.client.request({ path: 'mcp/init', body: '{}' });
+    return JSON.parse(reply.text) as string;
+  };
+  const [led, read] = [await id('a'), await id('b')];
+  expect([led.slice(36), read.slice(36)]).toEqual(['.a', '.b']);
+  const step = { connection_id: led, data: { node_type: 'P' } };
+  expect((await call('b', 'mcp/n_from_type', step)).status).toBe(200);
+  const rest = { connection_id: led, drop: false };
+  const [here, there] = [
+    await call('a', 'mcp/collect', rest),
+    await call('b', 'mcp/collect', rest),
+  ];
+  expect([there.status, there.body.length, there.body]).toEqual([200, 21, here.body]);
+  // A reader never led, and the configuration names none.
+  const refused = await call('a', 'mcp/collect', { connection_id: read });
+  expect([refused.status, refused.body.code]).toEqual([421, 'SESSION_ELSEWHERE']);
+  expect(refused.body.args).toEqual({ node: 'b' });
+  const wrong = [`${led.slice(0, 36)}.127.0.0.1:1`, `${read.slice(0, 36)}.nobody`];
+  for (const connection_id of wrong)
+    expect((await call('a', 'mcp/collect', { connection_id })).status).toBe(421);
+  for (const connection_id of [led.slice(0, 36), `${read.slice(0, 36)}.a`])
+    expect((await call('a', 'mcp/collect', { connection_id })).body.code).toBe(
+      'CONNECTION_NOT_FOUND',
+    );
+});
+
+test('K24 K25 a node without data fetches those of the leader', async () => {
+  const c = await place('c', 'reader');
+  await c.start();
+  expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual({ p: 21 });
+  expect(readdirSync(c.data)).not.toContain('joining');
+  expect((await call('c', 'names', {})).status).toBe(200);
+});
+
+test('K24 data go to nodes that prove to be some, or to administrators', async () => {
+  const proofs = [
+    'x',
+    '0.a.b',
+    `${Math.floor(performance.now()).toString(36)}.${'0'.repeat(64)}.1`,
+  ];
+  for (const proof of proofs) {
+    for (const path of ['_admin/cluster-copy', '_admin/cluster-beat']) {
+      const { status, body } = await call('a', path, {}, { 'Trellis-Node': proof });
+      expect([status, body.code]).toEqual([403, 'INVALID_API_KEY']);
+    }
+  }
+  const { body } = await call('a', '_admin/cluster-copy', {});
+  expect(body.files.map(({ path }: { path: string }) => path)).toContain('graph/data.mdb');
+  const piece = (path: string) =>
+    call('a', `_admin/cluster-piece?copy=${body.copy}&path=${path}`, {});
+  for (const path of ['keys.json', '../keys.json', 'graph/lock.mdb'])
+    expect((await piece(path)).body.code).toBe('NOT_FOUND');
+  await call('a', `_admin/cluster-copied?copy=${body.copy}`, {});
+  expect((await piece('MANIFEST.json')).body.code).toBe('NOT_FOUND');
+});
+
+test('K24 what a listener has heard of a node is good for nothing', async () => {
+  const proof = new NodeProof('known to all nodes alone');
+  const hello = await call('a', '_admin/cluster-hello', {});
+  const path = '/_admin/cluster-keys';
+  const body = { set: [], revoke: ['never'] };
+  const text = JSON.stringify(body);
+  const header = (tenant = ''): Record<string, string> => {
+    const said = proof.answer(hello.body.challenge, { path, tenant }, Buffer.from(text));
+    return { 'Trellis-Node': said };
+  };
+  const ask = async (to: string, content: object, headers: object): Promise<string> => {
+    const { status, body: told } = await call('a', to, content, headers);
+    return status === 200 ? 'done' : told.code;
+  };
+  const good = header();
+  expect(await ask(path.slice(1), body, good)).toBe('done');
+  // The same again; another body, path or database under a signature that is fresh.
+  expect(await ask(path.slice(1), body, good)).toBe('INVALID_API_KEY');
+  expect(await ask(path.slice(1), { ...body, revoke: ['other'] }, header())).toBe(
+    'INVALID_API_KEY',
+  );
+  expect(await ask(`${path.slice(1)}?to=b`, body, header())).toBe('INVALID_API_KEY');
+  expect(await ask('_admin/cluster-step-down', body, header())).toBe('INVALID_API_KEY');
+  expect(await ask(path.slice(1), body, header('acme'))).toBe('INVALID_API_KEY');
+  expect((await statusOf('a')).role).toBe('leader');
+});
+
+test('K26 a node that the log no longer reaches goes on with a newer copy', async () => {
+  const c = nodes.get('c')!;
+  await c.stop();
+  await call('a', 'add', { name: 'meanwhile' });
+  const { position } = await call('a', 'add', { name: 'and then' });
+  log.trim(Number(position.split('.')[1]));
+  await c.start();
+  await expect
+    .poll(async () => `${JSON.stringify(await statusOf('c'))}\n${c.stderr}`, patient)
+    .toContain('"role":"follower"');
+  expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual({ p: 23 });
+  expect(c.stderr).toContain('goes on with the data of another one');
+});
+
+/** How many items there are when the leader is lost. */
+let kept = 23;
+
+test('K44 K22 a leader hands over to the node that is named; who writes meanwhile does not hear of it', async () => {
+  const d = await place('d');
+  await d.start();
+  const a = nodes.get('a')!;
+  let isOver = false;
+  const refused: unknown[] = [];
+  const write = async (via: string): Promise<void> => {
+    const client = new Client(nodes.get(via)!.port);
+    while (!isOver) {
+      const headers = { 'X-Request-Timeout-Ms': '20000' };
+      const { status, body } = await call(via, 'add', { name: `by ${via}` }, headers, { client });
+      if (status === 200) kept++;
+      else refused.push([via, status, body]);
+    }
+    client.close();
+  };
+  const writing = ['a', 'c', 'd'].map(write);
+  for (const [from, to] of [
+    [a, 'd'],
+    [d, 'a'],
+  ] as const) {
+    expect((await command('step-down', from, '--to', to)).stdout).toContain('handed over');
+    await leads(to);
+    expect((await call('c', 'add', { name: `under ${to}` })).status).toBe(200);
+    kept++;
+  }
+  isOver = true;
+  await Promise.all(writing);
+  expect(refused).toEqual([]);
+  expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body.p).toBe(kept);
+});
+
+test('without a leader writes say so, and reads go on', async () => {
+  await nodes.get('d')!.stop();
+  await nodes.get('a')!.kill();
+  const refused = await call('b', 'add', { name: 'lost' });
+  expect(refused.status).toBe(503);
+  expect(['NOT_LEADER', 'NO_LEADER', 'OUTCOME_UNKNOWN']).toContain(refused.body.code);
+  expect((await call('b', 'all', {}, { 'Trellis-Consistency': 'local' })).body).toEqual({
+    p: kept,
+  });
+  await nodes.get('a')!.start();
+  await leads('a');
+  await expect
+    .poll(async () => (await call('b', 'add', { name: 'back' })).status, patient)
+    .toBe(200);
+  expect((await call('b', 'all', {})).body).toEqual({ p: kept + 1 });
+});
+
+test('CT7 a node joins while others write and the log is trimmed, again and again', async () => {
+  const rounds = process.env.TRELLIS_TEST_LONG === '1' ? 20 : 1;
+  const e = await place('e', 'reader');
+  let isOver = false;
+  const writing = (async () => {
+    for (let i = 0; !isOver; i++) {
+      const { status, position } = await call('a', 'add', { name: `w${i}` });
+      expect(status).toBe(200);
+      if (i % 50 === 49) log.trim(Number(position.split('.')[1]) - 20);
+    }
+  })();
+  for (let round = 0; round < rounds; round++) {
+    if (round > 0) await e.stop();
+    rmSync(e.data, { recursive: true, force: true });
+    await e.start();
+    const strong = { 'Trellis-Consistency': 'strong' };
+    await expect.poll(async () => (await call('e', 'all', {}, strong)).status, patient).toBe(200);
+  }
+  isOver = true;
+  await writing;
+  const strong = { 'Trellis-Consistency': 'strong' };
+  const [one, other] = [await call('a', 'all', {}, strong), await call('e', 'all', {}, strong)];
+  expect(other.body).toEqual(one.body);
+  expect((await command('check', nodes.get('a')!)).stdout).toContain('the same');
+  const { position } = await call('a', 'add', { name: 'behind the check' });
+  await call('e', 'all', {}, { 'Trellis-After': position });
+  expect((await statusOf('e')).role).toBe('follower');
+});
+
+test('K32 a key that is made or revoked on one node is so on all', async () => {
+  // As `trellis keys` does it, without the start of a process for each.
+  const fileOf = (name: string): string => join(nodes.get(name)!.data, 'keys.json');
+  const add = (name: string, role: Role): { id: string; text: string } => {
+    const { record, text } = makeKey({ name: role, role }, new Date());
+    changeKeyFile(fileOf(name), (keys) => [...keys, record]);
+    return { id: record.id, text };
+  };
+  const revoke = (name: string, id: string): void =>
+    changeKeyFile(fileOf(name), (keys) => keys.filter((key) => key.id !== id));
+  const patience = { timeout: 60_000 };
+  const says = (node: string, key: string, status: number): Promise<void> =>
+    expect
+      .poll(async () => (await call(node, 'all', {}, { 'X-Api-Key': key })).status, patience)
+      .toBe(status);
+  const one = add('b', 'admin');
+  for (const node of ['a', 'b', 'e']) {
+    await says(node, one.text, 200);
+    await says(node, '', 401);
+  }
+  const other = add('a', 'read');
+  await says('e', other.text, 200);
+  revoke('e', other.id);
+  for (const node of ['e', 'b', 'a']) await says(node, other.text, 403);
+  // Nobody but a node may change them over the network.
+  const forged = { set: [], revoke: [one.id] };
+  const refused = await call('a', '_admin/cluster-keys', forged, { 'X-Api-Key': one.text });
+  expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN']);
+  // One that was away hears of it before it answers anybody.
+  const e = nodes.get('e')!;
+  await e.stop();
+  revoke('b', one.id);
+  await says('a', one.text, 403);
+  await e.start();
+  await says('e', one.text, 403);
+}, 180_000);
+
+test('K36 a lost log is made anew of the data of a node, when somebody says so', async () => {
+  const d = nodes.get('d')!;
+  const refused = await command('rebase', d);
+  expect([refused.code, refused.stderr]).toEqual([78, expect.stringContaining('--yes')]);
+  log.shorten(0);
+  expect((await command('rebase', d, '--yes')).stdout).toContain('the log is made');
+});

@@ -1,0 +1,91 @@
+// Forms that come naturally and are costly as written: planned, each looks at no more than the same
+// asked in the most favourable way, and answers what it answers as written.
+import { afterAll, expect, test } from 'vitest';
+import { printUuid } from '../../engine/base/id.js';
+import { Uuid } from '../../engine/base/value.js';
+import { uuidAt } from '../../engine/storage/record/record.js';
+import type { WriteView } from '../../engine/storage/table/store.js';
+import { compileShop, Shop } from './shop.js';
+
+/** Items in a ring, each of which likes the next ten; an owner of forty; a hub that likes all. */
+const size = 2_000;
+const owned = 40;
+const next = 10;
+
+function fill(view: WriteView): Uuid[] {
+  const label = (kind: 'node' | 'edge', name: string) => view.catalog.find(kind, name)!;
+  const made = Array.from({ length: size }, (_, i) => {
+    const values = new Map<string, string | number>([
+      ['key', `k${i}`],
+      ['year', i],
+      ['note', `n${i}`],
+    ]);
+    return view.createNode(label('node', 'Item'), values);
+  });
+  const hub = view.createNode(label('node', 'Item'), new Map([['key', 'hub']]));
+  const owner = view.createNode(label('node', 'Owner'), new Map([['key', 'k7']]));
+  const like = (from: number, to: number) =>
+    view.createEdge(label('edge', 'Likes'), from, to, new Map());
+  for (const [i, from] of made.entries()) {
+    like(hub, from);
+    for (let step = 1; step <= next; step++) like(from, made[(i + step) % size]!);
+  }
+  for (const to of made.slice(0, owned)) {
+    view.createEdge(label('edge', 'Owns'), owner, to, new Map());
+  }
+  return [made[5]!, owner].map((id) => new Uuid(printUuid(view.record(id)!, uuidAt.own)));
+}
+
+const shop = new Shop(fill);
+afterAll(() => shop.close());
+
+const known = 'z <- N<Owner>({key: "k7"})::Out<Owns>';
+const hub = 'h <- N<Item>({key: "hub"}) i <- N<Item>({key: "k9"})';
+
+/** What is asked, and at most so many steps: far fewer than there are items, or edges. */
+const cases: [body: string, most: number][] = [
+  [`${known} RETURN N<Item>::WHERE(_::ID::IS_IN(z::ID))::{key}`, 10 * owned],
+  [`${known} RETURN N<Item>::WHERE(_::ID::IS_IN(z))::{key}`, 10 * owned],
+  [`${known} RETURN N<Item>::WHERE(_::{year}::IS_IN(z::{year}))::{key}`, 10 * owned],
+  [`${known} RETURN N<Item>::WHERE(_::ID::IS_IN([id, z::FIRST::ID]))::{key}`, 10 * owned],
+  [`${known} RETURN N<Item>::WHERE(_::{note}::IS_IN(z::{note}))::{key}`, 3 * size],
+  ['RETURN N<Item, Owner>::WHERE(_::{key}::EQ("k7"))::{key}', 40],
+  ['RETURN N<Item, Owner>::WHERE(_::{key}::IS_IN(["k7", "k8", "none"]))::{key}', 60],
+  [
+    `${known} RETURN N<Item>::WHERE(OR(_::Out<Likes>::ID::IS_IN(z), _::In<Likes>::ID::IS_IN(z)))::{key}`,
+    40 * owned,
+  ],
+  [`${hub} RETURN { a: h::Out<Likes>::CONTAINS(i), b: i::In<Likes>::CONTAINS(h) }`, 100],
+  [`${hub} RETURN { a: EXISTS(h::Out<Likes>::WHERE(_::ID::EQ(i::ID))) }`, 100],
+  [
+    `${hub} RETURN { n: i::Out<Likes>::Out<Likes>::WHERE(!_::In<Likes>::ID::EQ(h::ID))::COUNT }`,
+    2 * size + 20 * next * next,
+  ],
+  [`${hub} RETURN { n: h::Out<Likes>::Out<Likes>::DEDUP::COUNT }`, 3 * size * next],
+  [`${hub} RETURN { n: h::Out<Likes>::COUNT, m: N<Item>::COUNT, e: E<Likes>::COUNT }`, 60],
+  ['RETURN N<Item>::WHERE(_::In<Owns>::{key}::EQ("k7"))::{key}', 10 * owned],
+  ['RETURN N<Item>::WHERE(_::Out<Likes>::In<Owns>::ID::EQ(owner))::{key}', 30 * owned],
+  ['RETURN N<Item>::WHERE(_::{key}::STARTS_WITH("k199"))::{key}', 100],
+  ['RETURN N<Item>::ORDER<Desc>(_::{year})::RANGE(0, 5)::{key}', 100],
+  ['RETURN N<Item>::{ key, n: _::Out<Likes>::COUNT }::RANGE(3, 8)', 100],
+];
+
+test.each(cases)('%s', (body, most) => {
+  const text = `QUERY q(id: ID, owner: ID) => ${body}`;
+  const [planned, literal] = [false, true].map((as) => compileShop(text, as).queries[0]!);
+  const [id, owner] = shop.ids;
+  const answer = shop.run(planned!, { id, owner }, most);
+  expect(answer).toBe(shop.run(literal!, { id, owner }));
+  expect(answer).toMatch(/^\{/);
+});
+
+test('members with names are computed once for a row, however often they are read', () => {
+  const once = 'n <- SUM(_::Out<Likes>::Out<Likes>::{year})';
+  const rest = '::WHERE(_::{n}::GT(0))::ORDER<Desc, Asc>(_::{n}, _::{key})::RANGE(0, 5)';
+  const body = (member: string) =>
+    `QUERY q() => x <- N<Item>::RANGE(0, 100)::{ ${member} }${rest} RETURN x`;
+  const work = 100 * next * next;
+  const [query] = compileShop(body(`${once}, key, twice: ADD(n, n)`), false).queries;
+  // Two steps and a value for each that is reached, and not four times as many.
+  expect(shop.run(query!, {}, 5 * work)).toMatch(/^\{"x"/);
+});

@@ -1,0 +1,54 @@
+// A node of a cluster as a process of its own, that a test can kill, stop and continue: `node
+// node-process.mjs DIST FOLDER OPTIONS`. Does what it is told over IPC, `{ id, op, ... }`, and answers `{ id, value }`
+// or `{ id, code }`. It ends with the test.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [dist, dataDir, text] = process.argv.slice(2);
+const engine = (path) => import(pathToFileURL(join(dist, 'engine', path)).href);
+const { cluster, sources, founds, failpoint } = JSON.parse(text);
+const options = { dataDir, sources, minFreeBytes: 0, cluster, ...(failpoint && { failpoint }) };
+process.on('disconnect', () => process.exit(0));
+
+if (founds) {
+  const [{ foundCluster }, { completeOptions }, { compile }] = await Promise.all([
+    engine('database/found.js'),
+    engine('database/embedded-options.js'),
+    engine('lang/compile.js'),
+  ]);
+  const { program } = compile(sources, { compat: false });
+  const complete = completeOptions(options);
+  await foundCluster({ ...complete, program }, { compat: false, sources });
+  process.exit(0);
+}
+
+const { open } = await engine('database/embedded.js');
+const db = await open(options);
+const node = db.database.cluster;
+
+const operations = {
+  look: () => ({ fault: node.fault, role: node.role, position: node.position, leader: node.leader?.node }),
+  call: ({ query, body }) => db.call(query, body),
+  // With how far this node was when it answered.
+  callAt: async ({ query, body }) => ({ answer: await db.call(query, body), seq: node.position.seq }),
+  check: () => node.check(),
+  reload: async ({ text }) => {
+    const { compile } = await engine('lang/compile.js');
+    const archive = { compat: false, sources: [{ path: 'app.hx', text }] };
+    const { program, diagnostics } = compile(archive.sources, { compat: false });
+    if (program === undefined) throw new RangeError(JSON.stringify(diagnostics));
+    await db.database.reload(program, archive);
+  },
+  strong: ({ ms }) => node.strong(ms),
+  wait: ({ seq, ms }) => node.waitFor(seq, ms),
+  stepDown: ({ to }) => node.stepDown(to),
+  close: () => db.close(),
+};
+process.on('message', async ({ id, op, ...more }) => {
+  try {
+    process.send({ id, value: (await operations[op](more)) ?? null });
+  } catch (error) {
+    process.send({ id, code: error.code ?? 'INTERNAL', text: String(error.stack ?? error) });
+  }
+});
+process.send({ id: 0, value: 'ready' });

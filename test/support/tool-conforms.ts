@@ -1,0 +1,38 @@
+// Whether a reply, as a tool of the Model Context Protocol hands it on, is of the schema that the tool
+// shows: printed from the query's type, and checked by a validator of its own.
+import Schema from 'typebox/schema';
+import { decodePlaces } from '../../engine/contract/decode-place.js';
+import type { Query } from '../../engine/plan/plan.js';
+import type { Program } from '../../engine/plan/program.js';
+import { outputOf } from '../../server/mcp/tool/output.js';
+import { replySchema } from '../../server/mcp/tool/query-tool.js';
+
+type Validator = ReturnType<typeof Schema.Compile>;
+
+/** Made once per query. */
+const validators = new WeakMap<Query, Validator | 'none'>();
+
+function validatorOf(query: Query, program: Program): Validator | 'none' {
+  const known = validators.get(query);
+  if (known !== undefined) return known;
+  const schema = replySchema(query, program);
+  const made = schema === undefined ? 'none' : Schema.Compile(schema);
+  validators.set(query, made);
+  return made;
+}
+
+/** Where the reply is not of the tool's schema; undefined: nowhere. */
+export function toolMismatch(query: Query, body: string, program: Program): string | undefined {
+  const validator = validatorOf(query, program);
+  if (validator === 'none') return undefined;
+  const places = decodePlaces(program.schema, query.output, { int64: 'string', dates: false });
+  for (const limit of [Number.MAX_SAFE_INTEGER, Math.ceil(body.length / 2)]) {
+    const { members } = outputOf(body, { limit, places, advice: '' });
+    const { structuredContent } = JSON.parse(`{${members}}`);
+    if (!validator.Check(structuredContent)) {
+      const [, faults] = validator.Errors(structuredContent);
+      return `${JSON.stringify(structuredContent)}: ${JSON.stringify(faults[0])}`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,88 @@
+// Tenants whose databases another node has: asked for anywhere, answered where they are, and by whoever may.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FakeDatabase } from '../support/fake-database.js';
+import { ClusterPart } from '../../server/process/cluster-part.js';
+import { type RunningTenants, startTenants } from './running-tenants.js';
+
+const source = `
+  N::Person { name: String }
+  QUERY put(token: String) => p <- AddN<Person>({ name: token }) RETURN p::{ name }`;
+
+const keys = [
+  { text: 'op' },
+  { text: 'acmekey', tenant: 'acme' },
+  { text: 'betakey', tenant: 'beta' },
+];
+const fakes = new Map<string, FakeDatabase>();
+const servers: RunningTenants[] = [];
+let here: RunningTenants;
+
+async function start(node: string, tenants: string[], members: string[]): Promise<RunningTenants> {
+  const open = async ({ dataDir }: { dataDir: string }): Promise<FakeDatabase> => {
+    const fake = new FakeDatabase();
+    fakes.set(`${node} ${/tenants\/(.*)$/.exec(dataDir)?.[1] ?? 'main'}`, fake);
+    return fake;
+  };
+  const settings = {
+    ...Object.fromEntries(tenants.map((name) => [`cluster.databases.${name}`, ''])),
+    'cluster.node': node,
+    'cluster.members': members.join(),
+    'cluster.wait': '200ms',
+    'limits.auth_failures': '1000000',
+  };
+  const nodesFor = (config: ConstructorParameters<typeof ClusterPart>[0]): ClusterPart =>
+    new ClusterPart(config, () => undefined);
+  const server = await startTenants(source, open, settings, keys, { nodesFor });
+  servers.push(server);
+  return server;
+}
+
+beforeAll(async () => {
+  // Nobody listens at port 1: what was passed on is not passed on again, nor looked for there.
+  const there = await start('there', ['beta'], ['dead=127.0.0.1:1', 'here=127.0.0.1:1']);
+  here = await start('here', ['acme'], [`there=127.0.0.1:${there.port}`, 'dead=127.0.0.1:1']);
+});
+afterAll(async () => {
+  for (const server of servers) await server.close();
+});
+
+it('K45 a request reaches the node that has the tenant, once, with the rights of its own key', async () => {
+  const answers: [string, string, string][] = [
+    // key, header, who has it or why not
+    ['op', '', 'here main'],
+    ['op', 'acme', 'here acme'],
+    ['op', 'beta', 'there beta'],
+    ['op', 'gone', 'TENANT_UNKNOWN'],
+    ['op', '../beta', 'TENANT_UNKNOWN'],
+    ['op', 'constructor', 'TENANT_UNKNOWN'],
+    ['betakey', '', 'there beta'],
+    ['betakey', 'beta', 'there beta'],
+    ['betakey', 'acme', 'FORBIDDEN'],
+    ['acmekey', 'beta', 'FORBIDDEN'],
+    ['wrong', 'beta', 'INVALID_API_KEY'],
+    ['', 'beta', 'API_KEY_REQUIRED'],
+  ];
+  for (const [key, tenant, expected] of answers) {
+    const token = `${key} ${tenant}`;
+    const headers = { ...(key && { 'x-api-key': key }), 'Trellis-Tenant': tenant };
+    const reply = await here.post('/put', { token }, headers);
+    const took = [...fakes].filter(([, { written }]) =>
+      written.some((body) => body.includes(`"${token}"`)),
+    );
+    expect(took.length, token).toBe(reply.status === 200 ? 1 : 0);
+    expect([key, tenant, took[0]?.[0] ?? JSON.parse(reply.text).code]).toEqual([
+      key,
+      tenant,
+      expected,
+    ]);
+  }
+});
+
+it('K45 what a tenant shows of itself is seen at its own node alone', async () => {
+  for (const path of ['/metrics', '/openapi.json', '/slowlog', '/explorer']) {
+    const reply = await here.get(path, { 'x-api-key': 'op', 'Trellis-Tenant': 'beta' });
+    expect([path, reply.status]).toEqual([path, 404]);
+  }
+  const { text } = await here.get('/metrics', { 'x-api-key': 'op' });
+  expect(text).not.toContain('beta');
+});
