@@ -23,8 +23,8 @@ export default defineConfig({
     // Those with real log servers have a command of their own (test/cluster/run.mjs).
     exclude: ['test/cluster/real/**'],
     server: { deps: { external: [compiled] } },
-    globalSetup: ['test/support/summary.ts'],
-    setupFiles: ['test/support/file-end.ts'],
+    globalSetup: ['test/support/run/summary.ts'],
+    setupFiles: ['test/support/run/file-end.ts'],
     pool: 'forks',
     // One more than there are processors to count on: many tests wait for servers and clocks.
     // Files share the processes and the modules these have loaded, as calls share a server: loading
@@ -32,8 +32,10 @@ export default defineConfig({
     // where it may have fewer of them when all is done: hence as many at least as at most.
     poolOptions: { forks: { maxForks: 3, minForks: 3, isolate: false } },
     sequence: { sequencer: SlowFirst },
-    testTimeout: long ? 3_600_000 : 30_000,
-    hookTimeout: 60_000,
+    // Long, since a machine may do other work: what never comes fails all the same.
+    testTimeout: long ? 3_600_000 : 90_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 40_000 } },
     reporters: ['default'],
   },
 });

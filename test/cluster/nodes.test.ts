@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openEnv } from '../../engine/storage/table/env.js';
 import { TestCluster, type TestNode } from './kit/nodes.js';
 import { Workload, source } from './kit/workload.js';
+import { expectFigure } from '../support/run/figure.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -48,7 +49,7 @@ describe('two nodes', () => {
     const { leader, follower } = await roles();
     await add(leader, 'one');
     expected.push('one');
-    await follower.cluster.waitFor(leader.cluster.position.seq, 5000);
+    await follower.cluster.waitFor(leader.cluster.position.seq, 40_000);
     expect(await codes(follower)).toEqual(['one']);
     await expect(add(follower, 'two')).rejects.toMatchObject({
       data: { code: 'NOT_LEADER', args: { node: leader.name, address: `${leader.name}:1` } },
@@ -117,7 +118,7 @@ describe('two nodes', () => {
     const started = performance.now();
     await leader.cluster.stepDown(to);
     await cluster.until(() => follower.cluster.role === 'leader');
-    expect(performance.now() - started).toBeLessThan(1500);
+    expectFigure(performance.now() - started, 1_500, 'ms to hand over');
     await add(follower, 'handed over');
     expected.push('handed over');
     await expect(leader.cluster.stepDown()).rejects.toMatchObject({ code: 'NOT_LEADER' });
@@ -132,7 +133,7 @@ describe('two nodes', () => {
     );
     expect(cluster.log.last - before).toBeLessThan(10);
     const { seq } = positions.at(-1)!;
-    await follower.cluster.waitFor(seq, 2000);
+    await follower.cluster.waitFor(seq, 40_000);
     expect(follower.cluster.position.seq).toBeGreaterThanOrEqual(seq);
     await expect(follower.cluster.strong(100)).rejects.toMatchObject({ code: 'NOT_LEADER' });
     await expect(follower.cluster.waitFor(seq + 1000, 30)).rejects.toMatchObject({
@@ -165,7 +166,7 @@ describe('two nodes', () => {
     );
     await cluster.reload(leader, next);
     await leader.db.call('shed', { at: 'the wall' });
-    await follower.cluster.waitFor(leader.cluster.position.seq, 5000);
+    await follower.cluster.waitFor(leader.cluster.position.seq, 40_000);
     expect(await follower.db.call('sheds', {})).toEqual({ all: [{ at: 'the wall' }] });
     await expectSame();
   });
@@ -173,7 +174,7 @@ describe('two nodes', () => {
   test('K35 a check finds equal tables equal', async () => {
     const { leader, follower } = await roles();
     const { seq } = await leader.cluster.check();
-    await follower.cluster.waitFor(seq, 5000);
+    await follower.cluster.waitFor(seq, 40_000);
     await cluster.settle();
     expect(follower.cluster.fault).toBeUndefined();
   });
@@ -233,7 +234,7 @@ describe('two nodes', () => {
     await cluster.stop('a');
     const b = await cluster.leader();
     const failing = await cluster.open('a', { failpoint: 'C7@1:throw' });
-    await failing.cluster.waitFor(b.cluster.position.seq, 5000);
+    await failing.cluster.waitFor(b.cluster.position.seq, 40_000);
     await b.cluster.stepDown({ node: 'a', address: 'a:1' });
     await cluster.until(() => failing.cluster.role === 'leader');
     await expect(add(failing, 'at C7')).rejects.toMatchObject({ code: 'READ_ONLY' });
@@ -270,12 +271,12 @@ describe.runIf(isLong)('nodes that come and go', () => {
     for (let i = 0; i < 5; i++) await add(a, `a ${i}`);
     // It comes late, and applies what it missed.
     const b = await cluster.open('b');
-    await b.cluster.waitFor(a.cluster.position.seq, 5000);
+    await b.cluster.waitFor(a.cluster.position.seq, 40_000);
     await cluster.stop('a');
     await cluster.leader();
     for (let i = 0; i < 5; i++) await add(b, `b ${i}`);
     const again = await cluster.open('a');
-    await again.cluster.waitFor(b.cluster.position.seq, 5000);
+    await again.cluster.waitFor(b.cluster.position.seq, 40_000);
     expect(await codes(again)).toEqual(await codes(b));
     expect(cluster.hashesOf('a')).toEqual(cluster.hashesOf('b'));
   });
@@ -286,7 +287,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     await cluster.leader();
     for (let i = 0; i < 4; i++) await add(a, `a ${i}`);
     const b = await cluster.open('b');
-    await b.cluster.waitFor(a.cluster.position.seq, 5000);
+    await b.cluster.waitFor(a.cluster.position.seq, 40_000);
     await cluster.stop('b');
     await cluster.stop('a');
     // An entry that c has not seen is changed.
@@ -338,7 +339,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     await cluster.leader();
     await add(a, 'one');
     const again = await cluster.open('b', { cluster: reader });
-    await again.cluster.waitFor(a.cluster.position.seq, 5000);
+    await again.cluster.waitFor(a.cluster.position.seq, 40_000);
     expect(again.cluster.fault).toBeUndefined();
     await a.cluster.check();
     await cluster.until(() => again.cluster.role === 'lost');
@@ -360,7 +361,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     cpSync(cluster.folderOf('copy'), cluster.folderOf('c'), { recursive: true });
     const c = await cluster.open('c');
     await add(a, 'after the copy');
-    await c.cluster.waitFor(a.cluster.position.seq, 5000);
+    await c.cluster.waitFor(a.cluster.position.seq, 40_000);
     expect(await codes(c)).toEqual(await codes(a));
   });
 });

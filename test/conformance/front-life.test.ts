@@ -140,11 +140,11 @@ describe.skipIf(!hasUws)('fronts', () => {
       writeKeyFile(path, [...(round > 0 ? readKeyFile(path) : []), record]);
       const status = async () =>
         (await server.client.request({ path: 'value', headers, body: '{}' })).status;
-      await expect.poll(status, { timeout: 5_000 }).toBe(200);
+      await expect.poll(status).toBe(200);
       const revoke = async () => {
         await new Promise((resolve) => setTimeout(resolve, 50));
         writeKeyFile(path, []);
-        await expect.poll(status, { timeout: 5_000, interval: 5 }).not.toBe(200);
+        await expect.poll(status, { interval: 5 }).not.toBe(200);
         await new Promise((resolve) => setTimeout(resolve, 50));
       };
       const { calls } = await spam('value', revoke(), headers);
@@ -206,8 +206,8 @@ describe.skipIf(!hasUws)('fronts', () => {
     const others = open.filter((one) => !first.has(one));
     expect(first.size).toBeLessThanOrEqual(open.length / 2);
     for (let ends = 1; ; ends++) {
-      await expect.poll(restarts, { timeout: 10_000 }).toBe(ends);
-      await expect.poll(() => figure(/trellis_fronts (\d+)/), { timeout: 10_000 }).toBe(3);
+      await expect.poll(restarts).toBe(ends);
+      await expect.poll(() => figure(/trellis_fronts (\d+)/)).toBe(3);
       const more = Array.from({ length: open.length - others.length }, () =>
         Connection.open(server.port),
       );

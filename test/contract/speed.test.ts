@@ -8,8 +8,8 @@ import { expect, test } from 'vitest';
 import { bind, connect } from '../../server/client/client.js';
 import { built } from '../support/server/embedded-server.js';
 import { makeFolder } from '../support/project.js';
+import { expectFigure } from '../support/run/figure.js';
 
-const long = process.env.TRELLIS_TEST_LONG === '1';
 const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
 
 const text = `
@@ -45,7 +45,7 @@ test('P16 a typed function embedded costs what `call` costs', async () => {
     const typed = bind<Typed>(db, shapes);
     expect(await typed.person({ id })).toEqual(await db.call('person', { id }));
     const tasks = [() => db.call('person', { id }), () => typed.person({ id })];
-    expect(await ratioOf(tasks, 1_000)).toBeLessThan(long ? 1.3 : 2.5);
+    expectFigure(await ratioOf(tasks, 1_000), 1.3, 'times a call');
   } finally {
     await db.close();
     rmSync(dataDir, { recursive: true, force: true });
@@ -68,9 +68,8 @@ test('P16 a typed function over HTTP costs little more than a fetch by hand', as
       return reply.json();
     };
     expect(await typed.person({ id: '1' })).toEqual(await byHand());
-    expect(await ratioOf([byHand, () => typed.person({ id: '1' })], 150)).toBeLessThan(
-      long ? 1.5 : 4,
-    );
+    const ratio = await ratioOf([byHand, () => typed.person({ id: '1' })], 150);
+    expectFigure(ratio, 1.5, 'times a fetch by hand');
   } finally {
     server.closeAllConnections();
     server.close();

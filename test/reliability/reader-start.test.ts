@@ -19,7 +19,7 @@ import { Gate, SlotPool, createGateBuffer } from '../../engine/database/call/gat
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 /** Soon: lanes answer within a turn or two. */
-const soon = { interval: 2, timeout: 10_000 };
+const soon = { interval: 2 };
 
 /** A dispatcher of one lane whose first `failures` threads end at once. */
 function dispatcherOf(failures: number) {

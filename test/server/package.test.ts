@@ -153,9 +153,9 @@ describe('the package', () => {
         '#[model("openai:some")]\nQUERY near(text: String) => a <- SearchV<Note>(Embed(text), 1) RETURN a\n',
       );
       appendFileSync(join(folder, 'app/schema.hx'), 'V::Note { text: String }\n');
-      await expect.poll(() => log, { timeout: 5_000 }).toMatch(/\+ V::Note\n.*\+ query near\(/s);
+      await expect.poll(() => log).toMatch(/\+ V::Note\n.*\+ query near\(/s);
       await expect
-        .poll(() => log, { timeout: 5_000 })
+        .poll(() => log)
         .toMatch(/trellis\.toml: vectors\.Note\.m = 24: takes effect after a restart/);
       await expect.poll(() => log).toMatch(/1 query \(near\) cannot embed: /);
     } finally {

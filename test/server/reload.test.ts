@@ -44,7 +44,7 @@ async function ping({ client }: Server): Promise<string> {
 
 /** Asks until the answer is there; every answer on the way must be the old one. */
 async function becomes(one: Server, from: string, to: string): Promise<void> {
-  const until = performance.now() + 5_000;
+  const until = performance.now() + 40_000;
   for (;;) {
     const got = await ping(one);
     if (got === to) return;
@@ -173,7 +173,7 @@ test('a changed schema follows the rules of migration', async () => {
       'MIGRATION schema::1 => schema::2 { N::Doc => _:: { no: no AS String } }\n',
   );
   const migrated = { d: [{ label: 'Doc', no: '7', title: null }] };
-  await expect.poll(() => one.client.post('docs'), { timeout: 5_000 }).toEqual(migrated);
+  await expect.poll(() => one.client.post('docs')).toEqual(migrated);
 });
 
 test('sessions live on; items whose type is gone are skipped', async () => {

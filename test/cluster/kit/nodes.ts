@@ -96,7 +96,7 @@ export class TestCluster {
   }
 
   /** What `look` gives, once it gives something. */
-  async until<T>(look: () => T | undefined | false, ms = 10_000): Promise<T> {
+  async until<T>(look: () => T | undefined | false, ms = 40_000): Promise<T> {
     for (const end = performance.now() + ms; ; await pause(5)) {
       const found = look();
       if (found !== undefined && found !== false) return found;
@@ -126,7 +126,7 @@ export class TestCluster {
   async settle(): Promise<void> {
     const leader = await this.leader();
     const { seq } = leader.cluster.position;
-    for (const { cluster } of this.nodes.values()) await cluster.waitFor(seq, 10_000);
+    for (const { cluster } of this.nodes.values()) await cluster.waitFor(seq, 40_000);
   }
 
   async stop(name: string): Promise<void> {

@@ -82,9 +82,7 @@ class Run {
   }
 
   async ready(): Promise<number> {
-    await expect
-      .poll(() => this.stdout, { timeout: 10_000 })
-      .toMatch(/^trellis ready http:\/\/127\.0\.0\.1:\d+\n$/);
+    await expect.poll(() => this.stdout).toMatch(/^trellis ready http:\/\/127\.0\.0\.1:\d+\n$/);
     return Number(/:(\d+)\n/.exec(this.stdout)![1]);
   }
 }
@@ -287,12 +285,10 @@ describe('serve', () => {
       (await (await Connection.open(port)).request({ path: '/fresh' })).status;
     expect(await call()).toBe(404);
     write('a.hx', faulty);
-    await expect
-      .poll(() => server.stderr, { timeout: 5_000 })
-      .toContain('the old ones keep serving');
+    await expect.poll(() => server.stderr).toContain('the old ones keep serving');
     write('a.hx', good.replace('all', 'fresh'));
     // The fake knows no such query: what counts is that the route exists.
-    await expect.poll(call, { timeout: 5_000 }).toBe(500);
+    await expect.poll(call).toBe(500);
     server.child.kill('SIGINT');
     expect(await server.exit).toBe(0);
   });

@@ -18,6 +18,7 @@ import {
 } from '../server/http.js';
 import { difference, fillText, fillValue, type Names } from './match.js';
 import { writeProject } from '../project.js';
+import { boundOf } from '../run/figure.js';
 import { type Server, StartFailed } from '../server/server.js';
 
 interface Build {
@@ -182,8 +183,9 @@ async function judge(
   const { reply, connection, ms } = answer;
   const allowed = statuses(expect);
   const [least, most] = (plainOf(expect.get('within_s') ?? []) as number[]) ?? [];
-  if (least !== undefined && (ms < least * 1000 || ms > most! * 1000)) return `took ${ms} ms`;
-  if (expect.get('closed') === true && !(await connection.closed(3000)))
+  if (least !== undefined && (ms < least * 1000 || ms > boundOf(most! * 1000)))
+    return `took ${ms} ms`;
+  if (expect.get('closed') === true && !(await connection.closed(20_000)))
     return 'the connection stays open';
   if (reply === undefined)
     return allowed.includes('closed') ? undefined : 'the connection was closed without an answer';

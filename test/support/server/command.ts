@@ -41,7 +41,7 @@ export async function runCommandStep(step: ExactObject, fallback?: ExactObject):
   const argv = given ?? (toml === undefined ? ['check', project] : serve);
   const env = plainOf(step.get('env') ?? new Map()) as Record<string, string>;
   try {
-    const done = await runCli(argv, { cwd: project, env, timeoutMs: 10_000 });
+    const done = await runCli(argv, { cwd: project, env, timeoutMs: 60_000 });
     const wanted = expect.check_exit ?? expect.exit ?? 0;
     const output = done.stdout + done.stderr;
     const refuse = (what: string): never => {

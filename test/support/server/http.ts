@@ -133,7 +133,7 @@ export class Connection {
 
   /** The next reply. `head`: it answers a HEAD request and has no body. */
   async reply(options: { timeoutMs?: number; head?: boolean } = {}): Promise<Reply> {
-    const deadline = Date.now() + (options.timeoutMs ?? 20_000);
+    const deadline = Date.now() + (options.timeoutMs ?? 60_000);
     await this.fill(() => this.size > 0 && this.buffered().includes('\r\n\r\n'), deadline);
     const all = this.buffered();
     const end = all.indexOf('\r\n\r\n');

@@ -96,7 +96,7 @@ export class Server {
       workers = 1,
       args = [],
       env,
-      readyMs = 20_000,
+      readyMs = 60_000,
       command = 'serve',
     } = {
       ...this.options,
@@ -139,7 +139,7 @@ export class Server {
   }
 
   /** Waits for the process to end by itself. */
-  async exit(timeoutMs = 15_000): Promise<Exit> {
+  async exit(timeoutMs = 60_000): Promise<Exit> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`still running:\n${this.stderr}`)), timeoutMs);
@@ -201,7 +201,7 @@ export function runCli(
     let stderr = '';
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 30_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 60_000);
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearTimeout(timer);

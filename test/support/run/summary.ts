@@ -1,5 +1,5 @@
 // Around a whole run: forgets what the last one showed, and prints at the end what this one has.
-import { forgetProofs, readProofs } from './proof.js';
+import { forgetProofs, readProofs } from '../proof.js';
 
 export const setup = forgetProofs;
 
