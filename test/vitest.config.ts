@@ -20,8 +20,8 @@ export default defineConfig({
   test: {
     root,
     include: ['test/**/*.test.ts'],
-    // Those with real log servers have a command of their own (test/cluster/run.mjs).
-    exclude: ['test/cluster/real/**'],
+    // Whole clusters have a command of their own (test/cluster/run.mjs).
+    exclude: ['test/cluster/{nodes,real}/**'],
     server: { deps: { external: [compiled] } },
     globalSetup: ['test/support/run/summary.ts'],
     setupFiles: ['test/support/run/file-end.ts'],

@@ -1,7 +1,7 @@
-// Runs the tests with real log servers: `npm run test:cluster`. Builds nats-server once, from the Go module
-// proxy, of the version and with the hashes that go.mod and go.sum of the
-// folders here pin, and keeps it outside
-// the checkout; says what is missing where that cannot be done, and ends well.
+// Runs the tests of whole clusters: `npm run test:cluster`. Those whose log is a file run everywhere. For those
+// with real log servers it builds nats-server once, from the Go module proxy, of the version and with the
+// hashes that go.mod and go.sum of the folders here pin, and keeps it outside the checkout; where that
+// cannot be done it says what is missing, and leaves them out.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,9 +12,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const pins = (name) => fileURLToPath(new URL(name, import.meta.url));
 const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
 
-function skip(why) {
-  console.log(`cluster tests skipped: ${why}`);
-  process.exit(0);
+function without(why) {
+  console.log(`tests with log servers skipped: ${why}`);
+  return undefined;
 }
 
 /** Where the program `name` is kept, of the module and package that it is built from. */
@@ -30,7 +30,7 @@ function build(name, module, from) {
   const go = ['go', '/usr/local/go/bin/go'].find(
     (command) => spawnSync(command, ['version']).status === 0,
   );
-  if (go === undefined) skip(`no ${name}, and no Go to build it; install Go, or name the program`);
+  if (go === undefined) return without(`no ${name}, and no Go to build it; install Go, or name the program`);
   mkdirSync(join(cache, 'trellisdb'), { recursive: true });
   console.log(`building ${name} ${version}`);
   const unfinished = `${path}.${process.pid}`;
@@ -44,19 +44,27 @@ function build(name, module, from) {
       console.error(built.stderr);
       process.exit(1);
     }
-    skip(`${name} cannot be built here: ${built.stderr.trim().split('\n').at(-1)}`);
+    return without(`${name} cannot be built here: ${built.stderr.trim().split('\n').at(-1)}`);
   }
   renameSync(unfinished, path);
   return path;
 }
 
 const env = { ...process.env };
+
+/** Names the program in the environment of the tests, where there is one. */
+function give(variable, path) {
+  if (path !== undefined) env[variable] ??= path;
+}
+
 const nats = 'github.com/nats-io/nats-server/v2';
-env.TRELLIS_NATS_SERVER ??= build('nats-server', nats, nats);
+if (env.TRELLIS_NATS_SERVER === undefined) give('TRELLIS_NATS_SERVER', build('nats-server', nats, nats));
 // A store takes minutes to build: the short run takes it where it is, and has a small one of its own.
-const store = 'github.com/versity/versitygw';
-if (env.TRELLIS_TEST_LONG === '1') env.TRELLIS_S3_SERVER ??= build('versitygw', store, `${store}/cmd/versitygw`);
-else if (existsSync(placeOf('versitygw', store).path)) env.TRELLIS_S3_SERVER ??= placeOf('versitygw', store).path;
+const gateway = 'github.com/versity/versitygw';
+const kept = placeOf('versitygw', gateway).path;
+if (existsSync(kept)) give('TRELLIS_S3_SERVER', kept);
+else if (env.TRELLIS_TEST_LONG === '1')
+  give('TRELLIS_S3_SERVER', build('versitygw', gateway, `${gateway}/cmd/versitygw`));
 else console.log('tests with an S3 store left out: built and run by the long run (TRELLIS_TEST_LONG=1)');
 const vitest = resolve(root, 'node_modules/vitest/vitest.mjs');
 const argv = [vitest, 'run', '--config', 'test/cluster/vitest.config.ts', ...process.argv.slice(2)];

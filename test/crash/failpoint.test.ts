@@ -41,7 +41,7 @@ const elsewhere: Record<string, string> = {
   schemaCommitted: 'test/schema/migration.test.ts',
   midRestoreRename: 'test/load/data.test.ts',
   C6: 'test/cluster/converge.test.ts',
-  C7: 'test/cluster/nodes.test.ts',
+  C7: 'test/cluster/nodes/roles.test.ts',
   frontMessage: 'test/conformance/front-life.test.ts',
 };
 

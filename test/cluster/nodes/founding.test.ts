@@ -1,8 +1,8 @@
 // What data must be like to be of a cluster: not restored from a backup, and of the same vectors.
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { TrellisError, errorMessage, open, restore } from '../../engine/index.js';
-import { TestCluster, type TestNode } from './kit/nodes.js';
+import { TrellisError, errorMessage, open, restore } from '../../../engine/index.js';
+import { TestCluster, type TestNode } from '../kit/nodes.js';
 
 const source = `
 N::P { age: I64 }

@@ -4,13 +4,13 @@ import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TcpLog } from '../support/cluster/tcp-log.js';
-import { makeFolder, writeProject } from '../support/project.js';
-import { Client } from '../support/server/http.js';
-import { Server, runCli } from '../support/server/server.js';
-import { changeKeyFile } from '../../server/auth/key-file.js';
-import { NodeProof } from '../../server/auth/node-proof.js';
-import { type Role, makeKey } from '../../server/auth/key-record.js';
+import { TcpLog } from '../../support/cluster/tcp-log.js';
+import { makeFolder, writeProject } from '../../support/project.js';
+import { Client } from '../../support/server/http.js';
+import { Server, runCli } from '../../support/server/server.js';
+import { changeKeyFile } from '../../../server/auth/key-file.js';
+import { NodeProof } from '../../../server/auth/node-proof.js';
+import { type Role, makeKey } from '../../../server/auth/key-record.js';
 
 const sources = {
   'main.hx': `N::P { name: String }

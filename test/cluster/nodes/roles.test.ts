@@ -3,10 +3,10 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openEnv } from '../../engine/storage/table/env.js';
-import { TestCluster, type TestNode } from './kit/nodes.js';
-import { Workload, source } from './kit/workload.js';
-import { expectFigure } from '../support/run/figure.js';
+import { openEnv } from '../../../engine/storage/table/env.js';
+import { TestCluster, type TestNode } from '../kit/nodes.js';
+import { Workload, source } from '../kit/workload.js';
+import { expectFigure } from '../../support/run/figure.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
