@@ -1,6 +1,6 @@
 // Counts what the reports of a folder say: `node .ci/count.mjs FOLDER`; fails where a test does. With
 // `--again REPORT`: prints the files of that report that failed and are few enough to run once more.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 
 /** So many files do not fail by chance. */
