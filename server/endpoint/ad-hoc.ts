@@ -15,6 +15,12 @@ export interface AdHocOptions {
   /** Members that are no parameters are faults. */
   strict: boolean;
   metrics: RouteMetrics;
+  /** Of a cluster: has the leader do it, as the body asks; `answer` is how it does. */
+  onLeader?: (
+    exchange: Exchange,
+    body: Uint8Array,
+    answer: () => Result | Promise<Result>,
+  ) => Promise<Result> | undefined;
 }
 
 export const adHocPaths = ['/_admin/query', `/${adHocName}`] as const;
@@ -48,14 +54,18 @@ function run(
   const { query, plan, args } = call;
   if (call.explain) return explanationBody(database, query);
   exchange.called = { query: query.name, writes: plan.writes };
-  const result = database.run(plan, args, undefined, {
-    budgetMs: budgetOf(exchange, plan.writes ? limits.write_time : limits.query_time),
-    onCancellable: (cancel) => {
-      exchange.cancel = cancel;
-    },
-    onWork: (cost) => {
-      exchange.work = cost;
-    },
-  });
-  return result instanceof Promise ? result.then((done) => done.body) : result.body;
+  const answer = (): Result | Promise<Result> => {
+    const result = database.run(plan, args, undefined, {
+      budgetMs: budgetOf(exchange, plan.writes ? limits.write_time : limits.query_time),
+      onCancellable: (cancel) => {
+        exchange.cancel = cancel;
+      },
+      onWork: (cost) => {
+        exchange.work = cost;
+      },
+    });
+    return result instanceof Promise ? result.then((done) => done.body) : result.body;
+  };
+  const led = plan.writes ? options.onLeader?.(exchange, body, answer) : undefined;
+  return led ?? answer();
 }

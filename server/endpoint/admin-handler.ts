@@ -53,6 +53,9 @@ const accessOf: Readonly<Record<string, Access>> = {
   'cluster-keys': 'node',
 };
 
+/** What changes the data or the program of a cluster, or what its log keeps. */
+const ofLeader: ReadonlySet<string> = new Set(['import', 'reload']);
+
 const bytesHeaders: HeaderList = [
   ['Content-Type', 'application/octet-stream'],
   ['Cache-Control', 'no-store'],
@@ -144,6 +147,7 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
       always: false,
       budgetMs: actionBudgetMs,
       ndjson: name === 'import',
+      ofLeader: ofLeader.has(name),
       handle: async ({ query }, body): Promise<Result> => {
         const value = (await act(new URLSearchParams(query), body)) ?? {};
         if (!(value instanceof Uint8Array)) return jsonText(value);

@@ -25,6 +25,7 @@ import {
   windowOf,
 } from '../../engine/index.js';
 import type { ServerSample } from '../observe/families.js';
+import { itemsIn, queryBody } from './session-on-leader.js';
 
 export interface McpOptions {
   database: Database;
@@ -47,6 +48,8 @@ export interface McpCaller {
   keyId: string;
   mayRead: boolean;
   mayWrite: boolean;
+  /** Of a cluster: the leader's answer to a query that writes; undefined where it is answered here. */
+  callOnLeader?: (query: string, body: Uint8Array) => Promise<Uint8Array> | undefined;
 }
 
 /** What a traversal holds: how many items, and what its first one is. */
@@ -103,10 +106,13 @@ type OnCancellable = ((cancel: () => void) => void) | undefined;
 interface Call {
   tool: string;
   view: JsonView;
+  body: Uint8Array;
   budgetMs: number;
   caller: McpCaller;
   onCancellable: OnCancellable;
 }
+
+type Run = Work & { kind: 'run' };
 
 /** How long a call may take. */
 interface Until {
@@ -139,7 +145,7 @@ class SessionHandler implements McpHandler {
     const view = scanBody(body, limits);
     if (tool === 'init') return encoder.encode(`"${this.#store.open(caller.keyId, now()).id}"`);
     const session = this.#store.get(connectionOf(tool, view), caller.keyId, now());
-    const turn = () => this.#turn(session, { tool, view, budgetMs, caller, onCancellable });
+    const turn = () => this.#turn(session, { tool, view, body, budgetMs, caller, onCancellable });
     if (this.#store.enter(session)) return turn();
     return this.#wait(session, turn, onCancellable);
   }
@@ -237,7 +243,8 @@ class SessionHandler implements McpHandler {
     }
   }
 
-  #attempt(session: Session, { tool, view, budgetMs, onCancellable }: Call): Reply {
+  #attempt(session: Session, call: Call): Reply {
+    const { tool, view, budgetMs, onCancellable } = call;
     if (!session.live) fail('CONNECTION_NOT_FOUND', { id: session.id }, { path: '/connection_id' });
     const until: Until = { deadline: this.options.now() + budgetMs, onCancellable };
     const work = prepare(tool, view, session, this.#currentToolbox());
@@ -248,13 +255,13 @@ class SessionHandler implements McpHandler {
       case 'next':
         return this.#next(session, session.traversal.cursor, 1, work.data, until);
       case 'run':
-        return this.#run(session, work, until);
+        return this.#onLeader(session, work, until, call) ?? this.#run(session, work, until);
       default:
         return unreachable(work);
     }
   }
 
-  #run(session: Session, work: Work & { kind: 'run' }, until: Until): Reply {
+  #run(session: Session, work: Run, until: Until): Reply {
     const { database } = this.options;
     const { program } = database;
     const { plan, embed, after } = work;
@@ -274,6 +281,28 @@ class SessionHandler implements McpHandler {
         return result.body;
       },
     );
+  }
+
+  /** A write, where another node leads; undefined: it is done here. */
+  #onLeader(session: Session, work: Run, until: Until, call: Call): Reply | undefined {
+    const { database } = this.options;
+    const { plan, after } = work;
+    const query = plan.writes ? findTool(call.tool, database.program) : undefined;
+    if (query === undefined) return undefined;
+    const body = queryBody(query, call.view, call.body);
+    return call.caller.callOnLeader?.(query.name, body)?.then((reply) => {
+      if (plan.output.kind !== 'items') {
+        this.#store.settle(session, after);
+        return reply;
+      }
+      this.#store.settle(session, after, itemsIn(reply, database));
+      const first = this.#next(session, 0, 1, plan.output.data, until);
+      // It was answered, as by any new traversal, and is the next one all the same.
+      return then(first, (body) => {
+        this.#store.advance(session, 0);
+        return body;
+      });
+    });
   }
 
   /**

@@ -17,6 +17,7 @@ import { askedFor, explanationBody } from './explained.js';
 import type { Caller } from '../auth/keys.js';
 import type { McpCaller, McpHandler } from './mcp-handler.js';
 import type { Metrics } from '../observe/metrics.js';
+import type { CallOnLeader } from '../request/consistency.js';
 import { budgetOf } from '../request/reception.js';
 import type { Endpoint, Result, ToolRoutes } from '../request/routes.js';
 
@@ -95,6 +96,8 @@ export interface ToolOptions {
   handler: () => McpHandler;
   /** Of a cluster: asks the node that a session lives on; undefined where that cannot be done. */
   elsewhere?: (node: string, exchange: Exchange, body: Uint8Array) => Promise<Result> | undefined;
+  /** Of a cluster: has the leader do what writes; undefined where it is done here. */
+  callOnLeader?: CallOnLeader;
   limits: Limits;
   metrics: Metrics;
 }
@@ -146,7 +149,10 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
       if (writes && exchange.idempotencyKey !== undefined) {
         fail('IDEMPOTENCY_KEY_INVALID', { what: 'is for `POST /<Query>`; sessions know none' });
       }
-      const rights = callerOf(caller);
+      const rights: McpCaller = {
+        ...callerOf(caller),
+        callOnLeader: (name, asked) => options.callOnLeader?.(exchange, name, asked),
+      };
       const budget = budgetOf(exchange, budgetMs);
       try {
         return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));

@@ -22,7 +22,7 @@ import { RequestLog } from '../observe/request-log.js';
 import { SentValues } from '../observe/sent-values.js';
 import { SlowLog } from '../observe/slow-log.js';
 import type { SourceBook } from '../project/source-book.js';
-import { Consistency } from '../request/consistency.js';
+import { type CallOnLeader, Consistency } from '../request/consistency.js';
 import type { NodeCalls } from '../request/node-call.js';
 import type { Serving } from '../request/reception.js';
 import { Routes } from '../request/routes.js';
@@ -143,6 +143,7 @@ export class House implements Serving {
       program: () => this.#database?.program,
       handler: () => this.#sessions!,
       elsewhere: (node, exchange, body) => this.consistency?.sendTo(node, exchange, body),
+      callOnLeader: this.#callOnLeader,
       limits: config.limits,
       metrics: this.metrics,
     });
@@ -152,6 +153,7 @@ export class House implements Serving {
       limits: config.limits,
       strict: config.server.strict_members,
       metrics: this.metrics.route(adHocPaths[0]),
+      onLeader: (...asked) => this.consistency?.onLeader(...asked),
     });
     const fixed = new Map([...admin.fixed, ...explore.fixed]);
     const adHocs = adHocPaths.map((path) => [path, adHoc] as const);
@@ -172,10 +174,13 @@ export class House implements Serving {
         return this.database();
       },
       sessions: () => this.#sessions!,
+      callOnLeader: this.#callOnLeader,
       hasKeys: () => keys.active,
       metrics: this.metrics,
     });
   }
+
+  readonly #callOnLeader: CallOnLeader = (...asked) => this.consistency?.callOnLeader(...asked);
 
   /** Fails NOT_READY before it is attached. */
   database(): Database {

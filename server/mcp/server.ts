@@ -8,6 +8,7 @@ import type { ConfigValues } from '../config/config-schema.js';
 import type { McpHandler } from '../endpoint/mcp-handler.js';
 import type { ServerSample } from '../observe/families.js';
 import type { Metrics } from '../observe/metrics.js';
+import type { CallOnLeader } from '../request/consistency.js';
 import type { Endpoint } from '../request/routes.js';
 import { catalogueTools } from './tool/catalogue-tool.js';
 import { mcpEndpoint } from './endpoint.js';
@@ -35,6 +36,8 @@ export interface McpServerOptions {
   /** Fails NOT_READY and the like while calls are refused. */
   database: () => Database;
   sessions: () => McpHandler;
+  /** Of a cluster: has the leader do what writes; undefined where it is done here. */
+  callOnLeader: CallOnLeader;
   hasKeys: () => boolean;
   metrics: Metrics;
 }
@@ -128,14 +131,15 @@ export class McpServer {
   }
 
   #toolsetOf(program: Program): Toolset {
-    const { config, database, sessions } = this.options;
+    const { config, database, sessions, callOnLeader } = this.options;
     const { mcp } = config;
     const limits: Limits = config.limits;
     const { query_time: readBudget, write_time: writeBudget } = limits;
     const tools: Toolset = new Toolset(program, {
       exposed: mcp.tools,
       most: mcp.tools_max,
-      queryTool: (query) => queryTool(query, program, { database, readBudget, writeBudget }),
+      queryTool: (query) =>
+        queryTool(query, program, { database, callOnLeader, readBudget, writeBudget }),
       catalogue: catalogueTools((key) => tools.queries(key), limits),
       sessionTools: mcp.session_tools
         ? sessionTools({ handler: sessions, limits, schema: program.schema })

@@ -5,6 +5,7 @@ import {
   type Database,
   type OpenDatabase,
   type Query,
+  TrellisError,
   armFailpoint,
   fail,
 } from '../../engine/index.js';
@@ -139,7 +140,10 @@ class Server {
     this.#cluster = new ClusterPart(config, log);
     const { proof } = this.#cluster;
     const actions = databaseActions(config, () => this.#database, proof);
-    actions.set('reload', () => this.#reload?.());
+    actions.set('reload', () => {
+      checkLeads(this.#database);
+      return this.#reload?.();
+    });
     const settings = new ClusterSettings(() => this.#database?.cluster);
     actions.set('cluster-keys', (_, body) => settings.changeKeys(readKeyChange(body)));
     this.#clusterKeys = new ClusterKeys({
@@ -172,8 +176,9 @@ class Server {
   #tenantActions(config: Config, database: () => Database): Map<string, Action> {
     const actions = databaseActions(config, database, this.#cluster.proof);
     if (config.cluster.log === '') return actions;
-    const reload = (): Promise<ReloadResult> =>
-      createReloader({
+    const reload = (): Promise<ReloadResult> => {
+      checkLeads(database());
+      return createReloader({
         ...programOptions(config),
         database: database(),
         log: this.log,
@@ -183,6 +188,7 @@ class Server {
         onResult: () => undefined,
         onCompiled: () => undefined,
       })();
+    };
     return actions.set('reload', reload);
   }
 
@@ -385,6 +391,12 @@ class Server {
     await this.#app.closeTenants({ snapshot: false });
     await this.#app.close();
   }
+}
+
+/** Of a cluster, the sources are those that the leader has. Fails NOT_LEADER. */
+function checkLeads(database: Database | undefined): void {
+  const refusal = database?.cluster?.refusal;
+  if (refusal !== undefined) throw new TrellisError(refusal);
 }
 
 const fatalMs = 2_000;

@@ -5,16 +5,18 @@ import {
   type ClusterLeader,
   type ClusterNode,
   type ReadMode,
+  TrellisError,
   excerpt,
   fail,
 } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Endpoint, Result } from './routes.js';
+import type { Endpoint, Reply, Result } from './routes.js';
 import {
   type ForwardOptions,
   checkProgram,
   goesToLeader,
   heldThrough,
+  isAnsweredHere,
   keyOf,
   passOn,
   sendOn,
@@ -28,6 +30,13 @@ export interface ConsistencyOptions extends ForwardOptions {
   /** Nodes whose place is known from the beginning. */
   members?: readonly ClusterLeader[];
 }
+
+/** Of the query of that name; undefined where this node answers. */
+export type CallOnLeader = (
+  exchange: Exchange,
+  query: string,
+  body: Uint8Array,
+) => Promise<Uint8Array> | undefined;
 
 export class Consistency {
   readonly #leaders: LeaderPosition;
@@ -73,15 +82,39 @@ export class Consistency {
     body: Uint8Array,
     answer: () => Result | Promise<Result>,
   ): Promise<Result> | undefined {
+    if (endpoint.ofLeader === true) return this.onLeader(exchange, body, answer);
     if (endpoint.query === undefined) return undefined;
     const { node } = this.options;
     checkProgram(node, exchange);
     if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, body);
     const wait = this.#freshness(node, exchange);
-    if (!endpoint.writes || endpoint.ofSession || exchange.passedOn !== '')
-      return wait?.then(answer);
+    if (!endpoint.writes || endpoint.ofSession) return wait?.then(answer);
     const held = () => heldThrough(this.options, exchange, body, answer);
     return wait === undefined ? held() : wait.then(held);
+  }
+
+  /** Has the leader answer what it alone may do; `answer` is how it does, where that is this node. */
+  onLeader(
+    exchange: Exchange,
+    body: Uint8Array,
+    answer: () => Result | Promise<Result>,
+  ): Promise<Result> {
+    if (isAnsweredHere(this.options.node, exchange))
+      return heldThrough(this.options, exchange, body, answer);
+    return passOn(this.options, exchange, body);
+  }
+
+  /**
+   * The body of the leader's answer to a call of that query, which a client has asked for in other words. Undefined:
+   * it is answered here. Fails as it has failed there.
+   */
+  callOnLeader(
+    exchange: Exchange,
+    query: string,
+    body: Uint8Array,
+  ): Promise<Uint8Array> | undefined {
+    if (isAnsweredHere(this.options.node, exchange)) return undefined;
+    return passOn(this.options, exchange, body, `/${query}`).then(bodyOf);
   }
 
   #freshness(node: ClusterNode, exchange: Exchange): Promise<unknown> | undefined {
@@ -110,4 +143,13 @@ export class Consistency {
       }
     }
   }
+}
+
+/** Of a good answer. Fails with the error that another one tells. */
+function bodyOf({ status, body }: Reply): Uint8Array {
+  const bytes = Buffer.from(body);
+  if (status.startsWith('200')) return bytes;
+  const { code, args = {}, hint, path, errors } = JSON.parse(bytes.toString());
+  const more = { ...(hint && { hint }), ...(path && { path }), ...(errors && { errors }) };
+  throw new TrellisError({ code, args, ...more });
 }

@@ -1,11 +1,11 @@
-// Takes a write to the node that leads, and its answer back. The client's own key goes with it: the leader
-// judges it, and nodes need no secret among themselves. Invariant: nobody passes on what was passed on;
-// a write that may have been done is never asked for again, nor called undone.
+// Takes what only the leader may do to the node that leads, and its answer back. The client's own key goes with
+// it: the leader judges it, and nodes need no secret among themselves. Invariant: nobody passes on what was
+// passed on; a write that may have been done is never asked for again, nor called undone.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterLeader, type ClusterNode, TrellisError, fail } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 import { jsonHeaders } from '../http/header-list.js';
-import { codeOf, type NodeAnswer, type NodeCalls } from './node-call.js';
+import { codeOf, type NodeAnswer, type NodeCalls, targetOf } from './node-call.js';
 import type { Endpoint, Reply, Result } from './routes.js';
 import { parsePosition } from './position.js';
 
@@ -22,8 +22,12 @@ export interface ForwardOptions {
 /** Whether the leader has to answer this request; the leader itself answers all. */
 export function goesToLeader(node: ClusterNode, exchange: Exchange, endpoint: Endpoint): boolean {
   const isWrite = endpoint.writes && endpoint.query !== undefined && !endpoint.ofSession;
-  return isWrite && node.role !== 'leader' && exchange.passedOn === '';
+  return (isWrite || endpoint.ofLeader === true) && !isAnsweredHere(node, exchange);
 }
+
+/** What the leader has to do is done here by the leader, and refused here to who was sent here. */
+export const isAnsweredHere = (node: ClusterNode, { passedOn }: Exchange): boolean =>
+  node.role === 'leader' || passedOn !== '';
 
 /** Whether a refusal says that nothing was done, and that another node may do it, now or soon. */
 const isNobodys = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
@@ -49,28 +53,32 @@ export async function heldThrough(
   try {
     return await answer();
   } catch (error) {
-    if (!(error instanceof TrellisError) || !isNobodys(error.code)) throw error;
+    const isKept = exchange.passedOn !== '' || !(error instanceof TrellisError);
+    if (isKept || !isNobodys(error.code)) throw error;
     return passOn(options, exchange, body);
   }
 }
 
 /**
- * Asks the leader, and whoever leads after it, until `waitMs` are over or one of them has answered. Fails
+ * Asks the leader, and whoever leads after it, until `waitMs` are over, or the request's own time, or one of
+ * them has answered. Fails
  * NO_LEADER, NOT_LEADER (the leader cannot be reached), OUTCOME_UNKNOWN, QUERY_TIMEOUT.
  */
 export async function passOn(
   options: ForwardOptions,
   exchange: Exchange,
   body: Uint8Array,
+  target = targetOf(exchange),
 ): Promise<Reply> {
   const { node, waitMs } = options;
-  for (const end = performance.now() + waitMs; ; await pause(betweenMs)) {
+  const patience = Math.min(waitMs, leftOf(exchange) ?? waitMs);
+  for (const end = performance.now() + patience; ; await pause(betweenMs)) {
     const left = end - performance.now();
     const leader = node.leader ?? (await node.whenLed(Math.max(0, left)));
     if (leader === undefined)
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });
     const isLast = left <= betweenMs || exchange.settled;
-    const answer = await askLeader(options, leader, exchange, body);
+    const answer = await askNode(options, leader, { exchange, body, target });
     if (answer === undefined) {
       if (isLast) fail('NOT_LEADER', { node: leader.node, address: leader.address });
       continue;
@@ -81,7 +89,7 @@ export async function passOn(
     const position = parsePosition(answer.header('trellis-position'));
     // What its client reads here next is not older than what it has written.
     if (position !== undefined) await node.waitFor(position.seq, waitMs).catch(() => undefined);
-    return { status: `${answer.status} ${answer.reason}`, headers: jsonHeaders, body: answer.body };
+    return replyOf(answer);
   }
 }
 
@@ -92,19 +100,40 @@ export async function sendOn(
   exchange: Exchange,
   body: Uint8Array,
 ): Promise<Reply> {
-  const answer = await askLeader(options, place, exchange, body);
+  const target = targetOf(exchange);
+  const answer = await askNode(options, place, { exchange, body, target });
   if (answer === undefined) return fail('SESSION_ELSEWHERE', { node: place.node });
-  return { status: `${answer.status} ${answer.reason}`, headers: jsonHeaders, body: answer.body };
+  return replyOf(answer);
+}
+
+interface Asked {
+  exchange: Exchange;
+  body: Uint8Array;
+  /** Path and query. */
+  target: string;
 }
 
 /** As NodeCalls.passOn. */
-const askLeader = (
+function askNode(
   { calls, node }: ForwardOptions,
   { address }: ClusterLeader,
-  exchange: Exchange,
-  body: Uint8Array,
-): Promise<NodeAnswer | undefined> =>
-  calls.passOn(address, exchange.path, headersOf(exchange, node), body);
+  { exchange, body, target }: Asked,
+): Promise<NodeAnswer | undefined> {
+  const headers = headersOf(exchange, node);
+  // What is asked in other words than the client's has none of its own form, and is no repeat of it.
+  if (target === targetOf(exchange)) {
+    if (exchange.contentType !== '') headers['Content-Type'] = exchange.contentType;
+    if (exchange.idempotencyKey !== undefined) headers['Idempotency-Key'] = exchange.idempotencyKey;
+  }
+  return calls.passOn(address, target, headers, body);
+}
+
+/** As the other node has answered. */
+function replyOf({ status, reason, header, body }: NodeAnswer): Reply {
+  const retry = header('retry-after');
+  const headers = retry === '' ? jsonHeaders : [...jsonHeaders, ['Retry-After', retry] as const];
+  return { status: `${status} ${reason}`, headers, body };
+}
 
 /** What of a request's head its next judge needs. Fails QUERY_TIMEOUT where no time is left. */
 function headersOf(exchange: Exchange, { program }: ClusterNode): Record<string, string> {
@@ -113,19 +142,22 @@ function headersOf(exchange: Exchange, { program }: ClusterNode): Record<string,
     'X-Request-Id': exchange.requestId,
     'Trellis-Passed-On': program,
   };
-  if (exchange.timeoutHeader !== '') headers['X-Request-Timeout-Ms'] = leftOf(exchange);
-  if (exchange.idempotencyKey !== undefined) headers['Idempotency-Key'] = exchange.idempotencyKey;
+  const { timeoutHeader } = exchange;
+  const left = leftOf(exchange);
+  if (left !== undefined) headers['X-Request-Timeout-Ms'] = String(left);
+  // What is no time, its judge shall refuse.
+  else if (timeoutHeader !== '') headers['X-Request-Timeout-Ms'] = timeoutHeader;
   if (exchange.traceparent !== '') headers.traceparent = exchange.traceparent;
   return headers;
 }
 
-/** Of the time that a request gives its answer. What is no time, its judge shall refuse. */
-function leftOf({ timeoutHeader, startedAt }: Exchange): string {
+/** Milliseconds of the time that a request gives its answer; undefined: it says none. Fails QUERY_TIMEOUT. */
+function leftOf({ timeoutHeader, startedAt }: Exchange): number | undefined {
   const ms = Number(timeoutHeader);
-  if (!Number.isSafeInteger(ms) || ms <= 0) return timeoutHeader;
+  if (!Number.isSafeInteger(ms) || ms <= 0) return undefined;
   const left = Math.floor(ms - (performance.now() - startedAt));
   if (left <= 0) fail('QUERY_TIMEOUT', { ms });
-  return String(left);
+  return left;
 }
 
 /** The key that a request came with, and whose database it is about. */

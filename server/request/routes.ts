@@ -31,6 +31,8 @@ export interface Endpoint {
   /** The query it runs: keys may be limited to some. */
   query?: string;
   writes: boolean;
+  /** Only the leader of a cluster may do it. */
+  ofLeader?: boolean;
   /** It goes on with a session, which is on one node. */
   ofSession?: boolean;
   /** Takes NDJSON too. */

@@ -12,12 +12,15 @@ import {
   queryFacts,
   ReplySchemas,
 } from '../../../engine/index.js';
+import type { CallOnLeader } from '../../request/consistency.js';
 import { budgetOf } from '../../request/reception.js';
 import { type Output, outputOf } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 
 export interface QueryToolOptions {
   database: () => Database;
+  /** Of a cluster: the leader's answer to a query that writes; undefined where it is answered here. */
+  callOnLeader?: CallOnLeader;
   /** Milliseconds. */
   readBudget: number;
   writeBudget: number;
@@ -45,6 +48,8 @@ export function queryTool(query: Query, program: Program, options: QueryToolOpti
 function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToolOptions) {
   const { writes } = query.plan;
   exchange.called = { query: query.name, writes };
+  const led = writes ? options.callOnLeader?.(exchange, query.name, bodyOf(args)) : undefined;
+  if (led !== undefined) return led;
   return options.database().call(query.name, args, {
     budgetMs: budgetOf(exchange, writes ? options.writeBudget : options.readBudget),
     onCancellable: (cancel) => {
@@ -55,6 +60,10 @@ function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToo
     },
   });
 }
+
+const noArguments = Buffer.from('{}');
+
+const bodyOf = (args: Uint8Array): Uint8Array => (args.length === 0 ? noArguments : args);
 
 function entryOf(query: Query, program: Program): JsonSchema {
   const { name, plan } = query;

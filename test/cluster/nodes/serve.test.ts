@@ -1,13 +1,12 @@
 // Nodes of a cluster as real processes behind HTTP: founded by the command, written to through any of them,
 // read as fresh as a request asks, led by another when one dies.
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TcpLog } from '../../support/cluster/tcp-log.js';
-import { makeFolder, writeProject } from '../../support/project.js';
+import { Servers, patient, secret } from '../kit/servers.js';
+import { writeProject } from '../../support/project.js';
 import { Client } from '../../support/server/http.js';
-import { Server, runCli } from '../../support/server/server.js';
+import { runCli } from '../../support/server/server.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
 import { NodeProof } from '../../../server/auth/node-proof.js';
 import { type Role, makeKey } from '../../../server/auth/key-record.js';
@@ -19,79 +18,21 @@ QUERY all() => p <- N<P> RETURN p::COUNT
 `,
 };
 
-/** What is waited for comes late on a busy machine. */
-const patient = { timeout: 30_000 };
+let servers: Servers;
+let nodes: Servers['nodes'];
+let log: Servers['log'];
 
-let log: TcpLog;
-const nodes = new Map<string, Server>();
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-
-async function place(name: string, role = 'member'): Promise<Server> {
-  const folder = makeFolder();
-  mkdirSync(join(folder, 'project'));
-  const port = await freePort();
-  const secret = join(folder, 'secret');
-  writeFileSync(secret, 'known to all nodes alone', { mode: 0o600 });
-  const config = {
-    'cluster.log': log.urlOf(name),
-    'cluster.name': 'people',
-    'cluster.node': name,
-    'cluster.advertise': `127.0.0.1:${port}`,
-    'cluster.role': role,
-    'cluster.lease': '500ms',
-    // One shall be out of patience soon; others wait as long as a busy machine takes.
-    'cluster.wait': name === 'b' ? '1s' : '15s',
-    'cluster.secret_file': secret,
-    'limits.auth_failures': 1_000_000,
-    'storage.min_free': 0,
-    'storage.ballast': 0,
-    'server.port': port,
-  };
-  writeProject(join(folder, 'project'), { sources, config });
-  const server = new Server(folder, { config, args: ['--port', String(port)] });
-  nodes.set(name, server);
-  return server;
-}
-
-const statusOf = async (name: string) => {
-  const reply = await nodes.get(name)!.client.request({ method: 'GET', path: 'readyz' });
-  return JSON.parse(reply.text).cluster as {
-    role: string;
-    position: string;
-    leader: { node: string };
-  };
-};
-
-const command = (word: string, server: Server, ...more: string[]) =>
-  runCli(['cluster', word, server.project, '--data', server.data, ...more]);
-
-const leads = (name: string): Promise<void> =>
-  expect
-    .poll(async () => JSON.stringify(await statusOf(name)), patient)
-    .toContain('"role":"leader"');
-
-/** A client takes one request after another; whoever asks meanwhile brings another one. */
-const call = async (
-  name: string,
-  path: string,
-  body: object,
-  headers = {},
-  { client }: { client: Client } = nodes.get(name)!,
-) => {
-  const reply = await client.request({ path, body: JSON.stringify(body), headers });
-  const position = reply.headers.get('trellis-position');
-  return { status: reply.status, body: JSON.parse(reply.text), position: String(position) };
-};
+const place = (name: string, role = 'member') =>
+  // One shall be out of patience soon; others wait as long as a busy machine takes.
+  servers.place(name, { 'cluster.role': role, ...(name === 'b' && { 'cluster.wait': '1s' }) });
+const statusOf = (name: string) => servers.statusOf(name);
+const leads = (name: string) => servers.leads(name);
+const command: Servers['command'] = (...args) => servers.command(...args);
+const call: Servers['call'] = (...args) => servers.call(...args);
 
 beforeAll(async () => {
-  log = await TcpLog.start();
+  servers = await Servers.over(sources);
+  ({ nodes, log } = servers);
 });
 
 test('K16 a cluster is founded by the command, once', async () => {
@@ -110,10 +51,7 @@ test('K16 a cluster is founded by the command, once', async () => {
   nodes.delete('c');
 });
 
-afterAll(async () => {
-  for (const server of nodes.values()) await server.dispose();
-  await log.close();
-});
+afterAll(() => servers.close());
 
 test('K18 K21 a write goes through any node, and is read where it was answered', async () => {
   for (let i = 0; i < 20; i++) {
@@ -236,7 +174,7 @@ test('K24 data go to nodes that prove to be some, or to administrators', async (
 });
 
 test('K24 what a listener has heard of a node is good for nothing', async () => {
-  const proof = new NodeProof('known to all nodes alone');
+  const proof = new NodeProof(secret);
   const hello = await call('a', '_admin/cluster-hello', {});
   const path = '/_admin/cluster-keys';
   const body = { set: [], revoke: ['never'] };

@@ -1,0 +1,118 @@
+// Nodes of a cluster as real processes behind HTTP, over a log in the test's own process.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TcpLog } from '../../support/cluster/tcp-log.js';
+import { makeFolder, writeProject } from '../../support/project.js';
+import type { Client } from '../../support/server/http.js';
+import { Server, runCli } from '../../support/server/server.js';
+
+/** What is waited for comes late on a busy machine. */
+export const patient = { timeout: 30_000 };
+
+/** Of all nodes. */
+export const secret = 'known to all nodes alone';
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+type Config = Record<string, string | number | boolean>;
+
+export class Servers {
+  readonly nodes = new Map<string, Server>();
+
+  private constructor(
+    readonly log: TcpLog,
+    private readonly sources: Record<string, string>,
+  ) {}
+
+  static async over(sources: Record<string, string>): Promise<Servers> {
+    return new Servers(await TcpLog.start(), sources);
+  }
+
+  /** A node of that name, which is not started. */
+  async place(name: string, more: Config = {}): Promise<Server> {
+    const folder = makeFolder();
+    mkdirSync(join(folder, 'project'));
+    const port = await freePort();
+    const secretFile = join(folder, 'secret');
+    writeFileSync(secretFile, secret, { mode: 0o600 });
+    const config = {
+      'cluster.log': this.log.urlOf(name),
+      'cluster.name': 'people',
+      'cluster.node': name,
+      'cluster.advertise': `127.0.0.1:${port}`,
+      'cluster.lease': '500ms',
+      'cluster.wait': '15s',
+      'cluster.secret_file': secretFile,
+      'limits.auth_failures': 1_000_000,
+      'storage.min_free': 0,
+      'storage.ballast': 0,
+      'server.port': port,
+      ...more,
+    };
+    writeProject(join(folder, 'project'), { sources: this.sources, config });
+    const server = new Server(folder, { config, args: ['--port', String(port)] });
+    this.nodes.set(name, server);
+    return server;
+  }
+
+  get(name: string): Server {
+    return this.nodes.get(name)!;
+  }
+
+  async statusOf(name: string) {
+    const reply = await this.get(name).client.request({ method: 'GET', path: 'readyz' });
+    return JSON.parse(reply.text).cluster as {
+      role: string;
+      position: string;
+      leader: { node: string };
+      fault?: { code: string };
+    };
+  }
+
+  command(word: string, server: Server, ...more: string[]) {
+    return runCli(['cluster', word, server.project, '--data', server.data, ...more]);
+  }
+
+  leads(name: string): Promise<void> {
+    return this.takesRole(name, 'leader');
+  }
+
+  async takesRole(name: string, wanted: string): Promise<void> {
+    for (const end = performance.now() + patient.timeout; ; await pause(20)) {
+      const status = await this.statusOf(name);
+      if (status?.role === wanted) return;
+      if (performance.now() > end) throw new RangeError(`${name}: ${JSON.stringify(status)}`);
+    }
+  }
+
+  /** A client takes one request after another; whoever asks meanwhile brings another one. */
+  async call(
+    name: string,
+    path: string,
+    body: object | string,
+    headers: object = {},
+    { client }: { client: Client } = this.get(name),
+  ) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const reply = await client.request({
+      path,
+      body: text,
+      headers: headers as Record<string, string>,
+    });
+    const position = reply.headers.get('trellis-position');
+    return { status: reply.status, body: JSON.parse(reply.text), position: String(position) };
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.nodes.values()) await server.dispose();
+    await this.log.close();
+  }
+}
