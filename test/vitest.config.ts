@@ -15,13 +15,42 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
+/** What their figures are held to takes a machine that does nothing else: in the long run they come last. */
+const measured = [
+  'contract/speed',
+  'embed/embedder',
+  'explorer/neighbours',
+  'mcp/cancel',
+  'reliability/disk/{long-reader,small-disk}',
+  'reliability/network/{connections,overload,sessions}',
+  'server/command/repl',
+  'server/metrics',
+  'vector/background-snapshot',
+].map((name) => `test/${name}.test.ts`);
+const every = ['test/**/*.test.ts'];
+/** Whole clusters have a command of their own (test/cluster/run.mjs). */
+const exclude = ['test/cluster/{nodes,real}/**'];
+
+/** A part of the long run, which begins when all of an earlier order are done. */
+function part(name: string, groupOrder: number, files: object, isAlone: boolean) {
+  const poolOptions = { forks: { singleFork: isAlone, isolate: false } };
+  return {
+    extends: true as const,
+    test: { name, ...files, poolOptions, sequence: { groupOrder } },
+  };
+}
+
 export default defineConfig({
   plugins: [compiledModules(!process.argv.includes('run'))],
   test: {
     root,
-    include: ['test/**/*.test.ts'],
-    // Whole clusters have a command of their own (test/cluster/run.mjs).
-    exclude: ['test/cluster/{nodes,real}/**'],
+    ...(long ? {} : { include: every, exclude }),
+    projects: long
+      ? [
+          part('work', 0, { include: every, exclude: [...exclude, ...measured] }, false),
+          part('figures', 1, { include: measured, exclude }, true),
+        ]
+      : undefined,
     server: { deps: { external: [compiled] } },
     globalSetup: ['test/support/run/summary.ts'],
     setupFiles: ['test/support/run/file-end.ts'],

@@ -44,7 +44,7 @@ declare module 'uWebSockets.js' {
   }
 }
 
-const receiveSweepMs = 250;
+const sweepMs = 250;
 
 /**
  * The add-on that fits this Node, or undefined. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
@@ -67,6 +67,7 @@ class UwsTransport implements DealingTransport, UwsHouse {
   readonly counts: TransportCounts;
   readonly receiving = new Set<UwsExchange>();
   readonly slow = new Set<UwsExchange>();
+  readonly heard = new Set<UwsExchange>();
   readonly #app: TemplatedApp;
   readonly #sockets: us_listen_socket[] = [];
   readonly #sweep: NodeJS.Timeout;
@@ -85,7 +86,10 @@ class UwsTransport implements DealingTransport, UwsHouse {
     this.#app.any('/*', (response, request) => {
       this.#onRequest(response, request);
     });
-    this.#sweep = setInterval(() => this.#dropSlowSenders(), receiveSweepMs);
+    this.#sweep = setInterval(() => {
+      this.#dropSlowSenders();
+      for (const exchange of this.heard) exchange.renew();
+    }, sweepMs);
     this.#sweep.unref();
   }
 

@@ -21,12 +21,17 @@ export interface UwsHouse {
   readonly receiving: Set<UwsExchange>;
   /** Answers not read yet, the longest idle first. */
   readonly slow: Set<UwsExchange>;
+  /** Calls under way whose clients are listened to, and streams: not idle, whatever they say (`renew`). */
+  readonly heard: Set<UwsExchange>;
   /** The number of this turn of the event loop. */
   turn(): number;
   /** Of this count, all threads that take connections together. */
   total(name: keyof TransportCounts): number;
   closeNonReaders(): void;
 }
+
+/** uWS closes what it reads from after 10 s of silence, give or take 2: well before. */
+const renewMs = 4_000;
 
 const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -38,6 +43,8 @@ export class UwsExchange extends Exchange {
   #corked = false;
   /** The turn of the event loop in which its call began. */
   #heldTurn = 0;
+  /** When the timer of the connection began anew, in milliseconds of performance.now(). */
+  #renewedAt = 0;
   #chunks: Uint8Array[] | undefined;
   #unsent: Uint8Array | undefined;
   #unsentBytes = 0;
@@ -69,6 +76,21 @@ export class UwsExchange extends Exchange {
   }
 
   letGo(): void {
+    if (this.settled || this.transport.heard.has(this)) return;
+    this.#resume();
+    this.#renewedAt = performance.now();
+    this.transport.heard.add(this);
+  }
+
+  /** Who waits for an answer, or for more of it, has nothing to say: a pause begins the time anew. */
+  renew(): void {
+    if (performance.now() - this.#renewedAt < renewMs) return;
+    this.#renewedAt = performance.now();
+    this.response.pause();
+    this.response.resume();
+  }
+
+  #resume(): void {
     if (!this.#paused || this.#gone) return;
     this.#paused = false;
     this.response.resume();
@@ -83,8 +105,7 @@ export class UwsExchange extends Exchange {
 
   send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     if (this.settled) return;
-    this.settled = true;
-    this.#releaseBody();
+    this.#settle();
     const last = close || this.ends;
     if (this.#corked && !last) this.#write(status, headers, body, false);
     else if (this.#corked) this.later(() => this.#uncorked(status, headers, body, true));
@@ -93,7 +114,7 @@ export class UwsExchange extends Exchange {
 
   #uncorked(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     this.response.cork(() => {
-      this.letGo();
+      this.#resume();
       this.#write(status, headers, body, close);
     });
   }
@@ -130,8 +151,8 @@ export class UwsExchange extends Exchange {
 
   stream(status: string, headers: HeaderList): AnswerStream {
     const { response, transport } = this;
-    this.settled = true;
-    this.#releaseBody();
+    this.#settle();
+    transport.heard.add(this);
     let isFull = false;
     const stream: AnswerStream = {
       write: (text) => {
@@ -148,13 +169,14 @@ export class UwsExchange extends Exchange {
       end: () => {
         if (this.#gone) return;
         this.#gone = true;
+        transport.heard.delete(this);
         response.cork(() => response.end('', this.ends));
       },
       onGone: undefined,
     };
     this.#stream = stream;
     response.cork(() => {
-      this.letGo();
+      this.#resume();
       this.#writeHead(status, headers);
       response.onWritable(() => {
         isFull = false;
@@ -218,16 +240,23 @@ export class UwsExchange extends Exchange {
   aborted(): void {
     const { transport } = this;
     this.#gone = true;
+    transport.heard.delete(this);
     this.#releaseUnsent();
     this.#releaseBody();
     this.#stream?.onGone?.();
     if (this.settled) return;
-    this.settled = true;
+    this.#settle();
     transport.counts.aborted++;
     // What is heard in the turn in which the call began was read with its request: not the end of
     // the stream, but another request behind it, for which uWS has no place.
     if (this.#paused && transport.turn() === this.#heldTurn) transport.counts.pipelinedClosed++;
     transport.options.receiver.gone(this);
+  }
+
+  #settle(): void {
+    this.settled = true;
+    this.transport.heard.delete(this);
+    this.#releaseBody();
   }
 
   #releaseBody(): void {
