@@ -48,6 +48,20 @@ export class ByteWriter {
     this.length = at;
   }
 
+  /** The decimal digits of a whole number below 2^32. */
+  digits(value: number): void {
+    let count = 1;
+    for (let power = 10; count < 10 && value >= power; power *= 10) count++;
+    this.reserve(count);
+    let rest = value;
+    for (let at = this.length + count - 1; at >= this.length; at--) {
+      const tenth = Math.floor(rest / 10);
+      this.bytes[at] = 48 + rest - 10 * tenth;
+      rest = tenth;
+    }
+    this.length += count;
+  }
+
   utf8(text: string): void {
     this.reserve(text.length * 3);
     this.length += encoder.encodeInto(text, this.bytes.subarray(this.length)).written;

@@ -10,17 +10,26 @@ const bytePositions = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34
 
 /** The 16 bytes of a canonical UUID text (8-4-4-4-12, either letter case), or undefined. */
 export function parseUuid(text: string): Uint8Array | undefined {
-  if (text.length !== 36) return undefined;
-  for (const at of [8, 13, 18, 23]) if (text.charCodeAt(at) !== 45) return undefined;
   const bytes = new Uint8Array(16);
+  return readUuid(text, bytes) ? bytes : undefined;
+}
+
+const ignored = new Uint8Array(16);
+
+/** Whether `parseUuid` has bytes for a text. */
+export const isUuid = (text: string): boolean => readUuid(text, ignored);
+
+function readUuid(text: string, bytes: Uint8Array): boolean {
+  if (text.length !== 36) return false;
+  for (let at = 8; at <= 23; at += 5) if (text.charCodeAt(at) !== 45) return false;
   for (let i = 0; i < 16; i++) {
     const at = bytePositions[i]!;
     const high = nibble[text.charCodeAt(at)] ?? -1;
     const low = nibble[text.charCodeAt(at + 1)] ?? -1;
-    if (high < 0 || low < 0) return undefined;
+    if (high < 0 || low < 0) return false;
     bytes[i] = (high << 4) | low;
   }
-  return bytes;
+  return true;
 }
 
 /** Lower-case hyphenated text of the 16 bytes at `offset`. */

@@ -17,6 +17,16 @@ export const integerRange: Partial<Record<ScalarName, { min: bigint; max: bigint
   U128: unsigned(128n),
 };
 
+/**
+ * The same for numbers, which compare with bigints slowly: from where on, and where no longer. A maximum is
+ * one below a power of two, which a double holds exactly.
+ */
+const doubleRange = new Map(
+  Object.entries(integerRange).map(([type, { min, max }]) => {
+    return [type, { from: Number(min), below: Number(max + 1n) }];
+  }),
+);
+
 /** Number when safe, else bigint: the form every integer value has in memory. */
 export function compactInteger(value: bigint): number | bigint {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
@@ -30,6 +40,10 @@ export function parseInteger(text: string): number | bigint {
 
 /** Whether an integer value (number or bigint) fits the type. */
 export function integerFits(value: number | bigint, type: ScalarName): boolean {
+  if (typeof value === 'number') {
+    const doubles = doubleRange.get(type);
+    return doubles !== undefined && value >= doubles.from && value < doubles.below;
+  }
   const range = integerRange[type];
   return range !== undefined && value >= range.min && value <= range.max;
 }

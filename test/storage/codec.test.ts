@@ -6,7 +6,7 @@ import { ByteWriter } from '../../engine/base/bytes.js';
 import { instantOf } from '../../engine/base/date.js';
 import { toFloat32 } from '../../engine/base/float.js';
 import { printUuid } from '../../engine/base/id.js';
-import { integerRange, compactInteger } from '../../engine/base/integer.js';
+import { compactInteger, integerFits, integerRange } from '../../engine/base/integer.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import type { ScalarName } from '../../engine/base/schema.js';
 import { type Scalar, type ScalarList, Uuid, compareValues } from '../../engine/base/value.js';
@@ -106,6 +106,37 @@ describe.each(Object.entries(samples))('%s', (type, sample) => {
       }),
       numRuns,
     );
+  });
+});
+
+describe.each(Object.keys(integerRange) as ScalarName[])('a whole number as %s', (name) => {
+  const { min, max } = integerRange[name]!;
+  const edges = [min, max, 0n, 2n ** 31n, 2n ** 32n, 2n ** 53n].map(Number);
+  const near = fc.tuple(fc.constantFrom(...edges), fc.integer({ min: -2, max: 2 }));
+  const whole = fc.oneof(
+    near.map(([edge, by]) => edge + by),
+    fc.maxSafeInteger(),
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(Math.trunc),
+  );
+
+  it('fits when the same bigint does, and then has its key and digits', () => {
+    fc.assert(
+      fc.property(whole, (value) => {
+        const exact = BigInt(value);
+        expect(integerFits(value, name)).toBe(exact >= min && exact <= max);
+        if (!integerFits(value, name)) return;
+        expect(ordered(value, name)).toEqual(ordered(exact, name));
+        if (!Number.isSafeInteger(value)) return;
+        expect(Buffer.from(print(value, name)).toString()).toBe(exact.toString());
+      }),
+      { numRuns: 4 * runs },
+    );
+  });
+
+  it('does not fit when it is endless or no number', () => {
+    const strange = [Infinity, -Infinity, NaN];
+    expect(strange.filter((value) => integerFits(value, name))).toEqual([]);
   });
 });
 

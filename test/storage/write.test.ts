@@ -1,10 +1,17 @@
 // Requests one by one: what they refuse, what they undo, what they leave.
+import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { armFailpoint } from '../../engine/base/failpoint.js';
 import { parseUuid, printUuid } from '../../engine/base/id.js';
 import { check } from '../../engine/storage/check/check.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
-import { decodeProperty, fromOf, toOf, uuidAt } from '../../engine/storage/record/record.js';
+import {
+  decodeProperty,
+  fromOf,
+  labelOf,
+  toOf,
+  uuidAt,
+} from '../../engine/storage/record/record.js';
 import type { WriteView } from '../../engine/storage/table/store.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { garden } from './kit/declare.js';
@@ -159,6 +166,49 @@ describe('unique values', () => {
     expect(() =>
       write(storage, (view) => view.createEdge(follows, a!, b!, values({}))),
     ).toThrowError(code('UNIQUE_VIOLATION', { type: 'Follows', property: 'From, To' }));
+  });
+});
+
+describe('ends of edges', () => {
+  it('are what records say, however they are named, as long as they are there', () => {
+    const made = write(storage, (view) =>
+      Array.from({ length: 200 }, (_, i) =>
+        view.createNode(i % 3 === 0 ? gardener : plant, values({})),
+      ),
+    );
+    const step = fc.tuple(fc.constantFrom('name', 'ask', 'ask', 'ask', 'make', 'remove'), fc.nat());
+    const undo = new Error('undone');
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 100, maxLength: 300 }), (steps) => {
+        const run = (view: WriteView) => {
+          const ids = [...made];
+          const gone = new Set<number>();
+          const uuids = new Map(
+            ids.map((id) => [id, view.record(id)!.slice(uuidAt.own, uuidAt.own + 16)]),
+          );
+          for (const [what, n] of steps) {
+            const id = ids[n % ids.length]!;
+            if (what === 'make') {
+              const own = view.createNode(plant, values({}));
+              uuids.set(own, view.record(own)!.slice(uuidAt.own, uuidAt.own + 16));
+              ids.push(own);
+            } else if (what === 'remove' && !gone.has(id) && n % 4 === 0) {
+              view.remove(id);
+              gone.add(id);
+            } else {
+              const named = { uuid: uuids.get(id)!, label: n % 2 === 0 ? gardener.id : plant.id };
+              const end = what === 'name' ? view.endOf(id) : view.endOf(id, named);
+              const record = view.record(id);
+              const expected = record && { label: labelOf(record), uuid: uuids.get(id) };
+              expect(end).toEqual(expected);
+            }
+          }
+          throw undo;
+        };
+        expect(() => write(storage, run)).toThrow(undo);
+      }),
+      { numRuns: 30 },
+    );
   });
 });
 

@@ -174,12 +174,14 @@ function buildFor(
 ): Act {
   const { slots, members } = statement;
   const list = builder.value(statement.in);
+  // Arguments hold no elements.
+  const isPlain = statement.in.kind === 'parameter';
   const inside = writes(statement.body) ? capture : after;
   const body = buildBlock(builder, statement.body, inside, capture);
   const readers = members?.map((name) => builder.member(name));
   const keep = buildKeep(builder, statement.keep, inside);
   return (frame) => {
-    const items = captured(frame, list(frame), inside);
+    const items = isPlain ? list(frame) : captured(frame, list(frame), inside);
     keep?.(frame, items);
     for (const item of rowsOf(items)) {
       frame.tick(1);

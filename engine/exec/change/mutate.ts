@@ -3,7 +3,8 @@
 // values and resolving ends is done here.
 import { fail } from '../../base/errors.js';
 import { defaultAt } from '../../base/schema.js';
-import type { Scalar, ScalarList } from '../../base/value.js';
+import { parseUuid } from '../../base/id.js';
+import { type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 import { distinct } from '../../base/words.js';
 import type { Assignment } from '../../plan/expression.js';
 import { textsAmong } from '../../storage/record/document.js';
@@ -19,9 +20,11 @@ import type { Evaluate } from '../row/compiled.js';
 
 type Values = Map<string, Scalar | ScalarList>;
 
-/** A compiled assignment; its property is looked up per label, for streams of several types. */
+/** A compiled assignment. */
 export interface Assign {
   property: string;
+  /** The property on a label, looked up once for each: streams may be of several types. */
+  on: (label: Label) => StoredProperty | undefined;
   value: Evaluate;
   unset: boolean;
 }
@@ -29,13 +32,18 @@ export interface Assign {
 export function buildAssignments(builder: Builder, set: readonly Assignment[]): Assign[] {
   return set.map(({ property, value, unset }) => ({
     property,
+    on: propertyTable(property),
     value: builder.value(value),
     unset,
   }));
 }
 
-function propertyOf(label: Label, name: string): StoredProperty | undefined {
-  return label.properties.find((property) => property.name === name);
+function propertyTable(name: string): Assign['on'] {
+  const known: (StoredProperty | null | undefined)[] = [];
+  return (label) => {
+    const found = (known[label.id] ??= label.properties.find((one) => one.name === name) ?? null);
+    return found ?? undefined;
+  };
 }
 
 /**
@@ -49,9 +57,9 @@ function assign(
   values: Values,
   touched?: Set<string>,
 ): void {
-  for (const { property: name, unset, value: evaluate } of set) {
+  for (const { property: name, on, unset, value: evaluate } of set) {
     const value = unset ? null : evaluate(frame);
-    const property = propertyOf(label, name);
+    const property = on(label);
     if (property === undefined || (value === null && !unset)) continue;
     touched?.add(name);
     if (unset) values.delete(name);
@@ -59,11 +67,16 @@ function assign(
   }
 }
 
-/** Values of a new element: the assigned ones, and the defaults of properties that got none. */
+const noValues: Values = new Map();
+
+const hasNoDefault = (property: StoredProperty): boolean => property.default === undefined;
+
+/** Values of a new element, not to be changed: the assigned ones, and the defaults of properties that got none. */
 function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
-  const values: Values = new Map();
   const { properties } = label;
-  if (properties.every((property) => property.default === undefined)) {
+  if (properties.length === 0 && set.length === 0) return noValues;
+  const values: Values = new Map();
+  if (properties.every(hasNoDefault)) {
     assign(frame, label, set, values);
     return values;
   }
@@ -131,13 +144,23 @@ export function createEdge(
 
 /**
  * Dense id of an end of an edge: 404 when there is no such element, EDGE_ENDPOINT_TYPE when it is
- * of another type than the edge's.
+ * of another type than the edge's. Many edges in turn may have the same one.
  */
 export function resolveEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
+  const last = frame.lastEnds?.[end];
+  if (last?.value === value && last.edge === edge && !frame.hasDropped) return last.id;
+  const id = findEnd(frame, edge, end, value);
+  if (typeof value === 'object') (frame.lastEnds ??= {})[end] = { value, edge, id };
+  return id;
+}
+
+function findEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
   const { catalog } = frame.view;
   const wanted = catalog.label(edge[end]!);
-  const id = resolveElement(frame, value, wanted.name);
-  const label = frame.expected(frame.write.endOf(id), id)?.label;
+  const uuid = value instanceof Uuid ? parseUuid(value.text) : undefined;
+  const id = (uuid && frame.view.idOf(uuid)) || resolveElement(frame, value, wanted.name);
+  const named = uuid && { label: wanted.id, uuid };
+  const label = frame.expected(frame.write.endOf(id, named), id)?.label;
   if (label === undefined) fail('NO_VALUE_FOUND', { what: nameOf(frame, wanted.name, value) });
   if (label !== wanted.id) {
     const [from, to] = [catalog.label(edge.from!).name, catalog.label(edge.to!).name];

@@ -5,7 +5,13 @@
 // of each of forty records, is printed 2^40 times.
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
-import type { Direction, KeptEdges, KeptRecords, WriteView } from '../../storage/table/store.js';
+import type {
+  Direction,
+  KeptEdges,
+  KeptRecords,
+  Label,
+  WriteView,
+} from '../../storage/table/store.js';
 import { ByteArena } from './byte-arena.js';
 import type { Argument, ExecutionContext } from './execute.js';
 import type { Value } from './value.js';
@@ -30,6 +36,13 @@ const fewLists = 4;
 
 const records = new ByteArena();
 
+/** What an end of a new edge has led to. */
+interface ResolvedEnd {
+  value: Value;
+  edge: Label;
+  id: number;
+}
+
 export class Frame {
   readonly slots: Value[];
   readonly args: readonly Argument[];
@@ -40,6 +53,8 @@ export class Frame {
   allowed: Map<number, Uint32Array> | undefined;
   /** Elements were dropped: ids of before may lead nowhere. */
   hasDropped = false;
+  /** The ends of the last edge that was made. */
+  lastEnds: { from?: ResolvedEnd; to?: ResolvedEnd } | undefined;
   /** What bindings have computed for their items, by key. */
   readonly #images = new WeakMap<object, Map<number, Value>>();
   #reads = 0;

@@ -14,6 +14,9 @@ const blockBits = 11;
 const blockIds = 1 << blockBits;
 export const blockBytes = blockIds >>> 3;
 
+/** Blocks that are remembered, a mebibyte. */
+const blocksKept = 4096;
+
 /** Blocks read at a time: few at first, so that whoever stops early has read little. */
 const firstBlocks = 2;
 const lastBlocks = 64;
@@ -112,6 +115,37 @@ export function* scanList(
   given += count;
   intact(expected === undefined || given === expected, 'the list of a type has lost elements');
   if (count > 0) yield ids.subarray(0, count);
+}
+
+const noBits = new Uint8Array(blockBytes);
+
+/** Which elements have a label, for whoever asks of many: each block is read once, and stays as it was. */
+export class ListedElements {
+  readonly #blocks = new Map<number, Map<number, Uint8Array>>();
+  #count = 0;
+
+  constructor(private readonly table: Table<BlockKey>) {}
+
+  has(label: number, id: number): boolean {
+    const block = id >>> blockBits;
+    const inBlock = id & (blockIds - 1);
+    const bits = this.#blocks.get(label)?.get(block) ?? this.#read(label, block);
+    return (bits[inBlock >>> 3]! & (1 << (inBlock & 7))) !== 0;
+  }
+
+  #read(label: number, block: number): Uint8Array {
+    if (this.#count++ === blocksKept) this.forget();
+    const bits = this.table.get({ label, block }) ?? noBits;
+    const blocks = this.#blocks.get(label);
+    if (blocks) blocks.set(block, bits);
+    else this.#blocks.set(label, new Map([[block, bits]]));
+    return bits;
+  }
+
+  forget(): void {
+    this.#blocks.clear();
+    this.#count = 0;
+  }
 }
 
 /** Ids in the bitmap of a block. */

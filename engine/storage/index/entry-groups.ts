@@ -3,8 +3,13 @@
 // other. Sorting words of keys (id-order.ts) beats a map by value, whose keys would be texts.
 import { ByteWriter } from '../../base/bytes.js';
 import { doubled } from '../../base/words.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
 import { orderOf } from '../table/id-order.js';
-import { appendListKey } from './index-key.js';
+import type { StoredProperty } from '../table/store.js';
+import { appendPrefix, endListKey } from './index-key.js';
+
+/** Up to so many are put in order one by one. */
+const few = 16;
 
 /** Entries of one index. */
 export class EntryGroups {
@@ -24,22 +29,38 @@ export class EntryGroups {
 
   /** `prefix`: index and value. */
   add(prefix: Uint8Array, id: number): void {
+    this.#keys.append(prefix);
+    this.#addLast(prefix.length, id);
+  }
+
+  /** As `add`; tells the bytes of the prefix. */
+  addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
+    const start = this.#keys.length;
+    appendPrefix(this.#keys, property, value);
+    const size = this.#keys.length - start;
+    this.#addLast(size, id);
+    return size;
+  }
+
+  /** The entry of the prefix at the end of the keys. */
+  #addLast(size: number, id: number): void {
     const at = this.#count++;
     if (at === this.#ids.length) {
       this.#ids = doubled(this.#ids);
       this.#starts = doubled(this.#starts);
     }
     this.#ids[at] = id;
-    if (at === 0) this.#common = prefix.length;
+    if (at === 0) this.#common = size;
     else {
       this.#isAscending &&= this.#ids[at - 1]! < id;
       const { bytes } = this.#keys;
-      const most = Math.min(this.#common, prefix.length);
+      const start = this.#starts[at]!;
+      const most = Math.min(this.#common, size);
       let same = 0;
-      while (same < most && bytes[same] === prefix[same]) same++;
+      while (same < most && bytes[same] === bytes[start + same]) same++;
       this.#common = same;
     }
-    appendListKey(this.#keys, prefix);
+    endListKey(this.#keys);
     this.#starts[at + 1] = this.#keys.length;
   }
 
@@ -70,12 +91,28 @@ export class EntryGroups {
    */
   #order(): Uint32Array {
     const count = this.#count;
-    if (count === 1) return new Uint32Array(1);
-    let order = Uint32Array.from({ length: count }, (_, at) => at);
+    if (count <= few) return this.#orderOfFew(count);
+    let order = new Uint32Array(count);
+    for (let at = 0; at < count; at++) order[at] = at;
     if (!this.#isAscending) order = this.#sorted(order, (place) => this.#ids[place]!);
     order = this.#sorted(order, (place) => this.#word(place, 4));
     order = this.#sorted(order, (place) => this.#word(place, 0));
     this.#settleTies(order);
+    return order;
+  }
+
+  #orderOfFew(count: number): Uint32Array {
+    const order = new Uint32Array(count);
+    const ids = this.#ids;
+    for (let at = 1; at < count; at++) {
+      let place = at;
+      for (; place > 0; place--) {
+        const before = order[place - 1]!;
+        if ((this.#compare(before, at) || ids[before]! - ids[at]!) < 0) break;
+        order[place] = before;
+      }
+      order[place] = at;
+    }
     return order;
   }
 
@@ -131,9 +168,18 @@ export class EntryLists {
   readonly #groups = new Map<number, EntryGroups>();
 
   add(indexId: number, prefix: Uint8Array, id: number): void {
+    this.#of(indexId).add(prefix, id);
+  }
+
+  /** As `add`; tells the bytes of the prefix. */
+  addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
+    return this.#of(property.indexId).addValue(property, value, id);
+  }
+
+  #of(indexId: number): EntryGroups {
     let groups = this.#groups.get(indexId);
     if (groups === undefined) this.#groups.set(indexId, (groups = new EntryGroups()));
-    groups.add(prefix, id);
+    return groups;
   }
 
   /** Gives out those of an index, or of all of them, as `EntryGroups.take` does. */

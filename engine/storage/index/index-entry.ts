@@ -1,4 +1,6 @@
 // The index entries that an element has by its values: one for each indexed property that is set.
+import { fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { prefixOf } from './index-key.js';
 import type { Label, StoredProperty } from '../table/store.js';
@@ -7,6 +9,22 @@ import type { Label, StoredProperty } from '../table/store.js';
 export interface Entry {
   property: StoredProperty;
   prefix: Uint8Array;
+}
+
+/** Bytes of the value in a prefix of `size` bytes, as users count them: a text without its end mark. */
+export function valueSize(size: number, property: StoredProperty): number {
+  const isText = property.type.kind === 'scalar' && property.type.name === 'String';
+  return size - (isText ? 6 : 4);
+}
+
+/** Refuses a new entry whose prefix has too many bytes; those there are keep what they were once allowed. */
+export function checkKeySize(
+  bytes: number,
+  property: StoredProperty,
+  { index_key_bytes: max }: Pick<Limits, 'index_key_bytes'>,
+): void {
+  const size = valueSize(bytes, property);
+  if (size > max) fail('INDEX_KEY_TOO_LONG', { property: property.name, max, size });
 }
 
 export function entriesOf(

@@ -9,27 +9,31 @@ export const longestPrefix = 1940;
 
 const writer = new ByteWriter(256);
 
-function startIndex(indexId: number): void {
-  writer.length = 0;
-  for (let shift = 24; shift >= 0; shift -= 8) writer.byte((indexId >>> shift) & 255);
+function appendIndex(target: ByteWriter, indexId: number): void {
+  for (let shift = 24; shift >= 0; shift -= 8) target.byte((indexId >>> shift) & 255);
+}
+
+/** Appends what all keys of a value begin with. */
+export function appendPrefix(
+  target: ByteWriter,
+  property: StoredProperty,
+  value: Scalar | ScalarList,
+): void {
+  appendIndex(target, property.indexId);
+  writeOrdered(target, value, property.type);
 }
 
 /** What all keys of a value begin with. */
 export function prefixOf(property: StoredProperty, value: Scalar | ScalarList): Uint8Array {
-  startIndex(property.indexId);
-  writeOrdered(writer, value, property.type);
+  writer.length = 0;
+  appendPrefix(writer, property, value);
   return writer.take();
-}
-
-/** Bytes of the value in a prefix, as users count them: a text without its end mark. */
-export function valueSize(prefix: Uint8Array, property: StoredProperty): number {
-  const isText = property.type.kind === 'scalar' && property.type.name === 'String';
-  return prefix.length - (isText ? 6 : 4);
 }
 
 /** The first possible key of an index: its keys are those below that of the next index id. */
 export function indexStart(indexId: number): Uint8Array {
-  startIndex(indexId);
+  writer.length = 0;
+  appendIndex(writer, indexId);
   return writer.take();
 }
 
@@ -48,6 +52,11 @@ export function indexKey(prefix: Uint8Array, id: number): Uint8Array {
 /** Appends the key of the list of a value: `indexKey` with id 0. */
 export function appendListKey(target: ByteWriter, prefix: Uint8Array): void {
   target.append(prefix);
+  endListKey(target);
+}
+
+/** Makes a prefix at the end the key of the list of its value. */
+export function endListKey(target: ByteWriter): void {
   for (let i = 0; i < 4; i++) target.byte(0);
 }
 

@@ -13,6 +13,7 @@
 import { assert } from '../../base/assert.js';
 import type { ByteWriter } from '../../base/bytes.js';
 import { toFloat32 } from '../../base/float.js';
+import { integerFits } from '../../base/integer.js';
 import { parseUuid } from '../../base/id.js';
 import type { PropertyType, ScalarName } from '../../base/schema.js';
 import type { Instant, Scalar, ScalarList, Uuid } from '../../base/value.js';
@@ -67,6 +68,11 @@ function writeScalar(writer: ByteWriter, value: Scalar, name: ScalarName): void 
 
 function writeInteger(writer: ByteWriter, value: number | bigint, name: ScalarName): void {
   const { size, signed } = widths[name]!;
+  if (typeof value === 'number' && size <= 8) {
+    assert(integerFits(value, name), 'an integer fits its type');
+    writeWords(writer, value, size, signed);
+    return;
+  }
   const shifted = BigInt(value) + (signed ? 1n << BigInt(8 * size - 1) : 0n);
   assert(shifted >= 0n && shifted < 1n << BigInt(8 * size), 'an integer fits its type');
   writer.reserve(size);
@@ -75,6 +81,21 @@ function writeInteger(writer: ByteWriter, value: number | bigint, name: ScalarNa
     writer.bytes[at] = Number(rest & 255n);
     rest >>= 8n;
   }
+  writer.length += size;
+}
+
+/** An integer of up to 64 bits that a double holds: far quicker than by a bigint. */
+function writeWords(writer: ByteWriter, value: number, size: number, signed: boolean): void {
+  writer.reserve(size);
+  const { bytes, length } = writer;
+  // Of a double, too, these are the words of its two's complement.
+  let low = value | 0;
+  const high = Math.floor(value / 2 ** 32) | 0;
+  for (let at = length + size - 1; at >= length; at--) {
+    bytes[at] = low;
+    low = length + size - at === 4 ? high : low >>> 8;
+  }
+  if (signed) bytes[length]! ^= 128;
   writer.length += size;
 }
 

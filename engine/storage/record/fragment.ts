@@ -34,7 +34,8 @@ function printText(writer: ByteWriter, text: string): void {
 export function printScalar(writer: ByteWriter, value: Scalar, type?: ScalarName): void {
   if (typeof value === 'string') printText(writer, value);
   else if (typeof value === 'number') {
-    writer.ascii(String(type === 'F32' ? toFloat32(value) : value));
+    if (value >>> 0 === value && type !== 'F32') writer.digits(value);
+    else writer.ascii(String(type === 'F32' ? toFloat32(value) : value));
   } else if (value instanceof Instant) writer.ascii(`"${printDate(value)}"`);
   else if (value instanceof Uuid) writer.ascii(`"${value.text}"`);
   else writer.ascii(String(value));

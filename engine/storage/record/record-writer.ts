@@ -75,8 +75,7 @@ export function appendRecord(
   former?: Uint8Array,
 ): void {
   const start = writer.length;
-  const bySlot: (StoredProperty | undefined)[] = [];
-  for (const property of properties) bySlot[property.slot] = property;
+  const bySlot = inSlots(properties);
   const slots = Math.max(bySlot.length, former === undefined ? 0 : former[4]! | (former[5]! << 8));
   const table = writeHead(writer, head, slots);
   for (let slot = 0; slot < slots; slot++) {
@@ -96,6 +95,20 @@ export function appendRecord(
   fail('VALUE_TOO_LARGE', args, { hint: 'The limit is `limits.element_bytes`.' });
 }
 
+type Slots = readonly (StoredProperty | undefined)[];
+
+const slotsOf = new WeakMap<readonly StoredProperty[], Slots>();
+
+/** Properties by slot: of those of a label, the same every time. */
+function inSlots(properties: readonly StoredProperty[]): Slots {
+  const known = slotsOf.get(properties);
+  if (known !== undefined) return known;
+  const bySlot: (StoredProperty | undefined)[] = [];
+  for (const property of properties) bySlot[property.slot] = property;
+  slotsOf.set(properties, bySlot);
+  return bySlot;
+}
+
 /** Writes the head and leaves room for the table of ends, whose place is returned. */
 function writeHead(writer: ByteWriter, head: RecordHead, slots: number): number {
   const start = writer.length;
@@ -108,15 +121,20 @@ function writeHead(writer: ByteWriter, head: RecordHead, slots: number): number 
   bytes[start + 2] = kindCodes[head.kind];
   bytes[start + 4] = slots;
   bytes[start + 5] = slots >>> 8;
-  bytes.set(head.uuid, start + uuidAt.own);
+  putUuid(bytes, start + uuidAt.own, head.uuid);
   if (head.ends) {
     putWord(bytes, start + 24, head.ends.from);
     putWord(bytes, start + 28, head.ends.to);
-    bytes.set(head.ends.fromUuid, start + uuidAt.from);
-    bytes.set(head.ends.toUuid, start + uuidAt.to);
+    putUuid(bytes, start + uuidAt.from, head.ends.fromUuid);
+    putUuid(bytes, start + uuidAt.to, head.ends.toUuid);
   }
   writer.length = table + 4 * slots;
   return table;
+}
+
+/** By hand: `set` checks more than sixteen bytes are worth. */
+function putUuid(bytes: Uint8Array, at: number, uuid: Uint8Array): void {
+  for (let i = 0; i < 16; i++) bytes[at + i] = uuid[i]!;
 }
 
 function writeFragment(

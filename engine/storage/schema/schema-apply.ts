@@ -11,7 +11,8 @@ import type { StoredCatalog } from '../catalog/catalog-record.js';
 import type { ChangeLog } from '../table/change-log.js';
 import type { Env } from '../table/env.js';
 import { scanList } from '../graph/label-list.js';
-import { indexStart, prefixOf, valueSize } from '../index/index-key.js';
+import { valueSize } from '../index/index-entry.js';
+import { indexStart, prefixOf } from '../index/index-key.js';
 import { indexKeys } from '../index/index-walk.js';
 import { addEntry } from '../index/property-index.js';
 import { isTaken } from '../index/unique-value.js';
@@ -120,8 +121,9 @@ function buildIndex(
       const value = decodeProperty(recordOf(env, id), property);
       if (value === null) continue;
       const prefix = prefixOf(property, value);
-      if (valueSize(prefix, property) > indexKeyBytes) faults.add('a value too long to index', id);
-      else if (property.index === 'unique' && isTaken(env.index, prefix))
+      if (valueSize(prefix.length, property) > indexKeyBytes) {
+        faults.add('a value too long to index', id);
+      } else if (property.index === 'unique' && isTaken(env.index, prefix))
         faults.add('a value that another element has', id);
       else addEntry(log, env.index, prefix, id);
     }

@@ -22,7 +22,7 @@ export interface State {
   commits: number;
   /** Sequence of the next change of a vector index. */
   nextSeq: number;
-  /** The newest uuid given out; 16 zeros before the first. */
+  /** The newest uuid given out, written over by the next; 16 zeros before the first. */
   lastUuid: Uint8Array;
 }
 

@@ -157,8 +157,14 @@ export interface WriteView extends ReadView, DerivedStore {
    * New node: uuid map, record, label list, indexes. UNIQUE_VIOLATION when a unique value is taken.
    */
   createNode(label: Label, values: PropertyValues): number;
-  /** What an edge keeps of its ends; undefined when there is no such element. */
-  endOf(id: number): { label: number; uuid: Uint8Array } | undefined;
+  /**
+   * What an edge keeps of its ends; undefined when there is no such element. `named`: its uuid, from which
+   * the id was found, and the label that it should have; spares reading its record.
+   */
+  endOf(
+    id: number,
+    named?: { label: number; uuid: Uint8Array },
+  ): { label: number; uuid: Uint8Array } | undefined;
   /** New edge, both adjacencies included. UNIQUE_VIOLATION for a second edge of a UNIQUE type. */
   createEdge(label: Label, from: number, to: number, values: PropertyValues): number;
   /** New vector: VECTOR_DIMENSION when it differs from the label's. Logged in vlog. */

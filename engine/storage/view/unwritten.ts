@@ -7,15 +7,16 @@
 // undoing.
 import { ByteWriter } from '../../base/bytes.js';
 import { assert } from '../../base/assert.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
 import { addAllToList } from '../graph/label-list.js';
 import { NewEdges } from '../graph/new-edges.js';
-import type { Entry } from '../index/index-entry.js';
 import { EntryLists } from '../index/entry-groups.js';
+import { checkKeySize } from '../index/index-entry.js';
 import { addEntries } from '../index/property-index.js';
 import { NewRecords } from '../record/new-records.js';
 import { type RecordHead, appendRecord } from '../record/record-writer.js';
 import { checksumSize } from '../table/checksum.js';
-import type { Direction, Label, PropertyValues } from '../table/store.js';
+import type { Direction, Label, PropertyValues, StoredProperty } from '../table/store.js';
 import type { WriteContext } from './write-context.js';
 
 /** Highest id that can be given out: the one above it serves as the end of scans. */
@@ -63,8 +64,7 @@ export class Unwritten {
     arena.length += checksumSize;
     const id = totals.state.nextId++;
     assert(id <= lastId, 'ids are not used up');
-    totals.state.lastUuid = head.uuid;
-    this.#firstUuid ??= head.uuid;
+    this.#firstUuid ??= head.uuid.slice();
     this.#records.add(id, arena.bytes, start, end);
     const list = this.#lists.get(label.id);
     if (list) list.push(id);
@@ -72,10 +72,11 @@ export class Unwritten {
     return id;
   }
 
-  /** Adds an element to those that have a value; fails TXN_TOO_LARGE. */
-  enter({ property, prefix }: Entry, id: number): void {
-    this.context.log.count(1, entryBytes);
-    this.#entries.add(property.indexId, prefix, id);
+  /** Adds an element to those that have a value; fails INDEX_KEY_TOO_LONG, TXN_TOO_LARGE. */
+  enter(property: StoredProperty, value: Scalar | ScalarList, id: number): void {
+    const { limits, log } = this.context;
+    checkKeySize(this.#entries.addValue(property, value, id), property, limits);
+    log.count(1, entryBytes);
   }
 
   /** Adds an edge to the lists of its ends. */

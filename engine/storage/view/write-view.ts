@@ -9,18 +9,19 @@ import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import { distinct } from '../../base/words.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
+import { type EdgeEnd, EdgeEnds } from '../graph/edge-ends.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import type { Table } from '../table/env.js';
 import type { GroupWork, Postponed } from '../table/group-work.js';
-import { type Entry, entriesOf } from '../index/index-entry.js';
+import { type Entry, checkKeySize, entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
-import { valueSize } from '../index/index-key.js';
+import { prefixOf } from '../index/index-key.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { claim } from '../index/unique-value.js';
 import { EntryLists } from '../index/entry-groups.js';
 import { removeEntries } from '../index/property-index.js';
 import { LmdbView } from './read-view.js';
-import { decodeProperty, labelOf, uuidAt } from '../record/record.js';
+import { decodeProperty, labelOf } from '../record/record.js';
 import { removeElements } from './removal.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
 import type {
@@ -37,21 +38,13 @@ import type { WriteContext } from './write-context.js';
 import { logChange } from '../record/vlog.js';
 import { Unwritten } from './unwritten.js';
 
-/** What an edge keeps of an element that it joins. */
-interface ElementEnd {
-  readonly label: number;
-  readonly uuid: Uint8Array;
-}
-
-const endsKept = 1024;
-
 export class LmdbWriteView extends LmdbView implements WriteView {
   pending: VectorChange[] = [];
   unpublished: readonly VectorChange[] = [];
   /** Made with the first element. */
   #unwritten: Unwritten | undefined;
-  /** Those looked at, until something is removed. */
-  readonly #ends = new Map<number, ElementEnd>();
+  /** Made with the first edge. */
+  #ends: EdgeEnds | undefined;
 
   constructor(
     private readonly context: WriteContext,
@@ -171,15 +164,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return id;
   }
 
-  endOf(id: number): ElementEnd | undefined {
-    const known = this.#ends.get(id);
-    if (known !== undefined) return known;
-    const record = this.recordShared(id);
-    if (record === undefined) return undefined;
-    const end = { label: labelOf(record), uuid: record.slice(uuidAt.own, uuidAt.own + 16) };
-    if (this.#ends.size === endsKept) this.#ends.clear();
-    this.#ends.set(id, end);
-    return end;
+  endOf(id: number, named?: EdgeEnd): EdgeEnd | undefined {
+    this.#ends ??= new EdgeEnds(this.env.labels, (id) => this.recordShared(id));
+    return this.#ends.of(id, named);
   }
 
   createVector(label: Label, vector: Float64Array, values: PropertyValues): number {
@@ -192,7 +179,8 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   update(changes: readonly { id: number; values: PropertyValues }[]): void {
     const { log, env, limits } = this.context;
     const leaving = new EntryLists();
-    const added: { label: Label; id: number; entry: Entry }[] = [];
+    const added: { label: Label; id: number; property: StoredProperty; values: PropertyValues }[] =
+      [];
     log.expect(changes.length);
     this.#unwritten?.settleRecords();
     this.#unwritten?.settleEntries();
@@ -205,11 +193,13 @@ export class LmdbWriteView extends LmdbView implements WriteView {
       for (const { property, prefix } of without(had, next)) {
         leaving.add(property.indexId, prefix, id);
       }
-      for (const entry of without(next, had)) added.push({ label, id, entry });
+      for (const { property } of without(next, had)) added.push({ label, id, property, values });
       log.replace(env.records, id, former, record);
     }
     leaving.take((_, key, ids) => removeEntries(log, env.index, key, ids));
-    for (const { label, id, entry } of added) this.#enter(label, entry, id);
+    for (const { label, id, property, values } of added) {
+      this.#enter(label, property, values.get(property.name)!, id);
+    }
   }
 
   replaceVector(id: number, vector: Float64Array): void {
@@ -225,7 +215,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   removeAll(ids: Uint32Array, tick: (count: number) => void): void {
     const { context, catalog } = this;
     this.finish();
-    this.#ends.clear();
+    this.#ends?.forget();
     removeElements(context, catalog, ids, tick, (label, id) => {
       this.#change({ kind: 'delete', label, id });
     });
@@ -269,10 +259,15 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   #create(label: Label, values: PropertyValues, ends?: RecordHead['ends']): number {
     const { uuids, totals } = this.context;
-    const entries = entriesOf(label, (property) => values.get(property.name) ?? null);
-    for (const entry of entries) this.#enter(label, entry, totals.state.nextId);
-    const uuid = uuids.next(this.nowMs);
-    const head: RecordHead = { label: label.id, kind: label.kind, uuid, ...(ends && { ends }) };
+    const { nextId, lastUuid: uuid } = totals.state;
+    for (const property of label.properties) {
+      if (property.indexId === 0) continue;
+      const value = values.get(property.name) ?? null;
+      if (value !== null) this.#enter(label, property, value, nextId);
+    }
+    uuids.write(uuid, 0, this.nowMs);
+    const head: RecordHead = { label: label.id, kind: label.kind, uuid };
+    if (ends !== undefined) head.ends = ends;
     return this.#waiting.create(label, head, values);
   }
 
@@ -309,16 +304,14 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return end!.uuid;
   }
 
-  /** Makes an entry; those there are keep what they were once allowed. */
-  #enter(label: Label, entry: Entry, id: number): void {
-    const { property, prefix } = entry;
+  /** Makes an entry. */
+  #enter(label: Label, property: StoredProperty, value: Scalar | ScalarList, id: number): void {
+    if (property.index !== 'unique') return this.#waiting.enter(property, value, id);
     const { limits, log, env } = this.context;
-    const size = valueSize(prefix, property);
-    const max = limits.index_key_bytes;
-    if (size > max) fail('INDEX_KEY_TOO_LONG', { property: property.name, max, size });
-    if (property.index !== 'unique') this.#waiting.enter(entry, id);
-    else if (!claim(log, env.index, prefix, id))
-      fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
+    const prefix = prefixOf(property, value);
+    checkKeySize(prefix.length, property, limits);
+    if (claim(log, env.index, prefix, id)) return;
+    fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
   }
 
   /** A UNIQUE edge type: looks for the pair in the shorter of the two lists. */

@@ -11,7 +11,8 @@ import type { Decoding } from '../../../json/fault.js';
 import type { JsonView } from '../../../json/view.js';
 import { beginRecord } from '../../../storage/record/blank-record.js';
 import { printValue } from '../../../storage/record/fragment.js';
-import { prefixOf, valueSize } from '../../../storage/index/index-key.js';
+import { valueSize } from '../../../storage/index/index-entry.js';
+import { prefixOf } from '../../../storage/index/index-key.js';
 import type { StoredProperty } from '../../../storage/table/store.js';
 import { putWord } from '../../../storage/table/word.js';
 import { countTerms } from '../../../text/text-index-lmdb.js';
@@ -138,7 +139,7 @@ export class RecordReader {
       const value = this.#values[field.place];
       if (value === undefined) continue;
       const prefix = prefixOf(field.property, value);
-      const size = valueSize(prefix, field.property);
+      const size = valueSize(prefix.length, field.property);
       if (size > max) {
         fail('INDEX_KEY_TOO_LONG', { property: field.property.name, max, size });
       }
