@@ -6,7 +6,10 @@ import { doubled } from '../../base/words.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { orderOf } from '../table/id-order.js';
 import type { StoredProperty } from '../table/store.js';
-import { appendPrefix, endListKey } from './index-key.js';
+import { appendListKey, appendValueKey } from './index-key.js';
+
+/** Of the id, at the end of a key. */
+const idBytes = 4;
 
 /** Up to so many are put in order one by one. */
 const few = 16;
@@ -29,20 +32,20 @@ export class EntryGroups {
 
   /** `prefix`: index and value. */
   add(prefix: Uint8Array, id: number): void {
-    this.#keys.append(prefix);
+    appendListKey(this.#keys, prefix);
     this.#addLast(prefix.length, id);
   }
 
   /** As `add`; tells the bytes of the prefix. */
   addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
     const start = this.#keys.length;
-    appendPrefix(this.#keys, property, value);
-    const size = this.#keys.length - start;
+    appendValueKey(this.#keys, property, value);
+    const size = this.#keys.length - start - idBytes;
     this.#addLast(size, id);
     return size;
   }
 
-  /** The entry of the prefix at the end of the keys. */
+  /** The entry of the key at the end, whose prefix has `size` bytes. */
   #addLast(size: number, id: number): void {
     const at = this.#count++;
     if (at === this.#ids.length) {
@@ -60,7 +63,6 @@ export class EntryGroups {
       while (same < most && bytes[same] === bytes[start + same]) same++;
       this.#common = same;
     }
-    endListKey(this.#keys);
     this.#starts[at + 1] = this.#keys.length;
   }
 

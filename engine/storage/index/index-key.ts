@@ -14,7 +14,7 @@ function appendIndex(target: ByteWriter, indexId: number): void {
 }
 
 /** Appends what all keys of a value begin with. */
-export function appendPrefix(
+function appendPrefix(
   target: ByteWriter,
   property: StoredProperty,
   value: Scalar | ScalarList,
@@ -55,8 +55,17 @@ export function appendListKey(target: ByteWriter, prefix: Uint8Array): void {
   endListKey(target);
 }
 
-/** Makes a prefix at the end the key of the list of its value. */
-export function endListKey(target: ByteWriter): void {
+/** Appends the same for a value that has no prefix yet. */
+export function appendValueKey(
+  target: ByteWriter,
+  property: StoredProperty,
+  value: Scalar | ScalarList,
+): void {
+  appendPrefix(target, property, value);
+  endListKey(target);
+}
+
+function endListKey(target: ByteWriter): void {
   for (let i = 0; i < 4; i++) target.byte(0);
 }
 
