@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AllowList, IndexOptions } from '../../engine/vector/index.js';
+import type { IndexOptions, SearchOptions } from '../../engine/vector/index.js';
 import { createVectorIndex, type SharedIndex } from '../../engine/vector/open-index.js';
-import { candidatesFor } from '../../engine/vector/pool.js';
+import { searchDecided } from '../../engine/vector/candidates.js';
 import { readSnapshot, writeSnapshot } from '../../engine/vector/snapshot.js';
 import type { Cell } from './recall-axes.js';
 import type { RecallData, Truth } from './recall-data.js';
@@ -89,33 +89,21 @@ export interface Measured {
   perSecond: number;
 }
 
-/** How searches go about; without `ef` as wide as the index itself found to be needed. */
-interface Asked {
-  allow?: AllowList | undefined;
-  ef?: number;
-}
-
-export function measureOurs(index: SharedIndex, truth: Truth, k: number, asked: Asked): Measured {
+export function measureOurs(
+  index: SharedIndex,
+  truth: Truth,
+  k: number,
+  asked: SearchOptions,
+): Measured {
   const { queries } = truth.data;
   // The first few are not timed: they compile the search and touch the index.
-  for (const query of queries.slice(0, 5)) search(index, query, k, asked);
+  for (const query of queries.slice(0, 5)) searchDecided(index, query, k, asked);
   const started = process.cpuUsage();
-  const found = queries.map((query) => search(index, query, k, asked));
+  const found = queries.map((query) => searchDecided(index, query, k, asked).ids);
   const { user, system } = process.cpuUsage(started);
   const recalls = found.map((ids, q) => truth.recall(q, truth.best(q, ids, k), k, asked.allow));
   return {
     recall: recalls.reduce((sum, recall) => sum + recall, 0) / recalls.length,
     perSecond: (queries.length * 1e6) / (user + system),
   };
-}
-
-function search(
-  index: SharedIndex,
-  query: Float64Array,
-  k: number,
-  { allow, ef }: Asked,
-): Uint32Array {
-  // As many as the server asks for.
-  const wanted = candidatesFor(index.options, index.dimension, k);
-  return index.search(query, wanted, { ...(ef && { ef }), ...(allow && { allow }) }).ids;
 }

@@ -43,6 +43,11 @@ export interface AllowList {
   count: number;
 }
 
+export interface SearchOptions {
+  ef?: number | undefined;
+  allow?: AllowList | undefined;
+}
+
 export interface VectorIndex {
   readonly name: string;
   readonly options: IndexOptions;
@@ -66,6 +71,6 @@ export interface VectorIndex {
    * is options.efSearch or what the data were found to need, and the way the cheapest. The query is as
    * given (not normalised) and of the index's dimension.
    */
-  search(query: Float64Array, k: number, options?: { ef?: number; allow?: AllowList }): Candidates;
+  search(query: Float64Array, k: number, options?: SearchOptions): Candidates;
   handle(): IndexHandle;
 }

@@ -5,7 +5,7 @@
 import { HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { helpLink, linkRows, type Rows } from './bulk.js';
-import type { Candidates, IndexHandle, IndexOptions, VectorIndex, AllowList } from './index.js';
+import type { Candidates, IndexHandle, IndexOptions, VectorIndex, SearchOptions } from './index.js';
 import { isMeasureDue, Measurement } from './measure.js';
 import { graphFrom, layoutFlags, metricNumber, segmentBytesMax } from './options.js';
 import { hardEdges, insertionPool } from './pool.js';
@@ -157,11 +157,7 @@ export class SharedIndex implements VectorIndex {
     return (used + more) * stride <= this.options.memoryBytes;
   }
 
-  search(
-    query: Float64Array,
-    k: number,
-    options: { ef?: number; allow?: AllowList } = {},
-  ): Candidates {
+  search(query: Float64Array, k: number, options: SearchOptions = {}): Candidates {
     const { metric, efSearch } = this.options;
     const { ef, allow } = options;
     const width = { ef: ef ?? efSearch, isTold: ef !== undefined };

@@ -1,8 +1,6 @@
 // The user's m, ef_construction and ef_search keep their HNSW meaning (Malkov & Yashunin 2018); the
 // mapping to our own edge and pool sizes is here and nowhere else.
 import { POOL_MAX } from '../../wasm/layout.js';
-import type { IndexOptions } from './index.js';
-import { chosenLayout } from './options.js';
 
 /** Hard edges of a new node. Every node has room for 32 edges, so m beyond 24 changes nothing. */
 export function hardEdges(m: number): number {
@@ -51,12 +49,4 @@ export function searchWalk(ef: number, k: number, estimates: boolean, padded: nu
   const follow = estimates && padded >= followFrom && Math.max(ef, least) <= followMax(padded);
   const pool = follow ? Math.max(ef * 2, 8 + least) : Math.max(ef, least);
   return { pool: Math.max(8, Math.min(POOL_MAX, pool)), follow };
-}
-
-/**
- * Candidates to ask for where k answers are wanted: distances of 32-bit floats, or (compact) of 16
- * bits a number, do not tell the last of them from the next.
- */
-export function candidatesFor(options: IndexOptions, dimension: number, k: number): number {
-  return k + 2 + (k >> (chosenLayout(options, dimension) === 'compact' ? 1 : 3));
 }

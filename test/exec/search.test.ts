@@ -7,7 +7,7 @@ import { similarity } from '../../engine/exec/row/similarity.js';
 import type { Access, ItemExpression } from '../../engine/plan/expression.js';
 import { decodeProperty } from '../../engine/storage/record/record.js';
 import type { Metric } from '../../engine/vector/index.js';
-import { candidatesFor } from '../../engine/vector/pool.js';
+import { candidatesFor } from '../../engine/vector/candidates.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { Garden, gardenSchema, plan } from './kit/garden.js';
 import { kit } from './kit/kit.js';

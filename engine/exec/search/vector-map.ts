@@ -3,7 +3,7 @@
 // of the true ones those are. Invariant: the same data and seed give the same map; embeddings stay here.
 import type { Label } from '../../storage/table/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
-import { candidatesFor } from '../../vector/pool.js';
+import { searchDecided } from '../../vector/candidates.js';
 import type { Frame } from '../row/frame.js';
 import { similarity } from '../row/similarity.js';
 import { placesOf } from './principal-axes.js';
@@ -121,8 +121,7 @@ class Sample {
     const row = this.rows[at]!;
     if (index === undefined || index.isGivenUp) return this.exact(at, count);
     if (index.dimension !== row.length) return [];
-    const want = candidatesFor(index.options, row.length, count + 1);
-    const found = index.search(row, want, this.#allow && { allow: this.#allow });
+    const found = searchDecided(index, row, count + 1, { allow: this.#allow });
     this.frame.tick(found.count);
     const near: Near[] = [];
     for (const id of found.ids.subarray(0, found.count)) {

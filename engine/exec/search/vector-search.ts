@@ -4,7 +4,7 @@
 import { fail } from '../../base/errors.js';
 import type { Label, WriteView } from '../../storage/table/store.js';
 import type { AllowList, Metric } from '../../vector/index.js';
-import { candidatesFor } from '../../vector/pool.js';
+import { candidatesFor, wantedNext } from '../../vector/candidates.js';
 import { readK, readNumber, readVector } from '../row/step-argument.js';
 import { proposedLabel, storedLabel } from '../row/element.js';
 import { asRows, type Flow, type RowFlow } from '../row/flow.js';
@@ -134,12 +134,11 @@ function searchIndex(
       hits.offer(id, metric, vectorOf(frame, id));
   }
   if (index.dimension !== query.vector.length) return;
-  let seen = 0;
   let live = 0;
   const known = new Set<number>();
-  const first = candidatesFor(index.options, index.dimension, query.k);
-  for (let want = first; ; want *= 2) {
-    const found = index.search(query.vector, want, allow && { allow });
+  let want = candidatesFor(index.options, index.dimension, query.k);
+  while (want > 0) {
+    const found = index.search(query.vector, want, { allow });
     for (let i = 0; i < found.count; i++) {
       const id = found.ids[i]!;
       // Also for what was met before: every further round costs more than the last.
@@ -150,9 +149,7 @@ function searchIndex(
       live++;
       hits.offer(id, metric, vectorOf(frame, id));
     }
-    // The index has given all it has when it answers less than it was asked for.
-    if (live >= query.k || found.count < want || found.count === seen) return;
-    seen = found.count;
+    want = wantedNext(found, want, query.k, live);
   }
 }
 
