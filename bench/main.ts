@@ -19,6 +19,7 @@ const modules: Record<string, string> = {
   filter: 'vector/filter',
   gvb: 'gvb/gvb',
   http: 'server/http',
+  hub: 'server/hub',
   hybrid: 'text/hybrid',
   import: 'import/import',
   ldbc: 'ldbc/ldbc',

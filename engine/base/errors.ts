@@ -138,7 +138,13 @@ const table = {
   QUERY_WORK: { message: 'The query visits more than {max} elements.' },
   TXN_TOO_LARGE: {
     message: 'The write makes more than {max} {unit} in one transaction.',
-    hint: 'Split the load; drop many edges in pieces: `DROP n::OutE<Type>::RANGE(0, 10000)`.',
+    hint: 'Split the load.',
+  },
+  DROP_TOO_LARGE: {
+    message: 'The write drops more than {max} edges, those of the nodes that go included.',
+    hint:
+      'Drop them in pieces first, `DROP n::OutE<Type>::RANGE(0, 10000)`, until none is left, ' +
+      'or raise `limits.drop_edges`.',
   },
   QUERY_TIMEOUT: {
     message: 'Stopped after {ms} ms.',

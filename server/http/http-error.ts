@@ -56,6 +56,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   QUERY_MEMORY: large,
   QUERY_WORK: large,
   TXN_TOO_LARGE: large,
+  DROP_TOO_LARGE: large,
   QUERY_TIMEOUT: late,
   OVERLOADED: unavailable,
   SCHEMA_CHANGED: unavailable,

@@ -232,6 +232,7 @@ const limitOf: Partial<Record<ErrorCode, LimitName>> = {
   QUERY_WORK: 'query_visits',
   QUERY_TIMEOUT: 'query_time',
   TXN_TOO_LARGE: 'txn_writes',
+  DROP_TOO_LARGE: 'drop_edges',
   FILTER_TOO_DEEP: 'filter_depth',
   FILTER_TOO_LARGE: 'filter_predicates',
   TOO_MANY_SESSIONS: 'sessions',

@@ -73,6 +73,7 @@ const published: Record<ErrorCode, number> = {
   QUERY_MEMORY: 413,
   QUERY_WORK: 413,
   TXN_TOO_LARGE: 413,
+  DROP_TOO_LARGE: 413,
   QUERY_TIMEOUT: 504,
   OVERLOADED: 503,
   NOT_READY: 503,

@@ -232,6 +232,10 @@ function sameTexts(a: readonly string[], b: readonly string[]): boolean {
 /**
  * Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no
  * error. What is too much is refused by the degrees alone. How many of them there were.
+ *
+ * A node and its edges go in one transaction, for which every other write waits; each edge has a record, a
+ * uuid and a place at its far end to leave, so that the time is that of the degree. `drop_edges` bounds it:
+ * portions are the caller's, who knows whether half of a node may be seen to be gone.
  */
 export function dropElements(frame: Frame, ids: readonly number[]): number {
   const { write } = frame;
@@ -245,12 +249,15 @@ export function dropElements(frame: Frame, ids: readonly number[]): number {
     if (record === undefined) continue;
     found++;
     frame.countWrites(1);
-    if (kindOf(record) === 'edge') edges.push(id);
-    else {
+    if (kindOf(record) === 'edge') {
+      edges.push(id);
+      frame.expectDrops(edges.length);
+    } else {
       nodes.push(id);
       // An edge may have both its ends here.
       ends += write.incidentCount(id);
       frame.expectWrites(Math.ceil(ends / 2));
+      frame.expectDrops(Math.ceil(ends / 2));
     }
   }
   frame.charge(4 * ends);
@@ -260,6 +267,7 @@ export function dropElements(frame: Frame, ids: readonly number[]): number {
   const gone = new IdBuffer();
   gone.append(distinct(edges.take()));
   frame.countWrites(gone.length - given);
+  frame.countDrops(gone.length);
   const documents = others.length > 0 ? documentsOf(frame, others) : [];
   gone.append(others);
   write.removeAll(distinct(gone.take()), (count) => frame.tick(count));

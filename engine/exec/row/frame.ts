@@ -68,6 +68,7 @@ export class Frame {
   /** Length of the reply when it was last looked at. */
   #printed = 0;
   #writes = 0;
+  #drops = 0;
 
   constructor(slotCount: number, args: readonly Argument[], context: ExecutionContext) {
     this.slots = new Array<Value>(slotCount).fill(null);
@@ -231,6 +232,18 @@ export class Frame {
     this.expectWrites(count);
     this.#writes += count;
     this.tick(count);
+  }
+
+  /** Counts edges that are deleted, those of nodes that go included. */
+  countDrops(edges: number): void {
+    this.expectDrops(edges);
+    this.#drops += edges;
+  }
+
+  /** Refuses deletions that hold the writer for too long before they are begun. */
+  expectDrops(edges: number): void {
+    const most = this.context.limits.drop_edges;
+    if (this.#drops + edges > most) fail('DROP_TOO_LARGE', { max: most });
   }
 
   /** Refuses what is going to be too much before it is begun. */

@@ -205,7 +205,9 @@ export function removeEdges(
   if (head === undefined) missing(id);
   const degree = getWord(head, 4);
   const isShort = getWord(head, 0) === 0;
-  if (edges.length === degree && isShort) log.cut(table, { id, label, chunk: 0 }, head);
+  const key = { id, label, chunk: 0 };
+  if (edges.length === degree && isShort) log.cut(table, key, head);
+  else if (isShort) log.replace(table, key, head, shortened(head, degree, edges));
   else if (edges.length === degree) writeAdjacency(log, table, of, none);
   else if (edges.length * chunkEntries < degree) {
     for (const edge of edges) removeEdge(log, table, of, edge);
@@ -268,6 +270,20 @@ function cutEntry(bytes: Uint8Array, first: number, edge: number): Uint8Array {
     return cut;
   }
   fail('DATA_CORRUPT', { what: `edge ${edge} is missing at one of its ends` });
+}
+
+/** A head that is the whole list, without some of its edges, which ascend. */
+function shortened(head: Uint8Array, degree: number, edges: Uint32Array): Uint8Array {
+  const left = new Uint8Array(Math.max(headBytes, head.length - edges.length * entryBytes));
+  let end = headBytes;
+  let next = 0;
+  for (let at = headBytes; at < head.length; at += entryBytes) {
+    if (getWord(head, at) === edges[next]) next++;
+    else for (let i = at; i < at + entryBytes; i++) left[end++] = head[i]!;
+  }
+  intact(next === edges.length, `edge ${edges[next]} is missing at one of its ends`);
+  putWord(left, 4, degree - edges.length);
+  return left;
 }
 
 /** Both ascend. */

@@ -2,6 +2,7 @@
 // edges of an element) is written once for all of them, in the order of keys, so that the cost of a hub
 // is that of its edges, however many of them share a list. Invariant: what is going to be refused for its
 // size is refused before the first change.
+import { ByteWriter } from '../../base/bytes.js';
 import { intact } from '../../base/intact.js';
 import { removeEdges } from '../graph/adjacency.js';
 import type { ChangeLog } from '../table/change-log.js';
@@ -19,8 +20,10 @@ import type { WriteContext } from './write-context.js';
 
 /** What goes, in the order in which it is written. */
 interface Plan {
-  /** Private copies, by place of their id: what goes is read once, and undone from them. */
-  records: Uint8Array[];
+  /** Copies end to end, in the order of ids: what goes is read once, and undone from them. */
+  records: Uint8Array;
+  /** Of each record, and the end of the last one. */
+  starts: Uint32Array;
   /** Ids by label, ascending. */
   lists: Map<number, number[]>;
   cuts: Cuts[];
@@ -49,6 +52,10 @@ const windowElements = 8192;
 
 type Tick = (count: number) => void;
 
+/** What stands under the uuid at hand, and the uuid: an array for each would cost as much as its removal. */
+const idBytes = new Uint8Array(4);
+const uuid = new Uint8Array(16);
+
 /**
  * `ids` ascend and are of elements that exist; of a node or vector all edges are among them, or have
  * gone before.
@@ -62,7 +69,7 @@ export function removeElements(
   onVector: (label: number, id: number) => void,
 ): void {
   const { log, env, totals } = context;
-  const { records, lists, cuts, changes } = planOf(context, catalog, ids, tick);
+  const { records, starts, lists, cuts, changes } = planOf(context, catalog, ids, tick);
   log.expect(changes);
   const entries = new EntryLists();
   const removeAll = (): void =>
@@ -71,7 +78,7 @@ export function removeElements(
     if (at % tickElements === 0) tick(Math.min(tickElements, ids.length - at));
     if (at % windowElements === 0) removeAll();
     const id = ids[at]!;
-    const record = records[at]!;
+    const record = records.subarray(starts[at]!, starts[at + 1]!);
     const label = catalog.label(labelOf(record));
     for (const { property, prefix } of entriesOf(label, (one) => decodeProperty(record, one))) {
       entries.add(property.indexId, prefix, id);
@@ -80,9 +87,9 @@ export function removeElements(
       log.remove(env.vectors, id);
       onVector(label.id, id);
     }
-    const idBytes = new Uint8Array(4);
     putWord(idBytes, 0, id);
-    log.cut(env.uuid, record.subarray(uuidAt.own, uuidAt.own + 16), idBytes);
+    for (let i = 0; i < uuid.length; i++) uuid[i] = record[uuidAt.own + i]!;
+    log.cut(env.uuid, uuid, idBytes);
     log.cut(env.records, id, record);
   }
   removeAll();
@@ -94,7 +101,8 @@ export function removeElements(
 }
 
 function planOf({ env, log }: WriteContext, catalog: Catalog, ids: Uint32Array, tick: Tick): Plan {
-  const records: Uint8Array[] = [];
+  const records = new ByteWriter(256);
+  const starts = new Uint32Array(ids.length + 1);
   const lists = new Map<number, number[]>();
   const cuts = new Map<number, { out: Cuts; in: Cuts }>();
   let changes = ownChanges * ids.length;
@@ -105,9 +113,10 @@ function planOf({ env, log }: WriteContext, catalog: Catalog, ids: Uint32Array, 
       log.expect(changes);
     }
     const id = ids[at]!;
-    const record = env.records.get(id);
+    const record = env.records.peek(id);
     intact(record, 'an element that is to go is missing');
-    records.push(record);
+    records.append(record);
+    starts[at + 1] = records.length;
     const label = catalog.label(labelOf(record));
     for (const property of label.properties) {
       if (property.indexId !== 0 && decodeProperty(record, property) !== null) changes++;
@@ -128,7 +137,7 @@ function planOf({ env, log }: WriteContext, catalog: Catalog, ids: Uint32Array, 
     one.order = orderOf(Uint32Array.from(one.ends), one.ends.length);
     changes += countEnds(one);
   }
-  return { records, lists, cuts: all, changes };
+  return { records: records.bytes, starts, lists, cuts: all, changes };
 }
 
 const noCuts = (table: Table<AdjacencyKey>, label: number): Cuts => {
@@ -152,13 +161,13 @@ function countEnds({ ends, order }: Cuts): number {
 
 /** Takes edges out of the lists of the elements at their ends. */
 function cut(log: ChangeLog, { table, label, edges, ends, order }: Cuts, tick: Tick): void {
+  const sorted = new Uint32Array(order.length);
+  for (let at = 0; at < order.length; at++) sorted[at] = edges[order[at]!]!;
   for (let at = 0; at < order.length; ) {
     const id = ends[order[at]!]!;
     const first = at;
     while (at < order.length && ends[order[at]!] === id) at++;
-    const own = new Uint32Array(at - first);
-    for (let i = first; i < at; i++) own[i - first] = edges[order[i]!]!;
     tick(1);
-    removeEdges(log, table, { id, label }, own);
+    removeEdges(log, table, { id, label }, sorted.subarray(first, at));
   }
 }
