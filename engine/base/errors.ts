@@ -176,6 +176,14 @@ const table = {
     message: 'This node takes no writes; {node} at {address} does.',
     retryable: true,
   },
+  NODE_LEADS: {
+    message: 'The node {node} leads.',
+    hint: 'Hand over first: `trellis cluster step-down`.',
+  },
+  NODE_LEFT: {
+    message: 'The node {node} has left the cluster.',
+    hint: 'To join again, empty its data directory and start it. Without `cluster.log` its data go their own way.',
+  },
   OUTCOME_UNKNOWN: {
     message: 'The log did not answer for {ms} ms: the write may be done, or may not.',
     hint: 'Read whether it is; a repeat under the same `Idempotency-Key` is done once.',

@@ -23,6 +23,12 @@ export interface ClusterLeader {
   address: string;
 }
 
+/** Who needs the log, behind which position. */
+export interface LogClaim {
+  node: string;
+  seq: number;
+}
+
 export interface RoleChange {
   role: ClusterRole;
   leader: ClusterLeader | undefined;
@@ -70,12 +76,18 @@ export interface ClusterNode {
   settings(): Uint8Array | undefined;
   /** The leader has all nodes know it instead. Fails NOT_LEADER, and as writes do. */
   setSettings(settings: Uint8Array): Promise<ClusterPosition>;
-  /** The leader notes that a backup holds all up to its position. */
-  mark(): Promise<ClusterPosition>;
+  /** As far as the disk of this node is, at least; every copy of its data is. */
+  readonly durable: ClusterPosition;
+  /** That node has all up to `seq`: whoever leads keeps the log for it from there on; undefined: no more. */
+  claim(node: string, seq: number | undefined): void;
+  /** Whoever leads keeps the log from these positions on, for backups, as far as `keepBytes` allows. */
+  keepFrom(marks: readonly number[]): void;
+  /** Takes no part any more, having handed over if it led: its fault is NODE_LEFT, and reads go on. */
+  leave(): Promise<void>;
   /** Forgets the log up to `upTo`, never beyond what the disk of this node has. Fails NOT_LEADER. */
   trim(upTo: number): Promise<void>;
   /** What the log keeps; may be stale. */
-  look(): Promise<{ first: number; last: number; bytes: number }>;
+  look(): Promise<{ first: number; last: number; bytes: number; claims: LogClaim[] }>;
   /** Hears of every change of role and leader; gives what stops it. */
   onChange(listener: (change: RoleChange) => void): () => void;
   /** Numbers for /metrics, all beginning with `cluster_`. */

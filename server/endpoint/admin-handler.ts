@@ -51,10 +51,17 @@ const accessOf: Readonly<Record<string, Access>> = {
   'cluster-hello': 'open',
   'cluster-beat': 'any',
   'cluster-keys': 'node',
+  'cluster-claim': 'node',
+  'cluster-mark': 'node',
 };
 
 /** What changes the data or the program of a cluster, or what its log keeps. */
-const ofLeader: ReadonlySet<string> = new Set(['import', 'reload']);
+const ofLeader: ReadonlySet<string> = new Set([
+  'import',
+  'reload',
+  'cluster-leave',
+  'cluster-forget',
+]);
 
 const bytesHeaders: HeaderList = [
   ['Content-Type', 'application/octet-stream'],

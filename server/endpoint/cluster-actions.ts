@@ -13,6 +13,8 @@ export interface ClusterActionsOptions {
   proof: NodeProof | undefined;
   /** Longest wait for a position. */
   waitMs: number;
+  /** What all nodes know beside the data, for whoever asks how things are. */
+  known: (node: ClusterNode) => object;
 }
 
 /** Of a piece's place: a whole number, or one that no file has. */
@@ -35,7 +37,7 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
       async () => {
         const place = node();
         const log = await place.look().catch(() => null);
-        return { ...clusterStatus(place), name: place.name, log };
+        return { ...clusterStatus(place), name: place.name, log, ...options.known(place) };
       },
     ],
     [
@@ -49,7 +51,6 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
     ],
     ['cluster-hello', () => ({ node: node().node, challenge: proof?.challenge() ?? '' })],
     ['cluster-beat', async () => ({ position: printPosition(await node().strong(waitMs)) })],
-    ['cluster-copy', () => copies.begin()],
     [
       'cluster-piece',
       (asked) =>

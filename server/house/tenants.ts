@@ -32,7 +32,11 @@ export interface TenantOptions {
   /** What an operator may do to one database. */
   /** Of a node of a cluster. */
   nodesFor?: (config: Config) => TenantNodes;
-  actionsFor: (config: Config, database: () => Database) => ReadonlyMap<string, Action>;
+  actionsFor: (
+    config: Config,
+    database: () => Database,
+    nodes: TenantNodes | undefined,
+  ) => ReadonlyMap<string, Action>;
 }
 
 /** The way of one tenant's database to other nodes. */
@@ -40,6 +44,8 @@ export interface TenantNodes {
   readonly calls: NodeCalls;
   /** Fetches data where there are none. */
   prepare(wanted: { onProgress: (progress: number) => void; isOver: () => boolean }): Promise<void>;
+  /** Its database is open. */
+  begin(database: Database): void;
   close(): void;
 }
 
@@ -101,17 +107,19 @@ export class Tenants {
       program: programFor(config, options.program),
       open: async (program) => {
         await nodes?.prepare({ onProgress: () => undefined, isOver: () => this.#isOver });
-        return this.#open({
+        const opened = await this.#open({
           ...databaseOptions(config, options.program, log, house.metrics.embedding),
           program,
           onProgram: adopt,
         });
+        nodes?.begin(opened);
+        return opened;
       },
       makeRoom: async () => (this.#tenants.get(name)!.stays ? undefined : this.#makeRoom(name)),
       onProgram: adopt,
       warn: (reason) => log('warn', 'the database of a tenant', { reason }),
     });
-    const actions = options.actionsFor(config, () => database);
+    const actions = options.actionsFor(config, () => database, nodes);
     const house: TenantHouse = new TenantHouse(
       {
         ...options,

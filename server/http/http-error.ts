@@ -67,6 +67,8 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   INSUFFICIENT_STORAGE: full,
   NO_LEADER: unavailable,
   NOT_LEADER: unavailable,
+  NODE_LEADS: conflict,
+  NODE_LEFT: unavailable,
   OUTCOME_UNKNOWN: unavailable,
   REPLICA_BEHIND: unavailable,
   PROGRAM_CHANGED: conflict,

@@ -1,6 +1,13 @@
 // What an operator may have done to one database: `POST /_admin/<name>`. Invariant: all of it is about that
 // database alone, its folder and its backups.
-import { type Database, describeJson, fail, scanBody } from '../../engine/index.js';
+import { basename } from 'node:path';
+import {
+  type ClusterNode,
+  type Database,
+  describeJson,
+  fail,
+  scanBody,
+} from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import type { Action } from '../endpoint/admin-handler.js';
 import { checkBody } from '../endpoint/check-handler.js';
@@ -10,15 +17,29 @@ import { NodeCopies } from '../endpoint/node-copies.js';
 import { ImportHandler } from '../endpoint/import-handler.js';
 import { recallBody } from '../endpoint/vector-admin.js';
 import { programOptions } from '../project/program.js';
+import type { NodeCalls } from '../request/node-call.js';
+import { printPosition } from '../request/position.js';
 import { backupName, newBackupPath } from './backup-place.js';
+import { askLeader } from './cluster/ask-leader.js';
+import { membershipActions } from './cluster/membership-actions.js';
+import { type ClusterSettings, readSettings } from './cluster/settings.js';
 import { verifyRunning } from './verify-child.js';
+
+/** Of the cluster that a database may be in. */
+export interface ClusterWays {
+  proof: NodeProof | undefined;
+  calls: NodeCalls;
+  settings: ClusterSettings;
+}
 
 /** `database`: undefined while it is not open. */
 export function databaseActions(
   config: Config,
   database: () => Database | undefined,
-  proof?: NodeProof,
+  ways: ClusterWays,
 ): Map<string, Action> {
+  const node = (): ClusterNode | undefined => database()?.cluster;
+  const copies = new NodeCopies({ database, dataDir: config.dataDir });
   const imports = new ImportHandler(database);
   const check = (body: Uint8Array): unknown => {
     const open = database();
@@ -26,7 +47,7 @@ export function databaseActions(
   };
   return new Map<string, Action>([
     ['import', (asked, body) => imports.handle(asked, body)],
-    ['backup', (_, body) => backUp(config, database()!, body)],
+    ['backup', (_, body) => backUp(config, database()!, body, ways)],
     ['verify', () => verifyRunning(config.dataDir)],
     ['snapshot', () => database()?.snapshot()],
     ['check', (_, body) => check(body)],
@@ -38,16 +59,47 @@ export function databaseActions(
       },
     ],
     ...clusterActions({
-      node: () => database()?.cluster,
-      copies: new NodeCopies({ database, dataDir: config.dataDir }),
-      proof,
+      node,
+      copies,
+      proof: ways.proof,
       waitMs: config.cluster.wait,
+      known: (one) => {
+        const { left, marks } = readSettings(one);
+        return { left, marks };
+      },
     }),
+    ...membershipActions({ node, copies, settings: ways.settings, limits: config.limits }),
   ]);
 }
 
+/**
+ * Has the log kept for a backup that begins now, until it is too old; gives how far it is at least, and whether the
+ * leader knows of it: the backup is good without.
+ */
+async function mark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
+  const { durable } = node;
+  const asked = { backup: `${node.node}/${name}`, seq: durable.seq };
+  const told = askLeader({ node, calls }, 'cluster-mark', asked, () => settings.mark(asked));
+  const kept = await told.then(
+    () => true,
+    () => false,
+  );
+  return { position: printPosition(durable), kept };
+}
+
+function unmark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
+  const backup = `${node.node}/${name}`;
+  const path = `cluster-forget?${new URLSearchParams({ backup })}`;
+  return askLeader({ node, calls }, path, {}, () => settings.unmark(backup));
+}
+
 /** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */
-async function backUp(config: Config, database: Database, body: Uint8Array): Promise<unknown> {
+async function backUp(
+  config: Config,
+  database: Database,
+  body: Uint8Array,
+  ways: ClusterWays,
+): Promise<unknown> {
   const given = scanBody(body, config.limits).member('name');
   if (given !== undefined && given.kind !== 'string' && given.kind !== 'null') {
     const args = { param: 'name', type: 'String', got: describeJson(given) };
@@ -55,6 +107,13 @@ async function backUp(config: Config, database: Database, body: Uint8Array): Pro
   }
   const name = given?.kind === 'string' ? given.text() : backupName();
   const path = newBackupPath(config, name);
-  const { bytes } = await database.backUp(path);
-  return { path, bytes };
+  const { cluster } = database;
+  const marked = cluster && (await mark(cluster, basename(path), ways));
+  try {
+    const { bytes } = await database.backUp(path);
+    return { path, bytes, ...marked };
+  } catch (error) {
+    if (marked?.kept) await unmark(cluster!, basename(path), ways).catch(() => undefined);
+    throw error;
+  }
 }

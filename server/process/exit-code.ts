@@ -19,6 +19,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   FEATURE_DISABLED: 78,
   TENANT_UNKNOWN: 78,
   LOG_UNSAFE: 78,
+  NODE_LEFT: 78,
   LOG_LOST: 74,
   LOG_TRUNCATED: 74,
   LOG_UNAVAILABLE: 75,

@@ -11,9 +11,9 @@ import {
 } from '../../engine/index.js';
 import type { Action } from '../endpoint/admin-handler.js';
 import { App } from './app.js';
-import { ClusterKeys } from './cluster-keys.js';
-import { ClusterPart } from './cluster-part.js';
-import { ClusterSettings } from './cluster-settings.js';
+import { ClusterKeys } from './cluster/keys.js';
+import { ClusterPart } from './cluster/part.js';
+import { ClusterSettings } from './cluster/settings.js';
 import type { Config, Environment } from '../config/config.js';
 import { databaseOptions } from '../config/database-options.js';
 import { programFor } from '../config/tenant-config.js';
@@ -25,6 +25,7 @@ import { socketPathOf } from '../http/listening.js';
 import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import { modelWarnings } from '../project/model-check.js';
+import type { NodeCalls } from '../request/node-call.js';
 import type { Refusal } from '../request/reception.js';
 import { Development } from './development.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
@@ -138,18 +139,18 @@ class Server {
     private readonly dev?: Development,
   ) {
     this.#cluster = new ClusterPart(config, log);
-    const { proof } = this.#cluster;
-    const actions = databaseActions(config, () => this.#database, proof);
+    const settings = new ClusterSettings(() => this.#database?.cluster);
+    const { proof, calls } = this.#cluster;
+    const actions = databaseActions(config, () => this.#database, { proof, calls, settings });
     actions.set('reload', () => {
       checkLeads(this.#database);
       return this.#reload?.();
     });
-    const settings = new ClusterSettings(() => this.#database?.cluster);
     actions.set('cluster-keys', (_, body) => settings.changeKeys(readKeyChange(body)));
     this.#clusterKeys = new ClusterKeys({
       path: config.keysFile,
       settings,
-      calls: this.#cluster.calls,
+      calls,
       log,
       onKeys: () => void this.#app.keys.refresh(),
     });
@@ -166,15 +167,18 @@ class Server {
       tenants: {
         ...tenants,
         nodesFor: (one) => new ClusterPart(one, log),
-        actionsFor: (one, database) => this.#tenantActions(one, database),
+        actionsFor: (one, database, nodes) =>
+          this.#tenantActions(one, database, (nodes ?? this.#cluster).calls),
       },
     });
     this.#installHandlers();
   }
 
   /** In a cluster the program of each tenant comes by its log: it is reloaded where that is led. */
-  #tenantActions(config: Config, database: () => Database): Map<string, Action> {
-    const actions = databaseActions(config, database, this.#cluster.proof);
+  #tenantActions(config: Config, database: () => Database, calls: NodeCalls): Map<string, Action> {
+    const settings = new ClusterSettings(() => database().cluster);
+    const { proof } = this.#cluster;
+    const actions = databaseActions(config, database, { proof, calls, settings });
     if (config.cluster.log === '') return actions;
     const reload = (): Promise<ReloadResult> => {
       checkLeads(database());

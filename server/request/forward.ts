@@ -74,6 +74,7 @@ export async function passOn(
   const patience = Math.min(waitMs, leftOf(exchange) ?? waitMs);
   for (const end = performance.now() + patience; ; await pause(betweenMs)) {
     const left = end - performance.now();
+    if (node.fault?.code === 'NODE_LEFT') throw new TrellisError(node.fault);
     const leader = node.leader ?? (await node.whenLed(Math.max(0, left)));
     if (leader === undefined)
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });

@@ -1,7 +1,7 @@
 // Tenants whose databases another node has: asked for anywhere, answered where they are, and by whoever may.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FakeDatabase } from '../support/fake-database.js';
-import { ClusterPart } from '../../server/process/cluster-part.js';
+import { ClusterPart } from '../../server/process/cluster/part.js';
 import { type RunningTenants, startTenants } from './running-tenants.js';
 
 const source = `

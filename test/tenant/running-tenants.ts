@@ -3,16 +3,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type OpenDatabase, type Program, compile } from '../../engine/index.js';
+import { type Database, type OpenDatabase, type Program, compile } from '../../engine/index.js';
 import { writeKeyFile } from '../../server/auth/key-file.js';
 import { digestOf, type KeyRecord } from '../../server/auth/key-record.js';
 import { type Config, loadConfig } from '../../server/config/config.js';
 import { databaseOptions } from '../../server/config/database-options.js';
 import { createLog } from '../../server/observe/log.js';
 import { App } from '../../server/process/app.js';
-import type { ClusterPart } from '../../server/process/cluster-part.js';
+import type { ClusterPart } from '../../server/process/cluster/part.js';
+import { ClusterSettings } from '../../server/process/cluster/settings.js';
 import { databaseActions } from '../../server/process/database-actions.js';
 import { SourceBook } from '../../server/project/source-book.js';
+import { NodeCalls } from '../../server/request/node-call.js';
 import { Client, type Reply } from '../support/server/http.js';
 
 export interface RunningTenants {
@@ -71,17 +73,26 @@ export async function startTenants(
   await more.prepare?.(config, program);
   const nodes = more.nodesFor?.(config);
   const database = await openDatabase(databaseOptions(config, program as Program, log));
+  const waysOf = (of: () => Database) => ({
+    proof: nodes?.proof,
+    calls: nodes?.calls ?? new NodeCalls({ secure: false }),
+    settings: new ClusterSettings(() => of().cluster),
+  });
   const app = new App({
     config,
     log,
     version: '1.0.0',
-    actions: databaseActions(config, () => database, nodes?.proof),
+    actions: databaseActions(
+      config,
+      () => database,
+      waysOf(() => database),
+    ),
     sources: new SourceBook(),
     ...(nodes && { nodes }),
     tenants: {
       program,
       openDatabase,
-      actionsFor: (one, database) => databaseActions(one, database, nodes?.proof),
+      actionsFor: (one, database) => databaseActions(one, database, waysOf(database)),
       ...(more.nodesFor && { nodesFor: more.nodesFor }),
     },
   });

@@ -3,7 +3,7 @@
 import type { ErrorData } from '../../base/errors.js';
 import type { Entry } from '../entry/assemble.js';
 import type { Position } from '../entry/chain.js';
-import type { ClusterLeader, ClusterPosition, RoleChange } from '../node.js';
+import type { ClusterLeader, ClusterPosition, LogClaim, RoleChange } from '../node.js';
 
 /** How far this node is, and who led there. */
 export interface NotedPosition extends Position {
@@ -30,14 +30,24 @@ export type LogToWriter =
 /** What is asked of the leader's log thread. */
 export type Ask =
   | { what: 'beat' }
-  | { what: 'mark' }
+  | { what: 'leave' }
   | { what: 'handOver'; to: ClusterLeader | undefined }
   | { what: 'trim'; upTo: number }
   | { what: 'look' };
 
-export type LogLook = { first: number; last: number; bytes: number };
+export type LogLook = {
+  first: number;
+  last: number;
+  bytes: number;
+  /** Of nodes that follow, as this one has heard while it leads. */
+  claims: LogClaim[];
+};
 
-export type ServerToLog = { kind: 'ask'; id: number; ask: Ask } | { kind: 'close' };
+export type ServerToLog =
+  | { kind: 'ask'; id: number; ask: Ask }
+  | { kind: 'claim'; node: string; seq: number | undefined }
+  | { kind: 'keepFrom'; marks: readonly number[] }
+  | { kind: 'close' };
 
 export type LogToServer =
   | { kind: 'change'; change: RoleChange }

@@ -150,6 +150,8 @@ class LogThread {
 
   async #hearServer(message: ServerToLog): Promise<void> {
     if (message.kind === 'close') return this.#close();
+    if (message.kind === 'keepFrom') return this.#keeper.keepFrom(message.marks);
+    if (message.kind === 'claim') return this.#keeper.claim(message.node, message.seq, sharedMs());
     const { id } = message;
     try {
       this.#tell({ kind: 'done', id, result: await this.#answer(message.ask) });
@@ -165,15 +167,15 @@ class LogThread {
     switch (ask.what) {
       case 'beat':
         return plain(await member.beat());
-      case 'mark':
-        return plain(await member.mark());
+      case 'leave':
+        return plain(await member.leave());
       case 'handOver':
         return plain(await member.handOver(ask.to));
       case 'trim':
         return this.#trim(member, log, ask.upTo);
       case 'look': {
         const [first, last, bytes] = await Promise.all([log.first(), log.last(), log.size()]);
-        return { first, last, bytes };
+        return { first, last, bytes, claims: this.#keeper.claims(sharedMs()) };
       }
     }
   }
@@ -196,7 +198,8 @@ class LogThread {
       await this.#trim(member, log, due.upTo);
       if (!due.isFull) return;
       const message = 'the log is larger than `cluster.keep_bytes`: its oldest entries are gone';
-      this.#tell({ kind: 'log', level: 'warn', message, fields: { upTo: due.upTo } });
+      const fields = { upTo: due.upTo, lost: due.dropped.join(', ') };
+      this.#tell({ kind: 'log', level: 'warn', message, fields });
     } catch {
       // The log is not what answers: it is looked at again.
     }

@@ -144,8 +144,9 @@ export class Member {
     if (this.#role === 'lost') return;
     const { error: data, stack } = errorDataOf(error);
     this.#reading++;
-    this.#leader = this.#role === 'leader' ? undefined : this.#leader;
     const wasLeading = this.#role === 'leader';
+    // Who has left asks nobody to do its writes.
+    if (wasLeading || data.code === 'NODE_LEFT') this.#leader = undefined;
     this.events.onFault(data);
     this.#become('lost', 'fault');
     if (wasLeading) this.events.onFollow();
@@ -378,10 +379,6 @@ export class Member {
     return this.#sharedBeat;
   }
 
-  mark(): Promise<Position> {
-    return this.#inTurn(() => this.#control(entryKind.mark, new Uint8Array(0)));
-  }
-
   async #control(kind: number, body: Uint8Array): Promise<Position> {
     this.#checkLeads();
     const { appendTimeoutMs } = this.options;
@@ -401,6 +398,13 @@ export class Member {
     if (outcome === 'full') fail('LOG_FULL', { what: 'it refused an entry' });
     if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
     throw new TrellisError(refusalOf(this.#leader));
+  }
+
+  /** Takes no part any more: what is applied stays, and is served. */
+  async leave(): Promise<Position> {
+    if (this.#role === 'leader') await this.handOver(undefined);
+    this.fail(new TrellisError({ code: 'NODE_LEFT', args: { node: this.options.self.node } }));
+    return this.#head;
   }
 
   /** Hands over to `to`, or to whoever is first. */

@@ -242,9 +242,20 @@ export class OpenNode implements ClusterNode {
     return this.data.tell(settings);
   }
 
-  async mark(): Promise<ClusterPosition> {
-    this.#checkLeads();
-    return (await this.#ask({ what: 'mark' })) as ClusterPosition;
+  get durable(): ClusterPosition {
+    return { epoch: this.words.epoch, seq: this.words.durable };
+  }
+
+  claim(node: string, seq: number | undefined): void {
+    this.#worker.postMessage({ kind: 'claim', node, seq } satisfies ServerToLog);
+  }
+
+  keepFrom(marks: readonly number[]): void {
+    this.#worker.postMessage({ kind: 'keepFrom', marks } satisfies ServerToLog);
+  }
+
+  async leave(): Promise<void> {
+    await this.#ask({ what: 'leave' });
   }
 
   async trim(upTo: number): Promise<void> {

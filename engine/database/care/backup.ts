@@ -82,8 +82,15 @@ async function copyInto(
   return { bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Makes a data directory of a backup. Fails DATA_DIR_BAD, DATA_CORRUPT. */
-export async function restore(from: string, dataDir: string): Promise<void> {
+/**
+ * Makes a data directory of a backup; without `newEpoch` it goes on as a node of the cluster that the backup is of.
+ * Fails DATA_DIR_BAD, DATA_CORRUPT.
+ */
+export async function restore(
+  from: string,
+  dataDir: string,
+  { newEpoch = true } = {},
+): Promise<void> {
   await checkBackup(from);
   if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
     fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
@@ -96,7 +103,7 @@ export async function restore(from: string, dataDir: string): Promise<void> {
   failpoint('midRestoreRename');
   renameSync(unfinished, join(dataDir, dataFile));
   syncPath(join(dataDir, 'graph'));
-  copyManifest(from, dataDir, { newEpoch: true });
+  copyManifest(from, dataDir, { newEpoch });
   markFinished(dataDir);
 }
 

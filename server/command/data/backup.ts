@@ -7,7 +7,13 @@ import { askServer, isLocked } from '../../process/running-server.js';
 import { configOf } from '../../project/line-config.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/wording.js';
-import { printLine } from '../../observe/log.js';
+import { printErrorLine, printLine } from '../../observe/log.js';
+
+interface Made {
+  /** Of a node of a cluster: where the log goes on behind it, and whether it is kept from there. */
+  position?: string;
+  kept?: boolean;
+}
 
 export const backup: Command = {
   name: 'backup',
@@ -22,7 +28,10 @@ export const backup: Command = {
       await withStorage(config, (storage) => backUp(storage.env, config.dataDir, path));
     } catch (error) {
       if (!isLocked(error)) throw error;
-      await askServer(config, 'backup', { name: path });
+      const { position, kept } = (await askServer(config, 'backup', { name: path })) as Made;
+      printLine(`backup ${shownPath(path)}${position === undefined ? '' : ` at ${position}`}`);
+      if (kept === false) printErrorLine('the log of the cluster is not kept for it');
+      return exitCodes.ok;
     }
     printLine(`backup ${shownPath(path)}`);
     return exitCodes.ok;

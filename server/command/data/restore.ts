@@ -12,12 +12,17 @@ export const restoreBackup: Command = {
   name: 'restore',
   about: 'Fills an empty data directory from a backup.',
   words: 'BACKUP',
-  flags: projectFlags,
+  flags: {
+    ...projectFlags,
+    follow: {
+      about: 'Of a backup of a cluster: it goes on with the log, instead of a way of its own.',
+    },
+  },
   run: async (line) => {
     const config = configOf(line);
     const from = resolve(line.words[0]!);
     armFailpoint(config.failpoint);
-    await restore(from, config.dataDir);
+    await restore(from, config.dataDir, { newEpoch: !line.switches.has('follow') });
     ignoreInGit(config.dataDir);
     printLine(`restored ${shownPath(config.dataDir)} from ${shownPath(from)}`);
     return exitCodes.ok;

@@ -1,14 +1,15 @@
-// `trellis cluster init|rebase|status|step-down|check`: founds a cluster on a project's data, and asks the running
+// `trellis cluster init|rebase|status|step-down|check|leave|forget`: founds a cluster on a project's data, and asks the running
 // node of one. Invariant: only `init` makes a log, and `rebase` where that one is lost and somebody said so.
 import { existsSync } from 'node:fs';
-import { fail, foundCluster } from '../../../engine/index.js';
+import { type ClusterNode, fail, foundCluster } from '../../../engine/index.js';
 import { readKeyFile } from '../../auth/key-file.js';
 import { clusterOptions } from '../../config/cluster-options.js';
 import type { ClusterStatus } from '../../endpoint/cluster-status.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
 import { createLog, printErrorLine, printLine } from '../../observe/log.js';
-import { packSettings } from '../../process/cluster-settings.js';
+import { forgetLeft } from '../../process/cluster/membership.js';
+import { type Settings, packSettings } from '../../process/cluster/settings.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { askServer } from '../../process/running-server.js';
 import { configOf } from '../../project/line-config.js';
@@ -26,11 +27,13 @@ import { counted } from '../../terminal/wording.js';
 export const cluster: Command = {
   name: 'cluster',
   about: 'Founds a cluster on the data of a project, or asks a running node of one.',
-  words: 'init | rebase | status | step-down | check [PROJECT_DIR]',
+  words: 'init | rebase | status | step-down | check | leave | forget [PROJECT_DIR]',
   flags: {
     ...projectFlags,
     ...keyFlag,
     to: { value: 'NODE', about: 'The node that is to lead; whoever is first unless said.' },
+    node: { value: 'NODE', about: 'Of leave: the node that goes; this one unless said.' },
+    backup: { value: 'NODE/NAME', about: 'Of forget: the backup that the log is not kept for.' },
     yes: { about: 'Of rebase: what only the lost log held may be lost.' },
     json: { about: 'Prints the status as JSON.' },
   },
@@ -59,13 +62,29 @@ export const cluster: Command = {
         );
         return exitCodes.ok;
       }
+      case 'leave':
+        return leave(config, line.flags.get('node') ?? clusterOptions(config)?.node ?? '');
+      case 'forget': {
+        const backup = line.flags.get('backup') ?? '';
+        await askServer(config, `cluster-forget?${new URLSearchParams({ backup })}`, {});
+        printLine(`the log is not kept for the backup ${backup}`);
+        return exitCodes.ok;
+      }
       default: {
-        const what = 'trellis cluster: one of init, rebase, status, step-down, check is needed.';
+        const what =
+          'trellis cluster: one of init, rebase, status, step-down, check, leave, forget is needed.';
         return fail('CONFIG_INVALID', { what }, { hint: `Usage: ${usageOf(cluster)}` });
       }
     }
   },
 };
+
+async function leave(config: Config, node: string): Promise<number> {
+  await askServer(config, `cluster-leave?${new URLSearchParams({ node })}`, {});
+  printLine(`${node} has left: the log is not kept for it, and it writes nothing any more`);
+  printLine('stop it; to join again, empty its data directory and start it');
+  return exitCodes.ok;
+}
 
 function checkConfirmed({ switches }: CommandLine): void {
   if (switches.has('yes')) return;
@@ -94,6 +113,7 @@ async function found(config: Config, again: boolean): Promise<number> {
   const archive = archiveOf(compiled, programOptions(config));
   const allowLazy = config.cluster.allow_lazy_log;
   await foundCluster(options, archive, { allowLazy, again, settings: settingsOf(config, again) });
+  forgetLeft(config.dataDir);
   printLine('the log is made; `trellis serve` leads, nodes without data fetch them from it');
   return exitCodes.ok;
 }
@@ -106,17 +126,21 @@ function settingsOf({ keysFile, tenant }: Config, again: boolean): Uint8Array | 
 
 type Told = ClusterStatus & {
   name: string;
-  log: { first: number; last: number; bytes: number } | null;
-};
+  log: Awaited<ReturnType<ClusterNode['look']>> | null;
+} & Pick<Settings, 'left' | 'marks'>;
 
 async function tell(config: Config, { switches }: CommandLine): Promise<number> {
   const told = (await askServer(config, 'cluster-status', {})) as Told;
   if (switches.has('json')) printLine(JSON.stringify(told));
   else {
-    const { node, role, position, lag_ms, leader, log, fault } = told;
+    const { node, role, position, lag_ms, leader, log, fault, left = [], marks = [] } = told;
     printLine(`${node} is ${role} of ${told.name} at ${position}, ${lag_ms} ms behind`);
     printLine(leader === null ? 'nobody leads' : `${leader.node} leads, at ${leader.address}`);
     if (log !== null) printLine(`the log holds ${log.first} to ${log.last}, ${log.bytes} bytes`);
+    for (const { node: name, seq } of log?.claims ?? []) printLine(`${name} has all up to ${seq}`);
+    for (const { backup, seq } of marks)
+      printLine(`it is kept from ${seq} for the backup ${backup}`);
+    if (left.length > 0) printLine(`these have left: ${left.join(', ')}`);
     if (fault !== undefined) printLine(`${fault.code}: ${fault.error}`);
   }
   return told.fault === undefined ? exitCodes.ok : exitCodes.diagnostics;

@@ -6,7 +6,7 @@ import { foundCluster, openDatabase } from '../../../engine/index.js';
 import { databaseOptions } from '../../../server/config/database-options.js';
 import { tenantConfig } from '../../../server/config/tenant-config.js';
 import { type Member, ranked } from '../../../server/house/placement.js';
-import { ClusterPart } from '../../../server/process/cluster-part.js';
+import { ClusterPart } from '../../../server/process/cluster/part.js';
 import { ObjectStore } from '../../support/cluster/object-store.js';
 import { type RunningTenants, startTenants } from '../../tenant/running-tenants.js';
 

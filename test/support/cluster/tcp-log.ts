@@ -251,8 +251,7 @@ export class TcpLog {
       }
       case 'read': {
         if (request.from < this.#first) {
-          const args = { first: this.#first, needed: request.from };
-          return send({ n, error: 'LOG_TRUNCATED', args });
+          return send({ n, ...this.#truncated(request.from) });
         }
         this.#readers.add({ name, next: request.from, send: (message) => send({ n, ...message }) });
         return this.#spread();
@@ -267,6 +266,10 @@ export class TcpLog {
     }
   }
 
+  #truncated(needed: number): object {
+    return { error: 'LOG_TRUNCATED', args: { first: this.#first, needed } };
+  }
+
   #append({ after, id, bytes }: Request): 'ok' | 'behind' {
     if (this.#messages[after]?.id === id) return 'ok';
     if (after !== this.last) return 'behind';
@@ -278,10 +281,14 @@ export class TcpLog {
   #spread(): void {
     for (const reader of this.#readers) {
       if (this.#faults.get(reader.name)?.away !== undefined) continue;
-      for (; reader.next <= this.last; reader.next++) {
-        const { bytes } = this.#messages[reader.next - 1]!;
-        reader.send({ seq: reader.next, bytes });
-      }
+      if (reader.next < this.#first) {
+        reader.send(this.#truncated(reader.next));
+        this.#readers.delete(reader);
+      } else
+        for (; reader.next <= this.last; reader.next++) {
+          const { bytes } = this.#messages[reader.next - 1]!;
+          reader.send({ seq: reader.next, bytes });
+        }
     }
   }
 

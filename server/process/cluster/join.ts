@@ -17,9 +17,9 @@ import {
   isCopiedPath,
   needsNodeCopy,
   takeLock,
-} from '../../engine/index.js';
-import type { Log } from '../observe/log.js';
-import type { NodeAnswer, NodeCalls } from '../request/node-call.js';
+} from '../../../engine/index.js';
+import type { Log } from '../../observe/log.js';
+import type { NodeAnswer, NodeCalls } from '../../request/node-call.js';
 
 export interface JoinOptions {
   cluster: ClusterOptions;
@@ -29,6 +29,8 @@ export interface JoinOptions {
   onProgress: (progress: number) => void;
   /** Whether nobody waits for the data any more. */
   isOver: () => boolean;
+  /** It comes without data, as a node that was none before. */
+  joins?: boolean;
 }
 
 const pieceBytes = 4 * 1024 * 1024;
@@ -49,7 +51,7 @@ export async function joinEmpty(options: JoinOptions): Promise<boolean> {
     log('info', 'there are no data: they are fetched from the node that leads', {
       node: cluster.node,
     });
-    if (!(await fetchCopy(options, undefined))) return false;
+    if (!(await fetchCopy({ ...options, joins: true }, undefined))) return false;
     await installNodeCopy(dataDir, undefined);
     return true;
   } finally {
@@ -89,11 +91,12 @@ export async function fetchCopy(
 
 const isFinal = (error: unknown): boolean =>
   error instanceof TrellisError &&
-  ['CONFIG_INVALID', 'LOG_LOST', 'INSUFFICIENT_STORAGE'].includes(error.code);
+  ['CONFIG_INVALID', 'LOG_LOST', 'INSUFFICIENT_STORAGE', 'NODE_LEFT'].includes(error.code);
 
 async function fetchFrom(address: string, options: JoinOptions): Promise<void> {
-  const { calls, dataDir, onProgress } = options;
-  const begun = await calls.ask(address, '/_admin/cluster-copy', {}, copyMs);
+  const { calls, dataDir, onProgress, cluster, joins = false } = options;
+  const asked = { node: cluster.node, joins };
+  const begun = await calls.ask(address, '/_admin/cluster-copy', asked, copyMs);
   const { copy, files } = okBody(begun) as { copy: string; files: CopiedFile[] };
   const place = copyPlaceIn(dataDir);
   mkdirSync(place, { recursive: true, mode: 0o700 });

@@ -2,12 +2,18 @@
 // what the log brings goes into the file. Invariant: a key that is revoked here is refused here at once, whether
 // or not the others can be told; what could not be told is told again.
 import { existsSync } from 'node:fs';
-import { type ClusterNode, type Database, TrellisError, errorMessage } from '../../engine/index.js';
-import { type KeyFile, readWholeKeyFile, rewriteKeyFile } from '../auth/key-file.js';
-import { adoptShared, changeIn, isSameFile } from '../auth/shared-keys.js';
-import type { Log } from '../observe/log.js';
-import type { NodeCalls } from '../request/node-call.js';
-import { type ClusterSettings, readSettings } from './cluster-settings.js';
+import {
+  type ClusterNode,
+  type Database,
+  TrellisError,
+  errorMessage,
+} from '../../../engine/index.js';
+import { type KeyFile, readWholeKeyFile, rewriteKeyFile } from '../../auth/key-file.js';
+import { adoptShared, changeIn, isSameFile } from '../../auth/shared-keys.js';
+import type { Log } from '../../observe/log.js';
+import type { NodeCalls } from '../../request/node-call.js';
+import { askLeader } from './ask-leader.js';
+import { type ClusterSettings, readSettings } from './settings.js';
 
 export interface ClusterKeysOptions {
   path: string;
@@ -19,7 +25,6 @@ export interface ClusterKeysOptions {
 }
 
 const lookMs = 500;
-const tellMs = 10_000;
 
 export class ClusterKeys {
   #node: ClusterNode | undefined;
@@ -76,13 +81,8 @@ export class ClusterKeys {
 
   async #tell(node: ClusterNode, change: NonNullable<ReturnType<typeof changeIn>>): Promise<void> {
     const { settings, calls } = this.options;
-    if (node.role === 'leader') return settings.changeKeys(change);
-    const { leader } = node;
-    if (leader === undefined) return;
-    const answer = await calls.ask(leader.address, '/_admin/cluster-keys', change, tellMs);
-    if (answer.status === 200) return;
-    const { code, args = {} } = JSON.parse(answer.body.toString());
-    throw new TrellisError({ code, args });
+    const here = (): Promise<void> => settings.changeKeys(change);
+    await askLeader({ node, calls }, 'cluster-keys', change, here);
   }
 
   /** Says once why the others do not have what this node has. */

@@ -6,14 +6,16 @@ import {
   type ClusterNode,
   type ClusterOptions,
   type Database,
+  TrellisError,
   installNodeCopy,
-} from '../../engine/index.js';
-import { NodeProof, readSecret } from '../auth/node-proof.js';
-import { clusterOptions } from '../config/cluster-options.js';
-import type { Config } from '../config/config.js';
-import type { Log } from '../observe/log.js';
-import { NodeCalls } from '../request/node-call.js';
+} from '../../../engine/index.js';
+import { NodeProof, readSecret } from '../../auth/node-proof.js';
+import { clusterOptions } from '../../config/cluster-options.js';
+import type { Config } from '../../config/config.js';
+import type { Log } from '../../observe/log.js';
+import { NodeCalls } from '../../request/node-call.js';
 import { fetchCopy, joinEmpty } from './join.js';
+import { Membership, checkMember, forgetLeft } from './membership.js';
 
 /** Faults that a newer copy of the data mends. */
 const mended: ReadonlySet<string> = new Set(['LOG_TRUNCATED', 'DIVERGED']);
@@ -28,6 +30,7 @@ export class ClusterPart {
   readonly calls: NodeCalls;
   /** Undefined: a process of its own. */
   readonly #options: ClusterOptions | undefined;
+  readonly #membership: Membership;
 
   /** Fails CONFIG_INVALID. */
   constructor(
@@ -45,12 +48,22 @@ export class ClusterPart {
       tenant: config.tenant,
       ...(ca !== undefined && { ca }),
     });
+    const { dataDir } = config;
+    this.#membership = new Membership({ dataDir, calls: this.calls, log, keepMs: cluster.keep });
   }
 
-  /** Before the database is opened: fetches data where there are none. */
+  /** Before the database is opened: fetches data where there are none. Fails NODE_LEFT. */
   async prepare(wanted: Wanted): Promise<void> {
+    const { dataDir } = this.config;
     const cluster = this.#options;
-    if (cluster !== undefined) await joinEmpty({ ...this.#joining(cluster), ...wanted });
+    if (cluster === undefined) return forgetLeft(dataDir);
+    checkMember(dataDir, cluster.node);
+    await joinEmpty({ ...this.#joining(cluster), ...wanted });
+  }
+
+  /** This database is open, and one of the cluster's. */
+  begin({ cluster: node }: Database): void {
+    if (node !== undefined) this.#membership.attach(node);
   }
 
   #joining(cluster: ClusterOptions) {
@@ -62,6 +75,7 @@ export class ClusterPart {
   attach(database: Database, wanted: Wanted, onMended: (keepAs: string | undefined) => void): void {
     const { cluster: node } = database;
     if (node === undefined) return;
+    this.begin(database);
     let isBegun = false;
     const look = (): void => {
       const code = node.role === 'lost' ? node.fault?.code : undefined;
@@ -81,6 +95,7 @@ export class ClusterPart {
       return await fetchCopy({ ...this.#joining(cluster), ...wanted }, undefined);
     } catch (error) {
       this.log('error', 'the data of another node cannot be fetched', { error });
+      if (error instanceof TrellisError && error.code === 'NODE_LEFT') this.#membership.leave();
       return false;
     }
   }
@@ -91,10 +106,12 @@ export class ClusterPart {
 
   /** Puts what was fetched into the place of the data, which nobody has open. */
   async install(keepAs: string | undefined): Promise<void> {
+    this.#membership.close();
     await installNodeCopy(this.config.dataDir, keepAs);
   }
 
   close(): void {
+    this.#membership.close();
     this.calls.close();
   }
 }

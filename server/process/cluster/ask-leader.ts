@@ -1,0 +1,22 @@
+// What a node has the leader of its cluster do, as a node. Invariant: it is done once, here or there, and who asks
+// hears what came of it.
+import { type ClusterNode, TrellisError } from '../../../engine/index.js';
+import type { NodeCalls } from '../../request/node-call.js';
+
+const tellMs = 10_000;
+
+/** `here`: how it is done where this node leads. Fails NO_LEADER, as connections do, and as it has failed. */
+export async function askLeader(
+  { node, calls }: { node: ClusterNode; calls: NodeCalls },
+  path: string,
+  body: object,
+  here: () => Promise<void>,
+): Promise<void> {
+  if (node.role === 'leader') return here();
+  const { leader } = node;
+  if (leader === undefined) throw new TrellisError({ code: 'NO_LEADER', args: {} });
+  const answer = await calls.ask(leader.address, `/_admin/${path}`, body, tellMs);
+  if (answer.status === 200) return;
+  const { code, args = {} } = JSON.parse(answer.body.toString());
+  throw new TrellisError({ code, args });
+}

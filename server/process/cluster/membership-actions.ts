@@ -1,0 +1,80 @@
+// Who is a node of the cluster, and what its log is kept for, as operators and nodes ask: `POST
+// /_admin/cluster-<word>`. Invariant: a node that has left is one again only by coming without data.
+import {
+  type ClusterNode,
+  type JsonView,
+  type Limits,
+  excerpt,
+  fail,
+  scanBody,
+} from '../../../engine/index.js';
+import type { Action } from '../../endpoint/admin-handler.js';
+import type { NodeCopies } from '../../endpoint/node-copies.js';
+import { type ClusterSettings, readSettings } from './settings.js';
+
+export interface MembershipActionsOptions {
+  node: () => ClusterNode | undefined;
+  settings: ClusterSettings;
+  copies: NodeCopies;
+  limits: Limits;
+}
+
+const nameMax = 300;
+
+export function membershipActions(options: MembershipActionsOptions): [string, Action][] {
+  const { settings, copies, limits, node: nodeOf } = options;
+  const node = (): ClusterNode => nodeOf() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
+  const hasLeft = (name: string): boolean => (readSettings(node()).left ?? []).includes(name);
+  return [
+    ['cluster-leave', (asked) => settings.leave(nameIn(asked, 'node'))],
+    ['cluster-forget', (asked) => settings.unmark(nameIn(asked, 'backup'))],
+    [
+      'cluster-mark',
+      (_, body) => {
+        const view = scanBody(body, limits);
+        return settings.mark({ backup: textOf(view, 'backup'), seq: numberOf(view, 'seq') });
+      },
+    ],
+    [
+      'cluster-claim',
+      (_, body) => {
+        const view = scanBody(body, limits);
+        const name = textOf(view, 'node');
+        if (hasLeft(name)) fail('NODE_LEFT', { node: name });
+        node().claim(name, numberOf(view, 'seq'));
+      },
+    ],
+    [
+      'cluster-copy',
+      async (_, body) => {
+        const view = scanBody(body, limits);
+        const name = view.member('node') === undefined ? '' : textOf(view, 'node');
+        if (name !== '' && hasLeft(name)) {
+          if (view.member('joins')?.boolean() !== true) fail('NODE_LEFT', { node: name });
+          await settings.rejoin(name);
+        }
+        return copies.begin();
+      },
+    ],
+  ];
+}
+
+function nameIn(asked: URLSearchParams, param: string): string {
+  const name = asked.get(param) ?? '';
+  if (name === '') fail('PARAM_MISSING', { owner: 'cluster', param, type: 'String' });
+  if (name.length > nameMax)
+    fail('PARAM_VALUE', { param, allowed: `of at most ${nameMax} characters`, got: excerpt(name) });
+  return name;
+}
+
+function textOf(view: JsonView, param: string): string {
+  const value = view.member(param);
+  if (value?.kind === 'string') return value.text();
+  return fail('PARAM_MISSING', { owner: 'cluster', param, type: 'String' });
+}
+
+function numberOf(view: JsonView, param: string): number {
+  const value = view.member(param);
+  if (value?.kind === 'number' && value.integral) return Number(value.token());
+  return fail('PARAM_MISSING', { owner: 'cluster', param, type: 'I64' });
+}
