@@ -295,8 +295,14 @@ interface SortKey {
   nullsFirst: boolean;
 }
 
-/** What a group keeps of its items, or of those that a condition lets pass, in shape. */
-type Accumulated = { where?: ItemExpression; slot: number } & (
+/** Values to compute for every item in `slot` when it is bound; `inner`, for the items of a value. */
+export interface Keep {
+  slot: number;
+  members: { key: number; value: Expression; inner?: Keep }[];
+}
+
+/** What a group keeps of its items, or of those that a condition lets pass, in shape unless `rows`. */
+type Accumulated = { rows?: true; where?: ItemExpression; slot: number } & (
   | {
       kind: 'total';
       function: Exclude<AggregateFunction, 'AVG'>;
@@ -371,6 +377,10 @@ export type Step =
       /** Keys and items are kept beside what is printed. */
       whole?: true;
       /** Shape of the items under `data`, if the stream has one. */ shape?: Expression;
+      /** The items are kept as they are, too, as `#rows`. */
+      rows?: true;
+      /** What their shape reads of outside is computed at once. */
+      keep?: Keep;
       /** Instead of the items these are kept, as members `#0`, `#1`, … (planner). */
       accumulate?: Accumulated[];
     }

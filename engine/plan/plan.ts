@@ -2,7 +2,7 @@
 // callers) and the one executor that runs them. Plain data: it can be printed, cloned to another
 // thread and compared.
 import type { GivenDefault, ParameterType } from '../base/schema.js';
-import type { Expression, Pipeline } from './expression.js';
+import type { Expression, Keep, Pipeline } from './expression.js';
 import type { Form } from './form.js';
 import type { Merge } from './merge.js';
 import type { ReplyType } from './output-type.js';
@@ -15,12 +15,6 @@ export interface Parameter {
   vector: boolean;
   /** The value of a parameter that is absent or null; inside the query it is never null. */
   default?: GivenDefault;
-}
-
-/** Values to compute for every item in `slot` when it is bound; `inner`, for the items of a value. */
-export interface Keep {
-  slot: number;
-  members: { key: number; value: Expression; inner?: Keep }[];
 }
 
 export type Statement =

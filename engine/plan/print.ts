@@ -4,8 +4,17 @@ import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
 import { type GivenDefault, printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
-import type { Assignment, End, Expression, Member, Pipeline, Source, Step } from './expression.js';
-import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
+import type {
+  Assignment,
+  End,
+  Expression,
+  Keep,
+  Member,
+  Pipeline,
+  Source,
+  Step,
+} from './expression.js';
+import type { EmbedSite, Output, Parameter, Plan, Statement } from './plan.js';
 import { stepsLeft } from './access.js';
 import { printKept, printPath, printSeek } from './print-access.js';
 
@@ -344,9 +353,10 @@ function printStep(printer: Printer, step: Step): string {
       const keys = step.keys.map((key) => `${key.name}: ${of(key.value)}`).join(', ');
       const isKept = step.data || step.whole;
       const shape = step.shape === undefined || !isKept ? '' : ` data ${of(step.shape)}`;
-      const whole = step.whole ? ' whole' : '';
+      const whole = `${step.whole ? ' whole' : ''}${step.rows && step.whole ? ' rows' : ''}`;
+      const read = keepLines(printer, step.keep, '').map((line) => line.trim());
       const kept = step.accumulate?.map((each, i) => ` #${i} = ${printKept(each, of)}`) ?? [];
-      const head = `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}`;
+      const head = `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}${isKept ? read.map((each) => ` ${each}`).join('') : ''}`;
       return `${head}${step.accumulate ? ` keeping${kept.join(',')}` : ''}`;
     }
     case 'page': {

@@ -25,6 +25,8 @@ export function isSafe(expression: Expression, parameters: Parameters): boolean 
       return all([expression.left, expression.right]);
     case 'if':
       return all([expression.condition, expression.value, expression.otherwise]);
+    case 'kept':
+      return all([expression.of, expression.value]);
     case 'with':
       return all([expression.of, expression.value, ...expression.lets.map(({ value }) => value)]);
     case 'coalesce':

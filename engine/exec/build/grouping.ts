@@ -2,6 +2,7 @@
 import type { Step } from '../../plan/expression.js';
 import { accumulateWhere, type Accumulate, firstOnes, total } from '../operators/accumulate.js';
 import type { Grouping } from '../operators/group.js';
+import { buildKeep } from './keep.js';
 import type { Builder } from '../row/builder.js';
 
 type Group = Extract<Step, { kind: 'group' }>;
@@ -14,8 +15,12 @@ export function buildGrouping(builder: Builder, step: Group): Grouping {
     data: step.data,
     whole: step.whole === true || step.accumulate !== undefined,
     shape: step.shape && builder.value(step.shape),
+    rows: step.rows === true,
+    keep: buildKeep(builder, step.keep, 'recordsAndVectors'),
     keyed: builder.style.compat,
-    accumulate: step.accumulate?.map((each) => buildAccumulate(builder, each)),
+    accumulate: step.accumulate?.map((each) => {
+      return { rows: each.rows === true, make: buildAccumulate(builder, each) };
+    }),
   };
 }
 

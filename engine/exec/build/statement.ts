@@ -1,34 +1,15 @@
 // Statements of a plan: bindings, effects, deletions and loops (helixql.md 3.3, 3.13).
 import { unreachable } from '../../base/assert.js';
-import type { Keep, Plan, Statement } from '../../plan/plan.js';
-import { kindOf } from '../../storage/record/record.js';
+import type { Plan, Statement } from '../../plan/plan.js';
 import { type Builder, mentions } from '../row/builder.js';
-import { recordOf } from '../row/element.js';
 import { rowsOf } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
-import { drop, eachElement } from '../change/change.js';
+import { drop } from '../change/change.js';
 import { rowsOfValue } from '../operators/source.js';
-import type { Element, Value } from '../row/value.js';
+import { buildKeep, type Capture, captured, writes } from './keep.js';
 
 /** One statement, ready to run. */
 export type Act = (frame: Frame) => void;
-
-const writeKinds = new Set<unknown>([
-  'drop',
-  'addNode',
-  'addVector',
-  'addVectors',
-  'addEdge',
-  'upsertEdge',
-  'update',
-  'upsertNode',
-  'upsertVector',
-]);
-
-const writes = (data: unknown): boolean => mentions(data, (part) => writeKinds.has(part.kind));
-
-/** What a binding reads at once, so that it does not show what is written later. */
-type Capture = 'nothing' | 'records' | 'recordsAndVectors';
 
 export function buildStatements(builder: Builder, plan: Plan): Act[] {
   const capture = builder.style.data || losesVectors(plan) ? 'recordsAndVectors' : 'records';
@@ -114,56 +95,6 @@ function buildStatement(
     default:
       return unreachable(statement);
   }
-}
-
-/** Reads what there is of all elements of a value, so that it stays as it is now (6.3). */
-function captured(frame: Frame, value: Value, capture: Capture): Value {
-  if (capture === 'nothing') return value;
-  eachElement(frame, value, (element) => {
-    if (element.record === undefined) {
-      element.kept = true;
-      recordOf(frame, element);
-      frame.tick(1);
-    }
-    if (capture === 'recordsAndVectors' && element.vector === undefined)
-      captureVector(frame, element);
-  });
-  return value;
-}
-
-type KeepAll = (frame: Frame, value: Value) => void;
-
-/**
- * Computes what a shape needs of every item bound; undefined where nobody could tell it from
- * computing it later.
- */
-function buildKeep(builder: Builder, keep: Keep | undefined, after: Capture): KeepAll | undefined {
-  if (keep === undefined || (after === 'nothing' && !writes(keep))) return undefined;
-  const { slot } = keep;
-  const members = keep.members.map(({ key, value, inner }) => ({
-    key,
-    value: builder.value(value),
-    inner: buildKeep(builder, inner, after),
-  }));
-  return (frame, value) => {
-    for (const item of rowsOf(value)) {
-      if (typeof item !== 'object' || item === null) continue;
-      for (const member of members) {
-        frame.slots[slot] = item;
-        const found = captured(frame, member.value(frame), after);
-        frame.keep(item, member.key, found);
-        member.inner?.(frame, found);
-      }
-    }
-  };
-}
-
-function captureVector(frame: Frame, element: Element): void {
-  const { record } = element;
-  if (record === undefined || kindOf(record) !== 'vector') return;
-  element.vector = frame.view.vector(element.id);
-  frame.charge(8 * (element.vector?.length ?? 0));
-  frame.tick(1);
 }
 
 function buildFor(

@@ -5,7 +5,7 @@ import { asRows, batchesOf, type Flow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { keyOf, keyOfAll } from '../row/key.js';
 import { keep } from '../row/pull.js';
-import { GroupRecord, RecordValue, type Value } from '../row/value.js';
+import { Element, GroupRecord, RecordValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 import type { Accumulate, Accumulator } from './accumulate.js';
 
@@ -15,18 +15,24 @@ export interface Grouping {
   /** AGGREGATE_BY: the items of the group are kept, in this shape if there is one. */
   data: boolean;
   shape: Evaluate | undefined;
+  /** Items without their shape are wanted as well. */
+  rows: boolean;
   /** [compat] Records know their keys. */
   keyed: boolean;
   /** Keys and items are wanted beside what is shown. */
   whole: boolean;
-  /** Kept instead of the items. */
-  accumulate: readonly Accumulate[] | undefined;
+  /** Computes what the shape of an item reads of outside. */
+  keep: ((frame: Frame, item: Value) => void) | undefined;
+  /** Kept instead of the items, of which `rows` have no shape yet. */
+  accumulate: readonly { rows: boolean; make: Accumulate }[] | undefined;
 }
 
 interface Group {
   keys: Value[];
   count: number;
   items: Value[];
+  /** Without their shape; the same list where there is none, or nobody asks. */
+  rows: Value[];
   kept: readonly Accumulator[];
 }
 
@@ -47,7 +53,7 @@ export function group(input: Flow, grouping: Grouping): Flow {
         const values = data ? [each.count, each.items] : [...each.keys, each.count];
         const read = [...each.keys, ...each.kept.map((one) => one.value())];
         return keyed || whole
-          ? new GroupRecord(names, values, readNames, read, each.items)
+          ? new GroupRecord(names, values, readNames, read, each.rows)
           : new RecordValue(names, values);
       });
       yield* batchesOf(records);
@@ -58,8 +64,9 @@ export function group(input: Flow, grouping: Grouping): Flow {
 function gather(
   batches: Iterable<readonly Value[]>,
   frame: Frame,
-  { slot, keys, data, whole, shape, accumulate }: Grouping,
+  grouping: Grouping,
 ): Iterable<Group> {
+  const { slot, keys, data, whole, accumulate } = grouping;
   const groups = new Map<string, Group>();
   const most = frame.context.limits.groups;
   for (const batch of batches) {
@@ -72,18 +79,33 @@ function gather(
       if (found === undefined) {
         if (groups.size === most) fail('RESULT_TOO_LARGE', { max: most, unit: 'groups' });
         frame.charge(3 * rowBytes + 2 * key.length);
-        const kept = accumulate?.map((each) => each(frame)) ?? nothing;
+        const kept = accumulate?.map(({ make }) => make(frame)) ?? nothing;
         frame.charge(kept.length * rowBytes);
-        found = { keys: values, count: 0, items: [], kept };
+        const items: Value[] = [];
+        found = { keys: values, count: 0, items, rows: grouping.rows && whole ? [] : items, kept };
         groups.set(key, found);
       }
       found.count++;
-      if (!data && !whole) continue;
-      frame.slots[slot] = row;
-      const item = shape ? shape(frame) : row;
-      if (accumulate === undefined) found.items.push(keep(frame, item));
-      for (const each of found.kept) each.add(item);
+      if (data || whole) take(frame, grouping, found, row);
     }
   }
   return groups.values();
+}
+
+function take(frame: Frame, grouping: Grouping, { items, rows, kept }: Group, row: Value): void {
+  const { slot, shape, accumulate } = grouping;
+  let item = row;
+  if (grouping.keep !== undefined && row instanceof Element) {
+    // The same element may be in other groups, which compute other values.
+    item = Object.assign(new Element(row.id), row);
+    frame.keepCopy(row, item);
+    grouping.keep(frame, item);
+  }
+  frame.slots[slot] = item;
+  const shaped = shape ? shape(frame) : item;
+  if (accumulate === undefined) {
+    items.push(keep(frame, shaped));
+    if (rows !== items) rows.push(keep(frame, item));
+  }
+  for (let i = 0; i < kept.length; i++) kept[i]!.add(accumulate![i]!.rows ? item : shaped);
 }

@@ -76,7 +76,7 @@ export class GroupRecord extends RecordValue {
     if (shown !== undefined) return shown;
     const at = this.keyNames.indexOf(name);
     if (at >= 0) return this.keys[at];
-    return name === 'data' ? this.items : undefined;
+    return name === 'data' || name === '#rows' ? this.items : undefined;
   }
 }
 

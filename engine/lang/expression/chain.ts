@@ -18,7 +18,7 @@ import {
 } from '../step/create-step.js';
 import { scalarTerm, unknownTerm } from '../type/new-term.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
-import { bare, hasMembers, memberNames, memberOf } from '../type/shape.js';
+import { bare, groupItems, hasMembers, memberNames, memberOf } from '../type/shape.js';
 import { checkTextSearch, checkVectorSearch } from '../step/source-step.js';
 import {
   checkUpdate,
@@ -45,7 +45,7 @@ import { checkProperty, checkShape, hasMember } from '../step/step-shape.js';
 import { checkOther, checkWalk, refuseHops } from '../step/step-walk.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';
 import { foreignStep, foreignWord } from '../syntax/foreign.js';
-import { isList, type Term } from '../type/term.js';
+import { isList, isShown, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { foreignFunctions, functions } from '../function/functions.js';
 
@@ -192,7 +192,12 @@ function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPla
   switch (head.kind) {
     case 'item': {
       if (scope.item !== undefined) {
-        return head.members.reduce((of, name) => checkMember(context, of, name), scope.item);
+        const ofGroup = (of: Term, { text }: Name): Term | undefined =>
+          text === 'data' && !isShown(of, text) ? groupItems(context, of) : undefined;
+        return head.members.reduce(
+          (of, name) => ofGroup(of, name) ?? checkMember(context, of, name),
+          scope.item,
+        );
       }
       const message = '`_` stands for the current item, and there is none here.';
       context.report('E601', head.span, message, 'Name a variable.');

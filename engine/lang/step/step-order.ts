@@ -4,6 +4,7 @@ import type { Groups } from '../../plan/form.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import { groupShape } from '../type/keep.js';
 import { idOf, single } from '../type/load-conversion.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
@@ -134,21 +135,27 @@ export const checkGroup: StepChecker = (context, input, call, _scope, place) => 
   if (data) members.clear();
   members.set('count', scalarType('U64'));
   const shaped = from.shape === undefined ? undefined : printed(context, item);
-  if (data) members.set('data', { kind: 'list', of: shaped ? wholeType(shaped) : from.type });
+  const type = shaped ? wholeType(shaped) : from.type;
+  if (data) members.set('data', { kind: 'list', of: type });
+  // Elements stay what they are: their shape is kept beside them.
+  const isShapedElement = from.shape !== undefined && from.type.kind === 'element';
+  const own = isShapedElement ? groupShape(context, from.shape!) : undefined;
   const step = {
     kind: 'group',
     slot,
     keys: keys.map(({ name, value }) => ({ name, value })),
     data,
-    ...(shaped ? { shape: shaped.expression } : {}),
+    ...(shaped && (data || !own) ? { shape: shaped.expression } : {}),
+    ...(own && data ? { rows: true as const } : {}),
+    ...(own?.keep && { keep: own.keep }),
   } as const;
-  const items: ItemType = { kind: 'list', of: shaped ? wholeType(shaped) : from.type };
-  const hidden = new Map<string, ItemType>(
-    data ? keys.map((key) => [key.name, key.type]) : [['data', items]],
-  );
+  const items = own
+    ? ({ type: from.type, name: data ? '#rows' : 'data', shape: own.shape } as const)
+    : ({ type, name: 'data' } as const);
+  const hidden = new Map<string, ItemType>(data ? keys.map((key) => [key.name, key.type]) : []);
   const groups: Groups = { word: followsCount(place) ? 'Count' : 'Group', data };
   return append(from, step, {
-    type: { kind: 'record', members, groups, hidden },
+    type: { kind: 'record', members, groups, hidden, items },
     cardinality: 'many',
   });
 };

@@ -1,8 +1,8 @@
 // Shapes of variables (helixql.md 3.3, 6.3): what a shape reads of the data for an item - a count, a
 // stream, a lookup - is read when the item is bound, so that no later statement shows through. Only
 // queries that write can tell, so only those pay.
-import type { Expression } from '../../plan/expression.js';
-import type { Keep } from '../../plan/plan.js';
+import type { Expression, Keep } from '../../plan/expression.js';
+import { slotsOf } from '../../plan/rule/slots.js';
 import type { QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from './context.js';
 import type { Shape, ShapeMember, Term } from './term.js';
@@ -10,17 +10,31 @@ import type { Shape, ShapeMember, Term } from './term.js';
 /** The term as a binding holds it; `keep` computes what its shape needs. */
 export function keptTerm(context: Context, term: Term): { term: Term; keep?: Keep } {
   if (!context.changes || term.shape === undefined) return { term };
-  const { shape, keep } = keptShape(context, term.shape);
+  const { shape, keep } = keptShape(context, term.shape, isComputed);
   return keep === undefined ? { term } : { term: { ...term, shape }, keep };
 }
 
-function keptShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
+/** The shape of the items of groups, which stands for itself wherever they get to. */
+export function groupShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
+  return keptShape(context, shape, (value, slot) => {
+    if (context.changes && isComputed(value)) return true;
+    // Slots of closures around it are filled anew for every item there.
+    return slotsOf(value).some((each) => each !== slot && !context.bound.has(each));
+  });
+}
+
+/** `isKept`: whether a value of the item in the slot is computed at once. */
+function keptShape(
+  context: Context,
+  shape: Shape,
+  isKept: (value: Expression, slot: number) => boolean,
+): { shape: Shape; keep?: Keep } {
   const keeps: Keep['members'] = [];
   const members = shape.members.map((member): ShapeMember => {
     if (member.kind === 'spread') return member;
     const { term } = member;
-    const inner = term.shape && keptShape(context, term.shape);
-    if (!isComputed(term.expression) && inner?.keep === undefined) return member;
+    const inner = term.shape && keptShape(context, term.shape, isKept);
+    if (!isKept(term.expression, shape.slot) && inner?.keep === undefined) return member;
     const key = context.fresh();
     const value = term.expression;
     keeps.push({ key, value, ...(inner?.keep && { inner: inner.keep }) });

@@ -7,7 +7,7 @@ import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
 import { elementMember, elementMembers } from './schema-index.js';
 import { append, sourceTerm } from './stream.js';
 import { substitute } from './substitute.js';
-import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
+import { isList, isShown, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
 import { isBasic, type ItemType, scalarType, unknownType } from './type.js';
 
 /** The only member of a projection that names exactly one and has no `..`. */
@@ -42,21 +42,42 @@ function groupMember(context: Context, item: Term, name: string): Term | undefin
   const { type, expression: of } = item;
   if (type.kind !== 'record' || type.hidden === undefined) return undefined;
   const hidden = type.hidden.get(name);
-  if (hidden !== undefined) {
-    context.readsGroups = true;
-    return valueTerm(hidden, { kind: 'property', of, name });
+  if (hidden === undefined) {
+    const items = groupItems(context, item);
+    return name === 'data' ? items : items && valuesOf(context, items, name);
   }
-  const data = type.hidden.get('data') ?? type.members.get('data');
-  if (data?.kind !== 'list') return undefined;
-  const found = memberType(context, data.of, name);
-  if (found === undefined) return undefined;
   context.readsGroups = true;
-  const items = { kind: 'property', of, name: 'data' } as const;
-  const stored = storedName(context, data.of, name);
-  // A value may be unset.
-  const each = found.kind === 'scalar' ? ({ ...found, sparse: true } as const) : found;
-  return valueTerm({ kind: 'list', of: each }, { kind: 'property', of: items, name: stored });
+  return valueTerm(hidden, { kind: 'property', of, name });
 }
+
+/** The items of a group in the shape they had; undefined: the item is no group. */
+export function groupItems(context: Context, { type, expression: of }: Term): Term | undefined {
+  if (type.kind !== 'record' || type.items === undefined) return undefined;
+  context.readsGroups = true;
+  const { name, type: each, shape } = type.items;
+  const items = valueTerm({ kind: 'list', of: each }, { kind: 'property', of, name });
+  return shape === undefined ? items : { ...items, shape: shape as Shape };
+}
+
+/** The list of the values that items have under a name, unset ones included. */
+function valuesOf(context: Context, items: Term, name: string): Term | undefined {
+  const { type, shape, expression: of } = items;
+  if (!isShown(items, name) && memberType(context, type, name) === undefined) return undefined;
+  const slot = context.fresh();
+  const item = { ...slotTerm(slot, type), ...(shape && { shape }) };
+  const value = printed(context, memberOf(context, item, name)!);
+  const found = wholeType(value);
+  const each = found.kind === 'scalar' ? ({ ...found, sparse: true } as const) : found;
+  const { expression } = value;
+  const isOwn =
+    expression.kind === 'property' && expression.of.kind === 'slot' && expression.of.slot === slot;
+  if (isOwn) return valueTerm({ kind: 'list', of: each }, { ...expression, of });
+  const step = { kind: 'map', value: { slot, value: expression } } as const;
+  const rows = append({ type, cardinality: 'many', expression: of }, step, many(each));
+  return valueTerm({ kind: 'list', of: each }, rows.expression);
+}
+
+const many = (type: ItemType) => ({ type, cardinality: 'many' }) as const;
 
 function memberType(context: Context, type: ItemType, name: string): ItemType | undefined {
   if (type.kind === 'element') {

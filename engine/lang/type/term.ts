@@ -66,3 +66,8 @@ export function isBesideGroup(item: Term, name: string): boolean {
   if (type.kind !== 'record' || type.hidden === undefined || type.members.has(name)) return false;
   return shape?.members.some((each) => each.kind === 'value' && each.name === name) !== true;
 }
+
+/** Whether the item's shape has a member of this name. */
+export function isShown({ shape }: Term, name: string): boolean {
+  return shape?.members.some((each) => each.kind !== 'spread' && each.name === name) === true;
+}

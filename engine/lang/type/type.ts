@@ -33,6 +33,8 @@ export type ItemType =
       groups?: Groups;
       /** Members of groups that are not printed with them. */
       hidden?: ReadonlyMap<string, ItemType>;
+      /** Of groups: what their items are, under this member, and the `Shape` that they had. */
+      items?: { type: ItemType; name: 'data' | '#rows'; shape?: object };
       /** Members that some of the records do not have. */
       partial?: ReadonlySet<string>;
     };

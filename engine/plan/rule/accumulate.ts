@@ -7,7 +7,7 @@ import type { Expression, Pipeline, Step } from '../expression.js';
 import type { Plan } from '../plan.js';
 import { eachOnce, type Part, rewriter } from '../rewrite.js';
 import { isSafe, type Parameters } from '../safe.js';
-import { itemsLeft, placesOf, slotsOfGroups } from './group-place.js';
+import { isItems, itemsLeft, placesOf, slotsOfGroups } from './group-place.js';
 import { slotsOf } from './slots.js';
 
 type Aggregate = Extract<Expression, { kind: 'aggregate' }>;
@@ -59,8 +59,7 @@ function replaced(keeper: Keeper, part: Part): Expression | undefined {
 }
 
 /** A value of every item of a group, or of those that a condition lets pass. */
-interface Values {
-  held: number;
+interface Values extends HeldItems {
   where?: StepOf<'where'>['condition'];
   slot: number;
   value: Expression;
@@ -80,7 +79,7 @@ function replacedAggregate(keeper: Keeper, part: Aggregate): Expression | undefi
 function valuesOf(keeper: Keeper, list: Expression): Values | undefined {
   const slot = keeper.group;
   const held = heldItems(keeper, list);
-  if (held !== undefined) return { held, slot, value: { kind: 'slot', slot } };
+  if (held !== undefined) return { ...held, slot, value: { kind: 'slot', slot } };
   if (list.kind === 'property') {
     const inner = valuesOf(keeper, list.of);
     return inner && { ...inner, value: { ...list, of: inner.value } };
@@ -132,20 +131,27 @@ function mostOf(step: Step | undefined): number | undefined {
 function filteredItems(
   keeper: Keeper,
   { source, steps }: Pipeline,
-): { held: number; where?: Values['where']; rest: readonly Step[] } | undefined {
+): (HeldItems & { where?: Values['where']; rest: readonly Step[] }) | undefined {
   const held = source.kind === 'value' ? heldItems(keeper, source.of) : undefined;
   if (held === undefined) return undefined;
   const [first] = steps;
-  if (first?.kind !== 'where') return { held, rest: steps };
+  if (first?.kind !== 'where') return { ...held, rest: steps };
   const { condition } = first;
   if (!isOfItem(keeper, condition.slot, condition.value)) return undefined;
-  return { held, where: condition, rest: steps.slice(1) };
+  return { ...held, where: condition, rest: steps.slice(1) };
 }
 
-/** The slot of the group whose items the expression is. */
-function heldItems({ held }: Keeper, of: Expression): number | undefined {
-  if (of.kind !== 'property' || of.name !== 'data' || of.of.kind !== 'slot') return undefined;
-  return held.has(of.of.slot) ? of.of.slot : undefined;
+interface HeldItems {
+  held: number;
+  rows?: true;
+}
+
+/** The slot of the group whose items the expression is, in shape or as they are. */
+function heldItems({ held }: Keeper, of: Expression): HeldItems | undefined {
+  if (of.kind !== 'property' || !isItems(of.name) || of.of.kind !== 'slot') return undefined;
+  const { slot } = of.of;
+  if (!held.has(slot)) return undefined;
+  return { held: slot, ...(of.name === '#rows' && { rows: true as const }) };
 }
 
 /** Whether it is the same whenever it is asked of the item in the slot. */

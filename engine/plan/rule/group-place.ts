@@ -71,13 +71,16 @@ function followValue(places: Places, value: object, held: Set<number>): boolean 
   });
 }
 
+/** What the items of a group are called: in shape, and as they are. */
+export const isItems = (name: unknown): boolean => name === 'data' || name === '#rows';
+
 /** Whether any of the slots is read but for members of its group other than the items. */
 export function itemsLeft(places: Places, held: ReadonlySet<number>): boolean {
   for (const [part, holders] of places) {
     const { kind, slot } = part as Node;
     if ((kind !== 'slot' && kind !== 'test') || !held.has(slot as number)) continue;
     const isFine = holders.every(({ kind: of, name, value }) =>
-      of === 'with' ? value !== part : of === 'property' && name !== 'data',
+      of === 'with' ? value !== part : of === 'property' && !isItems(name),
     );
     if (kind === 'test' || !isFine) return true;
   }

@@ -19,7 +19,8 @@ export class GroupRec extends Rec {
   }
 
   override get(name: string): Value {
-    const beside = [...this.entries, ...this.keys, ['data', this.items] as const];
+    const items = ['data', '#rows'].map((name) => [name, this.items] as const);
+    const beside = [...this.entries, ...this.keys, ...items];
     return beside.find(([own]) => own === name)?.[1] ?? null;
   }
 }

@@ -12,7 +12,7 @@ import {
   trailAnswer,
   written,
 } from './function/form.js';
-import { groupShape, orderStep, paged } from './function/order.js';
+import { shapedGroups, orderStep, paged } from './function/order.js';
 import { dateCall, functionTest, numberCall, textCall } from './function/write.js';
 import type { Random } from '../random.js';
 
@@ -470,7 +470,7 @@ export class QueryWriter {
     );
     const keys = [name, ...more].join(', ');
     if (random.chance(0.4)) return `${text}::AGGREGATE_BY(${keys})`;
-    if (random.chance(0.3)) return `${text}::${groupShape(this, types, keys)}`;
+    if (random.chance(0.3)) return shapedGroups(this, text, types, keys);
     const tail = random.pick([
       '',
       '',

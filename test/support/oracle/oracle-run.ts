@@ -1,9 +1,14 @@
 // One run of a plan by the oracle: what its parts share, and how they call each other.
 import { fail } from '../../../engine/base/errors.js';
 import { type Instant, Uuid } from '../../../engine/base/value.js';
-import type { Expression, Pipeline, ItemExpression } from '../../../engine/plan/expression.js';
+import type {
+  Expression,
+  ItemExpression,
+  Keep,
+  Pipeline,
+} from '../../../engine/plan/expression.js';
 import type { OracleGraph } from './oracle-graph.js';
-import { type OracleElement, isList, Item, Rec, type Value } from './oracle-value.js';
+import { type OracleElement, isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
 
 /** The rules leave the answer open: the case says nothing about the engine. */
 export class Undetermined extends Error {
@@ -28,6 +33,17 @@ export interface Run {
 export function perItem(run: Run, { slot, value }: ItemExpression, row: Value): Value {
   run.slots[slot] = row;
   return run.value(value);
+}
+
+/** Computes what the shape of a variable, or of a group's items, shows of each of its items. */
+export function keepAll(run: Run, keep: Keep | undefined, value: Value): Value {
+  const items = keep ? rowsOf(value).filter((item) => item !== null) : [];
+  for (const item of items)
+    for (const { key, value: member, inner } of keep!.members) {
+      const kept = keepAll(run, inner, perItem(run, { slot: keep!.slot, value: member }, item));
+      run.kept.set(item, new Map([...(run.kept.get(item) ?? []), [key, kept]]));
+    }
+  return value;
 }
 
 /** A declared property hides a search attribute; what an item does not have is null. */

@@ -8,7 +8,7 @@ import { GroupRec } from './oracle-print.js';
 import { type OracleElement, isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
 import { shortestPath } from './oracle-path.js';
 import { numberOf, vectorOf } from './oracle-argument.js';
-import { find, perItem, type Run } from './oracle-run.js';
+import { find, keepAll, perItem, type Run } from './oracle-run.js';
 import {
   fuse,
   rerankMMR,
@@ -199,20 +199,31 @@ function page(run: Run, { slot, keys, count, shape }: StepOf<'page'>, rows: Rows
   ];
 }
 
-function group(run: Run, { slot, keys, data, shape }: StepOf<'group'>, rows: Rows): Rows {
-  const groups: { keys: Value[]; items: Value[] }[] = [];
+function group(run: Run, step: StepOf<'group'>, rows: Rows): Rows {
+  const { slot, keys, data, shape } = step;
+  const groups: { keys: Value[]; rows: Value[]; items: Value[] }[] = [];
   for (const row of rows) {
     const values = keys.map(({ value }) => perItem(run, { slot, value }, row));
     let found = groups.find((one) => one.keys.every((key, i) => same(key, values[i]!)));
-    if (found === undefined) groups.push((found = { keys: values, items: [] }));
-    found.items.push(shape ? perItem(run, { slot, value: shape }, row) : row);
+    if (found === undefined) groups.push((found = { keys: values, rows: [], items: [] }));
+    const own = step.keep && row instanceof Item ? ownOf(run, row) : row;
+    keepAll(run, step.keep, own);
+    found.rows.push(own);
+    found.items.push(shape ? perItem(run, { slot, value: shape }, own) : own);
   }
   return groups.map((one) => {
     const count = ['count', one.items.length] as const;
     const named = keys.map(({ name }, i) => [name, one.keys[i]!] as const);
     const shown = data ? [count, ['data', one.items] as const] : [...named, count];
-    return new GroupRec(shown, named, one.items);
+    return new GroupRec(shown, named, step.rows ? one.rows : one.items);
   });
+}
+
+/** The item as one of a group: what is computed for it there is not seen elsewhere. */
+function ownOf(run: Run, item: Item): Item {
+  const own: Item = Object.assign(Object.create(Item.prototype), item);
+  run.kept.set(own, new Map(run.kept.get(item)));
+  return own;
 }
 
 function slice(run: Run, { start, end }: StepOf<'range'>, rows: Rows): Rows {

@@ -5,12 +5,12 @@ import { unreachable } from '../../../engine/base/assert.js';
 import { fail } from '../../../engine/base/errors.js';
 import type { Instant } from '../../../engine/base/value.js';
 import type { CompareOperator, Expression, SessionTest } from '../../../engine/plan/expression.js';
-import type { Keep, Plan, Statement } from '../../../engine/plan/plan.js';
+import type { Plan, Statement } from '../../../engine/plan/plan.js';
 import type { OracleGraph } from './oracle-graph.js';
 import { aggregate, calculate } from './oracle-math.js';
 import { callFunction } from './function/evaluate.js';
 import { styleOf, type Tree, treeOf } from './oracle-print.js';
-import { memberOf, membersOf, perItem, type Run } from './oracle-run.js';
+import { keepAll, memberOf, membersOf, type Run } from './oracle-run.js';
 import { open, take } from './oracle-step.js';
 import { compare, equal, ordered, singles } from './oracle-compare.js';
 import { isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
@@ -82,17 +82,6 @@ function perform(run: Run, statements: readonly Statement[]): void {
         unreachable(statement);
     }
   }
-}
-
-/** Computes what the shape of a variable shows of each of its items. */
-function keepAll(run: Run, keep: Keep | undefined, value: Value): Value {
-  const items = keep ? rowsOf(value).filter((item) => item !== null) : [];
-  for (const item of items)
-    for (const { key, value: member, inner } of keep!.members) {
-      const kept = keepAll(run, inner, perItem(run, { slot: keep!.slot, value: member }, item));
-      run.kept.set(item, new Map([...(run.kept.get(item) ?? []), [key, kept]]));
-    }
-  return value;
 }
 
 function answer(run: Run, plan: Plan): OracleAnswer {

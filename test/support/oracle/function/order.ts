@@ -12,6 +12,11 @@ interface Writer {
 interface Reader extends Writer {
   members(types: readonly string[], depth: number): string;
   condition(types: readonly string[], depth: number): string;
+  graphStep(stream: {
+    text: string;
+    types: readonly string[];
+    many: boolean;
+  }): { text: string } | undefined;
 }
 
 export function orderStep(writer: Writer, types: readonly string[]): string {
@@ -28,12 +33,36 @@ export function orderStep(writer: Writer, types: readonly string[]): string {
 
 const numbers = /^[IU]\d+$/;
 
-/** Groups shaped by their keys, counts, and what is known of their items. */
-export function groupShape(writer: Writer, types: readonly string[], keys: string): string {
+/** Groups shaped by their keys, counts, and what is known of their items, which may have a shape themselves. */
+export function shapedGroups(
+  reader: Reader,
+  text: string,
+  types: readonly string[],
+  keys: string,
+): string {
+  const { random } = reader;
+  if (random.chance(0.5)) return `${text}::${groupShape(reader, types, keys, [])}`;
+  const graph = reader.graphStep({ text: '_', types, many: false });
+  const members = [
+    `w1: ${reader.condition(types, 1)}`,
+    ...(graph ? [`w2: ${graph.text}::ID`] : []),
+  ];
+  const more = ['d: _.data', 'w: _::{w1}', 'i: _.data::WHERE(_::{w1})::{id, w1}'];
+  if (graph) more.push('g: _::{w2}', `o: _.data${graph.text.slice(1)}::ID`);
+  const groups = groupShape(reader, types, keys, random.some(more, 0.5));
+  return `${text}::{${keys}, ${members.join(', ')}}::${groups}`;
+}
+
+function groupShape(
+  writer: Writer,
+  types: readonly string[],
+  keys: string,
+  more: readonly string[],
+): string {
   const { random } = writer;
   const names = writer.properties(types).filter((name) => !propertyTypes[name]!.startsWith('['));
   const integers = names.filter((name) => numbers.test(propertyTypes[name]!));
-  const parts = ['c1: count', 'c2: COUNT(_.data)'];
+  const parts = ['c1: count', 'c2: COUNT(_.data)', ...more];
   if (integers.length > 0) parts.push(`s: SUM(_::{${random.pick(integers)}})`);
   if (names.length > 0) {
     const name = random.pick(names);
