@@ -199,10 +199,13 @@ export function projected(context: Context, term: Term): Term {
   if (shape === undefined) return term;
   context.spend();
   const types = new Map<string, ItemType>();
+  const partial = new Set<string>();
   const members: Member[] = [];
   for (const member of shape.members) {
     if (member.kind === 'spread') {
       members.push(...spreadMembers(context, term, member.except, types));
+      for (const name of ofSome(context, term))
+        if (!member.except.includes(name)) partial.add(name);
       continue;
     }
     if (member.kind === 'hidden') continue;
@@ -212,8 +215,15 @@ export function projected(context: Context, term: Term): Term {
   }
   const { slot } = shape;
   const expression: Expression = { kind: 'project', of: term.expression, slot, members };
-  const type: ItemType = { kind: 'record', members: types };
+  const type: ItemType = { kind: 'record', members: types, ...(partial.size > 0 && { partial }) };
   return { type, cardinality: term.cardinality, expression };
+}
+
+/** What elements of only some of the types have: `..` shows it of those. */
+function ofSome({ schema }: Context, { type }: Term): string[] {
+  if (type.kind !== 'element') return [];
+  const each = type.types.map((of) => new Set(elementMembers(schema, [of])));
+  return elementMembers(schema, type.types).filter((name) => !each.every((own) => own.has(name)));
 }
 
 /**
