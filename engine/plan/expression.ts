@@ -296,7 +296,7 @@ interface SortKey {
 }
 
 /** Values to compute for every item in `slot` when it is bound; `inner`, for the items of a value. */
-export interface Keep {
+interface Keep {
   slot: number;
   members: { key: number; value: Expression; inner?: Keep }[];
 }

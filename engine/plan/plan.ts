@@ -2,7 +2,7 @@
 // callers) and the one executor that runs them. Plain data: it can be printed, cloned to another
 // thread and compared.
 import type { GivenDefault, ParameterType } from '../base/schema.js';
-import type { Expression, Keep, Pipeline } from './expression.js';
+import type { Expression, Pipeline, Step } from './expression.js';
 import type { Form } from './form.js';
 import type { Merge } from './merge.js';
 import type { ReplyType } from './output-type.js';
@@ -16,6 +16,9 @@ export interface Parameter {
   /** The value of a parameter that is absent or null; inside the query it is never null. */
   default?: GivenDefault;
 }
+
+/** Values to compute for every item when it is bound. */
+export type Keep = NonNullable<Extract<Step, { kind: 'group' }>['keep']>;
 
 export type Statement =
   | { kind: 'bind'; slot: number; value: Expression; keep?: Keep }

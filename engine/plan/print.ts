@@ -4,17 +4,8 @@ import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
 import { type GivenDefault, printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
-import type {
-  Assignment,
-  End,
-  Expression,
-  Keep,
-  Member,
-  Pipeline,
-  Source,
-  Step,
-} from './expression.js';
-import type { EmbedSite, Output, Parameter, Plan, Statement } from './plan.js';
+import type { Assignment, End, Expression, Member, Pipeline, Source, Step } from './expression.js';
+import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
 import { stepsLeft } from './access.js';
 import { printKept, printPath, printSeek } from './print-access.js';
 

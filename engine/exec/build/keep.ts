@@ -1,6 +1,6 @@
 // What a binding, a loop or a group reads at once of its items, so that it does not show what is written
 // later, nor what the slots around it hold by then (helixql.md 6.3).
-import type { Keep } from '../../plan/expression.js';
+import type { Keep } from '../../plan/plan.js';
 import { kindOf } from '../../storage/record/record.js';
 import { eachElement } from '../change/change.js';
 import { type Builder, mentions } from '../row/builder.js';

@@ -1,4 +1,5 @@
 // Chains: the head, then step after step. Holds the tables of all heads and steps there are.
+import { isShown } from '../type/shown.js';
 import { argument } from '../step/call-argument.js';
 import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
 import { checkFusion } from './fusion.js';
@@ -45,7 +46,7 @@ import { checkProperty, checkShape, hasMember } from '../step/step-shape.js';
 import { checkOther, checkWalk, refuseHops } from '../step/step-walk.js';
 import { didYouMean, nearestName } from '../../base/nearest.js';
 import { foreignStep, foreignWord } from '../syntax/foreign.js';
-import { isList, isShown, type Term } from '../type/term.js';
+import { isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { foreignFunctions, functions } from '../function/functions.js';
 

@@ -1,11 +1,12 @@
 // UNION, EXCEPT and INTERSECT at the head of a chain: lists of elements, of scalars or of records as
 // one. What they yield is of all the types that the lists may hold.
+import { oneName } from '../type/shown.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { unknownTerm } from '../type/new-term.js';
 import type { Scope } from '../type/scope.js';
-import { bare, oneName } from '../type/shape.js';
+import { bare } from '../type/shape.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
 import { oneWay } from '../type/reached-way.js';
 import type { Term } from '../type/term.js';

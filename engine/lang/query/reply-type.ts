@@ -1,6 +1,7 @@
 // What a returned term answers, as an OutputType: follows the very rules by which shapes.ts turns
 // terms into what is printed. Invariant: nothing that may be null is said to be sure; a stored
 // property may always be unset.
+import { oneName } from '../type/shown.js';
 import type { Expression } from '../../plan/expression.js';
 import {
   nullable,
@@ -10,7 +11,7 @@ import {
 } from '../../plan/output-type.js';
 import type { Context } from '../type/context.js';
 import { elementMember, elementMembers } from '../type/schema-index.js';
-import { keepsShape, oneName } from '../type/shape.js';
+import { keepsShape } from '../type/shape.js';
 import { isList, type Shape, type Term } from '../type/term.js';
 import type { ItemType } from '../type/type.js';
 

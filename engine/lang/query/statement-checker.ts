@@ -1,4 +1,5 @@
 // Statements (helixql.md 3.3): bindings, effects, DROP and FOR, with their scopes.
+import { oneName } from '../type/shown.js';
 import { unreachable } from '../../base/assert.js';
 import type { Statement as PlanStatement } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -8,7 +9,7 @@ import { keptTerm } from '../type/keep.js';
 import { slotTerm, unknownTerm, valueTerm } from '../type/new-term.js';
 import { checkName, isWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope } from '../type/scope.js';
-import { bare, hasMembers, memberNames, memberOf, oneName } from '../type/shape.js';
+import { bare, hasMembers, memberNames, memberOf } from '../type/shape.js';
 import { itemOf } from '../step/step-condition.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';

@@ -1,5 +1,6 @@
 // Arguments by what they must be: a number, a vector, the identity of an element, the end of an
 // edge or path.
+import { oneName } from '../type/shown.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
 import { argument } from './call-argument.js';
@@ -7,7 +8,7 @@ import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { convert, idLiteral, single } from '../type/load-conversion.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { bare, oneName } from '../type/shape.js';
+import { bare } from '../type/shape.js';
 import { rowsOf } from '../type/stream.js';
 import { type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';

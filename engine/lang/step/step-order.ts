@@ -1,4 +1,5 @@
 // Shaping steps (helixql.md 3.9): RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY, AGGREGATE_BY.
+import { oneName } from '../type/shown.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Groups } from '../../plan/form.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
@@ -8,7 +9,7 @@ import { groupShape } from '../type/keep.js';
 import { idOf, single } from '../type/load-conversion.js';
 import { slotTerm, unknownTerm } from '../type/new-term.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { bare, hasMembers, memberNames, memberOf, oneName, printed } from '../type/shape.js';
+import { bare, hasMembers, memberNames, memberOf, printed } from '../type/shape.js';
 import { checkReadOnly } from './read-only.js';
 import { itemOf } from './step-condition.js';
 import { append, type Change, rowsOf } from '../type/stream.js';

@@ -1,5 +1,6 @@
 // Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a
 // step.
+import { isBesideGroup } from '../type/shown.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Chain, Path, ProjectionItem, Step } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -14,7 +15,7 @@ import { itemOf } from './step-condition.js';
 import { rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
 import { foreignStep } from '../syntax/foreign.js';
-import { isBesideGroup, isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
+import { isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import { isVague } from '../type/type.js';
 

@@ -1,7 +1,8 @@
 // Shapes of variables (helixql.md 3.3, 6.3): what a shape reads of the data for an item - a count, a
 // stream, a lookup - is read when the item is bound, so that no later statement shows through. Only
 // queries that write can tell, so only those pay.
-import type { Expression, Keep } from '../../plan/expression.js';
+import type { Expression } from '../../plan/expression.js';
+import type { Keep } from '../../plan/plan.js';
 import { slotsOf } from '../../plan/rule/slots.js';
 import type { QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from './context.js';

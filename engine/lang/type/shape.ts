@@ -1,21 +1,15 @@
 // Shapes at work (helixql.md 3.4, 3.10): reading a member of an item, taking the bare value of a
 // one-name projection, and turning a shape into a `project` where a value leaves the query or
 // enters a record.
+import { oneName, isShown } from './shown.js';
 import type { Expression, Member } from '../../plan/expression.js';
 import type { Context } from './context.js';
 import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
 import { elementMember, elementMembers } from './schema-index.js';
 import { append, sourceTerm } from './stream.js';
 import { substitute } from './substitute.js';
-import { isList, isShown, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
+import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
 import { isBasic, type ItemType, scalarType, unknownType } from './type.js';
-
-/** The only member of a projection that names exactly one and has no `..`. */
-export function oneName(shape: Shape | undefined): Term | undefined {
-  if (shape === undefined || shape.form === 'exclusion') return undefined;
-  const [member, ...others] = shape.members.filter(({ kind }) => kind !== 'hidden');
-  return member?.kind === 'value' && others.length === 0 ? member.term : undefined;
-}
 
 /**
  * Member `name` of one item: of its shape first, then of the element or record. Undefined: there is

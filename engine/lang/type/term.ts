@@ -59,15 +59,3 @@ export function wholeType(term: Term): ItemType {
 export function sameCardinality(term: Term): Cardinality {
   return term.cardinality === 'lookup' ? 'many' : term.cardinality;
 }
-
-/** Whether the name is one that groups have beside what is printed of them. */
-export function isBesideGroup(item: Term, name: string): boolean {
-  const { type, shape } = item;
-  if (type.kind !== 'record' || type.hidden === undefined || type.members.has(name)) return false;
-  return shape?.members.some((each) => each.kind === 'value' && each.name === name) !== true;
-}
-
-/** Whether the item's shape has a member of this name. */
-export function isShown({ shape }: Term, name: string): boolean {
-  return shape?.members.some((each) => each.kind !== 'spread' && each.name === name) === true;
-}
