@@ -1,12 +1,8 @@
 // One run of a plan by the oracle: what its parts share, and how they call each other.
 import { fail } from '../../../engine/base/errors.js';
 import { type Instant, Uuid } from '../../../engine/base/value.js';
-import type {
-  Expression,
-  ItemExpression,
-  Keep,
-  Pipeline,
-} from '../../../engine/plan/expression.js';
+import type { Expression, ItemExpression, Pipeline } from '../../../engine/plan/expression.js';
+import type { Keep } from '../../../engine/plan/plan.js';
 import type { OracleGraph } from './oracle-graph.js';
 import { type OracleElement, isList, Item, Rec, rowsOf, type Value } from './oracle-value.js';
 
