@@ -288,6 +288,13 @@ export type Source =
    */
   | { kind: 'items'; start: number; end: number };
 
+/** Rows come from the index of a property or, null, in the order of all ids. */
+interface Seek {
+  property: string | null;
+  descending: boolean;
+  /** Where this leads to few, those few are taken. */ few?: AccessPath;
+}
+
 /** Null keys come last in both directions, unless first. */
 interface SortKey {
   value: Expression;
@@ -362,9 +369,9 @@ export type Step =
   | { kind: 'map'; value: ItemExpression }
   /**
    * Stable. `top` (planner): the step behind it reads the first rows only; `sorted`: rows come in the
-   * order of the first key.
+   * order of the first key; `seek`: where the index leads, its rows come in that order.
    */
-  | { kind: 'order'; slot: number; keys: SortKey[]; top?: true; sorted?: true }
+  | { kind: 'order'; slot: number; keys: SortKey[]; top?: true; sorted?: true; seek?: Seek }
   /**
    * One record per combination of keys, first seen first: {keys..., count} or, with `data`, {count,
    * data}.
@@ -374,15 +381,11 @@ export type Step =
       slot: number;
       keys: { name: string; value: Expression }[];
       data: boolean;
-      /** Keys and items are kept beside what is printed. */
-      whole?: true;
+      /** Keys and items are kept beside what is printed. */ whole?: true;
       /** Shape of the items under `data`, if the stream has one. */ shape?: Expression;
-      /** The items are kept as they are, too, as `#rows`. */
-      rows?: true;
-      /** What their shape reads of outside is computed at once. */
-      keep?: Keep;
-      /** Instead of the items these are kept, as members `#0`, `#1`, … (planner). */
-      accumulate?: Accumulated[];
+      /** The items are kept as they are, too, as `#rows`. */ rows?: true;
+      /** What their shape reads of outside is computed at once. */ keep?: Keep;
+      /** Instead of the items these are kept, as `#0`, `#1`, … (planner). */ accumulate?: Accumulated[];
     }
   /**
    * One record, {items, next}: the `count` element rows behind the position `after` in the order of the
@@ -398,8 +401,7 @@ export type Step =
       count: Expression;
       after: Expression | null;
       /** Shape of the items, if the stream has one. */ shape?: Expression;
-      /** It begins at its position in the index of a property, or among all ids (planner). */
-      seek?: { property: string | null; descending: boolean };
+      /** It begins at its position (planner). */ seek?: Seek;
     }
   /** Exact search among the vector rows; others are dropped. `type` absent: any vector type. */
   | {

@@ -64,7 +64,11 @@ export function printKept(kept: Accumulated, of: (value: Expression) => string):
   return `first ${kept.most}${keys.join(',')}${part}`;
 }
 
-export function printSeek(seek: Extract<Step, { kind: 'page' }>['seek']): string {
+export function printSeek(
+  seek: Extract<Step, { kind: 'page' }>['seek'],
+  of: (value: Expression) => string,
+): string {
   if (seek === undefined) return '';
-  return seek.property === null ? ' seeking by id' : ` seeking in index ${seek.property}`;
+  const few = seek.few === undefined ? '' : `, unless few ${printPath(seek.few, of)}`;
+  return ` seeking ${seek.property === null ? 'by id' : `in index ${seek.property}`}${few}`;
 }

@@ -352,10 +352,12 @@ function printStep(printer: Printer, step: Step): string {
     }
     case 'page': {
       const keys =
-        step.keys.length === 0 ? '' : ` in ${printOrder({ ...step, kind: 'order' }, of)}`;
+        step.keys.length === 0
+          ? ''
+          : ` in ${printOrder({ kind: 'order', slot: step.slot, keys: step.keys }, of)}`;
       const after = step.after === null ? '' : ` behind ${of(step.after)}`;
       const shape = step.shape === undefined ? '' : ` as $${step.slot} ${of(step.shape)}`;
-      return `page of ${of(step.count)}${after}${keys}${shape}${printSeek(step.seek)}`;
+      return `page of ${of(step.count)}${after}${keys}${shape}${printSeek(step.seek, of)}`;
     }
     case 'rerankRRF':
       return `rerank rrf${step.k === null ? '' : ` k ${of(step.k)}`}`;
@@ -372,7 +374,7 @@ function printStep(printer: Printer, step: Step): string {
 
 /** One direction for all keys stands in front of them. */
 function printOrder(
-  { top, sorted, slot, keys }: Extract<Step, { kind: 'order' }>,
+  { top, sorted, seek, slot, keys }: Extract<Step, { kind: 'order' }>,
   of: (value: Expression) => string,
 ): string {
   const directions = keys.map(({ descending, nullsFirst }) => {
@@ -382,7 +384,7 @@ function printOrder(
   const isOne = directions.every((direction) => direction === directions[0]);
   const after = sorted ? ' sorted by the first' : '';
   const each = keys.map(({ value }, i) => `${of(value)}${isOne ? '' : ` ${directions[i]}`}`);
-  return `${head}${isOne ? ` ${directions[0]}` : ''} $${slot}: ${each.join(', ')}${after}`;
+  return `${head}${isOne ? ` ${directions[0]}` : ''} $${slot}: ${each.join(', ')}${after}${printSeek(seek, of)}`;
 }
 
 function printWalk(printer: Printer, step: Extract<Step, { kind: 'walk' }>): string {

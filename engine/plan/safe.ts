@@ -84,7 +84,7 @@ export function isSafeStep(step: Step, parameters: Parameters): boolean {
     case 'walk':
       return (
         (step.condition === undefined || isSafe(step.condition.value, parameters)) &&
-        (!step.hops?.max || isBound(step.hops.max, parameters))
+        (!step.hops?.max || isBound(step.hops.max, parameters, 'U32'))
       );
     case 'neighbours':
     case 'edges':
@@ -110,13 +110,19 @@ export function isSafeStep(step: Step, parameters: Parameters): boolean {
   }
 }
 
-/** A position that is surely an integer from 0 up. */
-function isBound(expression: Expression, parameters: Parameters): boolean {
+/** A position that is surely an integer from 0 up, to the greatest of the widest type that it may have. */
+function isBound(
+  expression: Expression,
+  parameters: Parameters,
+  widest: 'U32' | 'U128' = 'U128',
+): boolean {
   if (expression.kind === 'literal') {
     const { value } = expression;
     return (typeof value === 'number' || typeof value === 'bigint') && value >= 0;
   }
   const parameter = expression.kind === 'parameter' ? parameters[expression.index] : undefined;
   if (parameter === undefined || parameter.optional) return false;
-  return parameter.type.kind === 'scalar' && /^U\d+$/.test(parameter.type.name);
+  const { type } = parameter;
+  if (type.kind !== 'scalar' || !/^U\d+$/.test(type.name)) return false;
+  return Number(type.name.slice(1)) <= Number(widest.slice(1));
 }

@@ -58,8 +58,11 @@ const cases: [body: string, seeks: string | undefined][] = [
   ['N<Item>::ORDER<Asc>(_::{key})', 'in index key'],
   ['N<Item>::ORDER<Desc>(_::{twin})', 'in index twin'],
   ['N<Item>::WHERE(_::{year}::GTE(y))::ORDER<Desc>(_::{year})', 'in index year'],
-  ['N<Item>::WHERE(_::{price}::GTE(y))::ORDER<Desc>(_::{year})', undefined],
-  ['N<Item>::WHERE(_::{year}::EQ(y))', undefined],
+  [
+    'N<Item>::WHERE(_::{price}::GTE(y))::ORDER<Desc>(_::{year})',
+    'in index year, unless few by index price >= @y',
+  ],
+  ['N<Item>::WHERE(_::{year}::EQ(y))', 'by id, unless few by index year = @y'],
   ['N<Item>::ORDER<Asc NULLS FIRST>(_::{year})', undefined],
   ['N<Item>::ORDER<Asc>(_::{name})', undefined],
   ['N<Item>::ORDER<Asc>(_::{tags})', undefined],

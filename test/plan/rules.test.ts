@@ -224,7 +224,9 @@ const cases: [name: string, body: string, plan: string[]][] = [
   [
     'nulls before all others',
     'RETURN N<Item>::ORDER<Asc NULLS FIRST>(_::{year}, _::{note})::FIRST',
-    ['data: (scan N<Item> | top asc nulls first $0: $0.year, $0.note | first -> opt)'],
+    [
+      'data: (scan N<Item> | top asc nulls first $0: $0.year, $0.note seeking in index year | first -> opt)',
+    ],
   ],
   [
     'all rows by several keys',

@@ -51,7 +51,7 @@ export function findBetween(range: IndexRange): Find {
       found.append(ids);
       if (found.length <= smallRange || found.length <= worth) continue;
       if (range.among === undefined || limit === undefined) return undefined;
-      return [oldestOfEither(frame, range, { batches, found, limit })];
+      return [oldestOfEither(frame, range, { batches, found, limit, bounds })];
     }
     frame.charge(4 * found.length);
     return [found.take().sort()];
@@ -63,6 +63,7 @@ interface Walked {
   batches: Iterable<Uint32Array>;
   found: IdBuffer;
   limit: number;
+  bounds: IndexBounds;
 }
 
 /**
@@ -73,8 +74,8 @@ interface Walked {
  */
 function oldestOfEither(
   frame: Frame,
-  { label, among }: IndexRange,
-  { batches, found, limit }: Walked,
+  { label, property, among }: IndexRange,
+  { batches, found, limit, bounds }: Walked,
 ): Uint32Array {
   const room = Math.max(4 * limit, 4096);
   const cut = (): Uint32Array => found.take().sort().subarray(0, limit);
@@ -102,7 +103,10 @@ function oldestOfEither(
         found.append(known);
         // As many elements lie between two ids as among those that were looked at.
         const density = looked / (ids[ids.length - 1]! - from + 1);
-        const begin = Math.min(density * (known[known.length - 1]! - from), total);
+        // Where values fall with age, the oldest stand at the other end.
+        const other = someOf(frame.view.range(property, bounds, true), limit);
+        const oldest = Math.min(known.at(-1)!, other.at(-1)!);
+        const begin = Math.min(density * (oldest - from), total);
         const entries = judgedPerEntry * (total - begin);
         ahead = begin - looked < entries ? begin - looked + ids.length : -entries;
       }
@@ -118,6 +122,16 @@ function oldestOfEither(
   } finally {
     scan.return?.();
   }
+}
+
+/** At least the first `most` ids, if there are as many: the oldest `most` of what was read. */
+function someOf(batches: Iterable<Uint32Array>, most: number): Uint32Array {
+  const found = new IdBuffer();
+  for (const ids of batches) {
+    found.append(ids);
+    if (found.length >= most) break;
+  }
+  return found.take().sort().subarray(0, most);
 }
 
 /** Elements in the order of an indexed property, equal ones oldest first, unset ones last. */

@@ -39,7 +39,7 @@ export function buildAccess(
   const { path, rest } = source.access!;
   const label = labelOf(builder, type!.kind, type!.name);
   const alone = rest === undefined ? among : undefined;
-  const find = label && buildFind(builder, label, path, { most, among: alone });
+  const find = label && findOf(builder, label, path, { most, among: alone });
   if (find === undefined) return builder.profiled(source, plain);
   if (rest === undefined) return builder.profiled(source, access({ find, rest, plain }));
   const { slot, value } = rest.condition;
@@ -57,7 +57,17 @@ interface Wanted {
 
 const unknown: Wanted = { most: undefined, among: undefined };
 
-function buildFind(
+/** `most`: as in `buildAccess`; what leads to far more is not followed. */
+export function buildFind(
+  builder: Builder,
+  label: Label,
+  path: AccessPath,
+  most: Most,
+): Find | undefined {
+  return findOf(builder, label, path, { most, among: undefined });
+}
+
+function findOf(
   builder: Builder,
   label: Label,
   path: AccessPath,
@@ -97,13 +107,13 @@ function buildFind(
       return findReached(label, known, back);
     }
     case 'any': {
-      const finds = path.of.map((each) => buildFind(builder, label, each, unknown));
+      const finds = path.of.map((each) => findOf(builder, label, each, unknown));
       return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
     }
     case 'each': {
       const finds = path.of.map((each) => {
         const own = labelOf(builder, each.type.kind, each.type.name);
-        return own && buildFind(builder, own, each.path, unknown);
+        return own && findOf(builder, own, each.path, unknown);
       });
       return finds.every((find) => find !== undefined) ? findAny(finds) : undefined;
     }

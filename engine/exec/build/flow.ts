@@ -11,7 +11,7 @@ import { readBound } from '../row/step-argument.js';
 import { buildAccess, comesInOrder } from './access.js';
 import { buildCombined } from './combined.js';
 import { buildGrouping } from './grouping.js';
-import { buildPaging, buildSeek } from './paging.js';
+import { buildPaging, buildSeek, type SeekSource } from './paging.js';
 import { buildWhere } from './where.js';
 import { type Builder, declared, edgeLabels, labelOf } from '../row/builder.js';
 import type { Flow } from '../row/flow.js';
@@ -41,7 +41,11 @@ type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
 export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   const isSorted = source.kind === 'scan' && comesInOrder(builder, source);
   const fused = fuse(isSorted ? steps : steps.map(unsorted));
-  const seek = buildSeek(builder, source, fused.at(-1));
+  const at = fused.findIndex(
+    (step) => (step.kind === 'page' || step.kind === 'order') && step.seek,
+  );
+  const sort = fused[at] as StepOf<'page' | 'order'> | undefined;
+  const seek = buildSeek(builder, source, sort, needed(builder, fused[at + 1]));
   const plain = (count: number): Flow => {
     let flow = seek?.flow ?? buildSource(builder, source, fused[0]);
     for (let i = 0; i < count; i++) flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
@@ -57,13 +61,24 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   } else flow = builder.profiled(source, flow);
   for (let i = covers; i < fused.length; i++) {
     const step = fused[i]!;
-    const next =
-      seek && step.kind === 'page'
-        ? page(flow, buildPaging(builder, step, seek))
-        : buildStep(builder, flow, step, fused[i + 1]);
-    flow = builder.profiled(step, next);
+    const next = seek && i === at ? buildSought : buildStep;
+    flow = builder.profiled(step, next(builder, flow, step, fused[i + 1], seek!));
   }
   return flow;
+}
+
+/** A page or an order whose rows come from where it begins. */
+function buildSought(
+  builder: Builder,
+  input: Flow,
+  step: Step,
+  next: Step | undefined,
+  source: SeekSource,
+): Flow {
+  if (step.kind === 'page') return page(input, buildPaging(builder, step, source));
+  const ordering = buildOrdering(builder, step as StepOf<'order'>);
+  const { seek } = source;
+  return order(input, { ...ordering, sorted: () => seek.ordered }, needed(builder, next));
 }
 
 /** Without the index that the planner saw, rows come as they stand. */
@@ -340,7 +355,7 @@ function buildDedup(builder: Builder, input: Flow, { by }: StepOf<'dedup'>): Flo
 
 function buildOrdering(builder: Builder, { slot, keys, sorted }: StepOf<'order'>) {
   const made = keys.map((key) => ({ ...key, value: builder.value(key.value) }));
-  return { slot, keys: made, sorted: sorted === true };
+  return { slot, keys: made, sorted: sorted ? () => true : undefined };
 }
 
 /** How many rows of an ORDER the step behind it reads, if that is known. */

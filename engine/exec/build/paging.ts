@@ -1,13 +1,18 @@
-// Compiles PAGE, and the source it seeks in.
+// Compiles PAGE, and the source that it or the first rows of an ORDER seek in.
 import type { Source, Step } from '../../plan/expression.js';
+import type { Label } from '../../storage/table/store.js';
+import { buildFind } from './access.js';
+import { fewOr } from '../access/few.js';
 import { fromId, fromKey, type Seek } from '../operators/page-seek.js';
 import type { Paging } from '../operators/page.js';
 import { type Builder, labelOf } from '../row/builder.js';
 import type { IdFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
 
 type Page = Extract<Step, { kind: 'page' }>;
+type Sort = Page | Extract<Step, { kind: 'order' }>;
 
-/** What a page and its source share. */
+/** What a page or an order and its source share. */
 export interface SeekSource {
   seek: Seek;
   flow: IdFlow;
@@ -30,17 +35,33 @@ export function buildPaging(builder: Builder, step: Page, source: SeekSource | u
 export function buildSeek(
   builder: Builder,
   source: Source,
-  last: Step | undefined,
+  sort: Sort | undefined,
+  most: ((frame: Frame) => number) | undefined,
 ): SeekSource | undefined {
-  if (source.kind !== 'scan' || last?.kind !== 'page' || last.seek === undefined) return undefined;
+  if (source.kind !== 'scan' || sort?.seek === undefined) return undefined;
   const [type] = source.types;
   const label = labelOf(builder, type!.kind, type!.name);
   if (label === undefined) return undefined;
   const seek: Seek = { start: undefined, ordered: true };
-  const { property: name, descending } = last.seek;
-  if (name === null) return { seek, flow: fromId(label, seek) };
+  const walk = walkOf(builder, label, sort, seek);
+  const { few } = sort.seek;
+  if (walk === undefined || few === undefined) return walk && { seek, flow: walk };
+  const wanted = sort.kind === 'page' ? countOf(builder, sort) : most;
+  const [find, findAll] = [wanted, undefined].map((each) => buildFind(builder, label, few, each));
+  if (!find || !findAll || !wanted) return undefined;
+  return { seek, flow: fewOr(walk, { label, find, findAll, most: wanted }, seek) };
+}
+
+function countOf(builder: Builder, { count }: Page): (frame: Frame) => number {
+  const value = builder.value(count);
+  return (frame) => Number(value(frame));
+}
+
+function walkOf(builder: Builder, label: Label, sort: Sort, seek: Seek): IdFlow | undefined {
+  const { property: name, descending } = sort.seek!;
+  if (name === null) return fromId(label, seek);
   const property = label.properties.find((each) => each.name === name);
   if (property === undefined || property.indexId === 0) return undefined;
-  const order = { label, property, descending, read: builder.member(name) };
-  return { seek, flow: fromKey(order, seek) };
+  const { nullsFirst } = sort.keys[0]!;
+  return fromKey({ label, property, descending, nullsFirst, read: builder.member(name) }, seek);
 }

@@ -49,7 +49,7 @@ export function readMax(frame: Frame, { max }: Bounds): number {
   const value = max(frame);
   if (value === null)
     fail('PARAM_MISSING', { owner: 'A repetition', param: 'bound', type: 'an integer' });
-  return readNumber('bound', value, 0, hopMost, true);
+  return readNumber('bound', value, 0, hopMost, false);
 }
 
 /** Whether an id is of an element that edges join and that is still there. */

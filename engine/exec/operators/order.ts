@@ -21,8 +21,8 @@ export interface Keyed extends Keys {
 export interface Ordering {
   slot: number;
   keys: readonly { value: Evaluate; descending: boolean; nullsFirst: boolean }[];
-  /** Rows come in the order of the first key. */
-  sorted?: boolean;
+  /** Whether rows come in the order of the first key, as far as is known. */
+  sorted?: (() => boolean) | undefined;
 }
 
 /** What a key is ordered by: a list counts as its first item, an element as its id. */
@@ -85,6 +85,9 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
     const { keyed, compare } = keyedBy(frame, ordering);
     const first = keyedBy(frame, { slot: ordering.slot, keys: keys.slice(0, 1) });
     const top = new TopK<Keyed>(k, compare);
+    const isSorted = ordering.sorted ?? (() => false);
+    // Nor does what is equal to it, where there is no other key.
+    const most = keys.length === 1 ? -1 : 0;
     let kept = 0;
     let last: Keyed | undefined;
     for (const batch of open(frame)) {
@@ -92,9 +95,10 @@ export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => 
       for (const row of batch) {
         const entry = keyed(row);
         // Behind the last of its first key nothing comes before what is kept.
-        if (last !== undefined && first.compare(entry, last) > 0) return top.sorted();
+        const isBehind = last !== undefined && first.compare(entry, last) > most;
+        if (isBehind && isSorted()) return top.sorted();
         if (!top.offer(entry)) continue;
-        if (++kept === k && ordering.sorted) last = entry;
+        if (++kept === k && isSorted()) last = entry;
         frame.charge((1 + keys.length) * rowBytes);
         keep(frame, row);
       }

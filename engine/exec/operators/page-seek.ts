@@ -1,11 +1,12 @@
-// Where a page begins: the elements behind a position, found in an index or among all ids. What comes
-// first may still lie before the position, of equal keys.
+// Where a page, or the first rows of an order, begin: the elements behind a position, found in an index or
+// among all ids. What comes first may still lie before the position, of equal keys.
 import { IdSet } from '../../base/id-set.js';
 import { parseUuid } from '../../base/id.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import { indexKey } from '../row/declared-value.js';
 import { storedLabel } from '../row/element.js';
 import type { IdFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
 import type { MemberReader } from '../row/member.js';
 import { Element, isListValue, type Value } from '../row/value.js';
 
@@ -55,15 +56,19 @@ export interface IndexOrder {
   label: Label;
   property: StoredProperty;
   descending: boolean;
+  /** Unset ones come first; the position is the beginning then. */
+  nullsFirst: boolean;
   read: MemberReader;
 }
 
 /** Elements in the order of an index, from the position's value on; behind them the unset ones. */
-export function fromKey({ label, property, descending, read }: IndexOrder, seek: Seek): IdFlow {
+export function fromKey(order: IndexOrder, seek: Seek): IdFlow {
+  const { property, descending, nullsFirst } = order;
   return {
     kind: 'ids',
     *open(frame) {
       const first = seek.start?.keys[0];
+      if (nullsFirst) yield* unsetFirst(frame, order);
       if (first !== null) {
         const key = first === undefined ? undefined : indexKey(frame, property.type, first);
         const isBound = key !== undefined && !isListValue(key);
@@ -73,11 +78,47 @@ export function fromKey({ label, property, descending, read }: IndexOrder, seek:
           yield ids;
         }
       }
-      for (const ids of frame.view.scan(label.id)) {
-        frame.tick(ids.length);
-        const unset = ids.filter((id) => read(frame, new Element(id)) === null);
-        if (unset.length > 0) yield unset;
-      }
+      if (!nullsFirst) yield* unset(frame, order, frame.view.scan(order.label.id));
     },
   };
+}
+
+function* unset(
+  frame: Frame,
+  { read }: IndexOrder,
+  batches: Iterable<Uint32Array>,
+): Iterable<Uint32Array> {
+  for (const ids of batches) {
+    frame.tick(ids.length);
+    const found = ids.filter((id) => read(frame, new Element(id)) === null);
+    if (found.length > 0) yield found;
+  }
+}
+
+/** So many are read to see whether some are unset, before the index is asked which are set. */
+const readFirst = 8192;
+
+/** The elements that an index does not have, oldest first. */
+function* unsetFirst(frame: Frame, order: IndexOrder): Iterable<Uint32Array> {
+  const { label, property } = order;
+  const total = frame.view.count(label.id);
+  let set: IdSet | undefined;
+  let looked = 0;
+  for (const ids of frame.view.scan(label.id)) {
+    if (looked >= readFirst && set === undefined) {
+      set = new IdSet();
+      for (const known of frame.view.range(property, {})) {
+        frame.tick(known.length);
+        for (let i = 0; i < known.length; i++) set.add(known[i]!);
+      }
+      if (set.size === total) return;
+    }
+    looked += ids.length;
+    const known = set;
+    if (known === undefined) yield* unset(frame, order, [ids]);
+    else {
+      frame.tick(ids.length);
+      yield ids.filter((id) => !known.has(id));
+    }
+  }
 }

@@ -21,7 +21,7 @@ import { fuseEdgeEnd } from '../fuse.js';
 import { inlineBindings } from './inline.js';
 import { evaluateOnce } from './once.js';
 import { slotsOf } from './slots.js';
-import { seekPage } from './page-seek.js';
+import { seeking } from './page-seek.js';
 import { shareFilters } from './shared-filter.js';
 import { searchTogether } from './shared-walk.js';
 import type { Plan, Statement } from '../plan.js';
@@ -64,6 +64,11 @@ function slotsBound(statements: readonly Statement[]): Set<number> {
 function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
   const arranged = arrange(pipeline.steps, planning.parameters);
   const { source } = pipeline;
+  const asScan = source.kind === 'lookup' ? sortedLookup(planning, source, arranged) : undefined;
+  if (asScan !== undefined) {
+    const planned = planPipeline(planning, { ...pipeline, ...asScan });
+    if (planned.steps.some((step) => step.kind === 'order' && step.seek)) return planned;
+  }
   const access = source.kind === 'scan' ? accessOf(planning, source.types, arranged) : undefined;
   const marked = arranged.map((step, at) => markTop(step, arranged[at + 1]));
   const sorted = access?.covers === 0 ? marked.findIndex(({ kind }) => kind === 'order') : -1;
@@ -71,10 +76,42 @@ function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
     return at === sorted && step.kind === 'order' ? { ...step, sorted: true } : step;
   });
   const isOne = source.kind === 'scan' && source.types.length === 1;
-  const page = isOne ? seekPage(planning, source.types[0]!, steps, access) : undefined;
-  if (page !== undefined) return { ...pipeline, steps: steps.with(-1, page) };
+  const sought = isOne ? seeking(planning, source.types[0]!, steps, access) : undefined;
+  if (sought !== undefined) return { ...pipeline, steps: sought };
   if (access === undefined || source.kind !== 'scan') return { ...pipeline, steps };
   return { ...pipeline, source: { ...source, access }, steps };
+}
+
+/** Exact scalars: a lookup and EQ find the same. */
+const exact = /^([IU]\d+|String|Boolean)$/;
+
+/** A lookup of which the first in an order are read, as a scan with a condition. */
+function sortedLookup(
+  planning: Planning,
+  { type, property: name, value, first }: Extract<Source, { kind: 'lookup' }>,
+  steps: readonly Step[],
+): Pick<Pipeline, 'source' | 'steps'> | undefined {
+  const [order, cut] = steps;
+  if (first || order?.kind !== 'order' || cut === undefined || !isCut(cut)) return undefined;
+  const property = planning.declarations.property(type, name);
+  if (property?.type.kind !== 'scalar' || !exact.test(property.type.name)) return undefined;
+  const isGiven =
+    value.kind === 'parameter'
+      ? planning.parameters[value.index]?.optional === false
+      : value.kind === 'literal' && value.value !== null;
+  if (!isGiven) return undefined;
+  const slot = planning.slots++;
+  const left: Expression = { kind: 'property', of: { kind: 'slot', slot }, name };
+  const condition: Expression = {
+    kind: 'compare',
+    operator: 'EQ',
+    left,
+    right: value,
+    any: false,
+    f32: false,
+  };
+  const where: Step = { kind: 'where', condition: { slot, value: condition } };
+  return { source: { kind: 'scan', types: [type] }, steps: [where, ...steps] };
 }
 
 function accessOf(planning: Planning, types: readonly TypeRef[], steps: readonly Step[]) {
@@ -131,9 +168,11 @@ function mayPass(step: Step, { keys }: StepOf<'order'>, parameters: Parameters):
 
 /** The step behind it reads the best rows only. */
 function markTop(step: Step, next: Step | undefined): Step {
-  const isCut = next?.kind === 'first' || (next?.kind === 'range' && next.end !== null);
-  return step.kind === 'order' && isCut ? { ...step, top: true } : step;
+  return step.kind === 'order' && next && isCut(next) ? { ...step, top: true } : step;
 }
+
+const isCut = (step: Step): boolean =>
+  step.kind === 'first' || (step.kind === 'range' && step.end !== null);
 
 /** `…::COUNT::GT(0)` and its likes ask whether there is any. */
 function countTest(

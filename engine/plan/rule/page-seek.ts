@@ -1,43 +1,76 @@
-// A page that begins at its position instead of at the first element: ordered by an indexed property,
-// where the index has the position's value. Rows then come in the order of its first key, and the page
-// ends as soon as it is full: so no condition and no key may fail. Without keys the order is that of the
-// ids, in which a type need not stand, as an import may bring ids of its own: the ids of all types are
-// kept in order, and those of the type taken from there.
-import type { TypeRef } from '../../base/schema.js';
-import type { Access, Step } from '../expression.js';
+// A slice that begins at its place instead of at the first element: ordered by an indexed property, a
+// page where the index has its position's value, the first few of an ORDER at its end. Rows then come in the
+// order of the first key, and whoever reads them ends as soon as it has enough: so no condition and no key
+// may fail. Without keys the order of a page is that of the ids, in which a type need not stand, as an
+// import may bring ids of its own: the ids of all types are kept in order, and those of the type taken from
+// there. A condition that an index decides is asked first: where it leads to few, those are sorted.
+import type { Property, TypeRef } from '../../base/schema.js';
+import type { Access, AccessPath, Step } from '../expression.js';
 import { isSafe } from '../safe.js';
 import type { Planning } from './planning.js';
 
-type Page = Extract<Step, { kind: 'page' }>;
+type Sort = Extract<Step, { kind: 'page' | 'order' }>;
 
-/** The page step that is all there is behind a scan of the type, or behind its condition, seeking. */
-export function seekPage(
+/** The steps behind a scan of the type with the page or order that comes first, or second, seeking. */
+export function seeking(
   planning: Planning,
   type: TypeRef,
   steps: readonly Step[],
   access: Access | undefined,
-): Page | undefined {
-  const [first, second] = steps;
-  const page = first?.kind === 'where' ? second : first;
-  if (page?.kind !== 'page' || steps.at(-1) !== page) return undefined;
+): Step[] | undefined {
+  const at = steps[0]?.kind === 'where' ? 1 : 0;
+  const [first, sort] = [steps[0], steps[at]];
   const { parameters } = planning;
   if (first?.kind === 'where' && !isSafe(first.condition.value, parameters)) return undefined;
-  if (!page.keys.every(({ value }) => isSafe(value, parameters))) return undefined;
-  if (page.keys.length === 0) {
-    return access === undefined
-      ? { ...page, seek: { property: null, descending: false } }
-      : undefined;
-  }
-  const [{ value, descending, nullsFirst }] = page.keys as [Page['keys'][number]];
-  const isOwn =
-    value.kind === 'property' && value.of.kind === 'slot' && value.of.slot === page.slot;
-  const property = isOwn ? planning.declarations.property(type, value.name) : undefined;
-  if (property === undefined || property.index === 'none' || nullsFirst) return undefined;
-  if (property.type.kind !== 'scalar') return undefined;
-  const isBetter = access === undefined || isWithin(access, property.name);
-  return isBetter ? { ...page, seek: { property: property.name, descending } } : undefined;
+  if (sort?.kind !== 'page' && sort?.kind !== 'order') return undefined;
+  if (!sort.keys.every(({ value }) => isSafe(value, parameters))) return undefined;
+  const seek =
+    sort.kind === 'page' && steps.length > at + 1
+      ? undefined
+      : seekOf(planning, type, sort, access);
+  return seek && [...steps.slice(0, at), { ...sort, seek }, ...steps.slice(at + 1)];
 }
 
-/** Bounds of the property itself: the walk passes over what lies outside. */
-const isWithin = ({ path }: Access, property: string): boolean =>
-  path.kind === 'between' && path.property === property;
+function seekOf(
+  planning: Planning,
+  type: TypeRef,
+  sort: Sort,
+  access: Access | undefined,
+): Sort['seek'] {
+  const path = access?.path;
+  const [key] = sort.keys;
+  if (key === undefined) {
+    const seek = { property: null, descending: false };
+    return path === undefined ? seek : isLong(path) ? { ...seek, few: path } : undefined;
+  }
+  const property = sortedBy(planning, type, sort);
+  if (property === undefined) return undefined;
+  const seek = { property: property.name, descending: key.descending };
+  if (sort.kind === 'order') {
+    if (!sort.top) return undefined;
+    if (path === undefined) return key.nullsFirst ? seek : undefined;
+    return isLong(path) ? { ...seek, few: path } : undefined;
+  }
+  if (key.nullsFirst) return undefined;
+  // Bounds of the property itself: the walk passes over what lies outside.
+  if (path === undefined || (path.kind === 'between' && path.property === property.name))
+    return seek;
+  return isLong(path) ? { ...seek, few: path } : undefined;
+}
+
+/** Whether it may lead to more than are sorted at once. */
+const isLong = (path: AccessPath): boolean =>
+  path.kind === 'between' || (path.kind === 'equal' && !path.unique);
+
+/** The indexed property of the first key. */
+function sortedBy(
+  { declarations }: Planning,
+  type: TypeRef,
+  { slot, keys }: Sort,
+): Property | undefined {
+  const { value } = keys[0]!;
+  const isOwn = value.kind === 'property' && value.of.kind === 'slot' && value.of.slot === slot;
+  const property = isOwn ? declarations.property(type, value.name) : undefined;
+  const isIndexed = property !== undefined && property.index !== 'none';
+  return isIndexed && property.type.kind === 'scalar' ? property : undefined;
+}
