@@ -74,7 +74,6 @@ class OpenedDatabase implements Database {
   #phase: DatabaseStatus['phase'] = 'opening';
   readonly #probe: ProbeWatch;
   #progress = 0;
-  #readers: Promise<void> | undefined;
   readonly #gate: Gate;
   readonly #storage: Storage;
   readonly #indexes = new AttachedIndexes();
@@ -122,8 +121,11 @@ class OpenedDatabase implements Database {
       text: options.textEnabled ? createTextIndex(limits) : undefined,
       vectors: this.#indexes.byLabel,
     };
-    const isIdle = (): boolean => this.#dispatcher.inFlight === 0;
-    this.#inline = new InlineReads(isIdle, options.workers, this.#equipment, this.#tally);
+    const lanes = {
+      isIdle: () => this.#dispatcher.inFlight + this.#dispatcher.queued === 0,
+      hasLane: () => this.#dispatcher.hasLane,
+    };
+    this.#inline = new InlineReads(lanes, options.workers, this.#equipment, this.#tally);
     this.#models = modelChoiceOf(options);
     this.#threads = new ThreadPair(options.workers, options.workerHeapMb);
     this.#dispatcher = this.#makeDispatcher(slots);
@@ -236,15 +238,10 @@ class OpenedDatabase implements Database {
     this.#desk?.attach((settings) => this.#tell(settings));
     this.#threads.unref();
     this.#adopt(this.program, this.#gate.schema());
-    const early = this.#readers !== undefined;
-    await Promise.all([this.#startReaders(), this.#disk.start()]);
-    if (early) this.#dispatcher.broadcast(this.#equip());
+    await this.#disk.start();
+    // To readers that help to build an index.
+    this.#dispatcher.broadcast(this.#equip());
     this.#phase = 'serving';
-  }
-
-  /** Readers start when the writer is done, or earlier to help it build an index. */
-  #startReaders(): Promise<void> {
-    return (this.#readers ??= this.#dispatcher.start());
   }
 
   #equip(): Equip {
@@ -256,7 +253,7 @@ class OpenedDatabase implements Database {
   #spreadBuild(message: HelpBuild): void {
     if (this.#phase === 'stopping') return;
     this.#indexes.take(message);
-    void this.#startReaders().then(() => this.#dispatcher.growFully(message));
+    this.#dispatcher.growFully(message);
   }
 
   /** After a commit that failed: reads go on, if need be by opening the file again. */

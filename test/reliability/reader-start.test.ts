@@ -1,6 +1,5 @@
-// Reader threads that end before they can take calls: opening goes on with the next one or says that
-// it cannot be done, and a thread that keeps ending is not started without a pause. More than one
-// reader is there once calls find all of them busy; whatever is told meanwhile, it hears.
+// Reader threads: one is started when calls find all there are busy, and so the first one; whatever is told
+// meanwhile, it hears. One that ends before it can take calls is started anew, not without a pause.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import {
@@ -39,23 +38,40 @@ function dispatcherOf(failures: number) {
     onSettled: () => undefined,
     onRestart: () => undefined,
   });
-  return { dispatcher, starts: () => starts };
+  return {
+    dispatcher,
+    starts: () => starts,
+    call: () => dispatcher.submit(callOf(() => undefined)),
+  };
 }
+
+const callOf = (settle: () => void, cost: Call['cost'] = 'C'): Call => {
+  const call = { query: 0, body: new Uint8Array(0), cost, slot: -1, settled: false };
+  const time = { deadline: performance.now() + 60_000, budgetMs: 60_000 };
+  return { ...call, ...time, resolve: settle, reject: settle };
+};
 
 describe('reader threads', () => {
   it('are started anew when they end before they are ready', async () => {
-    const { dispatcher, starts } = dispatcherOf(2);
+    const { dispatcher, starts, call } = dispatcherOf(2);
+    expect(starts()).toBe(0);
     const began = performance.now();
-    await dispatcher.start();
+    call();
+    await expect.poll(() => dispatcher.hasLane, soon).toBe(true);
     expect(starts()).toBe(3);
     expect(performance.now() - began).toBeGreaterThan(100);
     dispatcher.close();
   });
 
-  it('that never get ready end the opening with an error', async () => {
-    const { dispatcher, starts } = dispatcherOf(Number.POSITIVE_INFINITY);
-    await expect(dispatcher.start()).rejects.toThrow('ended');
+  it('that never get ready are started with pauses that grow, until the end', async () => {
+    const { dispatcher, starts, call } = dispatcherOf(Number.POSITIVE_INFINITY);
+    for (let i = 0; i < 5; i++) call();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(starts()).toBeGreaterThan(1);
     expect(starts()).toBeLessThan(10);
+    expect([dispatcher.hasLane, dispatcher.queued]).toEqual([false, 5]);
+    dispatcher.close();
+    expect(dispatcher.queued).toBe(0);
   });
 });
 
@@ -122,23 +138,27 @@ async function growing(count: number) {
   const settled: boolean[] = [];
   const submit = (cost: Call['cost'] = 'C'): void => {
     const at = settled.push(false) - 1;
-    const settle = (): void => void (settled[at] = true);
-    const call = { query: 0, body: new Uint8Array(0), cost, slot: -1, settled: false };
-    const time = { deadline: performance.now() + 60_000, budgetMs: 60_000 };
-    dispatcher.submit({ ...call, ...time, resolve: settle, reject: settle });
+    dispatcher.submit(callOf(() => void (settled[at] = true), cost));
   };
   const reload = (): void => {
     generation++;
     dispatcher.broadcast({ kind: 'equip', program: {}, generation, schema: 0, indexes: [] });
   };
-  const started = dispatcher.start();
+  expect(lanes).toHaveLength(0);
+  submit();
   await expect.poll(() => lanes[0]?.heard, soon).toEqual(['equip 0']);
   lanes[0]!.getReady();
-  await started;
+  await expect
+    .poll(() => {
+      lanes[0]!.answerAll();
+      return settled.every(Boolean);
+    }, soon)
+    .toBe(true);
+  settled.length = 0;
   return { dispatcher, lanes, submit, reload, settled, generation: () => generation };
 }
 
-describe('readers beyond the first', () => {
+describe('readers', () => {
   it('are started one by one, while calls find all others busy, up to the most', async () => {
     const { dispatcher, lanes, submit, settled } = await growing(3);
     expect(lanes).toHaveLength(1);

@@ -100,7 +100,9 @@ export class Attached {
     if (this.shortReads === undefined) return;
     const { isIdle } = this.shortReads;
     const { lanes } = this.attachment;
-    this.#short = new InlineReads(isIdle, lanes, this.#thread.equipment, this.#tally);
+    // Lanes are the main thread's to start.
+    const state = { isIdle, hasLane: () => true };
+    this.#short = new InlineReads(state, lanes, this.#thread.equipment, this.#tally);
   }
 
   #send(message: FromAttached): void {

@@ -31,16 +31,24 @@ const aloneBytesMax = 32_768;
 /** Nobody is on his own this long after a call that found another one in a lane. */
 const crowdMs = 10;
 
+/** What the lanes are doing. */
+export interface LaneState {
+  /** Whether no call is in a lane. */
+  isIdle: () => boolean;
+  /** Whether a lane can take calls at once. */
+  hasLane: () => boolean;
+}
+
 export class CostBook {
   #averages: number[] = [];
   #spent = 0;
   #crowdedAt = Number.NEGATIVE_INFINITY;
   #armed = false;
 
-  /** `isIdle`: whether no call is in a lane; `lanes`: how many there are. */
+  /** `most`: how many lanes there may be. */
   constructor(
-    private readonly isIdle: () => boolean,
-    private readonly lanes: number,
+    private readonly lanes: LaneState,
+    private readonly most: number,
   ) {}
 
   mayInline(query: number, cost: CostClass, bytes: number): boolean {
@@ -51,14 +59,16 @@ export class CostBook {
 
   #isAlone(average: number | undefined): boolean {
     const now = performance.now();
-    if (!this.isIdle()) this.#crowdedAt = now;
-    if (average === undefined || average > aloneMicrosMax || this.#spent > 0) return false;
+    if (!this.lanes.isIdle()) this.#crowdedAt = now;
+    // What nobody knows yet is tried here before a thread is started for it.
+    if (average === undefined && this.lanes.hasLane()) return false;
+    if ((average ?? 0) > aloneMicrosMax || this.#spent > 0) return false;
     return now - this.#crowdedAt > crowdMs;
   }
 
   #isCheap(cost: CostClass, average: number, bytes: number): boolean {
     if (cost !== 'A' || bytes > inlineBytesMax) return false;
-    const hasFew = this.lanes <= fewLanes;
+    const hasFew = this.most <= fewLanes;
     const isCheap = hasFew || average <= cheapMicrosMax;
     const budget = isCheap ? cheapTurnBudgetMicros : turnBudgetMicros;
     return this.#spent < budget && average <= (hasFew ? aloneMicrosMax : inlineMicrosMax);

@@ -1,7 +1,7 @@
 // Spreads read calls over the reader lanes: a central queue, and per lane a bounded amount of work
-// in flight, so that a heavy query delays few others. Owns the lanes' lives: one is there from the start,
-// another one is started when a call finds all of them busy, and a reader that dies is replaced, its
-// calls fail. Invariant: what is broadcast is heard by lanes that are only being started, too.
+// in flight, so that a heavy query delays few others. Owns the lanes' lives: none is there from the start,
+// one is started when a call finds all there are busy, and a reader that dies is replaced, its calls
+// fail. Invariant: what is broadcast is heard by lanes that are only being started, too.
 import { setTimeout } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { type ErrorData, TrellisError } from '../../base/errors.js';
@@ -16,10 +16,7 @@ import type { Equip, ToLane } from './message.js';
  */
 export const loadMax = 64;
 
-/** Opening gives up when a thread has ended so often before it could take calls. */
-const failuresMax = 4;
-
-/** Between two such ends; it doubles. */
+/** Between two ends of threads before they could take calls; it doubles. */
 const pauseMs = 25;
 const pauseMsMax = 5_000;
 
@@ -46,7 +43,6 @@ export class Dispatcher {
   /** Lanes that are started anew after a pause. */
   #replacing = 0;
   #closing = false;
-  #isStarted = false;
   /** Lanes that have yet to let go of the data file; undefined while they have it. */
   #releasing: Set<Lane> | undefined;
   #onReleased: () => void = () => undefined;
@@ -72,55 +68,51 @@ export class Dispatcher {
     return Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0;
   }
 
-  /** Resolves when a lane can take calls, where there may be any; fails when no thread can be had. */
-  async start(): Promise<void> {
-    if (this.options.count > 0) await this.#startLane(0);
-    this.#isStarted = true;
+  /** Whether a lane can take calls. */
+  get hasLane(): boolean {
+    return this.#lanes.length > 0;
   }
 
   /** Starts one more lane, if there may be one; its calls need not wait for it. */
   #grow(): void {
-    if (!this.#isStarted || this.#closing || this.#starting.size > 0) return;
-    if (this.#lanes.length + this.#replacing < this.options.count) void this.#startLane(0);
+    if (this.#closing || this.#releasing || this.#starting.size > 0) return;
+    if (this.#lanes.length + this.#replacing < this.options.count) this.#startLane(0);
   }
 
-  /** Starts all lanes that there may be, once there is one, and tells them. */
+  /** Starts all lanes that there may be, and tells them. */
   growFully(message: ToLane): void {
     const missing = this.options.count - this.#lanes.length - this.#starting.size - this.#replacing;
-    for (let i = 0; i < missing && !this.#closing; i++) void this.#startLane(0);
+    for (let i = 0; i < missing && !this.#closing; i++) this.#startLane(0);
     this.broadcast(message);
   }
 
   /** `failures`: how often in a row a thread has ended before it could take calls. */
-  #startLane(failures: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let isReady = false;
-      const port = this.options.start((error) => {
-        this.#ended(lane, isReady ? 0 : failures + 1, error).then(resolve, reject);
-      });
-      const lane: Lane = new Lane(port, this.gate, this.slots, {
-        onSettled: (call, cost) => {
-          this.options.onSettled(call, cost);
-          this.#feed();
-        },
-        onMessage: (message) => {
-          if (message.kind === 'released') return this.#released(lane);
-          if (message.kind !== 'ready') return;
-          // A lane says so after each program that it is told.
-          if (!isReady) {
-            isReady = true;
-            this.#starting.delete(lane);
-            this.#lanes.push(lane);
-            lane.release();
-            this.options.onReady?.();
-          }
-          resolve();
-          this.#feed();
-        },
-      });
-      this.#starting.add(lane);
-      lane.post(this.options.equip());
+  #startLane(failures: number): void {
+    let isReady = false;
+    const port = this.options.start((error) => {
+      void this.#ended(lane, isReady ? 0 : failures + 1, error);
     });
+    const lane: Lane = new Lane(port, this.gate, this.slots, {
+      onSettled: (call, cost) => {
+        this.options.onSettled(call, cost);
+        this.#feed();
+      },
+      onMessage: (message) => {
+        if (message.kind === 'released') return this.#released(lane);
+        if (message.kind !== 'ready') return;
+        // A lane says so after each program that it is told.
+        if (!isReady) {
+          isReady = true;
+          this.#starting.delete(lane);
+          this.#lanes.push(lane);
+          lane.release();
+          this.options.onReady?.();
+        }
+        this.#feed();
+      },
+    });
+    this.#starting.add(lane);
+    lane.post(this.options.equip());
   }
 
   /** Fails the calls of a lane whose thread has ended, and starts another one. */
@@ -139,15 +131,12 @@ export class Dispatcher {
     );
     this.restarts++;
     this.options.onRestart(error?.message ?? 'ended');
-    if (failures >= failuresMax && !this.#isStarted) {
-      throw error ?? new TrellisError({ code: 'INTERNAL', args: {} });
-    }
     if (failures > 0) {
       this.#replacing++;
       await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax));
       this.#replacing--;
     }
-    if (!this.#closing) await this.#startLane(failures);
+    if (!this.#closing) this.#startLane(failures);
   }
 
   /** Why a call cannot be taken, or undefined. */
@@ -202,6 +191,7 @@ export class Dispatcher {
     this.broadcast({ kind: 'reopen' });
     this.broadcast(this.options.equip());
     this.#releasing = undefined;
+    if (this.#queue.length > 0) this.#grow();
     this.#feed();
   }
 

@@ -6,7 +6,7 @@ import { wallMs } from '../../base/clock.js';
 import type { ExecutionResult } from '../../exec/row/execute.js';
 import type { Plan } from '../../plan/plan.js';
 import type { RefreshableView } from '../../storage/open-storage.js';
-import { CostBook } from './cost.js';
+import { CostBook, type LaneState } from './cost.js';
 import type { CallInput, Cost } from '../call/call.js';
 import type { CallOptions } from '../call/options.js';
 import { placeOf } from '../call/query-table.js';
@@ -21,14 +21,14 @@ export class InlineReads {
   readonly costs: CostBook;
   readonly #msMax: number;
 
-  /** `isIdle`: whether no call is in a lane; `workers`: how many lanes there are. */
+  /** `workers`: how many lanes there may be. */
   constructor(
-    isIdle: () => boolean,
+    lanes: LaneState,
     private readonly workers: number,
     private readonly equipment: Equipment,
     private readonly tally: { spent(place: number, cost: Cost): void },
   ) {
-    this.costs = new CostBook(isIdle, workers);
+    this.costs = new CostBook(lanes, workers);
     this.#msMax = workers === 0 ? Number.POSITIVE_INFINITY : inlineMsMax;
   }
 

@@ -54,19 +54,26 @@ const closeMs = 30_000;
 /** Starts lane tasks and hands out their ports. */
 export class ThreadPair {
   readonly #tasks = new Set<Promise<unknown>>();
-  /** The first reader's thread has loaded what it needs, while the writer opens the data. */
-  readonly #warm: Promise<unknown> | undefined;
-  readonly #readers: Piscina | undefined;
+  /** Made with the first reader. */
+  #readers: Piscina | undefined;
+  /** The first reader's thread has loaded what it needs. */
+  #warm: Promise<unknown> | undefined;
   readonly #writer: Piscina;
   #loaders: Piscina | undefined;
   /** Of lanes, as piscina shows them. */
   readonly #workers = new Set<object>();
 
-  constructor(readerCount: number, readerHeapMb: number) {
-    this.#readers = readerCount > 0 ? this.#pool(readerCount, readerHeapMb) : undefined;
+  constructor(
+    private readonly readerCount: number,
+    private readonly readerHeapMb: number,
+  ) {
     this.#writer = this.#pool(1, undefined);
-    this.#warm = this.#readers?.run({ role: 'warm' });
-    if (this.#warm !== undefined) this.#track(this.#warm);
+  }
+
+  #firstReader(): { threads: Piscina; warm: Promise<unknown> } {
+    const threads = (this.#readers ??= this.#pool(this.readerCount, this.readerHeapMb));
+    if (this.#warm === undefined) this.#track((this.#warm = threads.run({ role: 'warm' })));
+    return { threads, warm: this.#warm };
   }
 
   #pool(threads: number, heapMb: number | undefined): Piscina {
@@ -89,11 +96,11 @@ export class ThreadPair {
    * The port of a new read lane; `onEnd` hears why its thread ended (undefined: it was told to).
    */
   startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
-    const threads = this.#readers!;
+    const { threads, warm } = this.#firstReader();
     const start = (): Promise<unknown> => this.#run(threads, setup, port2);
     const { port1, port2 } = new MessageChannel();
     // While that thread still loads, another one would be started.
-    this.#hear(this.#warm!.then(start, start), onEnd);
+    this.#hear(warm.then(start, start), onEnd);
     return port1;
   }
 

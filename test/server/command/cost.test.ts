@@ -5,9 +5,11 @@ import { CostBook } from '../../../engine/database/lane/cost.js';
 
 let book: CostBook;
 let idle: boolean;
+let hasLane: boolean;
 beforeEach(() => {
   idle = false;
-  book = new CostBook(() => idle, 4);
+  hasLane = true;
+  book = new CostBook({ isIdle: () => idle, hasLane: () => hasLane }, 4);
 });
 
 function learn(times: number, micros: number): void {
@@ -63,9 +65,22 @@ describe('the choice between main thread and lane', () => {
     expect(takes()).toBe(false);
   });
 
+  it('tries a bounded read that nobody knows yet before a first lane is started for it', async () => {
+    hasLane = false;
+    expect(book.mayInline(0, 'B', 8_000)).toBe(false);
+    await setTimeout(15);
+    idle = true;
+    expect(book.mayInline(0, 'B', 8_000)).toBe(true);
+    expect(book.mayInline(0, 'C', 8_000)).toBe(false);
+    book.spend(0, 3_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    learn(100, 3_000);
+    expect(book.mayInline(0, 'B', 8_000)).toBe(false);
+  });
+
   it('keeps more short reads where lanes are few: they would share the processors', () => {
     const taken = (lanes: number): number => {
-      book = new CostBook(() => false, lanes);
+      book = new CostBook({ isIdle: () => false, hasLane: () => true }, lanes);
       learn(50, 60);
       let count = 0;
       for (; runsHere(); count++) book.spend(0, 60);
@@ -77,7 +92,7 @@ describe('the choice between main thread and lane', () => {
 
   it('hands long answers from thread to thread only where there are lanes to gain by it', () => {
     const isHere = (lanes: number, micros: number): boolean => {
-      book = new CostBook(() => false, lanes);
+      book = new CostBook({ isIdle: () => false, hasLane: () => true }, lanes);
       learn(200, micros);
       return runsHere();
     };
