@@ -121,14 +121,10 @@ class OpenedDatabase implements Database {
       text: options.textEnabled ? createTextIndex(limits) : undefined,
       vectors: this.#indexes.byLabel,
     };
-    const lanes = {
-      isIdle: () => this.#dispatcher.inFlight + this.#dispatcher.queued === 0,
-      hasLane: () => this.#dispatcher.hasLane,
-    };
-    this.#inline = new InlineReads(lanes, options.workers, this.#equipment, this.#tally);
+    this.#dispatcher = this.#makeDispatcher(slots);
+    this.#inline = new InlineReads(this.#dispatcher, options.workers, this.#equipment, this.#tally);
     this.#models = modelChoiceOf(options);
     this.#threads = new ThreadPair(options.workers, options.workerHeapMb);
-    this.#dispatcher = this.#makeDispatcher(slots);
     this.#writer = new WriterLink(this.#gate, slots, limits, {
       onIndexes: (list) => this.#indexes.takeAll(list),
       onNewIndex: (message) => {

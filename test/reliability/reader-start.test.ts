@@ -57,7 +57,7 @@ describe('reader threads', () => {
     expect(starts()).toBe(0);
     const began = performance.now();
     call();
-    await expect.poll(() => dispatcher.hasLane, soon).toBe(true);
+    await expect.poll(() => dispatcher.hasLane(), soon).toBe(true);
     expect(starts()).toBe(3);
     expect(performance.now() - began).toBeGreaterThan(100);
     dispatcher.close();
@@ -69,7 +69,7 @@ describe('reader threads', () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(starts()).toBeGreaterThan(1);
     expect(starts()).toBeLessThan(10);
-    expect([dispatcher.hasLane, dispatcher.queued]).toEqual([false, 5]);
+    expect([dispatcher.hasLane(), dispatcher.queued]).toEqual([false, 5]);
     dispatcher.close();
     expect(dispatcher.queued).toBe(0);
   });

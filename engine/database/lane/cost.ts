@@ -34,9 +34,9 @@ const crowdMs = 10;
 /** What the lanes are doing. */
 export interface LaneState {
   /** Whether no call is in a lane. */
-  isIdle: () => boolean;
+  isIdle(): boolean;
   /** Whether a lane can take calls at once. */
-  hasLane: () => boolean;
+  hasLane(): boolean;
 }
 
 export class CostBook {

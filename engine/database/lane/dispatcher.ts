@@ -69,8 +69,13 @@ export class Dispatcher {
   }
 
   /** Whether a lane can take calls. */
-  get hasLane(): boolean {
+  hasLane(): boolean {
     return this.#lanes.length > 0;
+  }
+
+  /** Whether no call is in a lane, nor waits for one. */
+  isIdle(): boolean {
+    return this.inFlight + this.queued === 0;
   }
 
   /** Starts one more lane, if there may be one; its calls need not wait for it. */
