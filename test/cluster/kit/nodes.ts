@@ -33,12 +33,18 @@ export class TestCluster {
     readonly log: TcpLog,
     readonly sources: { path: string; text: string }[],
     private readonly more: OpenMore,
+    private readonly keep: { keepBytes?: number; keepMs?: number },
   ) {}
 
   /** Founded, with one folder per name; no node is open yet. */
-  static async found(names: string[], source: string, more: OpenMore = {}): Promise<TestCluster> {
+  static async found(
+    names: string[],
+    source: string,
+    more: OpenMore = {},
+    keep = {},
+  ): Promise<TestCluster> {
     const log = await TcpLog.start();
-    const cluster = new TestCluster(log, [{ path: 'app.hx', text: source }], more);
+    const cluster = new TestCluster(log, [{ path: 'app.hx', text: source }], more, keep);
     const [first] = names;
     await cluster.makeLog(first!);
     for (const name of names.slice(1))
@@ -68,6 +74,7 @@ export class TestCluster {
       advertise: `${name}:1`,
       leaseMs,
       appendTimeoutMs: 1000,
+      ...this.keep,
     };
     const dataDir = this.folderOf(name);
     const merged = { ...this.more, ...more };

@@ -35,6 +35,8 @@ export interface Fault {
   delayMs?: number;
 }
 
+const sizeOf = (message: Message | undefined): number => message?.bytes.length ?? 0;
+
 const heartbeatMs = 40;
 
 const driverText = (errors: string) => `
@@ -134,6 +136,9 @@ export const driver = {
 export class TcpLog {
   #messages: (Message | undefined)[] = [];
   #first = 1;
+  /** Bytes that it holds, and that were ever appended. */
+  size = 0;
+  written = 0;
   readonly #faults = new Map<string, Fault>();
   readonly #held = new Map<string, (() => void)[]>();
   readonly #readers = new Set<{ name: string; next: number; send: (message: object) => void }>();
@@ -166,6 +171,10 @@ export class TcpLog {
     return `${this.#module}#${(this.server.address() as { port: number }).port}/${name}`;
   }
 
+  get first(): number {
+    return this.#first;
+  }
+
   get last(): number {
     return this.#messages.length;
   }
@@ -181,7 +190,7 @@ export class TcpLog {
 
   /** Forgets everything behind `last`, as servers do that did not sync. */
   shorten(last: number): void {
-    this.#messages.length = last;
+    for (const message of this.#messages.splice(last)) this.size -= sizeOf(message);
   }
 
   fault(name: string, fault: Fault | undefined): void {
@@ -196,8 +205,10 @@ export class TcpLog {
   }
 
   trim(upTo: number): void {
-    this.#first = Math.max(this.#first, upTo);
-    for (let seq = 1; seq < this.#first; seq++) this.#messages[seq - 1] = undefined;
+    for (; this.#first < upTo; this.#first++) {
+      this.size -= sizeOf(this.#messages[this.#first - 1]);
+      this.#messages[this.#first - 1] = undefined;
+    }
   }
 
   async close(): Promise<void> {
@@ -261,6 +272,8 @@ export class TcpLog {
         return send({ n, result: 0 });
       case 'first':
         return send({ n, result: this.#first });
+      case 'size':
+        return send({ n, result: this.size });
       default:
         return send({ n, result: this.last });
     }
@@ -274,6 +287,8 @@ export class TcpLog {
     if (this.#messages[after]?.id === id) return 'ok';
     if (after !== this.last) return 'behind';
     this.#messages.push({ id, bytes });
+    this.size += bytes.length;
+    this.written += bytes.length;
     setImmediate(() => this.#spread());
     return 'ok';
   }
