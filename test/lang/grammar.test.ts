@@ -70,6 +70,20 @@ const accepted: string[] = [
   '// One.\n#[mcp] #[model("openai:text")] QUERY q() => RETURN 1',
   '#[model(gemini)] QUERY q() => RETURN 1',
   'QUERY q(p: Plant, ps: [Plant]) => FOR x IN ps { AddN<Plant>({name: x.name}) } RETURN p.name',
+  'QUERY q() => RETURN UNION(N<Plant>, N<Gardener>::Out<Grows>,)::{name}',
+  'QUERY q(a: ID) => x <- N<Gardener>(a)::Out<Grows> RETURN { a: EXCEPT(N<Plant>, x)::COUNT, b: INTERSECT(x, x)::ID }',
+  'QUERY q(d: U32) => RETURN { a: N<Bed>::Out<Lane>{1, 3}::{hops}, b: N<Bed>::In<Lane>{2}::ID, c: N<Bed>::Both<Lane>(_::{muddy}){0,d}::COUNT }',
+  'QUERY q() => RETURN N<Bed>::Out<Lane>{ 1 , * }::GROUP_BY(hops)',
+  'QUERY q() => RETURN N<Gardener>::{city}::GROUP_BY(city)::{city, n: count, s: SUM(_::{level}), all: _.data::Out<Grows>::{name}}',
+  'QUERY q() => RETURN N<Gardener>::AGGREGATE_BY(city)::WHERE(COUNT(_.data)::GT(1))::{city, best: _.data::ORDER<Desc>(_::{level})::FIRST::{name}}',
+  'QUERY q(n?: I64) => RETURN { a: IF(n::GT(1), "x", "y"), b: IF(n::EQ(NONE), 1), c: COALESCE(n, 7), d: COALESCE(N<Bed>::FIRST)::{code} }',
+  'QUERY q(s: String) => RETURN { a: LOWER(TRIM(s)), b: CONCAT(UPPER(s), "-", 1), c: SPLIT(REPLACE(s, "a", "b"), ","), d: SUBSTRING(s, 1), e: LENGTH(s) }',
+  'QUERY q(s: String) => RETURN N<Gardener>::WHERE(OR(_::{name}::STARTS_WITH(s), !_::{email}::ENDS_WITH(".org")))::COUNT',
+  'QUERY q(d: Date) => RETURN { a: YEAR(d), b: MONTH(d), c: TRUNC(d, "week"), e: DATE_ADD(d, -1, "month"), f: DATE_DIFF(d, NOW, "day"), g: [DAY(d), HOUR(d)] }',
+  'QUERY q() => RETURN N<Plant>::ORDER<Asc, Desc NULLS FIRST>(_::{height}, _::{stock})::DEDUP(_::{height}, _::{stock})::RANGE(0, 3)',
+  'QUERY q(after?: String, n: U32 = 20) => p <- N<Plant>::ORDER<Desc NULLS LAST>(_::{height})::{name}::PAGE(n, after) RETURN p',
+  'QUERY q(v: [F64], t: String) => RETURN RerankRRF(SearchV<Note>(v, 9), SearchBM25<Note>(t, 9), k: 60, weights: [1, 2])::PREFILTER(_::{lang}::EQ("en"))::RANGE(0, 3)',
+  'QUERY q() => RETURN N<Gardener>::{ n <- _::Out<Grows>::COUNT, name, more: n }::ORDER<Desc>(_::{n})',
 ];
 
 for (const text of accepted) {

@@ -26,6 +26,11 @@ const cases: [body: string, hints: string[]][] = [
   ['RETURN |N<Item>|::ORDER<Asc, Desc>(_::{note}, _::{year})::PAGE(5, os)', [index('note')]],
   ['RETURN N<Item>::ORDER<Asc, Desc>(_::{year}, _::{note})::PAGE(5, os)', []],
   ['RETURN N<Item>::PAGE(5, os)', []],
+  ['RETURN |N<Item>|::ORDER<Asc NULLS FIRST>(_::{note})::RANGE(0, 3)', [index('note')]],
+  ['RETURN N<Item>::ORDER<Asc NULLS FIRST>(_::{year})::RANGE(0, 3)', []],
+  ['RETURN N<Item>::ORDER<Asc NULLS FIRST>(_::{note})::PAGE(5, os)', []],
+  ['RETURN N<Item>::WHERE(_::{year}::EQ(y))::ORDER<Desc>(_::{price})::RANGE(0, 3)', []],
+  ['RETURN N<Item>::WHERE(_::{price}::GT(p))::PAGE(5, os)', []],
   ['RETURN N<Item>(|{note: s}|)', [index('note')]],
   ['RETURN N<Owner>::{ key, rest: |N<Item>|::WHERE(_::{note}::EQ(s))::COUNT }', [index('note')]],
   [

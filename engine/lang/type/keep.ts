@@ -17,11 +17,12 @@ export function keptTerm(context: Context, term: Term): { term: Term; keep?: Kee
 
 /** The shape of the items of groups, which stands for itself wherever they get to. */
 export function groupShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
-  return keptShape(context, shape, (value, slot) => {
+  const kept = keptShape(context, shape, (value, slot) => {
     if (context.changes && isComputed(value)) return true;
     // Slots of closures around it are filled anew for every item there.
     return slotsOf(value).some((each) => each !== slot && !context.bound.has(each));
   });
+  return { ...kept, shape: { ...kept.shape, isKey: true } };
 }
 
 /** `isKept`: whether a value of the item in the slot is computed at once. */

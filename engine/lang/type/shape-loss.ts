@@ -14,6 +14,7 @@ const word = { projection: 'projection', closure: 'closure', exclusion: 'exclusi
 export function forgetShape(context: Context, input: Term, step: Name, chain: Chain): Term {
   if (input.shape === undefined) return input;
   const { shape, ...items } = input;
+  if (shape.isKey) return items;
   const isHere = shape.span.start >= chain.span.start && shape.span.end <= chain.span.end;
   const form = isHere ? shape.form : 'projection';
   const message = `\`${step.text}\` drops the ${word[shape.form]} before it.`;

@@ -38,6 +38,8 @@ export interface Shape {
   form: 'projection' | 'closure' | 'exclusion';
   members: ShapeMember[];
   span: Span;
+  /** Of items of groups, which needed it: a step that leaves it behind loses nothing. */
+  isKey?: true;
 }
 
 export type ShapeMember =

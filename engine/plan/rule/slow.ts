@@ -70,9 +70,11 @@ const isCut = (step: Step | undefined): boolean =>
   step?.kind === 'first' || (step?.kind === 'range' && step.end !== null);
 
 /** The property that comes first, if an index of it would lead to the first rows. */
-function sortedBy({ slot, keys }: Sort): string | undefined {
+function sortedBy({ kind, slot, keys }: Sort): string | undefined {
   const [key] = keys;
-  return key === undefined || key.nullsFirst ? undefined : ownProperty(key.value, slot);
+  // A page with unset ones in front does not seek.
+  const isOther = key === undefined || (key.nullsFirst && kind === 'page');
+  return isOther ? undefined : ownProperty(key.value, slot);
 }
 
 function ownProperty(expression: Expression, slot: number): string | undefined {
