@@ -52,7 +52,7 @@ export class CostBook {
   ) {}
 
   mayInline(query: number, cost: CostClass, bytes: number): boolean {
-    if (cost === 'C' || bytes > aloneBytesMax) return false;
+    if (bytes > aloneBytesMax || (cost === 'C' && this.lanes.hasLane())) return false;
     const average = this.#averages[query];
     return this.#isCheap(cost, average ?? 0, bytes) || this.#isAlone(average);
   }
@@ -60,7 +60,7 @@ export class CostBook {
   #isAlone(average: number | undefined): boolean {
     const now = performance.now();
     if (!this.lanes.isIdle()) this.#crowdedAt = now;
-    // What nobody knows yet is tried here before a thread is started for it.
+    // What nobody knows yet, of whatever class, is tried here before a thread is started for it.
     if (average === undefined && this.lanes.hasLane()) return false;
     if ((average ?? 0) > aloneMicrosMax || this.#spent > 0) return false;
     return now - this.#crowdedAt > crowdMs;
