@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print.js';
 import { compileShop, Shop } from './shop.js';
 
-const count = 9_000;
+const count = 8_000;
 
 /** Rising, falling and scattered values, ties, and unset ones. */
 const shop = new Shop((view) => {
@@ -35,8 +35,8 @@ const conditions = [
   '_::{year}::IS_IN([y, 3])',
   '_::{price}::LT(700)',
   '_::{price}::LT(2)',
-  '_::{big}::LT(4000)',
-  '_::{big}::GT(8990)',
+  '_::{big}::LT(2000)',
+  '_::{big}::GT(7990)',
   '_::{weight}::GTE(y)',
   'AND(_::{year}::EQ(y), _::{price}::GT(500))',
   'AND(_::{year}::EQ(y), _::{name}::EQ("none"))',
@@ -56,7 +56,7 @@ test.each(orders)('%s: the first rows are those of the plan as written [P8]', (o
   let sought = 0;
   for (const where of ['', ...conditions.map((each) => `::WHERE(${each})`)]) {
     const chain = `N<Item>${where}::${order}`;
-    for (const end of ['::RANGE(0, n)', '::FIRST', '::PAGE(n)::{items}', '::RANGE(2, n)']) {
+    for (const end of ['::RANGE(0, n)', '::PAGE(n)::{items}', ...(where ? [] : ['::FIRST'])]) {
       const [planned, literal] = compiled(`${chain}::{year, price, weight, big}${end}`);
       if (printPlan(planned.plan).includes('seeking')) sought++;
       for (const args of [
