@@ -1,65 +1,32 @@
 // What holds over all fronts of a server together: acknowledged writes are read wherever one reads, the
-// program changes on all at once, a revoked key is refused by all, numbers are sums, and a front that
-// fails takes only its own connections with it.
+// program changes on all at once, a revoked key is refused by all, numbers are sums.
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readKeyFile, writeKeyFile } from '../../server/auth/key-file.js';
 import { makeKey } from '../../server/auth/key-record.js';
 import { hasUws } from '../support/server/has-uws.js';
-import { Connection, ConnectionClosed, type Reply } from '../support/server/http.js';
-import { type Server, startServer } from '../support/server/server.js';
+import { type Connection, ConnectionClosed, type Reply } from '../support/server/http.js';
+import type { Server } from '../support/server/server.js';
+import { admin, connectionsMax, Fronts } from './fronts.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
-const source = (version: number) => `
-N::Cell { UNIQUE INDEX name: String, value: I64 }
-QUERY start() => c <- AddN<Cell>({name: "c", value: 0}) RETURN c::{value}
-QUERY set(value: I64) => c <- N<Cell>({name: "c"})::UPDATE({value: value}) RETURN c::{value}
-QUERY value() => c <- N<Cell>({name: "c"}) RETURN c::{value}
-QUERY cell(name: String) => c <- N<Cell>({name: name}) RETURN c::{value}
-QUERY version() => RETURN ${version}
-`;
-
-const admin = { 'x-api-key': 'root' };
-const connectionsMax = 40;
-/** Messages after which a front fails: more than the tests before its own bring about. */
-const messages = long ? 20_000 : 400;
-
 describe.skipIf(!hasUws)('fronts', () => {
+  let fronts: Fronts;
   let server: Server;
-  /** More than there are fronts: they are dealt out in turn. */
   let open: Connection[];
   beforeAll(async () => {
-    server = await startServer({
-      sources: { 'main.hx': source(1) },
-      config: { 'server.fronts': 3, 'limits.connections': connectionsMax, 'server.watch': false },
-      env: { TRELLIS_API_KEY: 'root', TRELLIS_FAILPOINT: `frontMessage@${messages}:throw` },
-    });
-    open = await Promise.all(Array.from({ length: 6 }, () => Connection.open(server.port)));
+    fronts = await Fronts.start();
+    ({ server, open } = fronts);
   });
-  afterAll(async () => {
-    for (const connection of open) connection.close();
-    await server.dispose();
-  });
+  afterAll(() => fronts.dispose());
 
-  const call = (to: Connection, path: string, body: object = {}, headers = admin) =>
-    to.request({ path, headers, body: JSON.stringify(body) }, 20_000);
-  const at = (place: number) => open[place % open.length]!;
-  const figures = async (lines: readonly RegExp[]): Promise<number[]> => {
-    const { text } = await server.client.request({
-      method: 'GET',
-      path: 'metrics',
-      headers: admin,
-    });
-    return lines.map((line) => Number(line.exec(text)?.[1] ?? 0));
-  };
-  const figure = async (line: RegExp): Promise<number> => (await figures([line]))[0]!;
+  const call: Fronts['call'] = (...asked) => fronts.call(...asked);
+  const figure: Fronts['figure'] = (line) => fronts.figure(line);
 
   it('read every acknowledged write, whichever connection it came by', async () => {
-    await call(at(0), 'start');
     for (let value = 1; value <= (long ? 5_000 : 40); value++) {
-      await call(at(value), 'set', { value });
+      await call(fronts.at(value), 'set', { value });
       const replies = await Promise.all(open.map((one) => call(one, 'value')));
       const texts = new Set(replies.map(({ text }) => text));
       expect([...texts]).toEqual([`{"c":{"value":${value}}}`]);
@@ -74,7 +41,7 @@ describe.skipIf(!hasUws)('fronts', () => {
       /query_seconds_count\{query="value"\} (\d+)/,
       /query_seconds_count\{query="cell"\} (\d+)/,
     ];
-    const read = () => figures(lines);
+    const read = () => fronts.figures(lines);
     const before = await read();
     for (let round = 0; round < 10; round++) {
       await Promise.all(open.map((one) => call(one, 'value')));
@@ -111,13 +78,11 @@ describe.skipIf(!hasUws)('fronts', () => {
 
   it('change the program on all at once', async () => {
     for (let version = 2; version <= (long ? 40 : 3); version++) {
-      writeFileSync(join(server.project, 'main.hx'), source(version));
       let [begun, done] = [0, 0];
       const reload = async () => {
         begun = performance.now();
-        const reply = await server.client.request({ path: '_admin/reload', headers: admin });
+        await fronts.change(version);
         done = performance.now();
-        expect(reply.text).toContain('"reloaded":true');
         await new Promise((resolve) => setTimeout(resolve, 20));
       };
       const { calls } = await spam('version', reload());
@@ -159,9 +124,7 @@ describe.skipIf(!hasUws)('fronts', () => {
   });
 
   it('take as many connections as all together may', async () => {
-    const more = await Promise.all(
-      Array.from({ length: connectionsMax }, () => Connection.open(server.port)),
-    );
+    const more = await fronts.connect(connectionsMax);
     const statuses = await Promise.all(
       more.map((one) =>
         call(one, 'value').then(
@@ -177,103 +140,6 @@ describe.skipIf(!hasUws)('fronts', () => {
     await expect
       .poll(() => figure(/trellis_connections (\d+)/))
       .toBeLessThanOrEqual(open.length + 1);
-  });
-
-  const restarts = () => figure(/trellis_front_restarts_total (\d+)/);
-
-  it('that fail take only their own connections with them, and are replaced', async () => {
-    /** What is passed on brings a message to the front. */
-    const isLost = async (one: Connection): Promise<boolean> => {
-      try {
-        const { status } = await one.request({ path: 'nothing', headers: admin }, 20_000);
-        expect(status).toBe(404);
-        return false;
-      } catch (error) {
-        if (error instanceof ConnectionClosed) return true;
-        throw error;
-      }
-    };
-    /** Until a front has failed: those that went with it. */
-    const failOne = async (): Promise<Set<Connection>> => {
-      for (;;) {
-        const all = await Promise.all(open.map(async (one) => ({ one, lost: await isLost(one) })));
-        const lost = new Set(all.filter((each) => each.lost).map(({ one }) => one));
-        if (lost.size > 0) return lost;
-      }
-    };
-    // One and the same front fails again and again: what once outlived its end is no connection of it.
-    const first = await failOne();
-    const others = open.filter((one) => !first.has(one));
-    expect(first.size).toBeLessThanOrEqual(open.length / 2);
-    for (let ends = 1; ; ends++) {
-      await expect.poll(restarts).toBe(ends);
-      await expect.poll(() => figure(/trellis_fronts (\d+)/)).toBe(3);
-      const more = Array.from({ length: open.length - others.length }, () =>
-        Connection.open(server.port),
-      );
-      open = [...others, ...(await Promise.all(more))];
-      if (ends === (long ? 6 : 1)) break;
-      const lost = await failOne();
-      expect(others.filter((one) => lost.has(one))).toEqual([]);
-    }
-    expect(server.stderr).toContain('a front is replaced');
-  });
-
-  it('keep every promise while fronts fail and programs change', async () => {
-    const wanted = long ? 12 : 1;
-    const ends = (await restarts()) + wanted;
-    let [sent, acked, version, isOver] = [1000, 0, 100, false];
-    /** What asks on connections of its own: undefined is the reply when one was lost, and replaced. */
-    const asker =
-      (own: Connection[]) =>
-      async (place: number, path: string, body = {}) => {
-        try {
-          return await call(own[place]!, path, body);
-        } catch (error) {
-          if (!(error instanceof ConnectionClosed)) throw error;
-          own[place] = await Connection.open(server.port);
-          return undefined;
-        }
-      };
-    const dealt = () => Promise.all(open.map(() => Connection.open(server.port)));
-    const all = [await dealt(), await dealt(), await dealt()] as const;
-    const [ask, askWriting, askChanged] = [asker(all[0]), asker(all[1]), asker(all[2])];
-    const write = async (): Promise<void> => {
-      while (!isOver) {
-        const value = ++sent;
-        const reply = await askWriting(value % open.length, 'set', { value });
-        if (reply === undefined) continue;
-        expect(reply.text).toBe(`{"c":{"value":${value}}}`);
-        acked = value;
-      }
-    };
-    const read = async (place: number): Promise<void> => {
-      while (!isOver) {
-        const least = acked;
-        const reply = await ask(place, 'value');
-        await ask(place, 'nothing');
-        if (reply === undefined) continue;
-        const { value } = (JSON.parse(reply.text) as { c: { value: number } }).c;
-        if (least > 0) expect(value).toBeGreaterThanOrEqual(least);
-        expect(value).toBeLessThanOrEqual(sent);
-      }
-    };
-    const change = async (): Promise<void> => {
-      for (let round = 0; round < wanted || (await restarts()) < ends; round++) {
-        writeFileSync(join(server.project, 'main.hx'), source(++version));
-        const reply = await server.client.request({ path: '_admin/reload', headers: admin });
-        expect(reply.text).toContain('"reloaded":true');
-        const seen = await Promise.all(open.map((_, place) => askChanged(place, 'version')));
-        const texts = new Set(seen.flatMap((one) => (one === undefined ? [] : [one.text])));
-        expect([...texts]).toEqual([`{"data":${version}}`]);
-      }
-    };
-    const changes = change().finally(() => {
-      isOver = true;
-    });
-    await Promise.all([changes, write(), ...open.map((_, place) => read(place))]);
-    expect(acked).toBeGreaterThan(1000);
-    for (const one of all.flat()) one.close();
   });
 
   it('answer what is under way when the server ends, and nothing after', async () => {

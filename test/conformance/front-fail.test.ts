@@ -1,0 +1,120 @@
+// A front that fails takes only its own connections with it, is replaced, and breaks no promise.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasUws } from '../support/server/has-uws.js';
+import { Connection, ConnectionClosed } from '../support/server/http.js';
+import { admin, Fronts } from './fronts.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+
+describe.skipIf(!hasUws)('fronts that fail', () => {
+  let fronts: Fronts;
+  beforeAll(async () => {
+    // One of them, and each that takes its place, at its 300th message.
+    fronts = await Fronts.start('frontMessage@300:throw');
+  });
+  afterAll(() => fronts.dispose());
+
+  const restarts = () => fronts.figure(/trellis_front_restarts_total (\d+)/);
+
+  /** Whether it went with its front; what is passed on brings a message to that. */
+  async function isLost(one: Connection): Promise<boolean> {
+    try {
+      const { status } = await one.request({ path: 'nothing', headers: admin });
+      expect(status).toBe(404);
+      return false;
+    } catch (error) {
+      if (error instanceof ConnectionClosed) return true;
+      throw error;
+    }
+  }
+
+  /** Calls on all connections until a front has failed; those that went with it. */
+  async function failOne(): Promise<Set<Connection>> {
+    const lost = new Set<Connection>();
+    const look = () =>
+      Promise.all(
+        fronts.open.map(async (one) => {
+          if (!lost.has(one) && (await isLost(one))) lost.add(one);
+        }),
+      );
+    while (lost.size === 0) await look();
+    // Some may have been answered just before.
+    await look();
+    return lost;
+  }
+
+  it('take only their own connections with them, and are replaced', async () => {
+    for (let ends = 1; ends <= (long ? 12 : 2); ends++) {
+      const lost = await failOne();
+      expect(lost.size).toBeLessThanOrEqual(fronts.open.length / 2);
+      await expect.poll(restarts).toBe(ends);
+      await expect.poll(() => fronts.figure(/trellis_fronts (\d+)/)).toBe(3);
+      const kept = fronts.open.filter((one) => !lost.has(one));
+      expect(await Promise.all(kept.map(isLost))).toEqual(kept.map(() => false));
+      // Dealt out in turn: its successor has some of them.
+      for (const one of kept) one.close();
+      fronts.open = await fronts.connect(6);
+    }
+    expect(fronts.server.stderr).toContain('a front is replaced');
+  });
+
+  it('keep every promise while programs change', async () => {
+    const { open, server } = fronts;
+    const wanted = long ? 24 : 2;
+    const ends = (await restarts()) + wanted;
+    let [sent, acked, version, isOver] = [1000, 0, 100, false];
+    /** What asks on connections of its own: undefined is the reply when one was lost, and replaced. */
+    const asker =
+      (own: Connection[]) =>
+      async (place: number, path: string, body = {}) => {
+        try {
+          return await fronts.call(own[place]!, path, body);
+        } catch (error) {
+          if (!(error instanceof ConnectionClosed)) throw error;
+          own[place] = await Connection.open(server.port);
+          return undefined;
+        }
+      };
+    const dealt = () => fronts.connect(open.length);
+    const all = [await dealt(), await dealt(), await dealt()] as const;
+    const [ask, askWriting, askChanged] = [asker(all[0]), asker(all[1]), asker(all[2])];
+    const write = async (): Promise<void> => {
+      while (!isOver) {
+        const value = ++sent;
+        const reply = await askWriting(value % open.length, 'set', { value });
+        if (reply === undefined) continue;
+        expect(reply.text).toBe(`{"c":{"value":${value}}}`);
+        acked = value;
+      }
+    };
+    const read = async (place: number): Promise<void> => {
+      while (!isOver) {
+        const least = acked;
+        const reply = await ask(place, 'value');
+        await ask(place, 'nothing');
+        if (reply === undefined) continue;
+        const { value } = (JSON.parse(reply.text) as { c: { value: number } }).c;
+        if (least > 0) expect(value).toBeGreaterThanOrEqual(least);
+        expect(value).toBeLessThanOrEqual(sent);
+      }
+    };
+    const change = async (): Promise<void> => {
+      for (let round = 0; round < wanted || (await restarts()) < ends; round++) {
+        await fronts.change(++version);
+        const seen = await Promise.all(open.map((_, place) => askChanged(place, 'version')));
+        const texts = new Set(seen.flatMap((one) => (one === undefined ? [] : [one.text])));
+        expect([...texts]).toEqual([`{"data":${version}}`]);
+        // Dealt out in turn: the successor of one that failed has some of them, and messages.
+        await Promise.all(open.map((_, place) => askChanged(place, 'nothing')));
+        for (const one of all[2]) one.close();
+        all[2].splice(0, open.length, ...(await dealt()));
+      }
+    };
+    const changes = change().finally(() => {
+      isOver = true;
+    });
+    await Promise.all([changes, write(), ...open.map((_, place) => read(place))]);
+    expect(acked).toBeGreaterThan(1000);
+    for (const one of all.flat()) one.close();
+  });
+});
