@@ -32,7 +32,9 @@ export function checkMember(dataDir: string, node: string): void {
 }
 
 /** These data are those of a member, or of nobody's cluster. */
-export const forgetLeft = (dataDir: string): void => rmSync(leftIn(dataDir), { force: true });
+export function forgetLeft(dataDir: string): void {
+  if (existsSync(leftIn(dataDir))) rmSync(leftIn(dataDir));
+}
 
 export class Membership {
   #node: ClusterNode | undefined;
