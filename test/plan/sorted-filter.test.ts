@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print.js';
 import { compileShop, Shop } from './shop.js';
 
+const long = process.env.TRELLIS_TEST_LONG === '1';
 const count = 8_000;
 
 /** Rising, falling and scattered values, ties, and unset ones. */
@@ -54,7 +55,10 @@ const orders = [
 
 test.each(orders)('%s: the first rows are those of the plan as written [P8]', (order) => {
   let sought = 0;
-  for (const where of ['', ...conditions.map((each) => `::WHERE(${each})`)]) {
+  // Every second one, by turns, in the short run.
+  const turn = orders.indexOf(order) % 2;
+  const some = conditions.filter((_, i) => long || i % 2 === turn);
+  for (const where of ['', ...some.map((each) => `::WHERE(${each})`)]) {
     const chain = `N<Item>${where}::${order}`;
     for (const end of ['::RANGE(0, n)', '::PAGE(n)::{items}', ...(where ? [] : ['::FIRST'])]) {
       const [planned, literal] = compiled(`${chain}::{year, price, weight, big}${end}`);
@@ -66,7 +70,7 @@ test.each(orders)('%s: the first rows are those of the plan as written [P8]', (o
         expect(shop.run(planned, args), `${chain}${end}`).toBe(shop.run(literal, args));
     }
   }
-  expect(sought).toBeGreaterThan(10);
+  expect(sought).toBeGreaterThan(long ? 10 : 5);
 });
 
 test.each(conditions)('%s: pages in the order of ids [P8]', (condition) => {
