@@ -5,6 +5,10 @@ import { type Caller, scopeNames } from './keys.js';
 /** Limited to some queries: neither the graph behind them nor walks through it are theirs. */
 export const isScoped = (caller: Caller | undefined): boolean => caller?.queries !== undefined;
 
+/** The queries that a caller may know of; undefined: all there are. */
+export const queriesOf = (caller: Caller | undefined): Caller['queries'] =>
+  caller?.role === 'metrics' ? [] : caller?.queries;
+
 export function mayCall(caller: Caller | undefined, { name, plan }: Query): boolean {
   if (caller === undefined) return true;
   const mayWrite = caller.role === 'write' || caller.role === 'admin';

@@ -28,6 +28,8 @@ export interface AdminOptions {
   hasKeys: () => boolean;
   compat: boolean;
   explorer: boolean;
+  /** Whether this is a node of a cluster. */
+  isNode: boolean;
   metrics: Metrics;
   slowLog: SlowLog;
   /** Fails NOT_READY before the database is open. */
@@ -46,8 +48,8 @@ const metricsHeaders: HeaderList = [
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** What a node of a cluster may ask before it has proved to be one, or as whoever it asks for. */
-const accessOf: Readonly<Record<string, Access>> = {
+/** What a node of a cluster may ask of another before it has proved to be one, or as whoever it asks for. */
+const nodeAccess: Readonly<Record<string, Access>> = {
   'cluster-hello': 'open',
   'cluster-beat': 'any',
   'cluster-keys': 'node',
@@ -148,7 +150,7 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
     const path = `/_admin/${name}`;
     endpoints.set(path, {
       metrics: options.metrics.route(path),
-      access: accessOf[name] ?? 'admin',
+      access: (options.isNode && nodeAccess[name]) || 'admin',
       // Like a write: the clock does not answer for it.
       writes: true,
       always: false,

@@ -49,7 +49,8 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
         return { position: printPosition(await node().stepDown(next)) };
       },
     ],
-    ['cluster-hello', () => ({ node: node().node, challenge: proof?.challenge() ?? '' })],
+    // Open to everyone: it says nothing of this node.
+    ['cluster-hello', () => node() && { challenge: proof?.challenge() ?? '' }],
     ['cluster-beat', async () => ({ position: printPosition(await node().strong(waitMs)) })],
     [
       'cluster-piece',

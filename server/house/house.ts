@@ -129,6 +129,7 @@ export class House implements Serving {
       ...shared,
       compat: config.compat === 'helix-2',
       explorer: config.server.explorer,
+      isNode: config.cluster.log !== '',
       slowLog: this.#slowLog,
       actions,
     });

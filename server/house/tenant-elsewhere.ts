@@ -94,8 +94,9 @@ function headersOf(exchange: Exchange): Record<string, string> {
     ...keyOf(exchange),
     'X-Request-Id': requestId,
     'Trellis-Passed-On': 'tenant',
-    // Who is not of this machine is not of the next one either.
-    'X-Forwarded-For': exchange.peer(),
+    // Who is not of this machine is not of the next one either, whatever stands between.
+    'X-Forwarded-For': [exchange.forwardedFor, exchange.peer()].filter(Boolean).join(', '),
+    ...(exchange.forwarded && { Via: '1.1 trellis' }),
     ...(contentType !== '' && { 'Content-Type': contentType }),
     ...(timeoutHeader !== '' && { 'X-Request-Timeout-Ms': timeoutHeader }),
     ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),

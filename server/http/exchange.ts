@@ -62,7 +62,7 @@ export abstract class Exchange {
   passedOn = '';
   /** By what another node of the cluster proves that it is one (auth/node-proof.ts). */
   nodeProof = '';
-  /** Another header says that a proxy passed this on. */
+  /** Something else than an address says that a proxy passed this on. */
   forwarded = false;
 
   requestId = '';
@@ -213,19 +213,38 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
       exchange.passedOn ||= value;
       return;
     case 'x-forwarded-for':
-      // The last proxy appends, so the last value is the one it saw.
-      exchange.forwardedFor = value;
-      return;
-    case 'forwarded':
-    case 'x-real-ip':
-    case 'via':
-      exchange.forwarded = true;
+      keepForwardedFor(exchange, value);
       return;
     case 'access-control-request-method':
       exchange.preflightMethod ||= value;
       return;
     default:
+      if (name.startsWith('x-forwarded-') || fromProxies.has(name)) exchange.forwarded = true;
   }
+}
+
+/** Further fields by which proxies tell that they pass something on, or for whom. */
+const fromProxies: ReadonlySet<string> = new Set([
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'x-envoy-external-address',
+]);
+
+/**
+ * Lines of that name are one list (RFC 9110, 5.3), in their order: a client that sends a line of its own
+ * must not hide the one that its proxy adds, before it or behind it.
+ */
+function keepForwardedFor(exchange: Exchange, value: string): void {
+  const { forwardedFor } = exchange;
+  exchange.forwardedFor = forwardedFor === '' ? value : `${forwardedFor}, ${value}`;
+  // Who is named by nobody was passed on all the same.
+  if (value === '') exchange.forwarded = true;
 }
 
 /** Whether the head promises a body. */

@@ -5,6 +5,7 @@ import { type ErrorData, excerpt, fail, nearestName } from '../../engine/index.j
 import type { AnswerStream, Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
 import { type Caller, scopeNames } from '../auth/keys.js';
+import { queriesOf } from '../auth/rights.js';
 import type { RouteMetrics } from '../observe/metrics.js';
 import type { Access } from '../auth/security.js';
 
@@ -94,6 +95,11 @@ export class Routes {
     this.#queries = [...queries.keys()];
   }
 
+  /** Every path that something stands behind, but those of tools. */
+  get paths(): string[] {
+    return [...this.#table.keys()];
+  }
+
   /** The route of a path, or undefined. */
   find(rawPath: string): Route | undefined {
     const exact = this.#table.get(rawPath);
@@ -122,10 +128,10 @@ export class Routes {
     });
   }
 
-  /** The 404 of a path without a route. A key limited to some queries hears of no other. */
+  /** The 404 of a path without a route. A key hears of no query but those that it is for. */
   failUnknown(rawPath: string, caller: Caller | undefined): never {
     const path = normalPath(rawPath);
-    const scope = caller?.queries;
+    const scope = queriesOf(caller);
     if (path.startsWith('/mcp/')) {
       const tool = path.slice(5);
       if (scope === undefined) this.tools.failUnknown(tool);

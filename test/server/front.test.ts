@@ -27,7 +27,7 @@ const threadOf = (script: string, options: WorkerOptions = {}) =>
 const outbox = new Outbox<MainItem>({ postMessage: () => undefined });
 const onEnd = () => undefined;
 const fresh = (head: string) => new ForwardedExchange(1, head, 0, outbox, onEnd);
-const emptyHead = writeHead(fresh('\n'.repeat(28)));
+const emptyHead = writeHead(fresh('\n'.repeat(34)));
 
 /** Every header that means something, and one that does not. */
 const names = [
@@ -35,6 +35,8 @@ const names = [
   'sec-fetch-site x-request-id x-request-timeout-ms accept accept-encoding content-encoding',
   'idempotency-key traceparent mcp-protocol-version mcp-method mcp-name if-none-match',
   'x-trellis-access x-forwarded-for forwarded via access-control-request-method x-else',
+  'x-forwarded-host x-real-ip trellis-consistency trellis-after trellis-partial trellis-tenant',
+  'trellis-node trellis-passed-on',
 ].flatMap((line) => line.split(' '));
 
 describe('heads on their way to the main thread', () => {

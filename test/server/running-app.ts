@@ -35,10 +35,11 @@ export interface RunningApp {
   close(): void;
 }
 
-/** `settings`: configuration keys with their texts. */
+/** `settings`: configuration keys with their texts. `actions`: names under `/_admin/`, which do nothing. */
 export async function startApp(
   transport: TransportName,
   settings: Record<string, string> = {},
+  actions: readonly string[] = ['nothing'],
 ): Promise<RunningApp> {
   const folder = mkdtempSync(join(tmpdir(), 'trellis-app-'));
   const flags = new Map(
@@ -53,7 +54,7 @@ export async function startApp(
     log,
     version: '1.0.0',
     sources: new SourceBook(),
-    actions: new Map([['nothing', () => ({})]]),
+    actions: new Map(actions.map((name) => [name, () => ({})])),
   });
   const port = await app.listen();
   app.attach(database);

@@ -17,7 +17,12 @@ const fakes = new Map<string, FakeDatabase>();
 const servers: RunningTenants[] = [];
 let here: RunningTenants;
 
-async function start(node: string, tenants: string[], members: string[]): Promise<RunningTenants> {
+async function start(
+  node: string,
+  tenants: string[],
+  members: string[],
+  given = keys,
+): Promise<RunningTenants> {
   const open = async ({ dataDir }: { dataDir: string }): Promise<FakeDatabase> => {
     const fake = new FakeDatabase();
     fakes.set(`${node} ${/tenants\/(.*)$/.exec(dataDir)?.[1] ?? 'main'}`, fake);
@@ -32,7 +37,7 @@ async function start(node: string, tenants: string[], members: string[]): Promis
   };
   const nodesFor = (config: ConstructorParameters<typeof ClusterPart>[0]): ClusterPart =>
     new ClusterPart(config, () => undefined);
-  const server = await startTenants(source, open, settings, keys, { nodesFor });
+  const server = await startTenants(source, open, settings, given, { nodesFor });
   servers.push(server);
   return server;
 }
@@ -85,4 +90,27 @@ it('K45 what a tenant shows of itself is seen at its own node alone', async () =
   }
   const { text } = await here.get('/metrics', { 'x-api-key': 'op' });
   expect(text).not.toContain('beta');
+});
+
+it('K45 who is no neighbour of this node is none of the next one: nobody administers through it', async () => {
+  const next = await start('next', ['gamma'], ['dead=127.0.0.1:1'], []);
+  const first = await start('first', [], [`next=127.0.0.1:${next.port}`], []);
+  const stranger = '203.0.113.7';
+  const ways: [Record<string, string>, boolean][] = [
+    [{}, true],
+    [{ 'X-Forwarded-For': '127.0.0.1' }, true],
+    [{ 'X-Forwarded-For': stranger }, false],
+    [{ 'X-Forwarded-For': `127.0.0.1, ${stranger}` }, false],
+    [{ Forwarded: `for=${stranger}` }, false],
+    [{ 'X-Real-IP': stranger }, false],
+    [{ Via: '1.1 proxy' }, false],
+  ];
+  for (const [headers, local] of ways) {
+    for (const server of [next, first]) {
+      const asked = { 'Trellis-Tenant': 'gamma', ...headers };
+      const reply = await server.post('/_admin/cluster-copied?copy=x', {}, asked);
+      expect([headers, reply.status]).toEqual([headers, local ? 200 : 403]);
+      expect((await server.post('/put', { token: 'x' }, asked)).status).toBe(200);
+    }
+  }
 });
