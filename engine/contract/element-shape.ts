@@ -28,7 +28,9 @@ export function elementMembers(schema: Schema, ref: TypeRef, form: ElementForm):
     { name: 'id', type: id },
     { name: 'label', type: { kind: 'literal', value: ref.name } },
     ...ends.map((name) => ({ name, type: id })),
-    ...[...reached(ref, form), ...searched(ref, form.hit)].filter(({ name }) => !own.has(name)),
+    ...[...reached(ref, form), ...searched(ref, hitOf(ref, form))].filter(
+      ({ name }) => !own.has(name),
+    ),
     ...properties.map(({ name, type }) => ({ name, type: nullable(type) })),
     ...(form.data && ref.kind === 'vector' ? [dataMember] : []),
   ];
@@ -44,6 +46,12 @@ const dataMember: OutputMember = {
 function reached({ kind }: TypeRef, { hops }: ElementForm): OutputMember[] {
   if (kind === 'edge' || !hops) return [];
   return [{ name: 'hops', type: { kind: 'scalar', name: 'U32' }, optional: true }];
+}
+
+/** What a search has set on elements of one type; where vectors carry their embedding, [compat], each has a score. */
+export function hitOf({ kind }: TypeRef, { hit, data }: ElementForm): HitMembers {
+  if (kind !== 'vector' || !data) return hit;
+  return hit === 'none' ? 'text' : hit === 'mixed' ? 'reranked' : hit;
 }
 
 /**

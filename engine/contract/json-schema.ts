@@ -5,7 +5,7 @@ import type { ObjectMember, ParameterType, ScalarName, Schema, TypeRef } from '.
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import { defaultTexts, mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter } from '../plan/plan.js';
-import { type ElementForm, elementMembers } from './element-shape.js';
+import { type ElementForm, elementMembers, hitOf } from './element-shape.js';
 import { TypeNames } from './type-name.js';
 import { isWideInteger } from './wide-integer.js';
 
@@ -193,9 +193,10 @@ export class ReplySchemas {
 }
 
 /** The name of one form of an element: a plain one has that of its type. */
-export function formName(name: string, { kind }: TypeRef, form: ElementForm): string {
+export function formName(name: string, ref: TypeRef, form: ElementForm): string {
+  const { kind } = ref;
   const hits = { none: '', vector: '_hit', text: '_match', reranked: '_ranked', mixed: '_found' };
-  const found = kind === 'edge' ? '' : `${hits[form.hit]}${form.hops ? '_reached' : ''}`;
+  const found = kind === 'edge' ? '' : `${hits[hitOf(ref, form)]}${form.hops ? '_reached' : ''}`;
   return `${name}${found}${form.data && kind === 'vector' ? '_data' : ''}`;
 }
 

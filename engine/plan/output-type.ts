@@ -11,8 +11,8 @@ export type OutputType =
   /** `Integer`: of no particular width, up to 128 bits. */
   | { kind: 'scalar'; name: ScalarName | 'Integer' }
   /**
-   * A whole element of one of the types; `data`: vectors carry their embedding; `hops`: some have
-   * this member.
+   * A whole element of one of the types; `data`: vectors carry their embedding and a score, searched
+   * or not; `hops`: some have this member.
    */
   | {
       kind: 'element';

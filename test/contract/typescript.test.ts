@@ -165,6 +165,20 @@ describe('generated modules', () => {
     expect(printed).toContain(group('{ n: bigint | null; town: string | null }[]'));
   });
 
+  test('give a score to whole vectors alone where HelixDB does, and none to what is beside them', () => {
+    const text = [
+      'N::Mill { town: String }\nV::Sack { town: String }\nE::Has { From: Mill, To: Sack }',
+      'QUERY a() => RETURN N<Mill>::Both<Has>{0, 2}',
+      'QUERY b() => RETURN N<Mill>::Both<Has>{0, 2}::AGGREGATE_BY(town)',
+    ].join('\n');
+    const { program } = compile([{ path: 'a.hx', text }], { compat: true });
+    const printed = printTypeScript(program!, standard);
+    const member = (name: string) => printed.match(new RegExp(`interface ${name} {[^}]*}`))?.[0];
+    expect(member('SackMatchReachedData')).toContain('score: number;');
+    expect(member('MillReached')).not.toContain('score');
+    expect(printed).not.toContain('MillMatch');
+  });
+
   test('carry doc comments over', () => {
     expect(modules['documented.ts']).toContain('Finds * / everything.');
     expect(modules['documented.ts']).toContain('most?: number | null;');

@@ -11,6 +11,7 @@ import { readSource } from '../../engine/lang/syntax/source.js';
 import { blocksOf, readManual } from '../support/page.js';
 import { root } from '../support/project.js';
 import { Random } from '../support/random.js';
+import { nextTurn } from '../support/run/next-turn.js';
 import { trackedFiles } from '../support/source-tree.js';
 import { corpusProjects, Mutator } from '../support/source-mutation.js';
 
@@ -64,7 +65,6 @@ function check(text: string): string | undefined {
 }
 
 /** The runner hears nothing of a test that never waits, and gives it up after a minute. */
-const breath = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('W10 trellis fmt', () => {
   test('is idempotent, and keeps every token and comment of all corpora', () => {
@@ -103,7 +103,7 @@ describe('W10 trellis fmt', () => {
     ];
     let tried = 0;
     for (let round = 0; round < (isLong ? 20_000 : 60); round++) {
-      if (round % 500 === 499) await breath();
+      if (round % 500 === 499) await nextTurn();
       const text = random.pick(sources);
       if (text.length > 20_000) continue;
       const rate = random.pick([0.02, 0.1, 0.5]);
@@ -123,7 +123,7 @@ describe('W10 trellis fmt', () => {
     const mutator = new Mutator(projects);
     let read = 0;
     for (let seed = 0; seed < (isLong ? 30_000 : 40); seed++) {
-      if (seed % 500 === 499) await breath();
+      if (seed % 500 === 499) await nextTurn();
       for (const { text } of mutator.sources(seed).sources)
         if (check(new TextDecoder().decode(new TextEncoder().encode(text as string))) !== undefined)
           read++;

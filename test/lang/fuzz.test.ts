@@ -1,6 +1,7 @@
 // Mutated sources: never a crash, always valid places, well-formed plans, and time in proportion.
 import { expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
+import { nextTurn } from '../support/run/next-turn.js';
 import { corpusProjects, cpuMs, judge, Mutator } from '../support/source-mutation.js';
 import { examplesText, gardenText } from './garden.js';
 import { checkPlan } from './plan-check.js';
@@ -8,7 +9,7 @@ import { expectFigure } from '../support/run/figure.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG === '1' ? 1_000_000 : 2_000;
 
-test('mutated sources never crash the compiler', { timeout: 7_200_000 }, () => {
+test('mutated sources never crash the compiler', { timeout: 7_200_000 }, async () => {
   const examples = { schema: gardenText, queries: examplesText };
   const mutator = new Mutator([examples, ...corpusProjects()]);
   let compiled = 0;
@@ -18,6 +19,7 @@ test('mutated sources never crash the compiler', { timeout: 7_200_000 }, () => {
     if (fault !== undefined) expect.fail(`seed ${seed}: ${fault}\n${sources[1]!.text}`);
     for (const { plan } of program?.queries ?? []) checkPlan(plan);
     if (program !== undefined) compiled++;
+    if (seed % 1000 === 999) await nextTurn();
   }
   // Mutations that keep a project valid must exist, or plans are never looked at.
   expect(compiled).toBeGreaterThan(rounds / 50);

@@ -41,7 +41,23 @@ function bind(plan: Plan, slot: number, bound: Set<number>): void {
   bound.add(slot);
 }
 
-/** Everything with a slot binds it for its parts, but a projection not for what it projects. */
+/** Whether a binding of the plan computes this value when it is made. */
+function isKept(plan: Plan, key: number): boolean {
+  const of = (value: unknown): boolean => {
+    if (typeof value !== 'object' || value === null) return false;
+    const { members } = value as { members?: unknown };
+    // Members of an object have text for keys.
+    const found = (members as { key?: unknown }[] | undefined)?.some?.((one) => one.key === key);
+    if (found) return true;
+    return Object.values(value).some(of);
+  };
+  return of(plan.statements) || of(plan.output);
+}
+
+/**
+ * Everything with a slot binds it for its parts, but a projection not for what it projects, nor a
+ * group for what it accumulates.
+ */
 function look(plan: Plan, value: unknown, bound: ReadonlySet<number>): void {
   if (typeof value !== 'object' || value === null) return;
   const node = value as Record<string, unknown>;
@@ -52,13 +68,33 @@ function look(plan: Plan, value: unknown, bound: ReadonlySet<number>): void {
       expect.fail(`$${node.slot} is not bound: ${printPlan(plan)}`);
     return;
   }
+  if (node.kind === 'kept') {
+    // What a binding has kept was computed there; names in sight there need not be in sight here.
+    look(plan, node.of, bound);
+    if (!isKept(plan, node.key as number)) look(plan, node.value, bound);
+    return;
+  }
   const inner = new Set(bound);
+  if (node.kind === 'with') {
+    look(plan, node.of, bound);
+    // Each name is seen by those after it, and by the value that they stand beside.
+    for (const { slot, value } of node.lets as { slot: number; value: unknown }[]) {
+      look(plan, value, inner);
+      if (inner.has(slot)) expect.fail(`$${slot} is bound twice: ${printPlan(plan)}`);
+      bind(plan, slot, inner);
+    }
+    look(plan, node.value, inner);
+    return;
+  }
   if (typeof node.slot === 'number') {
     // A binder inside another of the same slot would lose the outer item.
     if (bound.has(node.slot)) expect.fail(`$${node.slot} is bound twice: ${printPlan(plan)}`);
     bind(plan, node.slot, inner);
   }
   for (const [key, part] of Object.entries(node)) {
-    look(plan, part, node.kind === 'project' && key === 'of' ? bound : inner);
+    // A group accumulates each item under a slot of its own, which may be the one of its keys.
+    const isApart =
+      (node.kind === 'project' && key === 'of') || (node.kind === 'group' && key === 'accumulate');
+    look(plan, part, isApart ? bound : inner);
   }
 }

@@ -10,6 +10,7 @@ import { root } from '../support/project.js';
 import { Random } from '../support/random.js';
 import { Editor } from './session.js';
 import { expectFigure } from '../support/run/figure.js';
+import { nextTurn } from '../support/run/next-turn.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -232,13 +233,12 @@ describe('W09 half-typed texts', () => {
   }
 
   /** The runner gives up a test that never waits. */
-  const breath = () => new Promise((resolve) => setImmediate(resolve));
 
   test('cut at every byte', async () => {
     const texts = isLong ? [examplesText, gardenText, queries] : [queries];
     for (const text of texts)
       for (let end = 0; end <= text.length; end += isLong ? 1 : 17) {
-        if (end % 100 === 0) await breath();
+        if (end % 100 === 0) await nextTurn();
         survives(text.slice(0, end), end);
       }
   });
@@ -264,7 +264,7 @@ describe('W09 half-typed texts', () => {
     ];
     let text = queries;
     for (let edit = 0; edit < (isLong ? 100_000 : 40); edit++) {
-      if (edit % 1_000 === 999) await breath();
+      if (edit % 1_000 === 999) await nextTurn();
       const at = random.below(text.length + 1);
       const cut = random.chance(0.4) ? random.below(6) : 0;
       text =

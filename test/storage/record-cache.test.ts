@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RecordCache } from '../../engine/storage/record/record-cache.js';
 import { Random } from '../support/random.js';
+import { nextTurn } from '../support/run/next-turn.js';
 import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
 
 const storage = openGarden(freshFolder(), {});
@@ -19,12 +20,13 @@ describe('kept records', () => {
     which: fc.nat({ max: 50 }),
   });
 
-  it('are those of the snapshot after every commit', () => {
+  it('are those of the snapshot after every commit', async () => {
     const view = storage.reader();
     const known: number[] = [];
     let round = 0;
-    fc.assert(
-      fc.property(fc.array(act, { maxLength: 20 }), (acts) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 20 }), async (acts) => {
+        await nextTurn();
         for (const { kind, which } of acts) {
           const id = known[which % Math.max(known.length, 1)];
           write(storage, (txn) => {

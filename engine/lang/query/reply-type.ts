@@ -166,16 +166,8 @@ class TypeReader {
       }
       case 'element': {
         const data = this.context.compat && type.types.some(({ kind }) => kind === 'vector');
-        // [compat] every whole vector has a score.
-        const hit = !data
-          ? type.hit
-          : type.hit === 'none'
-            ? 'text'
-            : type.hit === 'mixed'
-              ? 'reranked'
-              : type.hit;
         const hops = type.hops ? { hops: true as const } : {};
-        return { kind: 'element', types: type.types, hit, ...hops, data };
+        return { kind: 'element', types: type.types, hit: type.hit, ...hops, data };
       }
       case 'record': {
         const members = [...type.members].map(([name, inner]): OutputMember => {

@@ -4,6 +4,7 @@
 // vectors of that cluster points out.
 import { expect, test } from 'vitest';
 import type { Layout } from '../../../engine/vector/index.js';
+import { nextTurn } from '../../support/run/next-turn.js';
 import { asMap, indexOf, long, recallOf } from '../fixture.js';
 import { clustered } from '../random.js';
 
@@ -87,8 +88,6 @@ function shortOf({ of, natural }: Lengths, { spread, dimension, layout, halved }
   index.close();
   return short;
 }
-
-const nextTurn = (): Promise<void> => new Promise((done) => setImmediate(done));
 
 test.each(kinds.map(([name, lengths], kind) => ({ name, lengths, kind })))(
   '$name',
