@@ -32,6 +32,8 @@ interface BackupNote {
 
 const noteName = 'BACKUP.json';
 const dataFile = join('graph', 'data.mdb');
+/** What a backup consists of, beside its note. */
+const copied = ['MANIFEST.json', dataFile] as const;
 
 /**
  * Copies the newest commit to the new folder `to`. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE,
@@ -70,7 +72,7 @@ async function copyInto(
   rmSync(join(unfinished, 'graph', 'lock.mdb'), { force: true });
   copyManifest(dataDir, unfinished, { newEpoch: false });
   const files = await Promise.all(
-    ['MANIFEST.json', dataFile].map(async (path) => ({
+    copied.map(async (path) => ({
       path,
       bytes: statSync(join(unfinished, path)).size,
       crc32: await checksumOf(join(unfinished, path)),
@@ -111,7 +113,8 @@ export async function restore(
 async function checkBackup(from: string): Promise<void> {
   const noted = join(from, noteName);
   if (!existsSync(noted)) fail('DATA_DIR_BAD', { what: `${from} is no backup` });
-  const { files } = JSON.parse(readFileSync(noted, 'utf8')) as BackupNote;
+  const files = filesIn(readFileSync(noted));
+  if (files === undefined) fail('DATA_CORRUPT', { what: `${noteName} of the backup` });
   for (const { path, bytes, crc32: stored } of files) {
     const full = join(from, path);
     const size = statSync(full, { throwIfNoEntry: false })?.size;
@@ -122,6 +125,20 @@ async function checkBackup(from: string): Promise<void> {
   const { rows, broken } = await probeData(join(from, 'graph'));
   const [fault] = [...broken, ...rows];
   if (fault !== undefined) fail('DATA_CORRUPT', { what: `the backup: ${fault}` });
+}
+
+/** The files that a backup consists of, as its note has them; undefined: it is damaged. */
+function filesIn(note: Uint8Array): BackupNote['files'] | undefined {
+  let content: Partial<BackupNote> | null;
+  try {
+    content = JSON.parse(Buffer.from(note).toString()) as typeof content;
+  } catch {
+    return undefined;
+  }
+  const given: unknown = content?.files;
+  const files = Array.isArray(given) ? (given as (BackupNote['files'][number] | null)[]) : [];
+  const own = copied.map((path) => files.find((file) => file?.path === path));
+  return own.some((file) => file === undefined) ? undefined : (own as BackupNote['files']);
 }
 
 async function checksumOf(path: string): Promise<string> {

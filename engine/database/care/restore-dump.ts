@@ -25,14 +25,40 @@ interface DumpEnd {
   sha256: string;
 }
 
+/** The sum over a dump, up to its last line; knows nothing of what the lines say. */
+class DumpSum {
+  readonly #hash: Hash = createHash('sha256');
+  /** The last whole line, and what follows it. */
+  #tail: Uint8Array = new Uint8Array(0);
+
+  write(bytes: Uint8Array): void {
+    const all = Buffer.concat([this.#tail, bytes]);
+    const last = all.lastIndexOf(newline, all.lastIndexOf(newline) - 1) + 1;
+    this.#hash.update(all.subarray(0, last));
+    this.#tail = all.subarray(last);
+  }
+
+  /** Nothing follows: whether the last line is one, and says the same. */
+  holds(): boolean {
+    try {
+      const line = JSON.parse(Buffer.from(this.#tail).toString()) as { trellis_dump_end: DumpEnd };
+      return line.trellis_dump_end.sha256 === this.#hash.digest('hex');
+    } catch {
+      return false;
+    }
+  }
+}
+
 /** Takes a dump piece by piece. */
 export class DumpReader {
   count = 0;
+  readonly #sum = new DumpSum();
+  /** What is no refusal: a defect, or what a damaged catalog or row led to. */
+  #fault: unknown;
   #rest: Uint8Array = new Uint8Array(0);
   #reader: RowReader | undefined;
   #line = 1;
   #end: DumpEnd | undefined;
-  readonly #hash: Hash = createHash('sha256');
   readonly #names = new NameIds();
 
   constructor(
@@ -42,20 +68,40 @@ export class DumpReader {
 
   /** Fails DATA_CORRUPT at the first line that is not as a dump has it. */
   write(bytes: Uint8Array): void {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
-    if (this.#reader === undefined) this.#open();
-    if (this.#rest.length >= pieceBytes) this.#load(this.#rest.lastIndexOf(newline) + 1);
+    this.#sum.write(bytes);
+    this.#attempt(() => this.#take(bytes));
   }
 
   /** Nothing follows. Fails DATA_CORRUPT when the last line is missing or does not match. */
   end(): void {
-    this.#load(this.#rest.lastIndexOf(newline) + 1);
+    this.#attempt(() => this.#load(this.#rest.lastIndexOf(newline) + 1));
+    const isWhole = this.#sum.holds();
+    if (this.#fault !== undefined && isWhole) throw this.#fault;
     const end = this.#end;
-    if (end === undefined || this.#rest.length > 0) this.#refuse('its last line is missing');
-    if (end.count !== this.count) this.#refuse(`it has ${this.count} elements, not ${end.count}`);
-    if (end.sha256 !== this.#hash.digest('hex')) this.#refuse('its checksum does not match');
+    if (this.#fault === undefined && (end === undefined || this.#rest.length > 0))
+      this.#refuse('its last line is missing');
+    if (end !== undefined && end.count !== this.count)
+      this.#refuse(`it has ${this.count} elements, not ${end.count}`);
+    if (!isWhole) this.#refuse('its checksum does not match');
     this.storage.reloadCatalog();
     addMissingTexts(this.storage, this.options);
+  }
+
+  /** Whether a fault is the dump's is known at its end: until then it is only read. */
+  #attempt(work: () => void): void {
+    if (this.#fault !== undefined) return;
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof TrellisError) throw error;
+      this.#fault = error;
+    }
+  }
+
+  #take(bytes: Uint8Array): void {
+    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    if (this.#reader === undefined) this.#open();
+    if (this.#rest.length >= pieceBytes) this.#load(this.#rest.lastIndexOf(newline) + 1);
   }
 
   #open(): void {
@@ -85,7 +131,6 @@ export class DumpReader {
       this.#end = this.#parse(bytes.subarray(last)).trellis_dump_end as DumpEnd;
       bytes = bytes.subarray(0, last);
     }
-    this.#hash.update(bytes);
     if (this.#reader === undefined) this.#refuse('its first line is missing');
     const batch = this.#reader.read(bytes, this.#line, instantFromMicros(0));
     const { result } = storage.load(0, (view) => new RowWriter(view, batch, this.#names).write());
