@@ -2,7 +2,7 @@
 // those of its program, and whoever calls compares them with the program in force. Invariant: what is
 // only added leaves every fact there was, so that an addition is no difference.
 import { createHash } from 'node:crypto';
-import type { ElementType } from '../base/schema.js';
+import type { ElementType, TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { OutputType } from '../plan/output-type.js';
 import type { Query } from '../plan/plan.js';
@@ -11,21 +11,23 @@ import type { Program } from '../plan/program.js';
 /** Hashes of four characters, one behind the other, by `worksOf` and `N::Work`. */
 export type Contract = Readonly<Record<string, string>>;
 
-/** `sees`: which queries the one who is told of it may call. */
+/** `sees`: which queries the one who is told of it may call; `knows`: which types their answers show. */
 export function contractOf(
   { schema, queries }: Pick<Program, 'schema' | 'queries'>,
   sees: (query: string) => boolean = () => true,
+  knows: (type: TypeRef) => boolean = () => true,
 ): Contract {
-  const types = [
-    ...schema.nodes.map((type) => [`N::${type.name}`, typeFacts(type)] as const),
-    ...schema.edges.map((type) => [`E::${type.name}`, typeFacts(type)] as const),
-    ...schema.vectors.map((type) => [`V::${type.name}`, typeFacts(type)] as const),
-  ];
+  const { nodes, edges, vectors } = schema;
+  const types = [...nodes, ...edges, ...vectors]
+    .filter(knows)
+    .map((type) => [`${letters[type.kind]}::${type.name}`, typeFacts(type)] as const);
   const called = queries
     .filter(({ name }) => sees(name))
     .map((query) => [query.name, queryFacts(query)] as const);
   return Object.fromEntries([...called, ...types].map(([name, facts]) => [name, hashed(facts)]));
 }
+
+const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
 
 const hashed = (facts: readonly string[]): string => facts.map(hashOf).join('');
 

@@ -115,6 +115,7 @@ export class ReplySchemas {
   /** Named types that were referred to, in order of first use. */
   readonly named = new Map<string, JsonSchema>();
   readonly #names: TypeNames;
+  readonly #mentioned = new Set<string>();
   /** Names in `named` by kind and form: a form may be called what another type is called. */
   readonly #given = new Map<string, string>();
 
@@ -165,6 +166,7 @@ export class ReplySchemas {
 
   #ref(ref: TypeRef, form: ElementForm): JsonSchema {
     const plain = formName(this.#names.of(ref), ref, form);
+    this.#mentioned.add(`${ref.kind} ${ref.name}`);
     const key = `${ref.kind} ${ref.name} ${plain}`;
     let name = this.#given.get(key);
     if (name === undefined) {
@@ -174,6 +176,11 @@ export class ReplySchemas {
       this.named.set(name, this.#object(elementMembers(this.schema, ref, form)));
     }
     return { $ref: `${this.style.refs}${name}` };
+  }
+
+  /** Whether a type was referred to, in whatever form. */
+  mentions({ kind, name }: TypeRef): boolean {
+    return this.#mentioned.has(`${kind} ${name}`);
   }
 
   /** Names every type in its plain form. */

@@ -1,6 +1,7 @@
 // A program as an OpenAPI 3.1.1 document (client.md 3): one path per query, with the schemas of its
 // body and its reply, and the paths that its server adds. Pure: the same program gives the same document.
 import { errorCodes } from '../base/errors.js';
+import type { TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
@@ -19,7 +20,7 @@ export interface OpenApiOptions {
   sees: (query: string) => boolean;
   /** What is served beside queries. */
   paths?: readonly (readonly [path: string, JsonSchema])[];
-  /** Every type is named, whether or not a query that is seen gives one as a whole. */
+  /** Every type is told of, whether or not a query that is seen gives one as a whole. */
   types?: boolean;
 }
 
@@ -40,13 +41,14 @@ export function openApiOf(program: Program, options: OpenApiOptions): JsonSchema
     // A query may be called like a path of the server: that is asked by another method.
     paths.set(path, { ...served, ...paths.get(path) });
   }
+  const knows = (type: TypeRef): boolean => replies.mentions(type);
   return {
     openapi: '3.1.1',
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: options.title,
       version: `schema::${program.schema.version}`,
-      'x-trellis': { version: options.version, contract: contractOf(program, options.sees) },
+      'x-trellis': { version: options.version, contract: contractOf(program, options.sees, knows) },
     },
     ...(options.keys && { security: [{ apiKey: [] }, { bearer: [] }] }),
     tags: [...new Set(queries.map(({ file }) => file))].map((name) => ({ name })),

@@ -4,19 +4,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../server/config/config.js';
-import { House } from '../../server/house/house.js';
-import { databaseActions } from '../../server/process/database-actions.js';
-import { NodeCalls } from '../../server/request/node-call.js';
-import { ClusterSettings } from '../../server/process/cluster/settings.js';
-import { SourceBook } from '../../server/project/source-book.js';
-import { root } from '../support/project.js';
-import { Keyring } from '../../server/auth/keys.js';
-import { Security } from '../../server/auth/security.js';
-import { changeKeyFile } from '../../server/auth/key-file.js';
-import { makeKey, type Role } from '../../server/auth/key-record.js';
-import { Client, type Reply } from '../support/server/http.js';
-import { type RunningApp, startApp, transports } from './running-app.js';
+import { loadConfig } from '../../../server/config/config.js';
+import { House } from '../../../server/house/house.js';
+import { databaseActions } from '../../../server/process/database-actions.js';
+import { NodeCalls } from '../../../server/request/node-call.js';
+import { ClusterSettings } from '../../../server/process/cluster/settings.js';
+import { SourceBook } from '../../../server/project/source-book.js';
+import { root } from '../../support/project.js';
+import { Keyring } from '../../../server/auth/keys.js';
+import { Security } from '../../../server/auth/security.js';
+import { changeKeyFile } from '../../../server/auth/key-file.js';
+import { makeKey, type Role } from '../../../server/auth/key-record.js';
+import { Client, type Reply } from '../../support/server/http.js';
+import { type RunningApp, startApp, transports } from '../running-app.js';
 
 type Need = 'open' | 'any' | 'read' | 'write' | 'admin' | 'metrics' | 'node';
 interface Door {
