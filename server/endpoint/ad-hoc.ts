@@ -4,6 +4,7 @@
 import { adHocName, type Database, fail, type Limits, readAdHocCall } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RouteMetrics } from '../observe/metrics.js';
+import { refuseOnce } from '../request/idempotency.js';
 import { budgetOf } from '../request/reception.js';
 import type { Endpoint, Result } from '../request/routes.js';
 import { explanationBody } from './explained.js';
@@ -53,6 +54,7 @@ function run(
   const call = readAdHocCall(body, database.program, { limits, strict });
   const { query, plan, args } = call;
   if (call.explain) return explanationBody(database, query);
+  if (plan.writes) refuseOnce(exchange, 'queries in the call know none');
   exchange.called = { query: query.name, writes: plan.writes };
   const answer = (): Result | Promise<Result> => {
     const result = database.run(plan, args, undefined, {

@@ -10,6 +10,7 @@ import { introspection } from './introspect.js';
 import { openApiReplies } from './openapi.js';
 import type { ServerSample } from '../observe/families.js';
 import { type Metrics, printMetrics } from '../observe/metrics.js';
+import { refuseOnce } from '../request/idempotency.js';
 import { budgetOf } from '../request/reception.js';
 import type { Endpoint, Result } from '../request/routes.js';
 import type { Access } from '../auth/security.js';
@@ -157,8 +158,9 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
       budgetMs: actionBudgetMs,
       ndjson: name === 'import',
       ofLeader: ofLeader.has(name),
-      handle: async ({ query }, body): Promise<Result> => {
-        const value = (await act(new URLSearchParams(query), body)) ?? {};
+      handle: async (exchange, body): Promise<Result> => {
+        if (name === 'import') refuseOnce(exchange, 'imports have names instead');
+        const value = (await act(new URLSearchParams(exchange.query), body)) ?? {};
         if (!(value instanceof Uint8Array)) return jsonText(value);
         return { status: okStatus, headers: bytesHeaders, body: value };
       },

@@ -18,6 +18,7 @@ import type { Caller } from '../auth/keys.js';
 import type { McpCaller, McpHandler } from './mcp-handler.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { CallOnLeader } from '../request/consistency.js';
+import { onceOf, refuseOnce } from '../request/idempotency.js';
 import { budgetOf } from '../request/reception.js';
 import type { Endpoint, Result, ToolRoutes } from '../request/routes.js';
 
@@ -73,17 +74,6 @@ function scatteredOptions(exchange: Exchange): Pick<CallOptions, 'partial' | 'on
   const onShards = (answered: number, shards: number): void =>
     exchange.addHeaders([['Trellis-Shards', `${answered}/${shards}`]]);
   return { partial, onShards };
-}
-
-const keyForm = /^[\x21-\x7e]{1,128}$/;
-
-/** The key under which a write is done once; each API key has keys of its own. */
-function onceOf({ idempotencyKey: key }: Exchange, caller: Caller | undefined) {
-  if (key === undefined) return undefined;
-  if (!keyForm.test(key)) {
-    fail('IDEMPOTENCY_KEY_INVALID', { what: 'must be 1 to 128 visible ASCII characters' });
-  }
-  return { scope: caller?.keyId ?? '', key };
 }
 
 function budgetFor(query: Query | undefined, limits: Limits): number {
@@ -146,9 +136,7 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
     budgetMs,
     handle: (exchange, body, caller) => {
       // A session's answers go with its state: nothing of it can be given again.
-      if (writes && exchange.idempotencyKey !== undefined) {
-        fail('IDEMPOTENCY_KEY_INVALID', { what: 'is for `POST /<Query>`; sessions know none' });
-      }
+      if (writes) refuseOnce(exchange, 'sessions know none');
       const rights: McpCaller = {
         ...callerOf(caller),
         callOnLeader: (name, asked) => options.callOnLeader?.(exchange, name, asked),

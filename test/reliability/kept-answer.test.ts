@@ -20,6 +20,8 @@ const { open, TrellisError } = (await import(
 const text = `
 N::Note { UNIQUE INDEX name: String, no: I64 }
 V::Point { no: I64 }
+#[mcp]
+QUERY note(no: I64) => n <- AddN<Note>({ no }) RETURN n
 QUERY add(no: I64) => n <- AddN<Note>({ no }) RETURN n
 QUERY named(name: String) => n <- AddN<Note>({ name, no: 0 }) RETURN n::{name}
 QUERY put(no: I64, vec: [F64]) => v <- AddV<Point>(vec, { no }) RETURN v::ID
@@ -215,7 +217,8 @@ describe('the header', () => {
       headers: { 'Idempotency-Key': key },
     });
   beforeAll(async () => {
-    server = await startServer({ sources: { 'main.hx': text }, workers: 1 });
+    const config = { 'server.adhoc': true };
+    server = await startServer({ sources: { 'main.hx': text }, config, workers: 1 });
   });
   afterAll(() => server?.dispose());
 
@@ -239,6 +242,23 @@ describe('the header', () => {
     const { status, text: body } = await post('add', key);
     expect([status, JSON.parse(body).code]).toEqual([400, 'IDEMPOTENCY_KEY_INVALID']);
     expect((await post('count', key, {})).status, 'a read has no use for it').toBe(200);
+  });
+
+  const rpc = (name: string): object => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: { no: 1 } },
+  });
+  const source = 'QUERY one(no: I64) => n <- AddN<Note>({ no: no }) RETURN n';
+  test.each([
+    ['a query in the call', '_admin/query', { source, parameters: { no: 1 }, write: true }],
+    ['an import', '_admin/import', { rows: [] }],
+    ['a tool', 'mcp', rpc('note')],
+  ])('is refused where no answer is kept: %s', async (_, path, body) => {
+    const { text: before } = await post('count', null, {});
+    expect((await post(path, 'once', body)).text).toContain('Idempotency-Key');
+    expect((await post('count', null, {})).text).toBe(before);
   });
 
   test('is taken at its full length', async () => {

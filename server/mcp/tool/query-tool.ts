@@ -13,6 +13,7 @@ import {
   ReplySchemas,
 } from '../../../engine/index.js';
 import type { CallOnLeader } from '../../request/consistency.js';
+import { refuseOnce } from '../../request/idempotency.js';
 import { budgetOf } from '../../request/reception.js';
 import { type Output, outputOf } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
@@ -48,6 +49,7 @@ export function queryTool(query: Query, program: Program, options: QueryToolOpti
 function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToolOptions) {
   const { writes } = query.plan;
   exchange.called = { query: query.name, writes };
+  if (writes) refuseOnce(exchange, 'tools know none');
   const led = writes ? options.callOnLeader?.(exchange, query.name, bodyOf(args)) : undefined;
   if (led !== undefined) return led;
   return options.database().call(query.name, args, {

@@ -1,0 +1,25 @@
+// `Idempotency-Key`: what it must look like, and whose it is. Invariant: a write whose door keeps no answers is
+// refused under a key, instead of being done once more by a repeat.
+import { fail } from '../../engine/index.js';
+import type { Caller } from '../auth/keys.js';
+import type { Exchange } from '../http/exchange.js';
+
+const keyForm = /^[\x21-\x7e]{1,128}$/;
+
+/** The key under which a write is done once; each API key has keys of its own. */
+export function onceOf(
+  { idempotencyKey: key }: Exchange,
+  caller: Caller | undefined,
+): { scope: string; key: string } | undefined {
+  if (key === undefined) return undefined;
+  if (!keyForm.test(key)) {
+    fail('IDEMPOTENCY_KEY_INVALID', { what: 'must be 1 to 128 visible ASCII characters' });
+  }
+  return { scope: caller?.keyId ?? '', key };
+}
+
+/** For a write whose answer is not kept. */
+export function refuseOnce({ idempotencyKey }: Exchange, why: string): void {
+  if (idempotencyKey === undefined) return;
+  fail('IDEMPOTENCY_KEY_INVALID', { what: `is for \`POST /<Query>\`; ${why}` });
+}
