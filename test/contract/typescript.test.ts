@@ -179,6 +179,22 @@ describe('generated modules', () => {
     expect(printed).not.toContain('MillMatch');
   });
 
+  test('say that what comes of a variable may be gone once the query has dropped something', () => {
+    const text = [
+      'N::Mill { n: I64 }\nE::Has { From: Mill, To: Mill }',
+      'QUERY a(id: ID) => v <- N<Mill>(id) DROP N<Mill>(id) w <- v::UPDATE({n: 7}) RETURN v, w',
+      'QUERY b(id: ID) => v <- E<Has>(id) DROP N<Mill>::WHERE(_::{n}::EQ(1)) RETURN v::ToN',
+      'QUERY c(id: ID) => v <- N<Mill>(id) w <- v::UPDATE({n: 7}) RETURN w',
+    ].join('\n');
+    const { program } = compile([{ path: 'a.hx', text }], { compat: false });
+    const printed = printTypeScript(program!, standard);
+    const result = (name: string) =>
+      printed.match(new RegExp(`interface ${name}Result {([^}]*)}`))![1]!;
+    expect(result('A').split(/\s+/)).toEqual(['', 'v:', 'Mill;', 'w:', 'Mill', '|', 'null;', '']);
+    expect(result('B')).toContain('v: Mill | null;');
+    expect(result('C')).toContain('w: Mill;');
+  });
+
   test('carry doc comments over', () => {
     expect(modules['documented.ts']).toContain('Finds * / everything.');
     expect(modules['documented.ts']).toContain('most?: number | null;');

@@ -185,6 +185,7 @@ function contextOf(
     loops: [],
     changes: changesData(query),
     writes: 0,
+    drops: 0,
     readsGroups: false,
     places: new Map(),
     bound: new Map(),

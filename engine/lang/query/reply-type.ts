@@ -242,7 +242,7 @@ class TypeReader {
       case 'parameter':
         return this.context.parameters[expression.index]?.optional === false;
       case 'slot':
-        return whole || this.#items.has(expression.slot) || this.#holdsSure(expression.slot);
+        return this.#items.has(expression.slot) || this.#holdsSure(expression.slot, whole);
       case 'property': {
         const { of, name } = expression;
         const isItem = of.kind === 'slot' && this.#items.has(of.slot);
@@ -254,8 +254,12 @@ class TypeReader {
       case 'project':
         return this.#isSureExpression(expression.of, true);
       case 'pipeline': {
-        if (expression.result === 'opt') return false;
-        return whole || expression.steps.at(-1)?.kind === 'count';
+        const { source, steps, result } = expression;
+        if (result === 'opt') return false;
+        if (steps.at(-1)?.kind === 'count') return true;
+        // Nothing is updated, and no end found, of an element that has been dropped since.
+        const mayBeGone = this.context.drops > 0 && source.kind === 'value';
+        return whole && !mayBeGone;
       }
       default:
         return whole;
@@ -263,9 +267,9 @@ class TypeReader {
   }
 
   /** Whether a variable of the query holds a value that is never null; of loops nobody knows. */
-  #holdsSure(slot: number): boolean {
+  #holdsSure(slot: number, whole: boolean): boolean {
     const bound = this.context.bound.get(slot);
-    return bound !== undefined && this.#isSureExpression(bound, false);
+    return bound === undefined ? whole : this.#isSureExpression(bound, whole);
   }
 
   /** Whether no row of a list is null. */

@@ -9,6 +9,7 @@ import { isVague } from '../type/type.js';
 
 export function checkDropped(context: Context, value: Expr, scope: Scope): Expression {
   context.writes++;
+  context.drops++;
   const term = rowsOf(context.check(value, innerScope(scope, { miss: 'none' })));
   if (term.type.kind !== 'element' && !isVague(term.type)) {
     const message = `\`DROP\` deletes elements; this is ${printItemType(term.type)}.`;

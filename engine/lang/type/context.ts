@@ -30,6 +30,8 @@ export interface Context extends SlotSupply {
   readonly changes: boolean;
   /** Creations, changes and deletions met so far. */
   writes: number;
+  /** Deletions met so far: what a variable holds may be gone. */
+  drops: number;
   /** What the variables of statements hold, by their slots. */
   readonly bound: Map<number, Expression>;
   /** Names bound in projections. */
