@@ -92,12 +92,16 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
     case 'reached': {
       const fan = path.back.reduce(
         (rows, { direction, edges }) => {
-          return rows * edges.reduce((sum, edge) => sum + degree(edge, direction, statistics), 0);
+          const ways = direction === 'both' ? (['out', 'in'] as const) : [direction];
+          const fans = edges.flatMap((edge) => ways.map((way) => degree(edge, way, statistics)));
+          return rows * fans.reduce((sum, each) => sum + each, 0);
         },
         listRows(path.value, statistics),
       );
       return Math.min(all, fan);
     }
+    case 'least':
+      return Math.min(...path.of.map((each) => pathRows(each, all, statistics)));
     case 'each':
       return path.of.reduce(
         (sum, each) => sum + pathRows(each.path, statistics.count(each.type) ?? 0, statistics),

@@ -5,6 +5,7 @@
 // list of these, or null.
 import type { Scalar, ScalarList } from '../base/value.js';
 import type { TypeRef } from '../base/schema.js';
+import type { DateFunction, MathFunction, TextFunction } from './function-name.js';
 
 export type CompareOperator =
   | 'EQ'
@@ -17,46 +18,6 @@ export type CompareOperator =
   | 'IS_IN'
   | 'STARTS_WITH'
   | 'ENDS_WITH';
-
-export type MathFunction =
-  | 'ADD'
-  | 'SUB'
-  | 'MUL'
-  | 'ABS'
-  | 'DIV'
-  | 'MOD'
-  | 'POW'
-  | 'SQRT'
-  | 'LN'
-  | 'LOG10'
-  | 'LOG'
-  | 'EXP'
-  | 'SIN'
-  | 'COS'
-  | 'TAN'
-  | 'ASIN'
-  | 'ACOS'
-  | 'ATAN'
-  | 'ATAN2'
-  | 'PI'
-  | 'E'
-  | 'CEIL'
-  | 'FLOOR'
-  | 'ROUND'
-  | 'MIN'
-  | 'MAX';
-
-export type TextFunction =
-  | 'LOWER'
-  | 'UPPER'
-  | 'TRIM'
-  | 'LENGTH'
-  | 'CONCAT'
-  | 'SUBSTRING'
-  | 'REPLACE'
-  | 'SPLIT';
-
-export type DateFunction = 'YEAR' | 'MONTH' | 'DAY' | 'HOUR' | 'TRUNC' | 'DATE_ADD' | 'DATE_DIFF';
 
 export type AggregateFunction = 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COUNT';
 
@@ -458,6 +419,17 @@ export interface Bound {
   part?: string;
 }
 
+/** What a walk from known elements leads to. */
+export interface ReachedPath {
+  kind: 'reached';
+  /** `take`: the edges of the step instead of what is at their far ends; only of the last. */
+  back: { direction: Direction | 'both'; edges: string[]; take?: 'edge' }[];
+  value: Expression;
+  list: boolean;
+  /** The type that is read as a whole to know them. */
+  reads?: TypeRef;
+}
+
 export type AccessPath =
   /** By id; `list`: by every id of a list. */
   | { kind: 'id'; value: Expression; list: boolean }
@@ -479,13 +451,9 @@ export type AccessPath =
       value: Expression;
       list: boolean;
     }
-  /** What a walk from known elements leads to. */
-  | {
-      kind: 'reached';
-      back: { direction: Direction; edges: string[] }[];
-      value: Expression;
-      list: boolean;
-    }
+  | ReachedPath
+  /** That of several which leads to the fewest: each leads to all that is wanted. */
+  | { kind: 'least'; of: AccessPath[] }
   /** Whatever one of several paths leads to, in creation order. */
   | { kind: 'any'; of: AccessPath[] }
   /** Of a scan of several types: each by a path of its own. */

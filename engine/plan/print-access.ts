@@ -25,10 +25,13 @@ export function printPath(path: AccessPath, of: (value: Expression) => string): 
     }
     case 'reached': {
       const way = path.back.map(({ direction, edges }) => `${direction} ${edges.join(', ')}`);
-      return `back along ${way.join(', ')} from ${path.list ? 'each of ' : ''}${of(path.value)}`;
+      const from = `${path.list ? 'each of ' : ''}${of(path.value)}`;
+      return way.length === 0 ? `at ${from}` : `back along ${way.join(', ')} from ${from}`;
     }
     case 'any':
       return path.of.map((each) => printPath(each, of)).join(' or ');
+    case 'least':
+      return `the fewest of ${path.of.map((each) => printPath(each, of)).join(' and of ')}`;
     case 'each':
       return path.of.map((each) => `${each.type.name} ${printPath(each.path, of)}`).join(', ');
     default:

@@ -19,11 +19,18 @@ function fill(view: WriteView): Uuid[] {
       ['key', `k${i}`],
       ['year', i],
       ['note', `n${i}`],
+      ['price', 1],
     ]);
     return view.createNode(label('node', 'Item'), values);
   });
   const hub = view.createNode(label('node', 'Item'), new Map([['key', 'hub']]));
-  const owner = view.createNode(label('node', 'Owner'), new Map([['key', 'k7']]));
+  const owner = view.createNode(
+    label('node', 'Owner'),
+    new Map([
+      ['key', 'k7'],
+      ['note', 'x'],
+    ]),
+  );
   const like = (from: number, to: number) =>
     view.createEdge(label('edge', 'Likes'), from, to, new Map());
   for (const [i, from] of made.entries()) {
@@ -65,6 +72,39 @@ const cases: [body: string, most: number][] = [
   [`${hub} RETURN { n: h::Out<Likes>::COUNT, m: N<Item>::COUNT, e: E<Likes>::COUNT }`, 60],
   ['RETURN N<Item>::WHERE(_::In<Owns>::{key}::EQ("k7"))::{key}', 10 * owned],
   ['RETURN N<Item>::WHERE(_::Out<Likes>::In<Owns>::ID::EQ(owner))::{key}', 30 * owned],
+  // From the other end: along edges of either direction, from edges, from what is asked on the way.
+  [`${hub} RETURN N<Item>::WHERE(_::Both<Likes>::CONTAINS(i))::{key}`, 100],
+  ['RETURN N<Item>::WHERE(_::Both<Likes>::{key}::EQ("k9"))::{key}', 100],
+  ['RETURN N<Item>::WHERE(EXISTS(_::In<Owns>::WHERE(_::{key}::EQ("k7"))))::{key}', 10 * owned],
+  ['RETURN N<Item>::WHERE(EXISTS(_::In<Owns>::WHERE(_::{note}::EQ("x"))))::{key}', 10 * owned],
+  ['RETURN N<Item>::WHERE(_::In<Owns>::{note}::EQ("x"))::{key}', 10 * owned],
+  ['RETURN N<Item>::WHERE(EXISTS(_::In<Owns>))::{key}', 10 * owned],
+  [
+    'RETURN N<Item>::WHERE(EXISTS(_::Out<Likes>::WHERE(_::{year}::LT(3))::In<Owns>::WHERE(_::{note}::EQ("x"))))::{key}',
+    40 * owned,
+  ],
+  [
+    'RETURN N<Item>::WHERE(EXISTS(_::Out<Likes>::WHERE(EXISTS(_::Out<Likes>::WHERE(_::{key}::EQ("k9"))))))::{key}',
+    500,
+  ],
+  ['RETURN E<Owns>::WHERE(_::FromN::{key}::EQ("k7"))::{id}', 10 * owned],
+  // The shorter of two lists.
+  [
+    `${hub} RETURN N<Item>::WHERE(AND(_::{price}::EQ(1), _::Out<Likes>::CONTAINS(i)))::{key}`,
+    2_000,
+  ],
+  ['RETURN N<Item>::WHERE(AND(_::{price}::EQ(1), _::Out<Likes>::{key}::EQ("k9")))::{key}', 2_000],
+  // Few of many: no way takes longer than to read from the beginning.
+  ['RETURN N<Item>::WHERE(EXISTS(_::In<Likes>::WHERE(_::{year}::GTE(0))))::RANGE(0, 5)', 1_500],
+  ['RETURN N<Item>::WHERE(EXISTS(_::In<Likes>::WHERE(_::{year}::GTE(0))))::PAGE(5)', 1_500],
+  [
+    'RETURN N<Item>::WHERE(EXISTS(_::In<Likes>::WHERE(_::{year}::GTE(0))))::ORDER<Desc>(_::{year})::RANGE(0, 5)',
+    1_500,
+  ],
+  [
+    `${hub} RETURN N<Item>::WHERE(AND(_::{price}::EQ(1), _::In<Likes>::CONTAINS(h)))::RANGE(0, 5)`,
+    2_500,
+  ],
   ['RETURN N<Item>::WHERE(_::{key}::STARTS_WITH("k199"))::{key}', 100],
   ['RETURN N<Item>::ORDER<Desc>(_::{year})::RANGE(0, 5)::{key}', 100],
   ['RETURN N<Item>::{ key, n: _::Out<Likes>::COUNT }::RANGE(3, 8)', 100],

@@ -257,7 +257,7 @@ const cases: [name: string, body: string, plan: string[]][] = [
     'a count above zero asks for any',
     'RETURN N<Item>::WHERE(AND(_::Out<Likes>::COUNT::GT(0), _::In<Likes>::COUNT::EQ(0)))',
     [
-      'data: (scan N<Item> | where $0: and(exists(($0 | out Likes -> many)), not(exists(($0 | in Likes -> many)))) -> many)',
+      'data: (find N<Item> at each of (scan E<Likes> | from end -> many) | where $0: not(exists(($0 | in Likes -> many))) -> many)',
     ],
   ],
   [
@@ -279,6 +279,39 @@ const cases: [name: string, body: string, plan: string[]][] = [
     'a variable that may fail stays before what may fail too',
     'o <- N<Owner>(id) c <- DIV(1, y) RETURN c, o',
     ['$0 = (byId N<Owner> @id -> one)', '$1 = DIV(1, @y)', 'c: $1', 'o: $0'],
+  ],
+  [
+    'a walk in either direction, back',
+    'RETURN N<Item>::WHERE(_::Both<Likes>::CONTAINS(id))',
+    ['data: (find N<Item> back along both Likes from @id -> many)'],
+  ],
+  [
+    'conditions on the way, back',
+    'RETURN N<Item>::WHERE(EXISTS(_::Out<Likes>::WHERE(_::{note}::NEQ(s))::In<Owns>::WHERE(_::{key}::EQ(s))))',
+    [
+      'data: find N<Item> back along in Likes from each of (find N<Owner> by unique index key = @s | out Owns | dedup | where $1: ($1.note NEQ @s) -> many) -> many',
+    ],
+  ],
+  [
+    'edges by what is at an end of them',
+    'RETURN E<Owns>::WHERE(_::FromN::{key}::EQ(s))',
+    [
+      'data: find E<Owns> back along out Owns from each of (find N<Owner> by unique index key = @s -> many) -> many',
+    ],
+  ],
+  [
+    'elements of another type that no index finds, back',
+    'RETURN N<Item>::WHERE(_::In<Owns>::{note}::EQ(s))',
+    [
+      'data: find N<Item> back along out Owns from each of (scan N<Owner> | where $2: ($2.note EQ @s) -> many) -> many',
+    ],
+  ],
+  [
+    'the shorter of two lists',
+    'RETURN N<Item>::WHERE(AND(_::{year}::EQ(y), _::Out<Likes>::CONTAINS(id)))',
+    [
+      'data: (find N<Item> the fewest of by index year = @y and of at in edges Likes of @id | where $0: and(($0.year EQ @y), (($0 | out Likes -> many) CONTAINS @id)) -> many)',
+    ],
   ],
   [
     'a variable that is read twice stays',

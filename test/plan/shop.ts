@@ -25,7 +25,7 @@ export const shopText = `
 N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX weight: F32,
           INDEX made: Date, INDEX big: U64, INDEX flag: Boolean, INDEX tags: [String],
           INDEX twin: ID, name: String, note: String }
-N::Owner { UNIQUE INDEX key: String, INDEX name: String }
+N::Owner { UNIQUE INDEX key: String, INDEX name: String, note: String }
 V::Label { INDEX lang: String, text: String }
 E::Owns { From: Owner, To: Item, Properties: { INDEX since: I32 } }
 E::Likes { From: Item, To: Item }
@@ -84,6 +84,7 @@ function fill(view: WriteView): Uuid[] {
       new Map([
         ['name', `o${i % 3}`],
         ['key', `k${i}`],
+        ...(i % 2 === 0 ? ([['note', 'x']] as const) : []),
       ]),
     ),
   );
@@ -214,6 +215,19 @@ const plainTest = fc.oneof(
     '_::In<Owns>::{name}::EQ("o1")',
     '_::Out<Likes>::{twin}::EQ(NONE)',
     '_::Out<Likes>::{weight}::LT(p)',
+    '_::Both<Likes>::CONTAINS(id)',
+    '_::Both<Likes>::{key}::EQ(s)',
+    '_::In<Owns>::{note}::EQ(s)',
+    '_::In<Owns>::{note}::EQ(NONE)',
+  ),
+  fc.constantFrom(
+    'EXISTS(_::In<Owns>)',
+    'EXISTS(_::In<Owns>::WHERE(_::{note}::EQ(s)))',
+    'EXISTS(_::In<Owns>::WHERE(AND(_::{name}::EQ("o1"), _::{note}::NEQ(os))))',
+    'EXISTS(_::Out<Likes>::WHERE(_::{year}::GT(1))::In<Owns>::WHERE(_::{note}::EQ("x")))',
+    'EXISTS(_::Out<Likes>::WHERE(EXISTS(_::In<Owns>::WHERE(_::{key}::EQ("o2")))))',
+    'EXISTS(_::Both<Likes>::DEDUP::WHERE(_::{year}::EQ(oy))::In<Likes>)',
+    'EXISTS(_::In<Likes>::WHERE(_::{note}::EQ(s)))',
   ),
   // Fails on some items.
   fc.constant('DIV(6, _::{year})::GT(2)'),
@@ -295,6 +309,9 @@ const edgeFilter = fc
     '_::ToN::EQ(id)',
     '_::{since}::GTE(n)',
     '_::{since}::EQ(oy)',
+    '_::FromN::{note}::EQ(os)',
+    '_::FromN::{name}::EQ("o1")',
+    'AND(_::FromN::ID::EQ(id), _::{since}::EQ(oy), _::ToN::{key}::EQ(s))',
   )
   .map((c) => `::WHERE(${c})`);
 

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
 import { parameterText, shopText } from './shop.js';
 
-const index = (name: string): string => `Declare \`INDEX ${name}\` in \`N::Item\`.`;
+const index = (name: string, type = 'Item'): string =>
+  `Declare \`INDEX ${name}\` in \`N::${type}\`.`;
 const back = (walk: string): string => `Begin at the other end and walk back: \`x${walk}::DEDUP\`.`;
 
 /** The body, with what is named between bars, and what to do about each. */
@@ -21,6 +22,8 @@ const cases: [body: string, hints: string[]][] = [
     'RETURN |N<Item>|::WHERE(_::In<Likes>::Out<Likes>::{note}::EQ(s))',
     [back('::In<Likes>::Out<Likes>')],
   ],
+  ['RETURN |N<Item>|::WHERE(_::In<Owns>::{note}::EQ(s))', [index('note', 'Owner')]],
+  ['RETURN N<Item>::WHERE(EXISTS(_::In<Owns>))', []],
   ['RETURN |N<Item>|::ORDER<Desc>(_::{note})::RANGE(0, 3)', [index('note')]],
   ['RETURN |N<Item>|::ORDER<Asc, Desc>(_::{note}, _::{year})::FIRST', [index('note')]],
   ['RETURN |N<Item>|::ORDER<Asc, Desc>(_::{note}, _::{year})::PAGE(5, os)', [index('note')]],

@@ -7,7 +7,6 @@ import { buildIdentity } from '../evaluate/identity.js';
 import { rowsOfValue } from '../operators/source.js';
 import { type Builder, edgeLabels, labelOf } from '../row/builder.js';
 import type { Flow, IdFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
 import {
   access,
   type Find,
@@ -18,9 +17,9 @@ import {
   findTouching,
 } from '../access/access.js';
 import { findBetween, findInOrder } from '../access/index-range.js';
+import { findLeast } from '../access/least.js';
 import { findReached } from '../access/reached.js';
-
-type Most = ((frame: Frame) => number) | undefined;
+import type { Most } from '../access/worth.js';
 
 /** The covered steps on the whole type; the first of them, if it is a condition, on any rows. */
 interface Covered {
@@ -101,10 +100,19 @@ function findOf(
         value.kind === 'pipeline' && value.result === 'many'
           ? builder.flow(value)
           : rowsOfValue(buildIdentity(builder, value));
-      const back = path.back.map(({ direction, edges }) => {
-        return { direction, labels: edgeLabels(builder, edges).map(({ id }) => id) };
+      const back = path.back.map(({ direction, edges, take }) => {
+        return { direction, take, labels: edgeLabels(builder, edges).map(({ id }) => id) };
       });
-      return findReached(label, known, back);
+      const reads = path.reads && labelOf(builder, path.reads.kind, path.reads.name);
+      return findReached({ label, known, back, reads, most: wanted.most });
+    }
+    case 'least': {
+      const finds = path.of.map((each) => findOf(builder, label, each, unknown));
+      return findLeast(
+        label,
+        finds.filter((find) => find !== undefined),
+        wanted.most,
+      );
     }
     case 'any': {
       const finds = path.of.map((each) => findOf(builder, label, each, unknown));

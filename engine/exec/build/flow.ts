@@ -3,7 +3,7 @@
 // a bounded heap.
 import { unreachable } from '../../base/assert.js';
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
-import { fuseEdgeEnd } from '../../plan/fuse.js';
+import { fuseEdgeEnd } from '../../plan/rule/fuse.js';
 import type { TypeRef } from '../../base/schema.js';
 import type { Label } from '../../storage/table/store.js';
 import type { Allowed } from '../search/allowed.js';

@@ -2,7 +2,8 @@
 import { addUnits, isUnit, partsOf, truncate, unitsBetween } from '../../base/calendar.js';
 import { excerpt, fail } from '../../base/errors.js';
 import { Instant } from '../../base/value.js';
-import type { DateFunction, Expression } from '../../plan/expression.js';
+import type { Expression } from '../../plan/expression.js';
+import type { DateFunction } from '../../plan/function-name.js';
 import type { Builder } from '../row/builder.js';
 import { withOperands } from './operand.js';
 import type { Evaluate } from '../row/compiled.js';

@@ -3,7 +3,8 @@
 import { fail } from '../../base/errors.js';
 import { compactInteger } from '../../base/integer.js';
 import { compareValues } from '../../base/value.js';
-import type { Expression, MathFunction } from '../../plan/expression.js';
+import type { Expression } from '../../plan/expression.js';
+import type { MathFunction } from '../../plan/function-name.js';
 import type { Builder } from '../row/builder.js';
 import type { Evaluate } from '../row/compiled.js';
 

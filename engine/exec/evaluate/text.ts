@@ -4,7 +4,8 @@
 import { printDate } from '../../base/date.js';
 import { excerpt, fail } from '../../base/errors.js';
 import { Instant, Uuid } from '../../base/value.js';
-import type { Expression, TextFunction } from '../../plan/expression.js';
+import type { Expression } from '../../plan/expression.js';
+import type { TextFunction } from '../../plan/function-name.js';
 import type { Builder } from '../row/builder.js';
 import { withOperands } from './operand.js';
 import type { Evaluate } from '../row/compiled.js';

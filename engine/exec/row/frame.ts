@@ -3,6 +3,7 @@
 // materialised row through `charge`, every printed item through `countItem` and every printed member
 // through `countMember`, so that no plan outruns its limits: what a value holds twice, in two members
 // of each of forty records, is printed 2^40 times.
+import { DefectError } from '../../base/assert.js';
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import type {
@@ -34,6 +35,9 @@ const fewReads = 2;
 /** Likewise of lists of edges. */
 const fewLists = 4;
 
+/** An attempt has cost what it may: never seen outside of `attempt`. */
+const gaveUp = new DefectError('an attempt took too much');
+
 const records = new ByteArena();
 
 /** What an end of a new edge has led to. */
@@ -63,6 +67,9 @@ export class Frame {
   #left: number;
   #interval: number;
   #visited = 0;
+  /** How many had been visited when it was last asked whether to go on. */
+  #polled = 0;
+  #allowance = Number.POSITIVE_INFINITY;
   #memory = 0;
   #items = 0;
   /** Length of the reply when it was last looked at. */
@@ -175,11 +182,39 @@ export class Frame {
     if (this.#left <= 0) this.#poll();
   }
 
+  /**
+   * What `run` gives, unless it takes more than so many visits: then undefined, and what it was building is
+   * forgotten. Whoever goes on lazily behind it is not bounded.
+   */
+  attempt<T>(visits: number, run: () => T): T | undefined {
+    const before = this.#allowance;
+    const most = this.visits + visits;
+    // Within another attempt that ends sooner, that one ends both.
+    if (most >= before) return run();
+    const memory = this.#memory;
+    this.#allow(most);
+    try {
+      return run();
+    } catch (error) {
+      if (error !== gaveUp) throw error;
+      this.#memory = memory;
+      return undefined;
+    } finally {
+      this.#allow(before);
+    }
+  }
+
+  #allow(most: number): void {
+    this.#visited = this.visits;
+    this.#allowance = most;
+    this.#left = this.#interval = this.#nextInterval();
+  }
+
   #nextInterval(): number {
     const most = this.context.limits.query_visits;
-    return most === 0
-      ? pollInterval
-      : Math.max(1, Math.min(pollInterval, most - this.#visited + 1));
+    const left = Math.min(most === 0 ? this.#allowance : most, this.#allowance) - this.#visited;
+    const unseen = this.#visited - this.#polled;
+    return Math.max(1, Math.min(pollInterval - unseen, left + 1));
   }
 
   #poll(): void {
@@ -188,7 +223,9 @@ export class Frame {
     if (limits.query_visits > 0 && this.#visited > limits.query_visits)
       fail('QUERY_WORK', { max: limits.query_visits });
     if (cancelled()) fail('QUERY_TIMEOUT', { ms: budgetMs });
+    this.#polled = this.#visited;
     this.#left = this.#interval = this.#nextInterval();
+    if (this.#visited > this.#allowance) throw gaveUp;
   }
 
   /** Counts bytes kept by materialised rows. */

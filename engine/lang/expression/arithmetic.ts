@@ -1,5 +1,6 @@
 // Arithmetic and aggregates (helixql.md 3.17), and `Embed` (3.14).
-import type { AggregateFunction, Expression, MathFunction } from '../../plan/expression.js';
+import type { AggregateFunction, Expression } from '../../plan/expression.js';
+import type { MathFunction } from '../../plan/function-name.js';
 import { argument, countOf } from '../step/call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';

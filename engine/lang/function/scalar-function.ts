@@ -1,5 +1,5 @@
 // Functions of texts and dates: what they take and what they yield.
-import type { DateFunction, TextFunction } from '../../plan/expression.js';
+import type { DateFunction, TextFunction } from '../../plan/function-name.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { scalarTerm, unknownTerm } from '../type/new-term.js';

@@ -227,7 +227,9 @@ const reservedNames = new Map([
 /** What is read as a whole without need. */
 function warnSlow({ places, report, schema }: Context, plan: Plan, otherwise: Span): void {
   for (const { source, what, instead } of slowReads(plan, schema)) {
-    report('W120', places.get(source) ?? otherwise, what, instead);
+    // The planner gives a path to a copy of a scan, which has the types in common with it.
+    const place = source.kind === 'scan' ? places.get(source.types) : places.get(source);
+    report('W120', place ?? otherwise, what, instead);
   }
 }
 

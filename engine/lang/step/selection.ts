@@ -45,7 +45,7 @@ export function checkSelection(
   }
   if (args === undefined) {
     const source: Source = { kind: 'scan', types: refs };
-    context.places.set(source, call.span);
+    context.places.set(source.types, call.span);
     return sourceTerm(source, elements(refs), 'many');
   }
   const { rest, nulls } = withoutNulls(context, call);

@@ -1,7 +1,7 @@
 // What the checker of one query carries along: the schema, where to report, and what the plan
 // collects.
 import type { Limits } from '../../base/limits.js';
-import type { Expression, Source } from '../../plan/expression.js';
+import type { Expression } from '../../plan/expression.js';
 import type { EmbedSite, Parameter } from '../../plan/plan.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -22,8 +22,8 @@ export interface Context extends SlotSupply {
   readonly parameters: Parameter[];
   readonly usedParameters: Set<number>;
   readonly embeds: EmbedSite[];
-  /** Where sources that may read a whole type were written. */
-  readonly places: Map<Source, Span>;
+  /** Where sources that may read a whole type were written; of scans, by their types. */
+  readonly places: Map<object, Span>;
   /** FOR statements around the statement at hand whose lists are known before the transaction. */
   readonly loops: EmbedSite['loops'];
   /** Whether the query creates, changes or deletes anything. */

@@ -14,6 +14,7 @@ import type {
   Step,
 } from '../expression.js';
 import { isSafe } from '../safe.js';
+import { conjunctsOf, oneOf } from './conjuncts.js';
 import { indexPath, isBound, partPath } from './index-path.js';
 import type { Planning } from './planning.js';
 import { reachedPath } from './reached-path.js';
@@ -24,9 +25,6 @@ interface Candidate {
   path: AccessPath;
   decides: number[];
 }
-
-export const conjunctsOf = (value: Expression): readonly Expression[] =>
-  value.kind === 'and' ? value.of.flatMap(conjunctsOf) : [value];
 
 /** The access of a scan of several types: a condition that each of them has a path for. */
 export function chooseEach(
@@ -57,8 +55,10 @@ export function chooseAccess(
   if (step?.kind !== 'where') return undefined;
   const { condition } = step;
   const best = bestPath(planning, type, condition);
-  if (next?.kind === 'order' && (best === undefined || best.path.kind === 'between')) {
-    const ordered = orderedAccess(planning, type, next, { condition, best }, after);
+  // To read another type for it is no better than to walk in the order and test on the way.
+  const short = best?.path.kind === 'reached' && best.path.reads ? undefined : best;
+  if (next?.kind === 'order' && (short === undefined || short.path.kind === 'between')) {
+    const ordered = orderedAccess(planning, type, next, { condition, best: short }, after);
     if (ordered !== undefined) return ordered;
   }
   return best && accessOf(best, condition, 1);
@@ -67,7 +67,7 @@ export function chooseAccess(
 function accessOf({ path, decides }: Candidate, { slot, value }: ItemExpression, covers: 1 | 2) {
   const left = conjunctsOf(value).filter((_, i) => !decides.includes(i));
   if (left.length === 0) return { path, covers };
-  const rest: Expression = left.length === 1 ? left[0]! : { kind: 'and', of: [...left] };
+  const rest = oneOf('and', left);
   return { path, rest: { kind: 'where', condition: { slot, value: rest } }, covers } as const;
 }
 
@@ -127,7 +127,9 @@ function rankOf(path: AccessPath): number {
     case 'touching':
       return path.list ? 5 : 4;
     case 'reached':
-      return 5.7;
+      return path.reads ? 6.5 : isFromOne(path) ? 4 : 5.7;
+    case 'least':
+      return Math.min(...path.of.map(rankOf));
     case 'each':
       return Math.max(...path.of.map((each) => rankOf(each.path)));
     case 'any':
@@ -135,6 +137,14 @@ function rankOf(path: AccessPath): number {
     default:
       return path.low && path.high ? 6 : 7;
   }
+}
+
+/** One step from what a unique index has, or from one element. */
+function isFromOne({ back, value, list }: Extract<AccessPath, { kind: 'reached' }>): boolean {
+  if (back.length > 1 || !list) return back.length === 1;
+  if (value.kind !== 'pipeline' || value.source.kind !== 'scan') return false;
+  const { access } = value.source;
+  return access !== undefined && rankOf(access.path) < rankOfLists.from;
 }
 
 function bestPath(
@@ -154,8 +164,20 @@ function bestPath(
     else if (path !== undefined) candidates.push({ path, decides: [at] });
     if (!isSafe(condition, planning.parameters)) break;
   }
-  return candidates.sort((a, b) => rank(a) - rank(b))[0];
+  candidates.sort((a, b) => rank(a) - rank(b));
+  return leastOf(candidates) ?? candidates[0];
 }
+
+/** Several conditions that each have a list of their own: the shortest may be that of any. */
+function leastOf(candidates: readonly Candidate[]): Candidate | undefined {
+  if (candidates[0] && rank(candidates[0]) < rankOfLists.from) return undefined;
+  const lists = candidates.filter((each) => rank(each) <= rankOfLists.to);
+  if (lists.length < 2) return undefined;
+  return { path: { kind: 'least', of: lists.map(({ path }) => path) }, decides: [] };
+}
+
+/** What equals a value of an index, and what touches a known element. */
+const rankOfLists = { from: 2, to: 4 };
 
 /**
  * A path for each alternative of an OR that cannot fail; `whole`: they decide all of it, so that it
@@ -199,10 +221,11 @@ function pathOf(
   slot: number,
   condition: Expression,
 ): AccessPath | undefined {
+  const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
+  if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition, choose);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left, right, any } = condition;
   if (!isKnown(planning, right, slot)) return undefined;
-  const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
   const reached = reachedPath(planning, type, slot, condition, choose);
   if (reached !== undefined) return reached;
   if (any || left.kind === 'pipeline') {

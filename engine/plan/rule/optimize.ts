@@ -15,9 +15,10 @@
 import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../expression.js';
 import { accumulate } from './accumulate.js';
-import { chooseAccess, chooseEach, conjunctsOf } from './choose-access.js';
+import { chooseAccess, chooseEach } from './choose-access.js';
+import { conjunctsOf } from './conjuncts.js';
 import type { Declarations, Planning } from './planning.js';
-import { fuseEdgeEnd } from '../fuse.js';
+import { fuseEdgeEnd } from './fuse.js';
 import { inlineBindings } from './inline.js';
 import { evaluateOnce } from './once.js';
 import { slotsOf } from './slots.js';

@@ -60,7 +60,10 @@ function seekOf(
 
 /** Whether it may lead to more than are sorted at once. */
 const isLong = (path: AccessPath): boolean =>
-  path.kind === 'between' || (path.kind === 'equal' && !path.unique);
+  path.kind === 'between' ||
+  path.kind === 'reached' ||
+  path.kind === 'least' ||
+  (path.kind === 'equal' && !path.unique);
 
 /** The indexed property of the first key. */
 function sortedBy(

@@ -2,6 +2,7 @@
 // one where an index, or a walk from the other end, would lead to the wanted ones. What no declaration
 // and no other form would spare is not named.
 import type {
+  AccessPath,
   CompareOperator,
   Expression,
   ItemExpression,
@@ -11,7 +12,7 @@ import type {
 } from '../expression.js';
 import type { Plan } from '../plan.js';
 import { rewriter } from '../rewrite.js';
-import { conjunctsOf } from './choose-access.js';
+import { conjunctsOf } from './conjuncts.js';
 import type { Declarations } from './planning.js';
 import { datePart } from './index-path.js';
 import type { TypeRef } from '../../base/schema.js';
@@ -34,13 +35,31 @@ type Sort = Extract<Step, { kind: 'order' | 'page' }>;
 /** One for each source, in the order of the plan. */
 export function slowReads({ statements, output }: Plan, declarations: Declarations): SlowRead[] {
   const found = new Map<Source, SlowRead>();
+  const written = new Map<Source, Source>();
   const look = rewriter((part) => {
-    const read = part.kind === 'pipeline' ? slowRead(part, declarations) : undefined;
+    if (part.kind !== 'pipeline') return part;
+    const read = slowRead(part, declarations);
     if (read !== undefined && !found.has(read.source)) found.set(read.source, read);
+    for (const { source } of readFor(part)) written.set(source, part.source);
     return part;
   });
   look([statements, output]);
-  return [...found.values()];
+  // What a path reads first stands nowhere: its place is that of the source that has the path.
+  const placeOf = (source: Source): Source => {
+    const outer = written.get(source);
+    return outer === undefined ? source : placeOf(outer);
+  };
+  return [...found.values()].map((read) => ({ ...read, source: placeOf(read.source) }));
+}
+
+/** What is read to know where the paths of a source begin. */
+function readFor({ source }: Pipeline): Pipeline[] {
+  const within = (path: AccessPath): Pipeline[] => {
+    if (path.kind === 'reached') return path.value.kind === 'pipeline' ? [path.value] : [];
+    if (path.kind === 'each') return path.of.flatMap((each) => within(each.path));
+    return path.kind === 'any' || path.kind === 'least' ? path.of.flatMap(within) : [];
+  };
+  return source.kind === 'scan' && source.access ? within(source.access.path) : [];
 }
 
 function slowRead({ source, steps }: Pipeline, declarations: Declarations): SlowRead | undefined {

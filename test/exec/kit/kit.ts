@@ -6,13 +6,13 @@ import type {
   Assignment,
   CompareOperator,
   Expression,
-  MathFunction,
   Member,
   Pipeline,
   ItemExpression,
   Source,
   Step,
 } from '../../../engine/plan/expression.js';
+import type { MathFunction } from '../../../engine/plan/function-name.js';
 
 const lit = (value: Scalar | ScalarList): Expression => ({ kind: 'literal', value });
 const slot = (n: number): Expression => ({ kind: 'slot', slot: n });

@@ -1,7 +1,8 @@
 // Arithmetic and aggregates of the oracle (helixql.md 3.17): big integers for integers, Math for
 // floats, and an error for everything that is not finite.
 import { fail } from '../../../engine/base/errors.js';
-import type { AggregateFunction, MathFunction } from '../../../engine/plan/expression.js';
+import type { AggregateFunction } from '../../../engine/plan/expression.js';
+import type { MathFunction } from '../../../engine/plan/function-name.js';
 import { compare } from './oracle-compare.js';
 import { isNumber, type Value, whole } from './oracle-value.js';
 

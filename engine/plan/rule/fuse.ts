@@ -1,6 +1,6 @@
 // OutE then ToN is Out, InE then FromN is In: asked by the planner, and by the executor for plans
 // that no planner saw (sessions).
-import type { Step } from './expression.js';
+import type { Step } from '../expression.js';
 
 /** The one step that an edge step and the step behind it are, if they lead to the far end. */
 export function fuseEdgeEnd(before: Step | undefined, step: Step): Step | undefined {

@@ -1,0 +1,70 @@
+// Several paths of which each leads to all that is wanted, and to more: the one that leads to the fewest.
+import type { Label } from '../../storage/table/store.js';
+import type { Frame } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
+import type { Find } from './access.js';
+import { leastWorth, type Most, worthOf } from './worth.js';
+
+/**
+ * Each is followed a little further by turns, until one of them ends. Where all are long and few rows are
+ * wanted, it is the first.
+ */
+export function findLeast(label: Label, finds: readonly Find[], most: Most): Find {
+  return (frame) => {
+    const worth = worthOf(frame, label, most);
+    const lists: (List | null)[] = [];
+    const chosen = (list: List): Iterable<Uint32Array> => {
+      for (const other of lists) if (other !== list) other?.close();
+      return list.rest();
+    };
+    for (let length = leastWorth; ; length *= 4) {
+      for (const [at, find] of finds.entries()) {
+        if (lists[at] === undefined) lists[at] = listOf(find(frame, false));
+        if (lists[at]?.endsWithin(frame, length)) return chosen(lists[at]);
+      }
+      const first = lists.find((list) => list !== null);
+      if (first === undefined) return undefined;
+      if (length >= worth) return chosen(first);
+    }
+  };
+}
+
+const listOf = (batches: Iterable<Uint32Array> | undefined): List | null =>
+  batches === undefined ? null : new List(batches);
+
+class List {
+  readonly #ids = new IdBuffer();
+  readonly #from: Iterator<Uint32Array>;
+
+  constructor(batches: Iterable<Uint32Array>) {
+    this.#from = batches[Symbol.iterator]();
+  }
+
+  endsWithin(frame: Frame, length: number): boolean {
+    while (this.#ids.length <= length) {
+      const { value, done } = this.#from.next();
+      if (done) return true;
+      frame.tick(1);
+      this.#ids.append(value);
+    }
+    return false;
+  }
+
+  /** What was read, and what comes behind it. */
+  *rest(): Iterable<Uint32Array> {
+    try {
+      yield this.#ids.take();
+      for (;;) {
+        const { value, done } = this.#from.next();
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  close(): void {
+    this.#from.return?.();
+  }
+}
