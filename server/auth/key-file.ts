@@ -2,6 +2,7 @@
 // all nodes had when it was written, so that what was done to it since is known.
 import {
   closeSync,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -119,24 +120,36 @@ export function withKeys(file: KeyFile, keys: KeyRecord[]): KeyFile {
  */
 export function rewriteKeyFile(path: string, change: (file: KeyFile) => KeyFile): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const end = performance.now() + patienceMs;
+  while (!attemptRewrite(path, change)) {
+    if (performance.now() > end) fail('CONFIG_INVALID', { what: `${path} changes all the time.` });
+  }
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}
+
+/** False: it took so long that another process has taken the draft for one left behind, and gone on. */
+function attemptRewrite(path: string, change: (file: KeyFile) => KeyFile): boolean {
   const draft = `${path}.tmp`;
   const file = openDraft(draft);
+  const isOurs = (): boolean =>
+    statSync(draft, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
   try {
     const next = change(readWholeKeyFile(path));
     const version = next.shared === undefined ? 2 : 3;
     const content = { version, crc32: checksumOf(next), ...next };
     writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
+    if (!isOurs()) return false;
     renameSync(draft, path);
+    return true;
   } catch (error) {
-    rmSync(draft, { force: true });
+    if (isOurs()) rmSync(draft, { force: true });
     throw error;
   } finally {
     closeSync(file);
   }
-  const folder = openSync(dirname(path), 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }
 
 export function writeKeyFile(path: string, keys: readonly KeyRecord[]): void {

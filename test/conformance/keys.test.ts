@@ -47,6 +47,23 @@ test('a key lapses once, when it expires', () => {
   removeFolder(folder);
 });
 
+test('a change that slept until another took its draft for a dead one is made again', () => {
+  const folder = makeFolder();
+  const path = join(folder, 'keys.json');
+  const named = (name: string) => makeKey({ name, role: 'read' }, new Date()).record;
+  writeKeyFile(path, [named('first'), named('revoked')]);
+  let asked = 0;
+  changeKeyFile(path, (keys) => {
+    // The other waits until this one's draft looks left behind.
+    if (++asked === 1) changeKeyFile(path, (others) => [...others, named('meanwhile')]);
+    return keys.filter(({ name }) => name !== 'revoked');
+  });
+  expect(asked).toBe(2);
+  expect(readKeyFile(path).map(({ name }) => name)).toEqual(['first', 'meanwhile']);
+  expect(readdirSync(folder)).toEqual(['keys.json']);
+  removeFolder(folder);
+});
+
 test('changes of the key file at once are all kept', async () => {
   const folder = makeFolder();
   const path = join(folder, 'keys.json');
