@@ -120,7 +120,7 @@ function readHelixFiles(
 }
 
 function fileLayer(name: string, table: Record<string, unknown>): Layer {
-  return { source: () => name, values: flatten(table) };
+  return { source: () => name, values: flatten(table, (key) => schemaOf(key) !== undefined) };
 }
 
 /** As Node reads such a file: comments, `export`, quotes, values of several lines. */

@@ -45,12 +45,18 @@ export function parseJsonTable(text: string, name: string): Table {
   return isTable(value) ? value : fail('CONFIG_INVALID', { what: `${name} is no JSON object.` });
 }
 
-/** Leaves of nested tables under dotted keys. */
-export function flatten(table: Table, prefix = ''): Map<string, unknown> {
+/** Leaves of nested tables under dotted keys; an empty one in the place of a value (`isKey`) is refused later. */
+export function flatten(
+  table: Table,
+  isKey: (name: string) => boolean,
+  prefix = '',
+): Map<string, unknown> {
   const flat = new Map<string, unknown>();
   for (const [name, value] of Object.entries(table)) {
-    if (!isTable(value)) flat.set(prefix + name, value);
-    else for (const [key, leaf] of flatten(value, `${prefix}${name}.`)) flat.set(key, leaf);
+    const path = prefix + name;
+    const isLeaf = !isTable(value) || (Object.keys(value).length === 0 && isKey(path));
+    if (isLeaf) flat.set(path, value);
+    else for (const [key, leaf] of flatten(value, isKey, `${path}.`)) flat.set(key, leaf);
   }
   return flat;
 }

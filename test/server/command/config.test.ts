@@ -225,6 +225,12 @@ describe('what is refused', () => {
     ['workers 1.5', { flags: { 'server.workers': '1.5' } }, /from 1 to 64/],
     ['HELIX_CORES_OVERRIDE 0', { environment: { HELIX_CORES_OVERRIDE: '0' } }, /from 1 to 64/],
     ['unknown choice', toml('compat = "helix"'), /compat must be "trellis" or "helix-2"/],
+    ['an empty table for a number', toml('[server]\nport = {}'), /server\.port must be an integer/],
+    [
+      'an empty table for a folder',
+      toml('[cluster.databases]\nacme = {}'),
+      /cluster\.databases\.acme must be a string/,
+    ],
     ['a list for a text', toml('[server]\nhost = []'), /server\.host must be a string/],
     ['a text for a list', toml('[cors]\norigins = "x"'), /cors\.origins must be a list of strings/],
     [
