@@ -167,7 +167,8 @@ export class SleepingDatabase implements Database {
 
   /** A closed one takes the program when it is opened. */
   async reload(program: Program, archive?: SourceArchive): Promise<void> {
-    await this.#waking;
+    // One that cannot be opened now will be opened by it later.
+    await this.#waking?.catch(() => undefined);
     if (this.#database !== undefined) {
       await this.#hold(this.#database.reload(program, archive));
       this.#proven = program;

@@ -1,0 +1,68 @@
+// A database that is opened when it is needed: whatever comes between two times of being open, it is next opened by
+// the program that was given last.
+import { expect, it } from 'vitest';
+import { type Program, TrellisError } from '../../engine/index.js';
+import { SleepingDatabase } from '../../server/house/sleeping-database.js';
+import { FakeDatabase } from '../support/fake-database.js';
+
+const { program } = new FakeDatabase();
+const named = (version: number): Program => ({
+  ...program,
+  schema: { ...program.schema, version },
+});
+
+/** When a reload comes: while it is closed, opening, open, or being closed. */
+const moments = ['closed', 'opening', 'open', 'closing'] as const;
+const faults = [undefined, 'OVERLOADED', 'DATA_LOCKED'] as const;
+const cases = moments.flatMap((moment) => faults.map((fault) => [moment, fault] as const));
+
+it.each(cases)('a reload while it is %s (fault: %s) is not forgotten', async (moment, fault) => {
+  const opened: number[] = [];
+  let isFaulty = fault !== undefined;
+  const fail = (): void => {
+    if (isFaulty) throw new TrellisError({ code: fault!, args: { queue: '', holder: '' } });
+  };
+  const database = new SleepingDatabase({
+    tenant: 'acme',
+    program: named(1),
+    open: async (given) => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (fault === 'DATA_LOCKED') fail();
+      opened.push(given.schema.version);
+      const fake = new FakeDatabase();
+      fake.program = given;
+      return fake;
+    },
+    makeRoom: async () => {
+      if (fault === 'OVERLOADED') fail();
+    },
+    onProgram: () => undefined,
+    warn: () => undefined,
+  });
+  const waking = moment === 'closed' ? undefined : database.wake();
+  const isOpen = waking?.then(
+    () => true,
+    () => false,
+  );
+  if (moment !== 'opening') await isOpen;
+  const falling = moment === 'closing' ? database.sleep() : undefined;
+  await database.reload(named(2));
+  await falling;
+  await isOpen;
+  isFaulty = false;
+  await database.sleep();
+  // What could not be opened is tried again after a second.
+  await expect
+    .poll(
+      async () =>
+        database
+          .wake()
+          ?.then(() => '')
+          ?.catch(String),
+      wait,
+    )
+    .toBe('');
+  expect([opened.at(-1), database.program.schema.version]).toEqual([2, 2]);
+  await database.close();
+});
+const wait = { timeout: 3000, interval: 100 };
