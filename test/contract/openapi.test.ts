@@ -2,7 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Database, Program } from '../../engine/index.js';
 import { compile } from '../../engine/lang/compile.js';
+import { type Caller, scopeNames } from '../../server/auth/keys.js';
+import { openApiReplies } from '../../server/endpoint/openapi.js';
+import type { Exchange } from '../../server/http/exchange.js';
 import { documentOf } from '../../server/openapi/document.js';
 import { root } from '../support/project.js';
 import { runCli, type Server, startServer } from '../support/server/server.js';
@@ -156,6 +160,40 @@ test('a key limited to some queries is told of those, one that administers of ev
   const plain = Object.keys(documentOf(program, { ...about, admin: false }).paths as object);
   expect(plain).toContain('/mcp/friendsMcp');
   expect(plain.filter((path) => path.startsWith('/_admin'))).toEqual([]);
+});
+
+test("the document of one scope is made once a program, and is nobody else's", () => {
+  const compiled = (text: string): Program =>
+    compile([{ path: 'a.hx', text }], { compat: false }).program!;
+  let program = compiled(Object.values(sources)[0]!);
+  let keys = true;
+  const reply = openApiReplies({
+    version: '1',
+    title: 'x',
+    hasKeys: () => keys,
+    database: () => ({ program }) as unknown as Database,
+  });
+  const asked = { ifNoneMatch: '' } as unknown as Exchange;
+  const scopes = [undefined, ['add'], ['a*'], ['add', 'friends'], ['add,friends'], []];
+  const callers = scopes.flatMap((queries) =>
+    (['read', 'write', 'admin'] as const).map(
+      (role): Caller => ({ keyId: 'k', role, ...(queries && { queries }) }),
+    ),
+  );
+  const bodies = () => callers.map((caller) => reply(asked, caller).body);
+  const first = bodies();
+  for (const [i, body] of bodies().entries()) expect(body).toBe(first[i]);
+  // As made for each alone.
+  callers.forEach(({ role, queries: scope }, i) => {
+    const admin = role === 'admin' && scope === undefined;
+    const sees = (name: string): boolean => scopeNames(scope!, name);
+    const given = { title: 'x', version: '1', keys, admin, ...(scope && { sees }) };
+    expect(String(first[i])).toBe(JSON.stringify(documentOf(program, given)));
+  });
+  keys = false;
+  expect(bodies()[0]).not.toEqual(first[0]);
+  program = compiled('QUERY other() => RETURN 1');
+  for (const body of bodies()) expect(String(body)).not.toContain('friends');
 });
 
 test('the document has a tag, by which it is fetched only when it is another', async () => {
