@@ -42,6 +42,12 @@ function nextDeath(random: Random): Death {
   return { how: failpoint, env: { ...env, TRELLIS_FAILPOINT: failpoint } };
 }
 
+/** How a server is started besides: which threads take connections, and by what. */
+const optionsOf = (random: Random): Record<string, string> => ({
+  TRELLIS_SERVER_FRONTS: String(1 + random.below(3)),
+  TRELLIS_SERVER_TRANSPORT: random.pick(['auto', 'node']),
+});
+
 /** The first of many faults: their messages are cut short otherwise. */
 const few = (faults: readonly string[]): string[] => faults.slice(0, 5);
 
@@ -106,13 +112,14 @@ async function runModel(seed: number): Promise<World> {
       expect(few(world.faults), where).toEqual([]);
       if (nth % 2 === 0) expect(await verify(server, engine, world, nth), where).toEqual([]);
       death = nextDeath(random);
-      const { env } = death;
+      const options = optionsOf(random);
+      const env = { ...death.env, ...options };
       const workers = 1 + random.below(3);
       // A place on the way of a start may kill it.
       await server.start({ env, workers }).catch(async (error) => {
         if (!(error instanceof StartFailed) || error.exit.signal !== 'SIGKILL') throw error;
         ends.set(`${death.how}, at the start`, 1);
-        await server.start({ env: {}, workers });
+        await server.start({ env: options, workers });
       });
       expect(few(await checkWorld(world, server, random, 6)), where).toEqual([]);
     }
