@@ -195,6 +195,28 @@ describe('generated modules', () => {
     expect(result('C')).toContain('w: Mill;');
   });
 
+  test('say where null stands among items, whatever was made of them since', () => {
+    const lists: [query: string, type: string][] = [
+      ['x <- N<B>({id: ids}, nulls: true) RETURN {x}', '(B | null)[]'],
+      ['x <- UNION(N<B>, N<B>({id: ids}, nulls: true)) RETURN {x}', '(B | null)[]'],
+      ['x <- INTERSECT(N<B>({id: ids}, nulls: true))::DEDUP RETURN {x}', '(B | null)[]'],
+      [
+        'y <- N<B>({id: ids}, nulls: true)::{a: _::{id}, id} RETURN {x: y}',
+        '({ a: string | null; id: string | null } | null)[]',
+      ],
+      ['v <- N<B>::FIRST RETURN {x: [v]}', '(B | null)[]'],
+      ['v <- N<B>(id) RETURN {x: [v, NONE]}', '(B | null)[]'],
+      ['v <- AddN<B>({n: 1}) RETURN {x: [v]}', 'B[]'],
+      ['v <- AddN<B>({n: 1}) DROP N<B> w <- v::UPDATE({n: 2}) RETURN {x: [w]}', '(B | null)[]'],
+    ];
+    for (const [query, type] of lists) {
+      const text = `N::B { n: I64 }\nQUERY q(ids: [ID], id: ID) => ${query}`;
+      const { program, diagnostics } = compile([{ path: 'a.hx', text }], { compat: false });
+      expect(program, JSON.stringify(diagnostics)).toBeDefined();
+      expect(printTypeScript(program!, standard), query).toContain(`data: { x: ${type} };`);
+    }
+  });
+
   test('carry doc comments over', () => {
     expect(modules['documented.ts']).toContain('Finds * / everything.');
     expect(modules['documented.ts']).toContain('most?: number | null;');

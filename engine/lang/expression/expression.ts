@@ -67,8 +67,16 @@ function arrayTerm(context: Context, expr: Extract<Expr, { kind: 'array' }>, sco
   }
   const expression = listExpression(items.map((item) => item.expression));
   const known = items.every((item) => item.known);
-  const type: ItemType = { kind: 'list', of: of ?? unknownType };
+  const type: ItemType = { kind: 'list', of: sparseOf(context, of ?? unknownType, items) };
   return { type, cardinality: 'one', expression, items, known };
+}
+
+/** The type of items some of which may be null, where nothing else says so. */
+function sparseOf({ drops }: Context, of: ItemType, items: readonly Term[]): ItemType {
+  if (of.kind !== 'element' && of.kind !== 'record') return of;
+  const isSure = ({ cardinality, type }: Term) =>
+    cardinality !== 'opt' && type.kind !== 'scalar' && drops === 0;
+  return items.every(isSure) ? of : { ...of, sparse: true };
 }
 
 /** How many elements were deleted. */

@@ -13,7 +13,7 @@ import type { Context } from '../type/context.js';
 import { elementMember, elementMembers } from '../type/schema-index.js';
 import { keepsShape } from '../type/shape.js';
 import { isList, type Shape, type Term } from '../type/term.js';
-import type { ItemType } from '../type/type.js';
+import { isSparse, type ItemType } from '../type/type.js';
 
 /** How a shape leaves the query: `bare`, a projection of one name as the value of that name. */
 type Leaving = 'bare' | 'object';
@@ -159,9 +159,8 @@ class TypeReader {
         const groups = this.#groups(type.of);
         if (groups !== undefined) return groups;
         const of = this.type(type.of, given);
-        const isSparse = 'sparse' in type.of && type.of.sparse === true;
         const isWhole = type.of.kind === 'element' || type.of.kind === 'record';
-        const isSure = !isSparse && (given || isWhole);
+        const isSure = !isSparse(type.of) && (given || isWhole);
         return { kind: 'list', of: isSure ? of : nullable(of) };
       }
       case 'element': {
@@ -274,7 +273,7 @@ class TypeReader {
 
   /** Whether no row of a list is null. */
   #isSureRow({ type, expression }: Term): boolean {
-    if ((type.kind === 'element' || type.kind === 'scalar') && type.sparse) return false;
+    if (isSparse(type)) return false;
     if (type.kind === 'element' || type.kind === 'record') return true;
     if (expression.kind !== 'pipeline') return false;
     const last = expression.steps.at(-1);

@@ -15,7 +15,7 @@ import { append, rowsOf } from './stream.js';
 import { isList, type Term, wholeType } from './term.js';
 import { printItemType } from './type-print.js';
 import { fits } from './type-relation.js';
-import type { ItemType } from './type.js';
+import { isSparse, type ItemType } from './type.js';
 
 const f32Max = 3.4028235677973366e38;
 
@@ -155,8 +155,11 @@ function idsOf(context: Context, term: Term, type: PropertyType): Expression {
 
 /** The id of each element. */
 export function idOf(context: Context, term: Term): Term {
-  const isSparse = term.type.kind === 'element' && term.type.sparse === true;
-  const type: ItemType = { kind: 'scalar', name: 'ID', ...(isSparse && { sparse: true }) };
+  const type: ItemType = {
+    kind: 'scalar',
+    name: 'ID',
+    ...(isSparse(term.type) && { sparse: true }),
+  };
   if (!isList(term)) {
     const expression: Expression = { kind: 'property', of: term.expression, name: 'id' };
     return { type, cardinality: term.cardinality, expression };

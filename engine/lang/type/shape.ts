@@ -9,7 +9,7 @@ import { elementMember, elementMembers } from './schema-index.js';
 import { append, sourceTerm } from './stream.js';
 import { substitute } from './substitute.js';
 import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
-import { isBasic, type ItemType, scalarType, unknownType } from './type.js';
+import { isBasic, isSparse, type ItemType, scalarType, unknownType } from './type.js';
 
 /**
  * Member `name` of one item: of its shape first, then of the element or record. Undefined: there is
@@ -209,7 +209,9 @@ export function projected(context: Context, term: Term): Term {
   }
   const { slot } = shape;
   const expression: Expression = { kind: 'project', of: term.expression, slot, members };
-  const type: ItemType = { kind: 'record', members: types, ...(partial.size > 0 && { partial }) };
+  const sparse = isSparse(term.type) && ({ sparse: true } as const);
+  const parts = partial.size > 0 && { partial };
+  const type: ItemType = { kind: 'record', members: types, ...sparse, ...parts };
   return { type, cardinality: term.cardinality, expression };
 }
 

@@ -1,7 +1,7 @@
 // Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8,
 // 4.3).
 import type { PropertyType, TypeRef } from '../../base/schema.js';
-import { type Basic, type Hit, isVague, type ItemType, scalarType, unknownType } from './type.js';
+import { type Basic, type Hit, isSparse, isVague, type ItemType, unknownType } from './type.js';
 
 const integers = new Set<Basic>(['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64', 'U128']);
 
@@ -53,8 +53,8 @@ export function unify(types: readonly ItemType[]): ItemType | undefined {
   if (rest.some((type) => type.kind !== 'scalar')) return unknownType;
   const family = familyOf(first);
   if (rest.some((type) => familyOf(type) !== family)) return undefined;
-  if (family !== 'number') return first;
-  return known.every(isInteger) ? scalarType('Integer') : scalarType('F64');
+  const name = family !== 'number' ? first.name : known.every(isInteger) ? 'Integer' : 'F64';
+  return { kind: 'scalar', name, ...(types.some(isSparse) && { sparse: true }) };
 }
 
 function joinTypes(first: ItemType, rest: readonly ItemType[]): ItemType {
@@ -88,7 +88,8 @@ function joinRecords(list: readonly RecordItem[]): ItemType {
     if (types.length < list.length) partial.add(name);
     members.set(name, unify(types) ?? unknownType);
   }
-  return { kind: 'record', members, ...(partial.size > 0 && { partial }) };
+  const sparse = list.some(isSparse) && ({ sparse: true } as const);
+  return { kind: 'record', members, ...sparse, ...(partial.size > 0 && { partial }) };
 }
 
 type ElementItem = Extract<ItemType, { kind: 'element' }>;
@@ -114,6 +115,7 @@ function joinElements(list: readonly ElementItem[]): ItemType {
     kind: 'element',
     types,
     hit: joinHits(list.map(({ hit }) => hit)),
+    ...(list.some(isSparse) && { sparse: true }),
     ...(list.some((type) => type.hops) && { hops: true }),
     ...(isOneWay && { reached: { way: way.way, far } }),
   };

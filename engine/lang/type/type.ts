@@ -30,6 +30,7 @@ export type ItemType =
   | {
       kind: 'record';
       members: ReadonlyMap<string, ItemType>;
+      sparse?: true;
       groups?: Groups;
       /** Members of groups that are not printed with them. */
       hidden?: ReadonlyMap<string, ItemType>;
@@ -41,6 +42,11 @@ export type ItemType =
 
 export const scalarType = (name: Basic): ItemType => ({ kind: 'scalar', name });
 export const unknownType: ItemType = scalarType('Unknown');
+
+/** Whether null may stand among items of the type. */
+export function isSparse(type: ItemType): boolean {
+  return type.kind !== 'list' && type.sparse === true;
+}
 
 /** Whether the type is the scalar `name`, or not known. */
 export function isBasic(type: ItemType, name: Basic): boolean {
