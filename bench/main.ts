@@ -25,6 +25,7 @@ const modules: Record<string, string> = {
   ldbc: 'ldbc/ldbc',
   live: 'server/live',
   mcp: 'server/mcp',
+  memory: 'vector/memory',
   mixed: 'server/mixed',
   recall: 'vector/recall',
   scale: 'scale/scale',

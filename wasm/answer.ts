@@ -1,9 +1,8 @@
 // From results to the answer: equal vectors join, distances are taken again on full vectors, the
 // best k are kept. Also the exact scan that small segments, flat layouts and the last resort of
 // filtered searches use.
-import { codeNoise, judge } from './code';
+import { codeNoise, hasFiner, judge, knownDistance } from './code';
 import { exactDistance, vectorDistance } from './kernel/distance';
-import { fineDistance } from './fine';
 import { H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS, L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, N_FLAGS, N_ID, N_NEXT, STATE_SCAN } from './layout';
 import { idWord, nodeAt, slotOf } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/pool';
@@ -63,7 +62,7 @@ export function answerResults(lane: usize, k: i32, chains: bool): bool {
   store<i32>(lane, 0, L_ANSWERS);
   const results = <usize>load<u32>(lane, L_RESULT);
   const count = load<i32>(lane, L_RESULT_COUNT);
-  const isFine = load<u32>(lane, L_FINE) != 0;
+  const isFine = load<u32>(lane, L_FINE) != 0 || !hasFiner();
   let sure = isFine || count < load<i32>(lane, L_RESULT_LIMIT);
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
@@ -74,7 +73,7 @@ export function answerResults(lane: usize, k: i32, chains: bool): bool {
         if (i == count - 1) sure = true;
         continue;
       }
-      distance = fineDistance(lane, node);
+      distance = knownDistance(lane, node);
     }
     if (isAnswer(lane, node)) offerAnswer(lane, <u32>key, distance, k);
     const next = load<u32>(node, N_NEXT);
@@ -117,7 +116,7 @@ export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
     return vectorDistance(lane, node, <usize>load<u32>(0, H_STAGED) + <usize>slot * bytes);
   }
   if (load<u32>(node, N_FLAGS) & NODE_ZERO) return zeroDistance(load<u32>(0, H_METRIC));
-  return fineDistance(lane, node);
+  return knownDistance(lane, node);
 }
 
 /** Offers the slots [from, to) to the answer of k; L_ANSWERS is 0 before the first part. */

@@ -3,9 +3,10 @@
 // N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
 import {
   H_FINE, H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT, NODE_DOOMED,
-  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_CODE_SUM, N_FLAGS, N_NEXT, N_PREVIOUS,
-  N_STEP,
+  NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_CODE, N_CODE_SUM, N_FLAGS, N_NEXT, N_NORM,
+  N_PREVIOUS, N_SQUARE, N_STEP,
 } from './layout';
+import { hasHalves } from './kernel/half';
 import { mark } from './mark';
 import { lock, lockNode, nodeAt, unlock, unlockNode } from './memory';
 
@@ -50,13 +51,18 @@ export function linkTwin(lane: usize, node: usize, slot: u32): bool {
   return false;
 }
 
-/** Whether two nodes have the same vector or, where none is kept, the same code. */
+/** Whether two nodes have the same vector or, where none is kept, the same code and lengths. */
 function equal(a: usize, b: usize): bool {
   if (load<i32>(a, N_CODE_SUM) != load<i32>(b, N_CODE_SUM)) return false;
   if (load<f32>(a, N_STEP) != load<f32>(b, N_STEP)) return false;
   const vector = <usize>load<u32>(0, H_VECTOR);
   const padded = <usize>load<u32>(0, H_PADDED);
   if (vector != 0) return isSame(a + vector, b + vector, padded << 2);
+  if (hasHalves()) {
+    if (load<f32>(a, N_SQUARE) != load<f32>(b, N_SQUARE)) return false;
+    if (load<f32>(a, N_NORM) != load<f32>(b, N_NORM)) return false;
+    return isSame(a + N_CODE, b + N_CODE, padded >> 1);
+  }
   const fine = <usize>load<u32>(0, H_FINE);
   return isSame(a + N_CODE, b + N_CODE, padded) && isSame(a + fine, b + fine, padded);
 }

@@ -4,10 +4,13 @@
 //   squared   d = |q|^2 + |x|^2 - 2 <q, x>, q and x about the mean, less what coding adds to it
 //   inner     d = -<q, m> - <q, x - m>, q as it is: what a search under dot asks for. All graphs are
 //             made by squared distances (select.ts)
+// Or 4 bits per dimension (half.ts), of which all of this is true as well, but more coarsely.
 import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, L_WEIGHT, N_CODE, N_CODE_SUM, N_SQUARE, N_STEP } from './layout';
 import { dotFloats } from './kernel/distance';
 import { decodeFine, fineDistance, fineNodes } from './fine';
+import { decodeHalf, dotHalf, dotHalves, encodeHalf, HALF_ZERO, hasHalves } from './kernel/half';
 import { mark } from './mark';
+import { inverseOf, missed, scaled, widest } from './kernel/round';
 import { sumFloats, sumIntegers } from './kernel/sum';
 
 /** Greatest code of a coordinate, and of a query's. */
@@ -15,6 +18,19 @@ const TOP: f32 = 127;
 const QUERY_TOP: f32 = 1023;
 /** What byte 128 adds to the inner product of two nodes' codes, per dimension. */
 const ZERO: i32 = 128;
+
+// @ts-ignore: decorator
+@inline
+function zeroCode(): i32 {
+  return hasHalves() ? HALF_ZERO : ZERO;
+}
+
+/** Whether more is known of a vector than its code. */
+// @ts-ignore: decorator
+@inline
+export function hasFiner(): bool {
+  return (load<u32>(0, H_VECTOR) | load<u32>(0, H_FINE)) != 0;
+}
 
 /** Whether the lane's vector is a query for inner products. */
 // @ts-ignore: decorator
@@ -33,39 +49,16 @@ export function centre(vector: usize, target: usize): void {
   }
 }
 
-/** The greatest size of P floats. */
-function widest(at: usize): f32 {
-  const end = at + ((<usize>load<u32>(0, H_PADDED)) << 2);
-  let most = f32x4.splat(0);
-  for (; at < end; at += 16) most = f32x4.max(most, f32x4.abs(v128.load(at)));
-  return max(
-    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
-    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
-  );
-}
-
-// @ts-ignore: decorator
-@inline
-function scaled(at: usize, factor: v128): v128 {
-  return i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(at), factor)));
-}
-
-/** Squared error of four coordinates for which `codes` stand. */
-// @ts-ignore: decorator
-@inline
-function missed(at: usize, codes: v128, step: v128): v128 {
-  const error = f32x4.sub(v128.load(at), f32x4.mul(step, f32x4.convert_i32x4_s(codes)));
-  return f32x4.mul(error, error);
-}
-
 /** Writes the code of `node`, which is `centred` about the mean. */
 export function encodeNode(node: usize, centred: usize): void {
   const padded = <usize>load<u32>(0, H_PADDED);
-  const most = widest(centred);
-  const step = most / TOP;
-  // Steps that have no inverse belong to what is as good as the mean.
-  const inverse: f32 = step > 1e-35 ? 1 / step : 0;
-  const factor = f32x4.splat(inverse * 256);
+  if (hasHalves()) {
+    encodeHalf(node, centred);
+    mark(node, <usize>N_CODE + (padded >> 1));
+    return;
+  }
+  const step = widest(centred) / TOP;
+  const factor = f32x4.splat(inverseOf(step) * 256);
   const steps = f32x4.splat(step);
   const half = i32x4.splat(128);
   const fine = <usize>load<u32>(0, H_FINE);
@@ -111,7 +104,7 @@ export function encodeQuery(lane: usize): void {
     for (let at: usize = 0; at < bytes; at += 16) v128.store(source + at, v128.load(rotated + at));
   } else centre(rotated, source);
   const step = widest(source) / QUERY_TOP;
-  const factor = f32x4.splat(step > 1e-35 ? 1 / step : 0);
+  const factor = f32x4.splat(inverseOf(step));
   let code = <usize>load<u32>(lane, L_CODE);
   let sum = i32x4.splat(0);
   let square = i32x4.splat(0);
@@ -124,7 +117,7 @@ export function encodeQuery(lane: usize): void {
     square = i32x4.add(square, i32x4.dot_i16x8_s(a, a));
     square = i32x4.add(square, i32x4.dot_i16x8_s(b, b));
   }
-  store<i32>(lane, ZERO * sumIntegers(sum), L_OFFSET);
+  store<i32>(lane, zeroCode() * sumIntegers(sum), L_OFFSET);
   const squares = dotFloats(source, source);
   store<f32>(lane, <f32>Math.sqrt(<f64>squares), L_LENGTH);
   if (inner) {
@@ -173,7 +166,9 @@ export function codeDistance(lane: usize, node: usize): f32 {
 // @ts-ignore: decorator
 @inline
 export function codeDistanceBy(lane: usize, node: usize, weight: f32): f32 {
-  const inner = dotSpread(load<u32>(lane, L_CODE), node + N_CODE) - load<i32>(lane, L_OFFSET);
+  const code = <usize>load<u32>(lane, L_CODE);
+  const dot = hasHalves() ? dotHalf(code, node + N_CODE) : dotSpread(code, node + N_CODE);
+  const inner = dot - load<i32>(lane, L_OFFSET);
   const step = load<f32>(lane, L_STEP) * load<f32>(node, N_STEP);
   const square = weight * load<f32>(node, N_SQUARE);
   return load<f32>(lane, L_BASE) + square - step * <f32>inner;
@@ -194,11 +189,18 @@ export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
 /** Part of P squared steps below which codes hardly tell two vectors apart. */
 const BLUR: f32 = 4;
 
+/** Distance of the lane's query and a node, as well as it can be known. */
+// @ts-ignore: decorator
+@inline
+export function knownDistance(lane: usize, node: usize): f32 {
+  return hasFiner() ? fineDistance(lane, node) : codeDistance(lane, node);
+}
+
 /** What a search goes by: codes, or, once these were found too coarse, what is known best. */
 // @ts-ignore: decorator
 @inline
 export function judge(lane: usize, node: usize): f32 {
-  return load<u32>(lane, L_FINE) ? fineDistance(lane, node) : codeDistance(lane, node);
+  return load<u32>(lane, L_FINE) ? knownDistance(lane, node) : codeDistance(lane, node);
 }
 
 /** Whether two nodes of that distance are too near for their codes to tell how near. */
@@ -212,7 +214,7 @@ function isBlurred(a: usize, b: usize, distance: f32): bool {
 
 /** The distance of two nodes that was found by codes, taken again where these are too coarse. */
 export function sharpened(a: usize, b: usize, distance: f32): f32 {
-  return isBlurred(a, b, distance) ? fineNodes(a, b) : distance;
+  return hasFiner() && isBlurred(a, b, distance) ? fineNodes(a, b) : distance;
 }
 
 /** Squared distance of two nodes: by codes unless these are too near for that. */
@@ -220,8 +222,11 @@ export function nodeDistance(a: usize, b: usize): f32 {
   const padded = load<u32>(0, H_PADDED);
   const first = load<f32>(a, N_STEP);
   const second = load<f32>(b, N_STEP);
-  const zeros = ZERO * (<i32>padded * ZERO - load<i32>(a, N_CODE_SUM) - load<i32>(b, N_CODE_SUM));
-  const inner = first * second * <f32>(dotBytes(a + N_CODE, b + N_CODE) + zeros);
+  const zero = zeroCode();
+  const zeros = zero * (<i32>padded * zero - load<i32>(a, N_CODE_SUM) - load<i32>(b, N_CODE_SUM));
+  const x = a + N_CODE;
+  const y = b + N_CODE;
+  const inner = first * second * <f32>((hasHalves() ? dotHalves(x, y) : dotBytes(x, y)) + zeros);
   return sharpened(a, b, load<f32>(a, N_SQUARE) + load<f32>(b, N_SQUARE) - 2 * inner);
 }
 
@@ -250,5 +255,6 @@ export function centredOf(node: usize, target: usize): void {
     centre(node + vector, target);
     return;
   }
-  decodeFine(node, target);
+  if (hasHalves()) decodeHalf(node, target);
+  else decodeFine(node, target);
 }

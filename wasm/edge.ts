@@ -5,6 +5,7 @@
 // A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees
 // a wrong estimate at worst.
 import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, N_HARD, N_NORM, N_USED, S_LOCK, S_PARTS } from './layout';
+import { nodeDistance } from './code';
 import { mark } from './mark';
 import { hasInner } from './order';
 import { lock, nodeAt, sketchesAt, unlock } from './memory';
@@ -45,12 +46,21 @@ function storeTerms(terms: usize, length: f32, size: f32, inner: f32): void {
   atomic.store<u32>(terms, reinterpret<u32>(length + scale * inner));
 }
 
+/** Squared distance to the neighbour of edge `e`: what it was when the edge was made, where that is kept. */
+export function edgeDistance(node: usize, e: u32): f32 {
+  const at = node + ((<usize>e) << 2);
+  const distances = <usize>load<u32>(0, H_EDGE_DISTANCE);
+  if (distances != 0) return load<f32>(at + distances);
+  return nodeDistance(node, nodeAt(load<u32>(at + <usize>load<u32>(0, H_NEIGHBOUR))));
+}
+
 /** Points edge `e` of `node` at `slot`. The node's lock is held, or nobody knows the node yet. */
 export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: bool): void {
   const at = node + ((<usize>e) << 2);
   const codes = <usize>load<u32>(0, H_EDGE_CODES);
   atomic.store<u32>(at + <usize>load<u32>(0, H_NEIGHBOUR), slot);
-  store<f32>(at + <usize>load<u32>(0, H_EDGE_DISTANCE), distance);
+  const distances = <usize>load<u32>(0, H_EDGE_DISTANCE);
+  if (distances != 0) store<f32>(at + distances, distance);
   if (codes != 0) {
     const vector = <usize>load<u32>(0, H_VECTOR);
     writeCode(node + codes, e, node + vector, nodeAt(slot) + vector);

@@ -1,6 +1,6 @@
 // The best that is known of a vector: itself where it is kept, else its length and all 16 bits of its
-// code. Searches
-// end with it, and fall back on it where codes are too coarse to tell neighbours apart.
+// code. Searches end with it, and fall back on it where codes are too coarse to tell neighbours apart.
+// Not for layouts of half codes, which know nothing better.
 import { exactDistance, squareFloats } from './kernel/distance';
 import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, L_WEIGHT, N_CODE, N_NORM, N_STEP } from './layout';
 import { sumFloats } from './kernel/sum';

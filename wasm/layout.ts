@@ -8,14 +8,15 @@
 // Node record (stride a multiple of 64; the fields N_* are its first 64 bytes):
 //
 //   64 B      lock, used mask, hard mask, flags, id, code sum, norm, mean, chain, step, square
-//   P B       8-bit code (P = dimension padded to 32)
+//   P B       8-bit code (P = dimension padded to 32); P/2 with HALF_CODES: a byte is two codes of 4
+//             bits, that of a dimension of 32k .. 32k+15 and, above it, that of the one 16 further
 //   P/4 x 16  edge codes             \
 //   128 B     add, f32 x 32           | only with HAS_EDGE_CODES
 //   128 B     scale, f32 x 32        /
 //   128 B     neighbour slot, u32 x 32
-//   128 B     edge distance, f32 x 32
+//   128 B     edge distance, f32 x 32; not with HALF_CODES
 //   4P B      rotated vector, f32 x P; only with KEEP_VECTORS
-//   P B       8 further bits of the code; only without KEEP_VECTORS
+//   P B       8 further bits of the code; only without KEEP_VECTORS and HALF_CODES
 //
 // Sketches (only with HAS_GRAPH) lie apart from the records, for one stream through them: pages of
 // SKETCH_BLOCKS blocks, a block per 32 slots:
@@ -58,6 +59,8 @@ export const METRIC_L2 = 2;
 export const KEEP_VECTORS = 1;
 export const HAS_GRAPH = 2;
 export const HAS_EDGE_CODES = 4;
+/** Codes of 4 bits and nothing finer: whoever searches has the vectors. */
+export const HALF_CODES = 8;
 
 /** Node flags (N_FLAGS). */
 export const NODE_DELETED = 1;
@@ -136,7 +139,7 @@ export const H_BEAM = 124;
 /** Heads of the chain of zero vectors and of free slots, slot + 1. */
 export const H_ZEROS = 136;
 export const H_FREE = 140;
-/** Bytes from a node's beginning to the further bits of its code; 0 where vectors are kept. */
+/** Bytes from a node's beginning to the further bits of its code; 0 where there are none. */
 export const H_FINE = 148;
 /** Number of slots that begins a graph. */
 export const H_GRAPH_FROM = 156;

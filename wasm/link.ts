@@ -1,9 +1,9 @@
 // Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice
 // of hard edges, the rest filled with soft ones, reverse links under the neighbour's lock.
 // Several threads may link different nodes at once.
-import { centre, centredOf, codeNoise, encodeNode, encodeQuery } from './code';
-import { closeSketch, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
-import { EDGES, H_BEAM, H_EDGES_END, H_EDGE_DISTANCE, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
+import { centre, centredOf, codeNoise, encodeNode, encodeQuery, hasFiner } from './code';
+import { closeSketch, edgeDistance, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
+import { EDGES, H_BEAM, H_EDGES_END, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
 import { linkTwin, linkZero } from './chain';
 import { mark } from './mark';
 import { copyVector, lockNode, nodeAt, unlockNode } from './memory';
@@ -68,7 +68,7 @@ function findNearest(lane: usize, node: usize, vector: usize): void {
     buildTable(lane);
     walk(lane, beam, DRAWN, false);
   }
-  if (isBlurred(lane)) walkFine(lane, beam, DRAWN);
+  if (hasFiner() && isBlurred(lane)) walkFine(lane, beam, DRAWN);
 }
 
 /** Whether codes cannot tell the last results from those that would get edges. */
@@ -245,13 +245,12 @@ function freeEdge(node: usize, force: bool): i32 {
 }
 
 function farthest(node: usize, mask: u32): i32 {
-  const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
   let best = -1;
   let longest: f32 = -Infinity;
   while (mask != 0) {
     const e = ctz(mask);
     mask &= mask - 1;
-    const distance = load<f32>(distances + ((<usize>e) << 2));
+    const distance = edgeDistance(node, e);
     if (distance > longest) {
       longest = distance;
       best = e;
@@ -265,7 +264,6 @@ function farthest(node: usize, mask: u32): i32 {
  * whether the newcomer won.
  */
 function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
-  const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
   // Sorted keys of 33 candidates at most, once or in two orders, then the kept ones.
   const sorted = <usize>load<u32>(lane, L_REJECTED);
@@ -273,9 +271,10 @@ function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
   let count = 0;
   let mask = load<u32>(node, N_HARD);
   while (mask != 0) {
-    const e = <usize>ctz(mask) << 2;
+    const e = ctz(mask);
     mask &= mask - 1;
-    insertKey(sorted, count, count + 1, keyOf(load<f32>(distances + e), load<u32>(neighbours + e)));
+    const neighbour = load<u32>(neighbours + ((<usize>e) << 2));
+    insertKey(sorted, count, count + 1, keyOf(edgeDistance(node, e), neighbour));
     count++;
   }
   insertKey(sorted, count, count + 1, keyOf(distance, slot));

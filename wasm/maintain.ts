@@ -3,8 +3,8 @@
 // is a sequence of sweeps over all slots.
 import { freeSlot } from './chain';
 import { centredOf, nodeDistance } from './code';
-import { offerEntry, writeEdge, writeEntry } from './edge';
-import { EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH } from './layout';
+import { edgeDistance, offerEntry, writeEdge, writeEntry } from './edge';
+import { EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_DOOMED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH } from './layout';
 import { TARGET, linkBack } from './link';
 import { mark } from './mark';
 import { lockNode, nodeAt, unlockNode } from './memory';
@@ -115,13 +115,12 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   const count = gather(lane, node, slot, doomed);
   const kept = <usize>load<u32>(lane, L_KEPT);
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
-  const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
   let keptCount = 0;
   let hard = load<u32>(node, N_HARD) & ~doomed;
   while (hard != 0) {
-    const e = (<usize>ctz(hard)) << 2;
+    const e = ctz(hard);
     hard &= hard - 1;
-    const key = keyOf(load<f32>(distances + e), load<u32>(neighbours + e));
+    const key = keyOf(edgeDistance(node, e), load<u32>(neighbours + ((<usize>e) << 2)));
     store<u64>(kept + ((<usize>keptCount) << 3), key);
     keptCount++;
   }
@@ -262,21 +261,30 @@ function countLinks(node: usize): void {
  */
 function adopt(lane: usize, node: usize, slot: u32): void {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
-  const distances = node + <usize>load<u32>(0, H_EDGE_DISTANCE);
-  let best: usize = EDGES;
-  let nearest: usize = EDGES;
+  let best: u32 = EDGES;
+  let nearest: u32 = EDGES;
+  let bestDistance: f32 = Infinity;
+  let least: f32 = Infinity;
   let mask = load<u32>(node, N_USED);
   while (mask != 0) {
-    const e = <usize>ctz(mask);
+    const e = ctz(mask);
     mask &= mask - 1;
-    const distance = load<f32>(distances + (e << 2));
-    if (nearest == EDGES || distance < load<f32>(distances + (nearest << 2))) nearest = e;
-    const target = nodeAt(load<u32>(neighbours + (e << 2)));
+    const distance = edgeDistance(node, e);
+    if (nearest == EDGES || distance < least) {
+      nearest = e;
+      least = distance;
+    }
+    const target = nodeAt(load<u32>(neighbours + ((<usize>e) << 2)));
     if (load<u32>(target, N_HARD) == 0xffffffff) continue;
-    if (best == EDGES || distance < load<f32>(distances + (best << 2))) best = e;
+    if (best == EDGES || distance < bestDistance) {
+      best = e;
+      bestDistance = distance;
+    }
   }
-  if (best == EDGES) best = nearest;
+  if (best == EDGES) {
+    best = nearest;
+    bestDistance = least;
+  }
   if (best == EDGES) return;
-  const at = best << 2;
-  linkBack(lane, load<u32>(neighbours + at), slot, load<f32>(distances + at), true);
+  linkBack(lane, load<u32>(neighbours + ((<usize>best) << 2)), slot, bestDistance, true);
 }

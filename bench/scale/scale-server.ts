@@ -39,12 +39,17 @@ export async function end({ child }: Started, signal: NodeJS.Signals): Promise<v
   await ended;
 }
 
-/** Memory of the process in MB that is no page of a file. */
-export function anonymousMb({ child }: Started): number {
+function memoryMb({ child }: Started, names: readonly string[]): number {
   const text = readFileSync(`/proc/${child.pid}/status`, 'utf8');
   const of = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text)?.[1]);
-  return (of('RssAnon') + of('RssShmem')) / 1024;
+  return names.reduce((sum, name) => sum + of(name), 0) / 1024;
 }
+
+/** Memory of the process in MB that is no page of a file. */
+export const anonymousMb = (server: Started): number => memoryMb(server, ['RssAnon', 'RssShmem']);
+
+/** Pages of files in MB: programs, data. */
+export const mappedMb = (server: Started): number => memoryMb(server, ['RssFile']);
 
 export const fileMb = (data: string): number =>
   statSync(join(data, 'graph', 'data.mdb')).size / 2 ** 20;
@@ -63,8 +68,10 @@ export async function callMicros(
   return p50;
 }
 
-export async function post({ url }: Started, path: string): Promise<unknown> {
-  const reply = await fetch(`${url}/${path}`, { method: 'POST' });
+export async function post({ url }: Started, path: string, body?: object): Promise<unknown> {
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const headers = { 'content-type': 'application/json' };
+  const reply = await fetch(`${url}/${path}`, { method: 'POST', headers, ...sent });
   if (!reply.ok) throw new Error(`${path}: ${await reply.text()}`);
   return reply.json();
 }

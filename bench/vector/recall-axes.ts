@@ -26,13 +26,16 @@ export type Norms = (typeof norms)[number];
 export type FilterKind = (typeof filters)[number];
 type History = (typeof histories)[number];
 
-/** One index that is built; it is searched under every filter of the selection. */
+/**
+ * One index that is built; it is searched under every filter of the selection. `stored`: with codes of 4
+ * bits only, of vectors that are in the store.
+ */
 export interface Cell {
   metric: Metric;
   spread: number;
   norms: Norms;
   dimension: number;
-  layout: Layout;
+  layout: Layout | 'stored';
   history: History;
 }
 
@@ -43,6 +46,6 @@ export const wholeGrid: Selection = {
   spread: spreads,
   norms,
   dimension: [3, 64, 128, 384, 768, 1536],
-  layout: ['fast', 'compact', 'flat'],
+  layout: ['fast', 'compact', 'stored', 'flat'],
   history: histories,
 };

@@ -17,7 +17,8 @@ export const standard = { m: 16, efConstruction: 128, efSearch: 128 };
 const optionsOf = (cell: Cell): IndexOptions => ({
   ...standard,
   metric: cell.metric,
-  layout: cell.layout,
+  layout: cell.layout === 'stored' ? 'compact' : cell.layout,
+  resident: cell.layout !== 'stored',
   exact: false,
   memoryBytes: 2 ** 40,
 });

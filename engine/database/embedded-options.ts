@@ -40,6 +40,7 @@ const indexMembers = {
   efConstruction: integer(4, 4_096),
   efSearch: integer(1, 10_000),
   layout: choice('auto', 'fast', 'compact', 'flat'),
+  resident: flag,
   exact: flag,
   memoryBytes: bytes,
 };

@@ -12,6 +12,8 @@ export interface IndexOptions {
   efConstruction: number;
   efSearch: number;
   layout: Layout;
+  /** False: of a compact layout only 4-bit codes and edges are kept; whoever searches reads the vectors. */
+  resident?: boolean;
   exact: boolean;
   /** Most bytes this index may take in memory; insertion beyond is refused by `hasRoom`. */
   memoryBytes: number;
@@ -32,6 +34,8 @@ export interface Candidates {
   count: number;
   ids: Uint32Array;
   distances: Float32Array;
+  /** By how much distances may be wrong, beyond the rounding of sums: what the codes of a layout leave open. */
+  blur: number;
 }
 
 /**

@@ -2,7 +2,7 @@
 // attach with its handle. One thread at a time writes; any number search meanwhile. A memory may
 // exist that this thread has not been given yet (`addMemory`): its vectors are missing from
 // answers here until then, all others are found.
-import { HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
+import { HALF_CODES, HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { helpLink, linkRows, type Rows } from './bulk.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex, SearchOptions } from './index.js';
@@ -321,6 +321,7 @@ export const fitsIn = (options: IndexOptions, count: number, dimension: number):
 /** Bytes a vector takes before its segment exists to tell. */
 function strideOf(flags: number, dimension: number): number {
   const padded = Math.ceil(dimension / 32) * 32;
+  if (flags & HALF_CODES) return 64 + padded / 2 + 128;
   return (
     64 +
     (flags & KEEP_VECTORS ? padded * 4 : padded) +

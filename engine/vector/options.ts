@@ -1,6 +1,7 @@
 // From what the user configures to what a segment is formatted with.
 import {
   GRAPH_DIMENSION_MAX,
+  HALF_CODES,
   HAS_EDGE_CODES,
   HAS_GRAPH,
   KEEP_VECTORS,
@@ -19,14 +20,27 @@ export const segmentBytesMax = 2 ** 32 - 65536;
 /** The layout that `auto` (or a layout the dimension is too great for) stands for. */
 export function chosenLayout(options: IndexOptions, dimension: number): Exclude<Layout, 'auto'> {
   if (options.exact || dimension + 1 > GRAPH_DIMENSION_MAX - 31) return 'flat';
-  return options.layout === 'auto' ? 'fast' : options.layout;
+  if (options.layout !== 'auto') return options.layout;
+  return options.resident === false ? 'compact' : 'fast';
+}
+
+/**
+ * Numbers of a vector from which codes of 4 bits are enough: with fewer, what they leave open is much of a
+ * distance, and vectors are small anyway.
+ */
+const halfFrom = 128;
+
+/** Whether an index has codes of 4 bits only. */
+export function isHalf(options: IndexOptions, dimension: number): boolean {
+  const isAsked = options.resident === false && dimension >= halfFrom;
+  return isAsked && chosenLayout(options, dimension) === 'compact';
 }
 
 /** Layout flags of a segment. */
 export function layoutFlags(options: IndexOptions, dimension: number): number {
   const layout = chosenLayout(options, dimension);
   if (layout === 'flat') return KEEP_VECTORS;
-  if (layout === 'compact') return HAS_GRAPH;
+  if (layout === 'compact') return isHalf(options, dimension) ? HAS_GRAPH | HALF_CODES : HAS_GRAPH;
   return HAS_GRAPH | KEEP_VECTORS | HAS_EDGE_CODES;
 }
 
@@ -45,6 +59,7 @@ export function optionsOf(metric: number, flags: number): IndexOptions {
     efConstruction: 128,
     efSearch: 128,
     layout,
+    resident: (flags & HALF_CODES) === 0,
     exact: layout === 'flat',
     memoryBytes: Number.POSITIVE_INFINITY,
   };

@@ -8,7 +8,12 @@ import { searchWalk, standardEf } from './pool.js';
 import type { Segment } from './segment.js';
 import { distanceUnit, exponentOf, queryFactor } from './size.js';
 
-const none: Candidates = { count: 0, ids: new Uint32Array(0), distances: new Float32Array(0) };
+const none: Candidates = {
+  count: 0,
+  ids: new Uint32Array(0),
+  distances: new Float32Array(0),
+  blur: 0,
+};
 
 /** How wide walks are: as told by whoever searches, or as is standard for the index. */
 export interface Width {
@@ -130,9 +135,14 @@ function filterCosts(
   return { list, flat, graph };
 }
 
+/** Deviations of a code's distance that are allowed for. */
+const deviations = 2;
+
 function answer(segment: Segment, count: number): Candidates {
   const { ids, distances } = segment.lane;
-  return { count, ids: ids.slice(0, count), distances: distances.slice(0, count) };
+  const blur =
+    count === 0 ? 0 : deviations * segment.noiseOf(ids[count - 1]!, distances[count - 1]!);
+  return { count, ids: ids.slice(0, count), distances: distances.slice(0, count), blur };
 }
 
 /** Every live, allowed vector judged, a piece at a time; for k beyond what the kernel sorts. */
@@ -151,6 +161,7 @@ function scanAll(segment: Segment, k: number): Candidates {
     count,
     ids: Uint32Array.from({ length: count }, (_, i) => found[i]!.id),
     distances: Float32Array.from({ length: count }, (_, i) => found[i]!.distance),
+    blur: 0,
   };
 }
 
@@ -186,5 +197,6 @@ function merge(parts: readonly Part[], k: number): Candidates {
     distances[seen.size] = distance;
     seen.add(id);
   }
-  return { count: seen.size, ids, distances };
+  const blur = Math.max(...parts.map((part) => part.found.blur * part.unit));
+  return { count: seen.size, ids, distances, blur };
 }

@@ -34,6 +34,7 @@ import {
   H_WIDTH,
   H_ZERO_LOCK,
   HAS_EDGE_CODES,
+  HALF_CODES,
   HAS_GRAPH,
   L_ALLOW,
   L_ALLOW_ROOM,
@@ -122,6 +123,17 @@ export class Segment {
    */
   get canFollow(): boolean {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
+  }
+  /**
+   * Deviation of the distance of an answer to this thread's last query, where codes are all that is known;
+   * else 0.
+   */
+  noiseOf(id: number, distance: number): number {
+    if ((this.field(H_LAYOUT) & HALF_CODES) === 0 || !this.hasGraph) return 0;
+    const slot = this.kernel.slotOf(id);
+    return slot === 0
+      ? 0
+      : this.kernel.codeNoise(this.lane.address, this.kernel.nodeAt(slot - 1), distance);
   }
   /** Width at which a walk was found to be wide enough; 0 before it was measured. */
   get width(): number {

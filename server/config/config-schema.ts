@@ -68,6 +68,7 @@ export const vectorTypeSchema = section({
   dimensions: integer(0, 1, 65_535),
   embedding_model: text(''),
   layout: choice('auto', 'fast', 'compact', 'flat'),
+  resident: flag(true),
   store: choice('f64', 'f32'),
   exact: flag(false),
 });

@@ -16,7 +16,7 @@ import type { Log } from '../observe/log.js';
 const MiB = 1024 * 1024;
 
 function typeOptions(config: VectorTypeConfig): DatabaseOptions['vectors']['types'][string] {
-  const { metric, m, ef_construction, ef_search, layout, exact } = config;
+  const { metric, m, ef_construction, ef_search, layout, resident, exact } = config;
   const { dimensions, embedding_model, store } = config;
   const options = {
     metric,
@@ -24,6 +24,7 @@ function typeOptions(config: VectorTypeConfig): DatabaseOptions['vectors']['type
     efConstruction: ef_construction,
     efSearch: ef_search,
     layout,
+    resident,
     exact,
     dimensions,
     embeddingModel: embedding_model,

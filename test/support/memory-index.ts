@@ -68,6 +68,7 @@ export class MemoryIndex implements VectorIndex {
       count: found.length,
       ids: Uint32Array.from(found, (hit) => hit.id),
       distances: Float32Array.from(found, (hit) => hit.distance),
+      blur: 0,
     };
   }
 

@@ -120,6 +120,7 @@ describe('recall', () => {
 describe('a changed choice is followed', () => {
   test.each([
     ['layout = "compact"', { layout_used: 'compact', graph: true }, 0.9],
+    ['resident = false', { layout_used: 'compact', resident: false, graph: true }, 0.9],
     ['layout = "flat"', { layout_used: 'flat', graph: false }, 1],
     ['exact = true', { layout_used: 'flat', exact: true }, 1],
     ['layout = "fast"\nm = 24\nef_construction = 300', { m: 24, ef_construction: 300 }, 0.98],
@@ -130,7 +131,7 @@ describe('a changed choice is followed', () => {
       await restartWith(toml);
       const after = await indexOf('Doc');
       expect(after).toMatchObject({ ...expected, vectors: 1500 });
-      if (after.layout_used !== before.layout_used) {
+      if (after.layout_used !== before.layout_used || after.resident !== before.resident) {
         expect(server.stderr).toContain('it has another layout');
         expect(server.stderr).toContain('rebuilding vector index');
         expect(after.bytes).not.toBe(before.bytes);

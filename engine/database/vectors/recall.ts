@@ -3,6 +3,7 @@
 // itself does not count. Runs in slices on a thread that does other work between them.
 import type { ReadView } from '../../storage/table/store.js';
 import { similarity } from '../../exec/row/similarity.js';
+import { searchDecided } from '../../vector/candidates.js';
 import type { SharedIndex } from '../../vector/open-index.js';
 import { idsOf } from './vector-build.js';
 
@@ -56,7 +57,7 @@ export async function measureRecall(
   for (const sample of taken) {
     await rest();
     const started = performance.now();
-    const candidates = index.search(sample.vector, k + 1);
+    const candidates = searchDecided(index, sample.vector, k + 1, {});
     micros += (performance.now() - started) * 1000;
     const least = sample.nearest.filter(Number.isFinite);
     wanted += least.length;

@@ -119,7 +119,13 @@ class Store implements VectorStore {
   }
 
   #optionsOf(label: Label): IndexOptions {
-    return { ...this.options.default, ...this.options.types[label.name] };
+    const options = { ...this.options.default, ...this.options.types[label.name] };
+    const { resident, layout, exact } = options;
+    if (resident === false && (exact || layout === 'fast' || layout === 'flat')) {
+      const what = `vectors.${label.name}: resident = false goes with the layouts auto and compact.`;
+      fail('CONFIG_INVALID', { what });
+    }
+    return options;
   }
 
   handles(): { label: number; handle: IndexHandle }[] {
@@ -395,5 +401,6 @@ class Store implements VectorStore {
 /** Whether an index built with one of them is one built with the other. */
 function isSameBuild(a: IndexOptions, b: IndexOptions): boolean {
   const keys = ['metric', 'm', 'efConstruction', 'layout', 'exact'] as const;
-  return keys.every((key) => a[key] === b[key]);
+  const isResident = ({ resident = true }: IndexOptions): boolean => resident;
+  return isResident(a) === isResident(b) && keys.every((key) => a[key] === b[key]);
 }

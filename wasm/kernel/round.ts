@@ -1,0 +1,34 @@
+// Rounding of coordinates to codes.
+import { H_PADDED } from '../layout';
+
+/** The greatest size of P floats. */
+export function widest(at: usize): f32 {
+  const end = at + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let most = f32x4.splat(0);
+  for (; at < end; at += 16) most = f32x4.max(most, f32x4.abs(v128.load(at)));
+  return max(
+    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
+    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+  );
+}
+
+/** What steps of that size are multiplied by to be counted; 0 where they are as good as nothing. */
+// @ts-ignore: decorator
+@inline
+export function inverseOf(step: f32): f32 {
+  return step > 1e-35 ? 1 / step : 0;
+}
+
+// @ts-ignore: decorator
+@inline
+export function scaled(at: usize, factor: v128): v128 {
+  return i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(at), factor)));
+}
+
+/** Squared error of four coordinates for which `codes` stand. */
+// @ts-ignore: decorator
+@inline
+export function missed(at: usize, codes: v128, step: v128): v128 {
+  const error = f32x4.sub(v128.load(at), f32x4.mul(step, f32x4.convert_i32x4_s(codes)));
+  return f32x4.mul(error, error);
+}
