@@ -42,6 +42,7 @@ function unshaped(data: Value): Value {
 
 const kindsOf: Record<string, ScalarName> = {
   I32: 'int',
+  U8: 'int',
   F64: 'float',
   String: 'text',
   Boolean: 'bool',

@@ -43,6 +43,13 @@ export function parameter(writer: Writer, kind: ScalarName, needed = false): Par
   return { text: name, type: { kind, card }, of: ({ params }) => params.get(name)! };
 }
 
+/** A parameter that is a small number from 0 up. */
+export function bound(writer: Writer): Part {
+  const name = writer.name('p');
+  writer.parameters.push({ name, type: 'U8', optional: false, values: [0, 1, 2, 3] });
+  return { text: name, type: { kind: 'int', card: 'one' }, of: ({ params }) => params.get(name)! };
+}
+
 /** Members of this kind that an item has, by name. */
 function membersOf(scope: Scope, kind: ScalarName): string[] {
   const { item } = scope;

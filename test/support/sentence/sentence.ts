@@ -60,6 +60,7 @@ class SentenceWriter implements Writer {
       () => paged(this, scope, stream(), less),
       () => values(this, scope, depth),
       () => pathLength(this, scope, depth),
+      () => (random.chance(0.3) ? aligned(this) : projected(this, scope, stream(), less)),
       () => this.scalar(scope, random.pick(['int', 'text', 'bool']), depth + 1),
       () => named(this, scope, 'date'),
       () => written(this, scope, depth),
@@ -123,6 +124,27 @@ function shapedRow(shaped: Elements, from: Elements, row: Value, env: Env): Valu
   } finally {
     from.of = kept;
   }
+}
+
+/** Ids of elements at the places of what names them; null for what names none. */
+function aligned(writer: SentenceWriter): Part {
+  const { random } = writer;
+  const label = random.pick(['Ant', 'Bee']);
+  const keys = Array.from({ length: 1 + random.below(3) }, () => {
+    return `${label[0]!.toLowerCase()}${random.pick([0, 1, 2, 77])}`;
+  });
+  const written = keys.map((key) => JSON.stringify(key)).join(', ');
+  return {
+    text: `N<${label}>({key: [${written}]}, nulls: true)::ID`,
+    type: { kind: 'id', card: 'many' },
+    of: ({ graph }) =>
+      keys.map((key) => {
+        const found = graph.elements.find(({ alive, type, values }) => {
+          return alive && type.name === label && values.get('key') === key;
+        });
+        return found ? member(new Item(found), 'id') : null;
+      }),
+  };
 }
 
 /** Lists of single values: of properties, ids, sets of them, what they add up to. */

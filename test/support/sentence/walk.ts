@@ -1,7 +1,8 @@
 // Walks of the sentences: steps along edges either way, with conditions, repeated, and ends of edges.
 import { type Value, rowsOf } from '../oracle/oracle-value.js';
-import type { Elements, Env, Scope, Writer } from './part.js';
+import type { Elements, Env, Part, Scope, Writer } from './part.js';
 import { perItem, piece, stepOf } from './run.js';
+import { bound } from './scalar.js';
 import { itemScope, stream } from './stream.js';
 import { labels, letter } from './world.js';
 
@@ -60,7 +61,10 @@ export function walkFrom(
       take: 'far',
       ...(test && { condition: perItem(run, env, test) }),
       ...(bounds && {
-        hops: { min: bounds.min, max: bounds.max === null ? null : piece(() => bounds.max) },
+        hops: {
+          min: bounds.min,
+          max: bounds.max === null ? null : piece(() => bounds.param?.of(env) ?? bounds.max),
+        },
       }),
     })),
   );
@@ -70,9 +74,17 @@ interface Bounds {
   text: string;
   min: number;
   max: number | null;
+  /** The bound is that of the call. */
+  param?: Part;
 }
 
-function hopsOf({ random }: Writer): Bounds {
+function hopsOf(writer: Writer): Bounds {
+  const { random } = writer;
+  if (random.chance(0.15)) {
+    const param = bound(writer);
+    const min = random.below(3);
+    return { text: `{${min}, ${param.text}}`, min, max: 9, param };
+  }
   const [text, min, max] = random.pick([
     ['{1, 2}', 1, 2],
     ['{1, 3}', 1, 3],
