@@ -88,6 +88,16 @@ const cases: [body: string, most: number][] = [
     500,
   ],
   ['RETURN E<Owns>::WHERE(_::FromN::{key}::EQ("k7"))::{id}', 10 * owned],
+  // What is compared with may fail, or is searched for.
+  ['RETURN N<Item>::WHERE(_::{year}::EQ(ADD(5, 4)))::{key}', 100],
+  ['RETURN N<Item>::WHERE(_::{year}::IS_IN([ADD(3, 4), 9]))::{key}', 200],
+  ['RETURN N<Item>::WHERE(_::{year}::GTE(SUB(2000, 5)))::{key}', 100],
+  ['RETURN N<Item>::WHERE(_::{key}::EQ(CONCAT("k", "9")))::{key}', 100],
+  ['RETURN N<Item>::WHERE(_::Both<Likes>::CONTAINS(N<Item>(id)))::{key}', 200],
+  [
+    'RETURN N<Item>::ORDER<Desc>(_::{year})::WHERE(_::{price}::EQ(ADD(1, 0)))::RANGE(0, 5)::{key}',
+    500,
+  ],
   // The shorter of two lists.
   [
     `${hub} RETURN N<Item>::WHERE(AND(_::{price}::EQ(1), _::Out<Likes>::CONTAINS(i)))::{key}`,

@@ -229,6 +229,16 @@ const plainTest = fc.oneof(
     'EXISTS(_::Both<Likes>::DEDUP::WHERE(_::{year}::EQ(oy))::In<Likes>)',
     'EXISTS(_::In<Likes>::WHERE(_::{note}::EQ(s)))',
   ),
+  // Fails on whichever item comes first, or on none.
+  fc.constantFrom(
+    '_::{year}::EQ(DIV(6, y))',
+    '_::{year}::GT(SUB(y, 1))',
+    '_::{year}::IS_IN([ADD(y, 1), 2])',
+    '_::{made}::GTE(DATE_ADD(d, y, "month"))',
+    '_::Out<Likes>::ID::EQ(z::FIRST::ID)',
+    '_::Both<Likes>::CONTAINS(N<Item>(id))',
+    '_::{key}::EQ(LOWER(s))',
+  ),
   // Fails on some items.
   fc.constant('DIV(6, _::{year})::GT(2)'),
 );

@@ -1,6 +1,7 @@
 // Compiles an access path: resolves its names against the catalog. What the catalog does not have
 // (a session or a reload may be ahead of it) leaves the plain steps.
 import { unreachable } from '../../base/assert.js';
+import { TrellisError } from '../../base/errors.js';
 import type { AccessPath, Source } from '../../plan/expression.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import { buildIdentity } from '../evaluate/identity.js';
@@ -38,7 +39,7 @@ export function buildAccess(
   const { path, rest } = source.access!;
   const label = labelOf(builder, type!.kind, type!.name);
   const alone = rest === undefined ? among : undefined;
-  const find = label && findOf(builder, label, path, { most, among: alone });
+  const find = label && guarded(findOf(builder, label, path, { most, among: alone }));
   if (find === undefined) return builder.profiled(source, plain);
   if (rest === undefined) return builder.profiled(source, access({ find, rest, plain }));
   const { slot, value } = rest.condition;
@@ -63,8 +64,23 @@ export function buildFind(
   path: AccessPath,
   most: Most,
 ): Find | undefined {
-  return findOf(builder, label, path, { most, among: undefined });
+  return guarded(findOf(builder, label, path, { most, among: undefined }));
 }
+
+/** Where what a path compares with fails, the plain steps tell whether any item is compared with it. */
+function guarded(find: Find | undefined): Find | undefined {
+  if (find === undefined) return undefined;
+  return (frame, counted) => {
+    try {
+      return find(frame, counted);
+    } catch (error) {
+      if (!(error instanceof TrellisError) || isLimit(error.code)) throw error;
+      return undefined;
+    }
+  };
+}
+
+const isLimit = (code: string): boolean => code.startsWith('QUERY_');
 
 function findOf(
   builder: Builder,

@@ -2,7 +2,8 @@
 // known element decide, and for an order that an index is in already.
 //
 // A condition may stand for the path only when every condition before it cannot fail: rows that the
-// path leaves out would have been tested by those first.
+// path leaves out would have been tested by those first. What it compares with may fail: then the executor
+// leaves the path, and the first item that is tested fails, if there is any.
 import type { Property, TypeRef } from '../../base/schema.js';
 import type {
   Access,
@@ -14,7 +15,7 @@ import type {
   Step,
 } from '../expression.js';
 import { isSafe } from '../safe.js';
-import { conjunctsOf, oneOf } from './conjuncts.js';
+import { conjunctsOf, failsAtOnce, oneOf } from './conjuncts.js';
 import { indexPath, isBound, partPath } from './index-path.js';
 import type { Planning } from './planning.js';
 import { reachedPath } from './reached-path.js';
@@ -89,7 +90,7 @@ function orderedAccess(
   if (more !== undefined) return tiedAccess(planning, walk, order, filter, next);
   if (filter === undefined) return { path: walk, covers: 1 };
   const { condition, best } = filter;
-  if (!isSafe(condition.value, planning.parameters)) return undefined;
+  if (!failsAtOnce(condition.value, condition.slot, planning.parameters)) return undefined;
   if (best === undefined) {
     return isLimit(next) ? accessOf({ path: walk, decides: [] }, condition, 2) : undefined;
   }
@@ -111,7 +112,8 @@ function tiedAccess(
   next: Step | undefined,
 ): Access | undefined {
   if (!isLimit(next) || filter?.best !== undefined) return undefined;
-  if (filter !== undefined && !isSafe(filter.condition.value, parameters)) return undefined;
+  const { value, slot } = filter?.condition ?? {};
+  if (value !== undefined && !failsAtOnce(value, slot!, parameters)) return undefined;
   return keys.every(({ value }) => isSafe(value, parameters)) ? { path, covers: 0 } : undefined;
 }
 
@@ -225,7 +227,7 @@ function pathOf(
   if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition, choose);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left, right, any } = condition;
-  if (!isKnown(planning, right, slot)) return undefined;
+  if (slotsOf(right).includes(slot)) return undefined;
   const reached = reachedPath(planning, type, slot, condition, choose);
   if (reached !== undefined) return reached;
   if (any || left.kind === 'pipeline') {
@@ -277,10 +279,6 @@ function ownProperty(
   const property = declarations.property(type, expression.name);
   return property?.index === 'none' ? undefined : property;
 }
-
-/** Whether a value is the same for all items and its evaluation cannot fail. */
-const isKnown = ({ parameters }: Planning, expression: Expression, slot: number): boolean =>
-  isSafe(expression, parameters) && !slotsOf(expression).includes(slot);
 
 /** One step from the item to a known element, or to its id. */
 function touchingPath(

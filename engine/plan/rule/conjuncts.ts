@@ -1,5 +1,7 @@
 // Conditions that stand side by side.
 import type { Expression } from '../expression.js';
+import { isSafe, type Parameters } from '../safe.js';
+import { slotsOf } from './slots.js';
 
 /** What all of has to be true for the condition to be. */
 export const conjunctsOf = (value: Expression): readonly Expression[] =>
@@ -8,3 +10,15 @@ export const conjunctsOf = (value: Expression): readonly Expression[] =>
 /** All of some conditions, or any of them, as one. */
 export const oneOf = (kind: 'and' | 'or', of: readonly Expression[]): Expression =>
   of.length === 1 ? of[0]! : { kind, of: [...of] };
+
+/**
+ * Whether a condition on the item in the slot fails for no item, or for whichever is the first that it is
+ * asked of: what passes has been compared with every operand, so that it may be asked of few, in any order.
+ */
+export function failsAtOnce(value: Expression, slot: number, parameters: Parameters): boolean {
+  return conjunctsOf(value).every((each) => {
+    if (isSafe(each, parameters)) return true;
+    if (each.kind !== 'compare' || !isSafe(each.left, parameters)) return false;
+    return !slotsOf(each.right).includes(slot);
+  });
+}

@@ -16,7 +16,7 @@ import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../expression.js';
 import { accumulate } from './accumulate.js';
 import { chooseAccess, chooseEach } from './choose-access.js';
-import { conjunctsOf } from './conjuncts.js';
+import { conjunctsOf, failsAtOnce } from './conjuncts.js';
 import type { Declarations, Planning } from './planning.js';
 import { fuseEdgeEnd } from './fuse.js';
 import { inlineBindings } from './inline.js';
@@ -163,7 +163,8 @@ function bothConditions(first: StepOf<'where'>, second: StepOf<'where'>): Step {
 function mayPass(step: Step, { keys }: StepOf<'order'>, parameters: Parameters): boolean {
   if (!keys.every((key) => isSafe(key.value, parameters))) return false;
   return (
-    step.kind === 'count' || (step.kind === 'where' && isSafe(step.condition.value, parameters))
+    step.kind === 'count' ||
+    (step.kind === 'where' && failsAtOnce(step.condition.value, step.condition.slot, parameters))
   );
 }
 

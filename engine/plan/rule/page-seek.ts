@@ -7,6 +7,7 @@
 import type { Property, TypeRef } from '../../base/schema.js';
 import type { Access, AccessPath, Step } from '../expression.js';
 import { isSafe } from '../safe.js';
+import { failsAtOnce } from './conjuncts.js';
 import type { Planning } from './planning.js';
 
 type Sort = Extract<Step, { kind: 'page' | 'order' }>;
@@ -21,7 +22,8 @@ export function seeking(
   const at = steps[0]?.kind === 'where' ? 1 : 0;
   const [first, sort] = [steps[0], steps[at]];
   const { parameters } = planning;
-  if (first?.kind === 'where' && !isSafe(first.condition.value, parameters)) return undefined;
+  const test = first?.kind === 'where' ? first.condition : undefined;
+  if (test && !failsAtOnce(test.value, test.slot, parameters)) return undefined;
   if (sort?.kind !== 'page' && sort?.kind !== 'order') return undefined;
   if (!sort.keys.every(({ value }) => isSafe(value, parameters))) return undefined;
   const seek =

@@ -37,7 +37,8 @@ export function reachedPath(
   condition: Compare | Extract<Expression, { kind: 'exists' }>,
   choose: Choose,
 ): ReachedPath | undefined {
-  if (!isSafe(condition, planning.parameters)) return undefined;
+  const asks = condition.kind === 'exists' ? condition : condition.left;
+  if (!isSafe(asks, planning.parameters)) return undefined;
   if (condition.kind === 'exists') {
     const steps = stepsFrom(condition.of, slot);
     const ways = steps && waysOf(planning, type, steps);
@@ -47,6 +48,8 @@ export function reachedPath(
   const ways = walk && waysOf(planning, type, walk.steps);
   if (walk === undefined || ways === undefined) return undefined;
   if (walk.name === undefined || walk.name === 'id') return namedPath(condition, ways);
+  // Where nothing is reached, nobody knows whether it would have been compared.
+  if (!isSafe(condition, planning.parameters)) return undefined;
   const last = ways.at(-1)!;
   if (!condition.any && last.back.take === undefined) return undefined;
   const item = planning.slots++;
