@@ -315,8 +315,22 @@ const cases: [name: string, body: string, plan: string[]][] = [
   ],
   [
     'a variable that is read twice stays',
-    'a <- N<Item> c <- a::COUNT RETURN c, a',
-    ['$0 = (scan N<Item> -> many)', '$1 = ($0 | count -> one)', 'c: $1', 'a: $0'],
+    'a <- N<Item>::WHERE(_::{flag}::NEQ(true)) c <- a::COUNT RETURN c, a',
+    [
+      '$2 = (scan N<Item> | where $0: ($0.flag NEQ true) -> many)',
+      '$3 = ($2 | count -> one)',
+      'c: $3',
+      'a: $2',
+    ],
+  ],
+  [
+    'all of a type is read again',
+    'a <- N<Item> b <- a::WHERE(_::{year}::EQ(y)) c <- a::COUNT RETURN b, c',
+    [
+      '$4 = (scan N<Item> | count -> one)',
+      'b: (find N<Item> by index year = @y -> many)',
+      'c: $4',
+    ],
   ],
   [
     'a prefilter is found like a condition of a scan',

@@ -1,7 +1,8 @@
 // Joins a variable that is read once with the chain that reads it: `all <- N<T>  RETURN
 // all::RANGE(0, 10)` then reads ten rows instead of all. Only in plans that do not write, only
 // elements (a list in a row would open), and only where nobody can tell: the variable cannot fail,
-// or nothing that may fail is evaluated between.
+// or nothing that may fail is evaluated between. All of a type joins every chain that reads it: to read
+// it again is no more than to go through a list of it, and less where an index leads to what is asked for.
 import type { Expression, Pipeline, Step } from '../expression.js';
 import type { Output, Plan, Statement } from '../plan.js';
 import { eachPart } from '../rewrite.js';
@@ -19,7 +20,7 @@ export function inlineBindings(plan: Plan): Plan {
   if (plan.writes || plan.statements.length === 0) return plan;
   const uses = usesOf(plan);
   if (uses === undefined) return plan;
-  let { statements, output } = plan;
+  let { statements, output } = withScansJoined(plan, uses);
   let room = stepsMax;
   for (let at = 0; at < statements.length; ) {
     const joined = joinedAt(statements, output, at, uses, plan.parameters);
@@ -33,6 +34,45 @@ export function inlineBindings(plan: Plan): Plan {
     }
   }
   return { ...plan, statements, output };
+}
+
+/** `uses` is kept. */
+function withScansJoined(
+  { statements, output, parameters }: Plan,
+  uses: Map<number, number>,
+): Joined {
+  let joined: Joined = { statements: [...statements], output };
+  for (const bind of statements) {
+    if (bind.kind !== 'bind' || !isAllOfType(bind.value)) continue;
+    const splice: Splice = { bind, pipeline: bind.value, isFree: true, parameters };
+    let left = uses.get(bind.slot) ?? 0;
+    const all = <T>(part: T, once: (part: T) => T | undefined): T => {
+      for (let read = once(part); read !== undefined; read = once(part)) {
+        part = read;
+        left--;
+      }
+      return part;
+    };
+    joined = {
+      statements: joined.statements.map((each) =>
+        all(each, (part) => splicedStatement(splice, part)),
+      ),
+      output: all(joined.output, (part) => splicedOutput(splice, part)),
+    };
+    uses.set(bind.slot, left);
+    if (left === 0) {
+      const { slot } = bind;
+      joined.statements = joined.statements.filter(
+        (each) => each.kind !== 'bind' || each.slot !== slot,
+      );
+    }
+  }
+  return joined;
+}
+
+function isAllOfType(value: Expression): value is Pipeline {
+  if (value.kind !== 'pipeline' || value.result !== 'many') return false;
+  return value.source.kind === 'scan' && value.steps.length === 0;
 }
 
 /** How often each slot is read; undefined for plans that are too large to look at. */
