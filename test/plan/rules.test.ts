@@ -326,11 +326,7 @@ const cases: [name: string, body: string, plan: string[]][] = [
   [
     'all of a type is read again',
     'a <- N<Item> b <- a::WHERE(_::{year}::EQ(y)) c <- a::COUNT RETURN b, c',
-    [
-      '$4 = (scan N<Item> | count -> one)',
-      'b: (find N<Item> by index year = @y -> many)',
-      'c: $4',
-    ],
+    ['$4 = (scan N<Item> | count -> one)', 'b: (find N<Item> by index year = @y -> many)', 'c: $4'],
   ],
   [
     'a prefilter is found like a condition of a scan',

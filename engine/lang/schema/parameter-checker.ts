@@ -12,7 +12,8 @@ import { defaultOf } from './parameter-default.js';
 import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
 import { findName, type Scope } from '../type/scope.js';
 import { didYouMean } from '../../base/nearest.js';
-import { typeOfParameter, unknownType } from '../type/type.js';
+import { typeOfParameter } from '../type/parameter-type.js';
+import { unknownType } from '../type/type.js';
 
 /** Declares the parameters in the outermost scope. */
 export function declareParameters(context: Context, fields: readonly Field[], scope: Scope): void {

@@ -16,7 +16,8 @@ import { sourceTerm } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
 import { type Term, wholeType } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
-import { type Hit, isBasic, type ItemType, typeOfParameter } from '../type/type.js';
+import { typeOfParameter } from '../type/parameter-type.js';
+import { type Hit, isBasic, type ItemType } from '../type/type.js';
 
 export const elements = (types: readonly TypeRef[], hit: Hit = 'none'): ItemType => ({
   kind: 'element',

@@ -16,7 +16,8 @@ import { append, rowsOf } from '../type/stream.js';
 import { didYouMean } from '../../base/nearest.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber } from '../type/type-relation.js';
-import { isVague, type ItemType, scalarType, typeOfParameter } from '../type/type.js';
+import { typeOfParameter } from '../type/parameter-type.js';
+import { isVague, type ItemType, scalarType } from '../type/type.js';
 
 type PathStep = Extract<Step, { kind: 'shortestPath' }>;
 

@@ -8,7 +8,8 @@ import {
   typesOf,
 } from '../../base/schema.js';
 import { isInteger, unify } from './type-relation.js';
-import { type ItemType, scalarType, typeOfParameter, unknownType } from './type.js';
+import { typeOfParameter } from './parameter-type.js';
+import { type ItemType, scalarType, unknownType } from './type.js';
 
 export interface SchemaIndex {
   schema: Schema;

@@ -1,6 +1,6 @@
 // Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types
 // go together.
-import type { ParameterType, ScalarName, TypeRef } from '../../base/schema.js';
+import type { ScalarName, TypeRef } from '../../base/schema.js';
 import type { Groups } from '../../plan/form.js';
 
 /**
@@ -55,11 +55,4 @@ export function isBasic(type: ItemType, name: Basic): boolean {
 
 export function isVague(type: ItemType): boolean {
   return type.kind === 'scalar' && (type.name === 'Unknown' || type.name === 'Null');
-}
-
-export function typeOfParameter(type: ParameterType): ItemType {
-  if (type.kind === 'scalar') return scalarType(type.name);
-  if (type.kind === 'list') return { kind: 'list', of: typeOfParameter(type.of) };
-  const members = type.members.map((m) => [m.name, typeOfParameter(m.type)] as const);
-  return { kind: 'record', members: new Map(members) };
 }

@@ -136,8 +136,8 @@ function contains(writer: Writer, scope: Scope, list: Elements, depth: number): 
       return a === null || b === null ? a === b : same(a, b);
     });
   return bool(`${list.text}::CONTAINS(${single.text})`, (env) => {
-    const wanted = single.of(env);
-    return wanted !== null && rowsOf(list.of(env)).some((row) => row !== null && same(row, wanted));
+    const [value, wanted] = [list.of(env), single.of(env)];
+    return wanted !== null && rowsOf(value).some((row) => row !== null && same(row, wanted));
   });
 }
 
