@@ -162,7 +162,7 @@ export function bare(context: Context, term: Term): Term {
   if (only === undefined) return term;
   context.spend();
   const { shape, ...items } = term;
-  if (!isList(term)) return bare(context, instantiate(context, shape!, only, items));
+  if (!isList(term)) return printed(context, instantiate(context, shape!, only, items));
   const value = printed(context, only);
   const step = { kind: 'map', value: { slot: shape!.slot, value: value.expression } } as const;
   return append(items, step, { type: wholeType(value), cardinality: 'many' });

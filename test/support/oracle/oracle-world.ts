@@ -73,6 +73,8 @@ export class World {
   readonly graph: OracleGraph;
   readonly engine: LoneEngine;
   readonly #names = new Map<string, string>();
+  /** Whether the engine holds what the oracle does not know. */
+  #isApart = false;
   readonly program: Program;
   readonly #literal: Map<string, Query>;
   readonly #queries: readonly WorldQuery[];
@@ -184,6 +186,7 @@ export class World {
     items?: { list: ItemList; rows: readonly Item[] },
     reply?: ReplyType,
   ): string | undefined {
+    if (this.#isApart) return undefined;
     const engine = attempt(() => this.#engineAnswer(plan, args, items?.list));
     let oracle: Outcome<OracleAnswer>;
     const call = { graph: this.graph, plan: literal, args: args.map(heldValue), now };
@@ -192,6 +195,8 @@ export class World {
     } catch (error) {
       if (!(error instanceof Undetermined)) throw error;
       this.counts.open++;
+      // What the engine has written is not known to the oracle: the two have parted.
+      if (plan.writes) this.#isApart = true;
       return undefined;
     }
     if (this.#isOpen(literal, engine, oracle)) {
@@ -260,8 +265,8 @@ export class World {
   }
 }
 
-/** Of the values of one UPDATE, one cannot be computed, and another not be stored. */
-const faultsOfValues = new Set(['ARITHMETIC', 'PARAM_RANGE']);
+/** Of the values of one query, one cannot be computed, and another not be taken or stored. */
+const faultsOfValues = new Set(['ARITHMETIC', 'PARAM_MISSING', 'PARAM_RANGE']);
 
 const stopsEarly = /"kind":"(first|range|exists|compare|and|or|count)"/;
 
