@@ -28,7 +28,7 @@ export function chosenLayout(options: IndexOptions, dimension: number): Exclude<
  * Numbers of a vector from which codes of 4 bits are enough: with fewer, what they leave open is much of a
  * distance, and vectors are small anyway.
  */
-const halfFrom = 128;
+const halfFrom = 256;
 
 /** Whether an index has codes of 4 bits only. */
 export function isHalf(options: IndexOptions, dimension: number): boolean {

@@ -15,7 +15,7 @@ import {
 } from '../support/server/vector-server.js';
 import { clustered, randomFrom } from './random.js';
 
-const vectors = clustered(1500, 200, { seed: 71, clusters: 60, spread: 1 });
+const vectors = clustered(1500, 256, { seed: 71, clusters: 60, spread: 1 });
 const model = new Map(vectors.map((vector, no) => [no, vector]));
 const queries = vectors.slice(0, 40);
 const other = '[vectors.Other]\nlayout = "flat"\n';
@@ -53,7 +53,7 @@ describe('the list of indexes', () => {
   test('vector types with their parameters, numbers and snapshot', async () => {
     const { snapshot, bytes, ...doc } = await indexOf('Doc');
     expect(doc).toMatchObject({
-      dimensions: 200,
+      dimensions: 256,
       metric: 'cosine',
       layout: 'auto',
       layout_used: 'fast',
@@ -67,7 +67,7 @@ describe('the list of indexes', () => {
       segments: 1,
     });
     expect(snapshot).toBeNull();
-    expect(bytes).toBeGreaterThan(1500 * 200 * 4);
+    expect(bytes).toBeGreaterThan(1500 * 256 * 4);
     expect(await indexOf('Other')).toMatchObject({ layout_used: 'flat', graph: false });
     await server.client.request({ path: '_admin/snapshot', body: '' });
     const after = (await indexOf('Doc')).snapshot;
@@ -148,7 +148,7 @@ describe('a changed choice is followed', () => {
     const failure = await server.start().catch((error: unknown) => error);
     expect(failure).toMatchObject({ exit: { code: 65 } });
     expect(String((failure as { output: string }).output)).toContain(
-      'Doc holds vectors of 200 numbers, not 100.',
+      'Doc holds vectors of 256 numbers, not 100.',
     );
   });
 

@@ -61,7 +61,7 @@ const sample: readonly Cell[] = [
   cellOf('cosine', 0.02, 'zeros', 64, 'compact', 'bulk'),
   cellOf('cosine', 1, 'huge', 64, 'flat', 'single'),
   cellOf('cosine', 0.3, 'equal', 384, 'stored', 'halved'),
-  cellOf('l2', 0.01, 'mixed', 128, 'stored', 'restarted'),
+  cellOf('l2', 0.01, 'mixed', 768, 'stored', 'restarted'),
   cellOf('dot', 0.1, 'lognormal1', 384, 'stored', 'bulk'),
 ];
 
