@@ -22,6 +22,8 @@ export interface NodeCallOptions {
   proof?: NodeProof | undefined;
   /** Whose database the calls are about; empty for the main one. */
   tenant?: string;
+  /** After so long a silence of a node that was asked it is looked whether it is there. */
+  lookMs?: number;
 }
 
 /** Errors of a connection that was never made: nothing has been asked. */
@@ -46,6 +48,10 @@ export function codeOf({ status, body }: NodeAnswer): string {
     return '';
   }
 }
+
+const lookMs = 5_000;
+/** So many looks in a row that nobody answers: a node, or the way to it, is gone. */
+const looksMax = 2;
 
 /** Where a node gives challenges. */
 const helloPath = '/_admin/cluster-hello';
@@ -107,8 +113,8 @@ export class NodeCalls {
   }
 
   /**
-   * What a client has asked. Undefined: the node cannot be reached, and has heard of nothing. Fails
-   * OUTCOME_UNKNOWN.
+   * What a client has asked. Undefined: the node cannot be reached, and has heard of nothing. It may take as long
+   * as it needs, while it is there. Fails OUTCOME_UNKNOWN.
    */
   async passOn(
     address: string,
@@ -117,12 +123,31 @@ export class NodeCalls {
     body: Uint8Array,
   ): Promise<NodeAnswer | undefined> {
     const started = performance.now();
+    const call = new AbortController();
+    const looking = this.#look(address, call);
     try {
-      return await this.send(address, path, headers, body);
+      return await this.send(address, path, headers, body, 0, call.signal);
     } catch (error) {
       if (unreached.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
       return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - started) });
+    } finally {
+      clearInterval(looking);
     }
+  }
+
+  /** Gives up a call when its node is not there any more: stopped, or cut off without a word. */
+  #look(address: string, call: AbortController): NodeJS.Timeout {
+    const { lookMs: ms = lookMs } = this.options;
+    let missed = 0;
+    return setInterval(() => {
+      if (++missed > looksMax) return call.abort();
+      this.send(address, helloPath, {}, Buffer.from('{}'), ms, call.signal).then(
+        () => {
+          missed = 0;
+        },
+        () => undefined,
+      );
+    }, ms);
   }
 
   /** One POST; `ms`: the longest silence, 0 for none. */
@@ -132,6 +157,7 @@ export class NodeCalls {
     headers: Record<string, string>,
     body: Uint8Array,
     ms = 0,
+    signal?: AbortSignal,
   ): Promise<NodeAnswer> {
     const { secure, tenant } = this.options;
     const all = {
@@ -143,7 +169,7 @@ export class NodeCalls {
     return new Promise((resolve, reject) => {
       const request = (secure ? requestTls : requestPlain)(
         `${secure ? 'https' : 'http'}://${address}${path}`,
-        { method: 'POST', headers: all, agent: this.#agent },
+        { method: 'POST', headers: all, agent: this.#agent, ...(signal && { signal }) },
         async (response) => {
           try {
             const pieces: Buffer[] = [];
