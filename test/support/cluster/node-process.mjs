@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 const [dist, dataDir, text] = process.argv.slice(2);
 const engine = (path) => import(pathToFileURL(join(dist, 'engine', path)).href);
-const { cluster, sources, founds, failpoint } = JSON.parse(text);
+const { cluster, sources, founds, failpoint, allowLazy } = JSON.parse(text);
 const options = { dataDir, sources, minFreeBytes: 0, cluster, ...(failpoint && { failpoint }) };
 process.on('disconnect', () => process.exit(0));
 
@@ -18,7 +18,7 @@ if (founds) {
   ]);
   const { program } = compile(sources, { compat: false });
   const complete = completeOptions(options);
-  await foundCluster({ ...complete, program }, { compat: false, sources });
+  await foundCluster({ ...complete, program }, { compat: false, sources }, { allowLazy });
   process.exit(0);
 }
 

@@ -13,6 +13,12 @@ export interface ProcessOptions {
   name: string;
   source: string;
   leaseMs: number;
+  /** Where each keeps its data; one below a folder of the test's when absent. */
+  folders?: readonly string[];
+  /** The build that each runs, and the one that founds; the checkout's own when absent. */
+  dist?: string;
+  /** The servers of the log may forget what they have acknowledged. */
+  allowLazy?: boolean;
 }
 
 /** A module that sets the wall clock of a process and of all its threads. */
@@ -56,27 +62,30 @@ export class NodeProcesses {
   }
 
   folderOf(node: number): string {
-    return join(this.#folder, `node${node}`);
+    return join(this.options.folders?.[node] ?? this.#folder, `node${node}`);
   }
 
-  #argv(node: number, founds: boolean, failpoint?: string): string[] {
-    const { log, name, source, leaseMs } = this.options;
+  #argv(node: number, founds: boolean, failpoint?: string, dist = this.options.dist): string[] {
+    const { log, name, source, leaseMs, allowLazy } = this.options;
     const cluster = { log: log(node), name, node: `n${node}`, advertise: `n${node}:1`, leaseMs };
     const sources = [{ path: 'app.hx', text: source }];
-    const options = JSON.stringify({ cluster, sources, founds, failpoint });
-    return [program, join(root, 'dist'), this.folderOf(node), options];
+    const options = JSON.stringify({ cluster, sources, founds, failpoint, allowLazy });
+    return [program, dist ?? join(root, 'dist'), this.folderOf(node), options];
   }
 
   isUp(node: number): boolean {
     return this.#children[node] !== undefined;
   }
 
-  /** `failpoint`: where it ends, or waits. `clockMs`: so much its wall clock goes ahead. */
+  /**
+   * `failpoint`: where it ends, or waits. `clockMs`: so much its wall clock goes ahead. `dist`: the build that it
+   * runs.
+   */
   async start(
     node: number,
-    { failpoint, clockMs = 0 }: { failpoint?: string; clockMs?: number } = {},
+    { failpoint, clockMs = 0, dist }: { failpoint?: string; clockMs?: number; dist?: string } = {},
   ): Promise<void> {
-    const [path, ...argv] = this.#argv(node, false, failpoint);
+    const [path, ...argv] = this.#argv(node, false, failpoint, dist);
     const child = fork(path!, argv, {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: clockMs === 0 ? [] : ['--import', otherClock(clockMs)],
@@ -129,17 +138,26 @@ export class NodeProcesses {
     });
   }
 
+  /** Ends one as a lost process, and waits until it is gone. */
+  async kill(node: number): Promise<void> {
+    const child = this.#children[node];
+    if (child === undefined) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  /** Ends one in order. */
+  async end(node: number): Promise<void> {
+    const child = this.#children[node];
+    if (child === undefined) return;
+    child.kill('SIGCONT');
+    await this.ask(node, 'close', {}, 20_000);
+    await this.kill(node);
+  }
+
   /** Ends all of them in order. */
   async stop(): Promise<void> {
-    await Promise.all(
-      this.#children.map(async (child, node) => {
-        if (child === undefined) return;
-        const ended = new Promise((resolve) => child.once('exit', resolve));
-        child.kill('SIGCONT');
-        await this.ask(node, 'close', {}, 20_000);
-        child.kill('SIGKILL');
-        await ended;
-      }),
-    );
+    await Promise.all(this.#children.map((_, node) => this.end(node)));
   }
 }

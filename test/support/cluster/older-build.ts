@@ -1,0 +1,54 @@
+// A build of an older commit, for what a rolling upgrade meets. Made from the checkout's own history, with the packages
+// that are installed; kept outside the checkout. TRELLIS_OLDER_DIST names one that is there.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../project.js';
+
+/** The first that had clusters; its entries and tables are those of today. */
+const commit = '6b62e3bf7f8012b7df59f8f4aa37bfa4196a2bdb';
+
+/** Its `dist`, or why there is none. */
+export function olderBuild(): { dist: string } | { missing: string } {
+  const given = process.env.TRELLIS_OLDER_DIST;
+  if (given !== undefined) return { dist: given };
+  const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'trellisdb');
+  const place = join(cache, `build-${commit.slice(0, 12)}`);
+  if (existsSync(place)) return { dist: join(place, 'dist') };
+  const git = spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root });
+  if (git.status !== 0) return { missing: `the history does not hold ${commit.slice(0, 7)}` };
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(`${place}.`);
+  try {
+    const archive = execFileSync(
+      'git',
+      [
+        'archive',
+        commit,
+        'engine',
+        'server',
+        'bench',
+        'wasm',
+        'tsconfig.json',
+        'asconfig.json',
+        'package.json',
+      ],
+      { cwd: root, maxBuffer: 1 << 30 },
+    );
+    execFileSync('tar', ['-x', '-C', folder], { input: archive });
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    mkdirSync(join(folder, 'dist/wasm'), { recursive: true });
+    const run = (program: string, ...args: string[]): void =>
+      void execFileSync(process.execPath, [join(root, 'node_modules', program), ...args], {
+        cwd: folder,
+        stdio: 'inherit',
+      });
+    run('assemblyscript/bin/asc.js', '--config', 'asconfig.json');
+    run('typescript/bin/tsc', '-p', 'tsconfig.json');
+    renameSync(folder, place);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return { dist: join(place, 'dist') };
+}
