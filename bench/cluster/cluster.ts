@@ -3,14 +3,14 @@
 // read on another node, how fast one that was away catches up, reads of one node and of all, and how long nobody leads
 // after a hand-over and after a death. Needs `nats-server` (server/deploy/cluster).
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { numberOption } from '../kit/bench-option.js';
 import { requestBytes, sendHttp } from '../kit/http-client.js';
-import { startBenchServer } from '../kit/load.js';
+import { type BenchServer, cpuSeconds, startBenchServer } from '../kit/load.js';
 import { median, percentile } from '../kit/sample-times.js';
 import { type Cell, printTable } from '../kit/table.js';
 
@@ -27,6 +27,8 @@ interface Cluster {
   urls: string[];
   /** Process of a node. */
   pidOf: (url: string) => number;
+  /** Processes of the log servers. */
+  logPids: number[];
   stop: () => Promise<void>;
 }
 
@@ -46,6 +48,7 @@ async function startCluster(): Promise<Cluster> {
   return {
     urls,
     pidOf: (url) => (JSON.parse(readFileSync(lockOf(url), 'utf8')) as { pid: number }).pid,
+    logPids: childrenOf(child.pid!).filter((pid) => nameOf(pid).startsWith('nats-server')),
     stop: async () => {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
@@ -54,6 +57,19 @@ async function startCluster(): Promise<Cluster> {
     },
   };
 }
+
+/** Of Linux alone, as all of CPU here. */
+function childrenOf(pid: number): number[] {
+  const task = `/proc/${pid}/task`;
+  return readdirSync(task).flatMap((thread) =>
+    readFileSync(join(task, thread, 'children'), 'utf8')
+      .trim()
+      .split(' ')
+      .map(Number),
+  );
+}
+
+const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8');
 
 function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -98,9 +114,48 @@ async function rolesOf({ urls }: Cluster): Promise<{ leader: string; others: str
 }
 
 async function writes(url: string, connections: number, seconds: number): Promise<number> {
+  return (await writeRun(url, connections, seconds)).perSecond;
+}
+
+async function writeRun(url: string, connections: number, seconds: number) {
   const run = await sendHttp(url, [requestBytes('add', '{"age":1}')], { connections, seconds });
   if (run.failed > 0) throw new RangeError(`${run.failed} of ${run.count} failed`);
-  return run.perSecond;
+  return run;
+}
+
+/** Microseconds of CPU that each of these processes took a write. */
+async function cpuOf(
+  pids: readonly number[],
+  url: string,
+  connections: number,
+  seconds: number,
+): Promise<number[]> {
+  const before = pids.map(cpuSeconds);
+  const { count } = await writeRun(url, connections, seconds);
+  // What follows is still at work.
+  await pause(300);
+  return pids.map((pid, i) => ((cpuSeconds(pid) - before[i]!) * 1e6) / count);
+}
+
+/**
+ * CPU of each process a write, and what it says of machines of their own: a machine with the leader and a log
+ * server has to do the work of both, so that it takes the share of writes that one process alone would take there.
+ */
+async function cpuRows(single: BenchServer, cluster: Cluster, seconds: number): Promise<Cell[][]> {
+  const { leader, others } = await rolesOf(cluster);
+  const pids = [leader, ...others].map(cluster.pidOf);
+  const rows: Cell[][] = [];
+  for (const connections of [1, 64, 256]) {
+    const [alone] = (await cpuOf([single.pid], single.url, connections, seconds)) as [number];
+    const all = await cpuOf([...pids, ...cluster.logPids], leader, connections, seconds);
+    const [leads, ...rest] = all as [number];
+    const [followers, logs] = [rest.slice(0, 2), rest.slice(2)];
+    // Which of them leads the stream is chance; the busiest may stand beside the leader.
+    const log = Math.max(...logs);
+    const row = [alone, leads, median(followers), median(logs), log, alone / (leads + log)];
+    rows.push([`c${connections}`, ...row]);
+  }
+  return rows;
 }
 
 /** Rates in turns: single, leader, through another node. */
@@ -190,6 +245,8 @@ export async function run(args: readonly string[]): Promise<void> {
   try {
     const columns = ['writes/s', 'one process', 'leader of three', 'share', 'through another node'];
     console.log(printTable(columns, await rateRows(single.url, cluster, seconds, rounds)));
+    const cpu = ['CPU us a write', 'one process', 'leader', 'follower', 'log server', 'busiest'];
+    console.log(`\n${printTable([...cpu, 'share'], await cpuRows(single, cluster, seconds))}\n`);
     const behind = await lags(cluster, 500);
     const gaps: number[] = [];
     for (let i = 0; i < rounds; i++) gaps.push(await gap(cluster));
