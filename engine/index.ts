@@ -83,7 +83,7 @@ export { adHocName, argumentsOf, queryOf, readAdHocCall } from './database/ad-ho
 export { openDatabase } from './database/open-database.js';
 export { Gatherer, type Replica, type Shard } from './database/scatter/gather.js';
 export { mainProgram, shardProgram } from './plan/scatter-program.js';
-export { foundCluster } from './database/found.js';
+export { followedTo, foundCluster } from './database/found.js';
 export { hearLeader } from './cluster/role/hear-leader.js';
 export {
   type CopiedFile,

@@ -7,11 +7,17 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { wallMs } from '../base/clock.js';
 import { type ErrorCode, TrellisError, fail } from '../base/errors.js';
-import { logStart } from '../cluster/entry/chain.js';
+import { type Position, logStart } from '../cluster/entry/chain.js';
 import { readHead } from '../cluster/entry/head.js';
 import { entryKind } from '../cluster/entry/kind.js';
 import { sealEntry } from '../cluster/entry/seal.js';
-import { isOf, packPosition } from '../cluster/link/position.js';
+import {
+  firstEpoch,
+  isOf,
+  knownPosition,
+  packPosition,
+  readPosition,
+} from '../cluster/link/position.js';
 import { ClusterTally } from '../cluster/link/tally.js';
 import { driverOf } from '../cluster/log/driver-of.js';
 import { logPlaceOf } from '../cluster/log/place-of.js';
@@ -55,7 +61,58 @@ async function checkIsOfNone(dataDir: string): Promise<void> {
       fail('CONFIG_INVALID', { what: 'These data are part of a cluster already.' });
   } finally {
     await env.close();
-    directory.close({ clean: true });
+    directory.close({ clean: directory.wasClean });
+  }
+}
+
+/** How far the data of a directory have followed the log that they are or were of; undefined: of none. */
+export async function followedTo(dataDir: string): Promise<ClusterPosition | undefined> {
+  if (!existsSync(join(dataDir, 'graph', 'data.mdb'))) return undefined;
+  const env = openEnv(join(dataDir, 'graph'), { readOnly: true });
+  try {
+    const stored = env.meta.get(metaKey.position);
+    return stored && knownPosition(stored);
+  } finally {
+    await env.close();
+  }
+}
+
+/**
+ * Before the data are opened alone, upon which they would be of their log no more, though it is there. Fails
+ * CONFIG_INVALID, LOG_UNAVAILABLE.
+ */
+async function checkIsLost(cluster: ClusterOptions, dataDir: string): Promise<void> {
+  const directory = openDataDirectory(dataDir);
+  const env = openEnv(join(dataDir, 'graph'), { readOnly: true });
+  const stored = env.meta.get(metaKey.position);
+  await env.close();
+  directory.close({ clean: directory.wasClean });
+  if (stored === undefined || !isOf(stored, directory.restoreEpoch)) return;
+  const place = logPlaceOf(cluster, directory.dbUuid);
+  const driver = await driverOf(place.url);
+  if (!(await patiently(() => driver.look(place))).exists) return;
+  const log = await patiently(() => driver.open(place));
+  const late = setTimeout(() => void log.close(), foundingMs);
+  try {
+    if (await holdsEntry(log, readPosition(stored, directory.restoreEpoch)))
+      fail('CONFIG_INVALID', { what: 'The log of these data is there, and they are of it.' });
+  } finally {
+    clearTimeout(late);
+    await log.close();
+  }
+}
+
+/** Whether the log has, or had, the entry at which data are. */
+async function holdsEntry(log: ReplicatedLog, { seq, chain }: Position): Promise<boolean> {
+  if ((await log.last()) < seq) return false;
+  try {
+    for await (const message of log.read(seq, () => {}))
+      return readHead(message.bytes, seq).chain === chain;
+    return fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
+  } catch (error) {
+    if (isCode(error, 'LOG_TRUNCATED')) return true;
+    if (isCode(error, 'LOG_LOST')) return false;
+    throw error;
   }
 }
 
@@ -69,7 +126,8 @@ export async function foundCluster(
   { allowLazy = false, again = false, settings }: FoundingOptions = {},
 ): Promise<ClusterPosition> {
   const { cluster, ...single } = options;
-  if (!again) await checkIsOfNone(options.dataDir);
+  if (again) await checkIsLost(cluster, options.dataDir);
+  else await checkIsOfNone(options.dataDir);
   const sources = packSources(archive, options.vectors);
   const database = await openDatabase(single);
   await database.close();
@@ -127,27 +185,29 @@ async function begin(
     const state = hashTables(env);
     const body = Buffer.from(JSON.stringify({ dbUuid, restoreEpoch, state }));
     const id = randomBytes(16);
-    const source = { kind: entryKind.genesis, epoch: 0, id, time: wallMs(), body };
+    const epoch = firstEpoch(env.meta.get(metaKey.position));
+    const source = { kind: entryKind.genesis, epoch, id, time: wallMs(), body };
     const sealed = sealEntry(logStart, 0, source);
     const outcome = await appendEntry(log, sealed, 0, foundingMs, new ClusterTally());
     if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
-    const chain = outcome === 'ok' ? sealed.position.chain : await chainOfOurs(log, body);
-    const position = { epoch: 0, seq: 1, chain, leader: undefined };
+    const first = outcome === 'ok' ? sealed.position : await genesisOfOurs(log, body);
+    const position = { ...first, leader: undefined };
     env.transact(() => {
       env.meta.put(metaKey.position, packPosition(position, restoreEpoch));
       return true;
     });
-    return { epoch: 0, seq: 1 };
+    return { epoch: first.epoch, seq: first.seq };
   } finally {
     await log.close();
   }
 }
 
-/** Of the genesis that a try before this one has left. Fails CONFIG_INVALID for anybody else's. */
-async function chainOfOurs(log: ReplicatedLog, body: Uint8Array): Promise<bigint> {
+/** The end of the genesis that a try before this one has left. Fails CONFIG_INVALID for anybody else's. */
+async function genesisOfOurs(log: ReplicatedLog, body: Uint8Array): Promise<Position> {
   for await (const { seq, bytes } of log.read(1, () => {})) {
     const head = readHead(bytes, seq);
-    if (Buffer.compare(bytes.subarray(-body.length), body) === 0) return head.chain;
+    const { epoch, chain } = head;
+    if (Buffer.compare(bytes.subarray(-body.length), body) === 0) return { epoch, seq, chain };
     break;
   }
   return fail('CONFIG_INVALID', { what: 'There is a log of this name, of another database.' });

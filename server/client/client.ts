@@ -196,7 +196,7 @@ const elsewhere = new Set(
 class Nodes {
   readonly #all: string[];
   #at = 0;
-  #seq = 0;
+  #heard: readonly [epoch: number, seq: number] = [0, 0];
   /** The greatest position that was heard; the empty text of a server on its own. */
   position = '';
 
@@ -213,9 +213,11 @@ class Nodes {
   }
 
   hear(position: string | null): void {
-    const seq = Number(position?.split('.')[1] ?? 0);
-    if (!(seq > this.#seq)) return;
-    this.#seq = seq;
+    const [epoch = 0, seq = 0] = (position ?? '').split('.').map(Number);
+    const [lastEpoch, lastSeq] = this.#heard;
+    // A new log of the same data counts from the beginning, under a later epoch.
+    if (!(epoch > lastEpoch || (epoch === lastEpoch && seq > lastSeq))) return;
+    this.#heard = [epoch, seq];
     this.position = position!;
   }
 

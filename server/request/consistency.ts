@@ -22,7 +22,7 @@ import {
   sendOn,
 } from './forward.js';
 import { LeaderPosition } from './leader-position.js';
-import { parsePosition, printPosition } from './position.js';
+import { isAt, parsePosition, printPosition } from './position.js';
 
 export interface ConsistencyOptions extends ForwardOptions {
   /** Of requests that ask for nothing. */
@@ -131,7 +131,7 @@ export class Consistency {
         return undefined;
       case 'session': {
         const after = parsePosition(exchange.after);
-        if (after === undefined || node.position.seq >= after.seq) return undefined;
+        if (after === undefined || isAt(node.position, after)) return undefined;
         return node.waitFor(after.seq, waitMs);
       }
       case 'strong':

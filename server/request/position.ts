@@ -14,3 +14,10 @@ export function parsePosition(text: string): ClusterPosition | undefined {
   }
   return { epoch: Number(match![1]), seq: Number(match![2]) };
 }
+
+/**
+ * Whether a node has all that a token tells of. A later epoch is enough: in one log it begins behind every entry of
+ * those before, and a new log of the same data begins above all that the lost one has had.
+ */
+export const isAt = (position: ClusterPosition, { epoch, seq }: ClusterPosition): boolean =>
+  position.seq >= seq || position.epoch > epoch;

@@ -221,6 +221,17 @@ describe('a store of one process', () => {
     expect(clients).toEqual([]);
   });
 
+  it('K08 none of the threads but that of the log opens one; who founds or joins does it for once', () => {
+    const openers = readSources('engine')
+      .filter(({ imports }) => imports.some(({ from }) => from.endsWith('log/driver-of.ts')))
+      .map(({ path }) => path);
+    expect(openers.sort()).toEqual([
+      'engine/cluster/role/hear-leader.ts',
+      'engine/cluster/role/log-thread.ts',
+      'engine/database/found.ts',
+    ]);
+  });
+
   it('K01 CT12 has tables that record nothing', () => {
     const storage = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });
     const tables = Object.values(storage.env).filter((member) => member instanceof Table);

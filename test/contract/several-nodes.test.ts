@@ -55,11 +55,15 @@ test.each([
   expect(nodesOf(asked)).toBe(expected);
 });
 
-test('the greatest position that was heard goes with every request', async () => {
-  const positions = ['1.5', '1.3', '2.10', '1.9', undefined];
+test('the greatest position that was heard goes with every request, of a new log of the same data too', async () => {
+  const positions = ['1.5', '1.3', '2.10', '1.9', undefined, '65538.1', '2.99', '65538.2', 'no'];
   const { asked, db } = clusterOf((_, nth) => ({ body: nth, ...positionOf(positions[nth - 1]) }));
   for (const _ of positions) await db.call('x', {}, { writes: false });
-  expect(asked.map(({ after }) => after)).toEqual([null, '1.5', '1.5', '2.10', '2.10']);
+  await db.call('x', {}, { writes: false });
+  expect(asked.map(({ after }) => after)).toEqual([
+    ...[null, '1.5', '1.5', '2.10', '2.10', '2.10'],
+    ...['65538.1', '65538.1', '65538.2', '65538.2'],
+  ]);
 });
 
 const positionOf = (position: string | undefined) => (position === undefined ? {} : { position });

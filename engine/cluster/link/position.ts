@@ -1,6 +1,7 @@
 // How far a node is, as it stands in its data beside what it has applied (key 05 of meta.ts): read at the
 // next start, and carried along by copies. Invariant: it is written in the transaction of its entry.
 import { fail } from '../../base/errors.js';
+import type { ClusterPosition } from '../node.js';
 import type { NotedPosition } from './message.js';
 
 interface Stored {
@@ -8,7 +9,7 @@ interface Stored {
   seq: number;
   /** 16 hexadecimal digits. */
   chain: string;
-  /** Of the manifest: data from a backup that was restored belong to no log. */
+  /** Of the manifest: data from a backup that was restored belong to no log; '' for those that left theirs. */
   restoreEpoch: string;
   leader?: { node: string; address: string } | undefined;
 }
@@ -29,9 +30,32 @@ export function packPosition(position: NotedPosition, restoreEpoch: string): Uin
 export const isOf = (bytes: Uint8Array, restoreEpoch: string): boolean =>
   (JSON.parse(Buffer.from(bytes).toString()) as Stored).restoreEpoch === restoreEpoch;
 
+/** What is left of it in data that go on without their log; undefined: nothing has to change. */
+export function leftPosition(bytes: Uint8Array | undefined): Uint8Array | undefined {
+  if (bytes === undefined || isOf(bytes, '')) return undefined;
+  return packPosition({ ...knownPosition(bytes), chain: 0n, leader: undefined }, '');
+}
+
+/** How far their log was followed, whether they are still of it or not. */
+export function knownPosition(bytes: Uint8Array): ClusterPosition {
+  const { epoch, seq } = JSON.parse(Buffer.from(bytes).toString()) as Stored;
+  return { epoch, seq };
+}
+
+/** More leaders than there are between a backup and what made it needed. */
+const epochsSkipped = 65_536;
+
+/**
+ * Of the first entry of a new log of these data: above all that their earlier logs have had, so that tokens of
+ * those are known as older than any of this one.
+ */
+export function firstEpoch(bytes: Uint8Array | undefined): number {
+  return bytes === undefined ? 0 : knownPosition(bytes).epoch + epochsSkipped;
+}
+
 /** Fails LOG_LOST for data that belong to no log, or to another one. */
 export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string): NotedPosition {
-  if (bytes === undefined)
+  if (bytes === undefined || isOf(bytes, ''))
     fail('LOG_LOST', { what: 'these data are of no cluster, or went on without theirs' });
   const stored = JSON.parse(Buffer.from(bytes).toString()) as Stored;
   if (stored.restoreEpoch !== restoreEpoch)

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { TrellisError, errorDataOf, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { LogLinkSetup } from '../../cluster/link/log-link.js';
-import { readPosition } from '../../cluster/link/position.js';
+import { leftPosition, readPosition } from '../../cluster/link/position.js';
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { ClusterOptions, SourceArchive } from '../../cluster/options.js';
 import { OpenNode } from '../../cluster/role/open-node.js';
@@ -91,9 +91,10 @@ export class ClusterDesk {
 
 /** Data that are opened without their cluster go a way of their own: no log knows them any more. */
 export function leaveCluster({ env }: Storage): void {
-  if (!env.meta.has(metaKey.position)) return;
+  const left = leftPosition(env.meta.get(metaKey.position));
+  if (left === undefined) return;
   env.transact(() => {
-    env.meta.remove(metaKey.position);
+    env.meta.put(metaKey.position, left);
     return true;
   });
 }

@@ -1,7 +1,7 @@
 // `trellis cluster init|rebase|status|step-down|check|leave|forget`: founds a cluster on a project's data, and asks the running
 // node of one. Invariant: only `init` makes a log, and `rebase` where that one is lost and somebody said so.
 import { existsSync } from 'node:fs';
-import { type ClusterNode, fail, foundCluster } from '../../../engine/index.js';
+import { type ClusterNode, fail, followedTo, foundCluster } from '../../../engine/index.js';
 import { readKeyFile } from '../../auth/key-file.js';
 import { clusterOptions } from '../../config/cluster-options.js';
 import type { ClusterStatus } from '../../endpoint/cluster-status.js';
@@ -22,6 +22,7 @@ import {
 } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 import { usageOf } from '../../terminal/command-line.js';
+import { printPosition } from '../../request/position.js';
 import { counted } from '../../terminal/wording.js';
 
 export const cluster: Command = {
@@ -44,7 +45,7 @@ export const cluster: Command = {
       case 'init':
         return found(config, false);
       case 'rebase':
-        checkConfirmed(line);
+        await confirm(config, line);
         return found(config, true);
       case 'status':
         return tell(config, line);
@@ -86,10 +87,16 @@ async function leave(config: Config, node: string): Promise<number> {
   return exitCodes.ok;
 }
 
-function checkConfirmed({ switches }: CommandLine): void {
-  if (switches.has('yes')) return;
-  const what =
-    'rebase makes a new log of the data of this node: what others have and this one has not is lost.';
+/** Says what is lost, and fails unless somebody has said that it may be. */
+async function confirm({ dataDir }: Config, { switches }: CommandLine): Promise<void> {
+  const position = await followedTo(dataDir);
+  const has =
+    position === undefined
+      ? 'These data have followed no log.'
+      : `These data have all up to ${printPosition(position)}.`;
+  const lost = 'What only the lost log or other nodes have behind that is lost.';
+  if (switches.has('yes')) return printLine(`${has} ${lost}`);
+  const what = `rebase makes a new log of the data of this node. ${has} ${lost}`;
   const hint =
     'Compare `trellis cluster status` of all nodes, stop them, and say --yes on the furthest.';
   fail('CONFIG_INVALID', { what }, { hint });

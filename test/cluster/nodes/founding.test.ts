@@ -58,12 +58,14 @@ test('K33 restored data neither follow nor append to the log they left, and foun
   // Beats aside, nobody else has written to it.
   await add(3);
   expect([cluster.log.last > before, a.cluster.role]).toEqual([true, 'leader']);
-  // Of a log of its own they are a cluster.
+  // Of a log of its own they are a cluster, whose positions are later than any of the log before.
+  const { epoch } = a.cluster.position;
   await cluster.stop('a');
   cluster.log.shorten(0);
   await cluster.makeLog('r');
   const r = await cluster.open('r');
   await cluster.leader();
+  expect(r.cluster.position.epoch).toBeGreaterThan(epoch + 1000);
   await add(4);
   expect(await count(r)).toBe('{"p":2}');
 }, 120_000);
@@ -79,6 +81,14 @@ test('data that went on without their cluster are of it no more', async () => {
   await alone.close();
   expect(await codeOf(cluster.open('b'))).toMatch(/^LOG_LOST .*went on without/);
   expect(await codeOf(cluster.makeLog('b'))).toMatch(/^CONFIG_INVALID .*another database/);
+  // They found another one, and remember that they had one.
+  const { epoch } = cluster.nodes.get('a')!.cluster.position;
+  await cluster.stop('a');
+  cluster.log.shorten(0);
+  await cluster.makeLog('b');
+  const b = await cluster.open('b');
+  await cluster.leader();
+  expect(b.cluster.position.epoch).toBeGreaterThan(epoch + 1000);
 }, 120_000);
 
 test('K41 metric, dimensions and store of vectors are those that the cluster was founded with', async () => {

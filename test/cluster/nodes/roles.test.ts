@@ -67,6 +67,37 @@ describe('two nodes', () => {
     await expectSame();
   });
 
+  test('K08 while the log does not answer its writer waits and lives, and reads are answered', async () => {
+    const { leader } = await roles();
+    cluster.log.fault(leader.name, { away: 'lost' });
+    const begun = performance.now();
+    const told = add(leader, 'slow log').then(() => undefined, codeOf);
+    let isOver = false;
+    void told.finally(() => {
+      isOver = true;
+    });
+    // Nearly as long as it would wait at most.
+    setTimeout(() => cluster.log.fault(leader.name, undefined), 800);
+    const ages: number[] = [];
+    let reads = 0;
+    while (!isOver) {
+      expect(await codes(leader)).not.toContain('slow log');
+      if (!isOver) reads++;
+      ages.push(leader.db.database.status().heartbeatAge!);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(performance.now() - begun).toBeGreaterThan(790);
+    expect(reads).toBeGreaterThan(5);
+    // It says so every 250 ms, in slices of its wait.
+    expectFigure(1000 * Math.max(...ages), 600, 'ms without a sign of the writer');
+    // On a machine that stands still the wait may be over first; what it was then is found out.
+    expect([undefined, 'OUTCOME_UNKNOWN', 'NOT_LEADER', 'NO_LEADER']).toContain(await told);
+    const { leader: next } = await roles();
+    if ((await codes(next)).includes('slow log')) expected.push('slow log');
+    else expect(await told).toBeDefined();
+    await expectSame();
+  });
+
   test('K27 a log without room refuses, forgets nothing, and goes on', async () => {
     const { leader } = await roles();
     cluster.log.fault(leader.name, { full: 1000 });

@@ -191,6 +191,7 @@ export class TcpLog {
   /** Forgets everything behind `last`, as servers do that did not sync. */
   shorten(last: number): void {
     for (const message of this.#messages.splice(last)) this.size -= sizeOf(message);
+    this.#first = Math.min(this.#first, last + 1);
   }
 
   fault(name: string, fault: Fault | undefined): void {
