@@ -1,26 +1,26 @@
 // The shell: the rail with the pages' names, the search box, the state of the server, and the page that
 // the address names. Pages that bring a large library are fetched when they are opened first.
 import type { ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Login } from './page/login.js';
 import { Overview } from './page/overview.js';
 import { Finder } from './part/finder.js';
+import { Later } from './part/later.js';
 import { Waiting } from './part/waiting.js';
 import { isOffline } from './state/api.js';
 import { forgetKey, hasKey, keyAsked } from './state/key.js';
 import { linkTo, route } from './state/router.js';
 import { startFault, status } from './state/server.js';
 
-type Page = ComponentType;
-
 interface Entry {
   id: string;
   name: string;
-  load: () => Page | Promise<Page>;
+  /** None: it comes with the first load. */
+  load?: () => Promise<ComponentType>;
 }
 
 const pages: Entry[] = [
-  { id: 'overview', name: 'Overview', load: () => Overview },
+  { id: 'overview', name: 'Overview' },
   { id: 'schema', name: 'Schema', load: () => import('./page/schema.js').then((m) => m.Schema) },
   { id: 'query', name: 'Query', load: () => import('./page/query.js').then((m) => m.Query) },
   { id: 'graph', name: 'Graph', load: () => import('./page/graph.js').then((m) => m.Graph) },
@@ -38,8 +38,6 @@ const pages: Entry[] = [
   { id: 'slow', name: 'Slow log', load: () => import('./page/slow.js').then((m) => m.SlowLog) },
   { id: 'api', name: 'Api', load: () => import('./page/api.js').then((m) => m.Api) },
 ];
-
-const loaded = new Map<string, Page>([['overview', Overview]]);
 
 function Rail() {
   const { page } = route.value;
@@ -101,14 +99,6 @@ function StateLine() {
 function CurrentPage() {
   const { page } = route.value;
   const entry = pages.find(({ id }) => id === page);
-  const [, redraw] = useState(0);
-  useEffect(() => {
-    if (entry === undefined || loaded.has(entry.id)) return;
-    void Promise.resolve(entry.load()).then((component) => {
-      loaded.set(entry.id, component);
-      redraw((n) => n + 1);
-    });
-  }, [page]);
   if (entry === undefined) {
     return (
       <div class="empty">
@@ -119,8 +109,8 @@ function CurrentPage() {
       </div>
     );
   }
-  const Component = loaded.get(page);
-  return Component === undefined ? <Waiting /> : <Component />;
+  if (entry.load === undefined) return <Overview />;
+  return <Later key={page} load={entry.load} props={{}} />;
 }
 
 export function App() {

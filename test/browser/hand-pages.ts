@@ -109,10 +109,11 @@ test('E18: by keyboard alone: every other page does what it is for', async () =>
   await page.waitForSelector('.tools-of button');
   await enter(page, '.tools-of .step > button');
   await page.waitForSelector('.path tbody tr');
-  await enter(page, '.tools-of .actions button.small');
+  await enter(page, '.tools-of .steps button');
   await expect.poll(() => page.locator('.path tbody tr').count()).toBe(2);
-  // Source: a plan in the margin.
+  // Source: the types come first; the queries, and a plan in their margin.
   await goTo(page, 'source');
+  await enter(page, '.list a[href="#/source/queries.hx"]');
   await page.waitForSelector('.margin button');
   await enter(page, '.margin button');
   await page.waitForSelector('.plan-here .plan');

@@ -5,13 +5,17 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { whole } from '../model/figures.js';
 import type { SchemaType } from '../model/status.js';
 import { linkTo } from '../state/router.js';
-import { save } from './picture-file.js';
+import type { Marks } from '../model/property-marks.js';
+import { save, withStyles } from './picture-file.js';
 
 const row = 18;
 const head = 30;
 const letter = 7;
 const propertiesMax = 8;
 const loopRoom = 32;
+const widthMax = 320;
+/** Of a label, its halo, and how far it keeps from the curve that it names. */
+const labelRoom = 16;
 
 interface Box {
   type: SchemaType;
@@ -28,14 +32,20 @@ interface Line {
   y: number;
 }
 
-function sizeOf({ name, properties }: SchemaType): { width: number; height: number } {
-  const lines = properties.slice(0, propertiesMax).map(({ name, type }) => `${name}  ${type}`);
+/** What stands behind a property's name. */
+const markOf = (marks: Marks, type: string, property: string): string =>
+  marks.get(type)?.get(property)?.join(' ') ?? '';
+
+function sizeOf({ name, properties }: SchemaType, marks: Marks): { width: number; height: number } {
+  const lines = properties
+    .slice(0, propertiesMax)
+    .map((one) => `${one.name} ${markOf(marks, name, one.name)}  ${one.type}`);
   const longest = Math.max(name.length + 8, ...lines.map((line) => line.length));
   const shown = Math.min(properties.length, propertiesMax + 1);
-  return { width: Math.min(280, longest * letter + 24), height: head + shown * row + 8 };
+  return { width: Math.min(widthMax, longest * letter + 24), height: head + shown * row + 8 };
 }
 
-function layOut(types: readonly SchemaType[]) {
+function layOut(types: readonly SchemaType[], marks: Marks, titleOf: (name: string) => string) {
   const graph = new dagre.graphlib.Graph({ multigraph: true });
   graph.setGraph({
     rankdir: 'LR',
@@ -48,11 +58,12 @@ function layOut(types: readonly SchemaType[]) {
   graph.setDefaultEdgeLabel(() => ({}));
   const boxes = types.filter(({ kind }) => kind !== 'edge');
   const names = new Set(boxes.map(({ name }) => name));
-  for (const type of boxes) graph.setNode(type.name, sizeOf(type));
+  for (const type of boxes) graph.setNode(type.name, sizeOf(type, marks));
   for (const { name, from, to } of types) {
     if (from === undefined || to === undefined || !names.has(from) || !names.has(to)) continue;
     if (from === to) continue;
-    graph.setEdge(from, to, { width: name.length * letter, height: 16, labelpos: 'c' }, name);
+    const width = titleOf(name).length * letter + labelRoom;
+    graph.setEdge(from, to, { width, height: 16, labelpos: 'c' }, name);
   }
   dagre.layout(graph);
   const placed = boxes.map((type): Box => {
@@ -70,20 +81,24 @@ function layOut(types: readonly SchemaType[]) {
     );
     return { name: edge.name!, path: path.join(''), x, y };
   });
-  const lines = [...across, ...loopsOf(types, placed)];
+  const lines = [...across, ...loopsOf(types, placed, titleOf)];
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
   return { placed, lines, width, height: height + loopRoom };
 }
 
 /** Edge types from a type to itself: below its box, one beside the other. */
-function loopsOf(types: readonly SchemaType[], placed: readonly Box[]): Line[] {
+function loopsOf(
+  types: readonly SchemaType[],
+  placed: readonly Box[],
+  titleOf: (name: string) => string,
+): Line[] {
   return placed.flatMap(({ type, x, y, width, height }) => {
     const own = types.filter(({ from, to }) => from === type.name && to === type.name);
     return own.map(({ name }, at): Line => {
       const [left, foot] = [x + width - 44 - at * 12, y + height];
       const low = foot + 22 + at * 16;
       const path = `M${left} ${foot}C${left} ${low} ${left + 24} ${low} ${left + 24} ${foot + 2}`;
-      return { name, path, x: left + 8 - (name.length * letter) / 2, y: low - 4 };
+      return { name, path, x: left - 2 - (titleOf(name).length * letter) / 2, y: low - 6 };
     });
   });
 }
@@ -91,6 +106,7 @@ function loopsOf(types: readonly SchemaType[], placed: readonly Box[]): Line[] {
 interface DiagramProps {
   types: SchemaType[];
   counts: ReadonlyMap<string, number>;
+  marks: Marks;
   chosen: string;
 }
 
@@ -112,16 +128,23 @@ function useInView(svg: RefObject<SVGSVGElement | null>, chosen: string, placed:
   }, [chosen, placed]);
 }
 
-export function Diagram({ types, counts, chosen }: DiagramProps) {
-  const { placed, lines, width, height } = useMemo(() => layOut(types), [types]);
+export function Diagram({ types, counts, marks, chosen }: DiagramProps) {
+  const countOf = (name: string): string => {
+    const count = counts.get(`edge ${name}`);
+    return count === undefined ? '' : whole(count);
+  };
+  // Room is left for counts as they are now; one that grows by a digit moves nothing.
+  const { placed, lines, width, height } = useMemo(
+    () => layOut(types, marks, (name) => `${name} ${countOf(name)}`),
+    [types, marks],
+  );
   const svg = useRef<SVGSVGElement>(null);
   useInView(svg, chosen, placed);
   const saveSvg = (): void => {
-    const text = new XMLSerializer().serializeToString(svg.current!);
-    save('schema.svg', new Blob([text], { type: 'image/svg+xml' }));
+    save('schema.svg', new Blob([withStyles(svg.current!)], { type: 'image/svg+xml' }));
   };
   return (
-    <figure class="diagram card">
+    <figure class={`diagram card ${chosen === '' ? '' : 'narrowed'}`}>
       <div class="scroll" tabIndex={0} role="region" aria-label="Diagram of the types">
         <svg
           ref={svg}
@@ -132,19 +155,7 @@ export function Diagram({ types, counts, chosen }: DiagramProps) {
           font-family="system-ui, sans-serif"
           font-size="12"
         >
-          <defs>
-            <marker
-              id="tip"
-              viewBox="0 0 8 8"
-              refX="7"
-              refY="4"
-              markerWidth="7"
-              markerHeight="7"
-              orient="auto"
-            >
-              <path d="M0 0L8 4L0 8z" class="tip" />
-            </marker>
-          </defs>
+          <Tip />
           {lines.map(({ name, path, x, y }) => (
             <a key={name} href={linkTo('schema', name)}>
               <path
@@ -153,7 +164,7 @@ export function Diagram({ types, counts, chosen }: DiagramProps) {
                 marker-end="url(#tip)"
               />
               <text x={x} y={y + 4} text-anchor="middle" class="wire-name">
-                {name}
+                {name} <tspan class="wire-count">{countOf(name)}</tspan>
               </text>
             </a>
           ))}
@@ -162,6 +173,7 @@ export function Diagram({ types, counts, chosen }: DiagramProps) {
               key={box.type.name}
               box={box}
               isChosen={chosen === box.type.name}
+              marks={marks}
               count={counts.get(`${box.type.kind} ${box.type.name}`)}
             />
           ))}
@@ -176,8 +188,31 @@ export function Diagram({ types, counts, chosen }: DiagramProps) {
   );
 }
 
-function TypeBox(props: { box: Box; isChosen: boolean; count: number | undefined }) {
-  const { box, isChosen, count } = props;
+/** The head of an arrow. */
+const Tip = () => (
+  <defs>
+    <marker
+      id="tip"
+      viewBox="0 0 8 8"
+      refX="7"
+      refY="4"
+      markerWidth="7"
+      markerHeight="7"
+      orient="auto"
+    >
+      <path d="M0 0L8 4L0 8z" class="tip" />
+    </marker>
+  </defs>
+);
+
+interface TypeBoxProps {
+  box: Box;
+  isChosen: boolean;
+  marks: Marks;
+  count: number | undefined;
+}
+
+function TypeBox({ box, isChosen, marks, count }: TypeBoxProps) {
   const { type, x, y, width, height } = box;
   const { name, kind, properties } = type;
   return (
@@ -193,7 +228,7 @@ function TypeBox(props: { box: Box; isChosen: boolean; count: number | undefined
         {properties.slice(0, propertiesMax).map((property, at) => (
           <g key={property.name}>
             <text x="12" y={head + 12 + at * row}>
-              {property.name}
+              {property.name} <tspan class="box-type">{markOf(marks, name, property.name)}</tspan>
             </text>
             <text x={width - 12} y={head + 12 + at * row} text-anchor="end" class="box-type">
               {property.type}

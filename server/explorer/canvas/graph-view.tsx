@@ -20,6 +20,8 @@ import { Legend } from './legend.js';
 import { Tools } from './tools.js';
 
 const startCount = 400;
+/** Chosen elements that an address names. */
+const chosenMax = 20;
 
 async function firstPiece(start: CanvasStart): Promise<Piece> {
   const { ids, around } = start;
@@ -63,25 +65,33 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
     // What comes when the canvas has been left changes nothing.
     let isLeft = false;
     const draw = (): void => redraw((n) => n + 1);
-    const choose = (id: string, isMore: boolean): void => {
-      if (!isMore) model.chosen.clear();
-      if (isMore && model.chosen.has(id)) model.chosen.delete(id);
-      else model.chosen.add(id);
+    const isChanged = (): void => {
       picture.refresh();
       draw();
+      noted();
+    };
+    const choose = (id: string, isMore: boolean): void => {
+      // An edge is chosen by itself.
+      const isAlone = !isMore || [...model.chosen].some((one) => model.edges.has(one));
+      if (isAlone) model.chosen.clear();
+      if (isMore && model.chosen.has(id)) model.chosen.delete(id);
+      else model.chosen.add(id);
+      isChanged();
+    };
+    const noted = (): void => {
+      if (!isInset) keepInAddress(hands.current!);
     };
     const picture = new Picture(host.current!, model, {
       onClick: choose,
       onDouble: (id) => void expand(hands.current!, id, {}),
+      onEdge: (id) => choose(id, false),
       onGround: () => {
         model.chosen.clear();
-        picture.refresh();
-        draw();
+        isChanged();
       },
       onRegion: (ids) => {
         for (const id of ids) model.chosen.add(id);
-        picture.refresh();
-        draw();
+        isChanged();
       },
       onRest: draw,
     });
@@ -90,17 +100,19 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       picture.follow(near);
       draw();
       if (model.left > 0) say(`The canvas holds ${nodesMax} at most; ${model.left} are left out.`);
-      if (!isInset) keepInAddress(model);
+      noted();
     };
     hands.current = { model, picture, changed, say, isInset };
     firstPiece(start)
       .then((piece) => {
         if (isLeft) return;
         model.add(piece, undefined, false);
-        if (start.around !== undefined) model.chosen.add(start.around);
+        const hasCome = (id: string): boolean => model.nodes.has(id) || model.edges.has(id);
+        for (const id of start.chosen?.filter(hasCome) ?? []) model.chosen.add(id);
+        picture.colourBy = start.colourBy ?? '';
         setEmpty(model.nodes.size === 0);
         picture.follow();
-        if (!isInset && start.ids === undefined && start.around !== undefined) keepInAddress(model);
+        if (start.around !== undefined) noted();
         draw();
       })
       .catch((error: unknown) => say(messageOf(error)));
@@ -112,9 +124,15 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
   return { host, hands: hands.current, version, message, say, isEmpty };
 }
 
-function keepInAddress(model: GraphModel): void {
+/** So that a link shows the same elements, the same ones chosen, and the same colours. */
+function keepInAddress({ model, picture }: Hands): void {
   const ids = [...model.nodes.keys()].slice(0, linkMax);
-  setParams({ n: packIds(ids), around: undefined });
+  setParams({
+    n: packIds(ids),
+    around: undefined,
+    at: packIds([...model.chosen].slice(0, chosenMax)),
+    by: picture.colourBy,
+  });
 }
 
 export function GraphView({ start, isInset = false }: { start: CanvasStart; isInset?: boolean }) {

@@ -55,5 +55,5 @@ export async function expand(
 
 export const chosenKey = ({ chosen }: GraphModel): string => [...chosen].join();
 
-export const chosenItems = ({ chosen, nodes }: GraphModel): Item[] =>
-  [...chosen].flatMap((id) => nodes.get(id) ?? []).filter(isItem);
+export const chosenItems = ({ chosen, nodes, edges }: GraphModel): Item[] =>
+  [...chosen].flatMap((id) => nodes.get(id) ?? edges.get(id) ?? []).filter(isItem);

@@ -1,9 +1,9 @@
 // What is chosen on the canvas: an element's properties and how many edges of each kind it has, before any of
 // them is fetched; of two elements, the way between them.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { whole } from '../model/figures.js';
 import type { Piece } from '../model/graph-model.js';
-import { type Item, propertiesOf, titleOf } from '../model/item.js';
+import { type Item, isEdge, propertiesOf, titleOf } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
 import { linkTo } from '../state/router.js';
 import { type Hands, type HandsProps, chosenItems, expand } from './hands.js';
@@ -22,7 +22,9 @@ export function Inspector({ hands, version }: HandsProps & { hands: Hands }) {
   if (items.length === 0) return null;
   return (
     <aside class="inspector" aria-label="Chosen">
-      {items.length === 1 ? (
+      {items.length === 1 && isEdge(items[0]!) ? (
+        <OneEdge hands={hands} edge={items[0]!} />
+      ) : items.length === 1 ? (
         <One hands={hands} version={version} item={items[0]!} />
       ) : (
         <Several hands={hands} items={items} />
@@ -43,20 +45,7 @@ function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
     <>
       <p class="kind">{item.label}</p>
       <h2>{titleOf(item)}</h2>
-      <dl>
-        {propertiesOf(item).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <bdi>{shown(value)}</bdi>
-            </dd>
-          </div>
-        ))}
-        <div>
-          <dt>id</dt>
-          <dd class="mono">{item.id}</dd>
-        </div>
-      </dl>
+      <Properties item={item} />
       <Degrees hands={hands} item={item} />
       <p class="actions">
         <button type="button" class="small" aria-pressed={isPinned} onClick={pin}>
@@ -65,10 +54,10 @@ function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
         <button
           type="button"
           class="small"
-          disabled={!model.canCollapse(item.id)}
+          disabled={model.expansionCount(item.id) === 0}
           onClick={() => {
-            model.collapse(item.id);
-            changed();
+            if (model.collapse(item.id)) changed();
+            else hands.say('Nothing to take away: other elements lead to all of it.');
           }}
         >
           collapse
@@ -90,6 +79,53 @@ function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
         )}
       </p>
       <p class="hint">Shift-click a second one to find the way between them.</p>
+    </>
+  );
+}
+
+function Properties({ item }: { item: Item }) {
+  return (
+    <dl>
+      {propertiesOf(item).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <bdi>{shown(value)}</bdi>
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt>id</dt>
+        <dd class="mono">{item.id}</dd>
+      </div>
+    </dl>
+  );
+}
+
+/** An edge is an element, too: what it says, and its two ends. */
+function OneEdge({ hands, edge }: { hands: Hands; edge: Item }) {
+  const { model, changed } = hands;
+  const choose = (id: string): void => {
+    model.chosen.clear();
+    model.chosen.add(id);
+    changed();
+  };
+  const ends = [edge.from_node!, edge.to_node!].flatMap((id) => model.nodes.get(id) ?? []);
+  return (
+    <>
+      <p class="kind">edge</p>
+      <h2>{edge.label}</h2>
+      <ul class="ends">
+        {ends.map((end, at) => (
+          <li key={at}>
+            <small>{at === 0 ? 'from' : 'to'}</small>
+            <button type="button" class="quiet" onClick={() => choose(end.id)}>
+              {titleOf(end)}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <Properties item={edge} />
     </>
   );
 }
@@ -125,6 +161,13 @@ function Degrees({ hands, item }: { hands: Hands; item: Item }) {
   const degrees = useDegrees(hands, item.id);
   const [amount, setAmount] = useState(amounts[0]!);
   const [pages, setPages] = useState(new Map<string, Taken>());
+  const count = hands.model.expansionCount(item.id);
+  const before = useRef(count);
+  // What was taken back can be fetched again.
+  useEffect(() => {
+    if (count < before.current) setPages(new Map());
+    before.current = count;
+  }, [count]);
   if (degrees === undefined) return <p class="hint" />;
   if (degrees.length === 0) return <p class="hint">It has no edges.</p>;
   const more = async ({ label, direction, count }: Degree): Promise<void> => {

@@ -6,12 +6,15 @@ interface Job {
   settings: object;
   nodes: Float32Array;
   edges: Float32Array;
-  rounds: number;
+  /** How long to go on before what there is is shown. */
+  ms: number;
 }
 
 addEventListener('message', ({ data }: MessageEvent<Job>) => {
-  const { settings, nodes, edges, rounds } = data;
-  for (let round = 0; round < rounds; round++) iterate(settings, nodes, edges);
+  const { settings, nodes, edges, ms } = data;
+  const started = performance.now();
+  do iterate(settings, nodes, edges);
+  while (performance.now() - started < ms);
   const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
   postMessage({ nodes, edges }, { transfer });
 });

@@ -1,8 +1,7 @@
 // The canvas of graphs, fetched when it is first needed: it brings the largest libraries.
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { CanvasStart } from '../model/graph-model.js';
-import { Waiting } from '../part/waiting.js';
+import { Later } from '../part/later.js';
 
 interface CanvasProps {
   start: CanvasStart;
@@ -10,17 +9,27 @@ interface CanvasProps {
   isInset?: boolean;
 }
 
-let loaded: ComponentType<CanvasProps> | undefined;
+const loadView = (): Promise<ComponentType<CanvasProps>> =>
+  import('./graph-view.js').then(({ GraphView }) => GraphView);
+const loadPreview = (): Promise<ComponentType> =>
+  import('./graph-preview.js').then(({ GraphPreview }) => GraphPreview);
+
+let hasWebgl: boolean | undefined;
+
+/** Whether this browser draws at all: some have it switched off. */
+function canDraw(): boolean {
+  hasWebgl ??= document.createElement('canvas').getContext('webgl2') !== null;
+  return hasWebgl;
+}
 
 export function Canvas(props: CanvasProps) {
-  const [, redraw] = useState(0);
-  useEffect(() => {
-    if (loaded !== undefined) return;
-    void import('./graph-view.js').then(({ GraphView }) => {
-      loaded = GraphView;
-      redraw((n) => n + 1);
-    });
-  }, []);
-  const View = loaded;
-  return View === undefined ? <Waiting /> : <View {...props} />;
+  if (canDraw()) return <Later load={loadView} props={props} />;
+  return (
+    <div class="empty">
+      <h2>This browser draws no graphs</h2>
+      <p>They need WebGL, which is switched off here. Table and JSON show the same answers.</p>
+    </div>
+  );
 }
+
+export const Preview = () => (canDraw() ? <Later load={loadPreview} props={{}} /> : null);

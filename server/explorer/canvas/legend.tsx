@@ -14,13 +14,17 @@ function groupsOf({ model, picture }: Hands): ColourGroup[] {
 export function Legend({ hands }: HandsProps) {
   const groups = hands === undefined ? [] : groupsOf(hands);
   if (groups.length === 0) return null;
-  const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
   return (
     <ul class="legend" aria-label="Colours">
       {groups.slice(0, shownMax).map(({ name, count, place }) => (
         <li key={name}>
           <svg width="10" height="10" aria-hidden="true">
-            <circle cx="5" cy="5" r="5" fill={colourOf(place, isDark)} />
+            <circle
+              cx="5"
+              cy="5"
+              r="5"
+              fill={`light-dark(${colourOf(place, false)}, ${colourOf(place, true)})`}
+            />
           </svg>
           {name} <small>{count}</small>
         </li>

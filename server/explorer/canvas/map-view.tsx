@@ -131,7 +131,7 @@ function MapTools(props: { hands: Hands | undefined; version: number; changed: (
   };
   return (
     <div class="tools" role="toolbar" aria-label="Map">
-      <span class="hint">near on the map: near by the index</span>
+      <span class="hint">what the index finds near each other lies together</span>
       <ColourChoice hands={hands} version={version} changed={changed} />
       <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
         {isRunning ? 'pause' : 'layout'}

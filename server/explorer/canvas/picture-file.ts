@@ -53,6 +53,30 @@ export function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+const drawn = [
+  'fill',
+  'stroke',
+  'stroke-width',
+  'paint-order',
+  'font-size',
+  'font-weight',
+  'font-family',
+] as const;
+
+/** The text of a drawing with the looks that the page's style gives it: a file has no style sheet. */
+export function withStyles(svg: SVGSVGElement): string {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const [from, to] = [svg, copy].map((root) => [...root.querySelectorAll<SVGElement>('*')]);
+  for (const [at, element] of from!.entries()) {
+    const style = getComputedStyle(element);
+    for (const name of drawn) to![at]!.setAttribute(name, style.getPropertyValue(name));
+  }
+  for (const link of copy.querySelectorAll('a')) link.removeAttribute('href');
+  const ground = getComputedStyle(svg.closest('.card') ?? svg).backgroundColor;
+  copy.insertAdjacentHTML('afterbegin', `<rect width="100%" height="100%" fill="${ground}"/>`);
+  return new XMLSerializer().serializeToString(copy);
+}
+
 /** Draws the SVG on a canvas twice as large. */
 export async function asPng(svg: string): Promise<Blob> {
   const image = new Image();

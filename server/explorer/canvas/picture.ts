@@ -13,6 +13,7 @@ import { listenForMarquee, type Region } from './marquee.js';
 export interface CanvasEvents {
   onClick: (id: string, isWithShift: boolean) => void;
   onDouble: (id: string) => void;
+  onEdge?: (id: string) => void;
   onGround: () => void;
   /** Elements within a rectangle that was drawn. */
   onRegion?: (ids: string[]) => void;
@@ -24,6 +25,8 @@ export interface MapPlaces {
   places: ReadonlyMap<string, { x: number; y: number }>;
 }
 
+const darkness = matchMedia('(prefers-color-scheme: dark)');
+
 const pointSize = 3.5;
 const litSize = 7;
 const sizeMin = 5;
@@ -33,12 +36,16 @@ const fewNodes = 60;
 const fewEdges = 60;
 /** Of many elements on a screen of less width each is drawn smaller. */
 const narrow = 600;
-const labelledSize = 9;
+const labelledSize = 7;
 const labelHeight = 14;
 /** More edges are not drawn while the canvas moves. */
 const fluidEdges = 2_000;
 /** The golden angle: new nodes come around their neighbour without lying on each other. */
 const turn = 2.399963;
+
+const titleMax = 36;
+const shorter = (text: string): string =>
+  text.length > titleMax ? `${text.slice(0, titleMax - 1).trimEnd()}…` : text;
 
 export class Picture {
   readonly graph = new Graph({ multi: true, allowSelfLoops: true });
@@ -47,11 +54,13 @@ export class Picture {
   #under: Set<string> | undefined;
   #dragged: string | undefined;
   #unlisten: () => void = () => undefined;
-  #isDark: boolean;
+  #isDark = darkness.matches;
   /** Where this frame's labels stand. */
   #labels: { x: number; y: number; right: number }[] = [];
   /** Stand out from all others until others do; undefined: nothing does. */
   #lit: ReadonlySet<string> | undefined;
+  /** Where elements stood that are no longer here. */
+  readonly #left = new Map<string, { x: number; y: number }>();
   colourBy = '';
   /** What the colours mean, when they are those of a property. */
   groups: ColourGroup[] = [];
@@ -62,15 +71,12 @@ export class Picture {
     events: CanvasEvents,
     private readonly map?: MapPlaces,
   ) {
-    this.#isDark = matchMedia('(prefers-color-scheme: dark)').matches;
     this.sigma = new Sigma(this.graph, host, {
       allowInvalidContainer: true,
       defaultEdgeType: map === undefined ? 'arrow' : 'line',
       renderEdgeLabels: false,
       labelFont: 'system-ui, "DejaVu Sans", sans-serif',
       labelSize: 12,
-      labelColor: { color: this.#isDark ? '#e6e9e8' : '#1c2120' },
-      edgeLabelColor: { color: this.#isDark ? '#9aa5a2' : '#59625f' },
       edgeLabelSize: 12,
       labelDensity: 0.5,
       labelGridCellSize: 120,
@@ -83,6 +89,8 @@ export class Picture {
       defaultDrawNodeHover: (context, data) => this.#drawHover(context, data),
     });
     this.layout = new Layout(this.graph, events.onRest);
+    this.#takeTheme();
+    darkness.addEventListener('change', this.#takeTheme);
     this.sigma.on('beforeRender', () => {
       this.#labels = [];
     });
@@ -91,6 +99,27 @@ export class Picture {
     if (onRegion !== undefined) {
       this.#unlisten = listenForMarquee(host, (region) => onRegion(this.#within(region)));
     }
+  }
+
+  /** The system's theme may change while the picture is open. */
+  readonly #takeTheme = (): void => {
+    this.#isDark = darkness.matches;
+    const { sigma, graph } = this;
+    sigma.setSetting('labelColor', { color: this.#ink() });
+    sigma.setSetting('edgeLabelColor', { color: this.#isDark ? '#9aa5a2' : '#59625f' });
+    graph.updateEachEdgeAttributes((_, attributes) => ({
+      ...attributes,
+      color: this.#edgeColor(),
+    }));
+    if (graph.order > 0) this.paint();
+  };
+
+  #ink(): string {
+    return this.#isDark ? '#e6e9e8' : '#1c2120';
+  }
+
+  #edgeColor(): string {
+    return this.#isDark ? '#4a5451' : '#c3c8c5';
   }
 
   #within({ left, top, right, bottom }: Region): string[] {
@@ -102,7 +131,7 @@ export class Picture {
     });
   }
 
-  #listen({ onClick, onDouble, onGround }: CanvasEvents): void {
+  #listen({ onClick, onDouble, onEdge, onGround }: CanvasEvents): void {
     const { sigma, graph } = this;
     sigma.on('clickNode', ({ node, event }) => {
       onClick(node, (event.original as MouseEvent).shiftKey);
@@ -110,6 +139,13 @@ export class Picture {
     sigma.on('doubleClickNode', ({ node, event }) => {
       event.preventSigmaDefault();
       onDouble(node);
+    });
+    sigma.on('clickEdge', ({ edge }) => onEdge?.(edge));
+    sigma.on('enterEdge', () => {
+      this.host.style.cursor = 'pointer';
+    });
+    sigma.on('leaveEdge', () => {
+      this.host.style.cursor = '';
     });
     sigma.on('clickStage', onGround);
     sigma.on('enterNode', ({ node }) => this.#light(node));
@@ -170,6 +206,7 @@ export class Picture {
 
   #showEdge(id: string, data: Record<string, unknown>): Record<string, unknown> {
     if (this.#under === undefined) {
+      if (this.model.chosen.has(id)) return { ...data, color: this.#ink(), size: 2, zIndex: 1 };
       return this.map === undefined || this.#isAtChosen(id) ? data : { ...data, hidden: true };
     }
     const [from, to] = this.graph.extremities(id);
@@ -190,18 +227,27 @@ export class Picture {
     const { x, y, size, label } = data as { x: number; y: number; size: number; label?: string };
     if (!label) return;
     context.font = '12px system-ui, "DejaVu Sans", sans-serif';
-    const right = x + context.measureText(label).width;
+    const { width } = context.measureText(label);
+    const left = this.#labelLeft(x, size, width);
+    const right = left + width;
     const isTaken = this.#labels.some(
-      (other) => Math.abs(other.y - y) < labelHeight && other.x < right && x < other.right,
+      (other) => Math.abs(other.y - y) < labelHeight && other.x < right && left < other.right,
     );
     if (isTaken && !data.forceLabel && this.graph.order > fewNodes) return;
-    this.#labels.push({ x, y, right });
+    this.#labels.push({ x: left, y, right });
     context.lineJoin = 'round';
     context.lineWidth = 4;
     context.strokeStyle = this.#isDark ? '#121514' : '#f7f7f5';
-    context.strokeText(label, x + size + 3, y + 4);
-    context.fillStyle = this.#isDark ? '#e6e9e8' : '#1c2120';
-    context.fillText(label, x + size + 3, y + 4);
+    context.strokeText(label, left, y + 4);
+    context.fillStyle = this.#ink();
+    context.fillText(label, left, y + 4);
+  }
+
+  /** At the right of its element, or at the left where the canvas ends before it does. */
+  #labelLeft(x: number, size: number, width: number): number {
+    const right = x + size + 3;
+    const isCut = right + width > this.host.clientWidth && x - size - 3 > width;
+    return isCut ? x - size - 3 - width : right;
   }
 
   /** A label on a plate that fits the theme, in place of sigma's white one. */
@@ -211,26 +257,34 @@ export class Picture {
     context.font = '600 12px system-ui, "DejaVu Sans", sans-serif';
     context.beginPath();
     context.arc(x, y, size + 3, 0, 2 * Math.PI);
-    context.strokeStyle = this.#isDark ? '#e6e9e8' : '#1c2120';
+    context.strokeStyle = this.#ink();
     context.lineWidth = 2;
     context.stroke();
     if (label === '') return;
-    const width = context.measureText(label).width + 12;
+    const { width } = context.measureText(label);
+    const left = this.#labelLeft(x, size + 5, width);
     context.fillStyle = this.#isDark ? '#1a1e1dee' : '#ffffffee';
     context.beginPath();
-    context.roundRect(x + size + 2, y - 11, width + 4, 22, 4);
+    context.roundRect(left - 6, y - 11, width + 12, 22, 4);
     context.fill();
-    context.fillStyle = this.#isDark ? '#e6e9e8' : '#1c2120';
-    context.fillText(label, x + size + 8, y + 4);
+    context.fillStyle = this.#ink();
+    context.fillText(label, left, y + 4);
   }
 
   /** Makes the picture follow the model. New nodes appear beside `near`. */
   follow(near?: string): void {
     const { graph, model } = this;
-    for (const id of graph.nodes()) if (!model.nodes.has(id)) graph.dropNode(id);
+    for (const id of graph.nodes()) {
+      if (model.nodes.has(id)) continue;
+      const { x, y } = graph.getNodeAttributes(id) as { x: number; y: number };
+      this.#left.set(id, { x, y });
+      graph.dropNode(id);
+    }
     let fresh = 0;
-    for (const item of model.nodes.values()) {
-      if (!graph.hasNode(item.id)) graph.addNode(item.id, this.#placeFor(near, fresh++, item.id));
+    for (const { id } of model.nodes.values()) {
+      if (graph.hasNode(id)) continue;
+      // What comes back comes where it was.
+      graph.addNode(id, this.#left.get(id) ?? this.#placeFor(near, fresh++, id));
     }
     for (const id of graph.edges()) if (!model.edges.has(id)) graph.dropEdge(id);
     for (const edge of model.edges.values()) {
@@ -238,7 +292,7 @@ export class Picture {
       graph.addDirectedEdgeWithKey(edge.id, edge.from_node!, edge.to_node!, {
         label: edge.label,
         size: 1,
-        color: this.#isDark ? '#4a5451' : '#c3c8c5',
+        color: this.#edgeColor(),
       });
     }
     // Sigma must know what is new before it is told of changes to it.
@@ -263,7 +317,7 @@ export class Picture {
   paint(): void {
     const { graph, model } = this;
     const placeOf = this.#placesByColour();
-    const scale = this.host.clientWidth < narrow && graph.order > fewNodes ? 0.6 : 1;
+    const scale = graph.order <= fewNodes ? 1 : this.host.clientWidth < narrow ? 0.6 : 0.75;
     graph.updateEachNodeAttributes((id, attributes) => {
       const item = model.nodes.get(id)!;
       const size =
@@ -271,7 +325,7 @@ export class Picture {
           ? scale * Math.min(sizeMax, sizeMin + 1.5 * Math.sqrt(graph.degree(id)))
           : pointSize;
       const isPinned = model.pinned.has(id);
-      const label = `${isPinned ? '⚲ ' : ''}${titleOf(item)}`;
+      const label = `${isPinned ? '⚲ ' : ''}${shorter(titleOf(item))}`;
       return {
         ...attributes,
         size,
@@ -282,9 +336,12 @@ export class Picture {
     });
     const isSmall = graph.order <= fewNodes && this.map === undefined;
     this.sigma.setSetting('renderEdgeLabels', graph.size <= fewEdges && this.map === undefined);
+    // Which line is under the pointer is found by drawing all of them once more.
+    this.sigma.setSetting('enableEdgeEvents', this.map === undefined && graph.size <= fluidEdges);
     // Many lines are what a slow machine draws longest: they wait until the hand rests.
     this.sigma.setSetting('hideEdgesOnMove', graph.size > fluidEdges);
-    this.sigma.setSetting('labelRenderedSizeThreshold', isSmall ? 0 : labelledSize);
+    const least = this.map === undefined ? labelledSize : litSize + 1;
+    this.sigma.setSetting('labelRenderedSizeThreshold', isSmall ? 0 : least);
   }
 
   #placesByColour(): (item: Item) => number | undefined {
@@ -305,6 +362,7 @@ export class Picture {
 
   close(): void {
     this.#unlisten();
+    darkness.removeEventListener('change', this.#takeTheme);
     this.layout.close();
     this.sigma.kill();
   }

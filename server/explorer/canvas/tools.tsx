@@ -5,6 +5,7 @@ import { packIds } from '../model/graph-model.js';
 import { propertiesOf } from '../model/item.js';
 import { CopyButton } from '../part/copy-code.js';
 import { asJson, asPng, asSvg, save } from './picture-file.js';
+import { linkTo } from '../state/router.js';
 import type { Hands, HandsProps } from './hands.js';
 
 export function Tools({ hands, version }: HandsProps) {
@@ -26,7 +27,14 @@ export function Tools({ hands, version }: HandsProps) {
       <span class="hint" data-nodes={nodes} data-edges={edges}>
         {counted(nodes, 'element')} · {counted(edges, 'edge')}
       </span>
-      <ColourChoice hands={hands} version={version} changed={() => redraw((n) => n + 1)} />
+      <ColourChoice
+        hands={hands}
+        version={version}
+        changed={() => {
+          redraw((n) => n + 1);
+          hands!.changed();
+        }}
+      />
       <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
         {isRunning ? 'pause' : 'layout'}
       </button>
@@ -48,7 +56,13 @@ function SaveButtons({ hands }: { hands: Hands | undefined }) {
   };
   const link = (): string => {
     const { origin, pathname } = location;
-    return `${origin}${pathname}#/graph?n=${packIds([...hands!.model.nodes.keys()])}`;
+    const { model, picture } = hands!;
+    const params = {
+      n: packIds([...model.nodes.keys()]),
+      ...(model.chosen.size > 0 && { at: packIds([...model.chosen]) }),
+      ...(picture.colourBy !== '' && { by: picture.colourBy }),
+    };
+    return `${origin}${pathname}${linkTo('graph', '', params)}`;
   };
   return (
     <>
@@ -90,6 +104,7 @@ export function ColourChoice({ hands, changed }: HandsProps & { changed: () => v
     <select
       class="small"
       aria-label="Colour by"
+      value={hands?.picture.colourBy ?? ''}
       onChange={(event) => {
         hands!.picture.colourBy = event.currentTarget.value;
         hands!.picture.paint();

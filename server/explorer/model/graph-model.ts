@@ -10,6 +10,9 @@ const edgesMax = 20_000;
 export interface CanvasStart {
   ids?: string[];
   around?: string;
+  chosen?: string[];
+  /** The property that colours. */
+  colourBy?: string;
 }
 
 export interface Piece {
@@ -24,6 +27,9 @@ interface Step {
   isRemoval: boolean;
   /** The element whose neighbours were added. */
   of: string | undefined;
+  /** Expansions that a removal took back, and what was pinned of it. */
+  collapsed?: Step[];
+  pinned?: string[];
 }
 
 export class GraphModel {
@@ -69,8 +75,9 @@ export class GraphModel {
     const nodes = [...gone].flatMap((id) => this.nodes.get(id) ?? []);
     if (nodes.length === 0) return;
     const edges = this.#edgesAt(gone);
+    const pinned = nodes.flatMap(({ id }) => (this.pinned.has(id) ? [id] : []));
     this.#drop(nodes, edges);
-    this.#steps.push({ nodes, edges, isRemoval: true, of: undefined });
+    this.#steps.push({ nodes, edges, isRemoval: true, of: undefined, pinned });
   }
 
   #edgesAt(ids: ReadonlySet<string>): Item[] {
@@ -94,30 +101,43 @@ export class GraphModel {
     if (step.isRemoval) {
       for (const node of step.nodes) this.nodes.set(node.id, node);
       for (const edge of step.edges) this.edges.set(edge.id, edge);
+      for (const id of step.pinned ?? []) this.pinned.add(id);
+      for (const expansion of step.collapsed ?? []) expansion.of = step.of;
       return;
     }
     const gone = new Set(step.nodes.map(({ id }) => id));
     this.#drop(step.nodes, [...step.edges, ...this.#edgesAt(gone)]);
   }
 
-  /** Whether there is an expansion of this element to take back. */
-  canCollapse(id: string): boolean {
-    return this.#steps.some(({ of, isRemoval }) => of === id && !isRemoval);
+  /** Of this element, those that can be taken back. */
+  #expansionsOf(id: string): Step[] {
+    return this.#steps.filter(({ of, isRemoval }) => of === id && !isRemoval);
   }
 
-  /** Takes away what only the expansions of one element brought: what others lead to stays. */
-  collapse(id: string): void {
-    const brought = this.#steps
-      .filter(({ of, isRemoval }) => of === id && !isRemoval)
-      .flatMap(({ nodes }) => nodes);
-    const alone = brought.filter((node) =>
-      [...this.#edgesAt(new Set([node.id]))].every(({ from_node, to_node }) => {
-        const other = from_node === node.id ? to_node : from_node;
-        return other === id || other === node.id;
-      }),
+  expansionCount(id: string): number {
+    return this.#expansionsOf(id).length;
+  }
+
+  /**
+   * Takes away what only the expansions of one element brought, together with the edges among it: what
+   * elements from elsewhere lead to stays. Whether there was anything.
+   */
+  collapse(id: string): boolean {
+    const expansions = this.#expansionsOf(id);
+    const own = new Set(expansions.flatMap(({ nodes }) => nodes.map((node) => node.id)));
+    const ends = [...own].map((node): [string, Item[]] => [node, this.#edgesAt(new Set([node]))]);
+    const isOwn = (end: string | undefined): boolean => end === id || own.has(end!);
+    const alone = ends.filter(([, edges]) =>
+      edges.every(({ from_node, to_node }) => isOwn(from_node) && isOwn(to_node)),
     );
-    this.hide(alone.map((node) => node.id));
-    for (const step of this.#steps) if (step.of === id) step.of = undefined;
+    const before = this.#steps.length;
+    this.hide(alone.map(([node]) => node));
+    const step = this.#steps[before];
+    if (step === undefined) return false;
+    step.of = id;
+    step.collapsed = expansions;
+    for (const expansion of expansions) expansion.of = undefined;
+    return true;
   }
 
   neighboursOf(id: string): Set<string> {

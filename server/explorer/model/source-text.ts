@@ -32,7 +32,7 @@ export function piecesOf(line: string, types: ReadonlySet<string>): Piece[] {
             ? 'keyword'
             : word && types.has(word)
               ? 'type'
-              : word && /^[A-Z][A-Za-z]+$/.test(word)
+              : word && /^[A-Z][A-Za-z0-9]+$/.test(word)
                 ? 'step'
                 : 'plain';
     return { kind, text: match[0] };

@@ -4,11 +4,17 @@ import { useState } from 'preact/hooks';
 import { printType } from '../model/type-text.js';
 import { contract } from '../state/program.js';
 import { linkTo } from '../state/router.js';
+import { status } from '../state/server.js';
 import type { QueryContract } from '../model/contract.js';
 
 export function Api() {
   const [filter, setFilter] = useState('');
-  const all = contract.value?.queries ?? [];
+  // Whoever looks around reads first.
+  const all = (contract.value?.queries ?? []).toSorted(
+    (a, b) => Number(a.writes) - Number(b.writes),
+  );
+  // A link sends no key.
+  const hasKeys = status.value?.keys === true;
   const shown = all.filter(({ name }) => name.toLowerCase().includes(filter.toLowerCase()));
   if (all.length === 0) {
     return (
@@ -27,7 +33,7 @@ export function Api() {
         <input
           class="narrow"
           type="text"
-          placeholder="Filter"
+          placeholder="Filter queries"
           aria-label="Filter queries"
           value={filter}
           onInput={(event) => setFilter(event.currentTarget.value)}
@@ -35,7 +41,8 @@ export function Api() {
         <span class="facts">
           <span>contract {contract.value?.version}</span>
           <span>
-            for generators: <code>GET /openapi.json</code>
+            for generators:{' '}
+            {hasKeys ? <code>GET /openapi.json</code> : <a href="openapi.json">openapi.json</a>}
           </span>
         </span>
       </div>

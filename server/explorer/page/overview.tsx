@@ -1,6 +1,7 @@
 // What is in here and what happens now: counts of every type, calls and times of the last two minutes, the
 // queries, and three things to try for whoever is here for the first time.
 import { useEffect, useState } from 'preact/hooks';
+import { Preview } from '../canvas/lazy-canvas.js';
 import { ask, messageOf } from '../state/api.js';
 import { bytes, counted, micros, rate, since, whole } from '../model/figures.js';
 import { Chart } from '../part/chart.js';
@@ -16,7 +17,7 @@ export function Overview() {
     <div class="stack">
       <Types now={now} />
       {now.cluster && <ClusterPanel cluster={now.cluster} />}
-      <Tries now={now} />
+      <Beginning now={now} />
       <Now now={now} />
       <Queries now={now} />
       {now.elements?.some(({ kind, count }) => kind === 'vector' && count > 0) && <Indexes />}
@@ -73,6 +74,23 @@ function Types({ now }: { now: Status }) {
 }
 
 const tilesMax = 11;
+
+/** The graph itself, where there is one, and what to do with it. */
+function Beginning({ now }: { now: Status }) {
+  const hasGraph = now.elements?.some(({ kind, count }) => kind !== 'edge' && count > 0) === true;
+  if (!hasGraph) return <Tries now={now} />;
+  return (
+    <div class="beginning">
+      <section aria-labelledby="the-graph">
+        <h2 id="the-graph">The graph</h2>
+        <div class="frame">
+          <Preview />
+        </div>
+      </section>
+      <Tries now={now} />
+    </div>
+  );
+}
 
 function Tries({ now }: { now: Status }) {
   const reads = (contract.value?.queries ?? []).filter(({ writes }) => !writes);

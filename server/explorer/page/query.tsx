@@ -1,8 +1,10 @@
 // Runs a query of the project: a form from its parameters, the answer as JSON, table, graph and plan, and
 // the call as code. A query that writes asks once.
 import { useState } from 'preact/hooks';
+import { millis } from '../model/figures.js';
+import { calls, argumentsIn } from '../state/calls.js';
 import { contract, queryNamed } from '../state/program.js';
-import { linkTo, route } from '../state/router.js';
+import { linkTo, route, visits } from '../state/router.js';
 import { Runner } from './runner.js';
 
 const noQueries = {
@@ -51,13 +53,40 @@ export function Query() {
         </ul>
       </aside>
       {query !== undefined ? (
-        <Runner key={query.name} query={query} />
+        <Runner key={`${query.name} ${visits.value}`} query={query} />
       ) : (
-        <div class="empty">
-          <h2>{name === '' ? words.head : `There is no query ${name}`}</h2>
-          <p>{words.next}</p>
+        <div>
+          <div class="empty">
+            <h2>{name === '' ? words.head : `There is no query ${name}`}</h2>
+            <p>{words.next}</p>
+          </div>
+          <History />
         </div>
       )}
     </div>
+  );
+}
+
+/** What was called in this tab, newest first: a click makes it again. */
+function History() {
+  if (calls.value.length === 0) return null;
+  return (
+    <section class="history" aria-labelledby="history">
+      <h2 id="history">Calls of this tab</h2>
+      <div class="scroll">
+        <table class="figures">
+          <tbody>
+            {calls.value.map((call) => (
+              <tr key={call.at}>
+                <th scope="row">
+                  <a href={call.address}>{call.query}</a> <small>{argumentsIn(call)}</small>
+                </th>
+                <td>{millis(call.ms)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }

@@ -1,5 +1,6 @@
 // The answer of a call in four views. Which one is in the address; a view that has nothing to show says why.
 import type { Answer } from '../state/api.js';
+import { whole } from '../model/figures.js';
 import { itemsIn } from '../model/item.js';
 import { packIds } from '../model/graph-model.js';
 import { schema } from '../state/program.js';
@@ -103,15 +104,15 @@ function AnswerView({ answer, view }: { answer: Answer | undefined; view: View }
   if (view === 'json') return <JsonView value={answer.value} />;
   if (view === 'graph') return <AnswerGraph value={answer.value} />;
   const tables = tablesIn(answer.value);
-  if (tables.length === 0) return <p class="hint">The answer has no rows; JSON shows it whole.</p>;
+  if (tables.length === 0) return <p class="hint">The answer is no list; JSON shows it whole.</p>;
   return (
     <>
       {tables.map(([name, rows]) => (
         <section key={name} class="rows-of">
           <h3>
-            {name} <small>{rows.length}</small>
+            {name} <small>{whole(rows.length)}</small>
           </h3>
-          <Table rows={rows} />
+          {rows.length === 0 ? <p class="hint">No rows match.</p> : <Table rows={rows} />}
         </section>
       ))}
     </>

@@ -2,16 +2,17 @@
 // their fields.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { QueryContract } from '../model/contract.js';
-import { bytes, millis } from '../model/figures.js';
+import { bytes, counted, millis } from '../model/figures.js';
 import { addressOf, typedOf } from '../model/query-address.js';
 import { type Typed, membersOf, printBody } from '../model/value-form.js';
 import { CopyCode } from '../part/copy-code.js';
 import { Fields } from '../part/fields.js';
 import type { Explanation } from '../part/plan-tree.js';
 import { QueryText } from '../part/query-text.js';
+import { tablesIn } from '../part/table.js';
 import { type Answer, ApiError, ask, messageOf } from '../state/api.js';
-import { calls, noteCall } from '../state/calls.js';
-import { route, setParams } from '../state/router.js';
+import { argumentsIn, calls, noteCall } from '../state/calls.js';
+import { route, setParams, visits } from '../state/router.js';
 import { isAdmin, status } from '../state/server.js';
 import { type Run, Result } from './result.js';
 
@@ -23,9 +24,14 @@ function faultsOf(error: ApiError): Map<string, string> {
   return new Map(list.flatMap(({ path, error: text }) => (path ? [[path, text]] : [])));
 }
 
-async function carryOut(query: QueryContract, mode: Mode, body: string): Promise<Run> {
+async function carryOut(
+  query: QueryContract,
+  mode: Mode,
+  body: string,
+  signal: AbortSignal,
+): Promise<Run> {
   const path = mode === 'run' ? query.name : `${query.name}?${mode}=1`;
-  const answer = await ask<unknown>(path, { body });
+  const answer = await ask<unknown>(path, { body, signal });
   if (mode === 'explain') return { plan: answer.value as Explanation };
   if (mode === 'run') return { answer };
   const { result, profile } = answer.value as { result: unknown; profile: Explanation };
@@ -47,7 +53,7 @@ function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run): void 
 function useCalls(query: QueryContract, body: string) {
   const [run, setRun] = useState<Run>({});
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
-  const [isBusy, setBusy] = useState(false);
+  const [running, setRunning] = useState<AbortController | undefined>();
   const [isAsking, setAsking] = useState(false);
   const start = async (mode: Mode): Promise<void> => {
     if (query.writes && mode !== 'explain' && !isAsking) {
@@ -55,22 +61,31 @@ function useCalls(query: QueryContract, body: string) {
       return;
     }
     setAsking(false);
-    setBusy(true);
+    if (running !== undefined) return;
+    const own = new AbortController();
+    const visit = visits.value;
+    setRunning(own);
     setFaults(new Map());
     try {
-      const done = await carryOut(query, mode, body);
+      const done = await carryOut(query, mode, body, own.signal);
       setRun(done);
       // Whoever has gone to another view meanwhile finds that one untouched.
       const { page, name } = route.value;
-      if (page === 'query' && name === query.name) noteInAddress(query, mode, done);
+      const isHere = page === 'query' && name === query.name && visits.value === visit;
+      if (isHere) noteInAddress(query, mode, done);
     } catch (error) {
+      if (own.signal.aborted) return;
       setRun({ fault: error });
       if (error instanceof ApiError) setFaults(faultsOf(error));
     } finally {
-      setBusy(false);
+      setRunning(undefined);
     }
   };
-  return { run, faults, isBusy, isAsking, setAsking, start };
+  const forgive = (name: string): void => {
+    const isOf = (path: string): boolean => path === `/${name}` || path.startsWith(`/${name}/`);
+    setFaults((old) => new Map([...old].filter(([path]) => !isOf(path))));
+  };
+  return { run, faults, forgive, running, isAsking, setAsking, start };
 }
 
 export function Runner({ query }: { query: QueryContract }) {
@@ -79,11 +94,12 @@ export function Runner({ query }: { query: QueryContract }) {
   const [typed, setTyped] = useState<Record<string, Typed>>(() => typedOf(members, params));
   const raw = params.get('body');
   const body = raw ?? printBody(members, typed);
-  const { run, faults, isBusy, isAsking, setAsking, start } = useCalls(query, body);
+  const { run, faults, forgive, running, isAsking, setAsking, start } = useCalls(query, body);
   const change = (name: string, next: Typed): void => {
     const all = { ...typed, [name]: next };
     setTyped(all);
     setAsking(false);
+    forgive(name);
     setParams({ ...addressOf(members, all), run: undefined });
   };
   // A link to a run runs it; one that writes is only filled in.
@@ -111,7 +127,7 @@ export function Runner({ query }: { query: QueryContract }) {
             {query.name} changes data. Run it?
           </p>
         )}
-        <Buttons isAsking={isAsking} isBusy={isBusy} start={start}>
+        <Buttons isAsking={isAsking} isBusy={running !== undefined} start={start}>
           {members.length > 0 && (
             <button
               type="button"
@@ -127,16 +143,48 @@ export function Runner({ query }: { query: QueryContract }) {
         {isAdmin.value && <QueryText name={query.name} />}
       </form>
       <div class="answer card" aria-live="polite">
-        {run.answer && (
-          <p class="facts">
-            <span>{millis(run.answer.ms)}</span>
-            <span>{bytes(run.answer.bytes)}</span>
-          </p>
+        {running ? (
+          <Running stop={() => running.abort()} writes={query.writes} />
+        ) : (
+          <Facts run={run} />
         )}
         {run.fault !== undefined && <p class="note bad">{messageOf(run.fault)}</p>}
         <Result run={run} />
       </div>
     </section>
+  );
+}
+
+/** Shown after a moment only: what is answered at once does not blink. */
+function Running({ stop, writes }: { stop: () => void; writes: boolean }) {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 250);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!isLate) return <p class="facts" />;
+  return (
+    <p class="facts">
+      <span>running …</span>
+      {!writes && (
+        <button type="button" class="small" onClick={stop}>
+          stop
+        </button>
+      )}
+    </p>
+  );
+}
+
+function Facts({ run: { answer } }: { run: Run }) {
+  if (answer === undefined) return null;
+  const tables = tablesIn(answer.value);
+  const rows = tables.reduce((sum, [, list]) => sum + list.length, 0);
+  return (
+    <p class="facts">
+      {tables.length > 0 && <span>{counted(rows, 'row')}</span>}
+      <span>{millis(answer.ms)}</span>
+      <span>{bytes(answer.bytes)}</span>
+    </p>
   );
 }
 
@@ -215,16 +263,13 @@ function Recent({ query }: { query: string }) {
       <select
         onChange={(event) => {
           const { value } = event.currentTarget;
-          if (value === '') return;
-          location.hash = value;
-          location.reload();
+          if (value !== '') location.hash = value;
         }}
       >
         <option value="">calls of this tab</option>
-        {list.map(({ address, at }) => (
-          <option key={at} value={address}>
-            {decodeURIComponent(address.replace(/^[^?]*\??/, '').replace(/&?run=1/, '')) ||
-              'no arguments'}
+        {list.map((call) => (
+          <option key={call.at} value={call.address}>
+            {argumentsIn(call)}
           </option>
         ))}
       </select>

@@ -2,6 +2,7 @@
 // queries that name it, and its elements to leaf through.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { counted, whole } from '../model/figures.js';
+import { marksIn } from '../model/property-marks.js';
 import type { SchemaType } from '../model/status.js';
 import { Diagram } from '../canvas/diagram.js';
 import { Table } from '../part/table.js';
@@ -23,6 +24,8 @@ export function Schema() {
       new Map(status.value?.elements?.map(({ kind, type, count }) => [`${kind} ${type}`, count])),
     [status.value?.elements],
   );
+  const files = useFiles();
+  const marks = useMemo(() => marksIn(files), [files]);
   if (types.length === 0) {
     return (
       <div class="empty">
@@ -36,9 +39,15 @@ export function Schema() {
   }
   return (
     <div class="schema">
-      <Diagram types={types} counts={counts} chosen={name} />
+      <Diagram types={types} counts={counts} marks={marks} chosen={name} />
       {chosen ? (
-        <TypePanel key={chosen.name} type={chosen} count={counts.get(`${chosen.kind} ${name}`)} />
+        <TypePanel
+          key={chosen.name}
+          type={chosen}
+          count={counts.get(`${chosen.kind} ${name}`)}
+          files={files}
+          marks={marks.get(name)}
+        />
       ) : (
         <p class="hint">Choose a type to see its properties, its queries and its elements.</p>
       )}
@@ -46,8 +55,8 @@ export function Schema() {
   );
 }
 
-/** Queries whose contract or text names a type; texts are for administrators. */
-function useNaming(type: string): QueryContract[] {
+/** The sources in use, where this key may read them. */
+function useFiles(): SourceFile[] {
   const [files, setFiles] = useState<SourceFile[]>([]);
   useEffect(() => {
     if (isAdmin.value)
@@ -55,7 +64,12 @@ function useNaming(type: string): QueryContract[] {
         ({ used }) => setFiles(used),
         () => undefined,
       );
-  }, []);
+  }, [status.value?.reloads]);
+  return files;
+}
+
+/** Queries whose contract or text names a type; texts are for administrators. */
+function naming(type: string, files: readonly SourceFile[]): QueryContract[] {
   const word = new RegExp(`\\b${type}\\b`);
   const textOf = (name: string): string => textOfQuery(files, name)?.text ?? '';
   return (contract.value?.queries ?? []).filter(
@@ -63,9 +77,16 @@ function useNaming(type: string): QueryContract[] {
   );
 }
 
-function TypePanel({ type, count }: { type: SchemaType; count: number | undefined }) {
+interface TypePanelProps {
+  type: SchemaType;
+  count: number | undefined;
+  files: readonly SourceFile[];
+  marks: ReadonlyMap<string, string[]> | undefined;
+}
+
+function TypePanel({ type, count, files, marks }: TypePanelProps) {
   const { name, kind, properties } = type;
-  const queries = useNaming(name);
+  const queries = naming(name, files);
   return (
     <section class="type-panel" aria-label={name}>
       <div class="spread">
@@ -85,7 +106,9 @@ function TypePanel({ type, count }: { type: SchemaType; count: number | undefine
           {properties.length === 0 && <p class="hint">It has no properties.</p>}
           {properties.map((property) => (
             <div key={property.name}>
-              <dt>{property.name}</dt>
+              <dt>
+                {property.name} <small>{marks?.get(property.name)?.join(' ')}</small>
+              </dt>
               <dd class="mono">{property.type}</dd>
             </div>
           ))}
@@ -137,7 +160,7 @@ function Browse({ type }: { type: string }) {
   return (
     <div>
       <h3>Elements</h3>
-      <Table rows={rows} />
+      <Table rows={rows.map(({ label: _, ...rest }) => rest)} />
       {more !== null && (
         <button type="button" class="quiet" onClick={() => void read(more)}>
           {whole(count - rows.length)} more

@@ -13,9 +13,9 @@ import { WalkTools } from '../part/walk-tools.js';
 import { WatchedSession } from '../part/watched-session.js';
 import { hasKey } from '../state/key.js';
 import { schema } from '../state/program.js';
-import { route, setParams } from '../state/router.js';
+import { route, setParams, visits } from '../state/router.js';
 import { isScoped } from '../state/server.js';
-import { type WalkRow, go, isWalking, leaveWalk, walk } from '../state/walk.js';
+import { type WalkRow, go, isWalking, leaveWalk, walk, walkedSoFar } from '../state/walk.js';
 
 export function Session() {
   return isScoped.value ? <NeedsWhole what="A session" /> : <WholeSession />;
@@ -26,10 +26,11 @@ function WholeSession() {
   const watched = params.get('watch');
   const packed = params.get('walk');
   useEffect(() => {
-    // A link to a walk walks it.
-    if (packed !== null && watched === null && walk.value === undefined)
-      void go(unpackWalk(packed));
-  }, []);
+    // A link to a walk walks it; one to the walk that is here shows it as it is.
+    if (packed === null || watched !== null || packed === walkedSoFar()) return;
+    walk.value = undefined;
+    void go(unpackWalk(packed));
+  }, [visits.value]);
   if (watched !== null) return <WatchedSession key={watched} connection={watched} />;
   const rows = walk.value?.rows ?? [];
   const held = rows.at(-1)?.held ?? [];
@@ -75,7 +76,7 @@ function Head({ held }: { held: Held }) {
         holds <HeldText held={held} />
       </p>
       <p class="copies">
-        <span class="hint">copy as</span>
+        <span class="hint">copy</span>
         <CopyButton name="curl" text={() => walkAsCurl(calls, place)} />
         <CopyButton name="TypeScript" text={() => walkAsTypeScript(calls, place)} />
         <CopyButton name="MCP" text={() => walkAsMcp(calls, connection)} />

@@ -41,7 +41,8 @@ export function SlowLog() {
     const read = (): void => {
       if (document.hidden) return;
       void ask<SlowRequest[]>('slowlog').then(
-        ({ value }) => setList(value),
+        // What this page itself asks for is nobody's query.
+        ({ value }) => setList(value.filter(({ route }) => route !== '_explore')),
         () => undefined,
       );
     };
@@ -67,16 +68,25 @@ export function SlowLog() {
 function Entries({ list }: { list: SlowRequest[] }) {
   const { params } = route.value;
   const by = (params.get('by') ?? 'ts') as Column;
-  const sorted = list.toSorted((a, b) => compare(b[by] ?? 0, a[by] ?? 0));
+  const isRising = params.get('order') === 'asc';
+  const sign = isRising ? -1 : 1;
+  const sorted = list.toSorted((a, b) => sign * compare(cellOf(b, by), cellOf(a, by)));
+  const sort = (column: Column): void =>
+    setParams({ by: column, order: column === by && !isRising ? 'asc' : undefined });
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Slow requests">
       <table class="figures slow">
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column} scope="col" aria-sort={by === column ? 'descending' : 'none'}>
-                <button type="button" class="quiet" onClick={() => setParams({ by: column })}>
-                  {names[column]} {by === column ? '↓' : ''}
+              <th
+                key={column}
+                scope="col"
+                aria-sort={by !== column ? 'none' : isRising ? 'ascending' : 'descending'}
+              >
+                <button type="button" class="quiet" onClick={() => sort(column)}>
+                  {by === column ? (isRising ? '↑ ' : '↓ ') : ''}
+                  {names[column]}
                 </button>
               </th>
             ))}
@@ -97,7 +107,7 @@ function Entries({ list }: { list: SlowRequest[] }) {
                 {entry.code && <small class="bad">{entry.code}</small>}
               </td>
               <td>{millis(entry.ms)}</td>
-              <td>{entry.queue_ms === undefined ? '–' : millis(entry.queue_ms)}</td>
+              <td>{entry.queue_ms === undefined ? '–' : <Waited {...entry} />}</td>
               <td>{entry.rows === undefined ? '–' : whole(entry.rows)}</td>
               <td>{entry.visits === undefined ? '–' : whole(entry.visits)}</td>
               <td>{bytes(entry.bytes_out)}</td>
@@ -108,5 +118,17 @@ function Entries({ list }: { list: SlowRequest[] }) {
     </div>
   );
 }
+
+/** How long it waited, and the share of its time that this was. */
+function Waited({ ms, queue_ms = 0 }: SlowRequest) {
+  return (
+    <>
+      <small>{Math.round((100 * queue_ms) / Math.max(ms, 1e-3))} %</small> {millis(queue_ms)}
+    </>
+  );
+}
+
+const cellOf = (entry: SlowRequest, by: Column): string | number =>
+  by === 'query' ? (entry.query ?? entry.route) : (entry[by] ?? -1);
 
 const compare = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);

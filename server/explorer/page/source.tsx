@@ -27,7 +27,8 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
   const faulty = files.find(({ diagnostics }) =>
     diagnostics.some(({ severity }) => severity === 'error'),
   );
-  const file = files.find(({ path }) => path === name) ?? faulty ?? files[0];
+  const types = files.find(({ text }) => /^\s*[NEV]::\w/m.test(text));
+  const file = files.find(({ path }) => path === name) ?? faulty ?? types ?? files[0];
   const line = params.get('line') ?? '';
   useEffect(() => {
     const target = document.getElementById(`line-${line}`);
@@ -64,6 +65,7 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
           diagnostics={file.diagnostics}
           costs={costs}
           linkOf={linkOf}
+          here={Number(line)}
         />
       </section>
     </div>
@@ -84,8 +86,8 @@ function FileList({ files, file }: { files: SourceFile[]; file: SourceFile }) {
           </li>
         ))}
       </ul>
-      {queries.length > 0 && <h3>queries of this file</h3>}
-      <ul>
+      {queries.length > 0 && <h3 class="wide-only">queries of this file</h3>}
+      <ul class="wide-only">
         {queries.map(({ name, cost }) => (
           <li key={name}>
             <a href={linkTo('query', name)}>

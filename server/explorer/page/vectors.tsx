@@ -6,26 +6,16 @@ import type { MapProps } from '../canvas/map-view.js';
 import { whole } from '../model/figures.js';
 import { packIds, unpackIds } from '../model/graph-model.js';
 import type { VectorMap } from '../model/vector-map.js';
+import { Later } from '../part/later.js';
 import { NeedsAdmin, NeedsWhole, Waiting } from '../part/waiting.js';
 import { look, messageOf } from '../state/api.js';
 import { findVectors } from '../state/meaning.js';
 import { goTo, linkTo, route, setParams } from '../state/router.js';
 import { isAdmin, isScoped, status } from '../state/server.js';
 
-let loaded: ComponentType<MapProps> | undefined;
-
 /** The map's drawing brings the largest libraries: fetched when it is first needed. */
-function useDrawing(): ComponentType<MapProps> | undefined {
-  const [, redraw] = useState(0);
-  useEffect(() => {
-    if (loaded !== undefined) return;
-    void import('../canvas/map-view.js').then(({ MapView }) => {
-      loaded = MapView;
-      redraw((n) => n + 1);
-    });
-  }, []);
-  return loaded;
-}
+const loadDrawing = (): Promise<ComponentType<MapProps>> =>
+  import('../canvas/map-view.js').then(({ MapView }) => MapView);
 
 export function Vectors() {
   const { name } = route.value;
@@ -98,7 +88,6 @@ interface MapOfSizeProps {
 function MapOfSize({ type, types, samples, hits }: MapOfSizeProps) {
   const at = route.value.params.get('at') ?? undefined;
   const { map, fault } = useVectorMap(type, samples, [...(hits ?? []), ...(at ? [at] : [])]);
-  const Drawing = useDrawing();
   return (
     <div class="vectors">
       <div class="map-head">
@@ -106,10 +95,8 @@ function MapOfSize({ type, types, samples, hits }: MapOfSizeProps) {
         <Search type={type} found={hits?.length} />
       </div>
       {fault !== '' && <p class="note bad">{fault}</p>}
-      {fault === '' && (map === undefined || Drawing === undefined) && <Waiting text="Drawing" />}
-      {map !== undefined && Drawing !== undefined && (
-        <Drawing type={type} map={map} hits={hits} at={at} />
-      )}
+      {fault === '' && map === undefined && <Waiting text="Drawing" />}
+      {map !== undefined && <Later load={loadDrawing} props={{ type, map, hits, at }} />}
     </div>
   );
 }

@@ -9,7 +9,7 @@ export function CopyCode({ path, body, hasKey }: { path: string; body: string; h
   const call = { origin, path, body, hasKey };
   return (
     <p class="copies">
-      <span class="hint">copy as</span>
+      <span class="hint">copy</span>
       <CopyButton name="curl" text={() => asCurl(call)} />
       <CopyButton name="TypeScript" text={() => asTypeScript(call)} />
       <CopyButton name="Python" text={() => asPython(call)} />

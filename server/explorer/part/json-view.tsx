@@ -38,7 +38,8 @@ function Text({ text }: { text: string }) {
       </a>
     );
   }
-  const shown = text.slice(0, most);
+  // As it stands in JSON: quotes, line ends and backslashes are told apart from the text's own end.
+  const shown = JSON.stringify(text.slice(0, most)).slice(1, -1);
   return (
     <span class="text">
       <bdi>"{shown}</bdi>

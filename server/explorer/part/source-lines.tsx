@@ -12,6 +12,8 @@ interface SourceLinesProps {
   types?: ReadonlySet<string>;
   diagnostics?: readonly Diagnostic[];
   linkOf?: (name: string) => string | undefined;
+  /** The line that the address names. */
+  here?: number;
   /** Cost classes of queries whose plans stand in the margin. */
   costs?: ReadonlyMap<string, string>;
 }
@@ -19,7 +21,7 @@ interface SourceLinesProps {
 const noTypes: ReadonlySet<string> = new Set();
 
 export function SourceLines(props: SourceLinesProps) {
-  const { text, first = 1, types = noTypes, diagnostics = [], linkOf, costs } = props;
+  const { text, first = 1, types = noTypes, diagnostics = [], linkOf, costs, here } = props;
   const [opened, open] = useState('');
   const lines = text.replace(/\n$/, '').split('\n');
   return (
@@ -34,7 +36,7 @@ export function SourceLines(props: SourceLinesProps) {
           <div
             key={number}
             id={`line-${number}`}
-            class={faults.length > 0 ? `faulty ${worst}` : ''}
+            class={faults.length > 0 ? `faulty ${worst}` : number === here ? 'here' : ''}
           >
             <i data-line={number} />
             {costs && (

@@ -119,7 +119,7 @@ function Steps({ steps, go }: StepProps & { steps: StepChoice[] }) {
   return (
     <fieldset>
       <legend>Step</legend>
-      <p class="actions">
+      <p class="steps">
         {steps.map(({ name, call }) => (
           <button key={name} type="button" class="small" onClick={() => go(call)}>
             {name}

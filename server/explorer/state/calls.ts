@@ -24,6 +24,19 @@ function readStored(): PastCall[] {
 /** Newest first. */
 export const calls = signal<PastCall[]>(readStored());
 
+/** `person=newton k=3`, for people. */
+export function argumentsIn({ address }: PastCall): string {
+  const params = new URLSearchParams(address.replace(/^[^?]*\??/, ''));
+  const said = [...params].filter(([name]) => name !== 'run' && name !== 'view');
+  return said.map(([name, text]) => `${name}=${text}`).join('  ') || 'no arguments';
+}
+
+/** What was typed with one key is not for whoever signs in next. */
+export function forgetCalls(): void {
+  calls.value = [];
+  sessionStorage.removeItem(stored);
+}
+
 export function noteCall(call: Omit<PastCall, 'at'>): void {
   const others = calls.value.filter(({ address }) => address !== call.address);
   const at = 1 + Math.max(0, ...calls.value.map((one) => one.at));

@@ -1,6 +1,7 @@
 // The key of this page's requests. It lives in memory, or in this tab's session storage when the person says
 // so. Invariant: it is sent as a header to data routes only, never in an address.
 import { signal } from '@preact/signals';
+import { forgetCalls } from './calls.js';
 
 const stored = 'trellis-key';
 let key = sessionStorage.getItem(stored) ?? '';
@@ -17,6 +18,7 @@ export function useKey(text: string, keep: boolean): void {
 
 export function forgetKey(): void {
   useKey('', false);
+  forgetCalls();
   keyAsked.value = 'Signed out.';
 }
 

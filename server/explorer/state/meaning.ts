@@ -1,9 +1,16 @@
 // Finding vectors by what somebody types: by meaning where the server can embed a text, else by words. Owns
 // the session that the search runs in, one for a tab.
+import { effect } from '@preact/signals';
 import type { Item } from '../model/item.js';
 import { ApiError, ask, look } from './api.js';
+import { keyAsked } from './key.js';
 
 let connection: string | undefined;
+
+// A session belongs to the key that opened it.
+effect(() => {
+  if (keyAsked.value !== undefined) connection = undefined;
+});
 
 const hitsMax = 20;
 

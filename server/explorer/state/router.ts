@@ -1,6 +1,6 @@
 // Where the page is: the whole state of a view stands behind the `#` of the address, so that every view
 // is a link. Invariant: whoever opens an address sees what its sender saw.
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 
 export interface Route {
   page: string;
@@ -29,8 +29,17 @@ function readAddress(): Route {
 
 export const route = signal(readAddress());
 
+/**
+ * Counts the addresses that came from elsewhere: a link, the history, somebody's typing. A view that keeps what
+ * was typed begins anew with each; what it writes into the address itself is none.
+ */
+export const visits = signal(0);
+
 addEventListener('hashchange', () => {
-  route.value = readAddress();
+  batch(() => {
+    route.value = readAddress();
+    visits.value++;
+  });
 });
 
 /** `#/query/worksOf?person=newton` */

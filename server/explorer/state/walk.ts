@@ -1,9 +1,10 @@
 // The walk of this tab: a session of the server's own, its calls with what they answered, and what the
 // traversal holds after each. Watching another session only reads it. Invariant: what is held is always what
 // the server said last.
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { type Call, type Held, bodyOf, packWalk } from '../model/walk.js';
 import { ask, messageOf } from './api.js';
+import { keyAsked } from './key.js';
 import { route, setParams } from './router.js';
 
 export interface WalkRow {
@@ -14,13 +15,18 @@ export interface WalkRow {
   held: Held;
 }
 
-export interface Walk {
+interface Walk {
   connection: string;
   rows: WalkRow[];
 }
 
 export const walk = signal<Walk | undefined>(undefined);
 export const isWalking = signal(false);
+
+// A session belongs to the key that opened it.
+effect(() => {
+  if (keyAsked.value !== undefined) walk.value = undefined;
+});
 
 async function post<T>(tool: string, body: unknown): Promise<{ value: T; ms: number }> {
   return ask<T>(`mcp/${tool}`, { body: JSON.stringify(body) });
@@ -61,6 +67,12 @@ async function carryOut(connection: string, call: Call): Promise<WalkRow> {
   }
 }
 
+/** The calls that succeeded, as an address has them. */
+export function walkedSoFar(): string {
+  const done = (walk.value?.rows ?? []).filter(({ fault }) => fault === undefined);
+  return packWalk(done.map(({ call }) => call));
+}
+
 /** Makes calls one after another; the address holds those that succeeded. */
 export async function go(calls: readonly Call[]): Promise<void> {
   if (isWalking.value) return;
@@ -72,8 +84,7 @@ export async function go(calls: readonly Call[]): Promise<void> {
       const row = await carryOut(connection, call);
       walk.value = { connection, rows: [...walk.value!.rows, row] };
     }
-    const done = walk.value!.rows.filter(({ fault }) => fault === undefined);
-    setParams({ walk: packWalk(done.map(({ call }) => call)) }, asked);
+    setParams({ walk: walkedSoFar() }, asked);
   } finally {
     isWalking.value = false;
   }

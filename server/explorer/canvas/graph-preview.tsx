@@ -1,0 +1,49 @@
+// Some of the graph, small and still, on the overview: a picture that leads to the page Graph. Hands are kept off
+// the canvas, so that whoever scrolls past does not move it.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../model/figures.js';
+import { GraphModel, type Piece } from '../model/graph-model.js';
+import { look } from '../state/api.js';
+import { linkTo } from '../state/router.js';
+import { Legend } from './legend.js';
+import { Picture } from './picture.js';
+import type { Hands } from './hands.js';
+
+const shownMax = 400;
+const nothing = (): void => undefined;
+
+export function GraphPreview() {
+  const host = useRef<HTMLDivElement>(null);
+  const hands = useRef<Hands | undefined>(undefined);
+  const [version, redraw] = useState(0);
+  useEffect(() => {
+    const model = new GraphModel();
+    const events = { onClick: nothing, onDouble: nothing, onGround: nothing, onRest: nothing };
+    const picture = new Picture(host.current!, model, events);
+    hands.current = { model, picture, changed: nothing, say: nothing, isInset: true };
+    let isLeft = false;
+    look<Piece>('graph', { limit: shownMax })
+      .then((piece) => {
+        if (isLeft) return;
+        model.add(piece, undefined, false);
+        picture.follow();
+        redraw((n) => n + 1);
+      })
+      // Without a picture the page says the same in numbers.
+      .catch(nothing);
+    return () => {
+      isLeft = true;
+      picture.close();
+    };
+  }, []);
+  const elements = hands.current?.model.nodes.size ?? 0;
+  return (
+    <div class="preview">
+      <div ref={host} class="canvas" aria-hidden="true" />
+      <Legend hands={hands.current} version={version} />
+      <a class="over" href={linkTo('graph')} data-nodes={elements}>
+        <span>{elements === 0 ? 'Open the graph' : `${counted(elements, 'element')} · open`}</span>
+      </a>
+    </div>
+  );
+}

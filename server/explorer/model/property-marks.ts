@@ -1,0 +1,44 @@
+// What the sources say of a property besides its type: unique, indexed, its default. Read from the text, for
+// people to see; what it means is the compiler's to say. Pure.
+
+/** By type and property: `unique`, `index`, `= NOW`. */
+export type Marks = ReadonlyMap<string, ReadonlyMap<string, string[]>>;
+
+const declarationForm = /\b[NEV]::(\w+)\s*\{/g;
+const propertyForm =
+  /((?:(?:UNIQUE|INDEX)\s+)*)(\w+)\s*\??\s*:\s*[^,{}"]*?(?:\bDEFAULT\s+("(?:[^"\\]|\\.)*"|[^\s,}]+))?\s*(?=[,}\n])/g;
+const textMax = 24;
+
+/** Comments are blanked out; a `//` within a text is none. */
+const withoutComments = (text: string): string =>
+  text.replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*/g, (found) => (found[0] === '"' ? found : ''));
+
+/** What stands between a brace and the one that closes it; a brace within a text is none. */
+function bodyAt(text: string, start: number): string {
+  let depth = 1;
+  for (const { 0: found, index } of text.slice(start).matchAll(/"(?:[^"\\\n]|\\.)*"|[{}]/g)) {
+    if (found === '{') depth++;
+    else if (found === '}' && --depth === 0) return text.slice(start, start + index + 1);
+  }
+  return text.slice(start);
+}
+
+export function marksIn(files: readonly { text: string }[]): Marks {
+  const found = new Map<string, Map<string, string[]>>();
+  for (const { text } of files) {
+    const plain = withoutComments(text);
+    for (const match of plain.matchAll(declarationForm)) {
+      const marks = new Map<string, string[]>();
+      for (const property of bodyAt(plain, match.index + match[0].length).matchAll(propertyForm)) {
+        const [, words = '', name = '', standard] = property;
+        const list = [
+          ...(words.includes('UNIQUE') ? ['unique'] : words.includes('INDEX') ? ['index'] : []),
+          ...(standard === undefined ? [] : [`= ${standard.slice(0, textMax)}`]),
+        ];
+        if (list.length > 0) marks.set(name, list);
+      }
+      if (marks.size > 0) found.set(match[1]!, marks);
+    }
+  }
+  return found;
+}
