@@ -83,8 +83,11 @@ export const all: keyof Queries extends keyof operations ? true : false = true;
 /** A folder of modules beside the client. */
 function projectWith(files: Record<string, string>): string {
   const project = makeFolder();
-  const client = readFileSync(join(root, 'server/client/client.ts'), 'utf8');
-  const all = { ...files, 'client.ts': client, 'package.json': '{"type":"module"}' };
+  const client = ['client.ts', 'exact-json.ts'].map((name): [string, string] => [
+    name,
+    readFileSync(join(root, 'server/client', name), 'utf8'),
+  ]);
+  const all = { ...files, ...Object.fromEntries(client), 'package.json': '{"type":"module"}' };
   for (const [name, text] of Object.entries(all)) writeFileSync(join(project, name), text);
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   return project;
