@@ -41,7 +41,14 @@ export type { EdgePlace, Look } from './plan/plan.js';
 export { type Explanation, explain, printExplanation } from './plan/explain.js';
 export type { OutputType, ReplyType } from './plan/output-type.js';
 export { countUnknown } from './plan/output-type.js';
-export { printTypeScript, programHash, type TypeScriptOptions } from './contract/typescript.js';
+export {
+  type ModuleFile,
+  printSplitTypeScript,
+  printTypeScript,
+  programHash,
+  type TypeScriptOptions,
+} from './contract/typescript.js';
+export { printPython } from './contract/python.js';
 export { ReplySchemas, parametersSchema, type JsonSchema } from './contract/json-schema.js';
 export { contractOf } from './contract/contract.js';
 export { openApiOf } from './contract/openapi.js';

@@ -152,6 +152,7 @@ const configSchema = section({
     out: text(''),
     int64: choice('number', 'bigint', 'string'),
     dates: choice('string', 'date'),
+    split: flag(false),
   }),
   backup: section({ dir: text('') }),
   cluster: section({

@@ -9,7 +9,7 @@ import { type Log, printLine } from '../observe/log.js';
 import type { Refusal } from '../request/reception.js';
 import { painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/wording.js';
-import { typesFile, typesText, writeTypesFile } from '../project/types-file.js';
+import { typesFiles, writeTypesFiles } from '../project/types-file.js';
 import { packageVersion } from './program-file.js';
 
 export class Development {
@@ -35,8 +35,8 @@ export class Development {
     const { types } = this.config;
     if (types.out === '') return;
     try {
-      const text = typesText(program, files, types, packageVersion());
-      writeTypesFile(typesFile(this.config, types.out, text));
+      const made = { program, files, version: packageVersion() };
+      writeTypesFiles(typesFiles(this.config, types.out, types, made));
     } catch (error) {
       if (!(error instanceof TrellisError)) throw error;
       this.log('warn', errorMessage(error.data));

@@ -1,10 +1,11 @@
 // The generated TypeScript: it compiles under the strictest rules, says what is wrong at its place,
 // and is the same in every run (client.md 9, P02, P03, P05).
 import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { printTypeScript } from '../../engine/contract/typescript.js';
+import { printSplitTypeScript, printTypeScript } from '../../engine/contract/typescript.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
 
@@ -60,8 +61,8 @@ function faultsOf(modules: Record<string, string>): string[] {
       if (text === 'trellisdb')
         return { resolvedModule: { resolvedFileName: calls, extension: '.d.ts' } };
       if (within.includes('/engine/')) return ts.resolveModuleName(text, within, options, host);
-      const file =
-        text === 'trellisdb/client' ? 'client.ts' : `${text.replace(/^\.\/|\.js$/g, '')}.ts`;
+      const place = join(dirname(relative(process.cwd(), within)), text.replace(/\.js$/, ''));
+      const file = text === 'trellisdb/client' ? 'client.ts' : `${place}.ts`;
       return { resolvedModule: { resolvedFileName: file, extension: '.ts' } };
     });
   const program = ts.createProgram([...files.keys()], options, host);
@@ -111,6 +112,18 @@ const documented = `N::A { x: String }
 QUERY find(word: String, most: U32 = 20, deep?: {n: I64 = 3, s: String}) =>
   a <- N<A>::WHERE(_::{x}::EQ(word))::RANGE(0, most) RETURN a::{x}`;
 
+/** A module in several files is for its callers the one in one. */
+const same = `import * as one from './demo-number-string';
+import * as several from './several';
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+export const queries: Same<one.Queries, several.Queries> = true;
+export const clients: Same<one.Client, several.Client> = true;
+export const walks: Same<one.Walk, several.Walk> = true;
+export const made: Same<typeof one.queries, typeof several.queries> = true;
+export const types: Same<one.Work, several.Work> = true;
+export const sent: Same<one.WorksOfParams, several.WorksOfParams> = true;
+`;
+
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
 describe('generated modules', () => {
@@ -132,6 +145,10 @@ describe('generated modules', () => {
     }
     const { program } = compile([{ path: 'a.hx', text: documented }], { compat: false });
     modules['documented.ts'] = printTypeScript(program!, standard);
+    for (const { name, text } of printSplitTypeScript(demo(), standard, 'several')) {
+      modules[name === '' ? 'several.ts' : `several/${name}`] = text;
+    }
+    modules['same.ts'] = same;
     faults = faultsOf(modules);
   });
 
@@ -149,6 +166,27 @@ describe('generated modules', () => {
 
   test('are the same in every run [P05]', () => {
     expect(printTypeScript(demo(), standard)).toBe(modules['demo-number-string.ts']);
+  });
+
+  test('in several files say what the one says, and each what its source does', () => {
+    const parts = Object.entries(modules).filter(([name]) => name.startsWith('several'));
+    expect(parts.map(([name]) => name)).toEqual([
+      'several.ts',
+      'several/elements.ts',
+      'several/server.demo.load.ts',
+      'several/server.demo.queries.ts',
+    ]);
+    const lines = (text: string): Set<string> => new Set(text.split('\n'));
+    const one = lines(modules['demo-number-string.ts']!);
+    const several = lines(parts.map(([, text]) => text).join('\n'));
+    const isOfFrame = (line: string): boolean => /^(\/\/|import|const shapes)/.test(line);
+    expect([...one].filter((line) => !several.has(line) && !isOfFrame(line))).toEqual([]);
+    // Of two files whose parts would be called alike, or like the part of the elements.
+    const paths = ['b/elements.hx', 'elements.hx', 'Elements.hx', 'b.elements.hx'];
+    const sources = paths.map((path, i) => ({ path, text: `QUERY q${i}() => RETURN ${i}` }));
+    const { program } = compile(sources, { compat: false });
+    const names = printSplitTypeScript(program!, standard, 'x').map(({ name }) => name);
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(6);
   });
 
   test("say what stands in HelixDB's groups, whatever they are called", () => {

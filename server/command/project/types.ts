@@ -1,7 +1,16 @@
-// `trellis types`: the schema and the queries of a project as one TypeScript module (client.md 4).
+// `trellis types`: the schema and the queries of a project as a TypeScript module (client.md 4), or as a
+// Python module (7).
 // Opens no data and no socket.
 import { join, resolve } from 'node:path';
-import { countUnknown, errorMessage, excerpt, fail, TrellisError } from '../../../engine/index.js';
+import {
+  countUnknown,
+  errorMessage,
+  excerpt,
+  fail,
+  type Program,
+  printPython,
+  TrellisError,
+} from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { printErrorLine, printLine } from '../../observe/log.js';
 import { exitCodes } from '../../process/exit-code.js';
@@ -9,7 +18,13 @@ import { packageVersion } from '../../process/program-file.js';
 import { watchSources } from '../../process/watch.js';
 import { requireProgram } from '../../project/compiled-project.js';
 import { configOf } from '../../project/line-config.js';
-import { typesFile, typesText, writeTypesFile } from '../../project/types-file.js';
+import {
+  against,
+  type TypesFiles,
+  typesFiles,
+  typesText,
+  writeTypesFiles,
+} from '../../project/types-file.js';
 import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
 import { counted, shownPath } from '../../terminal/wording.js';
 
@@ -18,7 +33,8 @@ const dates = ['string', 'date'] as const;
 
 export const types: Command = {
   name: 'types',
-  about: 'Writes the types of schema and queries as TypeScript, for trellisdb/client and open().',
+  about:
+    'Writes the types of schema and queries as TypeScript, for trellisdb/client and open(), or Python.',
   words: '[PROJECT_DIR]',
   flags: {
     ...projectFlags,
@@ -28,6 +44,8 @@ export const types: Command = {
     },
     int64: { value: 'number|bigint|string', about: 'What 64-bit integers of answers become.' },
     dates: { value: 'string|date', about: 'What dates of answers become.' },
+    split: { about: 'One file for each .hx file, in a folder beside the module.' },
+    python: { value: 'FILE', about: 'A Python module instead, with a client in it.' },
     watch: { about: 'Goes on, and writes again whenever the sources change.' },
     check: { about: 'Ends with 1 when the file is not what would be written.' },
   },
@@ -36,42 +54,79 @@ export const types: Command = {
 
 async function writeTypes(line: CommandLine): Promise<number> {
   const config = configOf(line, line.words[0]);
-  const types = {
-    int64: chosen(line, 'int64', int64) ?? config.types.int64,
-    dates: chosen(line, 'dates', dates) ?? config.types.dates,
-  };
-  const given = line.flags.get('out');
-  const made = (): string => textFor(config, types);
-  if (given === '-') {
-    printLine(made().trimEnd());
+  const wish = wishOf(line, config);
+  if ('prints' in wish) {
+    printLine(wish.prints().trimEnd());
     return exitCodes.ok;
   }
-  // A flag is about the working directory, the configuration about the project.
-  const out = given === undefined ? config.types.out : resolve(given);
-  const file = typesFile(config, out, made());
+  const { make } = wish;
+  const made = make();
+  const path = shownPath(made.files[0].path);
   if (line.switches.has('check')) {
-    const told = `${shownPath(file.path)} is not up to date: run \`trellis types\`.`;
-    if (!file.isCurrent) printErrorLine(told);
-    return file.isCurrent ? exitCodes.ok : exitCodes.diagnostics;
+    const told = `${path} is not up to date: run \`trellis types\`.`;
+    if (!made.isCurrent) printErrorLine(told);
+    return made.isCurrent ? exitCodes.ok : exitCodes.diagnostics;
   }
-  writeTypesFile(file);
-  printLine(shownPath(file.path));
+  writeTypesFiles(made);
+  printLine(path);
   if (line.switches.has('watch')) {
     await watched(config, () => {
-      writeTypesFile(typesFile(config, out, made()));
-      printLine(shownPath(file.path));
+      writeTypesFiles(make());
+      printLine(path);
     });
   }
   return exitCodes.ok;
 }
 
-function textFor(config: Config, types: Pick<Config['types'], 'int64' | 'dates'>): string {
+/** What is made each time that it is asked for: a text for the terminal, or files. */
+type Wish = { prints: () => string } | { make: () => TypesFiles };
+
+function wishOf(line: CommandLine, config: Config): Wish {
+  const python = line.flags.get('python');
+  if (python !== undefined) return pythonWish(line, config, python);
+  const types = {
+    int64: chosen(line, 'int64', int64) ?? config.types.int64,
+    dates: chosen(line, 'dates', dates) ?? config.types.dates,
+    split: line.switches.has('split') || config.types.split,
+  };
+  const given = line.flags.get('out');
+  const version = packageVersion();
+  if (given === '-') {
+    if (line.switches.has('split')) fail('CONFIG_INVALID', { what: '--split needs a file.' });
+    return {
+      prints: () => {
+        const { program, files } = read(config);
+        return typesText(program, files, types, version);
+      },
+    };
+  }
+  // A flag is about the working directory, the configuration about the project.
+  const out = given === undefined ? config.types.out : resolve(given);
+  return { make: () => typesFiles(config, out, types, { ...read(config), version }) };
+}
+
+function pythonWish({ flags, switches }: CommandLine, config: Config, file: string): Wish {
+  const other = ['out', 'int64', 'dates', 'split'].find((name) => {
+    return flags.has(name) || switches.has(name);
+  });
+  if (other !== undefined) {
+    fail('CONFIG_INVALID', { what: `--${other} is about TypeScript, --python about Python.` });
+  }
+  const prints = (): string => {
+    const { program, files } = read(config);
+    return printPython(program, packageVersion(), files);
+  };
+  if (file === '-') return { prints };
+  return { make: () => against([{ path: resolve(file), text: prints() }], undefined) };
+}
+
+function read(config: Config): { program: Program; files: number } {
   const { program, sources } = requireProgram(config);
   for (const { name, output } of program.queries) {
     const { unknown } = countUnknown(output);
     if (unknown > 0) printErrorLine(`${name}: ${counted(unknown, 'member')} of unknown type.`);
   }
-  return typesText(program, sources.length, types, packageVersion());
+  return { program, files: sources.length };
 }
 
 /** Until the process is told to end; sources with faults are told, and waited for. */

@@ -1,5 +1,5 @@
 // `trellis types` on files: where it writes, with which settings, and again whenever sources change.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../../server/config/config.js';
@@ -56,6 +56,47 @@ test('the configuration says where to and how; flags win', async () => {
   expect(await runCommand(['types', folder, '--out', join(folder, 'x.ts')])).toBe(0);
   expect(text('x.ts')).toBe(text('src/db.ts'));
   expect(text()).toBe('');
+});
+
+test('--split writes a part for each source, and takes away only what it has written', async () => {
+  writeFileSync(join(folder, 'b.hx'), 'N::Other { n: I64 }\nQUERY two() => RETURN N<Other>\n');
+  const split = ['types', folder, '--split'];
+  expect(await runCommand([...split, '--check'])).toBe(1);
+  expect(await runCommand(split)).toBe(0);
+  expect(await runCommand([...split, '--check'])).toBe(0);
+  const parts = (): string[] => readdirSync(join(folder, 'trellis.gen')).sort();
+  expect(parts()).toEqual(['a.ts', 'b.ts', 'elements.ts']);
+  writeFileSync(join(folder, 'trellis.gen/mine.ts'), '// Mine.\n');
+  rmSync(join(folder, 'b.hx'));
+  expect(await runCommand([...split, '--check'])).toBe(1);
+  expect(await runCommand(split)).toBe(0);
+  expect(parts()).toEqual(['a.ts', 'elements.ts', 'mine.ts']);
+  // A part that was changed by hand is made again.
+  writeFileSync(join(folder, 'trellis.gen/a.ts'), 'changed');
+  expect(await runCommand([...split, '--check'])).toBe(1);
+  expect(await runCommand(split)).toBe(0);
+  expect(await runCommand([...split, '--check'])).toBe(0);
+  // In one file again, no part is left.
+  expect(await runCommand(['types', folder])).toBe(0);
+  expect(parts()).toEqual(['mine.ts']);
+  for (const out of ['-', join(folder, 'types.mts.txt')]) {
+    expect(await runCommand([...split, '--out', out])).toBe(78);
+  }
+  writeFileSync(join(folder, 'trellis.toml'), '[types]\nsplit = true\n');
+  expect(await runCommand(['types', folder])).toBe(0);
+  expect(parts()).toEqual(['a.ts', 'elements.ts', 'mine.ts']);
+});
+
+test('a module of more than 2 MiB is refused, with the way out', async () => {
+  const properties = Array.from({ length: 400 }, (_, i) => `property${i}: String`).join(', ');
+  const queries = Array.from({ length: 190 }, (_, i) => {
+    return `QUERY q${i}() => x <- N<Big>::!{property${i}} RETURN x\n`;
+  });
+  source(`N::Big { ${properties} }\n${queries.join('')}`);
+  expect(await runCommand(['types', folder])).toBe(78);
+  expect(vi.mocked(console.error).mock.calls.flat().join()).toContain('--split');
+  expect(text()).toBe('');
+  expect(await runCommand(['types', folder, '--split'])).toBe(0);
 });
 
 test('trellis dev writes them where the configuration asks for it, and goes on where it cannot', () => {
