@@ -78,7 +78,7 @@ async function attach(line: CommandLine): Promise<number> {
     ...(url !== undefined && { url: endpointOf(url) }),
   });
   // A server that cannot start is told before anybody waits for an answer.
-  await link.find(performance.now() + patienceMs).catch(() => undefined);
+  await link.open(patienceMs);
   if (link.failedCode !== undefined) return link.failedCode;
   const key = config.auth.api_key;
   await runBridge({

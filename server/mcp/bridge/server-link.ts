@@ -51,6 +51,20 @@ export class ServerLink {
     }
   }
 
+  /**
+   * At the beginning: a server that was started here is waited for until it listens or ends, however
+   * long it reads its data. Never fails.
+   */
+  async open(ms: number): Promise<void> {
+    do {
+      const isFound = await this.find(performance.now() + ms).then(
+        () => true,
+        () => false,
+      );
+      if (isFound) return;
+    } while (this.#child !== undefined);
+  }
+
   #start(): void {
     const { config, dataFlags } = this.options;
     const log = join(dirname(config.dataDir), 'server.log');
