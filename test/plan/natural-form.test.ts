@@ -99,6 +99,11 @@ const cases: [body: string, most: number][] = [
     500,
   ],
   // The shorter of two lists.
+  ['RETURN N<Item>::WHERE(_::{price}::EQ(1))::WHERE(_::{key}::IS_IN(["k7", "k5"]))::{key}', 100],
+  [
+    `${known} RETURN N<Item>::WHERE(AND(_::{price}::EQ(1), _::{key}::IS_IN(z::{key})))::{key}`,
+    1_000,
+  ],
   [
     `${hub} RETURN N<Item>::WHERE(AND(_::{price}::EQ(1), _::Out<Likes>::CONTAINS(i)))::{key}`,
     2_000,
@@ -115,12 +120,51 @@ const cases: [body: string, most: number][] = [
     `${hub} RETURN N<Item>::WHERE(AND(_::{price}::EQ(1), _::In<Likes>::CONTAINS(h)))::RANGE(0, 5)`,
     2_500,
   ],
+  // The item at the right.
+  ['RETURN N<Item>::WHERE(ADD(4, 5)::GT(_::{year}))::{key}', 100],
+  ['RETURN N<Item>::WHERE(CONCAT("k", "7")::EQ(_::{key}))::{key}', 60],
+  ['RETURN E<Owns>::WHERE(owner::EQ(_::FromN::ID))::ToN::{key}', 10 * owned],
+  // Of lists taken together.
+  ['RETURN UNION(N<Item>, N<Owner>)::WHERE(_::{key}::EQ("k7"))::{key}', 60],
+  [
+    'RETURN UNION(N<Item>::WHERE(_::{price}::EQ(1)), UNION(N<Owner>, N<Item>(id)))::WHERE(_::{key}::IS_IN(["k7", "k5"]))::ORDER<Asc>(_::{key})::{key}',
+    100,
+  ],
+  ['RETURN EXCEPT(N<Item>, N<Item>(id))::WHERE(_::{year}::LT(9))::{key}', 100],
+  ['RETURN INTERSECT(N<Item>, N<Item>({key: "k7"}))::WHERE(_::{year}::LT(9))::{key}', 100],
+  ['RETURN UNION(N<Item>, N<Owner>)::WHERE(EXISTS(_::In<Owns>))::{key}', 10 * owned],
   ['RETURN N<Item>::WHERE(_::{key}::STARTS_WITH("k199"))::{key}', 100],
   ['RETURN N<Item>::ORDER<Desc>(_::{year})::RANGE(0, 5)::{key}', 100],
   ['RETURN N<Item>::{ key, n: _::Out<Likes>::COUNT }::RANGE(3, 8)', 100],
 ];
 
-test.each(cases)('%s', (body, most) => {
+/** Some of a type, by what has a path of its own; in every place where lists may stand. */
+const some = [
+  'N<Item>::WHERE(_::ID::EQ(id))',
+  'N<Item>::WHERE(id::EQ(_::ID))',
+  'N<Item>::WHERE(_::ID::IS_IN([id, owner]))',
+  'N<Item>::WHERE(AND(_::ID::EQ(id), _::{year}::GTE(0)))',
+  'N<Item>::WHERE(_::{key}::EQ("k5"))',
+  'N<Item>::WHERE(_::Out<Likes>::ID::EQ(id))',
+  'N<Item, Owner>::WHERE(_::ID::EQ(id))',
+  'E<Owns>::WHERE(_::FromN::ID::EQ(owner))::ToN',
+  'UNION(N<Item>, N<Owner>)::WHERE(_::ID::EQ(id))',
+];
+const places = [
+  (list: string) => `{ a: EXISTS(${list}) }`,
+  (list: string) => `{ a: IF(EXISTS(${list}), 1, 2), b: !EXISTS(${list}) }`,
+  (list: string) => `{ a: ${list}::COUNT::GT(0), b: ${list}::COUNT::EQ(0) }`,
+  (list: string) => `{ a: ${list}::CONTAINS(id), b: ${list}::ID::EQ(id) }`,
+  (list: string) => `{ a: ${list}::FIRST::{key}, b: ${list}::ID, c: ${list}::RANGE(0, 1)::ID }`,
+  (list: string) => `N<Owner>::WHERE(EXISTS(${list}))::{key}`,
+  (list: string) => `N<Owner>::WHERE(EXISTS(${list}::WHERE(_::ID::EQ(id))))::{key}`,
+  (list: string) => `N<Owner>::{ key, n: ${list}::COUNT, e: EXISTS(${list}) }`,
+];
+const grid = some.flatMap((list) =>
+  places.map((place): [string, number] => [`RETURN ${place(list)}`, 2_000]),
+);
+
+test.each([...cases, ...grid])('%s', (body, most) => {
   const text = `QUERY q(id: ID, owner: ID) => ${body}`;
   const [planned, literal] = [false, true].map((as) => compileShop(text, as).queries[0]!);
   const [id, owner] = shop.ids;

@@ -125,7 +125,8 @@ function rankOf(path: AccessPath): number {
     case 'id':
       return path.list ? 3 : 0;
     case 'equal':
-      return path.unique && !path.list ? 1 : path.list ? 5 : 2;
+      if (path.unique) return !path.list ? 1 : isShort(path.value) ? 1.5 : 3;
+      return path.list ? 5 : 2;
     case 'touching':
       return path.list ? 5 : 4;
     case 'reached':
@@ -140,6 +141,13 @@ function rankOf(path: AccessPath): number {
       return path.low && path.high ? 6 : 7;
   }
 }
+
+/** Written values, of which each leads to one row at most. */
+const isShort = (list: Expression): boolean =>
+  (list.kind === 'list' && list.items.length <= shortList) ||
+  (list.kind === 'literal' && Array.isArray(list.value) && list.value.length <= shortList);
+
+const shortList = 64;
 
 /** One step from what a unique index has, or from one element. */
 function isFromOne({ back, value, list }: Extract<AccessPath, { kind: 'reached' }>): boolean {
@@ -216,13 +224,33 @@ function addBounds(candidates: Candidate[], path: AccessPath & { kind: 'between'
   }
 }
 
+const turnedOperators: Partial<Record<CompareOperator, CompareOperator>> = {
+  EQ: 'EQ',
+  GT: 'LT',
+  GTE: 'LTE',
+  LT: 'GT',
+  LTE: 'GTE',
+};
+
+/** `2::LT(_::{n})` as `_::{n}::GT(2)`: rules look for the item at the left. */
+function turned(condition: Expression, slot: number): Expression {
+  if (condition.kind !== 'compare' || condition.any) return condition;
+  const { operator, left, right } = condition;
+  const other = turnedOperators[operator];
+  if (other === undefined || slotsOf(left).includes(slot)) return condition;
+  return slotsOf(right).includes(slot)
+    ? { ...condition, operator: other, left: right, right: left }
+    : condition;
+}
+
 /** The path that decides one condition. */
 function pathOf(
   planning: Planning,
   type: TypeRef,
   slot: number,
-  condition: Expression,
+  written: Expression,
 ): AccessPath | undefined {
+  const condition = turned(written, slot);
   const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
   if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition, choose);
   if (condition.kind !== 'compare') return undefined;

@@ -6,6 +6,7 @@
 //   conditions in a row are one; a condition goes below an ORDER; COUNT forgets an ORDER
 //   COUNT above 0 is EXISTS, which stops at the first hit
 //   a scan gets an access path: ids, indexes, edges                choose-access.ts
+//   a condition on lists taken together is one on each           set-filter.ts
 //   an ORDER that is cut off keeps its best rows only
 //   a repetition from each of many is one search from all         shared-walk.ts
 //   a filter that fused searches share is evaluated once          shared-filter.ts
@@ -24,6 +25,7 @@ import { evaluateOnce } from './once.js';
 import { slotsOf } from './slots.js';
 import { seeking } from './page-seek.js';
 import { shareFilters } from './shared-filter.js';
+import { filterParts } from './set-filter.js';
 import { searchTogether } from './shared-walk.js';
 import type { Plan, Statement } from '../plan.js';
 import { type Part, renameSlot, rewriter } from '../rewrite.js';
@@ -70,6 +72,10 @@ function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
     const planned = planPipeline(planning, { ...pipeline, ...asScan });
     if (planned.steps.some((step) => step.kind === 'order' && step.seek)) return planned;
   }
+  const spread = filterParts(planning, { ...pipeline, steps: arranged }, (part) =>
+    planPipeline(planning, part),
+  );
+  if (spread !== undefined) return planPipeline(planning, spread);
   const access = source.kind === 'scan' ? accessOf(planning, source.types, arranged) : undefined;
   const marked = arranged.map((step, at) => markTop(step, arranged[at + 1]));
   const sorted = access?.covers === 0 ? marked.findIndex(({ kind }) => kind === 'order') : -1;
@@ -201,6 +207,8 @@ function sameTest(
   parameters: Parameters,
 ): Expression | undefined {
   if (of.kind !== 'pipeline' || of.result !== 'many') return undefined;
+  // A scan that has a path leads there already, and counts on the condition that it stands for.
+  if (of.source.kind === 'scan' && of.source.access !== undefined) return undefined;
   const last = of.steps.at(-1);
   if (last?.kind !== 'where' || last.condition.value.kind !== 'compare') return undefined;
   const { slot, value } = last.condition;
