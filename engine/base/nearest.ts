@@ -37,8 +37,9 @@ export function editDistance(from: string, to: string, most = Number.POSITIVE_IN
   return Math.min(most, above[b.length]!);
 }
 
-/** Edits that still leave a name recognisable: one in three letters. */
-const tolerance = (name: string): number => Math.max(1, Math.floor(name.length / 3));
+/** Edits that still leave a name recognisable: one in three letters, none in a single one. */
+const tolerance = ({ length }: string): number =>
+  length === 1 ? 0 : Math.max(1, Math.floor(length / 3));
 
 /** Letter case counts for less than any letter. */
 const folded = (name: string): string => name.toLowerCase();

@@ -81,16 +81,17 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
     tree.migrations.map((declaration) => ({ declaration, report })),
   );
   const migrations = buildMigrations(declared, schemas);
-  warnGaps(parsed, versions, new Set(declared.map((d) => d.declaration.from.number)));
   const index = indexSchema(schema);
   const facts = options.watch?.facts;
   const checking = { compat, limits, literal, slow, facts, scattered };
   if (scattered !== undefined) refuseEdges(parsed, scattered);
   const queries = checkQueries(parsed, index, collector, checking);
   options.watch?.read(parsed, index, queries);
-  // Where something could not be read, that may have been a query.
-  const isSound = !collector.sorted().some(({ severity }) => severity === 'error');
-  if (queries.length === 0 && isSound) warnEmpty(parsed);
+  // Where something could not be read, that may have been a query or a migration.
+  const errors = collector.sorted().filter(({ severity }) => severity === 'error');
+  if (queries.length === 0 && errors.length === 0) warnEmpty(parsed);
+  if (!errors.some(({ code }) => code.startsWith('E0')))
+    warnGaps(parsed, versions, new Set(declared.map((d) => d.declaration.from.number)));
   const diagnostics = collector.sorted();
   if (diagnostics.some((diagnostic) => diagnostic.severity === 'error')) {
     return { program: undefined, diagnostics };

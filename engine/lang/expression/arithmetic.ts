@@ -88,7 +88,8 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Ter
     const term = single(bare(context, context.check(value, inner)), scope.miss, `\`${name}\``);
     if (isNumber(term.type)) return term;
     const type = printItemType(term.type);
-    context.report('E205', value.span, `\`${name}\` takes numbers, not ${type}.`);
+    const hint = isBasic(term.type, 'String') ? 'Texts are joined by `CONCAT(a, b)`.' : undefined;
+    context.report('E205', value.span, `\`${name}\` takes numbers, not ${type}.`, hint);
     return unknownTerm();
   });
   const integer = result === 'kept' && terms.every((term) => isInteger(term.type));

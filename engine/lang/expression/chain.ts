@@ -308,6 +308,7 @@ function hintOfMissing(context: Context, name: string, scope: Scope): string | u
     didYouMean(
       name,
       [...visibleNames(scope)].filter((other) => other !== name),
+      'Declare it as a parameter, or bind it: `x <- …`.',
     )
   );
 }
@@ -317,7 +318,8 @@ function checkMember(context: Context, of: Term, name: Name): Term {
   if (isList(owner) || !hasMembers(owner.type)) {
     const list = isList(owner) ? 'a list' : printItemType(owner.type);
     const message = `${list} has no member \`${name.text}\`.`;
-    const hint = hasMembers(owner.type) ? `Write \`x::{${name.text}}\`.` : 'Use the value itself.';
+    const plain = foreignStep(name.text) ?? 'Use the value itself.';
+    const hint = hasMembers(owner.type) ? `Write \`x::{${name.text}}\`.` : plain;
     context.report('E104', name.span, message, hint);
     return unknownTerm();
   }

@@ -20,6 +20,13 @@ export const functions: Record<string, FunctionChecker> = {
   ...Object.fromEntries(dateFunctions.map((name) => [name, checkDateFunction])),
 };
 
+const addHint = 'Write `AddN<Type>({property: value})`.';
+const edgeHint = 'Write `AddE<Type>({property: value})::From(a)::To(b)`.';
+const nearestHint = 'Write `SearchV<Type>(vector, k)`.';
+const bothHint =
+  'Write `RerankRRF(SearchV<Type>(vector, k), SearchBM25<Type>(text, k))::RANGE(0, k)`.';
+const wordsHint = 'Write `SearchBM25<Type>(text, k)`.';
+
 /** Hints for names of other languages, in capitals without underscores. */
 export const foreignFunctions = new Map([
   ['ISNULL', 'Write `x::EQ(NONE)`.'],
@@ -35,5 +42,23 @@ export const foreignFunctions = new Map([
   ['UCASE', 'Write `UPPER(text)`.'],
   ['TOLOWER', 'Write `LOWER(text)`.'],
   ['TOUPPER', 'Write `UPPER(text)`.'],
+  ['LOWERCASE', 'Write `LOWER(text)`.'],
+  ['TOLOWERCASE', 'Write `LOWER(text)`.'],
+  ['UPPERCASE', 'Write `UPPER(text)`.'],
+  ['TOUPPERCASE', 'Write `UPPER(text)`.'],
+  ['ADDNODE', addHint],
+  ['ADDVERTEX', addHint],
+  ['CREATENODE', addHint],
+  ['ADDEDGE', edgeHint],
+  ['CREATEEDGE', edgeHint],
+  ['ADDVECTOR', 'Write `AddV<Type>(vector, {property: value})`.'],
+  ['SEARCHVECTOR', nearestHint],
+  ['VECTORSEARCH', nearestHint],
+  ['KNN', nearestHint],
+  ['HYBRIDSEARCH', bothHint],
+  ['SEARCHHYBRID', bothHint],
+  ['SEARCHTEXT', wordsHint],
+  ['SEARCHKEYWORD', wordsHint],
+  ['BM25', wordsHint],
   ['SUBSTR', 'Write `SUBSTRING(text, 0, 20)`.'],
 ]);

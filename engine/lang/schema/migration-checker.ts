@@ -123,7 +123,7 @@ function migrateType(
     const { name } = rule;
     if (listed.has(name.text)) report('E702', name.span, `\`${name.text}\` is listed twice.`);
     listed.add(name.text);
-    const property = propertyOf(result, name, report);
+    const property = propertyOf(result, name, report, swapped(rule, result, source));
     const migrated = property && fieldRule(rule, property, source, report);
     if (migrated !== undefined) fields.push({ name: name.text, rule: migrated });
   }
@@ -131,16 +131,30 @@ function migrateType(
   return { kind, from: source.name, to: result.name, fields };
 }
 
+/** The new name stands first. */
+function swapped(
+  { name, value }: MappingRule,
+  result: ElementType,
+  source: ElementType,
+): string | undefined {
+  const has = (type: ElementType, wanted: string) =>
+    type.properties.some((property) => property.name === wanted);
+  if (value.kind !== 'copy' || has(result, name.text)) return undefined;
+  const isTurned = has(source, name.text) && has(result, value.from.text);
+  return isTurned ? `The new name stands first: \`${value.from.text}: ${name.text}\`.` : undefined;
+}
+
 function propertyOf(
   type: ElementType,
   name: Mapping['from'],
   report: Report,
+  otherwise?: string,
 ): Property | undefined {
   const property = type.properties.find((other) => other.name === name.text);
   if (property !== undefined) return property;
   const names = type.properties.map((other) => other.name);
   const message = `\`${type.name}\` has no property \`${name.text}\`.`;
-  report('E202', name.span, message, didYouMean(name.text, names));
+  report('E202', name.span, message, otherwise ?? didYouMean(name.text, names));
   return undefined;
 }
 

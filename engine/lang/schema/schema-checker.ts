@@ -81,7 +81,8 @@ export function buildSchema(
   for (const { declaration, report } of accepted) {
     const { kind, fields } = declaration;
     const name = declaration.name.text;
-    const properties = buildProperties(kind, fields, report, compat);
+    const relation = (to: string) => relationHint(names, name, to);
+    const properties = buildProperties(kind, fields, { report, compat, relation });
     for (const { name: field } of fields)
       if (!properties.some((property) => property.name === field.text)) lose(field.text);
     if (kind === 'node') schema.nodes.push({ kind, name, properties });
@@ -93,6 +94,17 @@ export function buildSchema(
     }
   }
   return schema;
+}
+
+/** What is written for a property whose type is a declared one. */
+function relationHint(
+  names: ReadonlyMap<string, Set<ElementKind>>,
+  from: string,
+  to: string,
+): string | undefined {
+  const kinds = names.get(to);
+  if (!kinds?.has('node') && !kinds?.has('vector')) return undefined;
+  return `A relation is an edge: \`E::Name { From: ${from}, To: ${to} }\`.`;
 }
 
 /** Declarations whose name is new within their kind. */
@@ -142,12 +154,19 @@ const reserved: Record<ElementKind, Set<string>> = {
   vector: new Set(['id', 'label', 'type', 'version', 'data', 'score']),
 };
 
+interface PropertyChecking {
+  report: Report;
+  compat: boolean;
+  /** What to write where a property names a declared type. */
+  relation: (to: string) => string | undefined;
+}
+
 function buildProperties(
   kind: ElementKind,
   fields: Field[],
-  report: Report,
-  compat: boolean,
+  checking: PropertyChecking,
 ): Property[] {
+  const { report, compat } = checking;
   const properties: Property[] = [];
   const seen = new Set<string>();
   for (const field of fields) {
@@ -168,7 +187,7 @@ function buildProperties(
     } else if (text === 'hops' && kind !== 'edge') {
       report('W105', span, '`hops` hides what repeated steps report under this name.');
     }
-    const type = propertyType(field.type, report);
+    const type = propertyType(field.type, checking);
     if (type === undefined) continue;
     const property: Property = { name: text, type, index: field.index };
     const value = defaultOf(field, type, report, compat);
@@ -181,19 +200,21 @@ function buildProperties(
 const knownTypes = `There are ${scalarNames().join(', ')}.`;
 
 /** Scalars and lists of them; undefined after a report. */
-function propertyType(node: TypeNode, report: Report): PropertyType | undefined {
+function propertyType(node: TypeNode, checking: PropertyChecking): PropertyType | undefined {
+  const { report, relation } = checking;
   if (node.kind === 'list') {
-    const of = propertyType(node.of, report);
+    const of = propertyType(node.of, checking);
     return of && { kind: 'list', of };
   }
   if (node.kind === 'object') {
-    report('E209', node.span, 'Properties are scalars or lists of scalars, not objects.');
+    const hint = 'Write its members as properties, or a type of its own and an edge to it.';
+    report('E209', node.span, 'Properties are scalars or lists of scalars, not objects.', hint);
     return undefined;
   }
   const name = scalarOf(node.name, report);
   if (name !== undefined) return { kind: 'scalar', name };
   const { text } = node.name;
-  const hint = foreignType(text) ?? didYouMean(text, scalarNames(), knownTypes);
+  const hint = relation(text) ?? foreignType(text) ?? didYouMean(text, scalarNames(), knownTypes);
   report('E209', node.span, `\`${node.name.text}\` is no type of a property.`, hint);
   return undefined;
 }

@@ -91,7 +91,11 @@ export function typeArgument(context: Context, call: Call, kind: ElementKind): N
   if (name === undefined || extra !== undefined) {
     const message = `\`${call.name.text}\` takes one type argument.`;
     const code = name === undefined ? 'E304' : 'E305';
-    context.report(code, call.name.span, message, `Write \`${call.name.text}<…>\`.`);
+    const value = call.args?.[0]?.value;
+    const first =
+      value?.kind === 'chain' && value.head.kind === 'path' ? value.head.names[0] : undefined;
+    const meant = first && context.schema.find(kind, first.text) ? first.text : '…';
+    context.report(code, call.name.span, message, `Write \`${call.name.text}<${meant}>\`.`);
     return undefined;
   }
   return isDeclared(context, kind, name) ? name : undefined;

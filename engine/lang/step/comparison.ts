@@ -33,7 +33,8 @@ export function checkComparison(
     return unknownTerm();
   }
   const operator = call.name.text as CompareOperator;
-  const written = argument(context, call, `${operator}(value)`);
+  const form = operator === 'IS_IN' ? '[a, b]' : 'value';
+  const written = argument(context, call, `${operator}(${form})`);
   if (written === undefined) return unknownTerm();
   const left = bare(context, input);
   const isAffix = operator === 'STARTS_WITH' || operator === 'ENDS_WITH';

@@ -82,7 +82,12 @@ interface EdgeCall {
 /** The type and the assignments of `AddE<L>({…})`; undefined after a report. */
 function edgeCall(context: Context, call: Call, scope: Scope): EdgeCall | undefined {
   const type = typeArgument(context, call, 'edge');
-  const object = objectArgument(context, call, 'AddE<Type>({property: value})', true);
+  const object = objectArgument(
+    context,
+    call,
+    'AddE<Type>({property: value})::From(a)::To(b)',
+    true,
+  );
   if (type === undefined) {
     checkMembers(context, object, scope);
     return undefined;

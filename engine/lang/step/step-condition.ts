@@ -39,7 +39,9 @@ function anyTrue(term: Term): Expression {
 
 export const checkWhere: StepChecker = (context, input, call, scope) => {
   const from = rowsOf(input);
-  const written = argument(context, call, 'WHERE(condition)');
+  const isSeveral = (call.args ?? []).length > 1;
+  const form = isSeveral ? 'WHERE(AND(a, b))' : 'WHERE(condition)';
+  const written = argument(context, call, form);
   if (written === undefined) return from;
   const slot = context.fresh();
   const item = { ...itemOf(from), ...slotTerm(slot, from.type) };

@@ -34,7 +34,9 @@ export function checkShape(
   const canExclude = from.type.kind === 'element' || isVague(from.type);
   if (!hasMembers(from.type) || (step.kind === 'exclusion' && !canExclude)) {
     const message = `${printItemType(from.type)} has no members to project.`;
-    context.report('E203', span, message, 'Project before taking the value.');
+    const [only] = step.kind === 'projection' ? step.items : [];
+    const foreign = only?.kind === 'member' ? foreignStep(only.name.text) : undefined;
+    context.report('E203', span, message, foreign ?? 'Project before taking the value.');
     return unknownTerm();
   }
   const slot = context.fresh();

@@ -66,6 +66,24 @@ function endsValue(tokens: readonly Token[], at: number): boolean {
   return follows.kind !== 'symbol' || !/^(::|\.|,|[)\]}])$/.test(follows.text);
 }
 
+/** Tokens that are passed over for what is told once: further on, the rest is read as it stands. */
+const passedMost = 1000;
+
+/** Where the bracket at `opener` is closed; 0 where that is not near, or not before the item ends. */
+export function closeOf(tokens: readonly Token[], opener: number): number {
+  const wanted: string[] = [];
+  for (let at = opener; at < opener + passedMost; at++) {
+    const { kind, text } = tokens[at]!;
+    if (kind === 'end' || beginsItem(tokens, at)) return 0;
+    if (kind !== 'symbol') continue;
+    const close = closers[text];
+    if (close !== undefined) wanted.push(close);
+    else if (isCloser.test(text) && wanted.pop() !== text) return 0;
+    if (wanted.length === 0) return at;
+  }
+  return 0;
+}
+
 const kinds = new Set(['N', 'E', 'V']);
 
 /**

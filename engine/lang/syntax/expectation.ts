@@ -1,7 +1,7 @@
 // What the parser insists on: a token that must be there, and the report when another is.
 import type { Name } from './ast-literal.js';
 import { type Cursor, isName, isSymbol, nameOf, next, peek } from './cursor.js';
-import { foreignSign, foreignWord } from './foreign.js';
+import { foreignSign, foreignWord, formHints, takesValue } from './foreign.js';
 import type { Token } from './lexer.js';
 
 /** Thrown after a report; carries nothing. */
@@ -27,7 +27,9 @@ export function expectName(cursor: Cursor, what: string): Name {
   if (!isName(cursor)) {
     const { kind, text } = peek(cursor);
     const isQuoted = kind === 'string' && /^\w+$/.test(text);
-    unexpected(cursor, what, isQuoted ? `Write \`${text}\` without quotes.` : undefined);
+    const hint = isQuoted ? `Write \`${text}\` without quotes.` : undefined;
+    const isDigits = kind === 'integer' && peek(cursor, -1).text === '.';
+    unexpected(cursor, what, isDigits ? `Write \`0.${text}\`.` : hint);
   }
   return nameOf(next(cursor));
 }
@@ -56,11 +58,22 @@ export function unexpected(cursor: Cursor, wanted: string, hint?: string): never
 function foreignHint(cursor: Cursor): string | undefined {
   const { kind, text } = peek(cursor);
   if (kind === 'name') return foreignWord(text);
-  if (kind !== 'symbol') return undefined;
   const before = cursor.tokens[cursor.index - 1];
-  const isAfterValue = before?.kind === 'name' || /^[)}\]>]$/.test(before?.text ?? '');
+  const isNumber = before?.kind === 'integer' || before?.kind === 'float';
+  if (kind === 'integer' && text.startsWith('-')) {
+    const isYear = isNumber && /^\d{4}$/.test(before.text);
+    return isYear ? 'A date is a text: `"2026-03-01"`.' : foreignSign('-');
+  }
+  if (kind !== 'symbol') return undefined;
+  const isNamed = before?.kind === 'name' && !takesValue(before);
+  const isAfterValue = isNumber || isNamed || /^[)}\]>]$/.test(before?.text ?? '');
   if (text === '{' && isBehindWalk(cursor)) return ofWalk;
-  return (isAfterValue ? afterValue.get(text) : undefined) ?? foreignSign(text);
+  if (!isAfterValue) return beforeValue.get(text) ?? foreignSign(text);
+  if (text === '.' && isNumber) return `Write \`${before.text}.0\`.`;
+  if (text === '>' && before?.text === '>') return undefined;
+  const isMember = /^(\.|::)$/.test(cursor.tokens[cursor.index - 2]?.text ?? '');
+  if (text === '<-') return isMember || before?.text === '}' ? formHints.change : undefined;
+  return afterValue.get(text) ?? foreignSign(text);
 }
 
 /** Whether `Out<Edge>`, `In<Edge>` or `Both<Edge>` stands before. */
@@ -78,6 +91,18 @@ const afterValue = new Map([
   ['.', 'A step follows `::`.'],
   ['{', 'A projection follows `::`: `x::{property}`.'],
   ['[', 'A slice is `x::RANGE(0, 1)`, a member `x::{property}`.'],
+  ['>', 'Compare with `::GT(…)`.'],
+  ['<', 'Compare with `::LT(…)`.'],
+  ['..', 'Bounds are separated by `,`: `RANGE(0, 20)`, `Out<Edge>{1, 3}`.'],
+  ['|', 'Write `OR(a, b)`; what may be absent is written `name?: Type`.'],
+  ['=>', formHints.item],
+]);
+
+/** What stands in front of a value elsewhere. */
+const beforeValue = new Map([
+  ['|', formHints.item],
+  ['(', 'Parentheses hold arguments only: write the value without them.'],
+  [':', 'Parameters are plain names.'],
 ]);
 
 /**

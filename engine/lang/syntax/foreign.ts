@@ -18,6 +18,14 @@ const table = (text: string): Map<string, string> =>
       }),
   );
 
+/** How the forms are written that are told from more than one place. */
+export const formHints = {
+  item: 'The item at hand is `_`: write `_::{property}`.',
+  query: 'A query is written `QUERY name(parameter: Type) => … RETURN value`.',
+  migration: 'Write `MIGRATION schema::1 => schema::2 { … }`.',
+  change: 'A property is changed by `x::UPDATE({property: value})`.',
+};
+
 /** Where an expression or a statement is expected, and between two of them; lower-case. */
 const words = table(`
   select match find from => A source reads a type: \`x <- N<Type>\`, then \`::WHERE(…)\`,
@@ -31,7 +39,7 @@ const words = table(`
   return yield => The word is \`RETURN\`, in capitals.
   for foreach unwind each => Write \`FOR x IN list { … }\`.
   if else when case while => A statement has no condition: filter with \`::WHERE(…)\`, loop with
-      \`FOR x IN list { … }\`.
+      \`FOR x IN list { … }\`; a value by a condition is \`IF(condition, a, b)\`.
   with as => Bind a name with \`name <- value\`; rename a member with \`::{new: old}\`.
   order sort by => Write \`x::ORDER<Asc>(_::{property})\`.
   group => Write \`x::GROUP_BY(property)\`.
@@ -52,6 +60,10 @@ const words = table(`
   count len length size => Write \`x::COUNT\`.
   this self it => The item at hand is \`_\`.
   async await => Leave it out: a query waits by itself.
+  try catch throw => Leave it out: a query is done as a whole, or not at all.
+  lambda => ${formHints.item}
+  default => A default of a parameter is \`name: Type = value\`, of a property
+      \`name: Type DEFAULT value\`.
 `);
 
 /** Steps, as they are called elsewhere; lower-case, without \`_\`. */
@@ -74,7 +86,11 @@ const steps = table(`
   group groupby => Write \`GROUP_BY(property)\`.
   aggregate reduce => Write \`AGGREGATE_BY(property)\`.
   delete remove drop => Write \`DROP\` in front of the statement.
-  both => Write \`Both<EdgeType>\`.
+  both neighbors neighbours => Write \`Both<EdgeType>\`.
+  outgoing traverse follow expand hop => Write \`Out<EdgeType>\`.
+  incoming => Write \`In<EdgeType>\`.
+  sum avg mean average min max => It is a function: \`SUM(x::{property})\`, \`AVG(…)\`,
+      \`MIN(…)\`, \`MAX(…)\`.
   has => Write \`WHERE(_::{property}::EQ(value))\`.
   page paginate => Write \`RANGE(from, to)\`.
   after cursor keyset seek => Write \`PAGE(20, after)\`.
@@ -82,8 +98,9 @@ const steps = table(`
   except minus without difference => Write \`EXCEPT(a, b)\` at the head of a chain.
   intersection => Write \`INTERSECT(a, b)\` at the head of a chain.
   repeat until emit => Bounds stand behind the step: \`Out<EdgeType>{1, 3}\`.
-  lower upper trim concat replace split substring if coalesce => It is a function: write it
-      around the value.
+  lower upper lowercase uppercase tolower toupper tolowercase touppercase => It is a function:
+      write it around the value.
+  trim concat replace split substring if coalesce => It is a function: write it around the value.
   one single head => Write \`FIRST\`.
   save create insert => Write \`AddN<Type>({property: value})\`.
 `);
@@ -132,6 +149,8 @@ const items = table(`
       value\`.
   index constraint unique => An index stands in the type: \`N::Type { INDEX property: String }\`.
   import use include require package => Leave it out: all files of a project belong together.
+  extends implements => Leave it out: a type stands alone.
+  q => Queries are written \`QUERY name(parameter: Type) => … RETURN value\`.
   migrate => Write \`MIGRATION schema::1 => schema::2 { … }\`.
   version => Write \`schema::1 { … }\`.
 `);
@@ -145,7 +164,7 @@ const signs = table(`
   := => Bind with \`<-\`.
   && & => Write \`AND(a, b)\`.
   || => Write \`OR(a, b)\`.
-  + += => Write \`ADD(a, b)\`.
+  + += => Write \`ADD(a, b)\`, of texts \`CONCAT(a, b)\`.
   - -= => Write \`SUB(a, b)\`.
   * => Write \`MUL(a, b)\`; all members are \`..\`, all elements \`N<Type>\`; bounds of a walk stand
       behind the step, \`::Out<Edge>{1, 3}\`.
@@ -155,10 +174,12 @@ const signs = table(`
   ; => Remove it: nothing separates statements; items of a list are separated by \`,\`.
   $ => Parameters are plain names.
   @ => A macro is written \`#[mcp]\`.
-  -> --> => Steps are written \`::Out<EdgeType>\`; a query begins \`QUERY name() =>\`.
+  -> --> -[ <-[ => Steps are written \`::Out<EdgeType>\`; a query begins \`QUERY name() =>\`.
   ... => Write \`..\`.
-  ' \` => Texts stand in double quotes: \`"text"\`.
-  ? => A parameter that may be absent is written \`name?: Type\`.
+  ' \` \u201c \u2018 \u00ab => Texts stand in double quotes: \`"text"\`.
+  ?? => Write \`COALESCE(a, b)\`.
+  ? => A parameter that may be absent is written \`name?: Type\`; a value by a condition is
+      \`IF(condition, a, b)\`.
 `);
 
 const lookUp = (from: ReadonlyMap<string, string>, word: string): string | undefined =>
@@ -175,3 +196,73 @@ export const foreignSign = (sign: string): string | undefined => signs.get(sign)
 
 export const foreignStep = (word: string): string | undefined =>
   lookUp(steps, word.replaceAll('_', ''));
+
+interface Written {
+  kind: string;
+  text: string;
+}
+
+/** Words behind which a value stands. */
+export const takesValue = ({ kind, text }: Written): boolean =>
+  kind === 'name' && /^(RETURN|DROP|IN)$/.test(text);
+
+/** Tokens looked at for what is around a sign. */
+const lookBack = 256;
+
+/** The last bracket of these tokens that is still open; -1 where none is near. */
+function innermost(tokens: readonly Written[]): number {
+  let closed = 0;
+  for (let at = tokens.length - 1; at >= Math.max(0, tokens.length - lookBack); at--) {
+    const { kind, text } = tokens[at]!;
+    if (kind !== 'symbol') continue;
+    if (/^[)\]}]$/.test(text)) closed++;
+    else if (/^[([{]$/.test(text) && closed-- === 0) return at;
+  }
+  return -1;
+}
+
+/** Calls that take conditions; what stands in others is an argument. */
+const ofConditions = /^(WHERE|PREFILTER|AND|OR|IF|EXISTS)$/;
+
+/** What a sign is called here that the lexer met behind these tokens; `isJoined`: between letters. */
+export function foreignHint(
+  sign: string,
+  before: readonly Written[],
+  isJoined: boolean,
+): string | undefined {
+  const last = before.at(-1);
+  const isValue = last?.kind !== 'symbol' || /^[)\]}]$/.test(last.text);
+  const isBehindValue = last !== undefined && isValue && !takesValue(last);
+  if (sign === '=') return assignHint(before) ?? signs.get(sign);
+  if (sign === '-' && isJoined)
+    return 'Names are letters, digits and `_`; a difference is `SUB(a, b)`.';
+  if (sign === '-' && !isBehindValue) return 'Write `SUB(0, a)`.';
+  const isOfVersions = last?.kind === 'integer' && before.at(-2)?.text === '::';
+  return sign === '->' && isOfVersions ? formHints.migration : signs.get(sign);
+}
+
+/** What `=` was to do, by what stands around it. */
+function assignHint(before: readonly Written[]): string | undefined {
+  const [owner, last] = [before.at(-2)?.text, before.at(-1)?.text];
+  const at = innermost(before);
+  const opener = before[at]?.text;
+  const [outer, named] = [before[at - 2]?.text, before[at - 1]];
+  if (opener === '{' && outer === '::') {
+    const hasType = owner === ':' || last === ']';
+    return hasType ? 'A default is `DEFAULT value`.' : 'A property is written `name: Type`.';
+  }
+  if (opener === '{' && (named?.kind === 'symbol' || named?.text === 'RETURN'))
+    return 'A member is written `name: value`.';
+  const isArgument = owner === '(' || owner === ',';
+  const isPlainCall =
+    named?.text === '>' || (named?.kind === 'name' && !ofConditions.test(named.text));
+  if (opener === '(' && isArgument && isPlainCall)
+    return 'An argument is written `name: value`, or without its name.';
+  if (opener !== undefined && opener !== '{') return undefined;
+  if (last === ')' && before.slice(-lookBack).some(({ text }) => text === 'QUERY'))
+    return formHints.query;
+  if (owner === '::' && /^[NEV]$/.test(before.at(-3)?.text ?? ''))
+    return 'Write `N::Type { property: String }`.';
+  const isMember = owner === '.' || owner === '::' || last === '}';
+  return isMember ? formHints.change : undefined;
+}

@@ -2,7 +2,7 @@
 // over, so that the parser always receives a complete list that ends with an `end` token.
 import { compactInteger } from '../../base/integer.js';
 import type { Report } from './diagnostic.js';
-import { foreignSign } from './foreign.js';
+import { foreignHint } from './foreign.js';
 import { lineEnd, type SourceFile } from './source.js';
 
 /** `faulty` stands where a malformed literal or a foreign sign was; it has been reported. */
@@ -28,9 +28,9 @@ const integer = /^-?[0-9]+$/;
 const float = /^-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$/;
 const symbol = /::|\.\.|<-|=>|[:,.(){}[\]<>!|#?_*]/y;
 /** Signs of other languages that would fall apart into signs of this one. */
-const operator = /===?|!==?|[<>:]=|&&|\|\||\.\.\.|--?>/y;
+const operator = /===?|!==?|[<>:]=|&&|\|\||\.\.\.|\?\?|--?>|-\[[^\]\r\n]*\](?:->|-)?/y;
 /** A quoted text that ends on its line. */
-const quoted = /'[^'\r\n]*'|`[^`\r\n]*`/y;
+const quoted = /'[^'\r\n]*'|`[^`\r\n]*`|\u201c[^\u201d\r\n]*\u201d|\u2018[^\u2019\r\n]*\u2019/y;
 const foreign = /=+|[^\sA-Za-z0-9"(){}[\]<>:,.|!#?_/=*-]+|./uy;
 
 const integerMax = 2n ** 128n - 1n;
@@ -60,7 +60,7 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
       end = start + 1;
       tokens.push({ kind: 'symbol', text: '=', start, end });
     } else if ((end = foreignEnd(text, start)) > start) {
-      tokens.push(reportForeign(text, start, end, report));
+      tokens.push(reportForeign(text, start, end, tokens, report));
     } else if ((end = match(symbol, start)) > start) {
       tokens.push({ kind: 'symbol', text: text.slice(start, end), start, end });
     } else if (text.startsWith('/*', start)) {
@@ -68,7 +68,7 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
       end = text.length;
     } else {
       end = match(foreign, start);
-      tokens.push(reportForeign(text, start, end, report));
+      tokens.push(reportForeign(text, start, end, tokens, report));
     }
     if (tokens.length > before) open = parametersOpen(tokens, open);
     start = skipBlank(text, end);
@@ -147,15 +147,24 @@ function foreignComment(text: string, start: number, report: Report): number {
   return lineEnd(text, start);
 }
 
-function reportForeign(text: string, start: number, end: number, report: Report): Token {
-  const sign = text.slice(start, end);
+function reportForeign(
+  text: string,
+  start: number,
+  end: number,
+  before: readonly Token[],
+  report: Report,
+): Token {
+  const whole = text.slice(start, end);
+  // `-[:Knows]->` is told by how it begins.
+  const sign = whole.startsWith('-[') ? '-[' : whole;
   const point = sign.codePointAt(0)!;
-  const isQuoted = (sign[0] === "'" || sign[0] === '`') && sign.length > 1;
+  const isQuoted = /^['`\u201c\u2018]./su.test(sign);
   const plain = point > 32 && point < 127;
   const shown = !plain
     ? `Character U+${point.toString(16).toUpperCase().padStart(4, '0')}`
     : `\`${isQuoted || sign.length > 3 ? String.fromCodePoint(point) : sign}\``;
-  const hint = foreignSign(isQuoted ? sign[0]! : sign);
+  const isJoined = /^\w$/.test(text[start - 1] ?? '') && /^\w$/.test(text[end] ?? '');
+  const hint = foreignHint(isQuoted ? sign[0]! : sign, before, isJoined);
   report('E003', { start, end }, `${shown} begins no token.`, hint);
   const kind = 'faulty';
   return isQuoted

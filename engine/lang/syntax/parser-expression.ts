@@ -30,7 +30,7 @@ type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 export function parseExpression(cursor: Cursor): Expr {
   return nested(cursor, () => {
     // A sign in front of a name is no part of it.
-    if (/^[$@&]$/.test(peek(cursor).text)) passStray(cursor);
+    if (/^[$@&+-]$/.test(peek(cursor).text)) passStray(cursor);
     const token = peek(cursor);
     if (accept(cursor, '!')) {
       const of = parseExpression(cursor);
@@ -82,13 +82,32 @@ function parseChain(cursor: Cursor): Chain {
   return { kind: 'chain', head, steps, span: spanFrom(cursor, start) };
 }
 
-/** Whether a step follows; `.` in its place is told, and the step read. */
+/** Whether a step follows; `.`, `:` and `->` in its place are told, and the step read. */
 function goesOn(cursor: Cursor): boolean {
   if (accept(cursor, '::')) return true;
-  if (!isSymbol(cursor, '.') || !isName(cursor, undefined, 1)) return false;
-  guarded(cursor, () => unexpected(cursor, '`::`', 'A step or a property follows `::`.'));
-  return accept(cursor, '.');
+  const { stray, text } = peek(cursor);
+  const isNamed = isName(cursor, undefined, 1);
+  if (stray === true && isNamed && (text === '->' || text.startsWith('-['))) {
+    next(cursor);
+    if (text === '->') return true;
+    // The pattern of another language, and the type that it leads to.
+    next(cursor);
+    return false;
+  }
+  const isPoint = isSymbol(cursor, '.') && (isNamed || isSymbol(cursor, '{', 1));
+  if (!isPoint && !(isSymbol(cursor, ':') && isNamed && isTight(cursor))) return false;
+  guarded(cursor, () => unexpected(cursor, '`::`', stepHint));
+  cursor.index++;
+  return true;
 }
+
+const stepHint = 'A step or a property follows `::`.';
+
+/** Whether the token at hand touches those beside it. */
+const isTight = (cursor: Cursor): boolean => {
+  const { start, end } = peek(cursor);
+  return peek(cursor, -1).end === start && peek(cursor, 1).start === end;
+};
 
 function parseHead(cursor: Cursor): Chain['head'] {
   const { start } = peek(cursor);
@@ -100,11 +119,22 @@ function parseHead(cursor: Cursor): Chain['head'] {
   }
   if (!isName(cursor) || isOther(cursor)) unexpected(cursor, 'An expression');
   refuseForeign(cursor);
-  if (isSymbol(cursor, '<', 1) || isSymbol(cursor, '(', 1)) return parseCall(cursor);
+  const isCall = isSymbol(cursor, '<', 1) && !isCompared(cursor);
+  if (isCall || isSymbol(cursor, '(', 1)) return parseCall(cursor);
   const names: Path['names'] = [nameOf(next(cursor))];
   readVariable(cursor, names[0].text);
-  while (accept(cursor, '.')) names.push(expectName(cursor, 'A member name'));
+  while (isSymbol(cursor, '.') && !isSymbol(cursor, '{', 1)) {
+    next(cursor);
+    names.push(expectName(cursor, 'A member name'));
+  }
   return { kind: 'path', names, span: spanFrom(cursor, start) };
+}
+
+/** `level < 3`: nothing in lower case has type arguments. */
+function isCompared(cursor: Cursor): boolean {
+  if (!/^[a-z]/.test(peek(cursor).text)) return false;
+  const isType = isName(cursor, undefined, 2) && /^[A-Z]/.test(peek(cursor, 2).text);
+  return !isType && !isSymbol(cursor, '>', 2);
 }
 
 const literals = new Set(['string', 'integer', 'float']);
@@ -202,7 +232,8 @@ function parseArgument(cursor: Cursor): Argument {
 
 function parseStep(cursor: Cursor): Step {
   const { start } = peek(cursor);
-  if (isName(cursor)) return parseRepeated(cursor);
+  if (isName(cursor) && !isOther(cursor) && !isSymbol(cursor, '<-', 1))
+    return parseRepeated(cursor);
   if (isSymbol(cursor, '{')) {
     const items = parseItems(cursor);
     return { kind: 'projection', items, span: spanFrom(cursor, start) };
@@ -224,7 +255,8 @@ function parseStep(cursor: Cursor): Step {
     const items = parseItems(cursor);
     return { kind: 'projection', items, closure, span: spanFrom(cursor, start) };
   }
-  return unexpected(cursor, 'A step');
+  const isForeign = isSymbol(cursor, '(') || isSymbol(cursor, '[');
+  return unexpected(cursor, 'A step', isForeign ? 'A projection is `x::{property}`.' : stepHint);
 }
 
 function parseItems(cursor: Cursor): ProjectionItem[] {

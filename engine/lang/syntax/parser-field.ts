@@ -2,7 +2,7 @@
 // names. What other languages write there is read as what was meant, so that nothing follows from it.
 import type { Name } from './ast-literal.js';
 import type { Field, TypeNode } from './ast-schema.js';
-import { expectClose } from './bracket.js';
+import { closeOf, expectClose } from './bracket.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
 import { expect, expectName, passStray, unexpected } from './expectation.js';
 import { foreignType } from './foreign.js';
@@ -12,7 +12,7 @@ import { guarded, nested, startsItem } from './recovery.js';
 
 /** A faulty field does not hide the next one. */
 export function parseBody(cursor: Cursor): Field[] {
-  expect(cursor, '{');
+  expect(cursor, '{', 'Properties stand in braces: `{ property: String }`.');
   const opener = cursor.index - 1;
   const fields: Field[] = [];
   const open = cursor.open;
@@ -81,13 +81,21 @@ function parseField(cursor: Cursor): Field {
   } else if (isName(cursor, 'INDEX') && isName(cursor, undefined, 1)) {
     next(cursor);
     index = 'index';
+    if (isName(cursor, 'UNIQUE') && isName(cursor, undefined, 1))
+      unexpected(cursor, 'A property name', 'Write `UNIQUE INDEX`.');
   }
   const name = expectName(cursor, 'A property name');
   const field = parseTyped(cursor, name);
   field.index = index;
+  // A default with the sign of other languages has been told by the lexer.
+  if (peek(cursor).stray === true && peek(cursor).text === '=') {
+    next(cursor);
+    field.default = parseLiteral(cursor, 'A literal');
+  }
   if (isName(cursor, 'DEFAULT')) {
     next(cursor);
     field.default = parseLiteral(cursor, 'A literal, `NOW` or `NONE`');
+    if (isSymbol(cursor, '(')) unexpected(cursor, '`,` or `}`', 'Write it without parentheses.');
   }
   return field;
 }
@@ -95,7 +103,7 @@ function parseField(cursor: Cursor): Field {
 /** `[?] : Type [= value]` after a name: a field without decoration, or a parameter. */
 export function parseTyped(cursor: Cursor, name: Name): Field {
   const optional = accept(cursor, '?');
-  expect(cursor, ':');
+  expect(cursor, ':', 'A name and its type are written `name: Type`.');
   const field: Field = { name, index: 'none', optional, type: parseType(cursor) };
   // The lexer knows the sign among parameters only.
   if (accept(cursor, '=')) field.given = parseExpression(cursor);
@@ -116,11 +124,16 @@ function parseType(cursor: Cursor): TypeNode {
       const fields = parseBody(cursor);
       return { kind: 'object', fields, span: spanFrom(cursor, start) };
     }
+    const { kind, text } = peek(cursor);
+    if (kind === 'string' && !isScalar.test(text))
+      unexpected(cursor, 'A type', 'A type is a name: `String`, `I64`, `Date`, …');
     const name = expectName(cursor, 'A type');
     const type: TypeNode = { kind: 'name', name, span: name.span };
     return parseForeignType(cursor, type, name) ?? type;
   });
 }
+
+const isScalar = /^(String|Boolean|Date|ID|[IU]\d+|F\d+)$/;
 
 /**
  * `List<T>`, `T[]`, `Option<T>`, `T!` of other languages: told once, and read as what was meant, so
@@ -135,6 +148,9 @@ function parseForeignType(cursor: Cursor, type: TypeNode, name: Name): TypeNode 
     cursor.index += 2;
     return { kind: 'list', of: type, span: spanFrom(cursor, name.span.start) };
   }
+  if (isSymbol(cursor, '(') && foreignType(name.text) !== undefined)
+    cursor.index = Math.max(cursor.index, closeOf(cursor.tokens, cursor.index) + 1);
+  if (isSymbol(cursor, '[')) unexpected(cursor, '`,`', `A list is written \`[${name.text}]\`.`);
   if (isSymbol(cursor, '!') || isSymbol(cursor, '?')) {
     refuse(isSymbol(cursor, '!') ? 'Leave it out.' : '`?` stands behind the name: `name?: Type`.');
     cursor.index++;

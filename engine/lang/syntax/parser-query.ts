@@ -4,8 +4,9 @@ import type { Expr } from './ast-expression.js';
 import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
 import type { Field } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
-import { expectClose } from './bracket.js';
-import { expect, expectName, expectWord, unexpected } from './expectation.js';
+import { closeOf, expectClose } from './bracket.js';
+import { expect, expectName, expectWord, SyntaxFault, unexpected } from './expectation.js';
+import { foreignWord, formHints } from './foreign.js';
 import { parseExpression } from './parser-expression.js';
 import { parseTyped } from './parser-field.js';
 import { beginReach, bindVariables } from './reach.js';
@@ -39,7 +40,7 @@ export function parseQuery(
   expect(cursor, '(', 'Parameters stand in parentheses, also none at all: `()`.');
   const parameters = listUntil(cursor, ')', () => parseParameter(cursor));
   for (const { name } of parameters) cursor.levelsOf.set(name.text, 0);
-  guarded(cursor, () => expect(cursor, '=>', arrowHint));
+  guarded(cursor, () => expect(cursor, '=>', formHints.query));
   const braced = passBrace(cursor);
   const budget = { left: cursor.limits.source_statements };
   const statements = parseStatements(cursor, budget);
@@ -54,8 +55,6 @@ export function parseQuery(
   if (braced && isSymbol(cursor, '}')) cursor.index++;
   return query;
 }
-
-const arrowHint = 'A query is written `QUERY name(parameter: Type) => … RETURN value`.';
 
 /** A brace around the whole query is told once, and its end expected. */
 function passBrace(cursor: Cursor): boolean {
@@ -117,7 +116,10 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
   const recover = () => skipStatement(cursor, open);
   beginReach(cursor);
   if (peek(cursor).stray) {
-    next(cursor);
+    // What was to be assigned goes with its sign.
+    const isAssigned = peek(cursor, -1).text !== ')';
+    if (next(cursor).text === '=' && isAssigned)
+      guarded(cursor, () => parseExpression(cursor), recover);
     return undefined;
   }
   if (isBinding(cursor)) {
@@ -153,18 +155,43 @@ function parseBound(cursor: Cursor): Expr {
 function parseOther(cursor: Cursor, budget: { left: number }): Statement {
   if (isKeyword(cursor, 'DROP')) {
     next(cursor);
-    return { kind: 'drop', value: parseExpression(cursor) };
+    const value = parseExpression(cursor);
+    if (isSymbol(cursor, ','))
+      unexpected(cursor, 'A statement or `RETURN`', 'Write `DROP` in front of each.');
+    return { kind: 'drop', value };
   }
-  if (isName(cursor, 'FOR') && (isName(cursor, undefined, 1) || isSymbol(cursor, '{', 1))) {
-    return parseFor(cursor, budget);
-  }
+  refuseBranch(cursor);
+  const isFor = isName(cursor, undefined, 1) || isSymbol(cursor, '{', 1);
+  if (isName(cursor, 'FOR') && (isFor || isWrapped(cursor))) return parseFor(cursor, budget);
   if (!isName(cursor) && !isSymbol(cursor, '_')) unexpected(cursor, 'A statement or `RETURN`');
   return { kind: 'effect', value: parseExpression(cursor) };
 }
 
+/** `if (…) { … }` and the like are told once; what stands in the braces goes with them. */
+function refuseBranch(cursor: Cursor): void {
+  const word = peek(cursor);
+  if (!/^(if|while|switch|unless)$/i.test(word.text) || !isSymbol(cursor, '(', 1)) return;
+  const condition = closeOf(cursor.tokens, cursor.index + 1);
+  const body =
+    cursor.tokens[condition + 1]?.text === '{' ? closeOf(cursor.tokens, condition + 1) : 0;
+  if (body === 0) return;
+  cursor.report('E301', word, `\`${word.text}\` is not known here.`, foreignWord('if'));
+  cursor.index = body + 1;
+  throw new SyntaxFault();
+}
+
+/** `FOR (x IN …)`. */
+const isWrapped = (cursor: Cursor): boolean =>
+  isSymbol(cursor, '(', 1) && isName(cursor, undefined, 2) && isName(cursor, 'IN', 3);
+
+const loopHint = 'Write `FOR x IN list { … }`.';
+
 function parseFor(cursor: Cursor, budget: { left: number }): Statement {
   return nested(cursor, () => {
+    const wrapped = isWrapped(cursor);
     expectWord(cursor, 'FOR');
+    if (wrapped) guarded(cursor, () => unexpected(cursor, 'A name', loopHint));
+    if (wrapped) cursor.index++;
     const destructured = accept(cursor, '{');
     const names = destructured
       ? listUntil(cursor, '}', () => expectName(cursor, 'A member name'))
@@ -181,7 +208,14 @@ function parseFor(cursor: Cursor, budget: { left: number }): Statement {
       cursor,
       names.map(({ text }) => text),
     );
-    expect(cursor, '{', 'The body of a loop stands in braces.');
+    if (wrapped && isSymbol(cursor, ')')) cursor.index++;
+    const isRange = isSymbol(cursor, '..');
+    const bodyHint = 'The body of a loop stands in braces.';
+    expect(
+      cursor,
+      '{',
+      isRange ? 'A loop goes over a list: `[0, 1, 2]`, or a parameter.' : bodyHint,
+    );
     const opener = cursor.index - 1;
     const body = parseStatements(cursor, budget);
     // Where the brace is missing, what stands before is still a body.

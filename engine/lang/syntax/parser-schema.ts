@@ -14,6 +14,7 @@ import { anyType } from './diagnostic.js';
 import { didYouMean } from '../../base/nearest.js';
 import { expectClose, refuseClose } from './bracket.js';
 import { expect, expectName, expectWord, SyntaxFault, unexpected } from './expectation.js';
+import { formHints } from './foreign.js';
 import { goesOn, parseBody } from './parser-field.js';
 import { parseLiteral } from './parser-literal.js';
 import { guarded, listUntil, startsItem } from './recovery.js';
@@ -31,7 +32,12 @@ export function parseDeclaration(cursor: Cursor): TypeDeclaration {
   const declaration: TypeDeclaration = { kind, name, unique, fields: [] };
   if (kind === 'edge') parseEdgeParts(cursor, declaration);
   else if (isSymbol(cursor, '{')) declaration.fields = parseBody(cursor);
-  else if (isSymbol(cursor, '(')) unexpected(cursor, '`{`');
+  else if (isSymbol(cursor, '(') || isSymbol(cursor, '['))
+    unexpected(
+      cursor,
+      '`{`',
+      `Properties follow in braces: \`${name.text} { property: String }\`.`,
+    );
   return declaration;
 }
 
@@ -69,10 +75,11 @@ function parseParts(cursor: Cursor, declaration: TypeDeclaration, opener: number
       unexpected(cursor, '`From`, `To` or `Properties`, each once,', near);
     }
     seen.add(next(cursor).text);
-    expect(cursor, ':');
+    expect(cursor, ':', edgeHint);
     if (part.text === 'From') declaration.from = parseEnd(cursor);
     else if (part.text === 'To') declaration.to = parseEnd(cursor);
     else declaration.fields = parseBody(cursor);
+    if (isSymbol(cursor, '|')) unexpected(cursor, '`,` or `}`', endHint);
     if (!goesOn(cursor)) break;
   }
   if (!seen.has('From') || !seen.has('To'))
@@ -80,18 +87,22 @@ function parseParts(cursor: Cursor, declaration: TypeDeclaration, opener: number
   expectClose(cursor, opener, '}');
 }
 
+const endHint = 'An edge leads from one type to one type: declare one for each.';
+
 /** The type at an end; a kind in front of it is passed over. */
 function parseEnd(cursor: Cursor): Name {
   if (isName(cursor) && kindOfLetter[peek(cursor).text] && isSymbol(cursor, '::', 1)) {
     guarded(cursor, () => unexpected(cursor, 'A type name', 'Write the name of the type alone.'));
     cursor.index += 2;
   }
+  if (isSymbol(cursor, '[')) unexpected(cursor, 'A type name', endHint);
   return expectTypeName(cursor);
 }
 
 /** `schema::n`. */
 export function parseVersion(cursor: Cursor): Version {
-  const { start } = expectWord(cursor, 'schema');
+  if (!isName(cursor, 'schema')) unexpected(cursor, '`schema`', formHints.migration);
+  const { start } = next(cursor);
   expect(cursor, '::');
   const token = peek(cursor);
   const value = Number(token.value ?? -1);
@@ -120,10 +131,17 @@ export function parseBlock(cursor: Cursor): TypeDeclaration[] {
   return declarations;
 }
 
+/** `=>`; what other languages write for it has been told by the lexer. */
+function expectArrow(cursor: Cursor, hint: string): void {
+  const { stray, text } = peek(cursor);
+  if (stray === true && /^(-->|->|=)$/.test(text)) next(cursor);
+  else expect(cursor, '=>', hint);
+}
+
 export function parseMigration(cursor: Cursor): MigrationDeclaration {
   expectWord(cursor, 'MIGRATION');
   const from = parseVersion(cursor);
-  expect(cursor, '=>');
+  expectArrow(cursor, formHints.migration);
   const to = parseVersion(cursor);
   expect(cursor, '{');
   const mappings: Mapping[] = [];
@@ -146,7 +164,7 @@ function parseKind(cursor: Cursor): ElementKind {
 function parseMapping(cursor: Cursor): Mapping {
   const kind = parseKind(cursor);
   const from = expectTypeName(cursor);
-  expect(cursor, '=>');
+  expectArrow(cursor, 'Write `N::Old => N::New { property: old }`.');
   const mapping: Mapping = { kind, from, rules: [] };
   if (accept(cursor, '_')) expect(cursor, '::');
   else mapping.to = { kind: parseKind(cursor), name: expectTypeName(cursor) };

@@ -127,8 +127,16 @@ function refuseItem(cursor: Cursor): never {
   const near = nearestName(text, ['QUERY', 'MIGRATION', 'schema']);
   const hint = foreignItem(text) ?? (near === undefined ? undefined : `Did you mean \`${near}\`?`);
   const wanted = '`N::`, `E::`, `V::`, `QUERY`, `schema` or `MIGRATION`';
-  return unexpected(cursor, wanted, kind === 'name' ? hint : undefined);
+  const sign = kind === 'symbol' ? betweenItems.get(text) : undefined;
+  return unexpected(cursor, wanted, kind === 'name' ? hint : sign);
 }
+
+/** Signs in front of an item, or behind one. */
+const betweenItems = new Map([
+  [',', 'Leave it out: nothing separates declarations.'],
+  [':', 'Write `N::Type { property: String }`.'],
+  ['{', 'Properties stand inside: `E::Type { From: A, To: B, Properties: { property: String } }`.'],
+]);
 
 /** Whether a foreign sign stands in what was passed over because of another fault. */
 function follows(cursor: Cursor, [code, { start }]: Parameters<Report>): boolean {
