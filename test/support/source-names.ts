@@ -30,12 +30,21 @@ function eachTaken(file: SourceFile, take: (specifier: string, name: string) => 
 
 function exportedValues(file: SourceFile): string[] {
   return file.tree.statements.flatMap((statement) => {
+    if (ts.isExportDeclaration(statement)) {
+      const clause = statement.isTypeOnly ? undefined : statement.exportClause;
+      const isOwn = statement.moduleSpecifier === undefined;
+      if (!isOwn || clause === undefined || !ts.isNamedExports(clause)) return [];
+      return clause.elements.flatMap(({ name, isTypeOnly }) => (isTypeOnly ? [] : [name.text]));
+    }
     const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) : undefined;
     if (!modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
     if (modifiers.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)) return [];
     if (ts.isVariableStatement(statement))
       return statement.declarationList.declarations.map(({ name }) => name.getText(file.tree));
-    const isValue = ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement);
+    const isValue =
+      ts.isFunctionDeclaration(statement) ||
+      ts.isClassDeclaration(statement) ||
+      ts.isEnumDeclaration(statement);
     return isValue && statement.name ? [statement.name.text] : [];
   });
 }
@@ -56,4 +65,23 @@ export function unusedExports(
           .map((name) => `${file.path} ${name}`)
           .filter((place) => !taken.has(place)),
   );
+}
+
+/** Lines of `x as unknown as T`, in either way of writing it. */
+export function detoursOf(file: SourceFile): number[] {
+  const found: number[] = [];
+  const isCast = (node: ts.Node): node is ts.AsExpression | ts.TypeAssertion =>
+    ts.isAsExpression(node) || ts.isTypeAssertionExpression(node);
+  const visit = (node: ts.Node): void => {
+    if (isCast(node)) {
+      let inner: ts.Node = node.expression;
+      while (ts.isParenthesizedExpression(inner)) inner = inner.expression;
+      const isDetour = isCast(inner) && /^(unknown|any)$/.test(inner.type.getText(file.tree));
+      const { line } = file.tree.getLineAndCharacterOfPosition(node.getStart(file.tree));
+      if (isDetour) found.push(line + 1);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file.tree);
+  return found;
 }

@@ -58,6 +58,11 @@ function isTypeOnly(node: ts.ImportDeclaration | ts.ExportDeclaration): boolean 
   return named.elements.every((element) => element.isTypeOnly);
 }
 
+/** `import(…)`, `require(…)`. */
+const isLoad = (called: ts.Expression): boolean =>
+  called.kind === ts.SyntaxKind.ImportKeyword ||
+  (ts.isIdentifier(called) && called.text === 'require');
+
 function importsOf(path: string, tree: ts.SourceFile): SourceFile['imports'] {
   const found: SourceFile['imports'] = [];
   const add = (node: ts.Node, specifier: ts.Expression | undefined, typeOnly: boolean) => {
@@ -68,8 +73,10 @@ function importsOf(path: string, tree: ts.SourceFile): SourceFile['imports'] {
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node))
       add(node, node.moduleSpecifier, isTypeOnly(node));
-    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+    else if (ts.isCallExpression(node) && isLoad(node.expression))
       add(node, node.arguments[0], false);
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
+      add(node, node.argument.literal as ts.Expression, true);
     ts.forEachChild(node, visit);
   };
   visit(tree);
@@ -129,12 +136,43 @@ export function exportsOf(file: SourceFile): string[] {
   return found;
 }
 
-/** Text of every expression that reads a member or calls something, with its line. */
-export function usesOf(file: SourceFile): { text: string; line: number }[] {
-  const found: { text: string; line: number }[] = [];
+interface Use {
+  text: string;
+  line: number;
+}
+
+const uses = new WeakMap<SourceFile, Use[]>();
+
+/**
+ * Text of every expression that reads a member, makes or throws something, with its line; and
+ * `console` and `process` wherever they stand by themselves.
+ */
+export function usesOf(file: SourceFile): readonly Use[] {
+  const known = uses.get(file) ?? findUses(file);
+  uses.set(file, known);
+  return known;
+}
+
+/** As a value: not as the member of another one, nor as a name that is given, nor taken apart. */
+function isAlone(node: ts.Node): boolean {
+  if (!ts.isIdentifier(node) || !/^(console|process)$/.test(node.text)) return false;
+  const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent)) return false;
+  if (ts.isShorthandPropertyAssignment(parent)) return true;
+  if ('name' in parent && parent.name === node) return false;
+  const isApart = ts.isVariableDeclaration(parent) && ts.isObjectBindingPattern(parent.name);
+  return !isApart || /\benv\b/.test(parent.name.getText());
+}
+
+function findUses(file: SourceFile): Use[] {
+  const found: Use[] = [];
   const visit = (node: ts.Node): void => {
     const shown =
-      ts.isPropertyAccessExpression(node) || ts.isNewExpression(node) || ts.isThrowStatement(node);
+      ts.isPropertyAccessExpression(node) ||
+      ts.isElementAccessExpression(node) ||
+      ts.isNewExpression(node) ||
+      ts.isThrowStatement(node) ||
+      isAlone(node);
     if (shown) {
       const { line } = file.tree.getLineAndCharacterOfPosition(node.getStart(file.tree));
       found.push({ text: node.getText(file.tree), line: line + 1 });
