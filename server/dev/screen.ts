@@ -13,12 +13,17 @@ export interface ReadyFacts {
   dataDir: string;
   /** The file of generated types; empty for none. */
   typesOut: string;
+  /** Whether it speaks the Model Context Protocol. */
+  agents: boolean;
+  /** What the project is called. */
+  project: string;
   /** A call that works at once. */
   sample: string;
 }
 
 export function readyScreen(facts: ReadyFacts, paint: Paint): string {
   const { version, ms, url, queries, types, dataDir, typesOut, sample } = facts;
+  const agents = `${paint('cyan', `${url}/mcp`)}  claude mcp add --transport http ${nameOf(facts)} ${url}/mcp`;
   const row = (name: string, text: string): string =>
     `  ${paint('green', '➜')}  ${paint('bold', name.padEnd(9))}  ${text}`;
   const have = `${counted(queries, 'query', 'queries')}, ${counted(types, 'type')}`;
@@ -28,6 +33,7 @@ export function readyScreen(facts: ReadyFacts, paint: Paint): string {
     '',
     row('Explorer', paint('cyan', url)),
     row('Queries', `POST ${paint('cyan', `${url}/<name>`)}  ${paint('dim', have)}`),
+    ...(facts.agents ? [row('Agents', agents)] : []),
     row('Try', `curl -s ${sample}`),
     row('Data', dataDir),
     ...(typesOut === '' ? [] : [row('Types', typesOut)]),
@@ -36,13 +42,22 @@ export function readyScreen(facts: ReadyFacts, paint: Paint): string {
   ].join('\n');
 }
 
+/** Of the server, as programs of agents name it. */
+const nameOf = ({ project }: ReadyFacts): string =>
+  project.replaceAll(/[^\w-]+/g, '-') || 'trellis';
+
 export interface KeyActions {
+  open: () => void;
   reload: () => void;
+  /** Writes the file of types. */
+  types: () => void;
   quit: () => void;
   print: (text: string) => void;
 }
 
 const keysHelp = `  h  this help
+  o  open the explorer in a browser
+  t  write the types, where \`types.out\` says
   r  reload the sources
   c  clear the screen
   q  quit`;
@@ -51,6 +66,8 @@ const keysHelp = `  h  this help
 export function obeyKeys(input: NodeJS.ReadableStream, actions: KeyActions): void {
   const byKey: Record<string, () => void> = {
     h: () => actions.print(keysHelp),
+    o: actions.open,
+    t: actions.types,
     r: actions.reload,
     c: () => actions.print('\u001bc'),
     q: actions.quit,

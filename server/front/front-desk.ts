@@ -191,10 +191,11 @@ export class FrontDesk implements Receiver, Keys {
     const { bytesIn, method, path } = exchange;
     this.#figures.at(query.place).record(status, ms / 1000, bytesIn, bytesOut);
     const { telling, post } = this.options;
-    if (code !== undefined && telling.refusals) {
-      post({ kind: 'refused', refusal: { method, path, status: status.slice(0, 3), code, ms } });
-    }
     const work = this.#work;
+    if (telling.answers) {
+      const call = { method, path, status: status.slice(0, 3), code, ms, rows: work?.rows };
+      post({ kind: 'answered', call });
+    }
     const verdict = verdictOn(telling, ms, work, code, code && isServerFault(code));
     if (verdict === undefined) return;
     const request = {

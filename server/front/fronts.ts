@@ -12,7 +12,7 @@ import { FrontFigures } from '../observe/front-figures.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { RequestLog } from '../observe/request-log.js';
-import type { Refusal } from '../request/reception.js';
+import type { AnsweredCall } from '../request/reception.js';
 import { FrontLink } from './front-link.js';
 import type { FrontSetup, FrontTelling } from './setup.js';
 import { SharedCounts } from './shared-counts.js';
@@ -30,9 +30,9 @@ export interface FrontsOptions {
   count: number;
   receiver: Receiver;
   security: SecurityRules;
-  telling: Omit<FrontTelling, 'refusals'>;
-  /** Told of every request that was refused, for whoever develops. */
-  onRefusal: ((refusal: Refusal) => void) | undefined;
+  telling: Omit<FrontTelling, 'answers'>;
+  /** Told of every request that was answered, for whoever develops. */
+  onAnswered: ((call: AnsweredCall) => void) | undefined;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls'>;
   metrics: Metrics;
   requestLog: RequestLog;
@@ -116,7 +116,7 @@ export class Fronts {
       },
       keys: this.#keys,
       security,
-      telling: { ...telling, refusals: this.options.onRefusal !== undefined },
+      telling: { ...telling, answers: this.options.onAnswered !== undefined },
       transport: { ...transport, onSocket: this.#listener!.onSocket },
       attachment,
       // One row's alone: so that a test sees whom its end costs.
@@ -160,8 +160,8 @@ export class Fronts {
       }
       case 'ended':
         return requestLog.tell(message.request, message.verdict);
-      case 'refused':
-        return this.options.onRefusal?.(message.refusal);
+      case 'answered':
+        return this.options.onAnswered?.(message.call);
       case 'ready':
         if (!this.#isClosing) this.#deal(front, message.descriptor);
         return onReady();

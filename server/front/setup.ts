@@ -9,8 +9,8 @@ import type { TellingRules } from '../observe/request-log.js';
 export interface FrontTelling extends TellingRules {
   /** With what was sent, for the log. */
   values: boolean;
-  /** Every refusal. */
-  refusals: boolean;
+  /** Every answer. */
+  answers: boolean;
 }
 
 export interface FrontSetup {

@@ -6,7 +6,7 @@ import type { ErrorData } from '../../engine/index.js';
 import type { KeyList } from '../auth/keys.js';
 import type { HeaderList } from '../http/header-list.js';
 import type { EndedRequest, Verdict } from '../observe/request-log.js';
-import type { Refusal } from '../request/reception.js';
+import type { AnsweredCall } from '../request/reception.js';
 
 /** Where a body stands in the buffer of its message. */
 type Span = [start: number, end: number];
@@ -51,7 +51,7 @@ export type FromFront =
   /** Where answers are counted from now on (observe/front-figures.ts). */
   | { kind: 'figures'; names: readonly string[]; buffer: SharedArrayBuffer }
   | { kind: 'ended'; request: EndedRequest; verdict: Verdict }
-  | { kind: 'refused'; refusal: Refusal }
+  | { kind: 'answered'; call: AnsweredCall }
   /** It cannot go on, and ends when it is dealt no more connections. */
   | { kind: 'failed'; error: unknown }
   | { kind: 'defect'; error: unknown };

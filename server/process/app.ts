@@ -20,7 +20,7 @@ import type { SourceBook } from '../project/source-book.js';
 import type { ServerSample } from '../observe/families.js';
 import type { Metrics } from '../observe/metrics.js';
 import { type NodeCalls, targetOf } from '../request/node-call.js';
-import { type Refusal, type Serving, Reception } from '../request/reception.js';
+import { type AnsweredCall, type Serving, Reception } from '../request/reception.js';
 import { RuntimeMetrics } from '../observe/runtime-metrics.js';
 import { OwnRate } from '../auth/rate.js';
 import { Security, type SecurityRules } from '../auth/security.js';
@@ -51,8 +51,8 @@ export interface AppOptions {
   nodes?: { calls: NodeCalls; proof: NodeProof | undefined };
   /** The sources in use, and those that were refused. */
   sources: SourceBook;
-  /** For `trellis dev`: pages of this machine may call, and refused requests are told. */
-  onRefusal?: ((request: Refusal) => void) | undefined;
+  /** For `trellis dev`: pages of this machine may call, and each request is told. */
+  onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
 
 export class App {
@@ -80,7 +80,7 @@ export class App {
       ...options,
       keys: this.keys,
       security: this.#security,
-      isFresh: options.onRefusal !== undefined,
+      isFresh: options.onAnswered !== undefined,
       phase: () => this.#phase,
     };
     this.#main = new House({
@@ -123,7 +123,7 @@ export class App {
       log,
       slowMs: config.log.slow_ms,
       accessShare: config.log.access,
-      onRefusal: this.options.onRefusal,
+      onAnswered: this.options.onAnswered,
     });
     const tls = tlsFiles(config, log);
     const shared = {
@@ -152,7 +152,7 @@ export class App {
   get #frontsWanted(): number {
     // How far a node is, and whose a request is, the main thread knows.
     if (this.options.config.cluster.log !== '' || this.#tenants !== undefined) return 1;
-    const isDeveloping = this.options.onRefusal !== undefined && !this.#hasSet('server.fronts');
+    const isDeveloping = this.options.onAnswered !== undefined && !this.#hasSet('server.fronts');
     return isDeveloping ? 1 : this.options.config.server.fronts;
   }
 
@@ -171,7 +171,7 @@ export class App {
         accessShare: config.log.access,
         values: config.log.values,
       },
-      onRefusal: this.options.onRefusal,
+      onAnswered: this.options.onAnswered,
       transport,
       metrics: this.metrics,
       requestLog: this.#main.requestLog,
@@ -288,7 +288,7 @@ export class App {
       host: config.server.host,
       allowedHosts: config.server.allowed_hosts,
       corsOrigins: config.cors.origins,
-      loopbackOrigins: this.options.onRefusal !== undefined,
+      loopbackOrigins: this.options.onAnswered !== undefined,
       insecureNoAuth: config.server.insecure_no_auth,
       trustProxy: config.server.trust_proxy,
       secure: config.tls.cert !== '',

@@ -1,19 +1,21 @@
-// What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each refused
-// request, and a look at trellis.toml.
+// What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each request,
+// and a look at trellis.toml.
+import { basename, resolve } from 'node:path';
 import { errorMessage, type Program, TrellisError } from '../../engine/index.js';
 import { type Config, processEnvironment } from '../config/config.js';
 import { watchConfig } from '../dev/config-watch.js';
-import { RefusedRequests } from '../dev/refused-requests.js';
-import { obeyKeys, readyScreen } from '../dev/screen.js';
+import { RequestLines } from '../dev/request-lines.js';
+import { type KeyActions, obeyKeys, readyScreen } from '../dev/screen.js';
+import { openPage } from '../dev/open-page.js';
 import { type Log, printLine } from '../observe/log.js';
-import type { Refusal } from '../request/reception.js';
+import type { AnsweredCall } from '../request/reception.js';
 import { painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/wording.js';
 import { typesFiles, writeTypesFiles } from '../project/types-file.js';
 import { packageVersion } from './program-file.js';
 
 export class Development {
-  readonly #refused: RefusedRequests;
+  readonly #lines: RequestLines;
   readonly #unwatch: () => void;
 
   constructor(
@@ -22,21 +24,24 @@ export class Development {
     reread: () => Config,
   ) {
     const tell = (line: string): void => log('warn', line);
-    this.#refused = new RefusedRequests(tell);
+    this.#lines = new RequestLines((line, isRefused) => log(isRefused ? 'warn' : 'info', line));
     this.#unwatch = watchConfig(config, reread, tell);
   }
 
-  noteRefusal({ method, path, status, code, ms }: Refusal): void {
-    this.#refused.add(method, path, status, code, ms);
+  noteCall(call: AnsweredCall): void {
+    this.#lines.add(call);
   }
 
-  /** The types of the program in force, where `types.out` asks for them. Never fails. */
-  writeTypes(program: Program, files: number): void {
+  /** The types of the program in force, where `types.out` asks for them; `isAsked`: says so. Never fails. */
+  writeTypes(program: Program, files: number, isAsked = false): void {
     const { types } = this.config;
+    if (types.out === '' && isAsked)
+      this.log('warn', 'There is no file for types: set `out` under [types] in trellis.toml.');
     if (types.out === '') return;
     try {
       const made = { program, files, version: packageVersion() };
       writeTypesFiles(typesFiles(this.config, types.out, types, made));
+      if (isAsked) this.log('info', `wrote ${types.out}`);
     } catch (error) {
       if (!(error instanceof TrellisError)) throw error;
       this.log('warn', errorMessage(error.data));
@@ -48,7 +53,7 @@ export class Development {
     { queries, schema }: Program,
     url: string,
     sample: string,
-    actions: { reload: () => void; quit: () => void },
+    actions: Pick<KeyActions, 'reload' | 'types' | 'quit'>,
   ): boolean {
     if (!process.stdout.isTTY) return false;
     const facts = {
@@ -60,9 +65,16 @@ export class Development {
       dataDir: shownPath(this.config.dataDir),
       sample,
       typesOut: this.config.types.out,
+      agents: this.config.mcp.enabled && this.config.sessions.enabled,
+      project: basename(resolve(this.config.projectDir)),
     };
     printLine(readyScreen(facts, painterFor(process.stdout, processEnvironment)));
-    if (process.stdin.isTTY) obeyKeys(process.stdin, { ...actions, print: printLine });
+    if (process.stdin.isTTY)
+      obeyKeys(process.stdin, {
+        ...actions,
+        open: () => openPage(url, (what) => this.log('warn', what)),
+        print: printLine,
+      });
     return true;
   }
 

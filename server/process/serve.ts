@@ -26,7 +26,7 @@ import { type Log, createLog, printErrorLine, printLine } from '../observe/log.j
 import type { Metrics } from '../observe/metrics.js';
 import { modelWarnings } from '../project/model-check.js';
 import type { NodeCalls } from '../request/node-call.js';
-import type { Refusal } from '../request/reception.js';
+import type { AnsweredCall } from '../request/reception.js';
 import { Development } from './development.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
 import { createReloader, type ReloadResult } from './reload.js';
@@ -154,13 +154,13 @@ class Server {
       log,
       onKeys: () => void this.#app.keys.refresh(),
     });
-    const onRefusal = dev && ((request: Refusal) => dev.noteRefusal(request));
+    const onAnswered = dev && ((call: AnsweredCall) => dev.noteCall(call));
     const onIdle = (): void => {
       log('info', 'nobody has asked for anything: the server ends');
       this.#onStopSignal();
     };
     const version = packageVersion();
-    const shared = { config, log, version, sources, nodes: this.#cluster, onRefusal, onIdle };
+    const shared = { config, log, version, sources, nodes: this.#cluster, onAnswered, onIdle };
     this.#app = new App({
       ...shared,
       actions,
@@ -289,6 +289,7 @@ class Server {
     const tried = sample(queries, url);
     const isShown = this.dev?.showReady(program, url, tried, {
       reload: () => void this.#reload?.(),
+      types: () => this.dev?.writeTypes(database.program, this.sources.list().used.length, true),
       quit: () => this.#onStopSignal(),
     });
     if (!isShown) printLine(`trellis ready ${url}`);

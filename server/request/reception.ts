@@ -43,16 +43,18 @@ export interface ReceptionOptions {
   slowMs: number;
   /** Share of requests that get a log line, 0 to 1. */
   accessShare: number;
-  /** Told of every request that was refused, for whoever develops. */
-  onRefusal?: ((request: Refusal) => void) | undefined;
+  /** Told of every request that was answered, for whoever develops. */
+  onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
 
-export interface Refusal {
+export interface AnsweredCall {
   method: string;
   path: string;
   status: string;
-  code: ErrorCode;
+  /** Of a refusal. */
+  code?: ErrorCode | undefined;
   ms: number;
+  rows?: number | undefined;
 }
 
 /** A refused body up to this size is read and forgotten; a larger one ends the connection. */
@@ -281,13 +283,13 @@ export class Reception implements Receiver {
   ): void {
     const ms = performance.now() - exchange.startedAt;
     metrics.record(status, ms / 1000, exchange.bytesIn, bytesOut);
-    const { onRefusal } = this.options;
-    if (onRefusal !== undefined && error !== undefined) {
-      const { method, path } = exchange;
-      onRefusal({ method, path, status: status.slice(0, 3), code: error.code, ms });
-    }
+    const { onAnswered } = this.options;
     const { work } = exchange;
     const code = error?.code;
+    if (onAnswered !== undefined) {
+      const { method, path } = exchange;
+      onAnswered({ method, path, status: status.slice(0, 3), code, ms, rows: work?.rows });
+    }
     const verdict = verdictOn(this.options, ms, work, code, code && isServerFault(code));
     if (verdict === undefined) return;
     const visit = exchange.memo as Visit | undefined;

@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { defaultLimits } from '../../engine/index.js';
 import { compile } from '../../engine/lang/compile.js';
 import { programChanges } from '../../server/dev/program-change.js';
-import { RefusedRequests } from '../../server/dev/refused-requests.js';
+import { openPage } from '../../server/dev/open-page.js';
+import { RequestLines } from '../../server/dev/request-lines.js';
 import { obeyKeys, readyScreen } from '../../server/dev/screen.js';
 
 afterEach(() => void vi.useRealTimers());
@@ -75,20 +76,48 @@ QUERY one(x: U8) => a <- N<A>::WHERE(_::{x}::EQ(x)) RETURN a::{x}
   });
 });
 
-it('tells twenty refusals a second, then how many more', () => {
+it('tells twenty requests a second, then how many more', () => {
   vi.useFakeTimers();
   const lines: string[] = [];
-  const refused = new RefusedRequests((line) => lines.push(line));
+  const requests = new RequestLines((line) => lines.push(line));
+  const refusal = {
+    method: 'POST',
+    path: '/q',
+    status: '404',
+    code: 'NOT_FOUND',
+    ms: 1.25,
+  } as const;
   const add = (count: number) => {
-    for (let i = 0; i < count; i++) refused.add('POST', '/q', '404', 'NOT_FOUND', 1.25);
+    for (let i = 0; i < count; i++) requests.add(refusal);
   };
   add(25);
   expect(lines).toEqual(Array(20).fill('POST /q 404 NOT_FOUND 1.3 ms'));
   vi.advanceTimersByTime(1_000);
-  expect(lines.slice(20)).toEqual(['5 more requests were refused in that second']);
+  expect(lines.slice(20)).toEqual(['5 more requests in that second']);
   add(1);
   vi.advanceTimersByTime(5_000);
   expect(lines).toHaveLength(22);
+  const answer = { method: 'POST', path: '/worksOf', status: '200', ms: 0.31, rows: 1 };
+  requests.add(answer);
+  requests.add({ ...answer, path: '/addWork', rows: undefined });
+  // Nobody wrote these by hand.
+  requests.add({ ...answer, path: '/_explore/items' });
+  requests.add({ ...answer, method: 'GET', path: '/readyz' });
+  requests.add({ ...refusal, path: '/_explore/items' });
+  expect(lines.slice(22)).toEqual([
+    'POST /worksOf 200 0.3 ms 1 row',
+    'POST /addWork 200 0.3 ms',
+    'POST /_explore/items 404 NOT_FOUND 1.3 ms',
+  ]);
+});
+
+it('says so where nothing opens a page', async () => {
+  const told: string[] = [];
+  openPage('http://h:1', (what) => told.push(what), 'win32');
+  if (process.platform !== 'win32')
+    await vi.waitFor(() =>
+      expect(told).toEqual(['There is no rundll32 here: open http://h:1 yourself.']),
+    );
 });
 
 it('W03: shows addresses, and obeys keys', async () => {
@@ -99,19 +128,30 @@ it('W03: shows addresses, and obeys keys', async () => {
     dataDir: 'd',
     typesOut: 'src/db.ts',
     sample: 'http://h:1/a',
+    agents: true,
+    project: 'my app',
   };
   const screen = readyScreen({ ...facts, queries: 1, types: 2 }, (_, text) => text);
   expect(screen).toMatch(/TrellisDB 1\.2\.3 {2}ready in 412 ms/);
   expect(screen).toMatch(/POST http:\/\/h:1\/<name> {2}1 query, 2 types/);
   expect(screen).toMatch(/Types +src\/db\.ts/);
+  expect(screen).toMatch(/Agents .*claude mcp add --transport http my-app http:\/\/h:1\/mcp/);
   const done: string[] = [];
   const keyboard = new PassThrough();
   obeyKeys(keyboard, {
+    open: () => done.push('open'),
     reload: () => done.push('reload'),
+    types: () => done.push('types'),
     quit: () => done.push('quit'),
     print: (text) => done.push(text.trim()),
   });
-  keyboard.write('r\nwhat\ntoString\nh\nq\n');
+  keyboard.write('r\no\nt\nwhat\ntoString\nh\nq\n');
   await vi.waitFor(() => expect(done.at(-1)).toBe('quit'));
-  expect(done).toEqual(['reload', expect.stringMatching(/^h {2}this help/), 'quit']);
+  expect(done).toEqual([
+    'reload',
+    'open',
+    'types',
+    expect.stringMatching(/^h {2}this help/),
+    'quit',
+  ]);
 });

@@ -1,0 +1,20 @@
+// Shows a page in the browser of whoever sits at the terminal, by the program that the system has for it.
+import { spawn } from 'node:child_process';
+
+/** Program and arguments, by platform. */
+const openers: Record<string, [string, ...string[]]> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** Never fails: `tell` hears why nothing was opened. */
+export function openPage(
+  url: string,
+  tell: (what: string) => void,
+  platform: string = process.platform,
+): void {
+  const [program, ...words] = openers[platform] ?? ['xdg-open'];
+  const child = spawn(program, [...words, url], { stdio: 'ignore', detached: true });
+  child.once('error', () => tell(`There is no ${program} here: open ${url} yourself.`));
+  child.unref();
+}
