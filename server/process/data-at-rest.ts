@@ -16,7 +16,8 @@ export const hasData = (dataDir: string): boolean => existsSync(join(dataDir, 'M
 
 /** There is nothing at a place where data were expected. */
 export function failNoData(dataDir: string): never {
-  const hint = 'Name the project with --project, or its data directory with --data.';
+  const hint =
+    'A first start of the server makes them. Is the project (--project) or its data directory (--data) another one?';
   return fail('DATA_DIR_BAD', { what: `${shownPath(dataDir)} holds no data` }, { hint });
 }
 

@@ -1,5 +1,6 @@
 // Exit codes of the commands (operations.md 1), and the last words on stderr that go with them.
 import { type ErrorCode, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
+import { isServerFault } from '../http/http-error.js';
 import { printErrorLine } from '../observe/log.js';
 
 export const exitCodes = { ok: 0, diagnostics: 1, source: 65, internal: 70, output: 74 } as const;
@@ -35,8 +36,9 @@ const advice: Partial<Record<ErrorCode, string>> = {
   FORMAT_TOO_NEW: 'Use the version of TrellisDB that wrote the data, or a newer one.',
 };
 
-/** The exit code of a command that an error ended. */
-export const exitCodeOf = (code: ErrorCode): number => byCode[code] ?? exitCodes.internal;
+/** The exit code of a command that an error ended: what callers of a server would be blamed for is refused. */
+export const exitCodeOf = (code: ErrorCode): number =>
+  byCode[code] ?? (isServerFault(code) ? exitCodes.internal : exitCodes.diagnostics);
 
 /**
  * Prints what went wrong as one last line, `CODE: message What to do.`, and gives the exit code.

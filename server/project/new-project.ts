@@ -4,6 +4,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { basename, join, resolve } from 'node:path';
 import { excerpt, fail, nearestName } from '../../engine/index.js';
 import { keySchemas } from '../config/config-schema.js';
+import type { Command } from '../terminal/command.js';
+import { shownPath } from '../terminal/wording.js';
 
 export interface NewProject {
   folder: string;
@@ -35,21 +37,38 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
   files.set('trellis.toml', configText());
   files.set('.gitignore', '.trellis/\nnode_modules/\n.env\n');
   files.set('package.json', packageText(project));
-  mkdirSync(folder, { recursive: true });
   const written: string[] = [];
   const kept: string[] = [];
-  for (const [name, text] of files) {
-    const path = join(folder, name);
-    const isThere = existsSync(path);
-    if (!isThere) writeFileSync(path, text, { flag: 'wx' });
-    (isThere ? kept : written).push(name);
+  try {
+    mkdirSync(folder, { recursive: true });
+    for (const [name, text] of files) {
+      const path = join(folder, name);
+      const isThere = existsSync(path);
+      if (!isThere) writeFileSync(path, text, { flag: 'wx' });
+      (isThere ? kept : written).push(name);
+    }
+  } catch (error) {
+    const what = `A project cannot be written to ${shownPath(folder)}: ${(error as NodeJS.ErrnoException).code}.`;
+    fail('CONFIG_INVALID', { what }, { hint: 'Name a folder that can be written to.' });
   }
   return { written, kept };
 }
 
 /** Whether somebody's sources are in the folder. */
 export function hasSources(folder: string): boolean {
-  return existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.hx'));
+  try {
+    return readdirSync(folder).some((name) => name.endsWith('.hx'));
+  } catch {
+    // Not a folder, or not a readable one.
+    return false;
+  }
+}
+
+/** Where a command about a query was given a project alone. */
+export function refuseFolder({ name, words }: Pick<Command, 'name' | 'words'>, word: string): void {
+  if (!hasSources(word)) return;
+  const hint = `Usage: trellis ${name} ${words}`;
+  fail('CONFIG_INVALID', { what: `trellis ${name} needs QUERY.` }, { hint });
 }
 
 const daily = `\`npx trellis dev\` serves this folder and takes over what you change; \`npx trellis check\` prints what is wrong;

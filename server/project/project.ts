@@ -63,9 +63,11 @@ function listFolder(
   try {
     entries = readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    if (!missing) return refuse(path || projectDir, reasonOf(error));
-    const what = `${path || shownPath(projectDir)}: does not exist.`;
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'does not exist' : 'is a file, not a folder';
+    const isElse = code !== 'ENOENT' && code !== 'ENOTDIR';
+    if (isElse) return refuse(path || shownPath(projectDir), reasonOf(error));
+    const what = `${path || shownPath(projectDir)}: ${why}.`;
     return fail('SOURCE_INVALID', { what }, { hint: 'Name the folder of a project.' });
   }
   const files: string[] = [];

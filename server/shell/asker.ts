@@ -12,6 +12,7 @@ import type { Config } from '../config/config.js';
 import { databaseOptions } from '../config/database-options.js';
 import { explanationBody } from '../endpoint/explained.js';
 import { createLog } from '../observe/log.js';
+import { failNoData, hasData } from '../process/data-at-rest.js';
 import { askBytes, isServed } from '../process/running-server.js';
 
 export interface Question {
@@ -34,6 +35,7 @@ export interface Asker {
 /** `writes`: whether the directory is opened for writing where no server has it. */
 export async function openAsker(config: Config, program: Program, writes: boolean): Promise<Asker> {
   if (isServed(config)) return new RemoteAsker(config);
+  if (!writes && !hasData(config.dataDir)) failNoData(config.dataDir);
   const log = createLog({ level: 'error', format: 'text' });
   const options = databaseOptions(config, program, log);
   const database = await openDatabase({ ...options, workers: 1, readOnly: !writes });

@@ -10,6 +10,7 @@ import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 import { counted } from '../../terminal/wording.js';
 import { recallBody } from '../../endpoint/vector-admin.js';
+import { failNoData, hasData } from '../../process/data-at-rest.js';
 import { askServer, isServed } from '../../process/running-server.js';
 
 export const recall: Command = {
@@ -55,6 +56,7 @@ interface RecallBody {
 async function here(config: Config, asked: URLSearchParams): Promise<RecallBody> {
   const { program } = loadProgram(programOptions(config));
   if (program === undefined) return fail('SOURCE_INVALID', { what: 'The sources have errors.' });
+  if (!hasData(config.dataDir)) failNoData(config.dataDir);
   const log = createLog({ level: 'warn', format: 'text' });
   const database = await openDatabase(databaseOptions(config, program, log));
   try {

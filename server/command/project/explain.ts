@@ -19,6 +19,7 @@ import type { Config } from '../../config/config.js';
 import { hasData } from '../../process/data-at-rest.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { printErrorLine, printLine } from '../../observe/log.js';
+import { refuseFolder } from '../../project/new-project.js';
 import { requireProgram } from '../../project/compiled-project.js';
 import { configOf } from '../../project/line-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
@@ -30,6 +31,7 @@ export const explainQuery: Command = {
   flags: { ...projectFlags, json: { about: 'Prints for programs.' } },
   run: (line) => {
     const query = line.words.at(-1)!;
+    if (line.words.length === 1) refuseFolder(explainQuery, query);
     const project = line.words.length > 1 ? line.words[0] : undefined;
     return printPlan(configOf(line, project), query, line.switches.has('json'));
   },

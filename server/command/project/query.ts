@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fail, type Program, TrellisError } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { exitCodes, exitCodeOf, reportFailure } from '../../process/exit-code.js';
+import { refuseFolder } from '../../project/new-project.js';
 import { requireProgram } from '../../project/compiled-project.js';
 import { configOf } from '../../project/line-config.js';
 import type { Form } from '../../shell/answer-form.js';
@@ -51,6 +52,7 @@ async function runQuery(line: CommandLine): Promise<number> {
 /** A first word that is a folder is the project; `-` stands for what comes in on stdin. */
 function wordsOf(given: readonly string[]): { project?: string; text: string; words: string[] } {
   const [first, ...rest] = given as [string, ...string[]];
+  if (rest.length === 0) refuseFolder(query, first);
   const hasProject =
     rest[0] !== undefined &&
     !isArgument(rest[0]) &&

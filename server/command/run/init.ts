@@ -32,7 +32,10 @@ export const init: Command = {
     });
     for (const name of written) printLine(`wrote ${shownPath(join(folder, name))}`);
     for (const name of kept) printLine(`kept  ${shownPath(join(folder, name))}`);
-    const go = shownPath(folder) === '.' ? '' : `cd ${shownPath(folder)} && `;
+    const shown = shownPath(folder);
+    // What a shell would take apart stands in quotes.
+    const place = /^[\w./~-]+$/.test(shown) ? shown : `"${shown}"`;
+    const go = shown === '.' ? '' : `cd ${place} && `;
     printLine(`\nNext: ${go}npx trellis dev`);
     return exitCodes.ok;
   },

@@ -109,4 +109,45 @@ describe('W02: trellis init', () => {
       /no template graphrga\. Did you mean graphrag\?$/,
     );
   });
+
+  it('says where to go on, also where a name has a blank', async () => {
+    const project = join(folder, 'my app');
+    expect((await trellis('init', project))[1]).toMatch(
+      /^Next: cd ".*my app" && npx trellis dev$/m,
+    );
+  });
+});
+
+/** `P` is a project without data, `F` a file. */
+const wrong: [line: string, code: number, said: RegExp][] = [
+  ['init F', 78, /^CONFIG_INVALID: A project cannot be written to .*F: EEXIST\. Name a folder/],
+  ['init F/app', 78, /^CONFIG_INVALID: A project cannot be written to .*app: ENOTDIR\. Name/],
+  ['check F', 1, /^SOURCE_INVALID: .*F: is a file, not a folder\. Name the folder of a project\.$/],
+  ['check F/app', 1, /^SOURCE_INVALID: .*app: is a file, not a folder\./],
+  ['check P/none', 1, /^SOURCE_INVALID: .*none: does not exist\./],
+  [
+    'explain P',
+    78,
+    /^CONFIG_INVALID: trellis explain needs QUERY\. Usage: .* \[PROJECT_DIR\] QUERY$/,
+  ],
+  [
+    'query P',
+    78,
+    /^CONFIG_INVALID: trellis query needs QUERY\. Usage: .* QUERY \[NAME=VALUE\.\.\.\]$/,
+  ],
+  [
+    'query P people',
+    74,
+    /^DATA_DIR_BAD: .* holds no data\. A first start of the server makes them\./,
+  ],
+  ['query P personn', 65, /QUERY_INVALID: The query has 1 error\.$/],
+  ['recall Note --project P', 74, /^DATA_DIR_BAD: .* holds no data\./],
+];
+
+it.each(wrong)('trellis %s: %d, and says why', async (line, code, said) => {
+  await trellis('init', join(folder, 'P'));
+  writeFileSync(join(folder, 'F'), '');
+  const place = (word: string) => (/^[PF]\b/.test(word) ? join(folder, word) : word);
+  expect(await trellis(...line.split(' ').map(place))).toEqual([code, expect.stringMatching(said)]);
+  expect(readdirSync(join(folder, 'P'))).not.toContain('.trellis');
 });
