@@ -236,8 +236,10 @@ class HttpConnection implements Connection {
     this.#nodes = new Nodes(options.url);
   }
 
-  get #send(): typeof fetch {
-    return this.options.fetch ?? globalThis.fetch;
+  /** Called as no member of anything: browsers and workers refuse their own under another `this`. */
+  #send(url: string, init?: RequestInit): Promise<Response> {
+    const { fetch = globalThis.fetch } = this.options;
+    return fetch(url, init);
   }
 
   bytes(name: string, params?: object, given?: Given): Promise<Uint8Array> {
