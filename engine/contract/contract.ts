@@ -1,8 +1,8 @@
 // What callers rely on, as short hashes: one per fact about a query or a type. A generated module carries
 // those of its program, and whoever calls compares them with the program in force. Invariant: what is
 // only added leaves every fact there was, so that an addition is no difference.
-import { createHash } from 'node:crypto';
-import type { ElementType, TypeRef } from '../base/schema.js';
+import { hash } from 'node:crypto';
+import type { ElementType, ParameterType, TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { OutputType } from '../plan/output-type.js';
 import type { Query } from '../plan/plan.js';
@@ -24,15 +24,20 @@ export function contractOf(
   const called = queries
     .filter(({ name }) => sees(name))
     .map((query) => [query.name, queryFacts(query)] as const);
-  return Object.fromEntries([...called, ...types].map(([name, facts]) => [name, hashed(facts)]));
+  const hashes = new Map<string, string>();
+  const hashOf = (fact: string): string => {
+    const known = hashes.get(fact);
+    if (known !== undefined) return known;
+    const made = hash('sha256', fact, 'base64url').slice(0, 4);
+    hashes.set(fact, made);
+    return made;
+  };
+  return Object.fromEntries(
+    [...called, ...types].map(([name, facts]) => [name, facts.map(hashOf).join('')]),
+  );
 }
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
-
-const hashed = (facts: readonly string[]): string => facts.map(hashOf).join('');
-
-const hashOf = (fact: string): string =>
-  createHash('sha256').update(fact).digest('base64url').slice(0, 4);
 
 const typeFacts = ({ properties }: ElementType): string[] => [
   'there',
@@ -69,5 +74,8 @@ function addAnswers(type: OutputType, path: string, facts: string[]): void {
 }
 
 /** Of what has no parts of its own; members of elements are facts of their types. */
-const textOf = (value: unknown): string =>
-  JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
+const textOf = (type: OutputType | ParameterType): string =>
+  type.kind === 'scalar' ? JSON.stringify(type) : JSON.stringify(type, withWide);
+
+const withWide = (_: string, part: unknown): unknown =>
+  typeof part === 'bigint' ? `${part}n` : part;
