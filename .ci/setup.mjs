@@ -286,9 +286,15 @@ await step(
     const workerName = nameOf(bundle({ entryPoints: [worker], format: 'iife' }), worker);
     const style = 'server/explorer/style.css';
     const styleName = nameOf(bundle({ entryPoints: [style] }), style);
+    const pageStyle = 'server/explorer/pages.css';
+    const pageStyleName = nameOf(bundle({ entryPoints: [pageStyle] }), pageStyle);
     const main = 'server/explorer/main.tsx';
-    const define = { LAYOUT_WORKER: JSON.stringify(workerName) };
-    const mainName = nameOf(bundle({ entryPoints: [main], splitting: true, define }), main);
+    const define = {
+      LAYOUT_WORKER: JSON.stringify(workerName),
+      PAGES_STYLE: JSON.stringify(pageStyleName),
+    };
+    const alias = { events: './server/explorer/canvas/events.ts' };
+    const mainName = nameOf(bundle({ entryPoints: [main], splitting: true, define, alias }), main);
     const page = readFileSync(join(pages, 'index.html'), 'utf8')
       .replace('%STYLE%', styleName)
       .replace('%MAIN%', mainName);

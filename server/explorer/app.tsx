@@ -6,6 +6,7 @@ import { Login } from './page/login.js';
 import { Overview } from './page/overview.js';
 import { Finder } from './part/finder.js';
 import { Later } from './part/later.js';
+import { withStyle } from './part/page-style.js';
 import { Waiting } from './part/waiting.js';
 import { isOffline } from './state/api.js';
 import { forgetKey, hasKey, keyAsked } from './state/key.js';
@@ -19,24 +20,22 @@ interface Entry {
   load?: () => Promise<ComponentType>;
 }
 
+const later = (id: string, name: string, load: () => Promise<ComponentType>): Entry => ({
+  id,
+  name,
+  load: withStyle(load),
+});
+
 const pages: Entry[] = [
   { id: 'overview', name: 'Overview' },
-  { id: 'schema', name: 'Schema', load: () => import('./page/schema.js').then((m) => m.Schema) },
-  { id: 'query', name: 'Query', load: () => import('./page/query.js').then((m) => m.Query) },
-  { id: 'graph', name: 'Graph', load: () => import('./page/graph.js').then((m) => m.Graph) },
-  {
-    id: 'vectors',
-    name: 'Vectors',
-    load: () => import('./page/vectors.js').then((m) => m.Vectors),
-  },
-  {
-    id: 'session',
-    name: 'Session',
-    load: () => import('./page/session.js').then((m) => m.Session),
-  },
-  { id: 'source', name: 'Source', load: () => import('./page/source.js').then((m) => m.Source) },
-  { id: 'slow', name: 'Slow log', load: () => import('./page/slow.js').then((m) => m.SlowLog) },
-  { id: 'api', name: 'Api', load: () => import('./page/api.js').then((m) => m.Api) },
+  later('schema', 'Schema', () => import('./page/schema.js').then((m) => m.Schema)),
+  later('query', 'Query', () => import('./page/query.js').then((m) => m.Query)),
+  later('graph', 'Graph', () => import('./page/graph.js').then((m) => m.Graph)),
+  later('vectors', 'Vectors', () => import('./page/vectors.js').then((m) => m.Vectors)),
+  later('session', 'Session', () => import('./page/session.js').then((m) => m.Session)),
+  later('source', 'Source', () => import('./page/source.js').then((m) => m.Source)),
+  later('slow', 'Slow log', () => import('./page/slow.js').then((m) => m.SlowLog)),
+  later('api', 'Api', () => import('./page/api.js').then((m) => m.Api)),
 ];
 
 function Rail() {

@@ -6,3 +6,6 @@ declare module 'graphology-layout-forceatlas2/iterate.js' {
 
 /** The file of the layout worker, beside the bundle. */
 declare const LAYOUT_WORKER: string;
+
+/** The style of all pages but the first, beside the bundle. */
+declare const PAGES_STYLE: string;

@@ -176,6 +176,37 @@ test('E16: hostile values are text', async () => {
   await close();
 });
 
+test('E16: pictures of hostile names are files that others can read', async () => {
+  const at = `http://127.0.0.1:${other.port}`;
+  const names = [
+    '\u0000\u0001\u000b\u007f\uffff',
+    '</text>&"\'',
+    `${'y'.repeat(34)}\u{1f600} z`,
+    '',
+  ];
+  for (const name of names) await other.client.post('add', { name, big: 1, at: 0 });
+  const { page, faults, close } = await openPage(at, '#/graph');
+  await page.waitForSelector('.tools [data-nodes]:not([data-nodes="0"])');
+  const saved = async (kind: string): Promise<Buffer> => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click(`.tools button:text-is("${kind}")`),
+    ]);
+    return readFileSync((await download.path())!);
+  };
+  const svg = String(await saved('SVG'));
+  const parsed = await page.evaluate<string>(`(() => {
+    const file = new DOMParser().parseFromString(${JSON.stringify(svg)}, 'image/svg+xml');
+    return file.querySelector('parsererror')?.textContent ?? file.documentElement.textContent;
+  })()`);
+  expect(parsed).toContain(names[1]);
+  expect((await saved('PNG')).subarray(1, 4).toString()).toBe('PNG');
+  const { nodes } = JSON.parse(String(await saved('JSON'))) as { nodes: { name: string }[] };
+  expect(nodes.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+  expect(faults).toEqual([]);
+  await close();
+});
+
 test('E16: 10,000 members, 4 MiB of text and deep lists are shown, and the page lives', async () => {
   const at = `http://127.0.0.1:${other.port}`;
   const { page, faults, close } = await openPage(at, '#/overview');

@@ -39,11 +39,15 @@ export function GraphPreview() {
   const elements = hands.current?.model.nodes.size ?? 0;
   return (
     <div class="preview">
-      <div ref={host} class="canvas" aria-hidden="true" />
-      <Legend hands={hands.current} version={version} />
-      <a class="over" href={linkTo('graph')} data-nodes={elements}>
-        <span>{elements === 0 ? 'Open the graph' : `${counted(elements, 'element')} · open`}</span>
-      </a>
+      <div class="stage">
+        <div ref={host} class="canvas" aria-hidden="true" />
+      </div>
+      <div class="caption">
+        <a href={linkTo('graph')} data-nodes={elements}>
+          {elements === 0 ? 'Open the graph' : `${counted(elements, 'element')} · open`}
+        </a>
+        <Legend hands={hands.current} version={version} />
+      </div>
     </div>
   );
 }

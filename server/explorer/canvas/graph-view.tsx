@@ -12,6 +12,7 @@ import {
 import { type Item, isEdge } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
 import { setParams } from '../state/router.js';
+import { listenForMarquee } from './marquee.js';
 import { Picture } from './picture.js';
 import { chosenKey, expand, type Hands, linkMax } from './hands.js';
 import { Inspector } from './inspector.js';
@@ -89,11 +90,11 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
         model.chosen.clear();
         isChanged();
       },
-      onRegion: (ids) => {
-        for (const id of ids) model.chosen.add(id);
-        isChanged();
-      },
       onRest: draw,
+    });
+    const unlisten = listenForMarquee(host.current!, (box) => {
+      for (const id of picture.within(box)) model.chosen.add(id);
+      isChanged();
     });
     const changed = (near?: string): void => {
       if (isLeft) return;
@@ -118,6 +119,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       .catch((error: unknown) => say(messageOf(error)));
     return () => {
       isLeft = true;
+      unlisten();
       picture.close();
     };
   }, []);

@@ -29,6 +29,7 @@ export function Legend({ hands }: HandsProps) {
           {name} <small>{count}</small>
         </li>
       ))}
+      {groups.length > shownMax && <li key="">{groups.length - shownMax} more</li>}
     </ul>
   );
 }

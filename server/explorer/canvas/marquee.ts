@@ -1,16 +1,11 @@
 // Shift and drag on the canvas choose everything within a rectangle. Owns the rectangle while it is drawn.
 // Invariant: a shift-click without a drag stays a click of the canvas.
-export interface Region {
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-}
+import type { Box } from './picture.js';
 
 /** Shorter ways are a trembling hand. */
 const dragMin = 5;
 
-export function listenForMarquee(host: HTMLElement, choose: (region: Region) => void): () => void {
+export function listenForMarquee(host: HTMLElement, choose: (region: Box) => void): () => void {
   let stop = (): void => undefined;
   const begin = (down: MouseEvent): void => {
     if (!down.shiftKey || down.button !== 0) return;
@@ -30,12 +25,12 @@ export function listenForMarquee(host: HTMLElement, choose: (region: Region) => 
 function drawRegion(
   host: HTMLElement,
   down: MouseEvent,
-  choose: (region: Region) => void,
+  choose: (region: Box) => void,
 ): () => void {
   const box = host.getBoundingClientRect();
   const frame = document.createElement('div');
   frame.className = 'marquee';
-  let region: Region | undefined;
+  let region: Box | undefined;
   const move = ({ clientX, clientY }: MouseEvent): void => {
     const [dx, dy] = [Math.abs(clientX - down.clientX), Math.abs(clientY - down.clientY)];
     if (region === undefined && Math.max(dx, dy) < dragMin) return;

@@ -4,9 +4,48 @@ import type { Picture } from './picture.js';
 
 const margin = 40;
 const side = 1200;
+const labelSize = 12;
+const labelHeight = 14;
+/** Wide enough for the longest label. */
+const labelRoom = 260;
+const font = 'system-ui, sans-serif';
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (one) => escapes[one]!);
+
+/** Without what no file of XML may hold: control characters, halves of characters. */
+const wellFormed = (text: string): string =>
+  text.replace(/(?![\t\n\r])[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, ' ');
+
+type Measure = (text: string) => number;
+
+function measure(): Measure {
+  const context = document.createElement('canvas').getContext('2d')!;
+  context.font = `${labelSize}px ${font}`;
+  return (text) => context.measureText(text).width;
+}
+
+interface Label {
+  x: number;
+  y: number;
+  size: number;
+  text: string;
+}
+
+/** Labels that are read beside each other: of two that would lie on one another that of the larger element. */
+function apart(labels: readonly Label[]): Label[] {
+  const widthOf = measure();
+  const kept: (Label & { right: number })[] = [];
+  for (const label of labels.toSorted((a, b) => b.size - a.size)) {
+    const { x, y, text } = label;
+    const right = x + widthOf(text);
+    const isFree = kept.every(
+      (other) => Math.abs(other.y - y) >= labelHeight || other.x >= right || x >= other.right,
+    );
+    if (isFree && text !== '') kept.push({ ...label, right });
+  }
+  return kept;
+}
 
 export function asSvg({ graph }: Picture, ground: string, ink: string): string {
   const places = graph.mapNodes((_, { x, y }) => [x as number, y as number] as const);
@@ -22,20 +61,27 @@ export function asSvg({ graph }: Picture, ground: string, ink: string): string {
     const [[x1, y1], [x2, y2]] = [at(from), at(to)];
     return `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${color}"/>`;
   });
-  const dots = graph.mapNodes((id, { size, color, label }) => {
+  const dots = graph.mapNodes((id, { size, color }) => {
     const [x, y] = at(id);
-    const text = `<text x="${x}" y="${y}" dx="${size + 4}" dy="4">${escaped(label)}</text>`;
-    return `<circle cx="${x}" cy="${y}" r="${size.toFixed(1)}" fill="${color}"/>${text}`;
+    return `<circle cx="${x}" cy="${y}" r="${size.toFixed(1)}" fill="${color}"/>`;
   });
-  const wide = Math.round((right - left) * scale + 2 * margin + 160);
+  const labels = graph.mapNodes((id, { size, label }): Label => {
+    const [x, y] = at(id).map(Number) as [number, number];
+    return { x: x + size + 4, y: y + 4, size, text: label };
+  });
+  const texts = apart(labels).map(
+    ({ x, y, text }) => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}">${escaped(text)}</text>`,
+  );
+  const wide = Math.round((right - left) * scale + 2 * margin + labelRoom);
   const tall = Math.round((high - low) * scale + 2 * margin);
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${tall}" viewBox="0 0 ${wide} ${tall}">
+  return wellFormed(`<svg xmlns="http://www.w3.org/2000/svg" width="${wide}" height="${tall}" viewBox="0 0 ${wide} ${tall}">
 <rect width="100%" height="100%" fill="${ground}"/>
-<g font-family="system-ui, sans-serif" font-size="12" fill="${ink}">
 ${lines.join('\n')}
 ${dots.join('\n')}
+<g font-family="${font}" font-size="${labelSize}" fill="${ink}" stroke="${ground}" stroke-width="3" paint-order="stroke">
+${texts.join('\n')}
 </g></svg>
-`;
+`);
 }
 
 export function asJson({ nodes, edges }: GraphModel): string {
@@ -74,7 +120,7 @@ export function withStyles(svg: SVGSVGElement): string {
   for (const link of copy.querySelectorAll('a')) link.removeAttribute('href');
   const ground = getComputedStyle(svg.closest('.card') ?? svg).backgroundColor;
   copy.insertAdjacentHTML('afterbegin', `<rect width="100%" height="100%" fill="${ground}"/>`);
-  return new XMLSerializer().serializeToString(copy);
+  return wellFormed(new XMLSerializer().serializeToString(copy));
 }
 
 /** Draws the SVG on a canvas twice as large. */

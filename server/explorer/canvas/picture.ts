@@ -8,16 +8,21 @@ import type { GraphModel } from '../model/graph-model.js';
 import { type Item, titleOf } from '../model/item.js';
 import { typePlaces } from '../state/program.js';
 import { Layout } from './layout.js';
-import { listenForMarquee, type Region } from './marquee.js';
 
 export interface CanvasEvents {
   onClick: (id: string, isWithShift: boolean) => void;
   onDouble: (id: string) => void;
   onEdge?: (id: string) => void;
   onGround: () => void;
-  /** Elements within a rectangle that was drawn. */
-  onRegion?: (ids: string[]) => void;
   onRest: () => void;
+}
+
+/** On the canvas, in pixels. */
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
 }
 
 /** What is drawn of a map: points of one size where they lie, their edges only on demand. */
@@ -34,10 +39,13 @@ const sizeMax = 16;
 /** A picture of few elements names them all; a larger one only the larger. */
 const fewNodes = 60;
 const fewEdges = 60;
-/** Of many elements on a screen of less width each is drawn smaller. */
-const narrow = 600;
+/** Of many elements each is drawn smaller, the smaller the canvas is: its shorter side at full size, in pixels. */
+const fullSide = 930;
+const scaleMin = 0.4;
+const scaleMax = 0.75;
 const labelledSize = 7;
 const labelHeight = 14;
+const labelMargin = 4;
 /** More edges are not drawn while the canvas moves. */
 const fluidEdges = 2_000;
 /** The golden angle: new nodes come around their neighbour without lying on each other. */
@@ -45,7 +53,7 @@ const turn = 2.399963;
 
 const titleMax = 36;
 const shorter = (text: string): string =>
-  text.length > titleMax ? `${text.slice(0, titleMax - 1).trimEnd()}…` : text;
+  text.length > titleMax ? `${text.slice(0, titleMax - 1).replace(/[\s\p{Cs}]+$/u, '')}…` : text;
 
 export class Picture {
   readonly graph = new Graph({ multi: true, allowSelfLoops: true });
@@ -53,10 +61,11 @@ export class Picture {
   readonly layout: Layout;
   #under: Set<string> | undefined;
   #dragged: string | undefined;
-  #unlisten: () => void = () => undefined;
   #isDark = darkness.matches;
   /** Where this frame's labels stand. */
   #labels: { x: number; y: number; right: number }[] = [];
+  /** What lies over the canvas: labels keep away from it. */
+  #legend: Box | undefined;
   /** Stand out from all others until others do; undefined: nothing does. */
   #lit: ReadonlySet<string> | undefined;
   /** Where elements stood that are no longer here. */
@@ -93,12 +102,9 @@ export class Picture {
     darkness.addEventListener('change', this.#takeTheme);
     this.sigma.on('beforeRender', () => {
       this.#labels = [];
+      this.#legend = this.#legendBox();
     });
     this.#listen(events);
-    const { onRegion } = events;
-    if (onRegion !== undefined) {
-      this.#unlisten = listenForMarquee(host, (region) => onRegion(this.#within(region)));
-    }
   }
 
   /** The system's theme may change while the picture is open. */
@@ -122,7 +128,8 @@ export class Picture {
     return this.#isDark ? '#4a5451' : '#c3c8c5';
   }
 
-  #within({ left, top, right, bottom }: Region): string[] {
+  /** Elements within a rectangle of the canvas. */
+  within({ left, top, right, bottom }: Box): string[] {
     const { graph, sigma } = this;
     return graph.nodes().filter((id) => {
       const place = graph.getNodeAttributes(id) as { x: number; y: number };
@@ -224,11 +231,11 @@ export class Picture {
    * left out where it would lie on another, unless it was asked for.
    */
   #drawLabel(context: CanvasRenderingContext2D, data: Record<string, unknown>): void {
-    const { x, y, size, label } = data as { x: number; y: number; size: number; label?: string };
+    const { y, size, label } = data as { y: number; size: number; label?: string };
     if (!label) return;
     context.font = '12px system-ui, "DejaVu Sans", sans-serif';
     const { width } = context.measureText(label);
-    const left = this.#labelLeft(x, size, width);
+    const left = this.#labelLeft(data, size, width);
     const right = left + width;
     const isTaken = this.#labels.some(
       (other) => Math.abs(other.y - y) < labelHeight && other.x < right && left < other.right,
@@ -243,11 +250,27 @@ export class Picture {
     context.fillText(label, left, y + 4);
   }
 
-  /** At the right of its element, or at the left where the canvas ends before it does. */
-  #labelLeft(x: number, size: number, width: number): number {
-    const right = x + size + 3;
-    const isCut = right + width > this.host.clientWidth && x - size - 3 > width;
-    return isCut ? x - size - 3 - width : right;
+  /**
+   * At the right of its element, or at the left where the canvas ends before it does or the legend begins; over
+   * the element where both sides are too short.
+   */
+  #labelLeft(data: Record<string, unknown>, size: number, width: number): number {
+    const { x, y } = data as { x: number; y: number };
+    const left = x + size + 3;
+    const { host } = this;
+    const { left: end, top } = this.#legend ?? { left: host.clientWidth, top: host.clientHeight };
+    const isBeside = y > top - labelHeight && x < end;
+    const most = isBeside ? end : host.clientWidth;
+    if (left + width <= most) return left;
+    const before = x - size - 3 - width;
+    return before > 0 ? before : Math.max(0, Math.min(left, most - width - labelMargin));
+  }
+
+  #legendBox(): Box | undefined {
+    const legend = this.host.parentElement?.querySelector<HTMLElement>('.legend');
+    if (!legend) return undefined;
+    const { offsetLeft: left, offsetTop: top, offsetWidth, offsetHeight } = legend;
+    return { left, top, right: left + offsetWidth, bottom: top + offsetHeight };
   }
 
   /** A label on a plate that fits the theme, in place of sigma's white one. */
@@ -262,7 +285,7 @@ export class Picture {
     context.stroke();
     if (label === '') return;
     const { width } = context.measureText(label);
-    const left = this.#labelLeft(x, size + 5, width);
+    const left = this.#labelLeft(data, size + 5, width);
     context.fillStyle = this.#isDark ? '#1a1e1dee' : '#ffffffee';
     context.beginPath();
     context.roundRect(left - 6, y - 11, width + 12, 22, 4);
@@ -313,11 +336,17 @@ export class Picture {
     return { x: centre.x + reach * Math.cos(at * turn), y: centre.y + reach * Math.sin(at * turn) };
   }
 
+  #scale(): number {
+    const { clientWidth, clientHeight } = this.host;
+    const share = Math.min(clientWidth, clientHeight) / fullSide;
+    return Math.min(scaleMax, Math.max(scaleMin, share));
+  }
+
   /** Gives everything its colour, size and label. */
   paint(): void {
     const { graph, model } = this;
     const placeOf = this.#placesByColour();
-    const scale = graph.order <= fewNodes ? 1 : this.host.clientWidth < narrow ? 0.6 : 0.75;
+    const scale = graph.order <= fewNodes ? 1 : this.#scale();
     graph.updateEachNodeAttributes((id, attributes) => {
       const item = model.nodes.get(id)!;
       const size =
@@ -340,7 +369,7 @@ export class Picture {
     this.sigma.setSetting('enableEdgeEvents', this.map === undefined && graph.size <= fluidEdges);
     // Many lines are what a slow machine draws longest: they wait until the hand rests.
     this.sigma.setSetting('hideEdgesOnMove', graph.size > fluidEdges);
-    const least = this.map === undefined ? labelledSize : litSize + 1;
+    const least = this.map === undefined ? (labelledSize * scale) / scaleMax : litSize + 1;
     this.sigma.setSetting('labelRenderedSizeThreshold', isSmall ? 0 : least);
   }
 
@@ -361,7 +390,6 @@ export class Picture {
   }
 
   close(): void {
-    this.#unlisten();
     darkness.removeEventListener('change', this.#takeTheme);
     this.layout.close();
     this.sigma.kill();

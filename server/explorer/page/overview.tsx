@@ -43,8 +43,9 @@ function Types({ now }: { now: Status }) {
   const edges = elements.filter(({ kind }) => kind === 'edge');
   const total = edges.reduce((sum, { count }) => sum + count, 0);
   const shown = elements.filter(({ kind }) => kind !== 'edge');
+  const tiles = Math.min(shown.length, tilesMax + 1) + 1;
   return (
-    <ul class="tiles" aria-label="What is in here">
+    <ul class="tiles" style={{ maxWidth: `${tiles * tileWidth}px` }} aria-label="What is in here">
       {shown.slice(0, tilesMax).map(({ type, count, dimensions }) => (
         <li key={type}>
           <a href={linkTo('schema', type)}>
@@ -74,6 +75,8 @@ function Types({ now }: { now: Status }) {
 }
 
 const tilesMax = 11;
+/** Few tiles are not wider than this. */
+const tileWidth = 252;
 
 /** The graph itself, where there is one, and what to do with it. */
 function Beginning({ now }: { now: Status }) {

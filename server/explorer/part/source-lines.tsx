@@ -88,9 +88,12 @@ function Fault({ fault }: { fault: Diagnostic }) {
   return (
     <span class={`diagnostic ${severity}`} role="note">
       {' '.repeat(Math.max(0, column - 1))}
-      {'^'.repeat(length)} {code} {message}
-      {hint !== undefined && ` ${hint}`}
-      {'\n'}
+      {'^'.repeat(length)}{' '}
+      <span class="message">
+        {code} {message}
+        {hint !== undefined && ` ${hint}`}
+        {'\n'}
+      </span>
     </span>
   );
 }

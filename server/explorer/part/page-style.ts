@@ -1,0 +1,28 @@
+// The look of all pages but the first, in a file of its own: it is there before such a page is drawn.
+let coming: Promise<void> | undefined;
+
+function fetchStyle(): Promise<void> {
+  const link = document.createElement('link');
+  link.rel = 'stylesheet';
+  link.href = new URL(PAGES_STYLE, import.meta.url).href;
+  const done = new Promise<void>((resolve, reject) => {
+    link.onload = () => resolve();
+    link.onerror = (event) => {
+      link.remove();
+      // Whoever draws pages asks again.
+      coming = undefined;
+      reject(event);
+    };
+  });
+  document.head.append(link);
+  return done;
+}
+
+/** A page by its loader, with its look. */
+export const withStyle =
+  <T>(load: () => Promise<T>) =>
+  async (): Promise<T> => {
+    coming ??= fetchStyle();
+    const [part] = await Promise.all([load(), coming]);
+    return part;
+  };
