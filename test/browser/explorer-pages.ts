@@ -67,6 +67,56 @@ test('E07: every page opens without an error, a violation or a request to others
   }
 });
 
+/** Says yes to a write, as late as somebody who has read the question. */
+async function confirm(page: Page): Promise<void> {
+  const yes = page.locator('button:text-is("Yes, write")');
+  await yes.waitFor();
+  await page.waitForTimeout(350);
+  await yes.click();
+}
+
+test('E10: a write asks once: haste, a held key, another body and a link are no answer', async () => {
+  const at = `http://127.0.0.1:${other.port}`;
+  const address = '#/query/add?name=asked&big=1&at=2026-03-01&run=1';
+  const { page, faults, close } = await openPage(at, address);
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().endsWith('/add')) sent.push(request.url());
+  });
+  const field = page.locator('[id="field/name"]');
+  const yes = page.locator('button:text-is("Yes, write")');
+  const run = page.locator('button:text-is("Run")');
+  await field.focus();
+  for (const keys of ['Control+Enter', 'Enter']) {
+    await page.keyboard.press(keys);
+    await page.keyboard.press(keys);
+    await yes.waitFor();
+    await page.keyboard.press('Escape');
+    await run.waitFor();
+  }
+  await page.keyboard.down('Enter');
+  await yes.waitFor();
+  await page.waitForTimeout(350);
+  // A key that goes down again without having come up repeats.
+  for (let times = 0; times < 3; times++) await page.keyboard.down('Enter');
+  await page.keyboard.up('Enter');
+  await yes.waitFor();
+  await field.fill('other');
+  await run.waitFor();
+  await page.click('button:text-is("as JSON")');
+  await run.click();
+  await yes.waitFor();
+  await page.fill('textarea', '{"name":"third","big":1,"at":0}');
+  await run.waitFor();
+  expect(sent).toEqual([]);
+  await run.click();
+  await confirm(page);
+  await expect.poll(() => sent.length).toBe(1);
+  await run.waitFor();
+  expect(faults).toEqual([]);
+  await close();
+});
+
 test('E10: the form sends what was typed, digits and all; a fault stands at its field', async () => {
   const at = `http://127.0.0.1:${other.port}`;
   const { page, faults, close } = await openPage(at, '#/query/add');
@@ -78,12 +128,12 @@ test('E10: the form sends what was typed, digits and all; a fault stands at its 
   await page.fill('[id="field/big"]', '9007199254740993');
   await page.fill('[id="field/at"]', 'yesterday');
   await page.click('button:text-is("Run")');
-  await page.click('button:text-is("Yes, write")');
+  await confirm(page);
   await page.waitForSelector('[id="fault/at"]');
   expect(await page.getAttribute('[id="field/at"]', 'aria-invalid')).toBe('true');
   await page.fill('[id="field/at"]', '2026-03-01T12:00:00+02:00');
   await page.click('button:text-is("Run")');
-  await page.click('button:text-is("Yes, write")');
+  await confirm(page);
   await page.waitForSelector('[role=tablist]');
   expect(sent.at(-1)).toBe('{"name":"a","big":9007199254740993,"at":"2026-03-01T12:00:00+02:00"}');
   await page.click('role=tab[name=JSON]');

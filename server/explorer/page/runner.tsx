@@ -49,18 +49,25 @@ function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run): void 
   noteCall({ query: query.name, address: location.hash, ms: answer!.ms });
 }
 
+/** Nobody reads a question and answers it in less. */
+const answerMs = 300;
+
 /** Makes calls, one at a time; `isAsking`: one that writes waits for its confirmation. */
 function useCalls(query: QueryContract, body: string) {
   const [run, setRun] = useState<Run>({});
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const [running, setRunning] = useState<AbortController | undefined>();
-  const [isAsking, setAsking] = useState(false);
+  const [asked, setAsked] = useState<{ body: string; at: number } | undefined>();
+  // Another body is another question.
+  const isAsking = asked?.body === body;
   const start = async (mode: Mode): Promise<void> => {
-    if (query.writes && mode !== 'explain' && !isAsking) {
-      setAsking(true);
-      return;
+    if (query.writes && mode !== 'explain') {
+      const now = performance.now();
+      if (!isAsking) setAsked({ body, at: now });
+      // The second click of a double one is no answer.
+      if (!isAsking || now - asked.at < answerMs) return;
     }
-    setAsking(false);
+    setAsked(undefined);
     if (running !== undefined) return;
     const own = new AbortController();
     const visit = visits.value;
@@ -85,7 +92,8 @@ function useCalls(query: QueryContract, body: string) {
     const isOf = (path: string): boolean => path === `/${name}` || path.startsWith(`/${name}/`);
     setFaults((old) => new Map([...old].filter(([path]) => !isOf(path))));
   };
-  return { run, faults, forgive, running, isAsking, setAsking, start };
+  const drop = (): void => setAsked(undefined);
+  return { run, faults, forgive, running, isAsking, drop, start };
 }
 
 export function Runner({ query }: { query: QueryContract }) {
@@ -94,11 +102,11 @@ export function Runner({ query }: { query: QueryContract }) {
   const [typed, setTyped] = useState<Record<string, Typed>>(() => typedOf(members, params));
   const raw = params.get('body');
   const body = raw ?? printBody(members, typed);
-  const { run, faults, forgive, running, isAsking, setAsking, start } = useCalls(query, body);
+  const { run, faults, forgive, running, isAsking, drop, start } = useCalls(query, body);
   const change = (name: string, next: Typed): void => {
     const all = { ...typed, [name]: next };
     setTyped(all);
-    setAsking(false);
+    drop();
     forgive(name);
     setParams({ ...addressOf(members, all), run: undefined });
   };
@@ -107,7 +115,11 @@ export function Runner({ query }: { query: QueryContract }) {
     if (params.get('run') === '1' && !query.writes) void start('run');
   }, []);
   const onKey = (event: KeyboardEvent): void => {
-    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void start('run');
+    if (event.key === 'Escape') drop();
+    if (event.key !== 'Enter') return;
+    // A key that is held asks once; in a text it makes lines.
+    if (event.repeat && !(event.target instanceof HTMLTextAreaElement)) event.preventDefault();
+    if ((event.metaKey || event.ctrlKey) && !event.repeat) void start('run');
   };
   const onSubmit = (event: Event): void => {
     event.preventDefault();
