@@ -18,6 +18,7 @@ import { configOf } from '../../project/line-config.js';
 import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 import { ProgressBar } from '../../terminal/progress-bar.js';
+import { counted } from '../../terminal/wording.js';
 
 export const importFiles: Command = {
   name: 'import',
@@ -148,16 +149,16 @@ async function pump({ files, source }: Job, target: ImportTarget): Promise<void>
 function report(target: ImportTarget, rejects: RejectFile, seconds: number): void {
   const { nodes, edges, vectors, updated, rejected, resumed, repeated } = target;
   const rate = Math.round((nodes + edges + vectors) / Math.max(seconds, 0.001));
-  const parts = [`${nodes} nodes`, `${edges} edges`, `${vectors} vectors`];
+  const parts = [counted(nodes, 'node'), counted(edges, 'edge'), counted(vectors, 'vector')];
   if (repeated) {
     printLine(`these files were imported before: ${parts.join(', ')}; nothing was loaded again`);
     printLine('--again loads them once more');
     return;
   }
-  const before = resumed > 0 ? ` (after ${resumed} rows loaded before)` : '';
+  const before = resumed > 0 ? ` (after ${counted(resumed, 'row')} loaded before)` : '';
   printLine(`imported ${parts.join(', ')}${before} in ${seconds.toFixed(1)} s, ${rate} rows/s`);
   if (updated > 0) printLine(`${updated} of them were there and have new values`);
   if (rejected === 0) return;
-  printLine(`${rejected} rows were refused: see ${rejects.path}`);
+  printLine(`${counted(rejected, 'row was', 'rows were')} refused: see ${rejects.path}`);
   for (const line of rejects.summary(rejected)) printLine(line);
 }
