@@ -1,17 +1,21 @@
 // Whole queries written together with what they mean (test/support/sentence): the answer of either plan
 // is what the text says, failures included.
 import { expect, test } from 'vitest';
+import { nextTurn } from '../support/run/next-turn.js';
 import { SentencePlay } from '../support/sentence/play.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const [first, worlds, each] = isLong ? [100, 60, 500] : [1, 3, 50];
 
-test('queries answer what they say', { timeout: 3_600_000 }, () => {
+test('queries answer what they say', { timeout: 3_600_000 }, async () => {
   const total = { written: 0, refused: 0, agreed: 0, failed: 0 };
   for (let seed = first; seed < first + worlds; seed++) {
     const play = new SentencePlay(seed);
     try {
-      for (let from = 0; from < each; from += 25) play.play(seed * 10_000 + from, 25, 2);
+      for (let from = 0; from < each; from += 25) {
+        await nextTurn();
+        play.play(seed * 10_000 + from, 25, 2);
+      }
     } finally {
       play.close();
     }

@@ -268,7 +268,7 @@ export class World {
 /** Of the values of one query, one cannot be computed, and another not be taken or stored. */
 const faultsOfValues = new Set(['ARITHMETIC', 'PARAM_MISSING', 'PARAM_RANGE']);
 
-const stopsEarly = /"kind":"(first|range|exists|compare|and|or|count)"/;
+const stopsEarly = /"kind":"(first|range|exists|compare|and|or|count|path)"/;
 
 const plain = (_: string, value: unknown): unknown =>
   typeof value === 'bigint' ? String(value) : value;
