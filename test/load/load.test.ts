@@ -151,7 +151,7 @@ describe('bulk load', () => {
     const files = ['Person.csv', 'rest.ndjson'].map((name) => join(folder, name));
     const argv = ['import', folder, ...files, '--data', data];
     const done = await runCli(argv, { cwd: folder, timeoutMs: 30_000 });
-    expect(done.stdout).toContain('imported 2 nodes, 1 edges, 0 vectors');
+    expect(done.stdout).toContain('imported 2 nodes, 1 edge, 0 vectors');
     expect(done.code).toBe(1);
     const refused = readFileSync(`${files[0]}.rejects.ndjson`, 'utf8').trim().split('\n');
     expect(refused.map((line) => (JSON.parse(line) as { code: string }).code)).toEqual([
