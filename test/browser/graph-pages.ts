@@ -120,9 +120,19 @@ test('E11: two elements, the way between them; a rectangle chooses what it holds
 const expandOnce = `(async () => {
   const shown = document.querySelector('.tools [data-nodes]');
   const before = shown.getAttribute('data-nodes');
+  const asked = performance.now();
+  // While a piece is on its way the button takes no click.
+  const until = async (isSo, what) => {
+    while (!isSo()) {
+      if (performance.now() - asked > 60_000) throw new Error('not ' + what);
+      await new Promise(requestAnimationFrame);
+    }
+  };
+  const button = () => document.querySelector('.degrees button:enabled');
+  await until(() => button() !== null, 'enabled');
   const started = performance.now();
-  document.querySelector('.degrees button').click();
-  while (shown.getAttribute('data-nodes') === before) await new Promise(requestAnimationFrame);
+  button().click();
+  await until(() => shown.getAttribute('data-nodes') !== before, 'expanded');
   return performance.now() - started;
 })()`;
 
