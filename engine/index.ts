@@ -126,10 +126,12 @@ export { Attached } from './database/attach/attached.js';
 export type { OpenOptions } from './database/embedded-options.js';
 export { clusterFamilies } from './cluster/families.js';
 export type { ClusterOptions, ReadMode, SourceArchive } from './cluster/options.js';
-export type {
-  ClusterLeader,
-  ClusterNode,
-  ClusterPosition,
-  ClusterRole,
-  RoleChange,
+export {
+  type ClusterLeader,
+  type ClusterNode,
+  type ClusterPosition,
+  type ClusterRole,
+  type RoleChange,
+  isAt,
+  printPosition,
 } from './cluster/node.js';

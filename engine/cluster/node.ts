@@ -10,11 +10,21 @@ import type { ClusterSample } from './families.js';
  */
 export type ClusterRole = 'joining' | 'follower' | 'leader' | 'lost';
 
-/** A token of how far a node is; printed `epoch.seq`. Later ones have a greater `seq`. */
+/** A token of how far a node is; printed `epoch.seq`. */
 export interface ClusterPosition {
   epoch: number;
   seq: number;
 }
+
+/**
+ * Whether a node has all that a token tells of. A later epoch is enough: in one log it begins behind every entry of
+ * those before, and a new log of the same data begins above all that the lost one has had. A greater sequence of an
+ * earlier one is not: data of the lost log may be far.
+ */
+export const isAt = (position: ClusterPosition, { epoch, seq }: ClusterPosition): boolean =>
+  position.epoch > epoch || (position.epoch === epoch && position.seq >= seq);
+
+export const printPosition = ({ epoch, seq }: ClusterPosition): string => `${epoch}.${seq}`;
 
 /** A node that leads, as its epoch entry names it. */
 export interface ClusterLeader {
@@ -59,8 +69,8 @@ export interface ClusterNode {
   readonly isReady: boolean;
   /** What a write gets here now: NOT_LEADER, NO_LEADER, LOG_UNAVAILABLE, the fault; undefined on the leader. */
   readonly refusal: ErrorData | undefined;
-  /** Resolves when every read of this node sees the entry at `seq`. Fails REPLICA_BEHIND after `ms`. */
-  waitFor(seq: number, ms: number): Promise<void>;
+  /** Resolves when every read of this node sees the entry at that position. Fails REPLICA_BEHIND after `ms`. */
+  waitFor(position: ClusterPosition, ms: number): Promise<void>;
   /** Resolves with the leader once there is one, undefined after `ms`. */
   whenLed(ms: number): Promise<ClusterLeader | undefined>;
   /**

@@ -1,10 +1,9 @@
 // What operators and other nodes ask a node of a cluster: `POST /_admin/cluster-<word>`. Invariant: a process of
 // its own refuses them all.
-import { type ClusterNode, fail } from '../../engine/index.js';
+import { type ClusterNode, fail, printPosition } from '../../engine/index.js';
 import type { NodeProof } from '../auth/node-proof.js';
 import type { Action } from './admin-handler.js';
 import type { NodeCopies } from './node-copies.js';
-import { printPosition } from '../request/position.js';
 import { clusterStatus } from './cluster-status.js';
 
 export interface ClusterActionsOptions {

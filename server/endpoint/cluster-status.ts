@@ -1,6 +1,10 @@
 // A node's place in its cluster as JSON, for /readyz and `trellis cluster status`. Invariant: tells, decides nothing.
-import { type ClusterNode, type ErrorData, errorMessage } from '../../engine/index.js';
-import { printPosition } from '../request/position.js';
+import {
+  type ClusterNode,
+  type ErrorData,
+  errorMessage,
+  printPosition,
+} from '../../engine/index.js';
 
 export interface ClusterStatus {
   node: string;

@@ -2,6 +2,7 @@
 // exchanges, everyone else sees only this class. Owns the header fields that mean something here
 // (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
 // `send` or `stream` is called at most once.
+import type { ClusterPosition } from '../../engine/index.js';
 import { type HeaderList, noHeaders } from './header-list.js';
 
 /** An answer that is sent piece by piece, for as long as both sides like. */
@@ -60,6 +61,8 @@ export abstract class Exchange {
   partial = '';
   /** Another node of the cluster has passed this on. */
   passedOn = '';
+  /** How far the node was that has answered in the place of this one. */
+  answeredAt: ClusterPosition | undefined;
   /** By what another node of the cluster proves that it is one (auth/node-proof.ts). */
   nodeProof = '';
   /** Something else than an address says that a proxy passed this on. */

@@ -6,6 +6,7 @@ import {
   type Database,
   describeJson,
   fail,
+  printPosition,
   scanBody,
 } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
@@ -18,7 +19,6 @@ import { ImportHandler } from '../endpoint/import-handler.js';
 import { recallBody } from '../endpoint/vector-admin.js';
 import { programOptions } from '../project/program.js';
 import type { NodeCalls } from '../request/node-call.js';
-import { printPosition } from '../request/position.js';
 import { backupName, newBackupPath } from './backup-place.js';
 import { askLeader } from './cluster/ask-leader.js';
 import { membershipActions } from './cluster/membership-actions.js';

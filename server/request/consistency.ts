@@ -8,6 +8,8 @@ import {
   TrellisError,
   excerpt,
   fail,
+  isAt,
+  printPosition,
 } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Endpoint, Reply, Result } from './routes.js';
@@ -22,7 +24,7 @@ import {
   sendOn,
 } from './forward.js';
 import { LeaderPosition } from './leader-position.js';
-import { isAt, parsePosition, printPosition } from './position.js';
+import { parsePosition } from './position.js';
 
 export interface ConsistencyOptions extends ForwardOptions {
   /** Of requests that ask for nothing. */
@@ -65,9 +67,11 @@ export class Consistency {
     return sendOn(this.options, { node: name, address }, exchange, body);
   }
 
-  /** The token for an answer that begins now. */
-  get token(): string {
-    return printPosition(this.options.node.position);
+  /** The token for an answer that begins now: of this node, or of the one that answered in its place. */
+  tokenOf({ answeredAt }: Exchange): string {
+    const { position } = this.options.node;
+    const isEnough = answeredAt === undefined || isAt(position, answeredAt);
+    return printPosition(isEnough ? position : answeredAt);
   }
 
   /** Whether another node judges and answers this request. */
@@ -132,11 +136,11 @@ export class Consistency {
       case 'session': {
         const after = parsePosition(exchange.after);
         if (after === undefined || isAt(node.position, after)) return undefined;
-        return node.waitFor(after.seq, waitMs);
+        return node.waitFor(after, waitMs);
       }
       case 'strong':
         if (node.role === 'leader') return node.strong(waitMs);
-        return this.#leaders.ask(keyOf(exchange)).then((seq) => node.waitFor(seq, waitMs));
+        return this.#leaders.ask(keyOf(exchange)).then((at) => node.waitFor(at, waitMs));
       default: {
         const allowed = 'local, session, strong or max-lag=MILLISECONDS';
         return fail('PARAM_VALUE', { param: 'Trellis-Consistency', allowed, got: excerpt(asked) });

@@ -87,10 +87,11 @@ export async function passOn(
     const code = codeOf(answer);
     // This node has the leader's program in a moment.
     if (!isLast && (isNobodys(code) || code === 'PROGRAM_CHANGED')) continue;
-    const position = parsePosition(answer.header('trellis-position'));
+    const reply = replyOf(answer, exchange);
+    const { answeredAt } = exchange;
     // What its client reads here next is not older than what it has written.
-    if (position !== undefined) await node.waitFor(position.seq, waitMs).catch(() => undefined);
-    return replyOf(answer);
+    if (answeredAt !== undefined) await node.waitFor(answeredAt, waitMs).catch(() => undefined);
+    return reply;
   }
 }
 
@@ -104,7 +105,7 @@ export async function sendOn(
   const target = targetOf(exchange);
   const answer = await askNode(options, place, { exchange, body, target });
   if (answer === undefined) return fail('SESSION_ELSEWHERE', { node: place.node });
-  return replyOf(answer);
+  return replyOf(answer, exchange);
 }
 
 interface Asked {
@@ -129,8 +130,9 @@ function askNode(
   return calls.passOn(address, target, headers, body);
 }
 
-/** As the other node has answered. */
-function replyOf({ status, reason, header, body }: NodeAnswer): Reply {
+/** As the other node has answered, and as far as it was: this one may not be there yet, or never. */
+function replyOf({ status, reason, header, body }: NodeAnswer, exchange: Exchange): Reply {
+  exchange.answeredAt = parsePosition(header('trellis-position'));
   const retry = header('retry-after');
   const headers = retry === '' ? jsonHeaders : [...jsonHeaders, ['Retry-After', retry] as const];
   return { status: `${status} ${reason}`, headers, body };

@@ -1,25 +1,25 @@
 // Where the leader is, for strong reads on a node that follows: one question to the leader for all that wait.
 // Invariant: a question is asked after every read that shares it came in, so that its answer is behind each write
 // that one of them can have heard of.
-import { TrellisError, fail } from '../../engine/index.js';
+import { type ClusterPosition, TrellisError, fail } from '../../engine/index.js';
 import type { ForwardOptions } from './forward.js';
 import { parsePosition } from './position.js';
 
 const path = '/_admin/cluster-beat';
 
 export class LeaderPosition {
-  #asking: Promise<number> | undefined;
-  #next: Promise<number> | undefined;
+  #asking: Promise<ClusterPosition> | undefined;
+  #next: Promise<ClusterPosition> | undefined;
 
   constructor(private readonly options: ForwardOptions) {}
 
   /** `key`: of one who waits, for nodes that have no secret among themselves. Fails NO_LEADER, NOT_LEADER. */
-  ask(key: Record<string, string>): Promise<number> {
+  ask(key: Record<string, string>): Promise<ClusterPosition> {
     this.#next ??= this.#askNext(key);
     return this.#next;
   }
 
-  async #askNext(key: Record<string, string>): Promise<number> {
+  async #askNext(key: Record<string, string>): Promise<ClusterPosition> {
     // What is on its way left before these came.
     await this.#asking?.catch(() => undefined);
     this.#asking = this.#next;
@@ -27,7 +27,7 @@ export class LeaderPosition {
     return this.#ask(key);
   }
 
-  async #ask(key: Record<string, string>): Promise<number> {
+  async #ask(key: Record<string, string>): Promise<ClusterPosition> {
     const { node, waitMs, calls } = this.options;
     const leader = node.leader ?? (await node.whenLed(waitMs));
     if (leader === undefined)
@@ -36,6 +36,6 @@ export class LeaderPosition {
     if (answer === undefined) return fail('NOT_LEADER', { ...leader });
     const told = JSON.parse(answer.body.toString());
     if (answer.status !== 200) throw new TrellisError({ code: told.code, args: told.args ?? {} });
-    return parsePosition(told.position)!.seq;
+    return parsePosition(told.position)!;
   }
 }

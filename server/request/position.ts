@@ -1,8 +1,6 @@
-// The token of how far a node is, as it travels in the headers of answers and requests. Invariant: what
-// is printed is read back the same; anything else is refused, never taken for a lower position.
+// The token of how far a node is, as it comes in the headers of answers and requests. Invariant: what was
+// printed is read back the same; anything else is refused, never taken for a lower position.
 import { type ClusterPosition, excerpt, fail } from '../../engine/index.js';
-
-export const printPosition = ({ epoch, seq }: ClusterPosition): string => `${epoch}.${seq}`;
 
 /** Undefined for no token at all. Fails PARAM_VALUE for what is none. */
 export function parsePosition(text: string): ClusterPosition | undefined {
@@ -14,10 +12,3 @@ export function parsePosition(text: string): ClusterPosition | undefined {
   }
   return { epoch: Number(match![1]), seq: Number(match![2]) };
 }
-
-/**
- * Whether a node has all that a token tells of. A later epoch is enough: in one log it begins behind every entry of
- * those before, and a new log of the same data begins above all that the lost one has had.
- */
-export const isAt = (position: ClusterPosition, { epoch, seq }: ClusterPosition): boolean =>
-  position.seq >= seq || position.epoch > epoch;

@@ -226,7 +226,8 @@ export class Reception implements Receiver {
   #answer(exchange: Exchange, endpoint: Endpoint, result: Result): void {
     if (exchange.settled) return;
     const { consistency } = (exchange.memo as Visit).serving;
-    if (consistency !== undefined) exchange.addHeaders([['Trellis-Position', consistency.token]]);
+    if (consistency !== undefined)
+      exchange.addHeaders([['Trellis-Position', consistency.tokenOf(exchange)]]);
     if (result instanceof Uint8Array) {
       this.#finish(exchange, endpoint.metrics, okStatus, result.length);
       exchange.send(okStatus, jsonHeaders, result, false);

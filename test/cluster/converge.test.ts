@@ -101,7 +101,7 @@ describe.runIf(isLong)('a leader that ends', () => {
       expected.push('after');
       await cluster.stop('a');
       const again = await cluster.open('a');
-      await again.cluster.waitFor(b.cluster.position.seq, 40_000);
+      await again.cluster.waitFor(b.cluster.position, 40_000);
       expect(await codes(again)).toEqual(expected);
       await cluster.settle();
       if (!isLong) expectEqual();

@@ -51,7 +51,7 @@ const noted = (node: TestNode) =>
   node.db.database.indexes().find((each) => each.kind === 'vector' && each.type === 'Note');
 
 async function expectSame(a: TestNode, b: TestNode): Promise<void> {
-  await b.cluster.waitFor(a.cluster.position.seq, 40_000);
+  await b.cluster.waitFor(a.cluster.position, 40_000);
   for (let i = 0; i < 8; i++) {
     const asked = vector();
     for (const [query, args] of [
@@ -91,7 +91,7 @@ describe('a follower without room', () => {
     const b = await cluster.open('b', small);
     const a = await cluster.leader();
     expect(a.name).toBe('a');
-    await b.cluster.waitFor(a.cluster.position.seq, 40_000);
+    await b.cluster.waitFor(a.cluster.position, 40_000);
     expect(noted(b)).toMatchObject({ givenUp: true });
     await expectSame(a, b);
     await a.cluster.stepDown({ node: 'b', address: 'b:1' });

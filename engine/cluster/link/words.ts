@@ -15,7 +15,7 @@
 //
 // Invariant: each word has one writer: the log thread has all of the append but its first state, role and what
 // is heard; the writer has the position.
-import type { ClusterRole } from '../node.js';
+import type { ClusterPosition, ClusterRole } from '../node.js';
 
 export const appendState = {
   idle: 0,
@@ -73,6 +73,15 @@ export class ClusterWords {
 
   get epoch(): number {
     return Atomics.load(this.#words, 3);
+  }
+
+  /**
+   * The sequence is read first, and written last: at worst it is an earlier one than the epoch, which all that is
+   * before that epoch is part of. A later one would tell of less than was seen, to nodes that are in its own epoch.
+   */
+  get position(): ClusterPosition {
+    const { seq } = this;
+    return { epoch: this.epoch, seq };
   }
 
   get seq(): number {

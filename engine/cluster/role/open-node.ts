@@ -7,12 +7,14 @@ import type { ClusterSample } from '../families.js';
 import type { Ask, LogLook, LogToServer, ServerToLog } from '../link/message.js';
 import { ClusterTally } from '../link/tally.js';
 import { ClusterWords, appendState } from '../link/words.js';
-import type {
-  ClusterLeader,
-  ClusterNode,
-  ClusterPosition,
-  ClusterRole,
-  RoleChange,
+import {
+  type ClusterLeader,
+  type ClusterNode,
+  type ClusterPosition,
+  type ClusterRole,
+  type RoleChange,
+  isAt,
+  printPosition,
 } from '../node.js';
 import type { ClusterOptions } from '../options.js';
 import { logPlaceOf } from '../log/place-of.js';
@@ -100,7 +102,7 @@ export class OpenNode implements ClusterNode {
   }
 
   get position(): ClusterPosition {
-    return { epoch: this.words.epoch, seq: this.words.seq };
+    return this.words.position;
   }
 
   get lagMs(): number {
@@ -184,9 +186,10 @@ export class OpenNode implements ClusterNode {
     });
   }
 
-  async waitFor(seq: number, ms: number): Promise<void> {
-    if (await this.words.until(() => this.words.seq >= seq, ms)) return;
-    fail('REPLICA_BEHIND', { position: this.words.seq, wanted: seq });
+  async waitFor(wanted: ClusterPosition, ms: number): Promise<void> {
+    if (await this.words.until(() => isAt(this.position, wanted), ms)) return;
+    const position = printPosition(this.position);
+    fail('REPLICA_BEHIND', { position, wanted: printPosition(wanted) });
   }
 
   async whenLed(ms: number): Promise<ClusterLeader | undefined> {
@@ -206,7 +209,7 @@ export class OpenNode implements ClusterNode {
   async strong(ms: number): Promise<ClusterPosition> {
     this.#checkLeads();
     const position = (await this.#ask({ what: 'beat' })) as ClusterPosition;
-    await this.waitFor(position.seq, ms);
+    await this.waitFor(position, ms);
     return position;
   }
 

@@ -1,7 +1,13 @@
 // `trellis cluster init|rebase|status|step-down|check|leave|forget`: founds a cluster on a project's data, and asks the running
 // node of one. Invariant: only `init` makes a log, and `rebase` where that one is lost and somebody said so.
 import { existsSync } from 'node:fs';
-import { type ClusterNode, fail, followedTo, foundCluster } from '../../../engine/index.js';
+import {
+  type ClusterNode,
+  fail,
+  followedTo,
+  foundCluster,
+  printPosition,
+} from '../../../engine/index.js';
 import { readKeyFile } from '../../auth/key-file.js';
 import { clusterOptions } from '../../config/cluster-options.js';
 import type { ClusterStatus } from '../../endpoint/cluster-status.js';
@@ -22,7 +28,6 @@ import {
 } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 import { usageOf } from '../../terminal/command-line.js';
-import { printPosition } from '../../request/position.js';
 import { counted } from '../../terminal/wording.js';
 
 export const cluster: Command = {

@@ -132,8 +132,8 @@ export class TestCluster {
   /** Every node has what the leader has. */
   async settle(): Promise<void> {
     const leader = await this.leader();
-    const { seq } = leader.cluster.position;
-    for (const { cluster } of this.nodes.values()) await cluster.waitFor(seq, 40_000);
+    const { position } = leader.cluster;
+    for (const { cluster } of this.nodes.values()) await cluster.waitFor(position, 40_000);
   }
 
   async stop(name: string): Promise<void> {

@@ -94,7 +94,7 @@ describe('an import whose leader', () => {
       const b = await cluster.open('b');
       await cluster.leader();
       const a = await cluster.open('a', { failpoint: `${point}@3:throw` });
-      await a.cluster.waitFor(b.cluster.position.seq, 40_000);
+      await a.cluster.waitFor(b.cluster.position, 40_000);
       await b.cluster.stepDown({ node: 'a', address: 'a:1' });
       await cluster.until(() => a.cluster.role === 'leader');
       await expect(importTo(a, pieces)).rejects.toThrow();

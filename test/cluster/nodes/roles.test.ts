@@ -3,6 +3,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { isAt } from '../../../engine/cluster/node.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import { TestCluster, type TestNode } from '../kit/nodes.js';
 import { Workload, source } from '../kit/workload.js';
@@ -49,7 +50,7 @@ describe('two nodes', () => {
     const { leader, follower } = await roles();
     await add(leader, 'one');
     expected.push('one');
-    await follower.cluster.waitFor(leader.cluster.position.seq, 40_000);
+    await follower.cluster.waitFor(leader.cluster.position, 40_000);
     expect(await codes(follower)).toEqual(['one']);
     await expect(add(follower, 'two')).rejects.toMatchObject({
       data: { code: 'NOT_LEADER', args: { node: leader.name, address: `${leader.name}:1` } },
@@ -163,13 +164,19 @@ describe('two nodes', () => {
       Array.from({ length: 20 }, () => leader.cluster.strong(2000)),
     );
     expect(cluster.log.last - before).toBeLessThan(10);
-    const { seq } = positions.at(-1)!;
-    await follower.cluster.waitFor(seq, 40_000);
-    expect(follower.cluster.position.seq).toBeGreaterThanOrEqual(seq);
+    const last = positions.at(-1)!;
+    await follower.cluster.waitFor(last, 40_000);
+    expect(isAt(follower.cluster.position, last)).toBe(true);
     await expect(follower.cluster.strong(100)).rejects.toMatchObject({ code: 'NOT_LEADER' });
-    await expect(follower.cluster.waitFor(seq + 1000, 30)).rejects.toMatchObject({
-      code: 'REPLICA_BEHIND',
-    });
+    const [far, anew] = [
+      { ...last, seq: last.seq + 1000 },
+      { epoch: last.epoch + 65_536, seq: 1 },
+    ];
+    for (const never of [far, anew])
+      await expect(follower.cluster.waitFor(never, 30)).rejects.toMatchObject({
+        code: 'REPLICA_BEHIND',
+        data: { args: { wanted: `${never.epoch}.${never.seq}` } },
+      });
   });
 
   test('K15 an outage of the log for all changes no leader', async () => {
@@ -197,15 +204,14 @@ describe('two nodes', () => {
     );
     await cluster.reload(leader, next);
     await leader.db.call('shed', { at: 'the wall' });
-    await follower.cluster.waitFor(leader.cluster.position.seq, 40_000);
+    await follower.cluster.waitFor(leader.cluster.position, 40_000);
     expect(await follower.db.call('sheds', {})).toEqual({ all: [{ at: 'the wall' }] });
     await expectSame();
   });
 
   test('K35 a check finds equal tables equal', async () => {
     const { leader, follower } = await roles();
-    const { seq } = await leader.cluster.check();
-    await follower.cluster.waitFor(seq, 40_000);
+    await follower.cluster.waitFor(await leader.cluster.check(), 40_000);
     await cluster.settle();
     expect(follower.cluster.fault).toBeUndefined();
   });
@@ -265,7 +271,7 @@ describe('two nodes', () => {
     await cluster.stop('a');
     const b = await cluster.leader();
     const failing = await cluster.open('a', { failpoint: 'C7@1:throw' });
-    await failing.cluster.waitFor(b.cluster.position.seq, 40_000);
+    await failing.cluster.waitFor(b.cluster.position, 40_000);
     await b.cluster.stepDown({ node: 'a', address: 'a:1' });
     await cluster.until(() => failing.cluster.role === 'leader');
     await expect(add(failing, 'at C7')).rejects.toMatchObject({ code: 'READ_ONLY' });
@@ -302,12 +308,12 @@ describe.runIf(isLong)('nodes that come and go', () => {
     for (let i = 0; i < 5; i++) await add(a, `a ${i}`);
     // It comes late, and applies what it missed.
     const b = await cluster.open('b');
-    await b.cluster.waitFor(a.cluster.position.seq, 40_000);
+    await b.cluster.waitFor(a.cluster.position, 40_000);
     await cluster.stop('a');
     await cluster.leader();
     for (let i = 0; i < 5; i++) await add(b, `b ${i}`);
     const again = await cluster.open('a');
-    await again.cluster.waitFor(b.cluster.position.seq, 40_000);
+    await again.cluster.waitFor(b.cluster.position, 40_000);
     expect(await codes(again)).toEqual(await codes(b));
     expect(cluster.hashesOf('a')).toEqual(cluster.hashesOf('b'));
   });
@@ -318,7 +324,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     await cluster.leader();
     for (let i = 0; i < 4; i++) await add(a, `a ${i}`);
     const b = await cluster.open('b');
-    await b.cluster.waitFor(a.cluster.position.seq, 40_000);
+    await b.cluster.waitFor(a.cluster.position, 40_000);
     await cluster.stop('b');
     await cluster.stop('a');
     // An entry that c has not seen is changed.
@@ -370,7 +376,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     await cluster.leader();
     await add(a, 'one');
     const again = await cluster.open('b', { cluster: reader });
-    await again.cluster.waitFor(a.cluster.position.seq, 40_000);
+    await again.cluster.waitFor(a.cluster.position, 40_000);
     expect(again.cluster.fault).toBeUndefined();
     await a.cluster.check();
     await cluster.until(() => again.cluster.role === 'lost');
@@ -392,7 +398,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     cpSync(cluster.folderOf('copy'), cluster.folderOf('c'), { recursive: true });
     const c = await cluster.open('c');
     await add(a, 'after the copy');
-    await c.cluster.waitFor(a.cluster.position.seq, 40_000);
+    await c.cluster.waitFor(a.cluster.position, 40_000);
     expect(await codes(c)).toEqual(await codes(a));
   });
 });

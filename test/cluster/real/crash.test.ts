@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { ClusterPosition } from '../../../engine/cluster/node.js';
 import { hashTables } from '../../../engine/database/replica/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import { NatsServers, sleep } from '../../support/cluster/nats-servers.js';
@@ -82,16 +83,16 @@ async function addSomewhere(code: string, nodes: readonly number[]): Promise<num
 
 /** All of them have what the leader has. */
 async function settle(nodes: readonly number[]): Promise<void> {
-  const seq = await until(async () => {
+  const at = await until(async () => {
     for (const node of nodes) {
-      const { value } = await cluster.ask<{ seq: number }>(node, 'strong', { ms: 5_000 });
-      if (value !== undefined) return value.seq;
+      const { value } = await cluster.ask<ClusterPosition>(node, 'strong', { ms: 5_000 });
+      if (value !== undefined) return value;
     }
     return undefined;
   }, 'nobody leads');
   for (const node of nodes)
     await until(
-      async () => (await cluster.ask(node, 'wait', { seq, ms: 5_000 })).code === undefined,
+      async () => (await cluster.ask(node, 'wait', { at, ms: 5_000 })).code === undefined,
       `n${node} is behind`,
     );
 }

@@ -4,6 +4,7 @@
 import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ClusterPosition, isAt } from '../../../engine/cluster/node.js';
 import { hashTables } from '../../../engine/database/replica/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import {
@@ -60,13 +61,13 @@ interface Session {
   value: number;
   /** Writes that nobody has answered. */
   open: Set<number>;
-  seen: { least: number; seq: number };
+  seen: { least: number; at: ClusterPosition };
 }
 
 /** An answer, and how far its node was. */
 interface At {
   answer: { item: { value: number }[] | { value: number } | null };
-  seq: number;
+  at: ClusterPosition;
 }
 
 /** What clients were told. */
@@ -125,9 +126,9 @@ class History {
     const key = `r${random.below(3)}`;
     const leader = await this.leader(random);
     const node = random.below(this.cluster.count);
-    const at = await this.cluster.ask<{ seq: number }>(leader, 'strong', { ms: 5_000 });
+    const at = await this.cluster.ask<ClusterPosition>(leader, 'strong', { ms: 5_000 });
     if (at.value === undefined) return;
-    const waited = await this.cluster.ask(node, 'wait', { seq: at.value.seq, ms: 2_000 });
+    const waited = await this.cluster.ask(node, 'wait', { at: at.value, ms: 2_000 });
     if (waited.code !== undefined) return;
     const ask = { query: 'look', body: { code: key } };
     const answer = await this.cluster.ask<{ item: { value: number }[] | { value: number } | null }>(
@@ -153,13 +154,13 @@ class History {
       const leader = await this.leader(random);
       own.value++;
       const told = await this.cluster.ask<At>(leader, 'callAt', { query: 'put', body });
-      if (told.value !== undefined) own.seen = { least: body.value, seq: told.value.seq };
+      if (told.value !== undefined) own.seen = { least: body.value, at: told.value.at };
       else if (!refusals.includes(told.code!)) own.open.add(body.value);
       return;
     }
     const node = random.below(this.cluster.count);
-    const { least, seq } = own.seen;
-    const waited = await this.cluster.ask(node, 'wait', { seq, ms: 2_000 });
+    const { least, at } = own.seen;
+    const waited = await this.cluster.ask(node, 'wait', { at, ms: 2_000 });
     if (waited.code !== undefined) return;
     const ask = { query: 'look', body: { code: own.key } };
     const { value: read } = await this.cluster.ask<At>(node, 'callAt', ask);
@@ -168,8 +169,8 @@ class History {
     const found = [read.answer.item ?? []].flat()[0]?.value ?? 0;
     // What nobody has answered may still be done after what came later.
     if (own.open.has(found)) return;
-    if (found < least) this.stale.push({ node, key: own.key, found, least, seq, at: read.seq });
-    else own.seen = { least: found, seq: Math.max(seq, read.seq) };
+    if (found < least) this.stale.push({ node, key: own.key, found, least, seen: at, at: read.at });
+    else own.seen = { least: found, at: isAt(at, read.at) ? at : read.at };
   }
 
   /** Writes without an answer that nobody has seen say nothing, and cost the search a lot. */
@@ -192,7 +193,12 @@ async function work(
   client: number,
   isDone: () => boolean,
 ): Promise<void> {
-  const own: Session = { key: `c${client}`, value: 0, open: new Set(), seen: { least: 0, seq: 0 } };
+  const own: Session = {
+    key: `c${client}`,
+    value: 0,
+    open: new Set(),
+    seen: { least: 0, at: { epoch: 0, seq: 0 } },
+  };
   while (!isDone()) {
     const kind = random.below(4);
     if (kind === 3) await history.session(random, own);
@@ -261,10 +267,10 @@ async function settle(cluster: NodeProcesses): Promise<void> {
     );
     const leader = looks.findIndex(({ value }) => value?.role === 'leader');
     const at =
-      leader < 0 ? {} : await cluster.ask<{ seq: number }>(leader, 'strong', { ms: 3_000 });
-    const { seq } = (at as { value?: { seq: number } }).value ?? {};
-    if (seq !== undefined) {
-      const waits = looks.map((_, i) => cluster.ask(i, 'wait', { seq, ms: 5_000 }));
+      leader < 0 ? {} : await cluster.ask<ClusterPosition>(leader, 'strong', { ms: 3_000 });
+    const { value } = at as { value?: ClusterPosition };
+    if (value !== undefined) {
+      const waits = looks.map((_, i) => cluster.ask(i, 'wait', { at: value, ms: 5_000 }));
       if ((await Promise.all(waits)).every(({ code }) => code === undefined)) return;
     }
     if (performance.now() > end)

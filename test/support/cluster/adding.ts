@@ -1,6 +1,7 @@
 // Clients that add items through whoever leads, for as long as a test does things to the nodes, and what they were
 // told of each. Invariant: what nobody has answered counts neither as done nor as not done.
 import { expect } from 'vitest';
+import type { ClusterPosition } from '../../../engine/cluster/node.js';
 import { sleep } from './nats-servers.js';
 import type { NodeProcesses } from './node-processes.js';
 
@@ -58,14 +59,13 @@ export async function codesOf(cluster: NodeProcesses, node: number): Promise<str
 
 /** All that are up have what the leader has now. */
 export async function settle(cluster: NodeProcesses): Promise<void> {
-  const seq = await until(async () => {
+  const at = await until(async () => {
     const leader = await leaderOf(cluster);
-    const { value } = await cluster.ask<{ seq: number }>(leader, 'strong', { ms: 5_000 });
-    return value?.seq;
+    return (await cluster.ask<ClusterPosition>(leader, 'strong', { ms: 5_000 })).value;
   }, 'no strong read');
   for (const node of numbersOf(cluster).filter((each) => cluster.isUp(each)))
     await until(async () => {
-      const { code } = await cluster.ask(node, 'wait', { seq, ms: 5_000 });
+      const { code } = await cluster.ask(node, 'wait', { at, ms: 5_000 });
       return code === undefined ? true : undefined;
     }, `n${node} is behind`);
 }

@@ -26,11 +26,15 @@ const { open } = await engine('database/embedded.js');
 const db = await open(options);
 const node = db.database.cluster;
 
+// A build from before positions were waited for whole takes the sequence alone.
+const { isAt } = await engine('cluster/node.js');
+const awaited = (at) => (isAt === undefined ? at.seq : at);
+
 const operations = {
   look: () => ({ fault: node.fault, role: node.role, position: node.position, leader: node.leader?.node }),
   call: ({ query, body }) => db.call(query, body),
   // With how far this node was when it answered.
-  callAt: async ({ query, body }) => ({ answer: await db.call(query, body), seq: node.position.seq }),
+  callAt: async ({ query, body }) => ({ answer: await db.call(query, body), at: node.position }),
   check: () => node.check(),
   reload: async ({ text }) => {
     const { compile } = await engine('lang/compile.js');
@@ -40,7 +44,7 @@ const operations = {
     await db.database.reload(program, archive);
   },
   strong: ({ ms }) => node.strong(ms),
-  wait: ({ seq, ms }) => node.waitFor(seq, ms),
+  wait: ({ at, ms }) => node.waitFor(awaited(at), ms),
   stepDown: ({ to }) => node.stepDown(to),
   close: () => db.close(),
 };

@@ -262,9 +262,6 @@ export class TcpLog {
         return send({ n, result });
       }
       case 'read': {
-        if (request.from < this.#first) {
-          return send({ n, ...this.#truncated(request.from) });
-        }
         this.#readers.add({ name, next: request.from, send: (message) => send({ n, ...message }) });
         return this.#spread();
       }
@@ -280,8 +277,12 @@ export class TcpLog {
     }
   }
 
-  #truncated(needed: number): object {
-    return { error: 'LOG_TRUNCATED', args: { first: this.#first, needed } };
+  /** Of who reads from there on. Nobody fails over here: what the log does not have now it has lost. */
+  #faultAt(from: number): object | undefined {
+    if (from < this.#first)
+      return { error: 'LOG_TRUNCATED', args: { first: this.#first, needed: from } };
+    const what = `it ends at ${this.last}, this node has followed it to ${from - 1}`;
+    return this.last < from - 1 ? { error: 'LOG_LOST', args: { what } } : undefined;
   }
 
   #append({ after, id, bytes }: Request): 'ok' | 'behind' {
@@ -297,8 +298,9 @@ export class TcpLog {
   #spread(): void {
     for (const reader of this.#readers) {
       if (this.#faults.get(reader.name)?.away !== undefined) continue;
-      if (reader.next < this.#first) {
-        reader.send(this.#truncated(reader.next));
+      const fault = this.#faultAt(reader.next);
+      if (fault !== undefined) {
+        reader.send(fault);
         this.#readers.delete(reader);
       } else
         for (; reader.next <= this.last; reader.next++) {
