@@ -1,7 +1,7 @@
 // The Python module of `trellis types --python`: every name in it is one that Python takes, what it
 // calls is what the server has, and it tries again by the rules of the client in TypeScript (client.md 5, 7).
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { printPython } from '../../engine/contract/python.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
-import { makeFolder, root } from '../support/project.js';
+import { makeFolder, sourcesOf } from '../support/project.js';
 import { runCli, type Server, startServer } from '../support/server/server.js';
 
 /** Names that Python would not take, or would take for something else, and shapes of all kinds. */
@@ -47,15 +47,7 @@ function programOf(sources: { path: string; text: string }[]): Program {
 
 const own = (): Program => programOf([{ path: 'main.hx', text: source }]);
 
-/** Sources of a folder, or a file, of this project. */
-function others(place: string): Program {
-  const names = place.endsWith('.hx')
-    ? [place]
-    : readdirSync(join(root, place))
-        .filter((name) => name.endsWith('.hx'))
-        .map((name) => `${place}/${name}`);
-  return programOf(names.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })));
-}
+const others = (place: string): Program => programOf(sourcesOf(place));
 
 test('the module is the same in every run, and says what it is of', () => {
   const text = printPython(own(), '1.2.3', 1);

@@ -1,7 +1,7 @@
 // What others say of what is generated and published: two validators of OpenAPI, three versions of
 // TypeScript, publint and others (client.md 9: P02, P04, P07, P15). Their packages are installed by long tests only.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { printTypeScript } from '../../engine/contract/typescript.js';
@@ -9,7 +9,7 @@ import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
 import { documentOf } from '../../server/openapi/document.js';
 import { type Packages, packages } from '../support/packages.js';
-import { makeFolder, root } from '../support/project.js';
+import { makeFolder, root, sourcesOf } from '../support/project.js';
 import { expectFigure } from '../support/run/figure.js';
 
 const found = packages(
@@ -26,15 +26,7 @@ if (typeof found === 'string') console.log(`others are not asked about contracts
 const nothing: Packages = { folder: '', load: async () => undefined };
 const { folder, load } = typeof found === 'string' ? nothing : found;
 
-function programOf(place: string): Program {
-  const names = place.endsWith('.hx')
-    ? [place]
-    : readdirSync(join(root, place))
-        .filter((name) => name.endsWith('.hx'))
-        .map((name) => `${place}/${name}`);
-  const sources = names.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
-  return compile(sources, { compat: false }).program!;
-}
+const programOf = (place: string): Program => compile(sourcesOf(place), { compat: false }).program!;
 
 const places = [
   'server/demo',

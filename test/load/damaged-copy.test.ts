@@ -1,6 +1,6 @@
 // Damaged backups and dumps: a `restore` or `load` of one is refused with a code that says so, and what it leaves is
 // no database, or everything is there. Seeded; TRELLIS_TEST_LONG=1 damages each file hundreds of times.
-import { cpSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
@@ -8,11 +8,11 @@ import { defaultLimits } from '../../engine/base/limits.js';
 import { backUp, restore } from '../../engine/database/care/backup.js';
 import { dump } from '../../engine/database/care/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
-import { openStorage } from '../../engine/storage/open-storage.js';
 import type { Config } from '../../server/config/config.js';
 import { loadDump } from '../../server/command/data/load.js';
 import { mutated } from '../support/byte-mutation.js';
 import { Random } from '../support/random.js';
+import { foundIn } from './found.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 600 : 10;
@@ -31,21 +31,7 @@ await backUp(storage.env, source, backup);
 storage.close();
 opened.close({ clean: true });
 
-/** What a start finds in a directory. */
-function found(path: string): string {
-  if (!existsSync(path) || readdirSync(path).length === 0) return 'nothing';
-  try {
-    const directory = openDataDirectory(path);
-    const again = openStorage(join(path, 'graph'), { limits: defaultLimits, mode: 'attach' });
-    const all = Buffer.concat([...dump(again)]);
-    again.close();
-    directory.close({ clean: true });
-    return all.equals(text) ? 'all' : `${all.length} of ${text.length} bytes`;
-  } catch (error) {
-    if (error instanceof TrellisError) return error.code;
-    throw error;
-  }
-}
+const found = (path: string): string => foundIn(path, text);
 
 /** Codes of a file that cannot be used. */
 const refusals = ['DATA_CORRUPT', 'DATA_DIR_BAD', 'FORMAT_TOO_NEW', 'FORMAT_UNKNOWN'];

@@ -5,14 +5,13 @@ import fs, { cpSync, existsSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { backUp, restore } from '../../engine/database/care/backup.js';
 import { dump } from '../../engine/database/care/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
-import { openStorage } from '../../engine/storage/open-storage.js';
 import type { Config } from '../../server/config/config.js';
 import { loadDump } from '../../server/command/data/load.js';
+import { foundIn } from './found.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
 
 const step = process.env.TRELLIS_TEST_LONG ? 1 : 7;
@@ -84,18 +83,7 @@ function found(path: string): string {
   const copy = join(freshFolder(), 'copy');
   cpSync(path, copy, { recursive: true });
   rmSync(join(copy, 'LOCK'), { force: true });
-  if (fs.readdirSync(copy).length === 0) return 'nothing';
-  try {
-    const directory = openDataDirectory(copy);
-    const again = openStorage(join(copy, 'graph'), { limits: defaultLimits, mode: 'attach' });
-    const all = Buffer.concat([...dump(again)]);
-    again.close();
-    directory.close({ clean: true });
-    return all.equals(text) ? 'all' : `${all.length} of ${text.length} bytes`;
-  } catch (error) {
-    if (error instanceof TrellisError) return error.code;
-    throw error;
-  }
+  return foundIn(copy, text);
 }
 
 const works: [string, (path: string) => Promise<unknown>][] = [

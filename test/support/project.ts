@@ -1,12 +1,22 @@
 // Throw-away projects on disk: sources and configuration as text in folders of their own, removed when the test file
 // ends.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The project's own root folder. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Sources of a folder, or a file, of this project. */
+export function sourcesOf(place: string): { path: string; text: string }[] {
+  const names = place.endsWith('.hx')
+    ? [place]
+    : readdirSync(join(root, place))
+        .filter((name) => name.endsWith('.hx'))
+        .map((name) => `${place}/${name}`);
+  return names.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
 
 export type ConfigValue = string | number | boolean | string[];
 

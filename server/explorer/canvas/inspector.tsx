@@ -3,8 +3,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { whole } from '../model/figures.js';
 import type { Piece } from '../model/graph-model.js';
-import { type Item, isEdge, propertiesOf, titleOf } from '../model/item.js';
+import { type Item, isEdge, titleOf } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
+import { Properties } from '../part/properties.js';
 import { linkTo } from '../state/router.js';
 import { type Hands, type HandsProps, chosenItems, expand } from './hands.js';
 
@@ -45,7 +46,7 @@ function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
     <>
       <p class="kind">{item.label}</p>
       <h2>{titleOf(item)}</h2>
-      <Properties item={item} />
+      <Whole item={item} />
       <Degrees hands={hands} item={item} />
       <p class="actions">
         <button type="button" class="small" aria-pressed={isPinned} onClick={pin}>
@@ -83,24 +84,14 @@ function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
   );
 }
 
-function Properties({ item }: { item: Item }) {
-  return (
-    <dl>
-      {propertiesOf(item).map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <bdi>{shown(value)}</bdi>
-          </dd>
-        </div>
-      ))}
-      <div>
-        <dt>id</dt>
-        <dd class="mono">{item.id}</dd>
-      </div>
-    </dl>
-  );
-}
+const Whole = ({ item }: { item: Item }) => (
+  <Properties item={item} most={textMax}>
+    <div>
+      <dt>id</dt>
+      <dd class="mono">{item.id}</dd>
+    </div>
+  </Properties>
+);
 
 /** An edge is an element, too: what it says, and its two ends. */
 function OneEdge({ hands, edge }: { hands: Hands; edge: Item }) {
@@ -125,15 +116,9 @@ function OneEdge({ hands, edge }: { hands: Hands; edge: Item }) {
           </li>
         ))}
       </ul>
-      <Properties item={edge} />
+      <Whole item={edge} />
     </>
   );
-}
-
-function shown(value: unknown): string {
-  if (value === null || value === undefined) return '–';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
 }
 
 /** Edges by kind; undefined until they are known. */

@@ -1,6 +1,7 @@
 // The point that is chosen on a map: its item, and what is near it with the scores.
-import { type Item, propertiesOf, titleOf } from '../model/item.js';
+import { type Item, titleOf } from '../model/item.js';
 import type { Neighbour } from '../model/vector-map.js';
+import { Properties } from '../part/properties.js';
 import { linkTo } from '../state/router.js';
 
 const textMax = 400;
@@ -12,26 +13,11 @@ interface MapInspectorProps {
   choose: (id: string) => void;
 }
 
-const shown = (value: unknown): string => {
-  if (value === null || value === undefined) return '–';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.length > textMax ? `${text.slice(0, textMax)}…` : text;
-};
-
 export function MapInspector({ item, near, itemOf, choose }: MapInspectorProps) {
   return (
     <aside class="inspector" aria-label="Chosen">
       <p class="kind">{item.label}</p>
-      <dl class="tall">
-        {propertiesOf(item).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <bdi>{shown(value)}</bdi>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Properties item={item} most={textMax} class="tall" />
       <p class="actions">
         <a href={linkTo('graph', '', { around: item.id })}>open in Graph</a>
       </p>

@@ -9,19 +9,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ClusterPosition } from '../../../engine/cluster/node.js';
 import { hashTables } from '../../../engine/database/replica/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
+import { addingSource } from '../../support/cluster/adding.js';
 import { NatsServers, sleep } from '../../support/cluster/nats-servers.js';
 import { NodeProcesses } from '../../support/cluster/node-processes.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const source = `
-  N::Item { UNIQUE INDEX code: String, value: I64 }
-  QUERY add(code: String) =>
-      item <- AddN<Item>({ code: code, value: 0 })
-      RETURN item::ID
-  QUERY all() =>
-      items <- N<Item>
-      RETURN items::{ code }
-`;
 
 let servers: NatsServers;
 let cluster: NodeProcesses;
@@ -61,7 +53,12 @@ const role = (node: number, wanted: string) =>
 async function found(count: number, leaseMs = 1_000): Promise<void> {
   name = `log${++made}`;
   const { url } = servers.place(name);
-  cluster = await NodeProcesses.found(count, { log: () => url, name, source, leaseMs });
+  cluster = await NodeProcesses.found(count, {
+    log: () => url,
+    name,
+    source: addingSource,
+    leaseMs,
+  });
 }
 
 const add = (node: number, code: string) =>

@@ -1,0 +1,32 @@
+// The properties of an element as a list of names and values, long values cut.
+import type { ComponentChildren } from 'preact';
+import { type Item, propertiesOf } from '../model/item.js';
+
+interface PropertiesProps {
+  item: Item;
+  /** Letters of a value that are shown. */
+  most: number;
+  class?: string;
+  /** What stands behind them. */
+  children?: ComponentChildren;
+}
+
+export const Properties = ({ item, most, class: look, children }: PropertiesProps) => (
+  <dl class={look}>
+    {propertiesOf(item).map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>
+          <bdi>{shown(value, most)}</bdi>
+        </dd>
+      </div>
+    ))}
+    {children}
+  </dl>
+);
+
+function shown(value: unknown, most: number): string {
+  if (value === null || value === undefined) return '–';
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
