@@ -11,7 +11,7 @@ import { memoryOf } from '../../support/server/load-sample.js';
 import { noteProof } from '../../support/proof.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const rounds = Number(process.env.TRELLIS_TEST_ROUNDS ?? (long ? 15 : 1));
+const rounds = Number(process.env.TRELLIS_TEST_ROUNDS ?? (long ? 5 : 1));
 const growthMax = 64 * 2 ** 20;
 
 /** Cases that need a configuration, a start or a data directory of their own run elsewhere. */
@@ -73,19 +73,30 @@ async function thousandGood(port: number): Promise<void> {
 test.each(long ? ['fresh', 'busy'] : ['busy'])(
   'T8 hostile inputs on a %s server',
   async (kind) => {
-    // Memory is counted from when everything has been touched once.
-    const warm = await runAll();
+    const faults: string[] = await runAll();
     const { port, pid } = group.server!;
-    const before = memoryOf(pid);
-    const busy = kind === 'busy' ? keepBusy(port) : undefined;
-    const faults = [...warm];
-    for (let i = 0; i < rounds; i++) faults.push(...(await runAll()));
-    const calls = (await busy?.stop()) ?? 0;
-    expect(faults).toEqual([]);
-    await thousandGood(port);
+    let calls = 0;
+    /**
+     * All cases, beside clients or alone, and a thousand good calls, three times; gives the least
+     * memory after one of them. The collector of each thread goes when it likes, so that memory by
+     * itself goes up and down by tens of megabytes: what stays is at the foot of that.
+     */
+    const footOf = async (times: number): Promise<number> => {
+      const feet: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        const busy = kind === 'busy' ? keepBusy(port) : undefined;
+        for (let j = 0; j < times; j++) faults.push(...(await runAll()));
+        calls += (await busy?.stop()) ?? 0;
+        expect(faults).toEqual([]);
+        await thousandGood(port);
+        feet.push(memoryOf(pid));
+      }
+      return Math.min(...feet);
+    };
+    const before = await footOf(1);
+    const grown = (await footOf(rounds)) - before;
     expect(group.server!.pid).toBe(pid);
-    const grown = memoryOf(pid) - before;
-    const inputs = rounds * group.cases.length;
+    const inputs = 3 * (1 + rounds) * group.cases.length;
     noteProof(
       'T8',
       `${inputs} hostile cases on a ${kind} server (${calls} good calls beside): ` +
