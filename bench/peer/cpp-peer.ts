@@ -13,12 +13,18 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { VectorSet } from '../kit/vector-data.js';
 import type { Contender, FilteringContender } from './vector-peer.js';
 
 const folder = resolve('bench', 'peers');
+
+const hasHnswlib = (): boolean => {
+  const has = existsSync('/usr/include/hnswlib/hnswlib.h');
+  if (!has) console.log('hnswlib C++ is left out: libhnswlib-dev is not installed');
+  return has;
+};
 
 /** Runs a compiler; the reason when it fails. */
 function faultOf(command: string, args: readonly string[], cwd: string): string | undefined {
@@ -28,14 +34,17 @@ function faultOf(command: string, args: readonly string[], cwd: string): string 
 }
 
 /** The compiled program; undefined, with a printed reason, when it cannot be had here. */
-function compile(name: 'hnswlib' | 'usearch', more: readonly string[]): string | undefined {
+function compile(
+  name: 'hnswlib-peer' | 'hnswlib-growth' | 'usearch-peer',
+  more: readonly string[],
+): string | undefined {
   mkdirSync(folder, { recursive: true });
-  const program = join(folder, `${name}-peer`);
+  const program = join(folder, name);
   const options = ['-O3', '-march=native', '-std=c++17', '-DNDEBUG', '-pthread', '-w'];
-  const source = resolve('bench/peer', `${name}-peer.cpp`);
+  const source = resolve('bench/peer', `${name}.cpp`);
   const fault = faultOf('g++', [...options, source, ...more, '-o', program], folder);
   if (fault === undefined) return program;
-  console.log(`${name} C++ is left out, it cannot be compiled here: ${fault}`);
+  console.log(`${name}.cpp is left out, it cannot be compiled here: ${fault}`);
   return undefined;
 }
 
@@ -163,11 +172,8 @@ function contenderOf(
 
 /** hnswlib; undefined where it cannot be had. Debian's version knows no filters. */
 export function hnswlibCpp(set: VectorSet): Contender | undefined {
-  if (!existsSync('/usr/include/hnswlib/hnswlib.h')) {
-    console.log('hnswlib C++ is left out: libhnswlib-dev is not installed');
-    return undefined;
-  }
-  const program = compile('hnswlib', []);
+  if (!hasHnswlib()) return undefined;
+  const program = compile('hnswlib-peer', []);
   if (program === undefined) return undefined;
   return contenderOf('hnswlib C++', program, set, set.dimension * 4 + 16 * 2 * 4 + 20);
 }
@@ -179,7 +185,24 @@ export function usearchCpp(set: VectorSet): FilteringContender | undefined {
   if (library === undefined) return undefined;
   const defines = ['-DUSEARCH_USE_NUMKONG=1', '-DNK_DYNAMIC_DISPATCH=1'];
   const includes = ['include', 'numkong/include'].map((path) => `-I${join(root, path)}`);
-  const program = compile('usearch', [...defines, ...includes, library]);
+  const program = compile('usearch-peer', [...defines, ...includes, library]);
   if (program === undefined) return undefined;
   return contenderOf('usearch C++ f16', program, set, set.dimension * 2 + 16 * 3 * 5);
+}
+
+/**
+ * What a search of hnswlib costs among so many vectors like those of `scale`: microseconds at the
+ * narrowest width with recall@10 >= .95, and that recall. Undefined where it cannot be had.
+ */
+export function hnswlibGrowth(
+  count: number,
+  dimensions: number,
+): { micros: number; recall: number } | undefined {
+  const program = hasHnswlib() ? compile('hnswlib-growth', []) : undefined;
+  if (program === undefined) return undefined;
+  const args = [count, dimensions, availableParallelism()].map(String);
+  const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`hnswlib-growth ended with ${status}`);
+  const [micros, , recall] = stdout.split(' ').map(Number);
+  return { micros: micros!, recall: recall! };
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importSeconds } from '../import/import-run.js';
 import { listOption, numberOption } from '../kit/bench-option.js';
+import { hnswlibGrowth } from '../peer/cpp-peer.js';
 import { randomOf } from '../kit/seeded-random.js';
 import { type Cell, printTable } from '../kit/table.js';
 import * as data from './scale-data.js';
@@ -67,7 +68,7 @@ async function askDocuments(server: Started, _: Place, figures: Figures): Promis
 
 const askVectors =
   (dimensions: number): Part['ask'] =>
-  async (server, _, figures) => {
+  async (server, { count }, figures) => {
     const draw = data.vectorOf(dimensions);
     const search = many((random) => ({ vec: draw(random) }));
     figures.set('10 nearest, us', await callMicros(server, 'near', search));
@@ -75,6 +76,11 @@ const askVectors =
       recall: { recall: number }[];
     };
     figures.set('recall@10', recall[0]!.recall);
+    const peer = hnswlibGrowth(count, dimensions);
+    if (peer !== undefined) {
+      figures.set('hnswlib C++ in process, us', peer.micros);
+      figures.set('its recall@10', peer.recall);
+    }
   };
 
 /** All figures of one size; its folder is gone afterwards. */
@@ -151,7 +157,16 @@ export async function run(args: string[]): Promise<void> {
     const sizes: number[] = [];
     for (let size = 1e4; size <= part.most; size *= 10) sizes.push(size);
     const all: Figures[] = [];
-    for (const size of sizes) all.push(await measureSize(part, size, dimensions));
+    for (const size of sizes) {
+      const started = performance.now();
+      all.push(await measureSize(part, size, dimensions));
+      // A long run may be cut off: what is known is said at once.
+      const figures = [...all.at(-1)!].map(([name, value]) => `${name} ${value.toPrecision(4)}`);
+      const seconds = ((performance.now() - started) / 1000).toFixed(0);
+      console.log(
+        `${size.toLocaleString('en-US')} ${part.name}, in ${seconds} s: ${figures.join('; ')}`,
+      );
+    }
     if (sizes.length > 0) printPart(part.name, sizes, all);
   }
   console.log(`\nNot tested: more than ${max.toLocaleString('en-US')} nodes (--max 1e7).`);

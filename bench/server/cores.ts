@@ -225,7 +225,7 @@ export async function run(args: string[]): Promise<void> {
     const wanted = contenders[0]!.loads.flatMap(({ path }, i) =>
       options.only.some((word) => titles[path]!.includes(word)) ? [i] : [],
     );
-    for (const busy of [0, options.busy]) {
+    for (const busy of new Set([0, options.busy])) {
       const processes = startBusy(busy);
       const beside = busy === 0 ? 'no busy process' : `${busy} busy processes`;
       console.log(`\nBeside ${beside}, ${options.connections} connections, ${cores} cores:\n`);
