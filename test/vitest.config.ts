@@ -6,11 +6,22 @@ import { root } from './support/project.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
+/** What takes ten minutes and more of the long run begins first: none is left alone at the end. */
+const longest = [
+  'reliability/(model|soak|disk/damaged-part)',
+  'schema/(migration|emptied)',
+  '(lang/fuzz|lsp/lsp)',
+].map((name) => new RegExp(`/${name}\\.test\\.ts$`));
+
 /** Tests that start servers take longest though their files are short: they go first. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number =>
-      /\/(conformance|crash|docs|load|reliability|server|vector)\//.test(moduleId) ? 0 : 1;
+      long && longest.some((one) => one.test(moduleId))
+        ? -1
+        : /\/(conformance|crash|docs|load|reliability|server|vector)\//.test(moduleId)
+          ? 0
+          : 1;
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }

@@ -62,10 +62,8 @@ async function startCluster(): Promise<Cluster> {
 function childrenOf(pid: number): number[] {
   const task = `/proc/${pid}/task`;
   return readdirSync(task).flatMap((thread) =>
-    readFileSync(join(task, thread, 'children'), 'utf8')
-      .trim()
-      .split(' ')
-      .map(Number),
+    // A thread without children has an empty line.
+    (readFileSync(join(task, thread, 'children'), 'utf8').match(/\d+/g) ?? []).map(Number),
   );
 }
 
