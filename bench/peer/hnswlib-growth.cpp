@@ -1,10 +1,12 @@
 // How hnswlib's own search grows with its data, for `scale`: vectors around a hundred centres as the bench
 // draws them, built by all threads that are given, searched by one. Prints one line: microseconds a search of
 // the narrowest width with recall@10 >= .95, that width, its recall, and the seconds that building took.
+// hnswlib-peer.cpp, which takes the bench's own vectors, builds with one thread: too long for a million.
 // Usage: hnswlib-growth COUNT DIMENSIONS THREADS
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <random>

@@ -11,6 +11,14 @@ import { Server, runCli } from '../../support/server/server.js';
 /** What is waited for comes late on a busy machine. */
 export const patient = { timeout: 30_000 };
 
+/** A program of one type, for tests that are about its nodes. */
+export const people = {
+  'main.hx': `N::P { name: String }
+QUERY add(name: String) => p <- AddN<P>({name: name}) RETURN p::{name}
+QUERY all() => p <- N<P> RETURN p::COUNT
+`,
+};
+
 /** Of all nodes. */
 export const secret = 'known to all nodes alone';
 

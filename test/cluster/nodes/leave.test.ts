@@ -4,14 +4,7 @@ import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../support/server/server.js';
-import { Servers, patient } from '../kit/servers.js';
-
-const sources = {
-  'main.hx': `N::P { name: String }
-QUERY add(name: String) => p <- AddN<P>({name: name}) RETURN p::{name}
-QUERY all() => p <- N<P> RETURN p::COUNT
-`,
-};
+import { Servers, patient, people } from '../kit/servers.js';
 
 let servers: Servers;
 const call: Servers['call'] = (...args) => servers.call(...args);
@@ -51,7 +44,7 @@ async function writeOn(): Promise<number> {
 }
 
 beforeAll(async () => {
-  servers = await Servers.over(sources);
+  servers = await Servers.over(people);
   const a = await servers.place('a', config);
   const b = await servers.place('b', { ...config, 'cluster.role': 'reader' });
   expect((await servers.command('init', a)).stdout).toContain('the log is made');

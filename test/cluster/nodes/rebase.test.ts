@@ -5,14 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeKey } from '../../../server/auth/key-record.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
-import { Servers, patient } from '../kit/servers.js';
-
-const sources = {
-  'main.hx': `N::P { name: String }
-QUERY add(name: String) => p <- AddN<P>({name: name}) RETURN p::{name}
-QUERY all() => p <- N<P> RETURN p::COUNT
-`,
-};
+import { Servers, patient, people } from '../kit/servers.js';
 
 let servers: Servers;
 let nodes: Servers['nodes'];
@@ -23,7 +16,7 @@ const command: Servers['command'] = (...args) => servers.command(...args);
 const call: Servers['call'] = (...args) => servers.call(...args);
 
 beforeAll(async () => {
-  servers = await Servers.over(sources);
+  servers = await Servers.over(people);
   ({ nodes, log } = servers);
   const a = await servers.place('a');
   // Waits in vain are short.

@@ -3,20 +3,13 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Servers, patient, secret } from '../kit/servers.js';
+import { Servers, patient, people, secret } from '../kit/servers.js';
 import { writeProject } from '../../support/project.js';
 import { Client } from '../../support/server/http.js';
 import { runCli } from '../../support/server/server.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
 import { NodeProof } from '../../../server/auth/node-proof.js';
 import { type Role, makeKey } from '../../../server/auth/key-record.js';
-
-const sources = {
-  'main.hx': `N::P { name: String }
-QUERY add(name: String) => p <- AddN<P>({name: name}) RETURN p::{name}
-QUERY all() => p <- N<P> RETURN p::COUNT
-`,
-};
 
 let servers: Servers;
 let nodes: Servers['nodes'];
@@ -31,7 +24,7 @@ const command: Servers['command'] = (...args) => servers.command(...args);
 const call: Servers['call'] = (...args) => servers.call(...args);
 
 beforeAll(async () => {
-  servers = await Servers.over(sources);
+  servers = await Servers.over(people);
   ({ nodes, log } = servers);
 });
 

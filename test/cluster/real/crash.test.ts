@@ -6,10 +6,15 @@ import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { ClusterPosition } from '../../../engine/cluster/node.js';
 import { hashTables } from '../../../engine/database/replica/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
-import { addingSource } from '../../support/cluster/adding.js';
+import {
+  type NodeLook,
+  addingSource,
+  codesOf,
+  lookAt,
+  settle,
+} from '../../support/cluster/adding.js';
 import { NatsServers, sleep } from '../../support/cluster/nats-servers.js';
 import { NodeProcesses } from '../../support/cluster/node-processes.js';
 
@@ -26,15 +31,8 @@ beforeAll(async () => {
 afterEach(() => cluster.stop());
 afterAll(() => servers?.stop());
 
-interface Look {
-  role: string;
-  leader?: string;
-  position: { epoch: number; seq: number };
-  fault?: { code: string };
-}
-
-const look = async (node: number): Promise<Look | undefined> =>
-  (await cluster.ask<Look>(node, 'look', {}, 2_000)).value;
+const look = (node: number) => lookAt(cluster, node);
+const codes = (node: number) => codesOf(cluster, node);
 
 async function until<T>(find: () => Promise<T | undefined | false>, what: string): Promise<T> {
   for (const end = performance.now() + 60_000; ; await sleep(20)) {
@@ -64,34 +62,12 @@ async function found(count: number, leaseMs = 1_000): Promise<void> {
 const add = (node: number, code: string) =>
   cluster.ask<{ item: string }>(node, 'call', { query: 'add', body: { code } });
 
-async function codes(node: number): Promise<string[]> {
-  const ask = { query: 'all', body: {} };
-  const { value } = await cluster.ask<{ items: { code: string }[] }>(node, 'call', ask);
-  return value!.items.map(({ code }) => code);
-}
-
 /** A write that some node takes at last: nobody may lead yet. */
 async function addSomewhere(code: string, nodes: readonly number[]): Promise<number> {
   return until(async () => {
     for (const node of nodes) if ((await add(node, code)).code === undefined) return node;
     return undefined;
   }, `nobody takes ${code}`);
-}
-
-/** All of them have what the leader has. */
-async function settle(nodes: readonly number[]): Promise<void> {
-  const at = await until(async () => {
-    for (const node of nodes) {
-      const { value } = await cluster.ask<ClusterPosition>(node, 'strong', { ms: 5_000 });
-      if (value !== undefined) return value;
-    }
-    return undefined;
-  }, 'nobody leads');
-  for (const node of nodes)
-    await until(
-      async () => (await cluster.ask(node, 'wait', { at, ms: 5_000 })).code === undefined,
-      `n${node} is behind`,
-    );
 }
 
 function hashesOf(node: number): object {
@@ -130,7 +106,7 @@ describe('CT5 a leader that is killed', () => {
         await until(async () => !cluster.isUp(0), 'it lives');
         await note(`before ${step}`, others);
         await cluster.start(0, { failpoint: `${point}@${pass}` });
-        await settle([0, 1, 2]);
+        await settle(cluster, [0, 1, 2]);
         for (const node of others)
           await cluster.ask(node, 'stepDown', { to: { node: 'n0', address: 'n0:1' } });
         await role(0, 'leader');
@@ -143,11 +119,11 @@ describe('CT5 a leader that is killed', () => {
         }
         await until(async () => !cluster.isUp(0), `${step} did not end it`);
         await note(`after ${step}`, others);
-        await settle(others);
+        await settle(cluster, others);
         for (const node of others) expect(await codes(node), step).toEqual(expected);
       }
       await cluster.start(0);
-      await settle([0, 1, 2]);
+      await settle(cluster, [0, 1, 2]);
       expect(await codes(0)).toEqual(expected);
       await cluster.stop();
       expect(hashesOf(1)).toEqual(hashesOf(0));
@@ -211,7 +187,7 @@ describe('CT6 a log server whose disk tells something else', () => {
       await Promise.all([0, 1].map((i) => cluster.start(i)));
       const expected = ['one', 'findme-two', 'three'];
       for (const code of expected) await addSomewhere(code, [0, 1]);
-      await settle([0, 1]);
+      await settle(cluster, [0, 1]);
       const leads = await streamLeader();
       const victim = which === 'that follows' ? (leads + 1) % 3 : leads;
       await servers.kill(victim);
@@ -226,7 +202,7 @@ describe('CT6 a log server whose disk tells something else', () => {
         const { role: is, fault, position } = (await look(2)) ?? {};
         if (is === 'lost') return fault!.code;
         const end = (await cluster.ask<{ seq: number }>(0, 'look', {}, 2_000))
-          .value as unknown as Look;
+          .value as unknown as NodeLook;
         return position !== undefined && position.seq >= end.position.seq - 3
           ? 'follows'
           : undefined;
@@ -236,7 +212,7 @@ describe('CT6 a log server whose disk tells something else', () => {
       expect(there).toEqual(expected.slice(0, there.length));
       if (state === 'follows')
         await until(async () => (await codes(2)).length === expected.length, 'n2 lacks some');
-      await settle([0, 1]);
+      await settle(cluster, [0, 1]);
       for (const node of [0, 1]) expect(await codes(node)).toEqual(expected);
       // Those that had read it go on, whatever the server has now.
       await addSomewhere('five', [0, 1]);
@@ -260,7 +236,7 @@ test.runIf(long)(
       }
     };
     await addSomewhere('first', [0, 1, 2]);
-    await settle([0, 1, 2]);
+    await settle(cluster, [0, 1, 2]);
     const leaderNow = () =>
       until(async () => {
         for (const i of [0, 1, 2]) if ((await look(i))?.role === 'leader') return { node: i };
@@ -280,7 +256,7 @@ test.runIf(long)(
     await sleep(long ? 60_000 : 8_000);
     const after = (await look(1))!.position.epoch;
     expect(after - before).toBeLessThan(3);
-    await settle([0, 1, 2]);
+    await settle(cluster, [0, 1, 2]);
   },
 );
 
@@ -302,14 +278,14 @@ describe('CT10 a log that is not there any more', () => {
     await Promise.all([0, 1].map((i) => cluster.start(i)));
     await addSomewhere('one', [0, 1]);
     await addSomewhere('two', [0, 1]);
-    await settle([0, 1]);
+    await settle(cluster, [0, 1]);
   }
 
   test('emptied: who is at its end goes on, who is behind says LOG_TRUNCATED', async () => {
     await begun();
     await asOperator((manager) => manager.streams.purge(stream()));
     await addSomewhere('three', [0, 1]);
-    await settle([0, 1]);
+    await settle(cluster, [0, 1]);
     for (const node of [0, 1]) expect(await codes(node)).toEqual(['one', 'two', 'three']);
     await cluster.start(2);
     await role(2, 'lost');

@@ -4,14 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { connect } from '../../../server/client/client.js';
+import { people } from '../kit/servers.js';
 import { makeFolder, root, writeProject } from '../../support/project.js';
 
-const sources = {
-  'main.hx': `N::P { name: String }
-QUERY add(name: String) => p <- AddN<P>({name: name}) RETURN p::{name}
-QUERY all() => p <- N<P> RETURN p::COUNT
-`,
-};
 const folder = makeFolder();
 const port = 17_000 + (process.pid % 1000) * 3;
 let child: ChildProcess | undefined;
@@ -47,7 +42,10 @@ const strong = { 'Trellis-Consistency': 'strong' };
 const shape = { writes: false, at: 0 } as const;
 
 test('one command starts a cluster, a second time on what the first has left', async () => {
-  writeProject(folder, { sources, config: { 'storage.min_free': 0, 'storage.ballast': 0 } });
+  writeProject(folder, {
+    sources: people,
+    config: { 'storage.min_free': 0, 'storage.ballast': 0 },
+  });
   await start();
   const all = connect({ url: nodes, retries: 10, timeoutMs: 60_000 });
   for (let i = 0; i < 10; i++) await all.call('add', { name: `n${i}` });

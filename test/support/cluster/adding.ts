@@ -57,13 +57,16 @@ export async function codesOf(cluster: NodeProcesses, node: number): Promise<str
   return value.items.map(({ code }) => code);
 }
 
-/** All that are up have what the leader has now. */
-export async function settle(cluster: NodeProcesses): Promise<void> {
+/** All of them, those that are up if none are named, have what the leader has now. */
+export async function settle(
+  cluster: NodeProcesses,
+  nodes: readonly number[] = numbersOf(cluster).filter((node) => cluster.isUp(node)),
+): Promise<void> {
   const at = await until(async () => {
     const leader = await leaderOf(cluster);
     return (await cluster.ask<ClusterPosition>(leader, 'strong', { ms: 5_000 })).value;
   }, 'no strong read');
-  for (const node of numbersOf(cluster).filter((each) => cluster.isUp(each)))
+  for (const node of nodes)
     await until(async () => {
       const { code } = await cluster.ask(node, 'wait', { at, ms: 5_000 });
       return code === undefined ? true : undefined;
