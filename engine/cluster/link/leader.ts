@@ -5,6 +5,13 @@ import type { ClusterLeader } from '../node.js';
 export const packLeader = ({ node, address }: ClusterLeader): Uint8Array =>
   Buffer.from(JSON.stringify({ node, address }));
 
+/**
+ * Who can be asked for what only the leader does. Undefined: an entry has named nobody, or somebody who is yet to say
+ * where it is.
+ */
+export const reachable = (leader: ClusterLeader | undefined): ClusterLeader | undefined =>
+  leader?.address ? leader : undefined;
+
 /** Fails LOG_LOST. */
 export function leaderOf(body: Uint8Array): ClusterLeader {
   try {

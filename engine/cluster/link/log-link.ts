@@ -13,6 +13,7 @@ import { metaKey } from '../../storage/table/meta.js';
 import { ChangeWriter } from '../entry/changes.js';
 import { type Intent, packIntent } from '../entry/intent.js';
 import { entryKind } from '../entry/kind.js';
+import { reachable } from './leader.js';
 import type { NotedPosition, WriterToLog } from './message.js';
 import { packPosition, readPosition } from './position.js';
 import { ClusterTally } from './tally.js';
@@ -98,9 +99,8 @@ export class LogLink implements Replication {
 
   /** What a write gets here. */
   get refusal(): TrellisError {
-    const { leader } = this.position;
-    if (leader === undefined || leader.node === '')
-      return new TrellisError({ code: 'NO_LEADER', args: {} });
+    const leader = reachable(this.position.leader);
+    if (leader === undefined) return new TrellisError({ code: 'NO_LEADER', args: {} });
     return new TrellisError({ code: 'NOT_LEADER', args: { ...leader } });
   }
 

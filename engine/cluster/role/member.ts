@@ -22,7 +22,7 @@ import { ClusterTally } from '../link/tally.js';
 import type { Logged, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterLeader, ClusterRole, RoleChange } from '../node.js';
 import { type Outcome, appendEntry } from './appender.js';
-import { leaderOf, packLeader } from '../link/leader.js';
+import { leaderOf, packLeader, reachable } from '../link/leader.js';
 import { SilenceWatch } from './stopwatch.js';
 
 export interface MemberOptions {
@@ -100,7 +100,7 @@ export class Member {
   ) {
     this.#head = position;
     this.#applied = position.seq;
-    this.#leader = position.leader;
+    this.#leader = reachable(position.leader);
     this.#assembler = new Assembler(position);
     const { leaseMs } = options;
     const tickMs = Math.max(10, leaseMs / looksPerLease);
@@ -229,7 +229,7 @@ export class Member {
 
   #hearLeader(leader: ClusterLeader): void {
     // Who was only named by another says itself where it is, when it leads.
-    this.#leader = leader.address === '' ? undefined : leader;
+    this.#leader = reachable(leader);
     // Somebody has led since this node gave the lead away: it is like any other again.
     this.#holdUntil = 0;
     this.#haste = undefined;
@@ -418,7 +418,7 @@ export class Member {
       if (typeof at === 'string') return this.#refuse(at);
       this.#holdUntil = sharedMs() + 2 * leaseMs;
       this.#step('stepped_down');
-      this.#leader = to?.address ? to : undefined;
+      this.#leader = reachable(to);
       this.#become('follower', 'heard');
       return at;
     });

@@ -5,6 +5,7 @@ import { sharedMs } from '../../base/clock.js';
 import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
 import type { ClusterSample } from '../families.js';
 import type { Ask, LogLook, LogToServer, ServerToLog } from '../link/message.js';
+import { reachable } from '../link/leader.js';
 import { ClusterTally } from '../link/tally.js';
 import { ClusterWords, appendState } from '../link/words.js';
 import {
@@ -175,7 +176,7 @@ export class OpenNode implements ClusterNode {
 
   /** How far the data were when they were opened. */
   begin(leader: ClusterLeader | undefined): void {
-    this.#leader ??= leader;
+    this.#leader ??= reachable(leader);
   }
 
   #ask(ask: Ask): Promise<ClusterPosition | LogLook> {
