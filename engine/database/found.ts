@@ -188,7 +188,13 @@ async function begin(
     const epoch = firstEpoch(env.meta.get(metaKey.position));
     const source = { kind: entryKind.genesis, epoch, id, time: wallMs(), body };
     const sealed = sealEntry(logStart, 0, source);
-    const outcome = await appendEntry(log, sealed, 0, foundingMs, new ClusterTally());
+    const outcome = await appendEntry(
+      log,
+      sealed,
+      { ...logStart, isSure: true },
+      foundingMs,
+      new ClusterTally(),
+    );
     if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
     const first = outcome === 'ok' ? sealed.position : await genesisOfOurs(log, body);
     const position = { ...first, leader: undefined };

@@ -47,6 +47,7 @@ function sameEntry(one: Uint8Array, other: Uint8Array): boolean {
 export class Assembler {
   #position: Position;
   #end: number;
+  #endChain: bigint;
   #parts: Uint8Array[] = [];
   #voided = 0;
 
@@ -54,6 +55,7 @@ export class Assembler {
   constructor(position: Position) {
     this.#position = position;
     this.#end = position.seq;
+    this.#endChain = position.chain;
   }
 
   /** Of the last whole entry. */
@@ -64,6 +66,11 @@ export class Assembler {
   /** Sequence of the last message: the next append goes behind it. */
   get end(): number {
     return this.#end;
+  }
+
+  /** Of the entry that this message is a part of. */
+  get endChain(): bigint {
+    return this.#endChain;
   }
 
   /** Parts so far of entries that their leaders did not finish. */
@@ -79,6 +86,7 @@ export class Assembler {
     if (head.crc !== crc32(bytes.subarray(headBytes))) lost(`message ${seq} is damaged`);
     this.#place(head, bytes, seq);
     this.#end = seq;
+    this.#endChain = head.chain;
     return head.part === head.parts - 1 ? this.#complete(head, seq) : undefined;
   }
 

@@ -15,6 +15,8 @@ export const messageBytes = 1024 * 1024;
 const tryMs = 2_000;
 /** An answer that says nothing comes no sooner: servers without a leader refuse at once. */
 const unknownMs = 100;
+/** One look at a message. */
+const lookMs = 1_000;
 
 export class JetStreamLog implements ReplicatedLog {
   readonly #readers = new Set<StreamReader>();
@@ -70,6 +72,16 @@ export class JetStreamLog implements ReplicatedLog {
     } finally {
       this.#readers.delete(reader);
     }
+  }
+
+  /** Of the stream's leader, whose word an append is about; it answers while nobody can make a consumer. */
+  async at(seq: number): Promise<Uint8Array | undefined> {
+    const found = this.manager.streams
+      .getMessage(this.name.stream, { seq })
+      .catch(() => null)
+      .then((message) => message && new Uint8Array(message.data));
+    const late = until(performance.now() + lookMs).then(() => null);
+    return (await Promise.race([found, late])) ?? undefined;
   }
 
   async first(): Promise<number> {

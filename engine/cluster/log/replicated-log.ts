@@ -30,6 +30,10 @@ export interface ReplicatedLog {
    * a gap, or ends before `from - 1`, was made anew or is gone, and that for longer than any failover takes.
    */
   read(from: number, heard: () => void): AsyncIterable<Logged>;
+  /**
+   * The message at `seq` as the log has it now, not as a reader once got it. Undefined: there is none, or nobody says.
+   */
+  at(seq: number): Promise<Uint8Array | undefined>;
   /** Sequence of the oldest message that is kept. May be stale. */
   first(): Promise<number>;
   /** Sequence of the newest message, 0 for none. May be stale. */

@@ -99,8 +99,7 @@ export class S3Log implements ReplicatedLog {
       if (boundary !== undefined && before !== undefined) {
         heard();
         if (boundary > from) fail('LOG_TRUNCATED', { first: boundary, needed: from });
-        if (before === null && from > boundary)
-          fail('LOG_LOST', { what: `it ends before ${from - 1}, which this node has followed` });
+        if (before === null && from > boundary) lostEnd(from - 1);
         return;
       }
       await until(performance.now() + this.pollMs);
@@ -127,9 +126,21 @@ export class S3Log implements ReplicatedLog {
       await this.#proveKept(expected);
       fail('LOG_LOST', { what: `message ${Number(found)} follows message ${expected - 1}` });
     }
+    const isShort = (await this.bucket.idOf(this.#message(expected - 1))) === null;
+    // Unless it was trimmed meanwhile.
+    const boundary = isShort && expected > 1 ? await this.#boundary() : undefined;
+    if (boundary !== undefined && boundary < expected) lostEnd(expected - 1);
     const making = await makingOf(this.bucket);
     if (making !== undefined && making !== this.making)
       fail('LOG_LOST', { what: 'it has gone, or was made anew' });
+  }
+
+  async at(seq: number): Promise<Uint8Array | undefined> {
+    const bytes = await this.bucket.get(this.#message(seq));
+    // What was created behind the boundary is no message.
+    const boundary = await this.#boundary();
+    if (!bytes || boundary === undefined || seq < boundary) return undefined;
+    return new Uint8Array(bytes);
   }
 
   async first(): Promise<number> {
@@ -213,6 +224,9 @@ export async function makingOf(bucket: Bucket): Promise<string | null | undefine
 }
 
 const nameOf = (seq: number): string => String(seq).padStart(digits, '0');
+
+const lostEnd = (seq: number): never =>
+  fail('LOG_LOST', { what: `it ends before ${seq}, which this node has followed` });
 
 const unavailable = (): never => fail('LOG_UNAVAILABLE', { what: 'the store does not answer' });
 

@@ -14,14 +14,13 @@ import {
 } from '../../base/errors.js';
 import { Assembler, type Entry } from '../entry/assemble.js';
 import type { Position } from '../entry/chain.js';
-import { readHead } from '../entry/head.js';
 import { entryKind } from '../entry/kind.js';
 import { type SealedEntry, sealEntry } from '../entry/seal.js';
 import type { NotedPosition } from '../link/message.js';
 import { ClusterTally } from '../link/tally.js';
-import type { Logged, ReplicatedLog } from '../log/replicated-log.js';
+import type { ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterLeader, ClusterRole, RoleChange } from '../node.js';
-import { type Outcome, appendEntry } from './appender.js';
+import { type Before, type Outcome, appendEntry, holds } from './appender.js';
 import { leaderOf, packLeader, reachable } from '../link/leader.js';
 import { SilenceWatch } from './stopwatch.js';
 
@@ -81,6 +80,9 @@ export class Member {
   #isTrying = false;
   /** Whether the log is known as the one that the data are of. */
   #isProven = false;
+  #isProving = false;
+  /** When the log last had what this node followed or appended last. */
+  #provenAt = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #queued = 0;
   #lastAppend = 0;
@@ -143,6 +145,7 @@ export class Member {
   fail(error: unknown): void {
     if (this.#role === 'lost') return;
     const { error: data, stack } = errorDataOf(error);
+    if (data.code === 'LOG_LOST') this.tally.add('chainErrors');
     this.#reading++;
     const wasLeading = this.#role === 'leader';
     // Who has left asks nobody to do its writes.
@@ -171,22 +174,19 @@ export class Member {
     const hear = (): void => {
       if (!isCurrent()) return;
       this.#watch.hear(sharedMs());
-      if (!this.#isProven) return;
+      if (!this.#isProven) return void this.#prove(hear);
       if (this.#role === 'joining') this.#become('follower', 'opened');
       this.#tellHeard();
     };
-    // The entry that is known last comes once more, by which the log is known as the one of before.
-    const from = this.#isProven ? assembler.end + 1 : assembler.position.seq;
+    if (!this.#isProven) void this.#prove(hear);
     try {
-      for await (const message of this.log.read(from, hear)) {
+      for await (const message of this.log.read(assembler.end + 1, hear)) {
         if (!isCurrent()) return;
-        if (!this.#isProven) {
-          this.#prove(message);
-          hear();
-          continue;
-        }
-        hear();
         const entry = assembler.push(message);
+        // A whole one continues the one before it, which the log may have forgotten.
+        this.#isProven ||= entry !== undefined;
+        this.#provenAt = sharedMs();
+        hear();
         this.#watch.reset();
         if (entry === undefined) continue;
         this.#take(entry);
@@ -194,21 +194,35 @@ export class Member {
         if (!isCurrent()) return;
       }
     } catch (error) {
-      if (!isCurrent()) return;
-      const { code } = errorDataOf(error).error;
-      if (code === 'LOG_LOST') this.tally.add('chainErrors');
-      if (code !== 'LOG_TRUNCATED' || this.#isProven) return this.fail(error);
-      // Then the one behind it proves the log, by its chain.
-      this.#isProven = true;
-      void this.#read();
+      if (isCurrent()) this.fail(error);
     }
   }
 
-  /** Fails LOG_LOST. */
-  #prove({ seq, bytes }: Logged): void {
-    const isOurs = readHead(bytes, seq).chain === this.#head.chain;
-    if (!isOurs) fail('LOG_LOST', { what: `it has another entry at ${seq} than these data` });
-    this.#isProven = true;
+  /** The log is the one that the data are of when it has the entry at which they are; `hear`: then it is heard. */
+  async #prove(hear: () => void): Promise<void> {
+    if (this.#isProving || this.#isProven) return;
+    this.#isProving = true;
+    const reading = this.#reading;
+    try {
+      const isThere = await holds(this.log, this.#head);
+      if (reading !== this.#reading || !isThere) return;
+      this.#isProven = true;
+      this.#provenAt = sharedMs();
+      hear();
+    } catch (error) {
+      if (reading === this.#reading) this.fail(error);
+    } finally {
+      this.#isProving = false;
+    }
+  }
+
+  /**
+   * What the next entry goes behind. After half a lease of silence it is looked whether that is still there: somebody
+   * may have led meanwhile, on a log that had lost it.
+   */
+  #before(place: { seq: number; chain: bigint }): Before {
+    const isSure = sharedMs() - this.#provenAt < this.options.leaseMs / 2;
+    return { seq: place.seq, chain: place.chain, isSure };
   }
 
   async #drained(): Promise<void> {
@@ -273,10 +287,11 @@ export class Member {
     const reading = this.#reading;
     const { self, appendTimeoutMs } = this.options;
     const epoch = this.#head.epoch + 1;
-    const after = this.#assembler.end;
-    const sealed = this.#seal(after, entryKind.epoch, epoch, packLeader(self));
+    const { end, endChain } = this.#assembler;
+    const sealed = this.#seal(end, entryKind.epoch, epoch, packLeader(self));
     try {
-      const outcome = await appendEntry(this.log, sealed, after, appendTimeoutMs, this.tally);
+      const before = this.#before({ seq: end, chain: endChain });
+      const outcome = await appendEntry(this.log, sealed, before, appendTimeoutMs, this.tally);
       if (reading !== this.#reading) return;
       // What came behind our own entry already is of somebody who leads instead.
       if (outcome === 'ok' && this.#head.seq <= sealed.position.seq) this.#lead(sealed.position);
@@ -296,6 +311,7 @@ export class Member {
     this.#head = position;
     this.#leader = this.options.self;
     this.#lastAppend = sharedMs();
+    this.#provenAt = this.#lastAppend;
     this.#namedAt = this.#lastAppend;
     this.events.onLead({ ...position, leader: this.#leader });
     this.#become('leader', 'promoted');
@@ -327,13 +343,14 @@ export class Member {
     body: Uint8Array,
     timeoutMs: number,
   ): Promise<Position | Exclude<Outcome, 'ok'>> {
-    const { seq } = this.#head;
-    const sealed = this.#seal(seq, kind, epoch, body);
+    const before = this.#before(this.#head);
+    const sealed = this.#seal(before.seq, kind, epoch, body);
     try {
-      const outcome = await appendEntry(this.log, sealed, seq, timeoutMs, this.tally);
+      const outcome = await appendEntry(this.log, sealed, before, timeoutMs, this.tally);
       this.#lastAppend = sharedMs();
       this.#watch.hear(this.#lastAppend);
       if (outcome === 'ok') {
+        this.#provenAt = this.#lastAppend;
         this.#head = sealed.position;
         this.tally.entry(kind, sealed.position.seq);
         return sealed.position;

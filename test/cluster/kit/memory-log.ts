@@ -35,9 +35,13 @@ export class MemoryLog {
       from: number,
       heard: () => void,
     ): AsyncGenerator<Logged> {
-      if (from <= log.trimmed) fail('LOG_TRUNCATED', { first: log.trimmed + 1, needed: from });
       for (let seq = from; !isClosed; ) {
-        if (log.isHeard) heard();
+        if (log.isHeard) {
+          const [first, last] = [log.trimmed + 1, log.messages.length];
+          if (seq < first) fail('LOG_TRUNCATED', { first, needed: seq });
+          if (last < seq - 1) fail('LOG_LOST', { what: `it ends at ${last}` });
+          heard();
+        }
         if (log.isHeard && seq <= log.messages.length)
           yield { seq, bytes: log.messages[seq++ - 1]!.bytes.slice() };
         else await wait();
@@ -47,6 +51,10 @@ export class MemoryLog {
       maxBytes: 1 << 20,
       append,
       read: (from, heard) => read(this, from, heard),
+      at: async (seq) => {
+        const isThere = this.isHeard && seq > this.trimmed;
+        return isThere ? this.messages[seq - 1]?.bytes.slice() : undefined;
+      },
       first: async () => this.trimmed + 1,
       last: async () => this.messages.length,
       size: async () => 0,

@@ -15,7 +15,7 @@ interface Message {
 
 interface Request {
   n: number;
-  op: 'append' | 'read' | 'first' | 'last' | 'size' | 'trim';
+  op: 'append' | 'read' | 'at' | 'first' | 'last' | 'size' | 'trim';
   after: number;
   id: string;
   bytes: string;
@@ -111,6 +111,10 @@ class Log {
       } finally { this.#readers.delete(reader); this.#waiting.delete(n); }
       await pause(20);
     }
+  }
+  async at(from) {
+    const answer = await this.#ask({ op: 'at', from }, 150);
+    return answer?.bytes && Buffer.from(answer.bytes, 'base64');
   }
   async #number(op) { return (await this.#ask({ op }, 1000))?.result ?? 0; }
   first() { return this.#number('first'); }
@@ -265,6 +269,8 @@ export class TcpLog {
         this.#readers.add({ name, next: request.from, send: (message) => send({ n, ...message }) });
         return this.#spread();
       }
+      case 'at':
+        return send({ n, bytes: this.#messages[request.from - 1]?.bytes });
       case 'trim':
         this.trim(request.upTo);
         return send({ n, result: 0 });

@@ -1,0 +1,77 @@
+// Members of clusters without data, over logs in memory: how they are begun and watched.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ErrorData } from '../../../engine/base/errors.js';
+import { Assembler, type Entry } from '../../../engine/cluster/entry/assemble.js';
+import { type Position, logStart } from '../../../engine/cluster/entry/chain.js';
+import { entryKind } from '../../../engine/cluster/entry/kind.js';
+import { sealEntry } from '../../../engine/cluster/entry/seal.js';
+import type { Appended } from '../../../engine/cluster/log/replicated-log.js';
+import { Member } from '../../../engine/cluster/role/member.js';
+import { MemoryLog } from './memory-log.js';
+
+export const leaseMs = 60;
+
+interface Watched {
+  member: Member;
+  entries: Entry[];
+  faults: ErrorData[];
+  leads: number;
+  reasons: string[];
+}
+
+const members: Member[] = [];
+
+export function closeMembers(): void {
+  for (const member of members.splice(0)) member.close();
+}
+
+/** A log with a first entry, and where data that hold it are. */
+export function founded(): { log: MemoryLog; start: Position } {
+  const log = new MemoryLog();
+  const source = { kind: entryKind.genesis, epoch: 0, time: 0, body: randomBytes(20) };
+  const { parts, position } = sealEntry(logStart, 0, { ...source, id: randomBytes(16) });
+  for (const { id, bytes } of parts) log.messages.push({ id, bytes });
+  return { log, start: position };
+}
+
+export function join(
+  log: MemoryLog,
+  start: Position,
+  node: string,
+  more: { mayLead?: boolean; answer?: (said: Appended) => Appended | Promise<Appended> } = {},
+): Watched {
+  const watched = { entries: [], faults: [], leads: 0, reasons: [] } as Omit<Watched, 'member'>;
+  const { mayLead = true, answer } = more;
+  const options = {
+    self: { node, address: `${node}:1` },
+    mayLead,
+    leaseMs,
+    appendTimeoutMs: 150,
+  };
+  const member: Member = new Member(log.view(answer), { ...start, leader: undefined }, options, {
+    onEntry: (entry) => {
+      watched.entries.push(entry);
+      setImmediate(() => member.applied(entry.position.seq));
+    },
+    onLead: () => watched.leads++,
+    onFollow: () => setImmediate(() => member.applied(member.head.seq)),
+    onChange: ({ reason }) => watched.reasons.push(reason),
+    onHeard: () => {},
+    onFault: (fault) => watched.faults.push(fault),
+    log: () => {},
+  });
+  members.push(member);
+  return Object.assign(watched, { member });
+}
+
+export async function until(isSo: () => boolean): Promise<void> {
+  for (const end = performance.now() + 40_000; !isSo(); await pause(2))
+    if (performance.now() > end) throw new RangeError('waited in vain');
+}
+
+/** All entries of a log, proven. */
+export function read(log: MemoryLog): Entry[] {
+  const assembler = new Assembler(logStart);
+  return log.messages.flatMap(({ bytes }, i) => assembler.push({ seq: i + 1, bytes }) ?? []);
+}
