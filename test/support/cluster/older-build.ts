@@ -9,13 +9,23 @@ import { root } from '../project.js';
 /** The first that had clusters; its entries and tables are those of today. */
 const commit = '6b62e3bf7f8012b7df59f8f4aa37bfa4196a2bdb';
 
+/** Those of this checkout: the one that the build was made in may be gone. */
+function linkPackages(folder: string): void {
+  const link = join(folder, `node_modules.${process.pid}`);
+  symlinkSync(join(root, 'node_modules'), link);
+  renameSync(link, join(folder, 'node_modules'));
+}
+
 /** Its `dist`, or why there is none. */
 export function olderBuild(): { dist: string } | { missing: string } {
   const given = process.env.TRELLIS_OLDER_DIST;
   if (given !== undefined) return { dist: given };
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'trellisdb');
   const place = join(cache, `build-${commit.slice(0, 12)}`);
-  if (existsSync(place)) return { dist: join(place, 'dist') };
+  if (existsSync(place)) {
+    linkPackages(place);
+    return { dist: join(place, 'dist') };
+  }
   const git = spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root });
   if (git.status !== 0) return { missing: `the history does not hold ${commit.slice(0, 7)}` };
   mkdirSync(cache, { recursive: true });
@@ -37,7 +47,7 @@ export function olderBuild(): { dist: string } | { missing: string } {
       { cwd: root, maxBuffer: 1 << 30 },
     );
     execFileSync('tar', ['-x', '-C', folder], { input: archive });
-    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    linkPackages(folder);
     mkdirSync(join(folder, 'dist/wasm'), { recursive: true });
     const run = (program: string, ...args: string[]): void =>
       void execFileSync(process.execPath, [join(root, 'node_modules', program), ...args], {
