@@ -14,10 +14,12 @@ export interface Started {
   seconds: number;
 }
 
-export async function start(project: string, data: string): Promise<Started> {
+/** `text`: with the keyword index; one that the data do not have yet is made before the server is ready. */
+export async function start(project: string, data: string, text = true): Promise<Started> {
+  const env = { ...process.env, TRELLIS_TEXT_ENABLED: String(text) };
   const argv = [main, 'serve', project, '--data', data, '--port', '0', '--no-watch'];
   const started = performance.now();
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stderr.on('data', (text) => {
     output += text;

@@ -95,7 +95,7 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
     const seconds = importSeconds(place.project, place.data, files, part.text);
     figures.set('import, rows/s', (count * part.rows) / seconds);
     figures.set('file, MB', fileMb(place.data));
-    let server = await start(place.project, place.data);
+    let server = await start(place.project, place.data, part.text);
     figures.set('start, s', server.seconds);
     await part.ask(server, place, figures);
     figures.set('memory of its own, MB', anonymousMb(server));
@@ -103,7 +103,7 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
     await post(server, '_admin/backup');
     figures.set('backup, s', (performance.now() - began) / 1000);
     await end(server, 'SIGKILL');
-    server = await start(place.project, place.data);
+    server = await start(place.project, place.data, part.text);
     figures.set('start after kill -9, s', server.seconds);
     await end(server, 'SIGTERM');
   } finally {

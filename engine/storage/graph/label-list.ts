@@ -11,7 +11,7 @@ import type { BlockKey } from '../table/keys.js';
 import { getWord } from '../table/word.js';
 
 const blockBits = 11;
-const blockIds = 1 << blockBits;
+export const blockIds = 1 << blockBits;
 export const blockBytes = blockIds >>> 3;
 
 /** Blocks that are remembered, a mebibyte. */
@@ -69,24 +69,28 @@ export function removeFromList(
   }
 }
 
+const listStart = { block: 0, before: 0 };
+
 /**
  * All ids of a label, ascending, but for the first `skip`. No cursor is open while the caller works, so
  * that it may write meanwhile. `expected`: how many there must be, where nobody writes; a page that is
- * lost shows as fewer.
+ * lost shows as fewer. `from`: a block that is known to hold the first
+ * wanted, or to stand before it, and how many ids are before that block.
  */
 export function* scanList(
   table: Table<BlockKey>,
   label: number,
   expected?: number,
   skip = 0,
+  from = listStart,
 ): Generator<Uint32Array> {
   const end = { label, block: 0xffffffff };
   let ids = new Uint32Array(batchIds + blockIds);
   let count = 0;
-  let given = 0;
-  let left = skip;
-  let limit = skip > blockIds ? lastBlocks : firstBlocks;
-  for (let start = { label, block: 0 }; ; ) {
+  let given = from.before;
+  let left = skip - from.before;
+  let limit = left > blockIds ? lastBlocks : firstBlocks;
+  for (let start = { label, block: from.block }; ; ) {
     const entries = table.entries({ start, end, limit });
     for (const { key, value } of entries) {
       const listed = left > 0 ? listedIn(value) : 0;

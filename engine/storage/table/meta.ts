@@ -2,7 +2,7 @@
 //
 //   key               value
 //   01                catalog, JSON (catalog-record.ts)
-//   02                next id u32 · commits u32 · next sequence f64 · zero f64 · newest uuid 16
+//   02                next id u32 · commits u32 · next sequence f64 · departures u32 · zero u32 · newest uuid 16
 //   03 · label u16    total of a label: elements u32 · dimension u32
 //   04                uuid of the database, 36 characters
 //   05                how far a replicated log is followed: the log's own (cluster/link/position.ts)
@@ -22,6 +22,11 @@ export interface State {
   commits: number;
   /** Sequence of the next change of a vector index. */
   nextSeq: number;
+  /**
+   * Counts how often elements have left a type, modulo 2^32 and never 0: equal counts, and ids below the
+   * next one of then stand in their types where they stood. 0: whoever wrote last did not count.
+   */
+  departures: number;
   /** The newest uuid given out, written over by the next; 16 zeros before the first. */
   lastUuid: Uint8Array;
 }
@@ -47,13 +52,14 @@ export const metaKey = {
 export function readState(meta: Table<Uint8Array>): State {
   const value = meta.get(metaKey.state);
   if (!value) {
-    return { nextId: 1, commits: 0, nextSeq: 1, lastUuid: new Uint8Array(16) };
+    return { nextId: 1, commits: 0, nextSeq: 1, departures: 1, lastUuid: new Uint8Array(16) };
   }
   const view = new DataView(value.buffer, value.byteOffset);
   return {
     nextId: view.getUint32(0, true),
     commits: view.getUint32(4, true),
     nextSeq: view.getFloat64(8, true),
+    departures: view.getUint32(16, true),
     lastUuid: value.slice(24, 40),
   };
 }
@@ -70,6 +76,7 @@ export function writeState(meta: Table<Uint8Array>, state: State): void {
   view.setUint32(0, state.nextId, true);
   view.setUint32(4, state.commits, true);
   view.setFloat64(8, state.nextSeq, true);
+  view.setUint32(16, state.departures, true);
   value.set(state.lastUuid, 24);
   meta.put(metaKey.state, value);
 }

@@ -3,12 +3,10 @@
 import { metaKey, readState, writeState } from './meta.js';
 import type { Table } from './table.js';
 
-/** Entries of the vector log up to this sequence are gone. Of older files, 02 says it. */
+/** Entries of the vector log up to this sequence are gone. */
 export function readTrimmed(meta: Table<Uint8Array>): number {
   const own = meta.get(metaKey.trimmed);
-  if (own) return new DataView(own.buffer, own.byteOffset).getFloat64(0, true);
-  const state = meta.get(metaKey.state);
-  return state ? new DataView(state.buffer, state.byteOffset).getFloat64(16, true) : 0;
+  return own ? new DataView(own.buffer, own.byteOffset).getFloat64(0, true) : 0;
 }
 
 export function writeTrimmed(meta: Table<Uint8Array>, seq: number): void {
@@ -17,8 +15,14 @@ export function writeTrimmed(meta: Table<Uint8Array>, seq: number): void {
   meta.put(metaKey.trimmed, value);
 }
 
-/** Brings a file of format 2.0 to 2.1, in the caller's transaction; one of 2.1 stays as it is. */
+/**
+ * Brings a file of format 2.0 to 2.1, in the caller's transaction; one of 2.1 stays as it is. The older one
+ * has the sequence in 02, where departures are counted now.
+ */
 export function splitState(meta: Table<Uint8Array>): void {
-  writeTrimmed(meta, readTrimmed(meta));
-  if (meta.has(metaKey.state)) writeState(meta, readState(meta));
+  if (meta.has(metaKey.trimmed)) return;
+  const state = meta.get(metaKey.state);
+  const trimmed = state ? new DataView(state.buffer, state.byteOffset).getFloat64(16, true) : 0;
+  writeTrimmed(meta, trimmed);
+  if (state) writeState(meta, { ...readState(meta), departures: 0 });
 }

@@ -4,7 +4,9 @@ import type { Scalar, ScalarList } from '../../base/value.js';
 import { readAdjacency, readAdjacencyAfter, readDegree } from '../graph/adjacency.js';
 import type { Env, Table } from '../table/env.js';
 import { EdgeCache } from '../graph/edge-cache.js';
-import { scanList } from '../graph/label-list.js';
+import { blockIds, scanList } from '../graph/label-list.js';
+import { ListPlaces } from '../graph/list-places.js';
+import { readListing } from '../graph/listing.js';
 import { readCommits, readTotal } from '../table/meta.js';
 import { prefixOf } from '../index/index-key.js';
 import { idsWithin } from '../index/index-walk.js';
@@ -73,9 +75,15 @@ export class LmdbView implements RefreshableView {
     return this.#edges.at(readCommits(this.env.meta));
   }
 
-  scan(label: number, skip?: number): Iterable<Uint32Array> {
-    const isStill = this.commits() !== undefined;
-    return scanList(this.env.labels, label, isStill ? this.count(label) : undefined, skip);
+  #places: ListPlaces | undefined;
+
+  scan(label: number, skip = 0): Iterable<Uint32Array> {
+    const { labels, meta } = this.env;
+    if (this.commits() === undefined) return scanList(labels, label, undefined, skip);
+    const count = this.count(label);
+    if (skip < blockIds) return scanList(labels, label, count, skip);
+    this.#places ??= new ListPlaces(labels);
+    return scanList(labels, label, count, skip, this.#places.find(label, skip, readListing(meta)));
   }
 
   byUuid(from: Uint8Array): Iterable<Uint32Array> | undefined {

@@ -54,6 +54,9 @@ export class Totals {
   change(label: number, change: Partial<Total>): void {
     const former = this.of(label);
     if (!this.#totalsBefore.has(label)) this.#totalsBefore.set(label, former);
+    if (change.count !== undefined && change.count < former.count) {
+      this.state.departures = (this.state.departures + 1) >>> 0 || 1;
+    }
     this.#totals.set(label, { ...former, ...change });
     this.#unstored.add(label);
   }
@@ -62,7 +65,8 @@ export class Totals {
   store(): void {
     for (const label of this.#unstored) writeTotal(this.meta, label, this.of(label));
     this.#unstored.clear();
-    this.state = { ...this.state, commits: (this.state.commits + 1) >>> 0 };
+    const { commits, departures } = this.state;
+    this.state = { ...this.state, commits: (commits + 1) >>> 0, departures: departures || 1 };
     writeState(this.meta, this.state);
   }
 }

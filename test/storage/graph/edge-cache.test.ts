@@ -2,9 +2,9 @@
 // says, the cache says too.
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { EdgeCache } from '../../engine/storage/graph/edge-cache.js';
-import { Random } from '../support/random.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
+import { EdgeCache } from '../../../engine/storage/graph/edge-cache.js';
+import { Random } from '../../support/random.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../kit/garden.js';
 
 const storage = openGarden(freshFolder(), {});
 afterAll(() => storage.close());

@@ -1,11 +1,11 @@
 // Loads write first edges by hints: whatever the hints say, the edges are those of single requests.
 import { afterAll, describe, expect, it } from 'vitest';
-import { randomOf } from '../../bench/kit/seeded-random.js';
-import { readAdjacency, readDegree } from '../../engine/storage/graph/adjacency.js';
-import { EdgeHints } from '../../engine/storage/graph/edge-hints.js';
-import { openEnv } from '../../engine/storage/table/env.js';
-import { NewEdges } from '../../engine/storage/graph/new-edges.js';
-import { freshFolder } from './kit/garden.js';
+import { randomOf } from '../../../bench/kit/seeded-random.js';
+import { readAdjacency, readDegree } from '../../../engine/storage/graph/adjacency.js';
+import { EdgeHints } from '../../../engine/storage/graph/edge-hints.js';
+import { openEnv } from '../../../engine/storage/table/env.js';
+import { NewEdges } from '../../../engine/storage/graph/new-edges.js';
+import { freshFolder } from '../kit/garden.js';
 
 const env = openEnv(freshFolder());
 afterAll(() => env.close());
