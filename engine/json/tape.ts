@@ -55,8 +55,8 @@ export function textAt(bytes: Uint8Array, tape: Int32Array, index: number): stri
   return (head & FLAG.escaped) === 0 ? text : (JSON.parse(`"${text}"`) as string);
 }
 
-/** Whether the key entry at `index` spells `name`. */
-function keyIs(bytes: Uint8Array, tape: Int32Array, index: number, name: string): boolean {
+/** Whether the string or key entry at `index` spells `name`. */
+function spells(bytes: Uint8Array, tape: Int32Array, index: number, name: string): boolean {
   if ((tape[index]! & (FLAG.escaped | FLAG.wide)) !== 0) return textAt(bytes, tape, index) === name;
   const start = tape[index + 1]!;
   if (tape[index + 2]! - start !== name.length) return false;
@@ -132,6 +132,11 @@ export class TapeView implements JsonView {
     return textAt(this.bytes, this.tape, this.index);
   }
 
+  is(text: string): boolean {
+    const { tape, index } = this;
+    return (tape[index]! & 7) === KIND.string && spells(this.bytes, tape, index, text);
+  }
+
   at(index: number): JsonView {
     const { tape } = this;
     if (index < this.#lastIndex) {
@@ -155,9 +160,9 @@ export class TapeView implements JsonView {
     const end = this.#membersEnd;
     const first = this.#lastEntry;
     for (let key = first; key < end; key = entryAfter(tape, key + ENTRY))
-      if (keyIs(bytes, tape, key, name)) return this.#found(key, name);
+      if (spells(bytes, tape, key, name)) return this.#found(key, name);
     for (let key = this.index + ENTRY; key < first; key = entryAfter(tape, key + ENTRY))
-      if (keyIs(bytes, tape, key, name)) return this.#found(key, name);
+      if (spells(bytes, tape, key, name)) return this.#found(key, name);
     return undefined;
   }
 

@@ -33,6 +33,8 @@ export interface JsonView {
   floats(into: Float64Array): number;
   /** The decoded string. */
   text(): string;
+  /** Whether this is the string `text`; makes none where it can. */
+  is(text: string): boolean;
   /** Element `index` of an array. */
   at(index: number): JsonView;
   /** Own member of an object; undefined when absent. */

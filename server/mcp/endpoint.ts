@@ -12,7 +12,10 @@ import { type Era, eraOf } from './message/era.js';
 import type { McpMetrics } from './message/metrics.js';
 import type { Answer, Asked, Method } from './message/method.js';
 import { faultReply, notedReply, resultReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
+import { toolReply, toolReplyForm } from './message/tool-reply.js';
 import { type Frame, readFrame } from './message/wire.js';
+import type { FamiliarCall, FamiliarCalls } from './tool/familiar-calls.js';
+import { MalformedArguments } from './tool/tool-methods.js';
 
 export interface McpEndpointOptions {
   version: string;
@@ -23,6 +26,14 @@ export interface McpEndpointOptions {
   ttl: number;
   hasKeys: () => boolean;
   methods: ReadonlyMap<string, Method>;
+  /** Messages of which only the arguments are read. */
+  familiar: FamiliarCalls;
+  /** Undefined where the message is to be read as a whole. Fails with MalformedArguments. */
+  callFamiliar: (
+    call: FamiliarCall,
+    exchange: Exchange,
+    key: Caller | undefined,
+  ) => Answer | Promise<Answer> | undefined;
   /** Of the server. */
   routes: Metrics;
   metrics: McpMetrics;
@@ -32,7 +43,12 @@ export interface McpEndpointOptions {
 const extraMs = 1_000;
 
 export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
-  const options = { ...given, info: infoOf(given.version) };
+  const info = infoOf(given.version);
+  const forms = {
+    legacy: toolReplyForm('', ''),
+    modern: toolReplyForm(completed, `,"_meta":{${info}}`),
+  };
+  const options: ConversationOptions = { ...given, info, forms };
   const { limits, routes, enabled } = options;
   return {
     metrics: routes.route('/mcp'),
@@ -53,6 +69,13 @@ export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
   };
 }
 
+interface ConversationOptions extends McpEndpointOptions {
+  info: string;
+  forms: Record<Era, ReturnType<typeof toolReplyForm>>;
+}
+
+const completed = '"resultType":"complete",';
+
 /** One request and its answer. */
 class Conversation {
   #era: Era | undefined;
@@ -60,12 +83,42 @@ class Conversation {
   #id = 'null';
 
   constructor(
-    private readonly options: McpEndpointOptions & { info: string },
+    private readonly options: ConversationOptions,
     private readonly exchange: Exchange,
     private readonly key: Caller | undefined,
   ) {}
 
   answer(body: Uint8Array): Result | Promise<Result> {
+    const call = this.options.familiar.find(body, this.exchange);
+    return (call && this.#answerFamiliar(call, body)) ?? this.#answerAnew(body);
+  }
+
+  #answerFamiliar(call: FamiliarCall, body: Uint8Array): Result | Promise<Result> | undefined {
+    this.#id = call.id;
+    this.#era = call.era;
+    this.#method = 'tools/call';
+    try {
+      const answer = this.options.callFamiliar(call, this.exchange, this.key);
+      if (!(answer instanceof Promise)) return answer && this.#result(answer);
+      return answer.then(
+        (answer) => this.#result(answer),
+        (error: unknown) => this.#orAnew(error, body) ?? this.#fault(error),
+      );
+    } catch (error) {
+      return this.#orAnew(error, body) ?? this.#fault(error);
+    }
+  }
+
+  /** Nothing was done for a message that turns out to be another one than was thought. */
+  #orAnew(error: unknown, body: Uint8Array): Result | Promise<Result> | undefined {
+    return error instanceof MalformedArguments ? this.#answerAnew(body) : undefined;
+  }
+
+  #answerAnew(body: Uint8Array): Result | Promise<Result> {
+    this.#id = 'null';
+    this.#era = undefined;
+    this.#method = 'other';
+    this.exchange.called = undefined;
     try {
       const { limits, bodyBytes } = this.options;
       const frame = readFrame(body, limits, bodyBytes);
@@ -109,8 +162,9 @@ class Conversation {
       metrics.request(this.#method, this.#era!, 'ok');
       return answer;
     }
-    const { members, meta, keep, failed } = answer;
+    const { members, meta, keep, failed, reply } = answer;
     metrics.request(this.#method, this.#era!, failed ? 'tool_error' : 'ok');
+    if (reply !== undefined) return toolReply(this.options.forms[this.#era!], this.#id, reply);
     if (this.#era !== 'modern') {
       const last = meta === undefined || meta === '' ? '' : `"_meta":{${meta}}`;
       return resultReply(
@@ -122,7 +176,7 @@ class Conversation {
     const said = members === '' ? '' : `${members},`;
     const more = meta === undefined || meta === '' ? '' : `,${meta}`;
     const last = `"_meta":{${this.options.info}${more}}`;
-    return resultReply(this.#id, `"resultType":"complete",${said}${kept}${last}`);
+    return resultReply(this.#id, `${completed}${said}${kept}${last}`);
   }
 
   /** What depends on the key may be kept for that key only. */

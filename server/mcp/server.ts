@@ -23,7 +23,8 @@ import { resourceMethods, schemaPageUri, schemaUri } from './resource/resource-m
 import { seenBy } from './resource/seen.js';
 import { queryTool } from './tool/query-tool.js';
 import { sessionTools } from './tool/session-tool.js';
-import { toolMethods } from './tool/tool-methods.js';
+import { FamiliarCalls } from './tool/familiar-calls.js';
+import { callFamiliar, type ToolMethodOptions, toolMethods } from './tool/tool-methods.js';
 import { Toolset } from './tool/toolset.js';
 
 export interface McpServerOptions {
@@ -54,6 +55,13 @@ export class McpServer {
     const { mcp, sessions, limits } = config;
     const worldOf = (caller: Caller | undefined): World => this.#worldOf(caller);
     this.#streams = new Subscriptions({ most: mcp.streams, worldOf });
+    const familiar = new FamiliarCalls(limits, mcp.body_bytes);
+    const tools: ToolMethodOptions = {
+      toolset: () => this.#toolset(),
+      outputChars: mcp.output_chars,
+      metrics: this.#metrics,
+      familiar,
+    };
     this.endpoint = mcpEndpoint({
       version,
       enabled: mcp.enabled && sessions.enabled,
@@ -61,19 +69,19 @@ export class McpServer {
       bodyBytes: mcp.body_bytes,
       ttl: isFresh ? 0 : mcp.ttl,
       hasKeys,
-      methods: new Map(this.#methods()),
+      methods: new Map(this.#methods(tools)),
+      familiar,
+      callFamiliar: (call, exchange, key) => callFamiliar(call, exchange, key, tools),
       routes: metrics,
       metrics: this.#metrics,
     });
   }
 
-  #methods(): Methods {
-    const { version, config, database } = this.options;
-    const toolset = (): Toolset => this.#toolset();
-    const outputChars = config.mcp.output_chars;
+  #methods(tools: ToolMethodOptions): Methods {
+    const { version, database } = this.options;
     return [
       ...greetings(version),
-      ...toolMethods({ toolset, outputChars, metrics: this.#metrics }),
+      ...toolMethods(tools),
       ...resourceMethods(database),
       ...promptMethods({ database, prompts: () => this.#prompts }),
       ...this.#streams.methods(),

@@ -14,12 +14,16 @@ const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-
 export const servedVersions = [...modernVersions, ...legacyVersions];
 
 const prefix = 'io.modelcontextprotocol/';
+const versionName = `${prefix}protocolVersion`;
 
 /** Whether a message is a modern one by itself, whatever its head says. */
 export function isModernFrame({ method, params }: Frame): boolean {
   const meta = memberOf(params, '_meta');
   if (method === 'server/discover') return true;
-  return meta?.kind === 'object' && meta.names().some((name) => name.startsWith(prefix));
+  if (meta?.kind !== 'object') return false;
+  // What they have, as a rule: no names are made.
+  if (meta.member(versionName) !== undefined) return true;
+  return meta.names().some((name) => name.startsWith(prefix));
 }
 
 /** Fails with RpcFault. */
@@ -42,18 +46,19 @@ function checkModern(frame: Frame, exchange: Exchange, meta: JsonView | undefine
   const header = exchange.mcpVersion;
   if (header === '') failHeader('MCP-Protocol-Version is missing');
   if (exchange.mcpMethod === '') failHeader('Mcp-Method is missing');
-  const version = memberOf(meta, `${prefix}protocolVersion`);
+  const version = memberOf(meta, versionName);
   if (version?.kind !== 'string') return failMeta('protocolVersion');
   if (memberOf(meta, `${prefix}clientCapabilities`)?.kind !== 'object') {
     failMeta('clientCapabilities');
   }
-  const asked = version.text();
-  if (header !== asked) failHeader('MCP-Protocol-Version is not that of the body');
-  if (!modernVersions.includes(asked)) failVersion(asked);
+  if (!version.is(header)) failHeader('MCP-Protocol-Version is not that of the body');
+  if (!modernVersions.includes(header)) failVersion(header);
   if (exchange.mcpMethod !== frame.method) failHeader('Mcp-Method is not that of the body');
   const member = namedBy[frame.method];
   const named = member === undefined ? undefined : memberOf(frame.params, member);
-  if (named?.kind === 'string' && decodeName(exchange.mcpName) !== named.text()) {
+  if (named?.kind !== 'string') return;
+  const said = decodeName(exchange.mcpName);
+  if (said === undefined || !named.is(said)) {
     failHeader('Mcp-Name is not that of the body');
   }
 }
@@ -67,6 +72,7 @@ const namedBy: Partial<Record<string, string>> = {
 
 /** A header that is not plain ASCII comes as `=?base64?...?=`; undefined when that is broken. */
 function decodeName(header: string): string | undefined {
+  if (!header.startsWith('=?')) return header;
   const coded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
   if (coded === undefined) return header;
   const bytes = Buffer.from(coded, 'base64');

@@ -15,8 +15,10 @@ export interface Asked {
 }
 
 export interface Answer {
-  /** Of the result, as JSON text; at least one. */
+  /** Of the result, as JSON text; at least one, unless there is a reply. */
   members: string;
+  /** Of a tool, in the place of members: an object that goes out as text and as structure. */
+  reply?: Uint8Array;
   /** Of its `_meta`. */
   meta?: string;
   /** Whether and how long it may be kept. */

@@ -12,34 +12,39 @@ interface Counted {
 }
 
 export class McpMetrics {
-  /** By method, then by era and result: no key is put together for a request. */
-  readonly #requests = new Map<string, Map<string, Counted[]>>();
+  /** By method, era and result: no key is put together for a request. */
+  readonly #requests = new Map<string, Map<string, Map<string, Counted>>>();
   readonly #tools = new Map<string, Histogram>();
   #cuts = 0;
 
   request(method: string, era: Era | 'none', result: 'ok' | 'tool_error' | 'fault'): void {
-    let counted = this.#requests.get(method)?.get(era);
-    if (counted === undefined) {
-      const eras = this.#requests.get(method) ?? new Map<string, Counted[]>();
-      counted = [];
-      this.#requests.set(method, eras.set(era, counted));
-    }
-    const known = counted.find((one) => one.labels.result === result);
-    if (known === undefined) counted.push({ labels: { method, era, result }, value: 1 });
-    else known.value++;
+    const known = this.#requests.get(method)?.get(era)?.get(result);
+    if (known !== undefined) known.value++;
+    else this.#first(method, era, result);
+  }
+
+  #first(method: string, era: string, result: string): void {
+    const eras = this.#requests.get(method) ?? new Map<string, Map<string, Counted>>();
+    const results = eras.get(era) ?? new Map<string, Counted>();
+    results.set(result, { labels: { method, era, result }, value: 1 });
+    this.#requests.set(method, eras.set(era, results));
   }
 
   tool(name: string, seconds: number, isCut: boolean): void {
     if (isCut) this.#cuts++;
-    const known = this.#tools.get(name);
-    const label = known === undefined && this.#tools.size >= toolsMax ? 'other' : name;
-    const histogram = known ?? this.#tools.get(label) ?? new Histogram();
+    (this.#tools.get(name) ?? this.#newTool(name)).observe(seconds);
+  }
+
+  #newTool(name: string): Histogram {
+    const label = this.#tools.size >= toolsMax ? 'other' : name;
+    const histogram = this.#tools.get(label) ?? new Histogram();
     this.#tools.set(label, histogram);
-    histogram.observe(seconds);
+    return histogram;
   }
 
   samples(): ServerSample[] {
-    const counted = [...this.#requests.values()].flatMap((eras) => [...eras.values()].flat());
+    const eras = [...this.#requests.values()].flatMap((eras) => [...eras.values()]);
+    const counted = eras.flatMap((results) => [...results.values()]);
     const requests = counted.map(({ labels, value }): ServerSample => {
       return { name: 'mcp_requests_total', labels, value };
     });

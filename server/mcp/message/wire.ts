@@ -9,6 +9,8 @@ export interface Frame {
   body: Uint8Array;
   /** As JSON text. */
   id: string | undefined;
+  /** Its first byte. */
+  idAt: number;
   method: string;
   params: JsonView | undefined;
 }
@@ -17,17 +19,19 @@ export interface Frame {
 export function readFrame(body: Uint8Array, limits: Limits, most: number): Frame {
   if (body.length > most) throw new RpcFault(rpcCodes.parse, `More than ${most} bytes`);
   const root = scan(body, limits);
-  const id = idOf(root.member('id'), body);
+  const given = root.member('id');
+  const id = idOf(given, body);
   const refuse = (what: string): never => {
     const fault = new RpcFault(rpcCodes.request, `Invalid request: ${what}`);
     fault.id = id ?? 'null';
     throw fault;
   };
   const version = root.member('jsonrpc');
-  if (version?.kind !== 'string' || version.text() !== '2.0') refuse('jsonrpc is not "2.0"');
+  if (version?.kind !== 'string' || !version.is('2.0')) refuse('jsonrpc is not "2.0"');
   const method = root.member('method');
   if (method?.kind !== 'string') return refuse('method is no string');
-  return { body, id, method: method.text(), params: root.member('params') };
+  const idAt = given === undefined ? 0 : given.start - (given.kind === 'string' ? 1 : 0);
+  return { body, id, idAt, method: method.text(), params: root.member('params') };
 }
 
 function scan(body: Uint8Array, limits: Limits): JsonView {

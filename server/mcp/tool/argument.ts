@@ -22,7 +22,7 @@ export function argumentsOf(
   }
   const asked = given.member(limitArgument);
   if (asked === undefined) {
-    return { args: body.slice(given.start, given.start + given.size), limit: most };
+    return { args: body.subarray(given.start, given.start + given.size), limit: most };
   }
   const members = given.names().filter((name) => name !== limitArgument);
   const texts = members.map((name) => {

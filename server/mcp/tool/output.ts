@@ -12,8 +12,9 @@ export interface OutputOptions {
 }
 
 export interface Output {
-  /** Members of the result, as JSON text. */
+  /** Members of the result, as JSON text; none where the reply goes out as it is. */
   members: string;
+  reply?: Uint8Array;
   /** Members of its `_meta`. */
   meta: string;
   isCut: boolean;
@@ -53,6 +54,35 @@ export function outputOf(reply: string, { limit, places, advice }: OutputOptions
     isCut: structured.length > limit || cuts.length > 0,
   };
 }
+
+/** Up to here going through bytes one by one costs less than what is compiled for texts. */
+const fewBytes = 2_048;
+
+/** As `outputOf`. Most replies are short and have no integer that is long: no text is made of them. */
+export function outputOfBytes(reply: Uint8Array, options: OutputOptions): Output {
+  const { limit, places } = options;
+  const isShort = reply.length <= Math.min(limit, fewBytes) && reply[0] === openBrace;
+  if (isShort && (places === 0 || !hasLongNumber(reply))) {
+    return { members: '', reply, meta: '', isCut: false };
+  }
+  return outputOf(textOf(reply), options);
+}
+
+/** Digits that an integer beyond 53 bits has at least. */
+const longDigits = 16;
+
+function hasLongNumber(reply: Uint8Array): boolean {
+  let digits = 0;
+  for (let i = 0; i < reply.length; i++) {
+    const byte = reply[i]!;
+    if (byte < 0x30 || byte > 0x39) digits = 0;
+    else if (++digits === longDigits) return true;
+  }
+  return false;
+}
+
+export const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 
 /** Integers that a reader in JavaScript would round become text. */
 function exact(reply: string, places: WidePlaces): string {

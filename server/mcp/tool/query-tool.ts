@@ -15,7 +15,7 @@ import {
 import type { CallOnLeader } from '../../request/consistency.js';
 import { refuseOnce } from '../../request/idempotency.js';
 import { budgetOf } from '../../request/reception.js';
-import { type Output, outputOf } from './output.js';
+import { type Output, outputOfBytes } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 
 export interface QueryToolOptions {
@@ -33,22 +33,24 @@ export function queryTool(query: Query, program: Program, options: QueryToolOpti
     return decodePlaces(program.schema, query.output, { int64: 'string', dates: false });
   });
   const advice = once(() => adviceOf(query));
+  const called = { query: query.name, writes: query.plan.writes };
+  const finish = (reply: Uint8Array, limit: number): Output =>
+    outputOfBytes(reply, { limit, places: places(), advice: advice() });
   return {
     name: query.name,
     query,
     entry,
     call: (call) => {
-      const finish = (reply: Uint8Array): Output =>
-        outputOf(textOf(reply), { limit: call.limit, places: places(), advice: advice() });
+      call.exchange.called = called;
       const reply = callQuery(query, call, options);
-      return reply instanceof Promise ? reply.then(finish) : finish(reply);
+      if (!(reply instanceof Promise)) return finish(reply, call.limit);
+      return reply.then((reply) => finish(reply, call.limit));
     },
   };
 }
 
 function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToolOptions) {
   const { writes } = query.plan;
-  exchange.called = { query: query.name, writes };
   if (writes) refuseOnce(exchange, 'tools know none');
   const led = writes ? options.callOnLeader?.(exchange, query.name, bodyOf(args)) : undefined;
   if (led !== undefined) return led;
@@ -109,9 +111,6 @@ function adviceOf(query: Query): string {
   if (page === undefined) return 'Ask for fewer.';
   return `Ask for fewer, or page with the parameters ${page[0]} and ${page[1]}.`;
 }
-
-export const textOf = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 
 /** Made when it is first asked for. */
 export function once<T>(make: () => T): () => T {

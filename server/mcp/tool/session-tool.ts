@@ -12,8 +12,8 @@ import { budgetOf } from '../../request/reception.js';
 import { type WalkForm, walkForms } from '../../openapi/walk-form.js';
 import { callerOf } from '../../endpoint/query-handler.js';
 import type { McpHandler } from '../../endpoint/mcp-handler.js';
-import { type Output, outputOf } from './output.js';
-import { once, textOf } from './query-tool.js';
+import { type Output, outputOf, textOf } from './output.js';
+import { once } from './query-tool.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 import { rawText } from '../message/wire.js';
 

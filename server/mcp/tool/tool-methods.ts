@@ -1,12 +1,17 @@
 // The methods of tools: the list that a caller sees, and calls. Invariant: what a key may not call is
 // told in the same words as what does not exist.
 import { TrellisError } from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
+import type { Exchange } from '../../http/exchange.js';
+import type { Era } from '../message/era.js';
 import type { Answer, Asked, Methods } from '../message/method.js';
 import type { McpMetrics } from '../message/metrics.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
 import { textParameter } from '../message/wire.js';
 import { argumentsOf } from './argument.js';
-import { failedCall, type Tool } from './tool.js';
+import { type FamiliarCall, type FamiliarCalls, malformed } from './familiar-calls.js';
+import type { Output } from './output.js';
+import { failedCall, type Tool, type ToolCall } from './tool.js';
 import type { Toolset } from './toolset.js';
 
 export interface ToolMethodOptions {
@@ -14,6 +19,7 @@ export interface ToolMethodOptions {
   toolset: () => Toolset;
   outputChars: number;
   metrics: McpMetrics;
+  familiar: FamiliarCalls;
 }
 
 export function toolMethods(options: ToolMethodOptions): Methods {
@@ -28,16 +34,12 @@ function toolList(tools: readonly Tool[]): Answer {
 }
 
 function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<Answer> {
-  const { frame, era, exchange, key } = asked;
+  const { frame, exchange, key, era } = asked;
   const name = textParameter(frame, 'name');
   const given = frame.params!.member('arguments');
   if (given !== undefined && given.kind !== 'object' && given.kind !== 'null') {
     throw new RpcFault(rpcCodes.params, 'Invalid params: arguments is no object');
   }
-  const failed = (error: unknown): Answer => {
-    if (!(error instanceof TrellisError)) throw error;
-    return { ...failedCall(error, era), failed: true };
-  };
   try {
     const tool = options.toolset().find(name, key);
     // The same words for a tool that the key may not call: that it exists is not told.
@@ -45,14 +47,66 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
     // The log names the tool; a query says for itself which it is, and whether it writes.
     exchange.called = { query: name, writes: false };
     const { args, limit } = argumentsOf(given, frame.body, options.outputChars);
-    const finish = ({ members, meta, isCut }: Awaited<ReturnType<Tool['call']>>): Answer => {
-      const seconds = (performance.now() - exchange.startedAt) / 1000;
-      options.metrics.tool(name, seconds, isCut);
-      return { members, meta };
-    };
-    const output = tool.call({ exchange, args, key, limit });
-    return output instanceof Promise ? output.then(finish, failed) : finish(output);
+    if (isReading(tool) && given?.kind === 'object') options.familiar.learn(asked, name, given);
+    return runTool(tool, { exchange, args, key, limit }, era, options.metrics);
   } catch (error) {
-    return failed(error);
+    return failure(error, era);
   }
+}
+
+const isReading = ({ query }: Tool): boolean => query?.plan.writes === false;
+
+/**
+ * The answer to a call whose message was not read as a whole; undefined where it has to be. Fails with
+ * MalformedArguments when it turns out that it must, which is before anything was done.
+ */
+export function callFamiliar(
+  { name, args, era }: FamiliarCall,
+  exchange: Exchange,
+  key: Caller | undefined,
+  { toolset, outputChars, metrics }: ToolMethodOptions,
+): Answer | Promise<Answer> | undefined {
+  let tool: Tool | undefined;
+  try {
+    tool = toolset().find(name, key);
+  } catch {
+    // Nothing is served: who reads the message tells why, in the words of its era.
+    return undefined;
+  }
+  if (tool === undefined || !isReading(tool)) return undefined;
+  return runTool(tool, { exchange, args, key, limit: outputChars }, era, metrics, true);
+}
+
+/** What was taken for the arguments of a familiar call is no JSON. */
+export class MalformedArguments extends Error {}
+
+function runTool(
+  tool: Tool,
+  call: ToolCall,
+  era: Era,
+  metrics: McpMetrics,
+  isUnread = false,
+): Answer | Promise<Answer> {
+  try {
+    const output = tool.call(call);
+    if (!(output instanceof Promise)) return finished(tool, call, output, metrics);
+    return output.then(
+      (output) => finished(tool, call, output, metrics),
+      (error: unknown) => failure(error, era, isUnread),
+    );
+  } catch (error) {
+    return failure(error, era, isUnread);
+  }
+}
+
+function finished(tool: Tool, call: ToolCall, output: Output, metrics: McpMetrics): Answer {
+  const seconds = (performance.now() - call.exchange.startedAt) / 1000;
+  metrics.tool(tool.name, seconds, output.isCut);
+  return output;
+}
+
+function failure(error: unknown, era: Era, isUnread = false): Answer {
+  if (!(error instanceof TrellisError)) throw error;
+  if (isUnread && malformed.has(error.code)) throw new MalformedArguments();
+  return { ...failedCall(error, era), failed: true };
 }

@@ -72,6 +72,10 @@ class SpanView implements JsonView {
     return slice(this.bytes, this.start, this.end);
   }
 
+  is(text: string): boolean {
+    return this.kind === 'string' && this.text() === text;
+  }
+
   floats(): number {
     return 0;
   }

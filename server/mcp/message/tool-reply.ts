@@ -1,0 +1,59 @@
+// The answer of a tool whose reply goes out whole: the same JSON as text and as structure, written as bytes
+// into one buffer. Invariant: it is what `resultReply` says of the same members, to the byte.
+
+/** What stands around the id and the reply, in one era. */
+export interface ToolReplyForm {
+  before: Uint8Array;
+  between: Uint8Array;
+  after: Uint8Array;
+}
+
+/** `first` and `last`: members of every result, as JSON text with its commas. */
+export const toolReplyForm = (first: string, last: string): ToolReplyForm => ({
+  before: Buffer.from(`,"result":{${first}"content":[{"type":"text","text":"`),
+  between: Buffer.from('"}],"structuredContent":'),
+  after: Buffer.from(`${last}}}`),
+});
+
+const start = Buffer.from('{"jsonrpc":"2.0","id":');
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** `id`: JSON text. `reply`: an object as the engine prints it: nothing else than these two is escaped in a text. */
+export function toolReply(form: ToolReplyForm, id: string, reply: Uint8Array): Uint8Array {
+  const { before, between, after } = form;
+  const { length } = reply;
+  let escapes = 0;
+  for (let i = 0; i < length; i++) {
+    const byte = reply[i]!;
+    if (byte === quote || byte === backslash) escapes++;
+  }
+  const idBytes = Buffer.byteLength(id);
+  const fixed = start.length + before.length + between.length + after.length;
+  const out = Buffer.allocUnsafe(fixed + idBytes + 2 * length + escapes);
+  out.set(start);
+  let at = start.length;
+  at = putText(out, at, id, idBytes);
+  out.set(before, at);
+  at += before.length;
+  for (let i = 0; i < length; i++) {
+    const byte = reply[i]!;
+    if (byte === quote || byte === backslash) out[at++] = backslash;
+    out[at++] = byte;
+  }
+  out.set(between, at);
+  at += between.length;
+  out.set(reply, at);
+  out.set(after, at + length);
+  return out;
+}
+
+/** Answers where the text ends. Most ids are a few digits. */
+function putText(out: Buffer, at: number, text: string, bytes: number): number {
+  if (bytes === text.length && bytes < 16) {
+    for (let i = 0; i < bytes; i++) out[at + i] = text.charCodeAt(i);
+    return at + bytes;
+  }
+  return at + out.write(text, at);
+}
