@@ -183,6 +183,7 @@ const programs = [
   ['main', 'server/main.js', `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`],
   ['front', 'server/front/front.js', typical],
   ['worker', 'engine/database/lane/worker.js', typical],
+  ['compile-thread', 'engine/database/schema/compile-thread.js', 'undefined'],
   ['log-thread', 'engine/cluster/role/log-thread.js', typical],
   ['snapshot-worker', 'engine/database/vectors/snapshot-worker.js', typical],
 ];

@@ -87,6 +87,7 @@ export type { Occurrence } from './lang/analysis/occurrence.js';
 export type { OutlineItem } from './lang/analysis/outline.js';
 export { type Formatted, formatSource } from './lang/format/format.js';
 export { adHocName, argumentsOf, queryOf, readAdHocCall } from './database/ad-hoc.js';
+export { checkCompiler, programCompiler } from './database/schema/compiler.js';
 export { openDatabase } from './database/open-database.js';
 export { Gatherer, type Replica, type Shard } from './database/scatter/gather.js';
 export { mainProgram, shardProgram } from './plan/scatter-program.js';

@@ -140,7 +140,7 @@ describe('imports', () => {
     const owners: [RegExp, RegExp][] = [
       [/^lmdb$/, /^engine\/storage\/table\/(env|table)\.ts$/],
       [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
-      [/^piscina$/, /^engine\/database\/lane\/(pool|reader-lane|worker)\.ts$/],
+      [/^piscina$/, /^engine\/database\/(lane\/(pool|reader-lane|worker)|schema\/compiler)\.ts$/],
       [/^uWebSockets\.js/, /^server\/(http\/(http|transport)|process\/open-transport)\.ts$/],
       [/^@nats-io\//, /^engine\/cluster\/log\/jetstream[a-z-]*\.ts$/],
       [/^csv-parse/, /^server\/import\/csv-records\.ts$/],

@@ -32,6 +32,7 @@ import type { BulkLoad } from './load/load-run.js';
 import { Figures, createFiguresBuffer } from './meter/figures.js';
 import { databaseMetrics } from './metrics.js';
 import { pack } from './call/pack.js';
+import { type PackedProgram, packProgram } from './call/packed-program.js';
 import { type ProbeLater, ProbeWatch, probe } from './care/probe.js';
 import { Tally } from './meter/tally.js';
 import { ThreadPair } from './lane/pool.js';
@@ -65,7 +66,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 class OpenedDatabase implements Database {
   program: Program;
   /** The present program as lanes get it. */
-  #packed: unknown;
+  #packed: PackedProgram;
   /** The programs before it, as far back as lanes keep them. */
   readonly #earlier: NonNullable<Equip['earlier']>[number][] = [];
   /** Of the present program, and of the last reload that was begun. */
@@ -112,7 +113,7 @@ class OpenedDatabase implements Database {
     if (cluster === undefined && !options.readOnly) leaveCluster(this.#storage);
     this.#desk = cluster && new ClusterDesk(cluster, this.#storage, directory, options);
     this.program = this.#desk?.program ?? options.program;
-    this.#packed = pack(this.program);
+    this.#packed = packProgram(this.program);
     this.#probe = new ProbeWatch(this.#storage.env, later, () => this.#gate.setProgram(none));
     this.#guard = new SchemaGuard(this.#gate, this.#storage);
     this.#equipment = {
@@ -382,7 +383,7 @@ class OpenedDatabase implements Database {
 
   async #reload(program: Program, sources: Uint8Array | undefined): Promise<void> {
     // Calls that are made meanwhile still belong to the old program: lanes know both.
-    const packed = pack(program);
+    const packed = packProgram(program);
     const generation = this.#lastGeneration + 1;
     this.#lastGeneration = generation;
     const order = { kind: 'reload' as const, program: packed, generation, sources };

@@ -75,9 +75,11 @@ function parametersOf({ plan }: Query): string {
 /** Of one query that was there before: what it takes, what it answers. */
 function callerChanges(before: Query, after: Query): string[] {
   const changes: string[] = [];
-  if (parametersOf(before) !== parametersOf(after)) changes.push(`takes ${parametersOf(after)}`);
-  const idOf = structures();
-  if (idOf(before.output) === idOf(after.output)) return changes;
+  const isTaken = isSame(before.plan.parameters, after.plan.parameters);
+  if (!isTaken && parametersOf(before) !== parametersOf(after)) {
+    changes.push(`takes ${parametersOf(after)}`);
+  }
+  if (isSame(before.output, after.output)) return changes;
   const [old, next] = [membersOf(before.output), membersOf(after.output)];
   const gained = [...next].filter((name) => !old.has(name));
   const lost = [...old].filter((name) => !next.has(name));
@@ -88,25 +90,21 @@ function callerChanges(before: Query, after: Query): string[] {
 }
 
 /**
- * Equal texts for plain data of equal form. Types share their parts, and one that holds the one
- * before twice, sixty times over, is small only as long as no part is visited again.
+ * Whether plain data are of equal form. Types share their parts, and one that holds the one before
+ * twice, sixty times over, is small only as long as no part is visited again.
  */
-function structures(): (value: unknown) => string {
-  const forms = new Map<string, string>();
-  const known = new Map<object, string>();
-  const idOf = (value: unknown): string => {
-    if (typeof value !== 'object' || value === null) return `${typeof value} ${String(value)}`;
-    const seen = known.get(value);
-    if (seen !== undefined) return seen;
-    const form = Object.entries(value)
-      .map(([name, part]) => `${name}=${JSON.stringify(idOf(part))}`)
-      .join();
-    const id = forms.get(form) ?? `#${forms.size}`;
-    forms.set(form, id);
-    known.set(value, id);
-    return id;
-  };
-  return idOf;
+function isSame(a: unknown, b: unknown, equal = new Map<unknown, unknown>()): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (equal.get(a) === b) return true;
+  const [names, others] = [Object.keys(a), Object.keys(b)];
+  const isEqual =
+    names.length === others.length &&
+    names.every(
+      (name) => Object.hasOwn(b, name) && isSame(Reflect.get(a, name), Reflect.get(b, name), equal),
+    );
+  if (isEqual) equal.set(a, b);
+  return isEqual;
 }
 
 /** Deeper members are compared, and not named. */

@@ -5,8 +5,9 @@ import {
   type Database,
   type JsonView,
   type Limits,
+  type Program,
   type Source,
-  compile,
+  checkCompiler,
   describeJson,
   fail,
   scanBody,
@@ -16,16 +17,27 @@ import type { CheckReport } from '../project/check-report.js';
 export interface CheckOptions {
   limits: Limits;
   compat: boolean;
+  scattered?: ReadonlySet<string>;
+  /** What of the program this database has. */
+  fit: (program: Program) => Program;
 }
+
+/** Of a body. Ten thousand queries are less. */
+const bodyMax = 8 * 1024 * 1024;
 
 /** The answer's value. */
 export async function checkBody(
   database: Database,
   body: Uint8Array,
-  { limits, compat }: CheckOptions,
+  { fit: partOf, ...rules }: CheckOptions,
 ): Promise<CheckReport> {
-  const { program, diagnostics } = compile(sourcesIn(scanBody(body, limits)), { compat, limits });
-  const data = program && (await database.preview(program));
+  if (body.length > bodyMax) {
+    const hint = 'Run `trellis check` where the sources are.';
+    fail('VALUE_TOO_LARGE', { param: 'sources', size: body.length, max: bodyMax }, { hint });
+  }
+  const sources = sourcesIn(scanBody(body, rules.limits));
+  const { program, diagnostics } = await checkCompiler.check(sources, rules);
+  const data = program && (await database.preview(partOf(program)));
   return { diagnostics, ...(data && { data }) };
 }
 

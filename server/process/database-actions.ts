@@ -10,6 +10,7 @@ import {
   scanBody,
 } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
+import { programFor } from '../config/tenant-config.js';
 import type { Action } from '../endpoint/admin-handler.js';
 import { checkBody } from '../endpoint/check-handler.js';
 import { clusterActions } from '../endpoint/cluster-actions.js';
@@ -41,9 +42,13 @@ export function databaseActions(
   const node = (): ClusterNode | undefined => database()?.cluster;
   const copies = new NodeCopies({ database, dataDir: config.dataDir });
   const imports = new ImportHandler(database);
+  const { compat, limits, scattered } = programOptions(config);
+  const rules = { compat, limits, ...(scattered && { scattered }) };
   const check = (body: Uint8Array): unknown => {
     const open = database();
-    return open && checkBody(open, body, programOptions(config));
+    return (
+      open && checkBody(open, body, { ...rules, fit: (program) => programFor(config, program) })
+    );
   };
   return new Map<string, Action>([
     ['import', (asked, body) => imports.handle(asked, body)],

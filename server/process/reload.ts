@@ -10,6 +10,7 @@ import {
 } from '../../engine/index.js';
 import { programChanges } from '../dev/program-change.js';
 import type { Log } from '../observe/log.js';
+import { loadProgramAside } from '../project/program-aside.js';
 import type { SourceBook } from '../project/source-book.js';
 import { counted } from '../terminal/wording.js';
 import {
@@ -17,7 +18,6 @@ import {
   type ProgramOptions,
   archiveOf,
   countErrors,
-  loadProgram,
   pictureOf,
 } from '../project/program.js';
 
@@ -72,7 +72,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
   };
   const started = performance.now();
   try {
-    compiled = loadProgram(options);
+    compiled = await loadProgramAside(options);
     const { program, diagnostics, sources } = compiled;
     options.onCompiled((performance.now() - started) / 1000);
     for (const diagnostic of diagnostics) {

@@ -48,15 +48,11 @@ export function programOptions(config: Config): ProgramOptions {
  * diagnostics. `slow`: so is what is read as a whole without need.
  */
 export function loadProgram(options: ProgramOptions, slow = false): Compiled {
-  const { projectDir, queriesDir, compat, limits, scattered } = options;
+  const { projectDir, queriesDir } = options;
   const sources = readSources(projectDir, queriesDir);
-  const { program, diagnostics } = compile(sources, {
-    compat,
-    limits,
-    slow,
-    ...(scattered && { scattered }),
-  });
-  return { program, diagnostics, sources, projectDir };
+  const { compat, limits, scattered } = options;
+  const rules = { compat, limits, slow, ...(scattered && { scattered }) };
+  return { ...compile(sources, rules), sources, projectDir };
 }
 
 /** The sources as they travel to the other nodes of a cluster. */

@@ -10,11 +10,14 @@ import {
 } from '../../engine/database/lane/batch.js';
 import type { Call } from '../../engine/database/call/call.js';
 import type { ToLane } from '../../engine/database/lane/message.js';
+import { packProgram } from '../../engine/database/call/packed-program.js';
 import { compile } from '../../engine/index.js';
 import { openEmbedded } from '../support/server/embedded-server.js';
 import { Random } from '../support/random.js';
 import { Dispatcher } from '../../engine/database/lane/dispatcher.js';
 import { Gate, SlotPool, createGateBuffer } from '../../engine/database/call/gate.js';
+
+const program = packProgram(compile([], { compat: false }).program!);
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 /** Soon: lanes answer within a turn or two. */
@@ -34,7 +37,7 @@ function dispatcherOf(failures: number) {
       port2.unref();
       return port1;
     },
-    equip: () => ({ kind: 'equip', program: {}, generation: 0, schema: 0, indexes: [] }),
+    equip: () => ({ kind: 'equip', program, generation: 0, schema: 0, indexes: [] }),
     onSettled: () => undefined,
     onRestart: () => undefined,
   });
@@ -131,7 +134,7 @@ async function growing(count: number) {
       lanes.push(new FakeLane(port2, onEnd));
       return port1;
     },
-    equip: () => ({ kind: 'equip', program: {}, generation, schema: 0, indexes: [] }),
+    equip: () => ({ kind: 'equip', program, generation, schema: 0, indexes: [] }),
     onSettled: () => undefined,
     onRestart: () => undefined,
   });
@@ -142,7 +145,7 @@ async function growing(count: number) {
   };
   const reload = (): void => {
     generation++;
-    dispatcher.broadcast({ kind: 'equip', program: {}, generation, schema: 0, indexes: [] });
+    dispatcher.broadcast({ kind: 'equip', program, generation, schema: 0, indexes: [] });
   };
   expect(lanes).toHaveLength(0);
   submit();

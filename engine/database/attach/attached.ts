@@ -11,9 +11,8 @@ import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { emptySchema, type Schema } from '../../base/schema.js';
 import type { ReplyType } from '../../plan/output-type.js';
 import type { Query } from '../../plan/plan.js';
-import type { Program } from '../../plan/program.js';
 import type { Cost } from '../call/call.js';
-import { unpack } from '../call/pack.js';
+import { unpackInTurns } from '../call/packed-program.js';
 import { decodeCall, run } from '../call/runner.js';
 import { InlineReads } from '../lane/inline.js';
 import type { Equip } from '../lane/message.js';
@@ -48,6 +47,7 @@ export class Attached {
   #schema = 0;
   #lastId = 0;
   #isClosed = false;
+  #latest: Equip | undefined;
   #onReady: () => void = () => undefined;
 
   constructor(
@@ -66,7 +66,7 @@ export class Attached {
   #receive(message: ToAttached): void {
     switch (message.kind) {
       case 'equip':
-        return this.#equip(message);
+        return void this.#equip(message);
       case 'index':
         return this.#thread.indexes.take(message);
       case 'release':
@@ -78,15 +78,18 @@ export class Attached {
     }
   }
 
-  #equip(message: Equip): void {
-    const { program, generation, schema } = message;
-    const { queries, schema: declared } = unpack<Program>(program);
+  /** Until the program is unpacked, its generation is not this thread's: calls are passed on. */
+  async #equip(message: Equip): Promise<void> {
+    this.#latest = message;
+    this.#thread.equip(message);
+    const { queries, schema: declared } = await unpackInTurns(message.program);
+    if (this.#latest !== message || this.#isClosed) return;
+    const { generation, schema } = message;
     this.#declared = declared;
     this.#queries = new Map(queries.map((query, place) => [query.name, { query, place }]));
     this.#count(queries.map(({ name }) => name));
     this.#generation = generation;
     this.#schema = schema;
-    this.#thread.equip(message);
     this.shortReads?.onProgram(queries);
     // Who waits for nothing may end.
     if (this.#waiting.size === 0) this.attachment.port.unref();

@@ -21,18 +21,23 @@ export function placeOf(number: number): number {
   return number % placesMax;
 }
 
+interface Programs {
+  queries: { at(place: number): Query | undefined };
+  schema: number;
+}
+
 export class QueryTable {
-  readonly #programs = new Map<number, { queries: readonly Query[]; schema: number }>();
+  readonly #programs = new Map<number, Programs>();
 
   /** `schema`: the number of the schema that the queries were compiled for. */
-  add(generation: number, queries: readonly Query[], schema: number): void {
+  add(generation: number, queries: Programs['queries'], schema: number): void {
     this.#programs.set(generation, { queries, schema });
     for (const old of this.#programs.keys())
       if (old <= generation - generationsMax) this.#programs.delete(old);
   }
 
   at(number: number): Query {
-    return this.#programOf(number).queries[placeOf(number)]!;
+    return this.#programOf(number).queries.at(placeOf(number))!;
   }
 
   schemaOf(number: number): number {
@@ -40,7 +45,7 @@ export class QueryTable {
   }
 
   /** Fails SCHEMA_CHANGED when the program is long gone: the call may be repeated. */
-  #programOf(number: number): { queries: readonly Query[]; schema: number } {
+  #programOf(number: number): Programs {
     return this.#programs.get(Math.floor(number / placesMax)) ?? fail('SCHEMA_CHANGED');
   }
 }

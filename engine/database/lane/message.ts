@@ -1,6 +1,7 @@
 // What travels between the main thread and the lanes beside requests and replies (batch.ts): programs,
 // vector memories, orders to the writer and its news.
 import type { ErrorData } from '../../base/errors.js';
+import type { PackedProgram } from '../call/packed-program.js';
 import type { IndexHandle } from '../../vector/index.js';
 import type { Batch, ReplyExtra, RequestExtra } from './batch.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
@@ -9,8 +10,7 @@ import type { LoadOrder } from '../load/load-writer.js';
 /** Tells a lane what it needs to run plans: sent before its first batch and after every reload. */
 export interface Equip {
   kind: 'equip';
-  /** Packed Program. */
-  program: unknown;
+  program: PackedProgram;
   /** How many reloads came before it. */
   generation: number;
   /** Of its schema: see gate.ts. */
@@ -38,8 +38,7 @@ export interface HelpBuild {
 export interface Reload {
   kind: 'reload';
   id: number;
-  /** Packed Program. */
-  program: unknown;
+  program: PackedProgram;
   generation: number;
   /** Of a leader: its packed sources; of a follower none: an entry that waits has them. */
   sources?: Uint8Array | undefined;

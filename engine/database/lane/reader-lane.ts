@@ -3,10 +3,10 @@
 // outlives a batch.
 import type { MessagePort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import type { Program } from '../../plan/program.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import type { Equip, ToLane } from './message.js';
 import { unpack } from '../call/pack.js';
+import { PackedQueries } from '../call/packed-program.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from '../call/query-table.js';
 import { decodeCall, run } from '../call/runner.js';
@@ -72,7 +72,7 @@ class ReaderLane {
 
   #equip(message: Equip): void {
     for (const { generation, program, schema } of [...(message.earlier ?? []), message]) {
-      this.#queries.add(generation, unpack<Program>(program).queries, schema);
+      this.#queries.add(generation, new PackedQueries(program), schema);
     }
     this.#thread.equip(message);
     this.#port.postMessage({ kind: 'ready', indexes: [] });

@@ -11,7 +11,6 @@ import { type ErrorData, TrellisError, errorDataOf, errorMessage } from '../../b
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
 import type { Limits } from '../../base/limits.js';
 import { LogLink, type LogLinkSetup, loadTimeoutMs } from '../../cluster/link/log-link.js';
-import type { Program } from '../../plan/program.js';
 import { diskTrouble } from '../../storage/lock/disk-trouble.js';
 import type { ShardPlace } from '../../base/id.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
@@ -29,6 +28,7 @@ import { GroupCommit, type Waiting } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
 import type { LaneFault, Reload, ToLane } from './message.js';
 import { unpack } from '../call/pack.js';
+import { headOf, type PackedProgram, PackedQueries } from '../call/packed-program.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from '../call/query-table.js';
 import { changeSchema, fitSchema, openSchema } from '../schema/schema-swap.js';
@@ -52,8 +52,7 @@ export interface WriterSetup {
   /** Shared: see figures.ts. */
   figures: SharedArrayBuffer;
   strict: boolean;
-  /** Packed Program. */
-  program: unknown;
+  program: PackedProgram;
   vectors: VectorStoreOptions;
   failpoint?: string;
   /** Looked for before every commit. */
@@ -127,7 +126,7 @@ class WriterLane {
       setup.readOnlyReason,
       fileIdentity(join(setup.graphPath, 'data.mdb')),
     );
-    const program = unpack<Program>(setup.program);
+    const declarations = headOf(setup.program);
     this.#link = setup.cluster && new LogLink(setup.cluster, () => this.#figures.beat());
     this.#storage = openStorage(setup.graphPath, {
       limits: setup.limits,
@@ -139,7 +138,7 @@ class WriterLane {
       ...(setup.shard && { shard: setup.shard }),
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
-    this.#openSchema(program, text);
+    this.#openSchema(declarations, text);
     const isFollowing = setup.cluster !== undefined;
     const vectors = { ...setup.vectors, failpoint: setup.failpoint, isFollowing };
     this.#vectors = openVectorStore(this.#storage, vectors, {
@@ -152,7 +151,7 @@ class WriterLane {
       log: (level, message, fields) =>
         this.#port.postMessage({ kind: 'log', level, message, fields }),
     });
-    this.#queries.add(0, program.queries, this.#gate.schema());
+    this.#queries.add(0, new PackedQueries(setup.program), this.#gate.schema());
     const loads = {
       reserve: (changes: readonly VectorChange[]) => {
         this.#vectors.beginReserving();
@@ -216,7 +215,7 @@ class WriterLane {
   }
 
   /** Brings the data to the program's schema, and the keyword index to its switch. */
-  #openSchema(program: Program, text: TextIndex | undefined): void {
+  #openSchema(program: Declarations, text: TextIndex | undefined): void {
     const isGiven = this.#permit.denied !== undefined || this.#link !== undefined;
     if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
     const started = performance.now();
@@ -368,11 +367,11 @@ class WriterLane {
 
   /** Returns the number of the schema. */
   #reload(message: Reload): number {
-    const program = unpack<Program>(message.program);
+    const program = headOf(message.program);
+    const queries = new PackedQueries(message.program);
     failpoint('midReload');
     const { text } = this.#equipment;
-    const adopt = (): void =>
-      this.#queries.add(message.generation, program.queries, this.#gate.schema());
+    const adopt = (): void => this.#queries.add(message.generation, queries, this.#gate.schema());
     if (this.#follower && message.sources === undefined) {
       this.#follower.applySchema(program, text, adopt);
       return this.#gate.schema();

@@ -1,6 +1,7 @@
 // The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders
 // (reload, preview, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
 // write that was queued before it.
+import type { PackedProgram } from '../call/packed-program.js';
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { IndexHandle } from '../../vector/index.js';
@@ -43,7 +44,7 @@ export interface WriterEvents {
 }
 
 type Order =
-  | { kind: 'reload'; program: unknown; generation: number; sources?: Uint8Array | undefined }
+  | { kind: 'reload'; program: PackedProgram; generation: number; sources?: Uint8Array | undefined }
   | { kind: 'tell'; settings: Uint8Array | undefined }
   | { kind: 'preview'; program: unknown }
   | { kind: 'snapshot' }

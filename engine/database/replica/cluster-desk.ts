@@ -14,7 +14,8 @@ import type { DataDirectory } from '../../storage/folder/manifest.js';
 import type { Storage } from '../../storage/open-storage.js';
 import { metaKey } from '../../storage/table/meta.js';
 import type { DatabaseOptions } from '../call/options.js';
-import { checkVectors, packSources, programOf } from './source-archive.js';
+import { programCompiler } from '../schema/compiler.js';
+import { checkVectors, packSources, programBy, programOf } from './source-archive.js';
 
 export class ClusterDesk {
   readonly node: OpenNode;
@@ -72,7 +73,10 @@ export class ClusterDesk {
   /** An entry waits for the program of these sources: compiles them and gives them their turn. */
   async adopt(packed: Uint8Array, swap: (program: Program) => Promise<void>): Promise<void> {
     try {
-      await swap(programOf(packed, this.options.limits));
+      const program = await programBy(packed, this.options.limits, (sources, rules) =>
+        programCompiler.compile(sources, { ...rules, limits: this.options.limits }),
+      );
+      await swap(program);
       this.use(packed);
     } catch (error) {
       this.node.setFault(errorDataOf(error).error);

@@ -6,7 +6,7 @@ import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { eachChange } from '../../cluster/entry/changes.js';
 import type { SourceArchive } from '../../cluster/options.js';
-import { compile } from '../../lang/compile.js';
+import { type Compilation, compile } from '../../lang/compile.js';
 import type { Program } from '../../plan/program.js';
 import { mainProgram, shardProgram } from '../../plan/scatter-program.js';
 import type { DatabaseOptions } from '../call/options.js';
@@ -74,16 +74,33 @@ export function packSources(
 /** Fails SCHEMA_AHEAD. */
 export function programOf(packed: Uint8Array, limits: Limits): Program {
   const archive = unpackSources(packed);
-  const { compat, shard } = archive;
-  const scattered = archive.scattered && new Set(archive.scattered);
-  const { program, diagnostics } = compile(archive.sources, {
-    compat,
-    limits,
-    ...(scattered && { scattered }),
-  });
+  return partOf(archive, compile(archive.sources, rulesOf(archive, limits)));
+}
+
+/** The same, compiled by whoever asks. Fails SCHEMA_AHEAD. */
+export async function programBy(
+  packed: Uint8Array,
+  limits: Limits,
+  compiled: (...given: Parameters<typeof compile>) => Promise<Compilation>,
+): Promise<Program> {
+  const archive = unpackSources(packed);
+  return partOf(archive, await compiled(archive.sources, rulesOf(archive, limits)));
+}
+
+const rulesOf = ({ compat, scattered }: PackedSources, limits: Limits) => ({
+  compat,
+  limits,
+  ...(scattered && { scattered: new Set(scattered) }),
+});
+
+/** Fails SCHEMA_AHEAD. */
+function partOf(
+  { shard, scattered }: PackedSources,
+  { program, diagnostics }: Compilation,
+): Program {
   if (program !== undefined) {
     if (shard !== undefined) return shardProgram(program, shard);
-    return scattered === undefined ? program : mainProgram(program, scattered);
+    return scattered === undefined ? program : mainProgram(program, new Set(scattered));
   }
   const fault = diagnostics.find(({ severity }) => severity === 'error');
   return fail('SCHEMA_AHEAD', { what: fault ? `${fault.file}: ${fault.code}` : 'no program' });

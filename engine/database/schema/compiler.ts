@@ -1,0 +1,124 @@
+// Compiles beside the thread that serves. Small sources are compiled where they are, sooner than a thread is
+// there; large ones in a thread that ends when nobody has asked for a while. Invariants: what waits is
+// bounded, and every caller gets an answer, whatever happens to the thread.
+import { Piscina } from 'piscina';
+import { fail } from '../../base/errors.js';
+import { compile, type Source } from '../../lang/compile.js';
+import type { Diagnostic } from '../../lang/syntax/diagnostic.js';
+import type { Program } from '../../plan/program.js';
+import { headOf, unpackInTurns } from '../call/packed-program.js';
+import type { CompileReport, CompileTask } from './compile-thread.js';
+
+/** Bytes of sources that take a few milliseconds. */
+const smallBytes = 16 * 1024;
+const idleMs = 10_000;
+
+export interface CompilerOptions {
+  /** Calls that may be there at once, the one that runs included. */
+  most: number;
+  /** Time that one may take, of its turn in the queue and of its own; undefined: any. */
+  budgetMs?: number;
+  heapMb: number;
+}
+
+export interface Compiled {
+  /** Undefined when a diagnostic is an error. */
+  program: Program | undefined;
+  diagnostics: Diagnostic[];
+}
+
+type Options = CompileTask['options'];
+
+export class Compiler {
+  /** Made with the first large sources. */
+  #threads: Piscina | undefined;
+  #pending = 0;
+  /** Settled when the thread is free: piscina forgets tasks behind one that its thread dies of. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** Of the task that runs: hears of a thread that has ended before it took it. */
+  #onEnd: (error: Error) => void = () => undefined;
+
+  constructor(private readonly options: CompilerOptions) {}
+
+  /** Fails OVERLOADED, QUERY_TIMEOUT. */
+  async compile(sources: readonly Source[], options: Options): Promise<Compiled> {
+    if (sizeOf(sources) <= smallBytes) return compile(sources, options);
+    const { program, diagnostics } = await this.#run({ sources, options, headOnly: false });
+    return { program: program && (await unpackInTurns(program)), diagnostics };
+  }
+
+  /** The same without the queries. */
+  async check(sources: readonly Source[], options: Options): Promise<Compiled> {
+    if (sizeOf(sources) <= smallBytes) return compile(sources, options);
+    const { program, diagnostics } = await this.#run({ sources, options, headOnly: true });
+    return { program: program && { ...headOf(program), queries: [] }, diagnostics };
+  }
+
+  async #run(task: CompileTask): Promise<CompileReport> {
+    const { most, budgetMs } = this.options;
+    if (this.#pending >= most) fail('OVERLOADED', { queue: 'The queue of the compiler' });
+    this.#pending++;
+    const late = budgetMs === undefined ? {} : { signal: AbortSignal.timeout(budgetMs) };
+    const report = this.#last.then(() => this.#ask(task, late));
+    this.#last = report.catch(() => undefined);
+    try {
+      return await report;
+    } catch (error) {
+      return explain(error, budgetMs);
+    } finally {
+      this.#pending--;
+    }
+  }
+
+  #ask(task: CompileTask, late: { signal?: AbortSignal }): Promise<CompileReport> {
+    const end = new Promise<never>((_, reject) => {
+      this.#onEnd = reject;
+    });
+    return Promise.race([this.#pool().run(task, late) as Promise<CompileReport>, end]);
+  }
+
+  #pool(): Piscina {
+    if (this.#threads !== undefined) return this.#threads;
+    const threads = new Piscina({
+      filename: new URL('./compile-thread.js', import.meta.url).href,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: idleMs,
+      resourceLimits: { maxOldGenerationSizeMb: this.options.heapMb },
+      recordTiming: false,
+      atomics: 'disabled',
+    });
+    threads.on('error', (error: Error) => {
+      this.#threads = undefined;
+      this.#onEnd(error);
+      void threads.destroy();
+    });
+    return (this.#threads = threads);
+  }
+}
+
+function sizeOf(sources: readonly Source[]): number {
+  return sources.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+/** What became of the thread, said to whoever waits for it. */
+function explain(error: unknown, budgetMs: number | undefined): never {
+  const { name, code } = error as NodeJS.ErrnoException;
+  if (name === 'AbortError') {
+    fail('QUERY_TIMEOUT', { ms: budgetMs! }, { hint: 'Check fewer sources at a time.' });
+  }
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') fail('OVERLOADED', { queue: 'The compiler’s memory' });
+  throw error;
+}
+
+/** Programs of this process, which take their turns; of each database at most one is being made. */
+export const programCompiler = /* @__PURE__ */ new Compiler({
+  most: 64,
+  heapMb: 2048,
+});
+/** What callers ask about their sources: it keeps no program waiting. */
+export const checkCompiler = /* @__PURE__ */ new Compiler({
+  most: 8,
+  budgetMs: 30_000,
+  heapMb: 1024,
+});
