@@ -21,12 +21,16 @@ export interface KeySchema {
   maximum?: number;
   unit?: 'bytes' | 'milliseconds';
   secret?: boolean;
+  /** Opens or closes a door: named without a value, it is no default but a secret that did not arrive. */
+  filled?: boolean;
   /** Takes "auto" too, which is its default: a number that stands for none. */
   auto?: boolean;
   default: unknown;
 }
 
 const text = (standard: string) => ({ type: 'string', default: standard }) as const;
+/** The name of a file with keys, or a key itself. */
+const door = () => ({ ...text(''), filled: true }) as const;
 const flag = (standard: boolean) => ({ type: 'boolean', default: standard }) as const;
 const integer = (standard: number, minimum: number, maximum: number) =>
   ({ type: 'integer', default: standard, minimum, maximum }) as const;
@@ -96,11 +100,11 @@ const configSchema = section({
     transport: choice('auto', 'uws', 'node'),
   }),
   auth: section({
-    keys_file: text(''),
-    api_key: { ...text(''), secret: true } as const,
+    keys_file: door(),
+    api_key: { ...door(), secret: true } as const,
   }),
   cors: section({ origins: texts() }),
-  tls: section({ cert: text(''), key: text('') }),
+  tls: section({ cert: door(), key: door() }),
   limits: section(Object.fromEntries(limitSchemas)),
   sessions: section({ enabled: flag(true), schema_format: choice('object', 'string') }),
   mcp: section({
@@ -170,11 +174,11 @@ const configSchema = section({
     keep: time(24 * hourMs, 8760 * hourMs, 1_000),
     keep_bytes: size(64 * GiB),
     schema_bytes: size(256 * MiB),
-    token_file: text(''),
-    secret_file: text(''),
-    tls_ca: text(''),
-    tls_cert: text(''),
-    tls_key: text(''),
+    token_file: door(),
+    secret_file: door(),
+    tls_ca: door(),
+    tls_cert: door(),
+    tls_key: door(),
     allow_lazy_log: flag(false),
     /** All that may lead, `NODE=HOST:PORT`: who leads which database is spread over them. */
     members: texts(),

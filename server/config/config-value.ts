@@ -66,8 +66,23 @@ export function readValue(key: string, schema: KeySchema, raw: unknown, source: 
   if (typeof raw === 'string' && (fromText || schema.unit !== undefined)) {
     value = readText(raw, schema);
   }
+  if (schema.filled && typeof value === 'string') refuseBlank(key, value, source);
   if (value !== undefined && Check(schema, value)) return value;
   const got = schema.secret ? '***' : excerpt(JSON.stringify(raw) ?? String(raw));
   const what = `${key} must be ${describeAllowed(schema)}, got ${got} (${source}).`;
   return fail('CONFIG_INVALID', { what }, { hint: 'See `trellis config print`.' });
+}
+
+/** A secret that did not arrive must open no door: a server would start without a key, or without TLS. */
+function refuseBlank(key: string, value: string, source: string): void {
+  if (value.trim() !== '' && value.trim() === value) return;
+  const what =
+    value.trim() === ''
+      ? `${key} is named, but empty (${source}).`
+      : `${key} begins or ends with white space (${source}).`;
+  const hint =
+    value.trim() === ''
+      ? 'Give it its value, or leave it out altogether.'
+      : 'No caller could send it: write it without, or leave it out altogether.';
+  fail('CONFIG_INVALID', { what }, { hint });
 }

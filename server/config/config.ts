@@ -175,7 +175,8 @@ function environmentLayer(
   const names = new Map<string, string>();
   for (const [name, key] of variables) {
     const text = environment[name];
-    if (text === undefined || text === '') continue;
+    const isGiven = text !== '' || keySchemas.get(key)!.filled === true;
+    if (text === undefined || !isGiven) continue;
     // HelixDB's own files are never opened: ours go into a directory beside them.
     const directory = name === 'HELIX_DATA_DIR' ? join(text, 'trellis') : text;
     values.set(key, key === 'storage.data_dir' ? resolve(directory) : text);

@@ -9,6 +9,7 @@ import type { Exchange } from '../http/exchange.js';
 import { type TenantOptions, Tenants, unknownTenant } from '../house/tenants.js';
 import { type Member, readMembers } from '../house/placement.js';
 import { tenantElsewhere } from '../house/tenant-elsewhere.js';
+import { reasonOf } from '../house/sleeping-database.js';
 import { isLoopback, listenAddresses } from '../http/address.js';
 import type { Action } from '../endpoint/admin-handler.js';
 import type { Config } from '../config/config.js';
@@ -341,8 +342,13 @@ export class App {
   /** SIGHUP: keys and TLS files are read again. */
   renew(): void {
     this.#keepHouse();
-    if (this.options.config.tls.cert !== '' && !this.#transport.renewTls()) {
-      this.options.log('warn', 'new TLS files take effect after a restart');
+    const { config, log } = this.options;
+    if (config.tls.cert === '') return;
+    try {
+      tlsFiles(config, log);
+      if (!this.#transport.renewTls()) log('warn', 'new TLS files take effect after a restart');
+    } catch (error) {
+      log('error', 'the TLS files stay as they were', { reason: reasonOf(error) });
     }
   }
 

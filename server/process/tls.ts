@@ -3,6 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import type { Log } from '../observe/log.js';
@@ -24,8 +25,10 @@ export function tlsFiles({ tls, projectDir }: Config, log: Log): TlsFiles | unde
   const files = { cert: resolve(projectDir, tls.cert), key: resolve(projectDir, tls.key) };
   let certificate: X509Certificate;
   try {
-    readFileSync(files.key);
-    certificate = new X509Certificate(readFileSync(files.cert));
+    const [cert, key] = [readFileSync(files.cert), readFileSync(files.key)];
+    // Fails for an empty key, one that asks for a passphrase, and one of another certificate.
+    createSecureContext({ cert, key });
+    certificate = new X509Certificate(cert);
   } catch (error) {
     const what = `tls.cert or tls.key cannot be used: ${(error as Error).message}.`;
     return fail('CONFIG_INVALID', { what });

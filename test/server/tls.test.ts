@@ -1,6 +1,7 @@
 // TLS on both transports, with a certificate made for the test.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,6 +53,17 @@ describe.skipIf(!makeCertificate()).each(transports)('TLS on %s', (transport) =>
   it('serves', async () => {
     expect(await get(server.port, '/livez')).toBe(200);
   });
+  it('goes on with the files it has when new ones cannot be used', async () => {
+    const kept = readFileSync(key);
+    for (const bad of ['', 'x', readFileSync(cert)]) {
+      writeFileSync(key, bad);
+      server.app.renew();
+      expect(await get(server.port, '/livez')).toBe(200);
+    }
+    writeFileSync(key, kept);
+    server.app.renew();
+    expect(await get(server.port, '/livez')).toBe(200);
+  });
   it('does not speak clear text', async () => {
     const { text } = await server.raw('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
     expect(text).not.toContain('200');
@@ -68,8 +80,18 @@ describe('TLS files', () => {
       { 'tls.cert': join(folder, 'bad'), 'tls.key': join(folder, 'bad') },
       /cannot be used/,
     ],
+    ['an empty key', { 'tls.cert': cert, 'tls.key': join(folder, 'empty') }, /cannot be used/],
+    ['the certificate as key', { 'tls.cert': cert, 'tls.key': cert }, /cannot be used/],
+    [
+      'the key of another',
+      { 'tls.cert': cert, 'tls.key': join(folder, 'other') },
+      /cannot be used/,
+    ],
   ])('refuses %s', async (_, settings, message) => {
     writeFileSync(join(folder, 'bad'), 'x');
+    writeFileSync(join(folder, 'empty'), '');
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    writeFileSync(join(folder, 'other'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
     await expect(startApp('node', settings)).rejects.toThrow(message);
   });
 });

@@ -48,6 +48,9 @@ function credentials(tokenFile: string): NodeConnectionOptions {
   const text = bytes.toString('utf8').trim();
   if (text.includes('BEGIN NATS USER JWT')) return { authenticator: credsAuthenticator(bytes) };
   const [user, ...pass] = text.split(':');
+  // An empty credential would be none: the log would be asked as by anybody.
+  if (user === '' || (pass.length > 0 && pass.join(':') === ''))
+    fail('CONFIG_INVALID', { what: '`cluster.token_file` is empty, or names a user alone' });
   return pass.length === 0 ? { token: text } : { user, pass: pass.join(':') };
 }
 

@@ -44,7 +44,7 @@ function keyOf({ tokenFile }: LogPlace): S3Key {
   if ((statSync(tokenFile).mode & 0o077) !== 0)
     fail('CONFIG_INVALID', { what: '`cluster.token_file` may be read by others; make it 0600' });
   const [id, secret, ...session] = readFileSync(tokenFile, 'utf8').trim().split(':');
-  if (id === undefined || secret === undefined)
+  if (!id || !secret)
     return fail('CONFIG_INVALID', { what: '`cluster.token_file` must hold `id:secret`' });
   return session.length === 0 ? { id, secret } : { id, secret, session: session.join(':') };
 }

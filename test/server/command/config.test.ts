@@ -190,6 +190,61 @@ describe('.env', () => {
   });
 });
 
+describe('a secret that did not arrive', () => {
+  const doors = [...keySchemas].filter(([, { filled }]) => filled).map(([key]) => key);
+  const variableOf = (key: string): string => `TRELLIS_${key.replace('.', '_').toUpperCase()}`;
+  const tomlOf = (key: string, value: string): string => {
+    const [section, name] = key.split('.');
+    return `[${section}]\n${name} = ${JSON.stringify(value)}\n`;
+  };
+  /** Everywhere that a value can stand. */
+  const places: Record<string, (key: string, value: string) => Input> = {
+    environment: (key, value) => ({ environment: { [variableOf(key)]: value } }),
+    '.env': (key, value) => ({ files: { '.env': `${variableOf(key)}='${value}'\n` } }),
+    'trellis.toml': (key, value) => ({ files: { 'trellis.toml': tomlOf(key, value) } }),
+    flag: (key, value) => ({ flags: { [key]: value } }),
+  };
+
+  it('is one of these', () => {
+    const secret = [...keySchemas].filter(([, schema]) => schema.secret).map(([key]) => key);
+    expect(doors).toEqual(expect.arrayContaining([...secret, 'auth.keys_file', 'tls.key']));
+    expect(doors.filter((key) => /(_file|^tls|tls_|api_key)/.test(key))).toHaveLength(9);
+  });
+
+  it.each(Object.entries(places))('is refused in %s, and named', (_, place) => {
+    for (const key of doors) {
+      for (const value of ['', ' ', '\t']) {
+        expect(refusal(place(key, value)), key).toMatch(
+          new RegExp(`^CONFIG_INVALID .*${key} is named, but empty \\(`),
+        );
+      }
+      expect(refusal(place(key, 'x')), key).toBe('accepted');
+    }
+  });
+
+  it.each([
+    ['TRELLIS_API_KEY', ''],
+    ['HELIX_API_KEY', ''],
+    ['TRELLIS_API_KEY', '\n'],
+  ])('is refused in %s=%j, also above a source that has it', (name, value) => {
+    const files = { '.env': 'TRELLIS_API_KEY=a key\n' };
+    expect(refusal({ files, environment: { [name]: value } })).toContain(name);
+  });
+
+  it('is refused with white space around it, which no header carries', () => {
+    for (const value of ['a key\n', ' a key', 'a key\t']) {
+      const told = refusal({ environment: { TRELLIS_API_KEY: value } });
+      expect(told).toMatch(/auth\.api_key begins or ends with white space/);
+      expect(told).not.toContain('a key');
+    }
+  });
+
+  it('is none where nothing names it', () => {
+    const config = load({});
+    for (const key of doors) expect(config.settings.get(key)!.value, key).toBe('');
+  });
+});
+
 describe('what is refused', () => {
   const toml = (text: string): Input => ({ files: { 'trellis.toml': text } });
   const rows: [string, Input, RegExp][] = [
