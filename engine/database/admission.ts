@@ -63,6 +63,8 @@ export class Admission {
     const { schema } = this.parts.guard;
     const { plan } = query;
     const once = onceOf(query, options);
+    if (once?.claim !== undefined)
+      return this.#runInLane(plan, { query: number, schema, body, once }, options);
     if (options.profile) {
       const args = decodeCall(query, body, this.parts.equipment);
       return this.#run(

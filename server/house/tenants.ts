@@ -217,6 +217,7 @@ export class Tenants {
       limits,
       embed: (model, type, texts, ms) =>
         this.#tenants.get(shardName(type, 0))!.database.embed(model, type, texts, ms),
+      claim: (name, body, options) => main.call(name, body, options),
       hedgeMs: cluster.hedge,
     });
     return gatheringDatabase(main, gatherer);

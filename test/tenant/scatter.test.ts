@@ -51,7 +51,11 @@ const source = `
       RETURN V<Passage>(id)::{ id, text }
   QUERY drop(id: ID) =>
       DROP V<Passage>(id)
-      RETURN NONE`;
+      RETURN NONE
+  N::Note { text: String }
+  QUERY note(text: String) =>
+      note <- AddN<Note>({ text: text })
+      RETURN note::{ id }`;
 
 const words = ['rain', 'river', 'mountain', 'light', 'ä"ö{[', 'winter'];
 /** Few different values, so that many are equally near. */
@@ -212,6 +216,79 @@ describe('K47: the answer of shards', () => {
     expect((await scattered.post('/drop', { id: JSON.parse(a.text).passage.id })).status).toBe(200);
   });
 
+  describe('one key stands for one request, whichever shards it is about', () => {
+    /** An element on each shard. */
+    const makeAll = async (): Promise<string[]> => {
+      const made = new Map<number, string>();
+      while (made.size < shards) {
+        const { text } = await scattered.post('/add', { near: [8, 8, 8], text: 'made' });
+        const { id } = JSON.parse(text).passage;
+        made.set(shardOf(parseUuid(id)!, shards), id);
+      }
+      return [...made.keys()].sort().map((at) => made.get(at)!);
+    };
+    const under = (key: string) => (request: Request) =>
+      scattered.post(request.path, request.body, { 'Idempotency-Key': key });
+    type Request = { path: string; body: object };
+    afterAll(async () => {
+      const { text } = await scattered.post('/nearest', { near: [8, 8, 8], k: 500 });
+      const hits: { id: string; text: string }[] = JSON.parse(text).data;
+      const known = new Set(rows.map(({ id }) => id));
+      for (const { id } of hits) if (!known.has(id)) await scattered.post('/drop', { id });
+    });
+    const requestsOf = (ids: string[]): Request[] => [
+      ...ids.map((id) => ({ path: '/drop', body: { id } })),
+      { path: '/add', body: { near: [8, 8, 8], text: 'a' } },
+      { path: '/add', body: { near: [8, 8, 8], text: 'b' } },
+      { path: '/note', body: { text: 'in the main database' } },
+    ];
+
+    it('so that another is refused, and the same is answered', async () => {
+      for (const first of requestsOf(['', '', '']).keys()) {
+        const requests = requestsOf(await makeAll());
+        const ask = under(`first-${first}`);
+        const answer = await ask(requests[first]!);
+        expect(answer.status).toBe(200);
+        for (const other of requests) {
+          const reply = await ask(other);
+          const isFirst = other === requests[first];
+          expect([reply.status, JSON.parse(reply.text).code]).toEqual(
+            isFirst ? [200, undefined] : [409, 'IDEMPOTENCY_MISMATCH'],
+          );
+          if (isFirst) expect(reply.text).toBe(answer.text);
+        }
+        for (const { path, body } of requests.slice(0, shards)) {
+          const there = await scattered.post('/one', body);
+          expect(there.status).toBe(requests[first]!.body === body && path === '/drop' ? 404 : 200);
+        }
+      }
+    });
+
+    it('also of those that come together', async () => {
+      for (let round = 0; round < 5; round++) {
+        const requests = requestsOf(await makeAll()).slice(0, shards);
+        const replies = await Promise.all(requests.map(under(`together-${round}`)));
+        const statuses = replies.map(({ status }) => status).sort();
+        expect(statuses).toEqual([200, ...Array<number>(shards - 1).fill(409)]);
+      }
+    });
+
+    it('and one that was refused takes no key', async () => {
+      const [id, other] = await makeAll();
+      const refused: Request[] = [
+        { path: '/drop', body: { id: 'nonsense' } },
+        { path: '/add', body: { near: [1, 2], text: 'of another dimension' } },
+        { path: '/add', body: { near: [1, 2, 3] } },
+      ];
+      for (const [i, request] of refused.entries()) {
+        const ask = under(`refused-${i}`);
+        expect((await ask(request)).status).toBe(400);
+        const { status } = await ask({ path: '/drop', body: { id: i === 0 ? id : other } });
+        expect(status).toBe(200);
+      }
+    });
+  });
+
   it('no other door stores what belongs on shards', async () => {
     const reply = await scattered.send('/_admin/import', rows[0]!.line, {
       'Content-Type': 'application/x-ndjson',
@@ -239,6 +316,7 @@ describe('K47: the answer of shards', () => {
 });
 
 describe('K48: a slow shard', () => {
+  const claim = (): Uint8Array => new Uint8Array(0);
   const query = {
     name: 'q',
     plan: { writes: false },
@@ -261,7 +339,7 @@ describe('K48: a slow shard', () => {
         return call();
       },
     }));
-    const gatherer = new Gatherer({ shards: () => [shard], limits, embed, hedgeMs });
+    const gatherer = new Gatherer({ shards: () => [shard], limits, embed, claim, hedgeMs });
     const told = gatherer
       .call(query, new Uint8Array(0))
       .then((body) => Buffer.from(body).toString());
@@ -313,7 +391,7 @@ describe('K48: a slow shard', () => {
       },
     });
     const shard = [place(0), place(1)];
-    const gatherer = new Gatherer({ shards: () => [shard], limits, embed, hedgeMs: 1 });
+    const gatherer = new Gatherer({ shards: () => [shard], limits, embed, claim, hedgeMs: 1 });
     await gatherer.call(write, new Uint8Array(0));
     expect(asked).toEqual([0]);
   });

@@ -52,6 +52,29 @@ export function answerOnce(
   return result;
 }
 
+/**
+ * Takes a key for a write that another database does, or gives it back. Fails IDEMPOTENCY_MISMATCH for a key
+ * that stands for another request.
+ */
+export function claimOnce(
+  store: DerivedStore,
+  once: Once,
+  body: Uint8Array,
+  now: { ms: number; limits: AnswerLimits },
+): ExecutionResult {
+  const nothing = { body: new Uint8Array(0) };
+  if (once.claim === 'take') return answerOnce(store, once, body, now, () => nothing);
+  const name = nameOf(once);
+  const found = store.getDerived(answerKey.named(name));
+  const former = found && keptAnswer.read(found);
+  if (former === undefined || Buffer.compare(former.request, requestOf(once, body)) !== 0)
+    return nothing;
+  const state = order.read(store.getDerived(answerKey.order));
+  remove(store, state, name, former);
+  store.putDerived(answerKey.order, order.write(state));
+  return nothing;
+}
+
 /** A clock that was set back ends nothing early. */
 const isOver = ({ when }: { when: number }, { ms, limits }: { ms: number; limits: AnswerLimits }) =>
   ms - when >= limits.kept_answer_time;

@@ -8,7 +8,11 @@ export interface Once {
   key: string;
   /** What was asked beside the body. */
   query: string;
+  claim?: Claim;
 }
+
+/** The write itself is done in another database: its key is taken here, and given back if it is refused there. */
+export type Claim = 'take' | 'give back';
 
 export const digestBytes = 16;
 

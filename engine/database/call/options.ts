@@ -5,6 +5,7 @@ import type { Limits } from '../../base/limits.js';
 import type { Embedder } from '../../embed/embedder.js';
 import type { Program } from '../../plan/program.js';
 import type { IndexOptions } from '../../vector/index.js';
+import type { Claim } from '../answer/once.js';
 import type { Cost } from './call.js';
 
 export interface DatabaseOptions {
@@ -73,5 +74,5 @@ export interface CallOptions {
   /** Hears how many shards have answered. */
   onShards?: (answered: number, shards: number) => void;
   /** A write is done once under this key, and a repeat is given its answer. */
-  once?: { scope: string; key: string };
+  once?: { scope: string; key: string; claim?: Claim };
 }

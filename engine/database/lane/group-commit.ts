@@ -12,7 +12,7 @@ import type { Storage } from '../../storage/open-storage.js';
 import type { WritePermit } from '../../storage/lock/permit.js';
 import type { VectorChange, WriteView } from '../../storage/table/store.js';
 import type { WriteGroup } from '../../storage/view/writer.js';
-import { answerOnce } from '../answer/answer-once.js';
+import { answerOnce, claimOnce } from '../answer/answer-once.js';
 import type { RequestExtra } from './batch.js';
 import type { Figures } from '../meter/figures.js';
 import type { Gate } from '../call/gate.js';
@@ -118,10 +118,10 @@ export class GroupCommit {
     const { limits } = this.parts.equipment;
     try {
       const result = transaction.request(nowMs, (view) => {
+        const now = { ms: nowMs, limits };
+        if (once?.claim !== undefined) return claimOnce(view, once, waiting.body, now);
         const work = () => this.#execute(waiting, nowMs, view);
-        const answer = once
-          ? answerOnce(view, once, waiting.body, { ms: nowMs, limits }, work)
-          : work();
+        const answer = once ? answerOnce(view, once, waiting.body, now, work) : work();
         this.parts.vectors.reserve(view.pending);
         return answer;
       });

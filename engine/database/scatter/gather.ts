@@ -1,12 +1,13 @@
 // Asks all shards of a scattered type, each once more at another node that has it when the first is slow, and
 // makes one answer of theirs. Invariant: an answer without a shard is given only to those who allow it, and
 // says how many there are; a write is asked of one place, once.
-import { TrellisError, fail } from '../../base/errors.js';
+import { TrellisError, fail, isRetryable } from '../../base/errors.js';
 import { parseUuid, shardOf } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import { scanBody } from '../../json/decode.js';
 import type { Merge } from '../../plan/merge.js';
 import type { Query } from '../../plan/plan.js';
+import type { Claim } from '../answer/once.js';
 import type { CallOptions } from '../call/options.js';
 import { mergeReplies } from './merge.js';
 
@@ -29,12 +30,16 @@ export interface GatherOptions {
     texts: readonly string[],
     budgetMs: number,
   ) => Promise<Float64Array[]>;
+  /** Takes the key of a repeated write for all shards together, or gives it back: in the main database. */
+  claim: (name: string, body: Uint8Array, options: CallOptions) => Promise<Uint8Array> | Uint8Array;
   /** A shard that is slower is asked at another place too. */
   hedgeMs: number;
 }
 
 export class Gatherer {
   #next = 0;
+  /** Keys whose writes are under way: those of one key go one after another. */
+  readonly #keys = new Map<string, Promise<unknown>>();
 
   constructor(private readonly options: GatherOptions) {}
 
@@ -48,12 +53,45 @@ export class Gatherer {
     const shards = this.options.shards(type);
     if (merge.kind === 'one') {
       const at = this.#placeOf(merge.id, body, options, shards.length);
-      const shard = plan.writes ? shards[at]!.slice(0, 1) : shards[at]!;
-      return this.#ask(shard, name, body, options);
+      if (!plan.writes) return this.#ask(shards[at]!, name, body, options);
+      const write = () => this.#ask(shards[at]!.slice(0, 1), name, body, options);
+      return options.once === undefined ? write() : this.#once(name, body, options, write);
     }
     return this.#withVectors(type, merge, body, options)
       .then((whole) => this.#all(shards, name, whole, options))
       .then((bodies) => mergeReplies(merge.members, bodies));
+  }
+
+  /**
+   * A repeat is answered by the shard that did it. That a key stands for one request only, whichever shards
+   * and types its bodies are about, is for the one place to know that they have in common.
+   */
+  async #once(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions,
+    write: () => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    const once = options.once!;
+    const key = `${once.scope} ${once.key}`;
+    const claim = async (how: Claim): Promise<unknown> =>
+      this.options.claim(name, body, { ...options, once: { ...once, claim: how } });
+    const turn = (this.#keys.get(key) ?? Promise.resolve()).then(async () => {
+      await claim('take');
+      try {
+        return await write();
+      } catch (error) {
+        // Refused for good, so that it is not done: the key is as good as new.
+        if (isRefusal(error)) await claim('give back');
+        throw error;
+      }
+    });
+    const over = turn.catch(() => undefined);
+    this.#keys.set(key, over);
+    void over.finally(() => {
+      if (this.#keys.get(key) === over) this.#keys.delete(key);
+    });
+    return turn;
   }
 
   /** The body with the vectors of its texts. A text that is missing is missed by the shards. */
@@ -168,6 +206,10 @@ export class Gatherer {
     });
   }
 }
+
+/** A write that its shard has undone, and that comes again only when somebody changes something. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof TrellisError && !isRetryable(error.code) && error.code !== 'INTERNAL';
 
 /** Whether asking elsewhere would not help: the request itself is refused, or a defect is met. */
 function isFault(error: unknown): boolean {
