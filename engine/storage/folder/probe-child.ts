@@ -1,11 +1,59 @@
 // The child process of probe.ts: reads the data file named on its command line, as its standard input
-// says, with no more haste than others leave.
-import { readFileSync, writeSync } from 'node:fs';
-import { setPriority } from 'node:os';
-import { type CheckOptions, checkData } from '../page/data-check.js';
+// says, with no more haste than others leave; a large one before which a start waits, by several threads.
+import { readFileSync, statSync, writeSync } from 'node:fs';
+import { availableParallelism, setPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { DefectError } from '../../base/assert.js';
+import {
+  type CheckOptions,
+  type CheckPart,
+  checkData,
+  checkPart,
+  joinParts,
+} from '../page/data-check.js';
+import type { Share } from '../page/page-walk.js';
 
-const given = JSON.parse(readFileSync(0, 'utf8')) as CheckOptions & { sums: number[] };
-const sums = given.sums.length > 0 ? Uint32Array.from(given.sums) : undefined;
-if (given.meta !== undefined) setPriority(10);
-const answer = Buffer.from(JSON.stringify(checkData(process.argv[2]!, { ...given, sums })));
-for (let at = 0; at < answer.length; ) at += writeSync(1, answer, at);
+/** One more thread begins in the time that it takes to read this much. */
+const threadBytes = 2 ** 26;
+const threadsMost = 8;
+
+interface Work {
+  path: string;
+  share: Share;
+}
+
+async function answer(path: string): Promise<void> {
+  const given = JSON.parse(readFileSync(0, 'utf8')) as CheckOptions & { sums: number[] };
+  const sums = given.sums.length > 0 ? Uint32Array.from(given.sums) : undefined;
+  if (given.meta !== undefined) setPriority(10);
+  const isAwaited = given.meta === undefined && sums === undefined;
+  const threads = isAwaited ? threadsFor(statSync(path).size) : 1;
+  const faults = threads > 1 ? await together(path, threads) : checkData(path, { ...given, sums });
+  const bytes = Buffer.from(JSON.stringify(faults));
+  for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+}
+
+const threadsFor = (bytes: number): number =>
+  Math.min(availableParallelism(), threadsMost, Math.ceil(bytes / threadBytes));
+
+/** This thread reads a share, too. */
+async function together(path: string, of: number): Promise<ReturnType<typeof joinParts>> {
+  const others = Array.from({ length: of - 1 }, (_, i) => {
+    const work: Work = { path, share: { index: i + 1, of } };
+    return new Promise<CheckPart>((resolve, reject) => {
+      const worker = new Worker(fileURLToPath(import.meta.url), { workerData: work });
+      worker.once('message', resolve);
+      worker.once('error', reject);
+      worker.once('exit', () => reject(new DefectError('a thread that reads has ended')));
+    });
+  });
+  const own = checkPart(path, { index: 0, of });
+  return joinParts([own, ...(await Promise.all(others))]);
+}
+
+if (isMainThread) await answer(process.argv[2]!);
+else {
+  const { path, share } = workerData as Work;
+  parentPort!.postMessage(checkPart(path, share));
+}

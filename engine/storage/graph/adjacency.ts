@@ -40,10 +40,14 @@ function peekChunk(
 }
 
 /** What one value says: the degree, if it is a head, and the edges in it. */
-export function headTotals(chunk: number, value: Uint8Array): { degree: number; entries: number } {
-  const isHead = chunk === 0;
-  const entries = (value.length - (isHead ? headBytes : sealedBytes)) / entryBytes;
-  return { degree: isHead ? getWord(value, 4) : 0, entries };
+export function headTotals(
+  isHead: boolean,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): { degree: number; entries: number } {
+  const entries = (end - start - (isHead ? headBytes : sealedBytes)) / entryBytes;
+  return { degree: isHead ? getWord(bytes, start + 4) : 0, entries };
 }
 
 /** A list is not what its head says. */

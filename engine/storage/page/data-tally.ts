@@ -3,8 +3,10 @@
 // even where the page that replaced it is sound in itself.
 import { headTotals } from '../graph/adjacency.js';
 import { listedIn } from '../graph/label-list.js';
-import { readTotal } from '../table/meta.js';
 import { kindOf, labelOf } from '../record/record.js';
+import { readTotal } from '../table/meta.js';
+import { getWord } from '../table/word.js';
+import type { PageEntry } from './page-entry.js';
 
 interface LabelCounts {
   rows: number;
@@ -12,44 +14,104 @@ interface LabelCounts {
   total: number;
 }
 
+/** Of a part of all entries. */
+export interface TallyPart {
+  labels: (LabelCounts | undefined)[];
+  counts: { uuids: number; rows: number; edges: number; vectors: number; embeddings: number };
+  listed: { out: number; in: number };
+  degrees: { out: number; in: number };
+  /** Tables with entries whose value is unknown: their counts say nothing. */
+  lost: string[];
+}
+
 export class DataTally {
-  readonly #labels = new Map<number, LabelCounts>();
+  readonly #labels: (LabelCounts | undefined)[] = [];
   readonly #counts = { uuids: 0, rows: 0, edges: 0, vectors: 0, embeddings: 0 };
   readonly #listed = { out: 0, in: 0 };
   readonly #degrees = { out: 0, in: 0 };
-  /** Tables with entries whose value is unknown: their counts say nothing. */
   readonly #lost = new Set<string>();
+
+  get part(): TallyPart {
+    return {
+      labels: this.#labels,
+      counts: this.#counts,
+      listed: this.#listed,
+      degrees: this.#degrees,
+      lost: [...this.#lost],
+    };
+  }
+
+  join({ labels, counts, listed, degrees, lost }: TallyPart): void {
+    // An array that has holes comes through a message with them.
+    for (let label = 0; label < labels.length; label++) {
+      const other = labels[label];
+      if (other === undefined) continue;
+      const own = this.#label(label);
+      own.rows += other.rows;
+      own.listed += other.listed;
+      own.total += other.total;
+    }
+    const pairs: [Record<string, number>, Record<string, number>][] = [
+      [this.#counts, counts],
+      [this.#listed, listed],
+      [this.#degrees, degrees],
+    ];
+    for (const [own, other] of pairs) {
+      for (const [name, count] of Object.entries(other)) own[name]! += count;
+    }
+    for (const table of lost) this.#lost.add(table);
+  }
 
   /** An entry of which only the key, if anything, is known. */
   lose(table: string): void {
     this.#lost.add(table);
   }
 
-  add(table: string, key: Buffer, value: Buffer): void {
+  /** Counts sound entries of a table. */
+  counter(table: string): (entry: PageEntry) => void {
     const counts = this.#counts;
-    if (table === 'records') {
-      counts.rows++;
-      this.#label(labelOf(value)).rows++;
-      const kind = kindOf(value);
-      if (kind === 'edge') counts.edges++;
-      else if (kind === 'vector') counts.vectors++;
-    } else if (table === 'out' || table === 'in') {
-      const { degree, entries } = headTotals(key.readUInt32BE(6), value);
-      this.#degrees[table] += degree;
-      this.#listed[table] += entries;
-    } else if (table === 'uuid') counts.uuids++;
-    else if (table === 'vectors') counts.embeddings++;
-    else if (table === 'labels') this.#label(key.readUInt16BE(0)).listed += listedIn(value);
-    else if (table === 'meta' && key[0] === 3) {
-      const label = key.readUInt16BE(1);
-      this.#label(label).total = readTotal({ peek: () => value }, label).count;
+    switch (table) {
+      case 'records':
+        return (entry) => this.#row(entry);
+      case 'out':
+      case 'in':
+        return (entry) => this.#adjacency(table, entry);
+      case 'uuid':
+        return () => counts.uuids++;
+      case 'vectors':
+        return () => counts.embeddings++;
+      case 'labels':
+        return ({ key, content }) => {
+          this.#label(key.readUInt16BE(0)).listed += listedIn(content);
+        };
+      case 'meta':
+        return ({ key, content }) => {
+          if (key[0] !== 3) return;
+          const label = key.readUInt16BE(1);
+          this.#label(label).total = readTotal({ peek: () => content }, label).count;
+        };
+      default:
+        return () => undefined;
     }
   }
 
+  #row({ bytes, valueAt }: PageEntry): void {
+    this.#counts.rows++;
+    this.#label(labelOf(bytes, valueAt)).rows++;
+    const kind = kindOf(bytes, valueAt);
+    if (kind === 'edge') this.#counts.edges++;
+    else if (kind === 'vector') this.#counts.vectors++;
+  }
+
+  #adjacency(table: 'out' | 'in', { page, keyAt, bytes, valueAt, contentEnd }: PageEntry): void {
+    const isHead = getWord(page, keyAt + 6) === 0;
+    const { degree, entries } = headTotals(isHead, bytes, valueAt, contentEnd);
+    this.#degrees[table] += degree;
+    this.#listed[table] += entries;
+  }
+
   #label(label: number): LabelCounts {
-    let counts = this.#labels.get(label);
-    if (counts === undefined) this.#labels.set(label, (counts = { rows: 0, listed: 0, total: 0 }));
-    return counts;
+    return (this.#labels[label] ??= { rows: 0, listed: 0, total: 0 });
   }
 
   /** One line per disagreement. */
@@ -68,7 +130,9 @@ export class DataTally {
         yield `of ${edges} edges, ${listed} are listed ${direction} of their ends, which count ${degree}`;
       }
     }
-    for (const [label, { rows: found, listed, total }] of this.#labels) {
+    for (const [label, counts] of this.#labels.entries()) {
+      if (counts === undefined) continue;
+      const { rows: found, listed, total } = counts;
       const isTotalRight = this.#lost.has('meta') || this.#lost.has('labels') || listed === total;
       if (isTotalRight && !differ('labels', listed, found)) continue;
       yield `type ${label} has ${found} elements, ${listed} in its list, ${total} in its total`;

@@ -7,7 +7,8 @@
 // which names its table and key; none is given twice.
 import { intact } from '../../base/intact.js';
 import { sumOfName } from '../table/checksum.js';
-import { contentOf, tablesOf } from './data-check.js';
+import { tablesOf } from './data-check.js';
+import type { PageEntry } from './page-entry.js';
 import { PageFile, pageSize, wideAt } from './page.js';
 import { type Meta, type Tree, newestOf, metasOf } from './page-meta.js';
 import { PageWalk, type Visitor, byTransaction } from './page-walk.js';
@@ -93,9 +94,8 @@ export class PageRows {
   /** Calls back for each sound entry of a table, those that its tree leads to first. */
   each(table: TableName, take: (key: Buffer, content: Buffer, at: number) => void): void {
     const nameSum = sumOfName(table);
-    const entry = (key: Buffer, value: Buffer, at: number): void => {
-      const content = contentOf(nameSum, key, value);
-      if (content !== undefined) take(key, content, at);
+    const entry = (found: PageEntry): void => {
+      if (found.isSound(nameSum)) take(found.key, found.content, found.at);
     };
     const { transaction, lastPage } = this.#meta;
     const walk = new PageWalk(this.#file, lastPage);
@@ -126,5 +126,5 @@ function readFree(list: Buffer, free: Set<number>): void {
 
 const freeInto =
   (free: Set<number>): Visitor['entry'] =>
-  (_, list) =>
-    readFree(list, free);
+  ({ value }) =>
+    readFree(value, free);

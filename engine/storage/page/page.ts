@@ -17,6 +17,7 @@
 // Little-endian. Pages 0 and 1 are meta pages, transaction n writes page n & 1; a page is older than,
 // or as old as, the one that leads to it. Invariant: nothing here trusts a number that a page holds.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { getWord } from '../table/word.js';
 
 export const pageSize = 4096;
 export const pageHead = 24;
@@ -24,9 +25,12 @@ export const pageHead = 24;
 export const pageKinds = { branch: 1, leaf: 2, overflow: 4, meta: 8 } as const;
 
 /** A u64 that fits a double; others come out above everything that is allowed. */
-export const wideAt = (page: Buffer, at: number): number => Number(page.readBigUInt64LE(at));
+export const wideAt = (page: Uint8Array, at: number): number =>
+  getWord(page, at) + getWord(page, at + 4) * 2 ** 32;
 
-/** A data file that nobody writes. */
+export const halfAt = (page: Uint8Array, at: number): number => page[at]! | (page[at + 1]! << 8);
+
+/** A data file that nobody writes, or of which only pages are read that are kept as they are. */
 export class PageFile {
   readonly #file: number;
   /** Whole pages that the file has. */

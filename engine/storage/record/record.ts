@@ -30,8 +30,9 @@ const edgeHead = 64;
 /** Places of 16-byte uuids in a record. */
 export const uuidAt = { own: 8, from: 32, to: 48 } as const;
 
-export const labelOf = (record: Uint8Array): number => record[0]! | (record[1]! << 8);
-export const kindOf = (record: Uint8Array): ElementKind => kinds[record[2]!]!;
+/** `at`: where the record begins in the bytes. */
+export const labelOf = (record: Uint8Array, at = 0): number => record[at]! | (record[at + 1]! << 8);
+export const kindOf = (record: Uint8Array, at = 0): ElementKind => kinds[record[at + 2]!]!;
 
 /** Ids of the ends of an edge. */
 export const fromOf = (record: Uint8Array): number => getWord(record, 24);
