@@ -14,12 +14,17 @@ import { findElement } from '../row/resolve.js';
 import { isListValue } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 import { where } from '../operators/filter.js';
+import { slice } from '../operators/slice.js';
 
 /**
  * The ids a path leads to, in the order of the rows; undefined: run the plain steps. `counted`:
  * their order does not matter, only their number.
  */
-export type Find = (frame: Frame, counted: boolean) => Iterable<Uint32Array> | undefined;
+export interface Find {
+  (frame: Frame, counted: boolean): Iterable<Uint32Array> | undefined;
+  /** Those from a position on, `most` of which are wanted, where that is less to read. */
+  from?: (frame: Frame, start: number, most: number) => Iterable<Uint32Array> | undefined;
+}
 
 export interface Covered {
   find: Find;
@@ -37,6 +42,7 @@ export function access({ find, rest, plain, profile }: Covered): RowFlow {
     const found = profile ? profile(bare) : bare;
     return asRows(rest === undefined ? found : where(found, rest.slot, rest.condition));
   };
+  const { from } = find;
   return {
     kind: 'rows',
     open(frame) {
@@ -51,6 +57,14 @@ export function access({ find, rest, plain, profile }: Covered): RowFlow {
       const ids = find(frame, true);
       return isInhabited(ids === undefined ? otherwise : rowsAt(ids), frame);
     },
+    ...(from &&
+      rest === undefined && {
+        from(frame: Frame, start: number, most: number) {
+          const ids = from(frame, start, most);
+          const window = () => ({ start, end: start + most });
+          return (ids === undefined ? asRows(slice(otherwise, window)) : rowsAt(ids)).open(frame);
+        },
+      }),
   };
 }
 
@@ -84,12 +98,15 @@ export function findIds(label: Label, value: Evaluate, list: boolean): Find {
 
 /** Elements whose property equals a value. Unset values are in no index: null is left alone. */
 export function findEqual(property: StoredProperty, value: Evaluate): Find {
-  return (frame) => {
+  const found = (frame: Frame, window?: { skip: number; most: number }) => {
     const wanted = value(frame);
     if (wanted === null) return undefined;
     const key = indexKey(frame, property.type, wanted);
-    return key === undefined ? [] : frame.view.lookupPieces(property, key);
+    return key === undefined ? [] : frame.view.lookupPieces(property, key, window);
   };
+  const find: Find = (frame) => found(frame);
+  find.from = (frame, skip, most) => found(frame, { skip, most });
+  return find;
 }
 
 /** So many are looked up in any index. */

@@ -136,11 +136,43 @@ function someOf(batches: Iterable<Uint32Array>, most: number): Uint32Array {
 
 /** Elements in the order of an indexed property, equal ones oldest first, unset ones last. */
 export function findInOrder(range: IndexRange): Find {
-  return (frame) => {
+  const within = (
+    frame: Frame,
+    walk: (bounds: IndexBounds) => Iterable<Uint32Array>,
+  ): Iterable<Uint32Array> | undefined => {
     const bounds = indexBounds(frame, range);
     if (bounds === undefined) return undefined;
-    return bounds === 'nothing' ? [] : inOrder(frame, range, bounds);
+    return bounds === 'nothing' ? [] : walk(bounds);
   };
+  const find: Find = (frame) => within(frame, (bounds) => inOrder(frame, range, bounds));
+  find.from = (frame, start, most) =>
+    within(frame, (bounds) => inOrderFrom(frame, range, bounds, { start, most }));
+  return find;
+}
+
+/** `inOrder` from a position on; what the index does not reach is as much to read as all of it. */
+function* inOrderFrom(
+  frame: Frame,
+  range: IndexRange,
+  bounds: IndexBounds,
+  { start, most }: { start: number; most: number },
+): Iterable<Uint32Array> {
+  const { property, path, low, high, label } = range;
+  const descending = path.kind === 'ordered' && path.descending;
+  let found = 0;
+  for (const ids of frame.view.range(property, bounds, descending, start)) {
+    frame.tick(ids.length);
+    found += ids.length;
+    yield ids;
+  }
+  const isWhole = low === undefined && high === undefined;
+  if (!isWhole || found >= most || start + found >= frame.view.count(label.id)) return;
+  // Elements without a value come last: they are told from those that the index has.
+  let passed = start + found;
+  for (const ids of inOrder(frame, range, bounds)) {
+    if (passed < ids.length) yield ids.subarray(passed);
+    passed = Math.max(0, passed - ids.length);
+  }
 }
 
 function* inOrder(

@@ -70,14 +70,19 @@ export function buildFind(
 /** Where what a path compares with fails, the plain steps tell whether any item is compared with it. */
 function guarded(find: Find | undefined): Find | undefined {
   if (find === undefined) return undefined;
-  return (frame, counted) => {
-    try {
-      return find(frame, counted);
-    } catch (error) {
-      if (!(error instanceof TrellisError) || isLimit(error.code)) throw error;
-      return undefined;
-    }
-  };
+  const { from } = find;
+  const own: Find = (frame, counted) => orPlain(() => find(frame, counted));
+  if (from) own.from = (frame, start, most) => orPlain(() => from(frame, start, most));
+  return own;
+}
+
+function orPlain<T>(find: () => T): T | undefined {
+  try {
+    return find();
+  } catch (error) {
+    if (!(error instanceof TrellisError) || isLimit(error.code)) throw error;
+    return undefined;
+  }
 }
 
 const isLimit = (code: string): boolean => code.startsWith('QUERY_');

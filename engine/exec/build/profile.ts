@@ -2,7 +2,7 @@
 // or step they were built from. Time includes the steps before; the clock is the caller's.
 import type { Measured } from '../../plan/explain.js';
 import type { Source, Step } from '../../plan/expression.js';
-import type { Flow, IdFlow, RowFlow } from '../row/flow.js';
+import type { Flow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 
 export class Profile {
@@ -18,7 +18,11 @@ export class Profile {
     this.measured.set(node, own);
     return {
       ...flow,
-      open: (frame: Frame) => timedRows(frame, flow, own),
+      open: (frame: Frame) => timedRows(frame, own, () => flow.open(frame)),
+      ...(flow.from && {
+        from: (frame: Frame, start: number, most: number) =>
+          timedRows(frame, own, () => flow.from!(frame, start, most)),
+      }),
       ...(flow.count && {
         count: (frame: Frame) => {
           const count = timed(frame, own, () => flow.count!(frame));
@@ -47,10 +51,12 @@ function timed<T>({ context }: Frame, own: Measured, work: () => T): T {
   }
 }
 
-function* timedRows(frame: Frame, flow: Flow, own: Measured): Generator<never> {
-  const open = (): Iterator<{ length: number }> =>
-    (flow as IdFlow | RowFlow).open(frame)[Symbol.iterator]();
-  const iterator = timed(frame, own, open);
+function* timedRows(
+  frame: Frame,
+  own: Measured,
+  open: () => Iterable<{ length: number }>,
+): Generator<never> {
+  const iterator = timed(frame, own, () => open()[Symbol.iterator]());
   try {
     for (;;) {
       const next = timed(frame, own, () => iterator.next());

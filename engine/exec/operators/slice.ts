@@ -4,6 +4,7 @@ import { compactInteger } from '../../base/integer.js';
 import type { Flow } from '../row/flow.js';
 import { countOf } from '../row/pull.js';
 import type { Frame } from '../row/frame.js';
+import type { Value } from '../row/value.js';
 
 /** Positions start <= i < end of the rows. */
 export type Window = (frame: Frame) => { start: number; end: number };
@@ -32,16 +33,17 @@ export function slice(input: Flow, window: Window): Flow {
       *open(frame) {
         const { start, end } = window(frame);
         if (from === undefined) yield* windowOf(open(frame), start, end);
-        else yield* windowOf(from(frame, start), 0, end - start);
+        else yield* windowOf(from(frame, start, end - start), 0, end - start);
       },
     };
   }
-  const { open } = input;
+  const { open, from } = input;
   return {
     kind: 'rows',
     *open(frame) {
       const { start, end } = window(frame);
-      yield* windowOf(open(frame) as Iterable<import('../row/value.js').Value[]>, start, end);
+      if (from === undefined) yield* windowOf(open(frame) as Iterable<Value[]>, start, end);
+      else yield* windowOf(from(frame, start, end - start) as Iterable<Value[]>, 0, end - start);
     },
   };
 }

@@ -100,7 +100,7 @@ export function lookup({ label, property, value, first, miss }: PropertyLookup):
     *open(frame) {
       const wanted = value(frame);
       let found = 0;
-      for (const ids of wanted === null ? [] : idsWhere(frame, label, property, wanted)) {
+      for (const ids of wanted === null ? [] : idsWhere(frame, { label, property }, wanted)) {
         if (ids.length === 0) continue;
         found += ids.length;
         yield first ? ids.subarray(0, 1) : ids;
@@ -113,6 +113,15 @@ export function lookup({ label, property, value, first, miss }: PropertyLookup):
         fail('NO_VALUE_FOUND', { what });
       }
     },
+    ...(!first &&
+      property.indexId !== 0 && {
+        from(frame: Frame, skip: number, most: number) {
+          const wanted = value(frame);
+          return wanted === null
+            ? []
+            : idsWhere(frame, { label, property }, wanted, { skip, most });
+        },
+      }),
   };
 }
 
@@ -122,16 +131,18 @@ function describe(frame: Frame, value: Value): string {
   return value !== null && typeof value === 'object' ? 'as given' : String(value);
 }
 
-/** From the index of the property when it has one, else by reading the type. */
+/**
+ * From the index of the property when it has one, those of a window if need be, else by reading the type.
+ */
 function* idsWhere(
   frame: Frame,
-  label: Label,
-  property: StoredProperty,
+  { label, property }: Pick<PropertyLookup, 'label' | 'property'>,
   value: Value,
+  window?: { skip: number; most: number },
 ): Iterable<Uint32Array> {
   if (property.indexId !== 0) {
     const key = indexKey(frame, property.type, value);
-    if (key !== undefined) yield* frame.view.lookupPieces(property, key);
+    if (key !== undefined) yield* frame.view.lookupPieces(property, key, window);
     return;
   }
   const isRounded = isF32(property.type);

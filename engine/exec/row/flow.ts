@@ -12,8 +12,8 @@ export interface IdFlow {
   count?: (frame: Frame) => number;
   /** Whether there is any row, likewise. */
   inhabited?: (frame: Frame) => boolean;
-  /** The rows from a position on, likewise. */
-  from?: (frame: Frame, start: number) => Iterable<Uint32Array>;
+  /** The rows from a position on, likewise; `most` of them are wanted. */
+  from?: (frame: Frame, start: number, most: number) => Iterable<Uint32Array>;
 }
 
 export interface RowFlow {
@@ -21,6 +21,7 @@ export interface RowFlow {
   open: (frame: Frame) => Iterable<readonly Value[]>;
   count?: (frame: Frame) => number;
   inhabited?: (frame: Frame) => boolean;
+  from?: (frame: Frame, start: number, most: number) => Iterable<readonly Value[]>;
 }
 
 export type Flow = IdFlow | RowFlow;

@@ -2,7 +2,7 @@
 // thousand, so that whoever stops early has read little. No cursor is open while the caller works.
 import type { Scalar } from '../../base/value.js';
 import type { Table } from '../table/env.js';
-import { above, idOfKey, indexStart, longestPrefix, prefixOf } from './index-key.js';
+import { above, idOfKey, indexKey, indexStart, longestPrefix, prefixOf } from './index-key.js';
 import { isSpread, spreadBatches } from './property-index.js';
 import type { IndexBounds, StoredProperty } from '../table/store.js';
 import { copyWords } from '../table/word.js';
@@ -23,6 +23,11 @@ function listed(value: Uint8Array): Uint32Array {
   const ids = new Uint32Array(value.length >>> 2);
   copyWords(value, 0, ids, 0);
   return ids;
+}
+
+/** How many ids a value that is spread out has. */
+function countSpread(table: Table<Uint8Array>, prefix: Uint8Array): number {
+  return table.countKeys({ start: indexKey(prefix, 1), end: above(prefix) });
 }
 
 /** Keys from `start` to `end` (exclusive). */
@@ -46,13 +51,18 @@ export function* indexKeys(
   }
 }
 
-/** Ids by descending value, those of one value ascending, from below `end` down to `start`. */
+/**
+ * Ids by descending value, those of one value ascending, from below `end` down to `start`, but for the
+ * first `skip`.
+ */
 function* descendingIds(
   table: Table<Uint8Array>,
   start: Uint8Array,
   end: Uint8Array,
+  skip: number,
 ): Generator<Uint32Array> {
   let limit = firstRead;
+  let left = skip;
   for (let from = end; Buffer.compare(start, from) < 0; ) {
     const entries = table.entries({ start: from, end: start, limit, reverse: true });
     let isCut = false;
@@ -62,22 +72,63 @@ function* descendingIds(
       isCut = value.length === 0 || isSpread(value);
       if (isCut) {
         // The last of the many keys of a value: it is read forwards, then the walk goes on below.
-        yield* spreadBatches(table, from);
+        const passed = left > 0 ? Math.min(left, countSpread(table, from)) : 0;
+        yield* spreadBatches(table, from, undefined, passed);
+        left -= passed;
         break;
       }
-      yield listed(value);
+      const passed = Math.min(left, value.length >>> 2);
+      left -= passed;
+      if (passed < value.length >>> 2) yield listed(value).subarray(passed);
     }
     if (!isCut && entries.length < limit) return;
-    limit = Math.min(limit * 4, lastRead);
+    limit = isCut ? firstRead : Math.min(limit * 4, lastRead);
   }
 }
 
-/** Ids in index order within bounds of the property's type. */
+/** Ids by ascending value from `start` to `end` (exclusive), but for the first `skip`. */
+function* ascendingIds(
+  table: Table<Uint8Array>,
+  start: Uint8Array,
+  end: Uint8Array,
+  skip: number,
+): Generator<Uint32Array> {
+  let from = start;
+  let left = skip;
+  for (let limit = firstRead; left > 0; ) {
+    const entries = table.entries({ start: from, end, limit });
+    if (entries.length === 0) return;
+    limit = Math.min(limit * 4, lastRead);
+    for (const { key, value } of entries) {
+      const prefix = key.subarray(0, -4);
+      const isMany = isSpread(value);
+      const count = isMany ? countSpread(table, prefix) : value.length >>> 2;
+      // What follows the keys of a value begins behind the last that any of its ids has.
+      from = above(prefix);
+      if (count > left) {
+        yield* isMany
+          ? spreadBatches(table, prefix, undefined, left)
+          : [listed(value).subarray(left)];
+        left = 0;
+        break;
+      }
+      left -= count;
+      if (!isMany && left > 0) continue;
+      // The keys that were read behind it are its own: few are, where many values have that many.
+      limit = firstRead;
+      break;
+    }
+  }
+  yield* idsOf(indexKeys(table, from, end));
+}
+
+/** Ids in index order within bounds of the property's type, but for the first `skip`. */
 export function* idsWithin(
   table: Table<Uint8Array>,
   property: StoredProperty,
   { low, high }: IndexBounds,
   descending: boolean,
+  skip = 0,
 ): Generator<Uint32Array> {
   const edge = (value: Scalar, afterIt: boolean): Uint8Array => {
     // A bound longer than any key is told from every key before the cut.
@@ -86,8 +137,7 @@ export function* idsWithin(
   };
   const start = low ? edge(low.value, !low.inclusive) : indexStart(property.indexId);
   const end = high ? edge(high.value, high.inclusive) : indexStart(property.indexId + 1);
-  if (descending) yield* joined(descendingIds(table, start, end));
-  else yield* joined(idsOf(indexKeys(table, start, end)));
+  yield* joined((descending ? descendingIds : ascendingIds)(table, start, end, skip));
 }
 
 function* idsOf(keys: Iterable<IndexKey>): Generator<Uint32Array> {

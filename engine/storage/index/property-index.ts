@@ -19,6 +19,8 @@ const keysPerRead = 1024;
 /** Where a reader may want no more. */
 const firstRead = 64;
 
+const allIds = { skip: 0, most: Number.POSITIVE_INFINITY };
+
 const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
 const none = new Uint32Array(0);
@@ -152,10 +154,15 @@ export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Ar
   return list === 'spread' ? joinWords([...spreadBatches(table, prefix)]) : list;
 }
 
-/** The same in pieces, the first of them small. */
-export function piecesUnder(table: Table<Uint8Array>, prefix: Uint8Array): Iterable<Uint32Array> {
+/** The same but for the first `skip` in pieces, the first of them small. */
+export function piecesUnder(
+  table: Table<Uint8Array>,
+  prefix: Uint8Array,
+  { skip, most } = allIds,
+): Iterable<Uint32Array> {
   const list = listUnder(table, prefix);
-  return list === 'spread' ? spreadBatches(table, prefix, firstRead) : [list];
+  if (list !== 'spread') return [skip > 0 ? list.subarray(skip) : list];
+  return spreadBatches(table, prefix, Math.min(Math.max(most, 1), firstRead), skip);
 }
 
 function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 'spread' {
@@ -169,19 +176,22 @@ function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 
 }
 
 /**
- * Ids of a value that is spread out, ascending; in pieces, so that the keys of a million never lie
+ * Ids of a value that is spread out but for the first `skip`, ascending; in pieces, so that the keys of a million never lie
  * side by side, each four times as long as the one before, up to a bound.
  */
 export function* spreadBatches(
   table: Table<Uint8Array>,
   prefix: Uint8Array,
   first = keysPerRead,
+  skip = 0,
 ): Generator<Uint32Array> {
   const end = above(prefix);
   let limit = first;
+  let offset = skip;
   for (let next = 1; ; limit = Math.min(limit * 4, keysPerRead)) {
     // The values are empty; reading them compares the checksums of the keys.
-    const entries = table.entries({ start: indexKey(prefix, next), end, limit });
+    const entries = table.entries({ start: indexKey(prefix, next), end, limit, offset });
+    offset = 0;
     if (entries.length === 0) return;
     const ids = Uint32Array.from(entries, ({ key }) => idOfKey(key));
     yield ids;

@@ -83,13 +83,25 @@ export interface ReadView {
   degree(id: number, edgeLabel: number, direction: Direction): number;
   /** Ids whose indexed property equals the value (already of the property's type), ascending. */
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
-  /** The same in pieces, the first of them small, for whoever may stop early. */
-  lookupPieces(property: StoredProperty, value: Scalar | ScalarList): Iterable<Uint32Array>;
+  /**
+   * The same in pieces, the first of them small, for whoever may stop early; of a window, those from
+   * `skip` on, `most` of which are likely to be enough.
+   */
+  lookupPieces(
+    property: StoredProperty,
+    value: Scalar | ScalarList,
+    window?: { skip: number; most: number },
+  ): Iterable<Uint32Array>;
   /**
    * Ids in index order within bounds (either may be absent); for range scans on indexed properties.
-   * `descending`: greatest values first, equal ones still by ascending id.
+   * `descending`: greatest values first, equal ones still by ascending id. The first `skip` are left out.
    */
-  range(property: StoredProperty, bounds: IndexBounds, descending?: boolean): Iterable<Uint32Array>;
+  range(
+    property: StoredProperty,
+    bounds: IndexBounds,
+    descending?: boolean,
+    skip?: number,
+  ): Iterable<Uint32Array>;
   /** The embedding as given, or undefined. */
   vector(id: number): Float64Array | undefined;
   /** The embedding in a buffer that the next such read takes for its own. */

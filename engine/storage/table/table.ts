@@ -27,6 +27,7 @@ interface RawDatabase {
   removeSync(key: unknown): boolean;
   getRange(options: object): Iterable<{ key: unknown; value: Uint8Array }>;
   getKeys(options: object): Iterable<unknown>;
+  getKeysCount(options: object): number;
   getStats(): unknown;
 }
 
@@ -112,6 +113,8 @@ export interface Span<K> {
   /** Exclusive. */
   end: K;
   limit?: number;
+  /** So many of the first are left out without being read. */
+  offset?: number;
   /** Descending: `start` is the upper one. */
   reverse?: boolean;
 }
@@ -296,6 +299,15 @@ export class Table<K> {
   keys(span: Span<K>): K[] {
     try {
       return Array.from(this.#raw.getKeys({ ...span })) as K[];
+    } catch (error) {
+      throw asDamage(error, this.name);
+    }
+  }
+
+  /** How many keys a span has; none is read. */
+  countKeys({ start, end }: Span<K>): number {
+    try {
+      return this.#raw.getKeysCount({ start, end });
     } catch (error) {
       throw asDamage(error, this.name);
     }

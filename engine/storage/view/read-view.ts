@@ -119,12 +119,21 @@ export class LmdbView implements RefreshableView {
     return idsUnder(this.env.index, prefixOf(property, value));
   }
 
-  lookupPieces(property: StoredProperty, value: Scalar | ScalarList): Iterable<Uint32Array> {
-    return piecesUnder(this.env.index, prefixOf(property, value));
+  lookupPieces(
+    property: StoredProperty,
+    value: Scalar | ScalarList,
+    window?: { skip: number; most: number },
+  ): Iterable<Uint32Array> {
+    return piecesUnder(this.env.index, prefixOf(property, value), window);
   }
 
-  range(property: StoredProperty, bounds: IndexBounds, descending = false): Iterable<Uint32Array> {
-    return idsWithin(this.env.index, property, bounds, descending);
+  range(
+    property: StoredProperty,
+    bounds: IndexBounds,
+    descending = false,
+    skip = 0,
+  ): Iterable<Uint32Array> {
+    return idsWithin(this.env.index, property, bounds, descending, skip);
   }
 
   vector(id: number): Float64Array | undefined {

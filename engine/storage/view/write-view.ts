@@ -128,18 +128,20 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   override lookupPieces(
     property: StoredProperty,
     value: Scalar | ScalarList,
+    window?: { skip: number; most: number },
   ): Iterable<Uint32Array> {
     this.#unwritten?.settleEntries(property.indexId);
-    return super.lookupPieces(property, value);
+    return super.lookupPieces(property, value, window);
   }
 
   override range(
     property: StoredProperty,
     bounds: IndexBounds,
     descending?: boolean,
+    skip?: number,
   ): Iterable<Uint32Array> {
     this.#unwritten?.settleEntries(property.indexId);
-    return super.range(property, bounds, descending);
+    return super.range(property, bounds, descending, skip);
   }
 
   override count(label: number): number {
