@@ -6,7 +6,7 @@ import { Assembler, type Entry } from '../../../engine/cluster/entry/assemble.js
 import { type Position, logStart } from '../../../engine/cluster/entry/chain.js';
 import { entryKind } from '../../../engine/cluster/entry/kind.js';
 import { sealEntry } from '../../../engine/cluster/entry/seal.js';
-import type { Appended } from '../../../engine/cluster/log/replicated-log.js';
+import type { Appended, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
 import { Member } from '../../../engine/cluster/role/member.js';
 import { MemoryLog } from './memory-log.js';
 
@@ -41,15 +41,25 @@ export function join(
   node: string,
   more: { mayLead?: boolean; answer?: (said: Appended) => Appended | Promise<Appended> } = {},
 ): Watched {
+  return watch(log.view(more.answer), start, node, more);
+}
+
+/** A member over any log. */
+export function watch(
+  log: ReplicatedLog,
+  start: Position,
+  node: string,
+  more: { mayLead?: boolean; leaseMs?: number } = {},
+): Watched {
   const watched = { entries: [], faults: [], leads: 0, reasons: [] } as Omit<Watched, 'member'>;
-  const { mayLead = true, answer } = more;
+  const { mayLead = true } = more;
   const options = {
     self: { node, address: `${node}:1` },
     mayLead,
-    leaseMs,
+    leaseMs: more.leaseMs ?? leaseMs,
     appendTimeoutMs: 150,
   };
-  const member: Member = new Member(log.view(answer), { ...start, leader: undefined }, options, {
+  const member: Member = new Member(log, { ...start, leader: undefined }, options, {
     onEntry: (entry) => {
       watched.entries.push(entry);
       setImmediate(() => member.applied(entry.position.seq));
@@ -65,8 +75,8 @@ export function join(
   return Object.assign(watched, { member });
 }
 
-export async function until(isSo: () => boolean): Promise<void> {
-  for (const end = performance.now() + 40_000; !isSo(); await pause(2))
+export async function until(isSo: () => boolean, ms = 40_000): Promise<void> {
+  for (const end = performance.now() + ms; !isSo(); await pause(2))
     if (performance.now() > end) throw new RangeError('waited in vain');
 }
 

@@ -39,9 +39,13 @@ export class ObjectStore {
     return new ObjectStore(server, tokenFile);
   }
 
-  place(name: string): LogPlace {
-    const { port } = this.server.address() as AddressInfo;
-    const url = `s3://bucket/logs?endpoint=http://127.0.0.1:${port}&poll=5`;
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** `port`: of a proxy before it. */
+  place(name: string, { port = this.port, pollMs = 5 } = {}): LogPlace {
+    const url = `s3://bucket/logs?endpoint=http://127.0.0.1:${port}&poll=${pollMs}`;
     return { url, name, tokenFile: this.tokenFile, keepBytes: 1 << 30 };
   }
 

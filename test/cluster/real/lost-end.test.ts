@@ -1,0 +1,114 @@
+// K16: real log servers that come back with the stores of an earlier moment, all of them: their streams have lost what was
+// acknowledged since, and got others in its place or not. The same grid as in lost-end.test.ts, by the JetStream driver.
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { driverOf } from '../../../engine/cluster/log/driver-of.js';
+import type { LogDriver, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
+import { NatsServers } from '../../support/cluster/nats-servers.js';
+import type { Relay } from '../../support/cluster/relay.js';
+import { type LosingLog, appendAll, casesOf, expectFates, fewCases } from '../kit/lost-end.js';
+import { closeMembers } from '../kit/members.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+const cases = long ? casesOf([2], [0, 1, 2, 3]) : fewCases;
+/** The short run has one server: what it has forgotten, a majority has. */
+const replicas = long ? 3 : 1;
+const leaseMs = 1_500;
+
+let servers: NatsServers;
+let driver: LogDriver;
+const opened: ReplicatedLog[] = [];
+const relays: Relay[] = [];
+
+beforeAll(async () => {
+  servers = await NatsServers.start({ sync: 'always', count: replicas });
+  driver = await driverOf('nats://');
+});
+afterAll(async () => {
+  closeMembers();
+  await Promise.all(opened.map((log) => log.close()));
+  await Promise.all(relays.map((relay) => relay.close()));
+  await servers?.stop();
+});
+
+/** Done once for all, when all have come there. */
+function together(count: number, work: () => Promise<void>): () => Promise<void> {
+  let missing = count;
+  let begin = (): void => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const done = begun.then(work);
+  return () => {
+    missing--;
+    if (missing === 0) begin();
+    return done;
+  };
+}
+
+const all = Array.from({ length: replicas }, (_, i) => i);
+const storeOf = (i: number): string => join(servers.folder, `n${i + 1}`);
+const keptOf = (i: number): string => join(servers.folder, `kept${i + 1}`);
+
+async function whileStopped(work: (i: number) => void): Promise<void> {
+  await Promise.all(all.map((i) => servers.kill(i, 'SIGTERM')));
+  for (const i of all) work(i);
+  for (const i of all) servers.start(i);
+  await servers.ready();
+}
+
+const mark = together(cases.length, () =>
+  whileStopped((i) => cpSync(storeOf(i), keptOf(i), { recursive: true })),
+);
+const lose = together(cases.length, () =>
+  whileStopped((i) => {
+    rmSync(storeOf(i), { recursive: true });
+    cpSync(keptOf(i), storeOf(i), { recursive: true });
+  }),
+);
+
+/** One after another: so many at once are too much for servers that sync. */
+let creating: Promise<void> = Promise.resolve();
+
+async function inAStream(number: number): Promise<LosingLog> {
+  const wires = await servers.proxies();
+  relays.push(...wires);
+  const more = `&replicas=${replicas}`;
+  const name = `lost${number}`;
+  const place = { ...servers.place(name, servers.ports, more), allowLazy: true };
+  const near = servers.place(
+    name,
+    wires.map(({ port }) => port),
+    more,
+  );
+  const open = async (at: typeof near): Promise<ReplicatedLog> => {
+    const log = await driver.open(at);
+    opened.push(log);
+    return log;
+  };
+  creating = creating.then(() => driver.create(place));
+  await creating;
+  const operator = await open(place);
+  return {
+    open: () => open(near),
+    reach: (isReached) => {
+      for (const one of wires) one.wire = isReached ? 'pass' : 'cut';
+    },
+    add: (entries) => appendAll(operator, entries),
+    mark,
+    lose,
+    trim: async () => operator.trim(await operator.last()),
+    messages: async () => {
+      const messages: Uint8Array[] = [];
+      const last = await operator.last();
+      for await (const { bytes } of operator.read(1, () => {}))
+        if (messages.push(bytes) === last) break;
+      return messages;
+    },
+    count: () => operator.last(),
+  };
+}
+
+test('K16 streams whose servers came back as they were', async () => {
+  await expectFates(cases, inAStream, leaseMs);
+  expect(opened.length).toBe(2 * cases.length);
+});
