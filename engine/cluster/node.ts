@@ -69,6 +69,11 @@ export interface ClusterNode {
   readonly isReady: boolean;
   /** What a write gets here now: NOT_LEADER, NO_LEADER, LOG_UNAVAILABLE, the fault; undefined on the leader. */
   readonly refusal: ErrorData | undefined;
+  /**
+   * Whether every read of this node sees the entry at that position. Of data that the log is not yet known to have,
+   * nobody can say: they may be of another one that has lost its end.
+   */
+  sees(position: ClusterPosition): boolean;
   /** Resolves when every read of this node sees the entry at that position. Fails REPLICA_BEHIND after `ms`. */
   waitFor(position: ClusterPosition, ms: number): Promise<void>;
   /** Resolves with the leader once there is one, undefined after `ms`. */

@@ -188,13 +188,14 @@ async function begin(
     const epoch = firstEpoch(env.meta.get(metaKey.position));
     const source = { kind: entryKind.genesis, epoch, id, time: wallMs(), body };
     const sealed = sealEntry(logStart, 0, source);
-    const outcome = await appendEntry(
-      log,
-      sealed,
-      { ...logStart, isSure: true },
-      foundingMs,
-      new ClusterTally(),
-    );
+    const before = { ...logStart, isSure: true };
+    const outcome = await appendEntry(log, sealed, before, {
+      timeoutMs: foundingMs,
+      tally: new ClusterTally(),
+      onFault: (error) => {
+        throw error;
+      },
+    });
     if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
     const first = outcome === 'ok' ? sealed.position : await genesisOfOurs(log, body);
     const position = { ...first, leader: undefined };

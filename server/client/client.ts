@@ -187,9 +187,11 @@ type Given = CallOptions & { shape?: Shape };
 /** One try: its result, or why not and after how many seconds another may help. */
 type Taken<T> = { result: T } | { error: TrellisError; after: number };
 
-/** Another node may well do what this one cannot just now. */
+/** Another node may well do what this one cannot just now, or not any more. */
 const elsewhere = new Set(
-  'NOT_LEADER NO_LEADER REPLICA_BEHIND LOG_UNAVAILABLE NOT_READY SHUTTING_DOWN'.split(' '),
+  'NOT_LEADER NO_LEADER REPLICA_BEHIND LOG_UNAVAILABLE NOT_READY SHUTTING_DOWN LOG_LOST LOG_TRUNCATED SCHEMA_AHEAD FORMAT_TOO_NEW DIVERGED NODE_LEFT STORAGE_LOST'.split(
+    ' ',
+  ),
 );
 
 /** The nodes of a cluster, or one server: which is asked, and how far the newest answer was. */
@@ -322,9 +324,10 @@ class HttpConnection implements Connection {
       let waitMs = Math.random() * 100 * 2 ** tries;
       const base = home?.base ?? this.#nodes.base;
       /** There are others that were not asked yet: no reason to wait. */
+      const isOneOfMany = home?.base === undefined && tries + 1 < this.#nodes.count;
       const leave = (address?: unknown): void => {
         this.#nodes.leave(base, address);
-        if (home?.base === undefined && tries + 1 < this.#nodes.count) waitMs = 0;
+        if (isOneOfMany) waitMs = 0;
       };
       try {
         if (performance.now() >= end) throw late();
@@ -343,9 +346,11 @@ class HttpConnection implements Connection {
           return taken.result;
         }
         const { error, after } = taken;
-        if (!error.retryable || (isDelicate && !notDone.has(error.code))) throw error;
+        const isElsewhere = elsewhere.has(error.code);
+        const mayHelp = error.retryable || (isElsewhere && isOneOfMany);
         if (after > 0) waitMs = after * 1000;
-        if (elsewhere.has(error.code)) leave(error.args.address);
+        if (isElsewhere) leave(error.args.address);
+        if (!mayHelp || (isDelicate && !notDone.has(error.code))) throw error;
         reason = error;
       } catch (error) {
         if (error instanceof TrellisError || given.signal?.aborted) throw error;

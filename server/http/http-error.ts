@@ -89,7 +89,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   SCHEMA_INCOMPATIBLE: conflict,
   DATA_DIR_BAD: internal,
   DATA_LOCKED: internal,
-  FORMAT_TOO_NEW: internal,
+  FORMAT_TOO_NEW: unavailable,
   LOG_UNSAFE: internal,
   PORT_IN_USE: internal,
   LISTEN_FAILED: internal,

@@ -126,8 +126,9 @@ export class Consistency {
     const asked = exchange.consistency || read;
     const lag = /^max-lag=(\d{1,9})$/.exec(asked);
     if (lag !== null) {
-      const { lagMs, silenceMs, position } = node;
-      if (Math.max(lagMs, silenceMs) <= Number(lag[1])) return undefined;
+      const { lagMs, silenceMs, position, role } = node;
+      const isHeard = role !== 'joining' && Math.max(lagMs, silenceMs) <= Number(lag[1]);
+      if (isHeard) return undefined;
       return fail('REPLICA_BEHIND', { position: printPosition(position), wanted: asked });
     }
     switch (asked) {
@@ -135,7 +136,7 @@ export class Consistency {
         return undefined;
       case 'session': {
         const after = parsePosition(exchange.after);
-        if (after === undefined || isAt(node.position, after)) return undefined;
+        if (after === undefined || node.sees(after)) return undefined;
         return node.waitFor(after, waitMs);
       }
       case 'strong':

@@ -16,12 +16,49 @@ test.each(['', 'nats', 'http://a', 'postgres://a', '__proto__://a', 'constructor
   },
 );
 
-test('a module of the operator is a driver', async () => {
+/** A module with such a text. */
+function moduleOf(text: string): string {
   const path = join(mkdtempSync(join(tmpdir(), 'driver-')), 'driver.mjs');
-  writeFileSync(path, `export const driver = { look: async () => ({ exists: false }) };`);
-  const driver = await driverOf(`${pathToFileURL(path)}#any`);
-  expect(await driver.look({ url: '', name: '', keepBytes: 0 })).toEqual({ exists: false });
+  writeFileSync(path, text);
+  return `${pathToFileURL(path)}#any`;
+}
+
+const ofALog = ['append', 'read', 'at', 'first', 'last', 'size', 'trim', 'close'];
+/** A module that offers all but `missing`. */
+const moduleWithout = (missing: string): string => {
+  const offered = (names: string[]): string =>
+    names
+      .filter((name) => name !== missing)
+      .map((name) => `${name}() {}`)
+      .join(', ');
+  const open = missing === 'open' ? '' : `async open() { return { ${offered(ofALog)} }; },`;
+  return moduleOf(`export const driver = { ${open} ${offered(['create', 'look'])} };`);
+};
+const anywhere = { url: '', name: '', keepBytes: 0 };
+
+test('a module of the operator is a driver', async () => {
+  const driver = await driverOf(moduleWithout(''));
+  expect(Object.keys(await driver.open(anywhere))).toEqual(ofALog);
 });
+
+test.each(['open', 'create', 'look', ...ofALog])(
+  'a driver of the operator without %s is refused by that name, and not waited for',
+  async (missing) => {
+    const opened = driverOf(moduleWithout(missing)).then((driver) => driver.open(anywhere));
+    const what = expect.stringContaining(` has no ${missing}()`);
+    await expect(opened).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      data: { args: { what } },
+    });
+  },
+);
+
+test.each(['export const other = 1;', 'not a module', 'export const driver = undefined;'])(
+  'no driver is exported by `%s`',
+  async (text) => {
+    await expect(driverOf(moduleOf(text))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  },
+);
 
 test('addresses of NATS', () => {
   const plain = { replicas: 3, monitors: [], encrypted: false };

@@ -1,6 +1,6 @@
-// K16: a log that lost its newest entries, in memory, in a bucket, and behind a driver of the operator's own. Whoever has
-// none of what was lost goes on; whoever has some of it says so and never appends, however well the numbers
-// fit. On real log servers: real/lost-end.test.ts.
+// K16: a log that lost its newest entries, in memory, in a bucket, and behind a driver of the operator's own.
+// Whoever has none of what was lost goes on; whoever has some of it says so and never appends, however well the
+// numbers fit. On real log servers: real/lost-end.test.ts.
 import { afterAll, afterEach, test } from 'vitest';
 import { driverOf } from '../../engine/cluster/log/driver-of.js';
 import { ObjectStore } from '../support/cluster/object-store.js';

@@ -26,9 +26,9 @@ function clusterOf(answer: (asked: Asked, nth: number) => Answer) {
   return { asked, waits, db: connect({ url, fetch: send, retries: 5, onRetry }) };
 }
 
-const fault = (code: string, args = {}): Answer => ({
+const fault = (code: string, args = {}, retryable = true): Answer => ({
   status: 503,
-  body: { error: code, code, args, retryable: true },
+  body: { error: code, code, args, retryable },
 });
 const nodesOf = (asked: Asked[]): string => asked.map(({ node }) => node).join('');
 
@@ -53,6 +53,30 @@ test.each([
   await db.call('x');
   await db.call('x');
   expect(nodesOf(asked)).toBe(expected);
+});
+
+test.each([
+  ...['LOG_LOST', 'LOG_TRUNCATED', 'SCHEMA_AHEAD', 'FORMAT_TOO_NEW', 'DIVERGED', 'NODE_LEFT'],
+  'STORAGE_LOST',
+])('%s of one node is no answer of a cluster: the others are asked, each once', async (code) => {
+  for (const writes of [true, false]) {
+    const ill = fault(code, {}, false);
+    const some = clusterOf(({ node }) => (node === 'c' ? { body: 1 } : ill));
+    expect(await some.db.call('x', {}, { writes })).toBe(1);
+    expect(await some.db.call('x', {}, { writes })).toBe(1);
+    expect([nodesOf(some.asked), some.waits]).toEqual(['abcc', [0, 0]]);
+    const all = clusterOf(() => ill);
+    await expect(all.db.call('x', {}, { writes })).rejects.toMatchObject({ code });
+    expect(nodesOf(all.asked)).toBe('abc');
+  }
+});
+
+test('what no other node answers in another way is asked of one', async () => {
+  for (const code of ['OUTCOME_UNKNOWN', 'PARAM_TYPE', 'INTERNAL']) {
+    const { asked, db } = clusterOf(() => fault(code, {}, false));
+    await expect(db.call('x')).rejects.toMatchObject({ code });
+    expect(nodesOf(asked)).toBe('a');
+  }
 });
 
 test('the greatest position that was heard goes with every request, of a new log of the same data too', async () => {

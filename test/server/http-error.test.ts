@@ -105,7 +105,7 @@ const published: Record<ErrorCode, number> = {
   SCHEMA_INCOMPATIBLE: 0,
   DATA_DIR_BAD: 0,
   DATA_LOCKED: 0,
-  FORMAT_TOO_NEW: 0,
+  FORMAT_TOO_NEW: 503,
   LOG_UNSAFE: 0,
   PORT_IN_USE: 0,
   LISTEN_FAILED: 0,

@@ -191,6 +191,7 @@ export class LogLink implements Replication {
     this.resign();
     if (state === appendState.unknown) fail('OUTCOME_UNKNOWN', { ms: timeoutMs });
     if (state === appendState.lost) fail('LOG_LOST', { what: 'it refused an entry' });
+    if (state === appendState.held) fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
     throw this.refusal;
   }
 
@@ -207,7 +208,10 @@ export class LogLink implements Replication {
   }
 }
 
-const refusals = ['NOT_LEADER', 'NO_LEADER', 'OUTCOME_UNKNOWN', 'LOG_FULL', 'LOG_LOST'];
+const refusals = [
+  ...['NOT_LEADER', 'NO_LEADER', 'OUTCOME_UNKNOWN', 'LOG_FULL', 'LOG_LOST'],
+  'LOG_UNAVAILABLE',
+];
 
 /** Whether the log has refused a transaction: nothing of it is on this disk, and nothing is wrong with it. */
 export const isRefusal = (error: unknown): error is TrellisError =>

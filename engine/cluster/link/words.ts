@@ -24,7 +24,8 @@ export const appendState = {
   behind: 3,
   unknown: 4,
   full: 5,
-  lost: 6,
+  held: 6,
+  lost: 7,
 } as const;
 
 const roles: readonly ClusterRole[] = ['joining', 'follower', 'leader', 'lost'];

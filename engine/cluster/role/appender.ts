@@ -7,8 +7,11 @@ import type { SealedEntry } from '../entry/seal.js';
 import type { ClusterTally } from '../link/tally.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
 
-/** full: nothing of it is there, for want of room. */
-export type Outcome = 'ok' | 'behind' | 'unknown' | 'full';
+/**
+ * full: nothing of it is there, for want of room. held: nothing of it was sent, for nobody said what stands before it;
+ * lost: for that is another one.
+ */
+export type Outcome = 'ok' | 'behind' | 'unknown' | 'full' | 'held' | 'lost';
 
 /** The message behind which an entry goes. */
 export interface Before {
@@ -26,7 +29,7 @@ const againMs = 100;
  * their place, would take what is made to follow the lost ones. False: nobody says. Fails LOG_LOST.
  */
 export async function holds(
-  log: ReplicatedLog,
+  log: Pick<ReplicatedLog, 'at'>,
   { seq, chain }: Pick<Before, 'seq' | 'chain'>,
 ): Promise<boolean> {
   const bytes = await log.at(seq).catch(() => undefined);
@@ -35,30 +38,40 @@ export async function holds(
   return fail('LOG_LOST', { what: `it has another entry at ${seq} than these data` });
 }
 
-/** Appends behind `before`, with repeats until `timeoutMs` are over. Fails LOG_LOST. */
+interface AppendOptions {
+  timeoutMs: number;
+  tally: ClusterTally;
+  /** Hears why the log cannot be appended to any more. */
+  onFault: (error: unknown) => void;
+}
+
+/** Appends behind `before`, with repeats until `timeoutMs` are over. */
 export async function appendEntry(
-  log: ReplicatedLog,
+  log: Pick<ReplicatedLog, 'append' | 'at'>,
   { parts, position }: SealedEntry,
   before: Before,
-  timeoutMs: number,
-  tally: ClusterTally,
+  { timeoutMs, tally, onFault }: AppendOptions,
 ): Promise<Outcome> {
   const started = performance.now();
   const end = started + timeoutMs;
   const place = { ...before };
+  let isSent = false;
   for (const { bytes, id } of parts) {
-    for (let tries = 0; ; tries++) {
-      const outcome = await appendOnce(log, bytes, place, id);
+    for (;;) {
+      const outcome = await appendOnce(log, bytes, place, id).catch(onFault);
       if (outcome === 'ok') break;
+      if (outcome === undefined) return isSent ? 'unknown' : 'lost';
       if (outcome === 'behind') return 'behind';
       // A part that found no room leaves those before it, and those that may still arrive.
-      if (outcome === 'full') return place.seq === before.seq && tries === 0 ? 'full' : 'unknown';
-      tally.add('unknown');
+      if (outcome === 'full') return isSent ? 'unknown' : 'full';
+      isSent ||= outcome === 'unknown';
+      if (outcome === 'unknown') tally.add('unknown');
       // While nobody answers, the log may become another one.
       place.isSure = false;
       // A log takes its time before it says so: this is no busy loop.
-      if (performance.now() >= end) return 'unknown';
+      if (performance.now() >= end) return isSent ? 'unknown' : 'held';
     }
+    isSent = true;
     Object.assign(place, { seq: place.seq + 1, chain: position.chain, isSure: true });
     tally.add('bytes', bytes.length);
   }
@@ -68,7 +81,7 @@ export async function appendEntry(
 
 /** Who does not know what stands there appends nothing behind it. */
 async function appendOnce(
-  log: ReplicatedLog,
+  log: Pick<ReplicatedLog, 'append' | 'at'>,
   bytes: Uint8Array,
   before: Before,
   id: string,
@@ -76,7 +89,7 @@ async function appendOnce(
   const { seq, isSure } = before;
   if (!isSure && seq > 0 && !(await holds(log, before))) {
     await pause(againMs);
-    return 'unknown';
+    return 'held';
   }
   try {
     return await log.append(bytes, seq, id);

@@ -291,15 +291,13 @@ export class Member {
     const sealed = this.#seal(end, entryKind.epoch, epoch, packLeader(self));
     try {
       const before = this.#before({ seq: end, chain: endChain });
-      const outcome = await appendEntry(this.log, sealed, before, appendTimeoutMs, this.tally);
+      const outcome = await this.#send(sealed, before, appendTimeoutMs);
       if (reading !== this.#reading) return;
       // What came behind our own entry already is of somebody who leads instead.
       if (outcome === 'ok' && this.#head.seq <= sealed.position.seq) this.#lead(sealed.position);
       this.#watch.reset();
-      if (outcome !== 'unknown') this.#haste = undefined;
+      if (outcome !== 'unknown' && outcome !== 'held') this.#haste = undefined;
       this.#draw();
-    } catch (error) {
-      this.fail(error);
     } finally {
       this.#isTrying = false;
     }
@@ -345,22 +343,23 @@ export class Member {
   ): Promise<Position | Exclude<Outcome, 'ok'>> {
     const before = this.#before(this.#head);
     const sealed = this.#seal(before.seq, kind, epoch, body);
-    try {
-      const outcome = await appendEntry(this.log, sealed, before, timeoutMs, this.tally);
-      this.#lastAppend = sharedMs();
-      this.#watch.hear(this.#lastAppend);
-      if (outcome === 'ok') {
-        this.#provenAt = this.#lastAppend;
-        this.#head = sealed.position;
-        this.tally.entry(kind, sealed.position.seq);
-        return sealed.position;
-      }
-      if (outcome !== 'full') this.#step(outcome === 'behind' ? 'deposed' : 'unknown_append');
-      return outcome;
-    } catch (error) {
-      this.fail(error);
-      return 'unknown';
+    const outcome = await this.#send(sealed, before, timeoutMs);
+    this.#lastAppend = sharedMs();
+    this.#watch.hear(this.#lastAppend);
+    if (outcome === 'ok') {
+      this.#provenAt = this.#lastAppend;
+      this.#head = sealed.position;
+      this.tally.entry(kind, sealed.position.seq);
+      return sealed.position;
     }
+    if (outcome !== 'full') this.#step(outcome === 'behind' ? 'deposed' : 'unknown_append');
+    return outcome;
+  }
+
+  #send(sealed: SealedEntry, before: Before, timeoutMs: number): Promise<Outcome> {
+    const { tally } = this;
+    const onFault = (error: unknown): void => this.fail(error);
+    return appendEntry(this.log, sealed, before, { timeoutMs, tally, onFault });
   }
 
   /** One append at a time. */
@@ -413,7 +412,8 @@ export class Member {
 
   #refuse(outcome: Exclude<Outcome, 'ok'>): never {
     if (outcome === 'full') fail('LOG_FULL', { what: 'it refused an entry' });
-    if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
+    if (outcome === 'lost') fail('LOG_LOST', { what: 'it refused an entry' });
+    if (outcome !== 'behind') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
     throw new TrellisError(refusalOf(this.#leader));
   }
 

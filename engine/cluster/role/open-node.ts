@@ -187,8 +187,12 @@ export class OpenNode implements ClusterNode {
     });
   }
 
+  sees(wanted: ClusterPosition): boolean {
+    return this.role !== 'joining' && isAt(this.position, wanted);
+  }
+
   async waitFor(wanted: ClusterPosition, ms: number): Promise<void> {
-    if (await this.words.until(() => isAt(this.position, wanted), ms)) return;
+    if (await this.words.until(() => this.sees(wanted), ms)) return;
     const position = printPosition(this.position);
     fail('REPLICA_BEHIND', { position, wanted: printPosition(wanted) });
   }

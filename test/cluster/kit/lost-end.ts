@@ -1,5 +1,5 @@
-// The grid of K16: a log that lost its newest entries, and got others in their place or not: fewer, as many, more; and a
-// node that has none of what was lost, some, all of it. Whatever keeps the log, it is the same grid.
+// The grid of K16: a log that lost its newest entries, and got others in their place or not: fewer, as many, more;
+// and a node that has none of what was lost, some, all of it. Whatever keeps the log, it is the same grid.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';

@@ -259,6 +259,26 @@ test('without a leader writes say so, and reads go on', async () => {
   expect((await call('b', 'all', {})).body).toEqual({ p: kept + 1 });
 });
 
+test('K16 CT2 data that the log is not yet known to have answer those who ask for no more than some', async () => {
+  const { position } = await call('b', 'all', {});
+  const token = { 'Trellis-After': position };
+  expect((await call('b', 'all', {}, token)).status).toBe(200);
+  await nodes.get('b')!.kill();
+  // It begins where it was, and nobody tells it whether the log still has that.
+  log.fault('b', { away: 'lost' });
+  await nodes.get('b')!.start();
+  expect((await statusOf('b')).role).toBe('joining');
+  for (const some of [{}, { 'Trellis-Consistency': 'local' }])
+    expect(await call('b', 'all', {}, some)).toMatchObject({ status: 200, body: { p: kept + 1 } });
+  for (const fresh of [token, { 'Trellis-Consistency': 'max-lag=60000' }])
+    expect(await call('b', 'all', {}, fresh)).toMatchObject({
+      status: 503,
+      body: { code: 'REPLICA_BEHIND' },
+    });
+  log.fault('b', undefined);
+  await expect.poll(async () => (await call('b', 'all', {}, token)).status, patient).toBe(200);
+});
+
 test('CT7 a node joins while others write and the log is trimmed, again and again', async () => {
   const rounds = process.env.TRELLIS_TEST_LONG === '1' ? 20 : 1;
   const e = await place('e', 'reader');

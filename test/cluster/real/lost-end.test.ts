@@ -1,5 +1,6 @@
-// K16: real log servers that come back with the stores of an earlier moment, all of them: their streams have lost what was
-// acknowledged since, and got others in its place or not. The same grid as in lost-end.test.ts, by the JetStream driver.
+// K16: real log servers that come back with the stores of an earlier moment, all of them: their streams have lost
+// what was acknowledged since, and got others in its place or not. The same grid as in lost-end.test.ts, by the
+// JetStream driver.
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,11 +8,11 @@ import { driverOf } from '../../../engine/cluster/log/driver-of.js';
 import type { LogDriver, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
 import type { Relay } from '../../support/cluster/relay.js';
-import { type LosingLog, appendAll, casesOf, expectFates, fewCases } from '../kit/lost-end.js';
+import { type LosingLog, appendAll, expectFates, fewCases } from '../kit/lost-end.js';
 import { closeMembers } from '../kit/members.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const cases = long ? casesOf([2], [0, 1, 2, 3]) : fewCases;
+const cases = fewCases;
 /** The short run has one server: what it has forgotten, a majority has. */
 const replicas = long ? 3 : 1;
 const leaseMs = 1_500;
