@@ -350,6 +350,8 @@ class OpenedDatabase implements Database {
         embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
         checkRoom: () => {
           this.#checkAlive();
+          const { readOnlyReason: reason } = this.#writer;
+          if (reason !== undefined) fail('READ_ONLY', { reason });
           this.#disk.checkRoom();
         },
       }),

@@ -37,6 +37,7 @@ class NotedLoad implements BulkLoad {
     return Promise.resolve({ ...counts, rejects: [{ line, error }], bytes, retried: [] });
   }
 
+  checkRoom = (): void => undefined;
   finish = (): Promise<void> => Promise.resolve();
   close = (): Promise<void> => Promise.resolve();
 }

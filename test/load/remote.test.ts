@@ -94,6 +94,13 @@ describe('import through a server', () => {
     const nobody = await run('http://127.0.0.1:9', '--key', key);
     expect(nobody.code).toBe(78);
     expect(nobody.stderr).toContain('No server answers');
+    const beside = await runCli([...argv.slice(0, -1), '--data', server.data], {
+      cwd: folder,
+      timeoutMs: 30_000,
+    });
+    expect(beside.code).toBe(75);
+    expect(beside.stderr).toContain(`DATA_LOCKED: `);
+    expect(beside.stderr.trim()).toMatch(new RegExp(`--url ${urlOf(server)}$`));
     const good = await run(urlOf(server), '--key', key);
     expect(good.stdout).toContain('imported 3 nodes, 2 edges');
     expect(good.code).toBe(0);

@@ -250,3 +250,20 @@ describe('an import that is sent again', () => {
     expect(database.load('first of many').progress.end).toBeDefined();
   });
 });
+
+describe('a database that takes no writes', () => {
+  it('refuses an import at its first part, and answers for one that is over', async () => {
+    const over = name();
+    await send(`name=${over}`, rows(3));
+    const { folder } = opened;
+    await opened.db.close();
+    opened = await openEmbedded(project, folder, { readOnly: true });
+    for (const query of ['', `name=${name()}&more=1&at=0`, `name=${name()}&more=1`]) {
+      expect([query, await codeOf(send(query, rows(1)))]).toEqual([query, 'READ_ONLY']);
+    }
+    expect(await send(`name=${over}`, rows(3))).toMatchObject({ nodes: 3, rejected: 0 });
+    expect(await send(`name=${over}&more=1&at=0`, rows(2))).toMatchObject({ nodes: 0 });
+    await opened.db.close();
+    await open(folder);
+  });
+});

@@ -76,6 +76,7 @@ export class LoadFeed {
 
   /** Takes the next bytes; resolves when there is room for more. Fails with the load. */
   async write(bytes: Uint8Array): Promise<void> {
+    if (!this.repeated) this.load.checkRoom();
     this.#rest.push(bytes);
     this.#restBytes += bytes.length;
     for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);

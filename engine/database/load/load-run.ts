@@ -45,6 +45,8 @@ export interface BulkLoad {
   ): Promise<PieceResult>;
   /** Everything is loaded: notes that, unless the last rows did, and forgets names. */
   finish(end?: LoadEnd): Promise<void>;
+  /** Fails when nothing can be written: whoever collects rows for a piece hears it before. */
+  checkRoom(): void;
   /** Ends the load where it stands; it may go on under the same name. */
   close(): Promise<void>;
 }
@@ -105,6 +107,10 @@ export class LoadRun implements BulkLoad {
   /** For how long nothing has been asked of it. */
   get idleMs(): number {
     return this.#underway > 0 ? 0 : performance.now() - this.#lastAt;
+  }
+
+  checkRoom(): void {
+    this.hooks.checkRoom();
   }
 
   replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void> {

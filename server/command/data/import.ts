@@ -2,7 +2,7 @@
 // server. Shows how far it is on a terminal, keeps rows that were refused in a file, and goes on
 // where it stopped when it is run again with the same files.
 import { existsSync, statSync } from 'node:fs';
-import { LoadFeed, type Program, fail, openDatabase } from '../../../engine/index.js';
+import { LoadFeed, type Program, TrellisError, fail, openDatabase } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
 import { type ImportFile, findFiles } from '../../import/import-file.js';
@@ -14,6 +14,7 @@ import { RejectFile } from '../../import/reject-file.js';
 import { RemoteImport } from '../../import/remote-import.js';
 import { createLog, printLine } from '../../observe/log.js';
 import { exitCodes } from '../../process/exit-code.js';
+import { isLocked, servedAt } from '../../process/running-server.js';
 import { configOf } from '../../project/line-config.js';
 import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
@@ -106,7 +107,9 @@ function rejectsBeside(word: string): string {
 async function importHere(job: Job): Promise<ImportTarget> {
   const { config, program, files, rejects, again } = job;
   const log = createLog({ level: 'warn', format: 'text' });
-  const database = await openDatabase(databaseOptions(config, program, log));
+  const database = await openDatabase(databaseOptions(config, program, log)).catch((error) => {
+    throw isLocked(error) ? withUrl(error as TrellisError, config) : error;
+  });
   try {
     const load = database.load(nameOf(files), { again });
     const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows) });
@@ -122,6 +125,14 @@ async function importHere(job: Job): Promise<ImportTarget> {
     await database.close();
     ignoreInGit(config.dataDir);
   }
+}
+
+/** The server that has the data takes the rows, too. */
+function withUrl({ data }: TrellisError, config: Config): TrellisError {
+  const place = servedAt(config);
+  const isAtPort = typeof place === 'object' && place.socketPath === undefined;
+  if (!isAtPort) return new TrellisError(data);
+  return new TrellisError({ ...data, hint: `Load into its server: --url ${place.origin}` });
 }
 
 async function importThere(job: Job): Promise<ImportTarget> {
