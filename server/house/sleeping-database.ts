@@ -22,6 +22,8 @@ export interface SleeperOptions {
   open: (program: Program) => Promise<Database>;
   /** Resolves when one more may be open. Fails OVERLOADED. */
   makeRoom: () => Promise<void>;
+  /** It is closed, or could not be opened: its place is free. */
+  left: () => void;
   /** Another program is its own now. */
   onProgram: () => void;
   warn: (reason: string) => void;
@@ -29,6 +31,9 @@ export interface SleeperOptions {
 
 export const reasonOf = (error: unknown): string =>
   error instanceof TrellisError ? errorMessage(error.data) : String(error);
+
+/** How often one that takes no more calls looks whether it has ended those it had. */
+const drainMs = 5;
 
 /** What cannot be opened is not tried at every request. */
 const retryMs = 1_000;
@@ -45,6 +50,10 @@ export class SleepingDatabase implements Database {
   #loads = new Set<BulkLoad>();
   /** Milliseconds of performance.now(). */
   #usedAt = 0;
+  #isOpening = false;
+  /** It makes room for another: new calls wait for its next turn. */
+  #isResting = false;
+  #openedAt = 0;
   #isEnding = false;
 
   constructor(private readonly options: SleeperOptions) {
@@ -52,20 +61,29 @@ export class SleepingDatabase implements Database {
   }
 
   get isAwake(): boolean {
-    return this.#database !== undefined || this.#waking !== undefined;
+    return this.#database !== undefined || this.#isOpening;
+  }
+
+  /** For how long it has been open; 0 while it is not. */
+  get openMs(): number {
+    return this.#database === undefined ? 0 : performance.now() - this.#openedAt;
   }
 
   /** For how long it has been open for nobody; 0 while it works, or is closed. */
   get idleMs(): number {
-    for (const load of this.#loads) if (load.isOver) this.#loads.delete(load);
-    if (this.#database === undefined || this.#underway > 0 || this.#loads.size > 0) return 0;
+    if (this.#database === undefined || this.#underway > 0 || this.isLoading) return 0;
     return performance.now() - this.#usedAt;
+  }
+
+  get isLoading(): boolean {
+    for (const load of this.#loads) if (load.isOver) this.#loads.delete(load);
+    return this.#loads.size > 0;
   }
 
   /** Resolves when it is open; undefined where it is. Fails TENANT_CLOSED, OVERLOADED. */
   wake(): Promise<void> | undefined {
     this.#usedAt = performance.now();
-    if (this.#database !== undefined) return undefined;
+    if (this.#database !== undefined && !this.#isResting) return undefined;
     if (this.#isEnding) fail('SHUTTING_DOWN');
     if (this.#failure !== undefined && this.#usedAt < this.#failure.until)
       throw this.#failure.error;
@@ -76,10 +94,12 @@ export class SleepingDatabase implements Database {
   }
 
   async #wake(): Promise<void> {
-    await this.#falling;
     await this.options.makeRoom();
+    await this.#falling;
+    this.#isOpening = true;
     try {
       this.#database = await this.#openOne();
+      this.#openedAt = performance.now();
       this.#proven = this.#program;
       this.#failure = undefined;
     } catch (thrown) {
@@ -88,7 +108,10 @@ export class SleepingDatabase implements Database {
       const args = { tenant: this.options.tenant, what };
       const error = new TrellisError({ code: 'TENANT_CLOSED', args });
       this.#failure = { error, until: performance.now() + retryMs };
+      this.options.left();
       throw error;
+    } finally {
+      this.#isOpening = false;
     }
     this.#usedAt = performance.now();
   }
@@ -118,9 +141,25 @@ export class SleepingDatabase implements Database {
       .catch((error: unknown) => this.options.warn(reasonOf(error)))
       .finally(() => {
         if (this.#falling === falling) this.#falling = undefined;
+        this.options.left();
       });
     this.#falling = falling;
     return falling;
+  }
+
+  /** Takes no more calls, and closes when those that it has are done; false: a load has begun among them. */
+  async rest(): Promise<boolean> {
+    this.#isResting = true;
+    try {
+      while (this.#underway > 0 && !this.#isEnding) {
+        await new Promise((resolve) => setTimeout(resolve, drainMs));
+      }
+    } finally {
+      this.#isResting = false;
+    }
+    if (this.isLoading) return false;
+    await this.sleep();
+    return true;
   }
 
   /** Fails NOT_READY while it is closed: whoever asks has not waited for `wake`. */

@@ -1,5 +1,5 @@
 // The databases of tenants: a house for each, opened when somebody asks for it, closed when it was idle for
-// long or another one needs its place. Invariant: no more than `cluster.databases_open` are open at once;
+// long or another one has its turn (turns.ts). Invariant: no more than `cluster.databases_open` are open at once;
 // those of a cluster are open always, because they follow their logs.
 import {
   type Database,
@@ -24,6 +24,7 @@ import { type Member, handOver, readMembers } from './placement.js';
 import { gatheringDatabase } from './gathering-database.js';
 import { House, type HouseOptions } from './house.js';
 import { SleepingDatabase, reasonOf } from './sleeping-database.js';
+import { Turns } from './turns.js';
 
 export interface TenantOptions {
   /** Of the project. */
@@ -52,9 +53,6 @@ export interface TenantNodes {
 /** How often leaders look whether another place is better. */
 const placeMs = 10_000;
 
-/** Who was asked for something so shortly ago is taken to be at work. */
-const atWorkMs = 50;
-
 interface Tenant {
   /** Open for as long as the server is: of a cluster, or a shard. */
   stays: boolean;
@@ -80,7 +78,7 @@ class TenantHouse extends House {
 export class Tenants {
   readonly #tenants = new Map<string, Tenant>();
   readonly #seconds = new Histogram();
-  readonly #most: number;
+  readonly #turns: Turns;
   #port = 0;
   #isOver = false;
   readonly #members: Member[];
@@ -91,7 +89,8 @@ export class Tenants {
       TenantOptions,
   ) {
     this.#members = readMembers(options.config.cluster.members);
-    this.#most = options.config.cluster.databases_open;
+    const { databases_open: most } = options.config.cluster;
+    this.#turns = new Turns(most, (name) => this.#tenants.get(name)!.database);
     for (const name of options.config.databases.keys()) this.#tenants.set(name, this.#make(name));
   }
 
@@ -101,6 +100,7 @@ export class Tenants {
     const log: Log = (level, message, fields) =>
       options.log(level, message, { tenant: name, ...fields });
     const nodes = config.cluster.log === '' ? undefined : options.nodesFor?.(config);
+    const isFixed = config.cluster.log !== '' || config.shard !== undefined;
     const adopt = (): void => house.adoptProgram();
     const database: SleepingDatabase = new SleepingDatabase({
       tenant: name,
@@ -115,7 +115,8 @@ export class Tenants {
         nodes?.begin(opened);
         return opened;
       },
-      makeRoom: async () => (this.#tenants.get(name)!.stays ? undefined : this.#makeRoom(name)),
+      makeRoom: async () => (isFixed ? undefined : this.#turns.take(name)),
+      left: () => this.#turns.left(name),
       onProgram: adopt,
       warn: (reason) => log('warn', 'the database of a tenant', { reason }),
     });
@@ -136,7 +137,7 @@ export class Tenants {
       house,
       nodes,
       database,
-      stays: config.cluster.log !== '' || config.shard !== undefined,
+      stays: isFixed,
     };
   }
 
@@ -150,16 +151,6 @@ export class Tenants {
 
   get #all(): Tenant[] {
     return [...this.#tenants.values()];
-  }
-
-  /** Closes whoever has been idle longest, if that is needed. Fails OVERLOADED. */
-  async #makeRoom(name: string): Promise<void> {
-    const others = this.#all.filter(({ house, stays }) => house.tenant !== name && !stays);
-    const awake = others.filter(({ database }) => database.isAwake);
-    if (awake.length < this.#most) return;
-    const [idlest] = awake.sort((a, b) => b.database.idleMs - a.database.idleMs);
-    if (idlest!.database.idleMs < atWorkMs) fail('OVERLOADED', { queue: 'The room for databases' });
-    await idlest!.database.sleep();
   }
 
   find(name: string): Serving | undefined {
@@ -227,7 +218,7 @@ export class Tenants {
     const { databases_idle: most } = this.options.config.cluster;
     for (const { house, database, stays } of this.#all) {
       house.keepHouse(lapsedKeys);
-      if (!stays && database.idleMs > most) void database.sleep();
+      if (!stays && database.idleMs > most) void this.#turns.send(house.tenant);
     }
   }
 
@@ -255,6 +246,7 @@ export class Tenants {
 
   async close(options: { snapshot: boolean }): Promise<void> {
     this.#isOver = true;
+    this.#turns.close();
     clearInterval(this.#placing);
     for (const { nodes } of this.#all) nodes?.close();
     await Promise.all(this.#all.map(({ database }) => database.close(options)));

@@ -36,6 +36,7 @@ it.each(cases)('a reload while it is %s (fault: %s) is not forgotten', async (mo
     makeRoom: async () => {
       if (fault === 'OVERLOADED') fail();
     },
+    left: () => undefined,
     onProgram: () => undefined,
     warn: () => undefined,
   });

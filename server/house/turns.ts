@@ -1,0 +1,144 @@
+// Whose database is open, when more are asked for than may be. Each that waits has a place in a queue; whoever
+// has been idle makes room first, and one that is at work when its turn is over: it takes no more calls, ends
+// those under way and closes. Invariant: as many hold places as may; one that waits goes on towards its turn
+// while somebody asks for it, whether that request is still there or not.
+import { fail } from '../../engine/index.js';
+
+/** A database with a place. */
+export interface Holder {
+  /** For how long nobody has used it; 0 while it works. */
+  readonly idleMs: number;
+  /** For how long it has been open. */
+  readonly openMs: number;
+  /** A bulk load is under way, for which others wait. */
+  readonly isLoading: boolean;
+  wake(): Promise<void> | undefined;
+  /** Takes no more calls, and resolves when it is closed; false: it stays, for a load that has begun. */
+  rest(): Promise<boolean>;
+}
+
+/** Who was asked for something so shortly ago is taken to be at work. */
+const atWorkMs = 50;
+
+/** One that is at work keeps its place for so long from others. */
+const turnMs = 2_000;
+
+/** A request waits for so long for its database to have its turn. */
+const patienceMs = 1_000;
+
+/** Who has not been asked for during so long waits no more. */
+const forgetMs = 10_000;
+
+const lookMs = 25;
+
+interface Waiter {
+  name: string;
+  askedAt: number;
+  /** The request that waits; others of the same database wait with it. */
+  grant: (() => void) | undefined;
+}
+
+export class Turns {
+  readonly #holders = new Set<string>();
+  readonly #leaving = new Set<string>();
+  #waiting: Waiter[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(
+    private readonly most: number,
+    private readonly holderOf: (name: string) => Holder,
+  ) {}
+
+  /** Resolves when a database may be opened. Fails OVERLOADED; its place in the queue is kept. */
+  async take(name: string): Promise<void> {
+    if (this.#isHolding(name)) return;
+    let waiter = this.#waiting.find((one) => one.name === name);
+    if (waiter === undefined) {
+      this.#waiting.push((waiter = { name, askedAt: 0, grant: undefined }));
+    }
+    const own = waiter;
+    own.askedAt = performance.now();
+    await new Promise<void>((resolve) => {
+      own.grant = resolve;
+      setTimeout(resolve, patienceMs).unref();
+      this.#serve();
+    });
+    own.grant = undefined;
+    if (this.#isOver) fail('SHUTTING_DOWN');
+    if (!this.#isHolding(name)) fail('OVERLOADED', { queue: 'The room for databases' });
+  }
+
+  /** A database is closed, or could not be opened. */
+  left(name: string): void {
+    this.#holders.delete(name);
+    this.#leaving.delete(name);
+    this.#serve();
+  }
+
+  /** Has a database make room. */
+  async send(name: string): Promise<void> {
+    if (!this.#isHolding(name)) return;
+    this.#leaving.add(name);
+    if (await this.holderOf(name).rest()) return;
+    this.#leaving.delete(name);
+    this.#serve();
+  }
+
+  #isHolding(name: string): boolean {
+    return this.#holders.has(name) && !this.#leaving.has(name);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    for (const { grant } of this.#waiting.splice(0)) grant?.();
+  }
+
+  #serve(): void {
+    clearTimeout(this.#timer);
+    const now = performance.now();
+    this.#waiting = this.#waiting.filter(({ grant, askedAt }) => grant || now - askedAt < forgetMs);
+    while (this.#holders.size < this.most && this.#give());
+    while (this.#leaving.size < this.#waiting.length && this.#sendOne());
+    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#serve(), lookMs).unref();
+  }
+
+  #give(): boolean {
+    const at = this.#waiting.findIndex(({ name }) => !this.#leaving.has(name));
+    const [first] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (first === undefined) return false;
+    this.#holders.add(first.name);
+    if (first.grant) first.grant();
+    else void this.#open(first.name);
+    return true;
+  }
+
+  /** Nobody waits just now, but somebody will come again. */
+  async #open(name: string): Promise<void> {
+    try {
+      await this.holderOf(name).wake();
+    } catch {
+      // Whoever comes hears of it.
+      this.left(name);
+    }
+  }
+
+  /** Has one make room: who has been idle longest, else who has had its turn. False for none. */
+  #sendOne(): boolean {
+    const staying = [...this.#holders].filter((name) => !this.#leaving.has(name));
+    const idle = staying
+      .map((name) => ({ name, ms: this.holderOf(name).idleMs }))
+      .sort((a, b) => b.ms - a.ms)
+      .find(({ ms }) => ms >= atWorkMs);
+    const done = staying
+      .filter((name) => !this.holderOf(name).isLoading)
+      .map((name) => ({ name, ms: this.holderOf(name).openMs }))
+      .sort((a, b) => b.ms - a.ms)
+      .find(({ ms }) => ms >= turnMs);
+    const name = idle?.name ?? done?.name;
+    if (name === undefined) return false;
+    void this.send(name);
+    return true;
+  }
+}
