@@ -28,6 +28,12 @@ const inlineBytesMax = 4096;
 /** The same for a client on its own; bounded reads are then welcome too, once measured. */
 const aloneMicrosMax = 400;
 const aloneBytesMax = 32_768;
+/**
+ * The first runs of a query here are those of code that is not compiled yet: what they take more than
+ * expected is not its cost. One that was dropped for its length counts as several.
+ */
+const youngRuns = 64;
+const runsOfDropped = 16;
 /** Nobody is on his own this long after a call that found another one in a lane. */
 const crowdMs = 10;
 
@@ -41,6 +47,12 @@ export interface LaneState {
 
 export class CostBook {
   #averages: number[] = [];
+  /**
+   * As the averages, but quick to fall: what a client on its own waits for. Beside other work most calls
+   * are interrupted, and would leave for a lane, where they are interrupted as often.
+   */
+  #lows: number[] = [];
+  #runs: number[] = [];
   #spent = 0;
   #crowdedAt = Number.NEGATIVE_INFINITY;
   #armed = false;
@@ -54,15 +66,14 @@ export class CostBook {
   mayInline(query: number, cost: CostClass, bytes: number): boolean {
     if (bytes > aloneBytesMax || (cost === 'C' && this.lanes.hasLane())) return false;
     const average = this.#averages[query];
-    return this.#isCheap(cost, average ?? 0, bytes) || this.#isAlone(average);
+    return this.#isCheap(cost, average ?? 0, bytes) || this.#isAlone(query);
   }
 
-  #isAlone(average: number | undefined): boolean {
+  #isAlone(query: number): boolean {
     const now = performance.now();
     if (!this.lanes.isIdle()) this.#crowdedAt = now;
-    // What nobody knows yet, of whatever class, is tried here before a thread is started for it.
-    if (average === undefined && this.lanes.hasLane()) return false;
-    if ((average ?? 0) > aloneMicrosMax || this.#spent > 0) return false;
+    // What nobody knows yet is tried here: before a thread is started for it, and where one would be woken.
+    if ((this.#lows[query] ?? 0) > aloneMicrosMax || this.#spent > 0) return false;
     return now - this.#crowdedAt > crowdMs;
   }
 
@@ -74,10 +85,15 @@ export class CostBook {
     return this.#spent < budget && average <= (hasFew ? aloneMicrosMax : inlineMicrosMax);
   }
 
-  /** Notes inline work. */
-  spend(query: number, micros: number): void {
+  /** Notes inline work; `isDropped`: it was too long, and begins again elsewhere. */
+  spend(query: number, micros: number, isDropped = false): void {
     this.#spent += micros;
-    this.learn(query, micros);
+    if (query >= 0) {
+      const runs = this.#runs[query] ?? 0;
+      this.#runs[query] = runs + (isDropped ? runsOfDropped : 1);
+      const expected = runs < youngRuns ? this.#lows[query] : undefined;
+      this.learn(query, Math.min(micros, expected ?? micros));
+    }
     if (this.#armed) return;
     this.#armed = true;
     setImmediate(() => {
@@ -94,14 +110,20 @@ export class CostBook {
   learn(query: number, micros: number): void {
     if (query < 0) return;
     const average = this.#averages[query];
-    if (average === undefined) this.#averages[query] = Math.min(micros / 4, inlineMicrosMax);
-    else {
-      const counted = Math.min(micros, 2 * average + cheapMicrosMax);
-      this.#averages[query] = average + (counted - average) / 16;
+    const low = this.#lows[query];
+    if (average === undefined || low === undefined) {
+      this.#averages[query] = this.#lows[query] = Math.min(micros / 4, inlineMicrosMax);
+      return;
     }
+    const counted = Math.min(micros, 2 * average + cheapMicrosMax);
+    this.#averages[query] = average + (counted - average) / 16;
+    const rise = Math.min(micros, 2 * low + cheapMicrosMax) - low;
+    this.#lows[query] = low + rise / (rise < 0 ? 2 : 16);
   }
 
   reset(): void {
     this.#averages = [];
+    this.#lows = [];
+    this.#runs = [];
   }
 }

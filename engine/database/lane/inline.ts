@@ -65,7 +65,7 @@ export class InlineReads {
     } finally {
       const place = placeOf(input.query);
       const micros = (performance.now() - started) * 1000;
-      this.costs.spend(place, micros);
+      this.costs.spend(place, micros, isLong);
       if (!isLong) {
         const cost = { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 };
         this.tally.spent(place, cost);

@@ -43,10 +43,10 @@ describe('the choice between main thread and lane', () => {
     expect(runsHere()).toBe(true);
   });
 
-  it('takes a bounded read when nothing else is going on, once it is known to be short', async () => {
+  it('takes a bounded read when nothing else is going on, unless it is known to be long', async () => {
     const takes = (bytes = 8_000) => book.mayInline(0, 'B', bytes);
     idle = true;
-    expect(takes()).toBe(false);
+    expect(takes()).toBe(true);
     learn(50, 200);
     expect(takes()).toBe(true);
     expect(book.mayInline(0, 'C', 8_000)).toBe(false);
@@ -81,6 +81,35 @@ describe('the choice between main thread and lane', () => {
     await new Promise((resolve) => setImmediate(resolve));
     learn(100, 3_000);
     expect(book.mayInline(0, 'B', 8_000)).toBe(false);
+  });
+
+  it('keeps a bounded read of a client on its own through first calls and beside other work', async () => {
+    idle = true;
+    const takes = async (): Promise<boolean> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return book.mayInline(0, 'B', 8_000);
+    };
+    let taken = 0;
+    const call = async (micros: number, isDropped = false): Promise<void> => {
+      if (await takes()) {
+        taken++;
+        book.spend(0, micros, isDropped);
+      } else book.learn(0, micros);
+    };
+    for (let i = 0; i < 60; i++) await call(1_500);
+    expect(taken).toBe(60);
+    // Two of three calls are interrupted.
+    for (let i = 0; i < 600; i++) await call(i % 3 === 0 ? 200 : 3_000);
+    expect(taken).toBe(660);
+    // What is long in earnest leaves, and comes back when it is short.
+    for (let i = 0; i < 200; i++) await call(3_000);
+    expect(await takes()).toBe(false);
+    for (let i = 0; i < 10; i++) await call(200);
+    expect(await takes()).toBe(true);
+    book.reset();
+    taken = 0;
+    for (let i = 0; i < 200; i++) await call(30_000, true);
+    expect(taken).toBeLessThan(40);
   });
 
   it('keeps more short reads where lanes are few: they would share the processors', () => {
