@@ -191,6 +191,8 @@ function partOf(condition: Expression): number {
         1,
         condition.of.reduce((part, each) => part + partOf(each), 0),
       );
+    case 'among':
+      return partOf(condition.of);
     case 'not':
       return 1 - partOf(condition.of);
     case 'compare':

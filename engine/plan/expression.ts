@@ -74,6 +74,8 @@ export type Expression =
   | { kind: 'kept'; key: number; of: Expression; value: Expression }
   /** Evaluated when it is first needed and whenever one of the slots it reads was filled anew (planner). */
   | { kind: 'once'; of: Expression; slots: number[] }
+  /** The condition `of`, which holds for those elements that the path leads to (planner). */
+  | { kind: 'among'; of: Expression; item: Extract<Expression, { kind: 'slot' }>; path: ReachedPath }
   /**
    * `value` beside values that have names: each is in its slot, computed once for the item `of` however many
    * expressions ask for it (`key`), as long as nothing is written and the slots it reads hold the same.

@@ -146,6 +146,8 @@ function inline(printer: Printer, value: Expression): string {
       return `${of(value.of)}%${value.key}`;
     case 'once':
       return `once(${of(value.of)})`;
+    case 'among':
+      return `${of(value.of)} or, asked of many, ${printPath(value.path, of)}`;
     case 'with': {
       const lets = value.lets.map((each) => `$${each.slot} = ${of(each.value)}`);
       return `with(${lets.join(', ')}: ${of(value.value)})`;

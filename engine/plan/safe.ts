@@ -17,6 +17,7 @@ export function isSafe(expression: Expression, parameters: Parameters): boolean 
     case 'property':
     case 'not':
     case 'exists':
+    case 'among':
       return isSafe(expression.of, parameters);
     case 'and':
     case 'or':

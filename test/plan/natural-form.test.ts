@@ -98,6 +98,22 @@ const cases: [body: string, most: number][] = [
     'RETURN N<Item>::ORDER<Desc>(_::{year})::WHERE(_::{price}::EQ(ADD(1, 0)))::RANGE(0, 5)::{key}',
     500,
   ],
+  // Asked of one item after another, soon looked up in what leads there.
+  ['RETURN N<Item>::WHERE(!EXISTS(_::In<Owns>::WHERE(_::{key}::EQ("k7"))))::COUNT', 4 * size],
+  ['RETURN N<Item>::WHERE(!EXISTS(_::Out<Likes>::WHERE(_::{key}::EQ("none"))))::COUNT', 4 * size],
+  ['RETURN N<Item>::WHERE(!EXISTS(_::Both<Likes>::WHERE(_::{key}::EQ("k9"))))::COUNT', 4 * size],
+  [`${hub} RETURN N<Item>::WHERE(!_::Both<Likes>::CONTAINS(i))::COUNT`, 4 * size],
+  ['RETURN N<Item>::WHERE(!_::Out<Likes>::Out<Likes>::{key}::EQ("k9"))::COUNT', 4 * size],
+  ['RETURN N<Item>::WHERE(!_::Out<Likes>::Out<Likes>::ID::IS_IN([id]))::COUNT', 4 * size],
+  [`${hub} RETURN h::Out<Likes>::WHERE(_::Out<Likes>::{key}::EQ("k9"))::{key}`, 4 * size],
+  [
+    'RETURN N<Item>::WHERE(AND(EXISTS(_::Out<Likes>::WHERE(EXISTS(_::Out<Likes>::WHERE(_::{year}::LT(50))))), EXISTS(_::Out<Likes>::WHERE(_::{key}::EQ("k9")))))::{key}',
+    3 * size,
+  ],
+  [
+    'RETURN N<Item>::{ near: EXISTS(_::Out<Likes>::Out<Likes>::WHERE(_::{key}::EQ("k9"))) }::WHERE(_::{near})::COUNT',
+    6 * size,
+  ],
   // The shorter of two lists.
   ['RETURN N<Item>::WHERE(_::{price}::EQ(1))::WHERE(_::{key}::IS_IN(["k7", "k5"]))::{key}', 100],
   [

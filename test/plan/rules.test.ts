@@ -81,7 +81,7 @@ const cases: [name: string, body: string, plan: string[]][] = [
     'a walk to elements that no index finds',
     'RETURN N<Item>::WHERE(_::Out<Likes>::{note}::EQ(s))',
     [
-      'data: (scan N<Item> | where $0: (($0 | out Likes | map $1: $1.note -> many) EQ any @s) -> many)',
+      'data: (scan N<Item> | where $0: (($0 | out Likes | map $1: $1.note -> many) EQ any @s) or, asked of many, back along in Likes from each of (scan N<Item> | where $3: ($3.note EQ @s) -> many) -> many)',
     ],
   ],
   [
@@ -257,7 +257,7 @@ const cases: [name: string, body: string, plan: string[]][] = [
     'a count above zero asks for any',
     'RETURN N<Item>::WHERE(AND(_::Out<Likes>::COUNT::GT(0), _::In<Likes>::COUNT::EQ(0)))',
     [
-      'data: (find N<Item> at each of (scan E<Likes> | from end -> many) | where $0: not(exists(($0 | in Likes -> many))) -> many)',
+      'data: (find N<Item> at each of (scan E<Likes> | from end -> many) | where $0: not(exists(($0 | in Likes -> many)) or, asked of many, at each of (scan E<Likes> | to end -> many)) -> many)',
     ],
   ],
   [

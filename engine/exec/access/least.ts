@@ -6,31 +6,36 @@ import type { Find } from './access.js';
 import { leastWorth, type Most, worthOf } from './worth.js';
 
 /**
- * Each is followed a little further by turns, until one of them ends. Where all are long and few rows are
- * wanted, it is the first.
+ * Each is followed a little further by turns, until one of them ends; one that has to be read as a whole is
+ * begun anew with more to spend. Where all are long and few rows are wanted, it is the first.
  */
 export function findLeast(label: Label, finds: readonly Find[], most: Most): Find {
   return (frame) => {
     const worth = worthOf(frame, label, most);
-    const lists: (List | null)[] = [];
+    const lists: (List | null | undefined)[] = [];
     const chosen = (list: List): Iterable<Uint32Array> => {
       for (const other of lists) if (other !== list) other?.close();
       return list.rest();
     };
     for (let length = leastWorth; ; length *= 4) {
       for (const [at, find] of finds.entries()) {
-        if (lists[at] === undefined) lists[at] = listOf(find(frame, false));
+        lists[at] ??= lists[at] === null ? null : begun(frame, find, length);
         if (lists[at]?.endsWithin(frame, length)) return chosen(lists[at]);
       }
-      const first = lists.find((list) => list !== null);
-      if (first === undefined) return undefined;
-      if (length >= worth) return chosen(first);
+      if (lists.every((list) => list === null)) return undefined;
+      if (length < worth) continue;
+      const first = lists.find((list) => list != null);
+      return first && chosen(first);
     }
   };
 }
 
-const listOf = (batches: Iterable<Uint32Array> | undefined): List | null =>
-  batches === undefined ? null : new List(batches);
+/** The list of a path; null: there is none; undefined: it is not known after so many visits. */
+function begun(frame: Frame, find: Find, visits: number): List | null | undefined {
+  const found = frame.attempt(visits, () => ({ batches: find(frame, false) }));
+  if (found === undefined) return undefined;
+  return found.batches === undefined ? null : new List(found.batches);
+}
 
 class List {
   readonly #ids = new IdBuffer();

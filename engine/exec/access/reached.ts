@@ -17,30 +17,40 @@ export interface Hop {
   take: 'edge' | undefined;
 }
 
-export interface Reached {
-  label: Label;
+export interface WayBack {
   /** What the walk begins at. */
   known: Flow;
   back: readonly Hop[];
   /** The type that is read as a whole to know those. */
   reads: Label | undefined;
-  most: Most;
 }
 
 /**
  * What steps from known elements lead to. Where that takes more than the type has elements, or than as many
  * rows as are wanted are likely to take, the type is read instead.
  */
-export function findReached({ label, known, back, reads, most }: Reached): Find {
-  const { open } = asRows(known);
+export function findReached(label: Label, way: WayBack, most: Most): Find {
+  const { reads } = way;
+  const reach = reached(way);
   return (frame) => {
     const all = frame.view.count(label.id);
-    if (reads !== undefined && frame.view.count(reads.id) * 2 > all) return undefined;
-    return frame.attempt(Math.min(2 * all, worthOf(frame, label, most)), () => {
-      const level = elementsOf(frame, open(frame));
-      return [back.reduce((from, hop) => reachedFrom(frame, from, hop), level).sort()];
-    });
+    if (reads !== undefined && readingOf(frame, reads) > all) return undefined;
+    return frame.attempt(Math.min(2 * all, worthOf(frame, label, most)), () => [
+      reach(frame).sort(),
+    ]);
   };
+}
+
+/** What steps from known elements lead to, each once. */
+export function reached({ known, back }: WayBack): (frame: Frame) => Uint32Array {
+  const { open } = asRows(known);
+  return (frame) =>
+    back.reduce((from, hop) => reachedFrom(frame, from, hop), elementsOf(frame, open(frame)));
+}
+
+/** In whose time so many elements are asked for how many edges they have. */
+export function readingOf(frame: Frame, { id, kind }: Label): number {
+  return frame.view.count(id) * (kind === 'edge' ? 4 : 2);
 }
 
 function elementsOf(frame: Frame, batches: Iterable<readonly Value[]>): Uint32Array {

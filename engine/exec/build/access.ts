@@ -2,7 +2,7 @@
 // (a session or a reload may be ahead of it) leaves the plain steps.
 import { unreachable } from '../../base/assert.js';
 import { TrellisError } from '../../base/errors.js';
-import type { AccessPath, Source } from '../../plan/expression.js';
+import type { AccessPath, ReachedPath, Source } from '../../plan/expression.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import { buildIdentity } from '../evaluate/identity.js';
 import { rowsOfValue } from '../operators/source.js';
@@ -19,7 +19,7 @@ import {
 } from '../access/access.js';
 import { findBetween, findInOrder } from '../access/index-range.js';
 import { findLeast } from '../access/least.js';
-import { findReached } from '../access/reached.js';
+import { findReached, type WayBack } from '../access/reached.js';
 import type { Most } from '../access/worth.js';
 
 /** The covered steps on the whole type; the first of them, if it is a condition, on any rows. */
@@ -115,18 +115,8 @@ function findOf(
       const edge = labelOf(builder, 'edge', path.edge);
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
-    case 'reached': {
-      const { value } = path;
-      const known =
-        value.kind === 'pipeline' && value.result === 'many'
-          ? builder.flow(value)
-          : rowsOfValue(buildIdentity(builder, value));
-      const back = path.back.map(({ direction, edges, take }) => {
-        return { direction, take, labels: edgeLabels(builder, edges).map(({ id }) => id) };
-      });
-      const reads = path.reads && labelOf(builder, path.reads.kind, path.reads.name);
-      return findReached({ label, known, back, reads, most: wanted.most });
-    }
+    case 'reached':
+      return findReached(label, buildWayBack(builder, path), wanted.most);
     case 'least': {
       const finds = path.of.map((each) => findOf(builder, label, each, unknown));
       return findLeast(
@@ -149,6 +139,18 @@ function findOf(
     default:
       return unreachable(path);
   }
+}
+
+export function buildWayBack(builder: Builder, path: ReachedPath): WayBack {
+  const { value } = path;
+  const known =
+    value.kind === 'pipeline' && value.result === 'many'
+      ? builder.flow(value)
+      : rowsOfValue(buildIdentity(builder, value));
+  const back = path.back.map(({ direction, edges, take }) => {
+    return { direction, take, labels: edgeLabels(builder, edges).map(({ id }) => id) };
+  });
+  return { known, back, reads: path.reads && labelOf(builder, path.reads.kind, path.reads.name) };
 }
 
 /** Whether the rows of a scan come in the order of an index that there is. */

@@ -14,6 +14,7 @@ import { buildLets } from '../evaluate/lets.js';
 import { buildOnce } from '../evaluate/once.js';
 import { buildMath } from '../evaluate/math.js';
 import { buildTest } from '../evaluate/test.js';
+import { buildAmong } from './among.js';
 import { collect, firstOf, isInhabited } from '../row/pull.js';
 import {
   buildAddEdge,
@@ -55,6 +56,8 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
       return buildKept(builder, expression);
     case 'once':
       return buildOnce(builder, expression);
+    case 'among':
+      return buildAmong(builder, expression);
     case 'with': {
       const fill = buildLets(builder, expression);
       const value = builder.value(expression.value);

@@ -186,8 +186,8 @@ function leastOf(candidates: readonly Candidate[]): Candidate | undefined {
   return { path: { kind: 'least', of: lists.map(({ path }) => path) }, decides: [] };
 }
 
-/** What equals a value of an index, and what touches a known element. */
-const rankOfLists = { from: 2, to: 4 };
+/** What equals a value of an index, what touches a known element, and what is reached from either. */
+const rankOfLists = { from: 2, to: 5.7 };
 
 /**
  * A path for each alternative of an OR that cannot fail; `whole`: they decide all of it, so that it
@@ -250,7 +250,7 @@ function pathOf(
   slot: number,
   written: Expression,
 ): AccessPath | undefined {
-  const condition = turned(written, slot);
+  const condition = turned(written.kind === 'among' ? written.of : written, slot);
   const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
   if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition, choose);
   if (condition.kind !== 'compare') return undefined;

@@ -29,10 +29,13 @@ interface Way {
   filters: ItemExpression[];
 }
 
-/** `choose` finds the access of a scan of the type at the far end. */
+/**
+ * `choose` finds the access of a scan of the type at the far end. Without the type of the items it leads to
+ * all of any type that the condition holds for.
+ */
 export function reachedPath(
   planning: Planning,
-  type: TypeRef,
+  type: TypeRef | undefined,
   slot: number,
   condition: Compare | Extract<Expression, { kind: 'exists' }>,
   choose: Choose,
@@ -47,7 +50,7 @@ export function reachedPath(
   const walk = walkOf(condition.left, slot);
   const ways = walk && waysOf(planning, type, walk.steps);
   if (walk === undefined || ways === undefined) return undefined;
-  if (walk.name === undefined || walk.name === 'id') return namedPath(condition, ways);
+  if (walk.name === undefined || walk.name === 'id') return namedPath(condition, ways, type === undefined);
   // Where nothing is reached, nobody knows whether it would have been compared.
   if (!isSafe(condition, planning.parameters)) return undefined;
   const last = ways.at(-1)!;
@@ -59,19 +62,22 @@ export function reachedPath(
 }
 
 /** From elements that are named, by themselves or by their ids. */
-function namedPath({ operator, right, any }: Compare, ways: readonly Way[]) {
+function namedPath({ operator, right, any }: Compare, ways: readonly Way[], ofAny: boolean) {
   const asks = any ? operator === 'EQ' || operator === 'IS_IN' : operator === 'CONTAINS';
   if (!asks || ways.some(({ filters }) => filters.length > 0)) return undefined;
   const back = ways.map((way) => way.back).reverse();
   // One step along edges of one type is what an element touches.
   const [{ direction, edges }] = back as [Back[number]];
-  if (back.length === 1 && edges.length === 1 && direction !== 'both') return undefined;
-  return { kind: 'reached', back, value: right, list: operator === 'IS_IN' } as const;
+  const touches = back.length === 1 && edges.length === 1 && direction !== 'both';
+  const list = operator === 'IS_IN';
+  return touches && !(ofAny && list)
+    ? undefined
+    : ({ kind: 'reached', back, value: right, list } as const);
 }
 
 /** From elements that are found by what is asked of them, or at all by an edge that they have. */
 function foundPath(
-  type: TypeRef,
+  type: TypeRef | undefined,
   ways: readonly Way[],
   slot: number,
   choose: Choose,
@@ -87,7 +93,7 @@ function foundPath(
   const where: Step = { kind: 'where', condition: asked(ways[last]!, ways.slice(last + 1)) };
   const access = choose(far, [where]);
   // Without an index all of it is read: as many as there are, where it is the same.
-  const isOther = !isSame(far, type) && isSelective(where.condition.value);
+  const isOther = !(type && isSame(far, type)) && isSelective(where.condition.value);
   if (access === undefined && !isOther) return undefined;
   const source: Source = { kind: 'scan', types: [far], ...(access && { access }) };
   return pathFrom({ source, steps: [where] }, ways.slice(0, last + 1), access ? undefined : far);
@@ -153,6 +159,7 @@ function stepBack({ direction, edges }: Back[number]): Step {
 
 /** Whether few of a type are likely to be what is asked for. */
 function isSelective(condition: Expression): boolean {
+  if (condition.kind === 'among') return isSelective(condition.of);
   if (condition.kind === 'and') return condition.of.some(isSelective);
   if (condition.kind === 'or') return condition.of.every(isSelective);
   return condition.kind === 'compare' && selective.has(condition.operator);
@@ -187,7 +194,11 @@ function stepsFrom(chain: Expression, slot: number): Step[] | undefined {
 }
 
 /** The ways back along the steps, those of the first step first. */
-function waysOf(planning: Planning, type: TypeRef, steps: readonly Step[]): Way[] | undefined {
+function waysOf(
+  planning: Planning,
+  type: TypeRef | undefined,
+  steps: readonly Step[],
+): Way[] | undefined {
   const ways: Way[] = [];
   for (const step of steps) {
     const last = ways.at(-1);

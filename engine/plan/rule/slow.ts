@@ -11,7 +11,7 @@ import type {
   Step,
 } from '../expression.js';
 import type { Plan } from '../plan.js';
-import { rewriter } from '../rewrite.js';
+import { eachOnce, rewriter } from '../rewrite.js';
 import { conjunctsOf } from './conjuncts.js';
 import type { Declarations } from './planning.js';
 import { datePart } from './index-path.js';
@@ -36,9 +36,10 @@ type Sort = Extract<Step, { kind: 'order' | 'page' }>;
 export function slowReads({ statements, output }: Plan, declarations: Declarations): SlowRead[] {
   const found = new Map<Source, SlowRead>();
   const written = new Map<Source, Source>();
+  const spare = readInstead(statements, output);
   const look = rewriter((part) => {
     if (part.kind !== 'pipeline') return part;
-    const read = slowRead(part, declarations);
+    const read = spare.has(part.source) ? undefined : slowRead(part, declarations);
     if (read !== undefined && !found.has(read.source)) found.set(read.source, read);
     for (const { source } of readFor(part)) written.set(source, part.source);
     return part;
@@ -50,6 +51,23 @@ export function slowReads({ statements, output }: Plan, declarations: Declaratio
     return outer === undefined ? source : placeOf(outer);
   };
   return [...found.values()].map((read) => ({ ...read, source: placeOf(read.source) }));
+}
+
+/** What is only read where that is cheaper than what stands in the query. */
+function readInstead(...parts: readonly unknown[]): Set<unknown> {
+  const sources = new Set<unknown>();
+  const written = new Set<unknown>();
+  const gather = (part: unknown, into: Set<unknown>) =>
+    eachOnce(part, ({ kind, source }) => {
+      if (kind === 'pipeline') into.add(source);
+    });
+  eachOnce(parts, (part) => {
+    if (part.kind !== 'among') return;
+    gather(part.path, sources);
+    gather(part.of, written);
+  });
+  for (const source of written) sources.delete(source);
+  return sources;
 }
 
 /** What is read to know where the paths of a source begin. */
@@ -123,6 +141,7 @@ function remedyFor(
   condition: Expression,
   declarations: Declarations,
 ): string | undefined {
+  if (condition.kind === 'among') return remedyFor(types, slot, condition.of, declarations);
   if (condition.kind === 'exists') return otherEnd(condition.of, slot);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left } = condition;
