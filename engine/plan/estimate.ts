@@ -100,6 +100,8 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
       );
       return Math.min(all, fan);
     }
+    case 'given':
+      return path.of ? pathRows(path.of, all, statistics) : 1;
     case 'least':
       return Math.min(...path.of.map((each) => pathRows(each, all, statistics)));
     case 'each':

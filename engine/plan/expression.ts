@@ -75,7 +75,12 @@ export type Expression =
   /** Evaluated when it is first needed and whenever one of the slots it reads was filled anew (planner). */
   | { kind: 'once'; of: Expression; slots: number[] }
   /** The condition `of`, which holds for those elements that the path leads to (planner). */
-  | { kind: 'among'; of: Expression; item: Extract<Expression, { kind: 'slot' }>; path: ReachedPath }
+  | {
+      kind: 'among';
+      of: Expression;
+      item: Extract<Expression, { kind: 'slot' }>;
+      path: ReachedPath;
+    }
   /**
    * `value` beside values that have names: each is in its slot, computed once for the item `of` however many
    * expressions ask for it (`key`), as long as nothing is written and the slots it reads hold the same.
@@ -456,6 +461,8 @@ export type AccessPath =
   | ReachedPath
   /** That of several which leads to the fewest: each leads to all that is wanted. */
   | { kind: 'least'; of: AccessPath[] }
+  /** Where the condition, which is about no item, holds: `of`, or everything; else nothing. */
+  | { kind: 'given'; condition: Expression; of?: AccessPath }
   /** Whatever one of several paths leads to, in creation order. */
   | { kind: 'any'; of: AccessPath[] }
   /** Of a scan of several types: each by a path of its own. */

@@ -28,6 +28,8 @@ export function printPath(path: AccessPath, of: (value: Expression) => string): 
       const from = `${path.list ? 'each of ' : ''}${of(path.value)}`;
       return way.length === 0 ? `at ${from}` : `back along ${way.join(', ')} from ${from}`;
     }
+    case 'given':
+      return `${path.of ? printPath(path.of, of) : 'all'} if ${of(path.condition)}`;
     case 'any':
       return path.of.map((each) => printPath(each, of)).join(' or ');
     case 'least':

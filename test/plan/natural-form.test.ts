@@ -114,6 +114,37 @@ const cases: [body: string, most: number][] = [
     'RETURN N<Item>::{ near: EXISTS(_::Out<Likes>::Out<Likes>::WHERE(_::{key}::EQ("k9"))) }::WHERE(_::{near})::COUNT',
     6 * size,
   ],
+  // At least so many; and alternatives in other words, some of which do not ask of the item.
+  ['RETURN N<Item>::WHERE(_::In<Owns>::COUNT::GTE(2))::{key}', 10 * owned],
+  ['RETURN N<Item>::WHERE(_::In<Owns>::COUNT::EQ(y))::{key}', 10 * owned],
+  [
+    'RETURN N<Item>::WHERE(_::Out<Likes>::WHERE(_::{key}::EQ("k9"))::COUNT::GT(0))::{key}',
+    10 * owned,
+  ],
+  ['RETURN N<Item>::WHERE(IF(y::GT(0), _::{key}::EQ("k7"), false))::{key}', 60],
+  ['RETURN N<Item>::WHERE(IF(y::EQ(NONE), true, _::{year}::EQ(y)))::{key}', 60],
+  ['RETURN N<Item>::WHERE(IF(y::GT(0), _::{year}, 3)::EQ(y))::{key}', 60],
+  ['RETURN N<Item>::WHERE(IF(_::{key}::EQ("k7"), _::{year}::GT(0), false))::{key}', 60],
+  ['RETURN N<Item>::WHERE(COALESCE(_::{year}, 0)::EQ(y))::{key}', 60],
+  ['RETURN N<Item>::WHERE(COALESCE(_::{year}::EQ(y), false))::{key}', 60],
+  ['RETURN N<Item>::WHERE(OR(y::EQ(NONE), _::{year}::EQ(y)))::{key}', 60],
+  [
+    'RETURN N<Item>::WHERE(AND(OR(y::EQ(NONE), _::{price}::EQ(y)), OR(id::EQ(NONE), _::ID::EQ(id))))::{key}',
+    1_000,
+  ],
+  [
+    'RETURN N<Item>::WHERE(OR(z::EQ(NONE), _::{note}::EQ(z)))::ORDER<Desc>(_::{year})::RANGE(0, 5)::{key}',
+    500,
+  ],
+  [
+    'RETURN N<Item>::WHERE(IF(z::EQ(NONE), true, _::{key}::EQ(z)))::ORDER<Desc>(_::{year})::PAGE(5)',
+    1_500,
+  ],
+  [
+    'RETURN N<Item>::WHERE(_::In<Likes>::COUNT::GTE(2))::ORDER<Desc>(_::{year})::RANGE(0, 5)::{key}',
+    1_500,
+  ],
+  ['RETURN N<Item>::WHERE(_::{price}::EQ(1))::ORDER<Desc>(_::{year})::RANGE(0, 5)::{key}', 1_000],
   // The shorter of two lists.
   ['RETURN N<Item>::WHERE(_::{price}::EQ(1))::WHERE(_::{key}::IS_IN(["k7", "k5"]))::{key}', 100],
   [
@@ -181,11 +212,12 @@ const grid = some.flatMap((list) =>
 );
 
 test.each([...cases, ...grid])('%s', (body, most) => {
-  const text = `QUERY q(id: ID, owner: ID) => ${body}`;
+  const optional = /z <-/.test(body) ? '' : ', z?: String';
+  const text = `QUERY q(id: ID, owner: ID, y: I32${optional}) => ${body}`;
   const [planned, literal] = [false, true].map((as) => compileShop(text, as).queries[0]!);
   const [id, owner] = shop.ids;
-  const answer = shop.run(planned!, { id, owner }, most);
-  expect(answer).toBe(shop.run(literal!, { id, owner }));
+  const answer = shop.run(planned!, { id, owner, y: 1 }, most);
+  expect(answer).toBe(shop.run(literal!, { id, owner, y: 1 }));
   expect(answer).toMatch(/^\{/);
 });
 

@@ -229,6 +229,40 @@ const plainTest = fc.oneof(
     'EXISTS(_::Both<Likes>::DEDUP::WHERE(_::{year}::EQ(oy))::In<Likes>)',
     'EXISTS(_::In<Likes>::WHERE(_::{note}::EQ(s)))',
   ),
+  // At least so many of what a walk leads to.
+  fc
+    .tuple(
+      fc.constantFrom(
+        'Out<Likes>',
+        'In<Owns>',
+        'Both<Likes>',
+        'In<Likes>::WHERE(_::{year}::GT(1))',
+      ),
+      fc.constantFrom('GTE', 'GT', 'EQ', 'LT'),
+      fc.constantFrom('2', '1', '0', 'n', 'oy', 'y', '1.5'),
+    )
+    .map(([walk, op, count]) => `_::${walk}::COUNT::${op}(${count})`),
+  // Alternatives in other words; some do not ask of the item.
+  fc.constantFrom(
+    'IF(y::GT(0), _::{key}::EQ(s), _::{name}::EQ("x"))',
+    'IF(oy::EQ(NONE), true, _::{year}::EQ(oy))',
+    'IF(_::{year}::GT(1), _::{key}::EQ("k5"), _::{name}::EQ(os))',
+    'IF(y::GT(0), _::{year}, _::{big})::EQ(oy)',
+    'IF(_::{flag}, _::{year}, 2)::EQ(y)',
+    'OR(os::EQ(NONE), _::{name}::EQ(os))',
+    'OR(oy::EQ(NONE), AND(_::{year}::EQ(oy), _::{price}::GT(0)))',
+    'AND(OR(os::EQ(NONE), _::{name}::EQ(os)), OR(oid::EQ(NONE), _::ID::EQ(oid)))',
+    'OR(AND(y::GT(0), _::{key}::EQ(s)), AND(y::LTE(0), _::{name}::EQ("x")))',
+    'OR(n::GT(3), EXISTS(_::In<Owns>))',
+  ),
+  fc.constantFrom(
+    'COALESCE(_::{year}, 2)::EQ(y)',
+    'COALESCE(_::{year}, y)::GTE(2)',
+    'COALESCE(_::{name}, os)::EQ(os)',
+    'COALESCE(_::{name}::EQ(os), false)',
+    'COALESCE(_::{year}, _::{big})::EQ(NONE)',
+    'y::EQ(COALESCE(_::{year}, 1))',
+  ),
   // Fails on whichever item comes first, or on none.
   fc.constantFrom(
     '_::{year}::EQ(DIV(6, y))',

@@ -117,6 +117,11 @@ function findOf(
     }
     case 'reached':
       return findReached(label, buildWayBack(builder, path), wanted.most);
+    case 'given': {
+      const condition = builder.value(path.condition);
+      const find = path.of && findOf(builder, label, path.of, unknown);
+      return (frame, counted) => (condition(frame) === true ? find?.(frame, counted) : []);
+    }
     case 'least': {
       const finds = path.of.map((each) => findOf(builder, label, each, unknown));
       return findLeast(

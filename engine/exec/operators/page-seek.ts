@@ -7,6 +7,7 @@ import { indexKey } from '../row/declared-value.js';
 import { storedLabel } from '../row/element.js';
 import type { IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
+import { IdBuffer } from '../row/id-buffer.js';
 import type { MemberReader } from '../row/member.js';
 import { Element, isListValue, type Value } from '../row/value.js';
 
@@ -98,8 +99,30 @@ function* unset(
 /** So many are read to see whether some are unset, before the index is asked which are set. */
 const readFirst = 8192;
 
+/** What an index was found not to have, by the state of the data; as long as they are few. */
+const knownUnset = new WeakMap<StoredProperty, { commits: number; ids: Uint32Array }>();
+const fewUnset = 65_536;
+
 /** The elements that an index does not have, oldest first. */
 function* unsetFirst(frame: Frame, order: IndexOrder): Iterable<Uint32Array> {
+  const { property } = order;
+  const commits = frame.view.commits?.();
+  const known = knownUnset.get(property);
+  if (known !== undefined && known.commits === commits) {
+    frame.tick(1 + known.ids.length);
+    yield known.ids.slice();
+    return;
+  }
+  const found = new IdBuffer();
+  for (const ids of findUnset(frame, order)) {
+    if (found.length <= fewUnset) found.append(ids);
+    yield ids;
+  }
+  if (commits === undefined || found.length > fewUnset) return;
+  knownUnset.set(property, { commits, ids: found.take() });
+}
+
+function* findUnset(frame: Frame, order: IndexOrder): Iterable<Uint32Array> {
   const { label, property } = order;
   const total = frame.view.count(label.id);
   let set: IdSet | undefined;

@@ -20,6 +20,7 @@ import { indexPath, isBound, partPath } from './index-path.js';
 import type { Planning } from './planning.js';
 import { reachedPath } from './reached-path.js';
 import { slotsOf } from './slots.js';
+import { type Spread, spread } from './spread.js';
 
 /** A path with the conditions it decides, as positions among the conjuncts. */
 interface Candidate {
@@ -135,6 +136,8 @@ function rankOf(path: AccessPath): number {
       return Math.min(...path.of.map(rankOf));
     case 'each':
       return Math.max(...path.of.map((each) => rankOf(each.path)));
+    case 'given':
+      return path.of ? rankOf(path.of) : 0;
     case 'any':
       return Math.max(5, ...path.of.map(rankOf)) + 0.5;
     default:
@@ -165,9 +168,11 @@ function bestPath(
   const candidates: Candidate[] = [];
   const conjuncts = conjunctsOf(value);
   for (const [at, condition] of conjuncts.entries()) {
-    if (condition.kind === 'or') {
-      const found = alternatives(planning, type, slot, condition);
-      if (found) candidates.push({ path: found.path, decides: found.whole ? [at] : [] });
+    const either = spread(turned(condition, slot));
+    const found = either && isSafe(condition, planning.parameters);
+    if (found) {
+      const any = alternatives(planning, type, slot, either);
+      if (any) candidates.push({ path: any.path, decides: any.whole ? [at] : [] });
     }
     const path = pathOf(planning, type, slot, condition);
     if (path?.kind === 'between') addBounds(candidates, path, at);
@@ -190,25 +195,32 @@ function leastOf(candidates: readonly Candidate[]): Candidate | undefined {
 const rankOfLists = { from: 2, to: 5.7 };
 
 /**
- * A path for each alternative of an OR that cannot fail; `whole`: they decide all of it, so that it
- * need not be tested again.
+ * A path for each of some alternatives that cannot fail; `whole`: they decide all of it, so that it need not
+ * be tested again. One that does not ask of the item at all leads to everything or to nothing.
  */
 function alternatives(
   planning: Planning,
   type: TypeRef,
   slot: number,
-  condition: Extract<Expression, { kind: 'and' | 'or' }>,
+  { of: values, exact }: Spread,
 ): { path: AccessPath; whole: boolean } | undefined {
-  if (!isSafe(condition, planning.parameters)) return undefined;
   const of: AccessPath[] = [];
-  let whole = true;
-  for (const value of condition.of) {
+  let whole = exact;
+  let leads = false;
+  for (const value of values) {
+    const given = conjunctsOf(value).filter((each) => !slotsOf(each).includes(slot));
     const best = bestPath(planning, type, { slot, value });
-    if (best === undefined) return undefined;
-    of.push(best.path);
-    whole &&= best.decides.length === conjunctsOf(value).length;
+    if (best === undefined && given.length === 0) return undefined;
+    leads ||= best !== undefined;
+    const path = best && { of: best.path };
+    of.push(
+      given.length === 0 ? best!.path : { kind: 'given', condition: oneOf('and', given), ...path },
+    );
+    const decided = given.length + (best?.decides.length ?? 0);
+    whole &&= best === undefined || decided === conjunctsOf(value).length;
   }
-  return { path: { kind: 'any', of }, whole };
+  if (!leads) return undefined;
+  return { path: of.length === 1 ? of[0]! : { kind: 'any', of }, whole };
 }
 
 /** Joins a lower and an upper bound of one property; a second one of a kind stays a condition. */

@@ -65,6 +65,7 @@ const isLong = (path: AccessPath): boolean =>
   path.kind === 'between' ||
   path.kind === 'reached' ||
   path.kind === 'least' ||
+  path.kind === 'any' ||
   (path.kind === 'equal' && !path.unique);
 
 /** The indexed property of the first key. */

@@ -50,7 +50,8 @@ export function reachedPath(
   const walk = walkOf(condition.left, slot);
   const ways = walk && waysOf(planning, type, walk.steps);
   if (walk === undefined || ways === undefined) return undefined;
-  if (walk.name === undefined || walk.name === 'id') return namedPath(condition, ways, type === undefined);
+  if (walk.name === undefined || walk.name === 'id')
+    return namedPath(condition, ways, type === undefined);
   // Where nothing is reached, nobody knows whether it would have been compared.
   if (!isSafe(condition, planning.parameters)) return undefined;
   const last = ways.at(-1)!;

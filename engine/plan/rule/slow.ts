@@ -74,6 +74,7 @@ function readInstead(...parts: readonly unknown[]): Set<unknown> {
 function readFor({ source }: Pipeline): Pipeline[] {
   const within = (path: AccessPath): Pipeline[] => {
     if (path.kind === 'reached') return path.value.kind === 'pipeline' ? [path.value] : [];
+    if (path.kind === 'given') return path.of ? within(path.of) : [];
     if (path.kind === 'each') return path.of.flatMap((each) => within(each.path));
     return path.kind === 'any' || path.kind === 'least' ? path.of.flatMap(within) : [];
   };
