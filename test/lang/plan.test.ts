@@ -100,7 +100,7 @@ const cases: [name: string, parameters: string, body: string, plan: string[]][] 
     'g: ID',
     'RETURN EXISTS(N<Gardener>(g)::WHERE(_::Out<Grows>::{name}::CONTAINS("e")))',
     [
-      'return data: exists((byId N<Gardener> @g or nothing | where $0: (($0 | out Grows | map $1: $1.name -> many) CONTAINS any "e") -> opt))',
+      'return data: exists((byId N<Gardener> @g or nothing | where $0: (($0 | out Grows | map $1: $1.name -> many) CONTAINS any "e") or, asked of many, back along in Grows from each of (scan N<Plant> | where $2: ($2.name CONTAINS "e") -> many) -> opt))',
     ],
   ],
   [
@@ -116,7 +116,7 @@ const cases: [name: string, parameters: string, body: string, plan: string[]][] 
     '',
     'RETURN N<Plant>::{name: species, n: _::Out<Tells>::COUNT}::WHERE(AND(_::{n}::GT(0), _::{name}::EQ("x"), _::{stock}::GT(0)))',
     [
-      'return data: project (find N<Plant> by index species = "x" | where $1: and(exists(($1 | out Tells -> many)), ($1.stock GT 0)) -> many) as $0 {name: $0.species, n: ($0 | out Tells | count -> one)}',
+      'return data: project (find N<Plant> by index species = "x" | where $1: and(exists(($1 | out Tells -> many)) or, asked of many, at each of (scan E<Tells> | from end -> many), ($1.stock GT 0)) -> many) as $0 {name: $0.species, n: ($0 | out Tells | count -> one)}',
     ],
   ],
   [

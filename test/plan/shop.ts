@@ -127,7 +127,17 @@ export class Shop {
   }
 
   /** What a query answers: its body, or the code of its error; a limit of its visits, if not 0. */
-  run({ name, plan }: Query, args: object, visitsMost = 0, memoryMost = 0): string {
+  run(query: Query, args: object, visitsMost = 0, memoryMost = 0): string {
+    return this.measure(query, args, visitsMost, memoryMost).answer;
+  }
+
+  /** The same, with the visits of an answer. */
+  measure(
+    { name, plan }: Query,
+    args: object,
+    visitsMost = 0,
+    memoryMost = 0,
+  ): { answer: string; visits: number } {
     const body = Buffer.from(JSON.stringify(args));
     const values = decodeParameters(body, plan.parameters, name, defaultLimits, false);
     const memory = memoryMost === 0 ? {} : { query_memory: memoryMost };
@@ -142,10 +152,11 @@ export class Shop {
       embeddings: new Map(),
     };
     try {
-      return Buffer.from(execute(plan, values, context).body).toString();
+      const { body: bytes, visits } = execute(plan, values, context);
+      return { answer: Buffer.from(bytes).toString(), visits: visits ?? Number.NaN };
     } catch (error) {
       if (!(error instanceof TrellisError)) throw error;
-      return error.code;
+      return { answer: error.code, visits: Number.NaN };
     }
   }
 

@@ -15,16 +15,8 @@ import { isListValue } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 import { where } from '../operators/filter.js';
 import { slice } from '../operators/slice.js';
-
-/**
- * The ids a path leads to, in the order of the rows; undefined: run the plain steps. `counted`:
- * their order does not matter, only their number.
- */
-export interface Find {
-  (frame: Frame, counted: boolean): Iterable<Uint32Array> | undefined;
-  /** Those from a position on, `most` of which are wanted, where that is less to read. */
-  from?: (frame: Frame, start: number, most: number) => Iterable<Uint32Array> | undefined;
-}
+import type { Find } from './find.js';
+import { type FirstRows, firstRows } from './first-rows.js';
 
 export interface Covered {
   find: Find;
@@ -33,9 +25,11 @@ export interface Covered {
   plain: Flow;
   /** Measures what the path alone yields. */
   profile?: (flow: IdFlow) => IdFlow;
+  /** The steps behind it read so many of its rows, and the path is read as a whole. */
+  first?: Pick<FirstRows, 'label' | 'most' | 'findAll'>;
 }
 
-export function access({ find, rest, plain, profile }: Covered): RowFlow {
+export function access({ find, rest, plain, profile, first }: Covered): RowFlow {
   const otherwise = asRows(plain);
   const rowsAt = (ids: Iterable<Uint32Array>): RowFlow => {
     const bare: IdFlow = { kind: 'ids', open: () => ids };
@@ -46,6 +40,7 @@ export function access({ find, rest, plain, profile }: Covered): RowFlow {
   return {
     kind: 'rows',
     open(frame) {
+      if (first !== undefined) return firstRows(frame, { ...first, find, rowsAt, otherwise });
       const ids = find(frame, false);
       return (ids === undefined ? otherwise : rowsAt(ids)).open(frame);
     },
@@ -154,6 +149,7 @@ export function findTouching(
       const id = findElement(frame, item);
       frame.tick(1);
       if (id === 0) continue;
+      if (frame.isAttempt) frame.foresee(frame.degree(id, edge, direction));
       const pairs = frame.adjacency(id, edge, direction);
       if (found.length + (pairs.length >>> 1) > most) return undefined;
       for (let i = at; i < pairs.length; i += 2) found.push(pairs[i]!);

@@ -7,7 +7,7 @@ import type { Seek } from '../operators/page-seek.js';
 import type { IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
-import type { Find } from './access.js';
+import type { Find } from './find.js';
 
 /** A condition that an index decides, beside a walk in order that tests it on the way. */
 export interface Few {

@@ -8,7 +8,7 @@ import { asRows, type Flow, type IdFlow } from '../row/flow.js';
 import { Element } from '../row/value.js';
 import { indexBounds } from './index-bounds.js';
 import type { Evaluate } from '../row/compiled.js';
-import type { Find } from './access.js';
+import type { Find } from './find.js';
 
 /** Entries of an index that may be read before reading the type would have been better. */
 const smallRange = 64;

@@ -2,7 +2,7 @@
 import type { Label } from '../../storage/table/store.js';
 import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
-import type { Find } from './access.js';
+import type { Find } from './find.js';
 import { leastWorth, type Most, worthOf } from './worth.js';
 
 /**

@@ -7,7 +7,7 @@ import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
 import { findElement } from '../row/resolve.js';
 import type { Value } from '../row/value.js';
-import type { Find } from './access.js';
+import type { Find } from './find.js';
 import { type Most, worthOf } from './worth.js';
 
 /** A step back along edges of some types; `take`: the edges themselves. */
@@ -70,6 +70,7 @@ function reachedFrom(frame: Frame, from: Uint32Array, { labels, direction, take 
   for (const id of from) {
     for (const each of direction === 'both' ? bothWays : [direction]) {
       for (const label of labels) {
+        if (frame.isAttempt) frame.foresee(frame.degree(id, label, each));
         const pairs = frame.adjacency(id, label, each);
         frame.tick(1 + (pairs.length >>> 1));
         for (let i = take === 'edge' ? 0 : 1; i < pairs.length; i += 2)

@@ -8,15 +8,9 @@ import { buildIdentity } from '../evaluate/identity.js';
 import { rowsOfValue } from '../operators/source.js';
 import { type Builder, edgeLabels, labelOf } from '../row/builder.js';
 import type { Flow, IdFlow } from '../row/flow.js';
-import {
-  access,
-  type Find,
-  findAny,
-  findAmong,
-  findEqual,
-  findIds,
-  findTouching,
-} from '../access/access.js';
+import { access, findAny, findAmong, findEqual, findIds, findTouching } from '../access/access.js';
+import type { Find } from '../access/find.js';
+import type { FirstRows } from '../access/first-rows.js';
 import { findBetween, findInOrder } from '../access/index-range.js';
 import { findLeast } from '../access/least.js';
 import { findReached, type WayBack } from '../access/reached.js';
@@ -40,12 +34,28 @@ export function buildAccess(
   const label = labelOf(builder, type!.kind, type!.name);
   const alone = rest === undefined ? among : undefined;
   const find = label && guarded(findOf(builder, label, path, { most, among: alone }));
-  if (find === undefined) return builder.profiled(source, plain);
-  if (rest === undefined) return builder.profiled(source, access({ find, rest, plain }));
+  if (label === undefined || find === undefined) return builder.profiled(source, plain);
+  const first = most && isReadWhole(path) ? firstOf(builder, label, path, most) : undefined;
+  if (rest === undefined) return builder.profiled(source, access({ find, rest, plain, ...first }));
   const { slot, value } = rest.condition;
   const condition = { slot, condition: builder.value(value) };
   const profile = (flow: IdFlow) => builder.profiled(source, flow);
-  return builder.profiled(rest, access({ find, rest: condition, plain, profile }));
+  return builder.profiled(rest, access({ find, rest: condition, plain, profile, ...first }));
+}
+
+/** Paths of which nothing is known before all of it was read. */
+const isReadWhole = ({ kind }: AccessPath): boolean =>
+  kind === 'any' || kind === 'least' || kind === 'touching' || kind === 'reached';
+
+/** The path once more, however many it leads to. */
+function firstOf(
+  builder: Builder,
+  label: Label,
+  path: AccessPath,
+  most: NonNullable<Most>,
+): { first?: Omit<FirstRows, 'find' | 'rowsAt' | 'otherwise'> } {
+  const findAll = guarded(findOf(builder, label, path, unknown));
+  return findAll ? { first: { label, most, findAll } } : {};
 }
 
 /** What is known of the rows that a path leads to. */

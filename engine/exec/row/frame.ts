@@ -204,6 +204,15 @@ export class Frame {
     }
   }
 
+  /** Ends an attempt that so many visits would end, before any of them is made. */
+  foresee(visits: number): void {
+    if (this.visits + visits > this.#allowance) throw gaveUp;
+  }
+
+  get isAttempt(): boolean {
+    return this.#allowance !== Number.POSITIVE_INFINITY;
+  }
+
   #allow(most: number): void {
     this.#visited = this.visits;
     this.#allowance = most;

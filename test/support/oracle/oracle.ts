@@ -130,6 +130,7 @@ function evaluate(run: Run, expression: Expression): Value {
       return kept === undefined ? run.value(expression.value) : kept;
     }
     case 'once':
+    case 'among':
       return run.value(expression.of);
     case 'with':
       for (const { slot, value } of expression.lets) run.slots[slot] = run.value(value);
