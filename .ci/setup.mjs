@@ -124,13 +124,37 @@ await step(
     }
   },
 );
-/** The file by which a bundle is started. */
-const runnerOf = (name, keepAfterMs) => {
-  const mark = `${name}-${fingerprint([at('dist/bin', `${name}.cjs`)]).slice(0, 16)}`;
+/** Declarations of what the package shows, with all that these name, and no others. */
+await step(
+  'gathering declarations',
+  'dist/types/.stamp',
+  [at('.ci/setup.mjs'), at('dist/.stamp')].filter(existsSync),
+  () => {
+    rmSync(at('dist/types'), { recursive: true, force: true });
+    const seen = new Set();
+    const take = (path) => {
+      if (seen.has(path)) return;
+      seen.add(path);
+      const text = readFileSync(at('dist', path), 'utf8').replace(
+        /\n\/\/# sourceMappingURL=.*\s*$/,
+        '\n',
+      );
+      mkdirSync(dirname(at('dist/types', path)), { recursive: true });
+      writeFileSync(at('dist/types', path), text);
+      for (const [, name] of text.matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g))
+        take(relative(at('dist'), join(at('dist', dirname(path)), `${name}.d.ts`)));
+    };
+    for (const entry of ['engine/index.d.ts', 'server/client/client.d.ts']) take(entry);
+  },
+);
+/** The file by which a program is started. */
+const runnerOf = ([name, bundle, started, keepAfterMs]) => {
+  const mark = `${name}-${fingerprint([at('dist/bin', `${bundle}.cjs`)]).slice(0, 16)}`;
   const contents = `
     import { runBundle } from './run-bundle.js';
-    const url = new URL('./${name}.cjs', import.meta.url).href;
-    export default runBundle({ url, mark: '${mark}', keepAfterMs: ${keepAfterMs} }).default;`;
+    const url = new URL('./${bundle}.cjs', import.meta.url).href;
+    const bundle = runBundle({ url, mark: '${mark}', keepAfterMs: ${keepAfterMs} });
+    export default bundle.${started};`;
   return { contents, resolveDir: at('dist/server/process') };
 };
 /** With native parts, a thread of their own, or of no use to most. */
@@ -178,14 +202,31 @@ const program = {
 };
 /** Milliseconds of a run whose code is kept. */
 const typical = '2_000';
-/** Programs and threads: the entry's name, what it is made of, for how long its run is a typical one. */
+/** By file, or by text: what lanes and fronts are made of is nearly the same, and one bundle. */
+const bundles = {
+  main: 'server/main.js',
+  threads: `
+    import { parentPort, workerData } from 'node:worker_threads';
+    import { serveFront } from './server/front/serve-front.js';
+    export { default as lane } from './engine/database/lane/worker.js';
+    export const front = () => serveFront(parentPort, workerData);`,
+  'compile-thread': 'engine/database/schema/compile-thread.js',
+  'log-thread': 'engine/cluster/role/log-thread.js',
+  'snapshot-worker': 'engine/database/vectors/snapshot-worker.js',
+};
+/** Programs and threads: the file's name, its bundle, what of it is called, for how long its run is a typical one. */
 const programs = [
-  ['main', 'server/main.js', `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`],
-  ['front', 'server/front/front.js', typical],
-  ['worker', 'engine/database/lane/worker.js', typical],
-  ['compile-thread', 'engine/database/schema/compile-thread.js', 'undefined'],
-  ['log-thread', 'engine/cluster/role/log-thread.js', typical],
-  ['snapshot-worker', 'engine/database/vectors/snapshot-worker.js', typical],
+  [
+    'main',
+    'main',
+    'default',
+    `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`,
+  ],
+  ['front', 'threads', 'front()', typical],
+  ['worker', 'threads', 'lane', typical],
+  ['compile-thread', 'compile-thread', 'default', 'undefined'],
+  ['log-thread', 'log-thread', 'default', typical],
+  ['snapshot-worker', 'snapshot-worker', 'default', typical],
 ];
 // One file instead of 350: a process starts in half the time; in a third with the code that V8 has
 // made of it before, which it takes of scripts only, not of modules (server/process/run-bundle.ts).
@@ -215,17 +256,22 @@ await step(
       splitting: true,
       format: 'esm',
     });
-    for (const [name, entry, keepAfterMs] of programs) {
-      const outfile = at('dist/bin', `${name}.cjs`);
+    for (const [name, entry] of Object.entries(bundles)) {
+      const isFile = existsSync(at('dist', entry));
       await build({
         ...shared,
-        entryPoints: [at('dist', entry)],
-        outfile,
+        ...(isFile
+          ? { entryPoints: [at('dist', entry)] }
+          : { stdin: { contents: entry, resolveDir: at('dist') } }),
+        outfile: at('dist/bin', `${name}.cjs`),
         ...program,
       });
+    }
+    for (const one of programs) {
+      const [name] = one;
       await build({
         ...shared,
-        stdin: runnerOf(name, keepAfterMs),
+        stdin: runnerOf(one),
         ...(name === 'main' && { banner: { js: '#!/usr/bin/env node' } }),
         outfile: at('dist/bin', `${name}.js`),
         format: 'esm',
@@ -313,7 +359,9 @@ await step(
   'dist/bin/code/.stamp',
   [
     at('.ci/warm.mjs'),
-    ...programs.map(([name]) => at('dist/bin', `${name}.cjs`)).filter(existsSync),
+    ...Object.keys(bundles)
+      .map((name) => at('dist/bin', `${name}.cjs`))
+      .filter(existsSync),
   ],
   () => warm(root, at('dist/bin/code'), ['main', 'front', 'worker']),
 );

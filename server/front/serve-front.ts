@@ -1,0 +1,111 @@
+// A front: a thread that takes its share of the connections, answers short reads, and passes all else on.
+// Invariant: its transport is closed before the thread ends, however the thread ends by itself: Node ends
+// a process with a thread whose loop has open handles. So nobody ends it from outside.
+import type { MessagePort } from 'node:worker_threads';
+import { Attached, armFailpoint, assert, failpoint } from '../../engine/index.js';
+import { SharedRate } from '../auth/rate.js';
+import { loadUws, openUwsTransport } from '../http/http.js';
+import { Forwarder } from './forwarder.js';
+import { FrontDesk } from './front-desk.js';
+import { guardHeap } from './heap-guard.js';
+import type { FrontSetup } from './setup.js';
+import { SharedCounts } from './shared-counts.js';
+import { SharedWords } from './shared-words.js';
+import { type FrontItem, type FromFront, Outbox, type ToFront } from './wire.js';
+
+/** Serves until the main thread says that it is enough, and ends the thread. */
+export function serveFront(port: MessagePort, setup: FrontSetup): void {
+  void new Front(port, setup).serve();
+}
+
+class Front {
+  readonly #attached: Attached;
+  readonly #forwarder: Forwarder;
+  readonly #desk: FrontDesk;
+  readonly #counts: SharedCounts;
+  #exitCode = 0;
+
+  constructor(
+    private readonly port: MessagePort,
+    private readonly setup: FrontSetup,
+  ) {
+    const { row, rows, attachment, rates } = setup;
+    this.#counts = new SharedCounts(rows, setup.counts);
+    this.#forwarder = new Forwarder(new Outbox<FrontItem>(port), (query, micros) =>
+      this.#attached.learn(query, micros),
+    );
+    this.#desk = new FrontDesk({
+      words: new SharedWords(setup.words),
+      keys: setup.keys,
+      security: {
+        ...setup.security,
+        rateFor: (bound, limit) => new SharedRate(limit, rates[bound]),
+      },
+      telling: setup.telling,
+      forwarder: this.#forwarder,
+      post: (message) => this.#post(message),
+      hear: (startedAt) => this.#counts.hear(row, startedAt),
+    });
+    this.#attached = new Attached(attachment, {
+      isIdle: () => this.#forwarder.waiting === 0,
+      onProgram: (queries) => this.#desk.adopt(queries),
+    });
+  }
+
+  #post(message: FromFront): void {
+    this.port.postMessage(message);
+  }
+
+  async serve(): Promise<void> {
+    const uws = loadUws();
+    assert(uws, 'the main thread has loaded what its fronts load');
+    await this.#attached.ready;
+    this.#desk.begin(this.#attached);
+    const transport = openUwsTransport(uws, {
+      ...this.setup.transport,
+      receiver: this.#desk,
+      counts: this.#counts.of(this.setup.row),
+      total: (name) => this.#counts.total(name),
+    });
+    let isClosed = false;
+    const closeTransport = (): void => {
+      if (isClosed) return;
+      isClosed = true;
+      transport.close();
+    };
+    process.on('exit', closeTransport);
+    process.on('uncaughtException', (error) => this.#giveUp(error));
+    guardHeap((error) => this.#giveUp(error));
+    armFailpoint(this.setup.failpoint);
+    this.port.on('message', (message: ToFront) => this.#receive(message, closeTransport));
+    this.#post({ kind: 'ready', descriptor: transport.descriptor });
+  }
+
+  #receive(message: ToFront, closeTransport: () => void): void {
+    failpoint('frontMessage');
+    switch (message.kind) {
+      case 'batch':
+        return this.#forwarder.receive(message);
+      case 'keys':
+        return this.#desk.renewKeys(message.version, message.list);
+      case 'close':
+        return this.#close(closeTransport);
+    }
+  }
+
+  /** Connections that were dealt before the main thread ceased to are taken first. */
+  #close(closeTransport: () => void): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        closeTransport();
+        void this.#attached.close().finally(() => process.exit(this.#exitCode));
+      }),
+    );
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#exitCode !== 0) return;
+    this.#exitCode = 1;
+    this.#post({ kind: 'failed', error });
+  }
+}
