@@ -245,6 +245,7 @@ await step(
       target: 'node20',
       external,
       minifyWhitespace: true,
+      minifySyntax: true,
     };
     buildSync({
       ...shared,
