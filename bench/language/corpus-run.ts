@@ -1,5 +1,6 @@
 // Runs every query of an outside project on generated parameters, several rounds, so that later ones meet the
-// elements of earlier ones. Nothing a client may send may be answered with a 5xx.
+// elements of earlier ones. Nothing a client may send may be answered with a 5xx, and an answer is of the type that
+// the compiler says its query has.
 import {
   type Database,
   type Program,
@@ -13,6 +14,7 @@ import type { Config } from '../../server/config/config.js';
 import { databaseOptions } from '../../server/config/database-options.js';
 import { statusOf } from '../../server/http/http-error.js';
 import type { ParameterType } from './corpus-project.js';
+import { ReplyCheck } from './corpus-reply.js';
 import { idTypes, isSeed, seedName, seedSource } from './corpus-seed.js';
 
 export interface RunCounts {
@@ -22,6 +24,8 @@ export interface RunCounts {
   refused: Map<string, number>;
   /** `query: code` of every answer that would be a 5xx. */
   faults: string[];
+  /** Answers that are not of the type that is said of their query. */
+  misfits: string[];
   /** Queries that were answered with 200 at least once. */
   worked: Set<string>;
 }
@@ -152,9 +156,11 @@ export async function runQueries(
     answered: 0,
     refused: new Map(),
     faults: [],
+    misfits: [],
     worked: new Set(),
   };
   const generator = new Generator();
+  const check = new ReplyCheck(program);
   const own = program.queries.filter((query) => !isSeed(query));
   try {
     for (let round = 0; round < rounds; round++) {
@@ -163,7 +169,8 @@ export async function runQueries(
         const body = generator.body(query, idTypes(query, program.schema), round % 2 === 0);
         counts.calls++;
         try {
-          await database.call(query.name, body);
+          const misfit = check.misfit(query, await database.call(query.name, body));
+          if (misfit !== undefined) counts.misfits.push(misfit);
           counts.answered++;
           counts.worked.add(query.name);
         } catch (error) {

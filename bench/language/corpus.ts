@@ -1,6 +1,7 @@
 // `npm run bench -- corpus FOLDER... [--run] [--all]`: compiles outside projects, found recursively, each under its
 // own configuration, and gives the reason for every one that does not compile. `--run` also runs every query of those
-// that do on generated parameters and names every answer that would be a 5xx. `--all` lists the good ones too.
+// that do on generated parameters and names every answer that would be a 5xx, or is not of its query's type. `--all`
+// lists the good ones too.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -63,11 +64,13 @@ function unknownShare(projects: readonly CorpusProject[]): string {
 async function runAll(projects: readonly CorpusProject[]): Promise<void> {
   const rows: Cell[][] = [];
   const faults: string[] = [];
+  const misfits: string[] = [];
   const total = { calls: 0, answered: 0, refused: 0, silent: 0 };
   for (const { name, config, compiled } of projects) {
     const { program, sources } = compiled!;
     const counts = await runQueries(config!, sources, program!);
     faults.push(...counts.faults.map((fault) => `${name}: ${fault}`));
+    misfits.push(...counts.misfits.map((misfit) => `${name}: ${misfit}`));
     const refused = counts.calls - counts.answered - counts.faults.length;
     const silent = program!.queries.length - counts.worked.size;
     total.calls += counts.calls;
@@ -81,7 +84,9 @@ async function runAll(projects: readonly CorpusProject[]): Promise<void> {
   console.log(`\n${printTable(columns, rows)}\n`);
   console.log(`${faults.length} answers would be a 5xx`);
   for (const fault of faults) console.log(`  ${fault}`);
-  if (faults.length > 0) process.exitCode = 1;
+  console.log(`${misfits.length} answers are not of the type of their query`);
+  for (const misfit of misfits) console.log(`  ${misfit}`);
+  if (faults.length + misfits.length > 0) process.exitCode = 1;
 }
 
 function codesOf({ refused }: RunCounts): string {

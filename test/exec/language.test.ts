@@ -152,7 +152,7 @@ function serverFor({ name, compat = false, calls }: Example): Server {
   return server;
 }
 
-describe('worked examples, as replies and as answers of tools (M06)', () => {
+describe('worked examples, as replies [P01] and as answers of tools [M06]', () => {
   it.each(examples)('$name', (example) => {
     const server = serverFor(example);
     for (const [name, body, answer] of example.calls) {

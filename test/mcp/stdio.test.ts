@@ -1,12 +1,21 @@
 // `trellis mcp` as programs that hosts start: several on one project share one server, which one of
 // them has started, and outlive it.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { holderOf } from '../../engine/storage/lock/lock-holder.js';
 import { hostConfig, hosts } from '../../server/mcp/bridge/host-config.js';
 import { makeFolder, removeFolder, root, writeProject } from '../support/project.js';
+import { expectFigure } from '../support/run/figure.js';
+import { built } from '../support/server/embedded-server.js';
 import { runCli } from '../support/server/server.js';
+
+const { loadConfig } =
+  await built<typeof import('../../server/config/config.js')>('server/config/config.js');
+const { ServerLink } = await built<typeof import('../../server/mcp/bridge/server-link.js')>(
+  'server/mcp/bridge/server-link.js',
+);
 
 const main = join(root, 'dist/bin/main.js');
 const source = `
@@ -120,6 +129,29 @@ describe('what cannot work is said', () => {
     const host = await runCli(['mcp', '--print-config', 'emacs'], {});
     expect([host.code, host.stderr]).toEqual([78, expect.stringContaining('Known are claude, ')]);
   });
+});
+
+test('a server that was started and never listens is told of, and waited for no longer', async () => {
+  const folder = project();
+  // Nobody writes into it: whoever reads it stands still, without an end.
+  const keys = join(folder, 'keys.fifo');
+  spawnSync('mkfifo', [keys]);
+  const flags = new Map([['auth.keys_file', keys]]);
+  writeFileSync(join(folder, 'trellis.toml'), `[auth]\nkeys_file = ${JSON.stringify(keys)}\n`);
+  const config = loadConfig({ projectDir: folder, flags, environment: {} });
+  const told: string[] = [];
+  const tell = (text: string): void => void told.push(text);
+  const link = new ServerLink({ config, mayStart: true, dataFlags: [], tell });
+  const before = performance.now();
+  await link.open(100, 500);
+  expectFigure(performance.now() - before, 1_000, 'ms to give up');
+  expect(told).toEqual([
+    expect.stringContaining('does not listen after 1 s: calls fail NOT_READY'),
+  ]);
+  expect(told[0]).toContain(join(folder, '.trellis/server.log'));
+  const pid = Number(/process (\d+)/.exec(told[0]!)![1]);
+  await expect(link.find(performance.now())).rejects.toThrow('no server is reached');
+  process.kill(pid, 'SIGKILL');
 });
 
 test('--print-config prints what starts it again', async () => {

@@ -22,12 +22,14 @@ export interface LinkOptions {
 }
 
 const lookMs = 50;
+/** A server listens before it reads its data: what takes longer than this may never come. */
+const openingMs = 60_000;
 /** How long a server that was started here outlives its last caller. */
 const idleTime = '15m';
 const lockedCode = 75;
 
 export class ServerLink {
-  #child: { process: ChildProcess; log: string; from: number } | undefined;
+  #child: { server: ChildProcess; log: string; from: number } | undefined;
   /** Of the last start that failed. */
   failedCode: number | undefined;
 
@@ -52,17 +54,25 @@ export class ServerLink {
   }
 
   /**
-   * At the beginning: a server that was started here is waited for until it listens or ends, however
-   * long it reads its data. Never fails.
+   * At the beginning: a server that was started here is waited for until it listens or ends, `ms` at a time
+   * and `most` at most: then it is told, and callers hear that it is not ready. Never fails.
    */
-  async open(ms: number): Promise<void> {
+  async open(ms: number, most = openingMs): Promise<void> {
+    const latest = performance.now() + most;
     do {
-      const isFound = await this.find(performance.now() + ms).then(
+      const until = Math.min(performance.now() + ms, latest);
+      const isFound = await this.find(until).then(
         () => true,
         () => false,
       );
       if (isFound) return;
-    } while (this.#child !== undefined);
+    } while (this.#child !== undefined && performance.now() < latest);
+    if (this.#child === undefined) return;
+    const { server, log } = this.#child;
+    const waited = `${Math.round(most / 1000)} s`;
+    this.options.tell(
+      `The server that was started (process ${server.pid}) does not listen after ${waited}: calls fail NOT_READY until it does. Its log: ${log}`,
+    );
   }
 
   #start(): void {
@@ -78,7 +88,7 @@ export class ServerLink {
     });
     if (typeof output === 'number') closeSync(output);
     child.unref();
-    this.#child = { process: child, log, from };
+    this.#child = { server: child, log, from };
     child.once('error', () => this.#ended(exitCodes.internal));
     child.once('exit', (code) => this.#ended(code ?? exitCodes.ok));
   }
