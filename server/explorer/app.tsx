@@ -1,7 +1,7 @@
 // The shell: the rail with the pages' names, the search box, the state of the server, and the page that
 // the address names. Pages that bring a large library are fetched when they are opened first.
 import type { ComponentType } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
 import { Login } from './page/login.js';
 import { Overview } from './page/overview.js';
 import { Finder } from './part/finder.js';
@@ -10,7 +10,7 @@ import { withStyle } from './part/page-style.js';
 import { Waiting } from './part/waiting.js';
 import { isOffline } from './state/api.js';
 import { forgetKey, hasKey, keyAsked } from './state/key.js';
-import { linkTo, route } from './state/router.js';
+import { linkTo, route, visits } from './state/router.js';
 import { startFault, status } from './state/server.js';
 
 interface Entry {
@@ -78,7 +78,7 @@ function StateLine() {
     <p class="state" role="status">
       {sources && (
         <a class="chip amber" href={linkTo('source')}>
-          sources refused
+          <span class="wide-only">sources</span> refused
         </a>
       )}
       {!writes && <span class="chip amber">read only</span>}
@@ -95,8 +95,21 @@ function StateLine() {
   );
 }
 
+/** A fault of one page leaves the others as they are. */
 function CurrentPage() {
   const { page } = route.value;
+  const [defect, reset] = useErrorBoundary(reportError);
+  useEffect(() => {
+    if (defect) reset();
+  }, [visits.value]);
+  if (defect) {
+    return (
+      <div class="empty">
+        <h2>This page has a defect</h2>
+        <p>{String(defect)}</p>
+      </div>
+    );
+  }
   const entry = pages.find(({ id }) => id === page);
   if (entry === undefined) {
     return (

@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -372,29 +371,6 @@ test('E17: an address opens the same view in a fresh tab', async () => {
   await second.page.waitForSelector('.json');
   expect(await second.page.textContent('.json')).toBe(text);
   await second.close();
-});
-
-test('E18: no serious fault of access in either theme', async () => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  const faults: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const name of [...pages, 'query/worksOf?person=newton&run=1', 'schema/Work']) {
-      const { page, close } = await openPage(origin, `#/${name}`, { colorScheme, bypassCSP: true });
-      await page.waitForSelector(ready(name.split(/\W/)[0]!));
-      await settle(page);
-      await page.evaluate(axe);
-      const found = await page.evaluate(async () => {
-        const { axe } = globalThis as never as { axe: { run(): Promise<{ violations: never[] }> } };
-        const { violations } = await axe.run();
-        return (violations as { id: string; impact: string; nodes: { html: string }[] }[])
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-          .map(({ id, nodes }) => `${id} ${nodes[0]!.html.slice(0, 120)}`);
-      });
-      faults.push(...found.map((fault) => `${name} ${colorScheme}: ${fault}`));
-      await close();
-    }
-  }
-  expect(faults).toEqual([]);
 });
 
 test('E20: a hidden page asks for nothing, and goes on when it is seen again', async () => {

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../model/figures.js';
 import { GraphModel, type Piece } from '../model/graph-model.js';
-import { look } from '../state/api.js';
+import { comebacks, look } from '../state/api.js';
 import { linkTo } from '../state/router.js';
 import { Legend } from './legend.js';
 import { Picture } from './picture.js';
@@ -16,6 +16,7 @@ export function GraphPreview() {
   const host = useRef<HTMLDivElement>(null);
   const hands = useRef<Hands | undefined>(undefined);
   const [version, redraw] = useState(0);
+  // A server that comes back after it was away is asked again.
   useEffect(() => {
     const model = new GraphModel();
     const events = { onClick: nothing, onDouble: nothing, onGround: nothing, onRest: nothing };
@@ -35,7 +36,7 @@ export function GraphPreview() {
       isLeft = true;
       picture.close();
     };
-  }, []);
+  }, [comebacks.value]);
   const elements = hands.current?.model.nodes.size ?? 0;
   return (
     <div class="preview">

@@ -2,65 +2,38 @@
 // between two, colours, files. Everything on it is asked for in bounded pieces, and what is left is said.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../model/figures.js';
-import {
-  type CanvasStart,
-  GraphModel,
-  type Piece,
-  nodesMax,
-  packIds,
-} from '../model/graph-model.js';
-import { type Item, isEdge } from '../model/item.js';
-import { look, messageOf } from '../state/api.js';
-import { setParams } from '../state/router.js';
+import { type CanvasStart, GraphModel, nodesMax, packIds } from '../model/graph-model.js';
+import { comebacks, messageOf } from '../state/api.js';
+import { linkTo, setParams } from '../state/router.js';
 import { listenForMarquee } from './marquee.js';
 import { Picture } from './picture.js';
+import { type Blank, beginWith, blankOf, colourOfStart, firstPiece } from './first-piece.js';
 import { chosenKey, expand, type Hands, linkMax } from './hands.js';
 import { Inspector } from './inspector.js';
 import { onCanvasKey } from './keyboard.js';
 import { Legend } from './legend.js';
 import { Tools } from './tools.js';
 
-const startCount = 400;
 /** Chosen elements that an address names. */
 const chosenMax = 20;
 
-async function firstPiece(start: CanvasStart): Promise<Piece> {
-  const { ids, around } = start;
-  if (around !== undefined) {
-    const [own, near] = await Promise.all([
-      look<Piece>('graph', { ids: [around] }),
-      look<{ items: { edge: Item; other: Item }[] }>('neighbours', { id: around }),
-    ]);
-    const [element] = own.nodes;
-    const all = [...own.nodes, ...near.items.map(({ other }) => other)];
-    if (element !== undefined && isEdge(element)) return piecesAtEdge(element);
-    const joined = await look<Piece>('graph', { ids: all.map(({ id }) => id) });
-    return { nodes: all, edges: joined.edges };
-  }
-  const piece = await look<Piece>('graph', ids === undefined ? { limit: startCount } : { ids });
-  return withEnds(piece);
-}
-
-const piecesAtEdge = (edge: Item): Promise<Piece> =>
-  look<Piece>('graph', { ids: [edge.from_node, edge.to_node] });
-
-/** Edges that an answer holds come with their ends. */
-async function withEnds(piece: Piece): Promise<Piece> {
-  const edges = piece.nodes.filter(isEdge);
-  if (edges.length === 0) return piece;
-  const nodes = piece.nodes.filter((item) => !isEdge(item));
-  const ends = edges.flatMap(({ from_node, to_node }) => [from_node!, to_node!]);
-  const ids = [...new Set([...nodes.map(({ id }) => id), ...ends])];
-  const whole = await look<Piece>('graph', { ids });
-  return { nodes: whole.nodes, edges: [...edges, ...whole.edges] };
+/** Counts up when the server is back and its answer is still missing. */
+function useTries(isMissing: boolean): number {
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    if (isMissing) setTries((count) => count + 1);
+  }, [comebacks.value]);
+  return tries;
 }
 
 function useCanvas(start: CanvasStart, isInset: boolean) {
   const host = useRef<HTMLDivElement>(null);
   const hands = useRef<Hands | undefined>(undefined);
   const [message, say] = useState('');
-  const [isEmpty, setEmpty] = useState(false);
+  /** What stands on an empty canvas, once it is known to be empty. */
+  const [blank, setBlank] = useState<Blank | undefined>();
   const [version, redraw] = useState(0);
+  const tries = useTries(blank?.isFault === true);
   useEffect(() => {
     const model = new GraphModel();
     // What comes when the canvas has been left changes nothing.
@@ -72,11 +45,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       noted();
     };
     const choose = (id: string, isMore: boolean): void => {
-      // An edge is chosen by itself.
-      const isAlone = !isMore || [...model.chosen].some((one) => model.edges.has(one));
-      if (isAlone) model.chosen.clear();
-      if (isMore && model.chosen.has(id)) model.chosen.delete(id);
-      else model.chosen.add(id);
+      model.choose(id, isMore);
       isChanged();
     };
     const noted = (): void => {
@@ -107,23 +76,23 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
     firstPiece(start)
       .then((piece) => {
         if (isLeft) return;
-        model.add(piece, undefined, false);
-        const hasCome = (id: string): boolean => model.nodes.has(id) || model.edges.has(id);
-        for (const id of start.chosen?.filter(hasCome) ?? []) model.chosen.add(id);
-        picture.colourBy = start.colourBy ?? '';
-        setEmpty(model.nodes.size === 0);
+        say(beginWith(model, start, piece));
+        setBlank(model.nodes.size > 0 ? undefined : blankOf(start));
+        picture.colourBy = colourOfStart(start, model);
         picture.follow();
         if (start.around !== undefined) noted();
         draw();
       })
-      .catch((error: unknown) => say(messageOf(error)));
+      .catch((error: unknown) => {
+        if (!isLeft) setBlank({ ...blankOf(start), why: messageOf(error), isFault: true });
+      });
     return () => {
       isLeft = true;
       unlisten();
       picture.close();
     };
-  }, []);
-  return { host, hands: hands.current, version, message, say, isEmpty };
+  }, [tries]);
+  return { host, hands: hands.current, version, message, say, blank };
 }
 
 /** So that a link shows the same elements, the same ones chosen, and the same colours. */
@@ -138,7 +107,7 @@ function keepInAddress({ model, picture }: Hands): void {
 }
 
 export function GraphView({ start, isInset = false }: { start: CanvasStart; isInset?: boolean }) {
-  const { host, hands, version, message, say, isEmpty } = useCanvas(start, isInset);
+  const { host, hands, version, message, say, blank } = useCanvas(start, isInset);
   useEffect(() => {
     if (message === '') return undefined;
     const timer = setTimeout(() => say(''), 5000);
@@ -158,10 +127,15 @@ export function GraphView({ start, isInset = false }: { start: CanvasStart; isIn
           role="application"
           aria-label={`Graph with ${counted(hands?.model.nodes.size ?? 0, 'element')}`}
         />
-        {isEmpty && (
+        {blank && (
           <div class="empty over">
-            <h2>There is nothing to draw</h2>
-            <p>Write some nodes and edges with a query, or search for an element above.</p>
+            <h2>{blank.head}</h2>
+            <p>{blank.why}</p>
+            {blank.isLink && !isInset && (
+              <p>
+                <a href={linkTo('graph')}>See some of the graph</a>
+              </p>
+            )}
           </div>
         )}
         <p class="said" role="status">

@@ -1,7 +1,7 @@
 // What the parts around the canvas hold in their hands: the model, its picture, and how neighbours come onto
 // it.
 import { counted } from '../model/figures.js';
-import type { GraphModel, Piece } from '../model/graph-model.js';
+import type { GraphModel, Piece, Step } from '../model/graph-model.js';
 import { type Item, isItem } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
 import type { Picture } from './picture.js';
@@ -26,10 +26,13 @@ export interface HandsProps {
 
 /** Adds neighbours of an element, of one kind of edge or of all; says what is left. */
 export async function expand(
-  { model, changed, say }: Hands,
+  hands: Hands,
   id: string,
   asked: { label?: string; direction?: string; limit?: number; after?: string },
 ): Promise<string | null> {
+  const { model, picture, changed, say } = hands;
+  // It begins anew with what comes; until then the answer is not to wait for drawings.
+  picture.layout.stop();
   try {
     const found = await look<{ items: { edge: Item; other: Item }[]; more: string | null }>(
       'neighbours',
@@ -37,19 +40,28 @@ export async function expand(
     );
     const nodes = found.items.map(({ other }) => other);
     const before = model.nodes.size;
-    model.add({ nodes, edges: found.items.map(({ edge }) => edge) }, id);
+    const step = model.add({ nodes, edges: found.items.map(({ edge }) => edge) }, id);
     const added = model.nodes.size - before;
     say(added === 0 ? 'Nothing new: these are all here.' : `${counted(added, 'element')} added.`);
-    // Edges between what came and what was here.
-    if (model.nodes.size <= linkMax && added > 0) {
-      const joined = await look<Piece>('graph', { ids: [...model.nodes.keys()] });
-      model.join(joined.edges);
-    }
     changed(id);
+    if (model.nodes.size <= linkMax && added > 0) void joinEdges(hands, step);
     return found.more;
   } catch (error) {
     say(messageOf(error));
     return null;
+  }
+}
+
+/** Edges between what came and what was here: the elements themselves do not wait for them. */
+async function joinEdges(hands: Hands, step: Step | undefined): Promise<void> {
+  const { model, picture, changed, say } = hands;
+  try {
+    const { edges } = await look<Piece>('graph', { ids: [...model.nodes.keys()] });
+    if (!model.join(edges, step)) return;
+    changed();
+    picture.layout.start();
+  } catch (error) {
+    say(messageOf(error));
   }
 }
 

@@ -5,7 +5,9 @@ import { whole } from '../model/figures.js';
 import type { Piece } from '../model/graph-model.js';
 import { type Item, isEdge, titleOf } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
+import { useAnswer } from '../part/answer.js';
 import { Properties } from '../part/properties.js';
+import { Waiting } from '../part/waiting.js';
 import { linkTo } from '../state/router.js';
 import { type Hands, type HandsProps, chosenItems, expand } from './hands.js';
 
@@ -45,7 +47,9 @@ function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
   return (
     <>
       <p class="kind">{item.label}</p>
-      <h2>{titleOf(item)}</h2>
+      <h2>
+        <bdi>{titleOf(item)}</bdi>
+      </h2>
       <Whole item={item} />
       <Degrees hands={hands} item={item} />
       <p class="actions">
@@ -111,7 +115,7 @@ function OneEdge({ hands, edge }: { hands: Hands; edge: Item }) {
           <li key={at}>
             <small>{at === 0 ? 'from' : 'to'}</small>
             <button type="button" class="quiet" onClick={() => choose(end.id)}>
-              {titleOf(end)}
+              <bdi>{titleOf(end)}</bdi>
             </button>
           </li>
         ))}
@@ -121,21 +125,6 @@ function OneEdge({ hands, edge }: { hands: Hands; edge: Item }) {
   );
 }
 
-/** Edges by kind; undefined until they are known. */
-function useDegrees(hands: Hands, id: string): Degree[] | undefined {
-  const [degrees, setDegrees] = useState<Degree[] | undefined>();
-  useEffect(() => {
-    let isCurrent = true;
-    look<{ degrees: Degree[] }>('neighbours', { id, limit: 0 })
-      .then((found) => isCurrent && setDegrees(found.degrees))
-      .catch((error: unknown) => hands.say(messageOf(error)));
-    return () => {
-      isCurrent = false;
-    };
-  }, [id]);
-  return degrees;
-}
-
 interface Taken {
   count: number;
   more: string | null;
@@ -143,7 +132,9 @@ interface Taken {
 
 /** Edges by kind, and the buttons that fetch some of them. */
 function Degrees({ hands, item }: { hands: Hands; item: Item }) {
-  const degrees = useDegrees(hands, item.id);
+  const { id } = item;
+  const ask = () => look<{ degrees: Degree[] }>('neighbours', { id, limit: 0 });
+  const { value, fault } = useAnswer(ask, [id]);
   const [amount, setAmount] = useState(amounts[0]!);
   const [pages, setPages] = useState(new Map<string, Taken>());
   const count = hands.model.expansionCount(item.id);
@@ -153,7 +144,8 @@ function Degrees({ hands, item }: { hands: Hands; item: Item }) {
     if (count < before.current) setPages(new Map());
     before.current = count;
   }, [count]);
-  if (degrees === undefined) return <p class="hint" />;
+  if (value === undefined) return <Waiting fault={fault} />;
+  const { degrees } = value;
   if (degrees.length === 0) return <p class="hint">It has no edges.</p>;
   const more = async ({ label, direction, count }: Degree): Promise<void> => {
     const key = `${direction} ${label}`;
@@ -238,7 +230,7 @@ function Several({ hands, items }: { hands: Hands; items: Item[] }) {
       <ul class="chosen">
         {items.slice(0, 12).map((item) => (
           <li key={item.id}>
-            {titleOf(item)} <small>{item.label}</small>
+            <bdi>{titleOf(item)}</bdi> <small>{item.label}</small>
           </li>
         ))}
       </ul>

@@ -10,11 +10,30 @@ interface Job {
   ms: number;
 }
 
+/** Numbers per node in the matrix: x and y come first. */
+const perNode = 10;
+
 addEventListener('message', ({ data }: MessageEvent<Job>) => {
   const { settings, nodes, edges, ms } = data;
   const started = performance.now();
-  do iterate(settings, nodes, edges);
-  while (performance.now() - started < ms);
+  const before = nodes.slice();
+  let rounds = 0;
+  do {
+    iterate(settings, nodes, edges);
+    rounds++;
+  } while (performance.now() - started < ms);
+  const moved = movement(before, nodes) / rounds;
   const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
-  postMessage({ nodes, edges }, { transfer });
+  postMessage({ nodes, moved }, { transfer });
 });
+
+/** How far elements have come on the average, as a share of their distance from the middle of all. */
+function movement(before: Float32Array, after: Float32Array): number {
+  let [moved, reach] = [0, 0];
+  for (let at = 0; at < after.length; at += perNode) {
+    const [x, y] = [after[at]!, after[at + 1]!];
+    moved += Math.hypot(x - before[at]!, y - before[at + 1]!);
+    reach += Math.hypot(x, y);
+  }
+  return reach === 0 ? 0 : moved / reach;
+}

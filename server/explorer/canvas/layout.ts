@@ -1,5 +1,5 @@
 // Lays a graph out in a worker: positions go there as plain numbers and come back after some rounds, until
-// the picture is at rest. Owns the worker. Invariant: what is pinned stays where it is.
+// they hardly move any more. Owns the worker. Invariant: what is pinned stays where it is.
 import type Graph from 'graphology';
 
 /** Numbers per node in the worker's matrix: x and y come first, the last says that it is fixed. */
@@ -12,7 +12,12 @@ const fixedAt = 9;
 const perEdge = 3;
 /** Rounds of a small graph are short: as many as fit come to sight at once. */
 const turnMs = 12;
-const restMs = 3_500;
+/** Where drawing is slow, rounds take half of its time: the picture comes to rest in as few frames. */
+const turnMax = 120;
+/** A round that moves elements by less than this share of the picture's reach is rest. */
+const restMovement = 2e-4;
+/** A picture that does not come to rest by itself is stopped. */
+const limitMs = 10_000;
 
 /** The graph as the worker reads it: every edge weighs the same, and makes both its ends heavier. */
 function matricesOf(graph: Graph): { nodes: Float32Array; edges: Float32Array } {
@@ -56,10 +61,12 @@ const settingsFor = (order: number) => ({
 
 export class Layout {
   #worker: Worker | undefined;
-  #order: string[] = [];
+  /** Of the graph in the worker, in the order of its matrix. */
+  #places = new Map<string, number>();
   #until = 0;
   #isWaiting = false;
   #version = 0;
+  #sent = 0;
 
   constructor(
     private readonly graph: Graph,
@@ -70,12 +77,12 @@ export class Layout {
     return performance.now() < this.#until;
   }
 
-  /** Begins anew with the graph as it is now; `ms`: the least time to go on. */
-  start(ms = restMs): void {
+  /** Begins anew with the graph as it is now. */
+  start(): void {
     if (this.graph.order === 0) return;
-    this.#until = performance.now() + ms;
+    this.#until = performance.now() + limitMs;
     this.#version++;
-    if (!this.#isWaiting) this.#send();
+    if (!this.#isWaiting) this.#send(turnMs);
   }
 
   stop(): void {
@@ -88,40 +95,39 @@ export class Layout {
     this.#worker = undefined;
   }
 
-  #send(): void {
+  #send(ms: number): void {
     const { graph } = this;
     const version = this.#version;
     const { nodes, edges } = matricesOf(graph);
-    this.#order = graph.nodes();
+    this.#places = new Map(graph.nodes().map((id, at) => [id, at * perNode]));
     const settings = settingsFor(graph.order);
     this.#isWaiting = true;
+    this.#sent = performance.now();
     this.#worker ??= new Worker(new URL(LAYOUT_WORKER, import.meta.url));
-    this.#worker.onmessage = ({ data }: MessageEvent<{ nodes: Float32Array }>) => {
+    this.#worker.onmessage = ({ data }: MessageEvent<{ nodes: Float32Array; moved: number }>) => {
       this.#isWaiting = false;
-      this.#take(data.nodes, version);
+      this.#take(data.nodes, data.moved, version);
     };
     const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
-    this.#worker.postMessage({ settings, nodes, edges, ms: turnMs }, transfer);
+    this.#worker.postMessage({ settings, nodes, edges, ms }, transfer);
   }
 
-  #take(nodes: Float32Array, version: number): void {
-    const { graph } = this;
+  #take(nodes: Float32Array, moved: number, version: number): void {
     // A graph that has changed meanwhile is sent again as it is.
-    if (version === this.#version) {
-      graph.updateEachNodeAttributes(
+    const isCurrent = version === this.#version;
+    if (isCurrent) {
+      this.graph.updateEachNodeAttributes(
         (id, attributes) => {
           const at = this.#places.get(id);
           if (at === undefined || attributes.fixed) return attributes;
-          return { ...attributes, x: nodes[at * perNode]!, y: nodes[at * perNode + 1]! };
+          return Object.assign(attributes, { x: nodes[at], y: nodes[at + 1] });
         },
         { attributes: ['x', 'y'] },
       );
+      if (moved < restMovement) this.stop();
     }
-    if (this.isRunning && this.#worker !== undefined) this.#send();
+    const turn = Math.min(turnMax, (performance.now() - this.#sent) / 2);
+    if (this.isRunning && this.#worker !== undefined) this.#send(Math.max(turnMs, turn));
     else this.onRest();
-  }
-
-  get #places(): Map<string, number> {
-    return new Map(this.#order.map((id, at) => [id, at]));
   }
 }

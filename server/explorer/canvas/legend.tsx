@@ -1,5 +1,5 @@
 // Which colour is which type, or which values of the property that colours.
-import { colourOf } from '../model/colour.js';
+import { colourOf, hatching, isHatched } from '../model/colour.js';
 import type { ColourGroup } from '../model/colour-groups.js';
 import { typePlaces } from '../state/program.js';
 import type { Hands, HandsProps } from './hands.js';
@@ -25,6 +25,9 @@ export function Legend({ hands }: HandsProps) {
               r="5"
               fill={`light-dark(${colourOf(place, false)}, ${colourOf(place, true)})`}
             />
+            {isHatched(place) && (
+              <path d={hatching(5, 5, 5)} stroke="var(--card)" stroke-width="1.5" />
+            )}
           </svg>
           {name} <small>{count}</small>
         </li>

@@ -126,7 +126,7 @@ function MapTools(props: { hands: Hands | undefined; version: number; changed: (
   const isRunning = hands?.picture.layout.isRunning === true;
   const toggle = (): void => {
     if (isRunning) hands!.picture.layout.stop();
-    else hands!.picture.layout.start(10_000);
+    else hands!.picture.layout.start();
     changed();
   };
   return (

@@ -1,4 +1,6 @@
 // A picture as a file: SVG from the positions on the canvas, PNG from that SVG, JSON of the elements.
+import { printExact } from '../model/exact.js';
+import { hatching } from '../model/colour.js';
 import type { GraphModel } from '../model/graph-model.js';
 import type { Picture } from './picture.js';
 
@@ -61,9 +63,12 @@ export function asSvg({ graph }: Picture, ground: string, ink: string): string {
     const [[x1, y1], [x2, y2]] = [at(from), at(to)];
     return `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${color}"/>`;
   });
-  const dots = graph.mapNodes((id, { size, color }) => {
+  const dots = graph.mapNodes((id, { size, color, type }) => {
     const [x, y] = at(id);
-    return `<circle cx="${x}" cy="${y}" r="${size.toFixed(1)}" fill="${color}"/>`;
+    const disc = `<circle cx="${x}" cy="${y}" r="${size.toFixed(1)}" fill="${color}"/>`;
+    if (type !== 'hatched') return disc;
+    const stripes = hatching(Number(x), Number(y), size as number);
+    return `${disc}<path d="${stripes}" stroke="${ground}" stroke-width="${size / 4}"/>`;
   });
   const labels = graph.mapNodes((id, { size, label }): Label => {
     const [x, y] = at(id).map(Number) as [number, number];
@@ -85,11 +90,8 @@ ${texts.join('\n')}
 }
 
 export function asJson({ nodes, edges }: GraphModel): string {
-  return `${JSON.stringify({ nodes: [...nodes.values()], edges: [...edges.values()] }, printWide, 2)}\n`;
+  return `${printExact({ nodes: [...nodes.values()], edges: [...edges.values()] }, 2)}\n`;
 }
-
-const printWide = (_: string, value: unknown): unknown =>
-  typeof value === 'bigint' ? String(value) : value;
 
 export function save(name: string, content: Blob): void {
   const link = document.createElement('a');

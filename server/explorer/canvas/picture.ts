@@ -2,11 +2,14 @@
 // drawing and its layout. Invariant: the model is never changed here.
 import Graph from 'graphology';
 import Sigma from 'sigma';
-import { colourOf } from '../model/colour.js';
+import { colourOf, isHatched } from '../model/colour.js';
 import { type ColourGroup, groupsBy } from '../model/colour-groups.js';
 import type { GraphModel } from '../model/graph-model.js';
 import { type Item, titleOf } from '../model/item.js';
+import { shortened } from '../model/short-text.js';
 import { typePlaces } from '../state/program.js';
+import { discs } from './disc.js';
+import { testByPlace } from './hit-test.js';
 import { Layout } from './layout.js';
 
 export interface CanvasEvents {
@@ -52,8 +55,6 @@ const fluidEdges = 2_000;
 const turn = 2.399963;
 
 const titleMax = 36;
-const shorter = (text: string): string =>
-  text.length > titleMax ? `${text.slice(0, titleMax - 1).replace(/[\s\p{Cs}]+$/u, '')}…` : text;
 
 export class Picture {
   readonly graph = new Graph({ multi: true, allowSelfLoops: true });
@@ -92,11 +93,13 @@ export class Picture {
       minCameraRatio: 0.02,
       maxCameraRatio: 8,
       zIndex: true,
+      nodeProgramClasses: discs,
       nodeReducer: (id, data) => this.#showNode(id, data),
       edgeReducer: (id, data) => this.#showEdge(id, data),
       defaultDrawNodeLabel: (context, data) => this.#drawLabel(context, data),
       defaultDrawNodeHover: (context, data) => this.#drawHover(context, data),
     });
+    testByPlace(this.sigma);
     this.layout = new Layout(this.graph, events.onRest);
     this.#takeTheme();
     darkness.addEventListener('change', this.#takeTheme);
@@ -354,18 +357,20 @@ export class Picture {
           ? scale * Math.min(sizeMax, sizeMin + 1.5 * Math.sqrt(graph.degree(id)))
           : pointSize;
       const isPinned = model.pinned.has(id);
-      const label = `${isPinned ? '⚲ ' : ''}${shorter(titleOf(item))}`;
+      const label = `${isPinned ? '⚲ ' : ''}${shortened(titleOf(item), titleMax)}`;
+      const place = placeOf(item);
       return {
         ...attributes,
         size,
         label,
-        color: colourOf(placeOf(item), this.#isDark),
+        color: colourOf(place, this.#isDark),
+        type: isHatched(place) ? 'hatched' : 'circle',
         fixed: isPinned,
       };
     });
     const isSmall = graph.order <= fewNodes && this.map === undefined;
     this.sigma.setSetting('renderEdgeLabels', graph.size <= fewEdges && this.map === undefined);
-    // Which line is under the pointer is found by drawing all of them once more.
+    // Which line is under the pointer is found by going through all of them.
     this.sigma.setSetting('enableEdgeEvents', this.map === undefined && graph.size <= fluidEdges);
     // Many lines are what a slow machine draws longest: they wait until the hand rests.
     this.sigma.setSetting('hideEdgesOnMove', graph.size > fluidEdges);

@@ -15,7 +15,7 @@ export function Tools({ hands, version }: HandsProps) {
   const isRunning = hands?.picture.layout.isRunning === true;
   const toggle = (): void => {
     if (isRunning) hands!.picture.layout.stop();
-    else hands!.picture.layout.start(10_000);
+    else hands!.picture.layout.start();
     redraw((n) => n + 1);
   };
   const undo = (): void => {

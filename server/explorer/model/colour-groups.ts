@@ -1,6 +1,8 @@
 // Groups of elements by the values of one property, each with a place in the palette: the most frequent
 // values by name, numbers of many values as ranges with as many elements in each. Pure.
+import { printValue } from './exact.js';
 import type { Item } from './item.js';
+import { shortened } from './short-text.js';
 
 export interface ColourGroup {
   name: string;
@@ -22,10 +24,7 @@ const nameMax = 32;
 const isNumber = (value: unknown): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint';
 
-const nameOf = (value: unknown): string => {
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.length > nameMax ? `${text.slice(0, nameMax - 1)}…` : text;
-};
+const nameOf = (value: unknown): string => shortened(printValue(value), nameMax);
 
 export function groupsBy(items: readonly Item[], property: string): ColourGroups {
   const values = items

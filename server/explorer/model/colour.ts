@@ -1,4 +1,5 @@
-// The colours of types: twelve that stay apart and legible on light and dark ground, given by place. Pure.
+// The colours of types: twelve that stay apart and legible on light and dark ground, given by place; then the
+// same ones hatched. Pure.
 
 const light = [
   '#0f766e',
@@ -33,4 +34,25 @@ const dark = [
 export function colourOf(place: number | undefined, isDark: boolean): string {
   const colours = isDark ? dark : light;
   return colours[place === undefined ? colours.length - 1 : place % colours.length]!;
+}
+
+export const isHatched = (place: number | undefined): boolean =>
+  place !== undefined && Math.floor(place / light.length) % 2 === 1;
+
+/** Of the chords that hatch a disc: how far from its middle, as shares of its radius. */
+const chords = [-0.6, 0, 0.6];
+
+/** The hatching of a disc as a path, to be drawn over it in the colour of the ground. */
+export function hatching(x: number, y: number, radius: number): string {
+  const lines = chords.map((share) => {
+    const [off, half] = [share, Math.sqrt(1 - share * share)].map(
+      (one) => one * radius * Math.SQRT1_2,
+    );
+    const [from, to] = [
+      `${x + off! - half!} ${y + off! + half!}`,
+      `${x + off! + half!} ${y + off! - half!}`,
+    ];
+    return `M${from}L${to}`;
+  });
+  return lines.join('');
 }

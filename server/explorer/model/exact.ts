@@ -1,4 +1,4 @@
-// JSON without loss: integers that a float would round are read as bigint. Pure.
+// JSON without loss: integers that a float would round are read as bigint, and printed with all their digits. Pure.
 
 interface Source {
   source?: string;
@@ -15,3 +15,16 @@ export function parseExact(text: string): unknown {
   };
   return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
 }
+
+const { rawJSON = String } = JSON as { rawJSON?: (digits: string) => unknown };
+
+/** As JSON.stringify; where the browser prints no digits as they are, those integers are texts. */
+export function printExact(value: object | null, space?: number): string {
+  const replace = (_: string, inner: unknown): unknown =>
+    typeof inner === 'bigint' ? rawJSON(String(inner)) : inner;
+  return JSON.stringify(value, replace, space);
+}
+
+/** A value in one line, for people: texts without quotes. */
+export const printValue = (value: unknown): string =>
+  typeof value === 'object' ? printExact(value) : String(value);

@@ -20,7 +20,7 @@ export interface Piece {
   edges: Item[];
 }
 
-interface Step {
+export interface Step {
   /** What the step added, or with `isRemoval` took away. */
   nodes: Item[];
   edges: Item[];
@@ -41,27 +41,38 @@ export class GraphModel {
   /** Elements that did not fit. */
   left = 0;
 
+  /** `isMore`: beside what is chosen, or no longer; an edge is chosen by itself. */
+  choose(id: string, isMore: boolean): void {
+    const isAlone = !isMore || [...this.chosen].some((one) => this.edges.has(one));
+    if (isAlone) this.chosen.clear();
+    if (isMore && this.chosen.has(id)) this.chosen.delete(id);
+    else this.chosen.add(id);
+  }
+
   get canUndo(): boolean {
     return this.#steps.length > 0;
   }
 
   /** Adds what is new as one step; `of`: the element that was expanded. */
-  add({ nodes, edges }: Piece, of?: string, isStep = true): void {
+  add({ nodes, edges }: Piece, of?: string, isStep = true): Step | undefined {
     const fresh = nodes.filter(({ id }) => !this.nodes.has(id));
     const added = fresh.slice(0, nodesMax - this.nodes.size);
     this.left = fresh.length - added.length;
     for (const node of added) this.nodes.set(node.id, node);
     const joined = edges.filter((edge) => this.#fits(edge));
     for (const edge of joined) this.edges.set(edge.id, edge);
-    if (!isStep || added.length + joined.length === 0) return;
-    this.#steps.push({ nodes: added, edges: joined, isRemoval: false, of });
+    if (!isStep || added.length + joined.length === 0) return undefined;
+    const step: Step = { nodes: added, edges: joined, isRemoval: false, of };
+    this.#steps.push(step);
+    return step;
   }
 
-  /** Edges among what is there: they belong to the step before. */
-  join(edges: readonly Item[]): void {
+  /** Edges among what is there, as a part of the step that brought their ends; whether any is new. */
+  join(edges: readonly Item[], step: Step | undefined): boolean {
     const joined = edges.filter((edge) => this.#fits(edge));
     for (const edge of joined) this.edges.set(edge.id, edge);
-    this.#steps.at(-1)?.edges.push(...joined);
+    step?.edges.push(...joined);
+    return joined.length > 0;
   }
 
   #fits(edge: Item): boolean {

@@ -1,4 +1,5 @@
 // Elements as they come in answers, and how people call them. Pure.
+import { shortened } from './short-text.js';
 
 export interface Item {
   id: string;
@@ -37,7 +38,7 @@ export function titleOf(item: Item): string {
   );
   const named = telling.map((name) => texts.find(([key]) => key === name)).find(Boolean);
   const text = (named ?? texts[0])?.[1] ?? `${item.label} ${item.id.slice(-6)}`;
-  return text.length > titleMax ? `${text.slice(0, titleMax - 1)}…` : text;
+  return shortened(text, titleMax);
 }
 
 const depthMax = 12;

@@ -120,10 +120,18 @@ export const printBody = (members: Member[], typed: Record<string, Typed>): stri
 export const typedText = (typed: Typed): string =>
   typeof typed === 'string' ? typed : typed === undefined ? '' : JSON.stringify(typed);
 
+/** What stands in the fields for a value: an address may be written by hand. */
+function typedValue(value: unknown): Typed {
+  if (value === null || value === undefined) return undefined;
+  if (Array.isArray(value)) return value.map(typedValue);
+  if (typeof value !== 'object') return String(value);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, typedValue(one)]));
+}
+
 export function typedFrom(field: Field, text: string): Typed {
   if (field.kind !== 'list' && field.kind !== 'object') return text;
   try {
-    return JSON.parse(text) as Typed;
+    return typedValue(JSON.parse(text));
   } catch {
     return undefined;
   }

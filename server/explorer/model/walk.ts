@@ -1,5 +1,6 @@
 // A walk through the graph as an agent makes it: calls of session tools, as they are sent, said and kept in an
 // address. Pure.
+import { printValue } from './exact.js';
 
 export interface Call {
   tool: string;
@@ -32,9 +33,7 @@ export function printCall({ tool, data }: Call): string {
   const words = Object.values(rest).filter((value) => typeof value !== 'boolean');
   const said = condition
     ? `${condition.key} ${condition.operator} ${String(condition.value)}`
-    : words
-        .map((word) => (typeof word === 'object' ? JSON.stringify(word) : String(word)))
-        .join(' ');
+    : words.map(printValue).join(' ');
   return `${tool} ${said}`.trim();
 }
 
@@ -50,6 +49,9 @@ export function countIn(answer: unknown): number | undefined {
   return answer === null ? 0 : undefined;
 }
 
+const isObject = (data: unknown): boolean =>
+  typeof data === 'object' && data !== null && !Array.isArray(data);
+
 /** A walk in the address, and back. */
 export const packWalk = (calls: readonly Call[]): string =>
   JSON.stringify(calls.map(({ tool, data }) => [tool, data]));
@@ -58,7 +60,7 @@ export function unpackWalk(text: string): Call[] {
   try {
     const list = JSON.parse(text) as [string, Record<string, unknown>][];
     return list
-      .filter(([tool, data]) => /^[a-z_]{1,40}$/.test(tool) && typeof data === 'object')
+      .filter(([tool, data]) => /^[a-z_]{1,40}$/.test(tool) && isObject(data))
       .map(([tool, data]) => ({ tool, data }));
   } catch {
     return [];

@@ -1,9 +1,10 @@
 // What is in here and what happens now: counts of every type, calls and times of the last two minutes, the
 // queries, and three things to try for whoever is here for the first time.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Preview } from '../canvas/lazy-canvas.js';
 import { ask, messageOf } from '../state/api.js';
 import { bytes, counted, micros, rate, since, whole } from '../model/figures.js';
+import { useAnswer } from '../part/answer.js';
 import { Chart } from '../part/chart.js';
 import { ClusterPanel } from '../part/cluster-panel.js';
 import { linkTo } from '../state/router.js';
@@ -255,14 +256,10 @@ interface VectorIndex {
 }
 
 function Indexes() {
-  const [list, setList] = useState<VectorIndex[]>([]);
   const [measured, setMeasured] = useState(new Map<string, string>());
-  useEffect(() => {
-    if (!isAdmin.value) return;
-    ask<{ indexes: VectorIndex[] }>('_admin/indexes')
-      .then(({ value }) => setList(value.indexes.filter(({ kind }) => kind === 'vector')))
-      .catch(() => undefined);
-  }, []);
+  const read = async () =>
+    isAdmin.value ? (await ask<{ indexes: VectorIndex[] }>('_admin/indexes')).value.indexes : [];
+  const list = (useAnswer(read, []).value ?? []).filter(({ kind }) => kind === 'vector');
   const measure = async (type: string): Promise<void> => {
     const note = (text: string): void => setMeasured((old) => new Map(old).set(type, text));
     note('measuring …');

@@ -28,13 +28,15 @@ export function Query() {
   return (
     <div class={`columns ${name === '' ? 'list-only' : 'one-query'}`}>
       <aside class="list" aria-label="Queries">
-        <input
-          type="text"
-          placeholder="Filter queries"
-          aria-label="Filter queries"
-          value={filter}
-          onInput={(event) => setFilter(event.currentTarget.value)}
-        />
+        {all.length > 0 && (
+          <input
+            type="text"
+            placeholder="Filter queries"
+            aria-label="Filter queries"
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+        )}
         <ul>
           {shown.map((one) => (
             <li key={one.name}>

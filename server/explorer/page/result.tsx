@@ -35,7 +35,7 @@ export function Result({ run }: { run: Run }) {
       </div>
     ) : null;
   }
-  const asked = route.value.params.get('view') as View | null;
+  const asked = views.find((one) => one === route.value.params.get('view'));
   const view = asked ?? (plan && !answer ? 'plan' : defaultView(answer!.value));
   return (
     <>

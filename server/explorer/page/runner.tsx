@@ -12,7 +12,7 @@ import { QueryText } from '../part/query-text.js';
 import { tablesIn } from '../part/table.js';
 import { type Answer, ApiError, ask, messageOf } from '../state/api.js';
 import { argumentsIn, calls, noteCall } from '../state/calls.js';
-import { route, setParams, visits } from '../state/router.js';
+import { hereLink, route, setParams, visits } from '../state/router.js';
 import { isAdmin, status } from '../state/server.js';
 import { type Run, Result } from './result.js';
 
@@ -46,7 +46,7 @@ function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run): void 
   }
   const isPlan = route.value.params.get('view') === 'plan';
   setParams({ run: query.writes ? undefined : '1', ...(isPlan && { view: undefined }) });
-  noteCall({ query: query.name, address: location.hash, ms: answer!.ms });
+  noteCall({ query: query.name, address: hereLink(), ms: answer!.ms });
 }
 
 /** Nobody reads a question and answers it in less. */

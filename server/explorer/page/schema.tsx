@@ -5,11 +5,13 @@ import { counted, whole } from '../model/figures.js';
 import { marksIn } from '../model/property-marks.js';
 import type { SchemaType } from '../model/status.js';
 import { Diagram } from '../canvas/diagram.js';
+import { useAnswer } from '../part/answer.js';
 import { Table } from '../part/table.js';
+import { Waiting } from '../part/waiting.js';
 import type { QueryContract } from '../model/contract.js';
 import type { Item } from '../model/item.js';
 import { textOfQuery } from '../model/source-text.js';
-import { look, messageOf } from '../state/api.js';
+import { comebacks, look, messageOf } from '../state/api.js';
 import { contract, schema } from '../state/program.js';
 import { linkTo, route } from '../state/router.js';
 import { isAdmin, isScoped, status } from '../state/server.js';
@@ -30,10 +32,14 @@ export function Schema() {
     return (
       <div class="empty">
         <h2>There are no types to show</h2>
-        <p>
-          A project without types has none, and a key that is limited to some queries sees none.
-          Types stand in <code>.hx</code> files: <code>N::Note {'{ text: String }'}</code>
-        </p>
+        {isScoped.value ? (
+          <p>A key that is limited to some queries sees none.</p>
+        ) : (
+          <p>
+            Write <code>N::Note {'{ text: String }'}</code> into a file <code>schema.hx</code> of
+            the project and save it: it is here within a second.
+          </p>
+        )}
       </div>
     );
   }
@@ -49,23 +55,21 @@ export function Schema() {
           marks={marks.get(name)}
         />
       ) : (
-        <p class="hint">Choose a type to see its properties, its queries and its elements.</p>
+        <p class="hint">
+          {name !== '' && `There is no type ${name} any more. `}
+          Choose a type to see its properties, its queries and its elements.
+        </p>
       )}
     </div>
   );
 }
 
+const noFiles: SourceFile[] = [];
+
 /** The sources in use, where this key may read them. */
 function useFiles(): SourceFile[] {
-  const [files, setFiles] = useState<SourceFile[]>([]);
-  useEffect(() => {
-    if (isAdmin.value)
-      void readSources().then(
-        ({ used }) => setFiles(used),
-        () => undefined,
-      );
-  }, [status.value?.reloads]);
-  return files;
+  const read = async () => (isAdmin.value ? (await readSources()).used : noFiles);
+  return useAnswer(read, [status.value?.reloads]).value ?? noFiles;
 }
 
 /** Queries whose contract or text names a type; texts are for administrators. */
@@ -102,17 +106,20 @@ function TypePanel({ type, count, files, marks }: TypePanelProps) {
         </p>
       )}
       <div class="pair">
-        <dl class="card">
+        <div class="card">
+          <h3>Properties</h3>
           {properties.length === 0 && <p class="hint">It has no properties.</p>}
-          {properties.map((property) => (
-            <div key={property.name}>
-              <dt>
-                {property.name} <small>{marks?.get(property.name)?.join(' ')}</small>
-              </dt>
-              <dd class="mono">{property.type}</dd>
-            </div>
-          ))}
-        </dl>
+          <dl>
+            {properties.map((property) => (
+              <div key={property.name}>
+                <dt>
+                  {property.name} <small>{marks?.get(property.name)?.join(' ')}</small>
+                </dt>
+                <dd class="mono">{property.type}</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
         <div class="card">
           <h3>Queries that name it</h3>
           {queries.length === 0 && <p class="hint">None does.</p>}
@@ -146,6 +153,7 @@ function Browse({ type }: { type: string }) {
   const read = async (after: string | undefined): Promise<void> => {
     try {
       const page = await look<Page>('elements', { type, limit: pageRows, after });
+      setFault('');
       setRows((old) => [...(after === undefined ? [] : (old ?? [])), ...page.items]);
       setMore(page.more);
       setCount(page.count);
@@ -153,9 +161,8 @@ function Browse({ type }: { type: string }) {
       setFault(messageOf(error));
     }
   };
-  useEffect(() => void read(undefined), [type]);
-  if (fault !== '') return <p class="note bad">{fault}</p>;
-  if (rows === undefined) return <p class="hint" />;
+  useEffect(() => void read(undefined), [type, comebacks.value]);
+  if (rows === undefined || fault !== '') return <Waiting fault={fault} />;
   if (rows.length === 0) return <p class="hint">There are no elements of this type yet.</p>;
   return (
     <div>

@@ -1,8 +1,10 @@
 // A walk as an agent makes it, on the session tools themselves: every call, its answer, its time, and what the
 // traversal holds now. Or another session of this key, watched while it runs.
 import { useEffect, useState } from 'preact/hooks';
+import { printValue } from '../model/exact.js';
 import { millis, whole } from '../model/figures.js';
 import { isItem, titleOf } from '../model/item.js';
+import { shortened } from '../model/short-text.js';
 import { type Held, countIn, printCall, unpackWalk } from '../model/walk.js';
 import { walkAsCurl, walkAsMcp, walkAsTypeScript } from '../model/walk-code.js';
 import { CopyButton } from '../part/copy-code.js';
@@ -15,7 +17,7 @@ import { hasKey } from '../state/key.js';
 import { schema } from '../state/program.js';
 import { route, setParams, visits } from '../state/router.js';
 import { isScoped } from '../state/server.js';
-import { type WalkRow, go, isWalking, leaveWalk, walk, walkedSoFar } from '../state/walk.js';
+import { type WalkRow, go, leaveWalk, walk, walkedSoFar, walking } from '../state/walk.js';
 
 export function Session() {
   return isScoped.value ? <NeedsWhole what="A session" /> : <WholeSession />;
@@ -32,6 +34,7 @@ function WholeSession() {
     void go(unpackWalk(packed));
   }, [visits.value]);
   if (watched !== null) return <WatchedSession key={watched} connection={watched} />;
+  if (schema.value?.length === 0) return <NoTypes />;
   const rows = walk.value?.rows ?? [];
   const held = rows.at(-1)?.held ?? [];
   return (
@@ -40,12 +43,13 @@ function WholeSession() {
         <WalkTools
           held={held}
           schema={schema.value ?? []}
-          isBusy={isWalking.value}
+          isBusy={walking.value.isBusy}
           go={(call) => void go([call])}
         />
         <WatchForm />
       </div>
       <section class="path" aria-label="The walk" aria-live="polite">
+        {walking.value.fault !== '' && <p class="note bad">{walking.value.fault}</p>}
         {rows.length === 0 ? (
           <div class="empty card">
             <h2>Walk as an agent does</h2>
@@ -64,6 +68,16 @@ function WholeSession() {
     </div>
   );
 }
+
+const NoTypes = () => (
+  <div class="empty">
+    <h2>There are no types to walk on</h2>
+    <p>
+      Write <code>N::Note {'{ text: String }'}</code> into a file <code>schema.hx</code> of the
+      project and save it: it is here within a second.
+    </p>
+  </div>
+);
 
 function Head({ held }: { held: Held }) {
   const { connection, rows } = walk.value!;
@@ -151,11 +165,13 @@ function countOf({ answer, held, fault }: WalkRow): string {
   return whole(count);
 }
 
+/** Letters of an answer in its row. */
+const firstMax = 200;
+
 function firstOf(answer: unknown): string {
   const first: unknown = Array.isArray(answer) ? answer[0] : answer;
   if (first === null || first === undefined) return '–';
-  if (isItem(first)) return titleOf(first);
-  return typeof first === 'object' ? JSON.stringify(first) : String(first);
+  return isItem(first) ? titleOf(first) : shortened(printValue(first), firstMax);
 }
 
 function WatchForm() {

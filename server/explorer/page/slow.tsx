@@ -67,7 +67,7 @@ export function SlowLog() {
 
 function Entries({ list }: { list: SlowRequest[] }) {
   const { params } = route.value;
-  const by = (params.get('by') ?? 'ts') as Column;
+  const by = columns.find((column) => column === params.get('by')) ?? 'ts';
   const isRising = params.get('order') === 'asc';
   const sign = isRising ? -1 : 1;
   const sorted = list.toSorted((a, b) => sign * compare(cellOf(b, by), cellOf(a, by)));

@@ -1,7 +1,8 @@
 // The project's files as the server reads them: coloured, with the compiler's diagnostics in place, names
 // leading to their declaration. Read only: files belong to the editor and to git.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { declarationsIn } from '../model/source-text.js';
+import { useAnswer } from '../part/answer.js';
 import { SourceLines } from '../part/source-lines.js';
 import { NeedsAdmin, Waiting } from '../part/waiting.js';
 import { contract, queryNamed, schema } from '../state/program.js';
@@ -10,14 +11,15 @@ import { isAdmin, status } from '../state/server.js';
 import { type SourceFile, type Sources, readSources } from '../state/sources.js';
 
 export function Source() {
-  const [sources, setSources] = useState<Sources | undefined>();
+  return isAdmin.value ? <WholeSource /> : <NeedsAdmin what="Source" />;
+}
+
+function WholeSource() {
   const refused = status.value?.sources;
   // Asked again whenever the server took a set or refused one.
-  useEffect(() => {
-    if (isAdmin.value) void readSources().then(setSources, () => undefined);
-  }, [status.value?.reloads, refused?.reason, refused?.errors]);
-  if (!isAdmin.value) return <NeedsAdmin what="Source" />;
-  if (sources === undefined) return <Waiting />;
+  const changes = [status.value?.reloads, refused?.reason, refused?.errors];
+  const { value: sources, fault } = useAnswer(readSources, changes);
+  if (sources === undefined) return <Waiting fault={fault} />;
   const files = sources.refused?.files.length ? sources.refused.files : sources.used;
   return <Files files={files} refusal={sources.refused} />;
 }
@@ -29,6 +31,7 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
   );
   const types = files.find(({ text }) => /^\s*[NEV]::\w/m.test(text));
   const file = files.find(({ path }) => path === name) ?? faulty ?? types ?? files[0];
+  const isGone = name !== '' && file?.path !== name;
   const line = params.get('line') ?? '';
   useEffect(() => {
     const target = document.getElementById(`line-${line}`);
@@ -54,6 +57,7 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
     <div class="columns">
       <FileList files={files} file={file} />
       <section class="source" aria-label={file.path}>
+        {isGone && <p class="note amber">There is no file {name} any more.</p>}
         {refusal && (
           <p class="note amber" role="alert">
             {refusal.reason}: the sources below are on disk, the ones before them go on serving.

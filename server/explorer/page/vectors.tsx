@@ -5,10 +5,11 @@ import type { ComponentType } from 'preact';
 import type { MapProps } from '../canvas/map-view.js';
 import { whole } from '../model/figures.js';
 import { packIds, unpackIds } from '../model/graph-model.js';
+import { isId } from '../model/item.js';
 import type { VectorMap } from '../model/vector-map.js';
 import { Later } from '../part/later.js';
 import { NeedsAdmin, NeedsWhole, Waiting } from '../part/waiting.js';
-import { look, messageOf } from '../state/api.js';
+import { comebacks, look, messageOf } from '../state/api.js';
 import { findVectors } from '../state/meaning.js';
 import { goTo, linkTo, route, setParams } from '../state/router.js';
 import { isAdmin, isScoped, status } from '../state/server.js';
@@ -23,7 +24,17 @@ export function Vectors() {
   const filled = types.filter(({ count }) => count > 0);
   if (isScoped.value) return <NeedsWhole what="The map of vectors" />;
   if (!isAdmin.value) return <NeedsAdmin what="The map of vectors" />;
-  const type = types.find((one) => one.type === name) ?? filled[0] ?? types[0];
+  const type = name === '' ? (filled[0] ?? types[0]) : types.find((one) => one.type === name);
+  if (type === undefined && types.length > 0) {
+    return (
+      <div class="empty">
+        <h2>There are no vectors of a type {name} any more</h2>
+        <p>
+          <a href={linkTo('vectors')}>See the map of {(filled[0] ?? types[0])!.type}</a>
+        </p>
+      </div>
+    );
+  }
   if (type === undefined) {
     return (
       <div class="empty">
@@ -61,12 +72,16 @@ function useVectorMap(type: string, samples: string, hits: readonly string[]) {
     if (map !== undefined && !missing) return undefined;
     let isCurrent = true;
     look<VectorMap>('vector-map', { type, samples: Number(samples), ids: hits })
-      .then((found) => isCurrent && setMap(found))
+      .then((found) => {
+        if (!isCurrent) return;
+        setMap(found);
+        setFault('');
+      })
       .catch((error: unknown) => isCurrent && setFault(messageOf(error)));
     return () => {
       isCurrent = false;
     };
-  }, [hits.join()]);
+  }, [hits.join(), comebacks.value]);
   return { map, fault };
 }
 
@@ -74,7 +89,8 @@ function TypeMap({ type, types }: { type: string; types: string[] }) {
   const { params } = route.value;
   const packed = params.get('hits');
   const hits = packed === null ? undefined : unpackIds(packed);
-  const samples = params.get('samples') ?? samplesStandard;
+  const asked = params.get('samples') ?? '';
+  const samples = sampleSizes.includes(asked) ? asked : samplesStandard;
   return <MapOfSize key={samples} type={type} types={types} samples={samples} hits={hits} />;
 }
 
@@ -86,7 +102,8 @@ interface MapOfSizeProps {
 }
 
 function MapOfSize({ type, types, samples, hits }: MapOfSizeProps) {
-  const at = route.value.params.get('at') ?? undefined;
+  const asked = route.value.params.get('at');
+  const at = isId(asked) ? asked : undefined;
   const { map, fault } = useVectorMap(type, samples, [...(hits ?? []), ...(at ? [at] : [])]);
   return (
     <div class="vectors">
@@ -94,8 +111,7 @@ function MapOfSize({ type, types, samples, hits }: MapOfSizeProps) {
         <Facts type={type} types={types} samples={samples} map={map} />
         <Search type={type} found={hits?.length} />
       </div>
-      {fault !== '' && <p class="note bad">{fault}</p>}
-      {fault === '' && map === undefined && <Waiting text="Drawing" />}
+      {(fault !== '' || map === undefined) && <Waiting text="Drawing" fault={fault} />}
       {map !== undefined && <Later load={loadDrawing} props={{ type, map, hits, at }} />}
     </div>
   );

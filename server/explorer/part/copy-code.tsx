@@ -1,5 +1,6 @@
 // Copies the call at hand as a command or a program, or the address of the view.
 import { useState } from 'preact/hooks';
+import { hereLink } from '../state/router.js';
 import { asCurl, asPython, asTypeScript } from '../model/code-sample.js';
 
 const saidMs = 1_500;
@@ -13,7 +14,7 @@ export function CopyCode({ path, body, hasKey }: { path: string; body: string; h
       <CopyButton name="curl" text={() => asCurl(call)} />
       <CopyButton name="TypeScript" text={() => asTypeScript(call)} />
       <CopyButton name="Python" text={() => asPython(call)} />
-      <CopyButton name="link" text={() => location.href} />
+      <CopyButton name="link" text={() => new URL(hereLink(), location.href).href} />
     </p>
   );
 }

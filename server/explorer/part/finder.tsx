@@ -4,7 +4,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { look } from '../state/api.js';
 import { type Item, titleOf } from '../model/item.js';
-import { goTo } from '../state/router.js';
+import { goTo, visits } from '../state/router.js';
 import { contract, schema } from '../state/program.js';
 
 interface Hit {
@@ -95,6 +95,8 @@ export function Finder() {
   const [at, setAt] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   useSlash(input);
+  // What was found for one view does not lie over the next.
+  useEffect(() => setFound(undefined), [visits.value]);
   const isEntered = useRef(false);
   useEffect(() => {
     isEntered.current = false;
@@ -131,7 +133,7 @@ export function Finder() {
         role="combobox"
         aria-expanded={hits !== undefined}
         aria-controls="hits"
-        aria-activedescendant={hits === undefined ? undefined : `hit-${at}`}
+        aria-activedescendant={hits?.length ? `hit-${at}` : undefined}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKey}
@@ -154,7 +156,11 @@ interface HitsProps {
 function Hits({ hits, at, isBusy, choose }: HitsProps) {
   return (
     <ul id="hits" role="listbox" aria-label="Found" aria-busy={isBusy} hidden={hits === undefined}>
-      {hits?.length === 0 && <li class="none">Nothing begins with this or holds these words.</li>}
+      {hits?.length === 0 && (
+        <li class="none" role="option" aria-disabled="true" aria-selected="false">
+          Nothing begins with this or holds these words.
+        </li>
+      )}
       {hits?.map((hit, index) => (
         <li
           key={index}
@@ -166,7 +172,9 @@ function Hits({ hits, at, isBusy, choose }: HitsProps) {
             choose(hit);
           }}
         >
-          <span>{hit.title}</span>
+          <span>
+            <bdi>{hit.title}</bdi>
+          </span>
           <small>{hit.kind}</small>
         </li>
       ))}

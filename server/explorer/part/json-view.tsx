@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 import { isId } from '../model/item.js';
 import { whole } from '../model/figures.js';
+import { beginningOf, shortened } from '../model/short-text.js';
 import { linkTo } from '../state/router.js';
 
 const textMax = 400;
@@ -39,7 +40,7 @@ function Text({ text }: { text: string }) {
     );
   }
   // As it stands in JSON: quotes, line ends and backslashes are told apart from the text's own end.
-  const shown = JSON.stringify(text.slice(0, most)).slice(1, -1);
+  const shown = JSON.stringify(beginningOf(text, most)).slice(1, -1);
   return (
     <span class="text">
       <bdi>"{shown}</bdi>
@@ -76,7 +77,7 @@ function Branch({ value, depth }: { value: object; depth: number }) {
               {!isList && (
                 <>
                   <span class="name">
-                    <bdi>{name.slice(0, textMax)}</bdi>
+                    <bdi>{shortened(name, textMax)}</bdi>
                   </span>
                   {': '}
                 </>

@@ -1,6 +1,8 @@
 // The properties of an element as a list of names and values, long values cut.
 import type { ComponentChildren } from 'preact';
+import { printValue } from '../model/exact.js';
 import { type Item, propertiesOf } from '../model/item.js';
+import { shortened } from '../model/short-text.js';
 
 interface PropertiesProps {
   item: Item;
@@ -27,6 +29,5 @@ export const Properties = ({ item, most, class: look, children }: PropertiesProp
 
 function shown(value: unknown, most: number): string {
   if (value === null || value === undefined) return '–';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+  return shortened(printValue(value), most);
 }

@@ -2,8 +2,10 @@
 // right. Draws a bounded number of rows, more on demand.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { printValue } from '../model/exact.js';
 import { whole } from '../model/figures.js';
 import { isId } from '../model/item.js';
+import { shortened } from '../model/short-text.js';
 import { linkTo } from '../state/router.js';
 
 const rowsAtOnce = 1_000;
@@ -11,6 +13,7 @@ const rowsAtOnce = 1_000;
 const cellsAtOnce = 8_000;
 const columnsMax = 40;
 const cellMax = 300;
+const titleMax = 2_000;
 
 type Row = Record<string, unknown>;
 
@@ -113,15 +116,12 @@ function Cell({ value }: { value: unknown }) {
       </td>
     );
   }
-  const text = typeof value === 'string' ? value : JSON.stringify(value, printWide);
+  const text = printValue(value);
   return (
     <td>
-      <span class="clip" title={text.slice(0, 2000)}>
-        <bdi>{text.slice(0, cellMax)}</bdi>
+      <span class="clip" title={shortened(text, titleMax)}>
+        <bdi>{shortened(text, cellMax)}</bdi>
       </span>
     </td>
   );
 }
-
-const printWide = (_: string, value: unknown): unknown =>
-  typeof value === 'bigint' ? String(value) : value;

@@ -1,12 +1,14 @@
-// Stands where something is still to come. Shown after a moment only: what is there at once does not blink.
+// Stands where something is still to come, or says why it does not come. Shown after a moment only: what is there at
+// once does not blink.
 import { useEffect, useState } from 'preact/hooks';
 
-export function Waiting({ text = 'Loading' }: { text?: string }) {
+export function Waiting({ text = 'Loading', fault = '' }: { text?: string; fault?: string }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 250);
     return () => clearTimeout(timer);
   }, []);
+  if (fault !== '') return <p class="note bad">{fault}</p>;
   return <p class="waiting">{isLate ? `${text} …` : ''}</p>;
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { since } from '../model/figures.js';
 import { isItem, titleOf } from '../model/item.js';
 import type { Held } from '../model/walk.js';
-import { messageOf } from '../state/api.js';
+import { isOffline, messageOf } from '../state/api.js';
 import { setParams } from '../state/router.js';
 import { readFirst, readHeld } from '../state/walk.js';
 import { HeldText } from './held-text.js';
@@ -42,6 +42,7 @@ function useWatch(connection: string) {
       isBusy = true;
       try {
         const held = await readHeld(connection);
+        setFault('');
         const items = (await readFirst(connection, itemsShown)) as Record<string, unknown>[];
         const printed = printSeen(held, items);
         if (printed === last) return;
@@ -59,7 +60,8 @@ function useWatch(connection: string) {
         }));
       } catch (error) {
         setFault(messageOf(error));
-        clearInterval(timer);
+        // A server that is away may come back, and the session with it.
+        if (!isOffline.value) clearInterval(timer);
       } finally {
         isBusy = false;
       }

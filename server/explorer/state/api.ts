@@ -29,8 +29,13 @@ export interface Answer<T = unknown> {
   bytes: number;
 }
 
+const utf8 = new TextDecoder();
+
 /** The last request did not reach the server. */
 export const isOffline = signal(false);
+
+/** Counts how often the server answered again after it had not. */
+export const comebacks = signal(0);
 
 /** Looks at the graph wait for each other: the server runs two at a time. */
 const waiting: (() => void)[] = [];
@@ -68,7 +73,7 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   const started = performance.now();
   let response: Response;
-  let text: string;
+  let data: ArrayBuffer;
   try {
     response = await fetch(path, {
       headers,
@@ -76,17 +81,19 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
       ...(body !== undefined && { method: 'POST', body }),
       ...(signal && { signal }),
     });
-    text = await response.text();
+    data = await response.arrayBuffer();
   } catch (error) {
     if (signal?.aborted === true) throw error;
     isOffline.value = true;
     const fault = { error: 'The server does not answer.', code: 'UNREACHABLE' };
     throw new ApiError(fault, 0);
   }
+  if (isOffline.value) comebacks.value++;
   isOffline.value = false;
   const ms = performance.now() - started;
+  const text = utf8.decode(data);
   if (!response.ok) throw failureOf(text, response.status, headers);
-  return { value: parseExact(text) as T, text, ms, bytes: new Blob([text]).size };
+  return { value: parseExact(text) as T, text, ms, bytes: data.byteLength };
 }
 
 /** A refusal of a key that is no longer this page's asks for none. */

@@ -41,5 +41,10 @@ export function noteCall(call: Omit<PastCall, 'at'>): void {
   const others = calls.value.filter(({ address }) => address !== call.address);
   const at = 1 + Math.max(0, ...calls.value.map((one) => one.at));
   calls.value = [{ ...call, at }, ...others].slice(0, callsMax);
-  sessionStorage.setItem(stored, JSON.stringify(calls.value));
+  try {
+    sessionStorage.setItem(stored, JSON.stringify(calls.value));
+  } catch {
+    // Arguments that are larger than a browser keeps are known until the page is closed.
+    sessionStorage.removeItem(stored);
+  }
 }

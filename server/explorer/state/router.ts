@@ -66,6 +66,30 @@ export function setParams(changes: Record<string, string | undefined>, of?: Rout
     else next.set(key, value);
   }
   if (next.toString() === params.toString()) return;
-  history.replaceState(null, '', linkTo(page, name, Object.fromEntries(next)));
-  route.value = readAddress();
+  route.value = { page, name, params: next };
+  writeAddress();
 }
+
+/** Longer addresses are no links, and some browsers take none. */
+const addressMax = 1_000_000;
+/** Some browsers take a hundred changes in half a minute; whoever types makes more. */
+const againMs = 1_000;
+let later = 0;
+
+/** Writes the view into the address; what the browser refuses now is written a little later. */
+function writeAddress(): void {
+  clearTimeout(later);
+  const address = hereLink();
+  if (address.length > addressMax) return;
+  try {
+    history.replaceState(null, '', address);
+  } catch {
+    later = window.setTimeout(writeAddress, againMs);
+  }
+}
+
+/** The address of the view at hand, be it written or not. */
+export const hereLink = (): string => {
+  const { page, name, params } = route.value;
+  return linkTo(page, name, Object.fromEntries(params));
+};

@@ -21,7 +21,8 @@ interface Walk {
 }
 
 export const walk = signal<Walk | undefined>(undefined);
-export const isWalking = signal(false);
+/** Whether calls are under way; why no walk began. */
+export const walking = signal({ isBusy: false, fault: '' });
 
 // A session belongs to the key that opened it.
 effect(() => {
@@ -75,8 +76,8 @@ export function walkedSoFar(): string {
 
 /** Makes calls one after another; the address holds those that succeeded. */
 export async function go(calls: readonly Call[]): Promise<void> {
-  if (isWalking.value) return;
-  isWalking.value = true;
+  if (walking.value.isBusy || calls.length === 0) return;
+  walking.value = { isBusy: true, fault: '' };
   const asked = route.value;
   try {
     const { connection } = walk.value ?? (await begin());
@@ -85,8 +86,10 @@ export async function go(calls: readonly Call[]): Promise<void> {
       walk.value = { connection, rows: [...walk.value!.rows, row] };
     }
     setParams({ walk: walkedSoFar() }, asked);
+  } catch (error) {
+    walking.value = { isBusy: true, fault: messageOf(error) };
   } finally {
-    isWalking.value = false;
+    walking.value = { ...walking.value, isBusy: false };
   }
 }
 

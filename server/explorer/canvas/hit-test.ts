@@ -1,0 +1,61 @@
+// What is under the pointer, by where things were drawn. Sigma would draw everything once more and read pixels back,
+// which makes each move of a hand wait for the graphics. Invariant: sigma's own ways to it are not used.
+import type Sigma from 'sigma';
+
+interface Place {
+  x: number;
+  y: number;
+}
+
+/** A line is met by a pointer this near, in pixels. */
+const lineReach = 4;
+
+/** A place of the canvas as sigma keeps those of its elements, and what a pixel is there. */
+function framed(sigma: Sigma, at: Place): Place & { pixel: number } {
+  const here = sigma.viewportToFramedGraph(at);
+  const beside = sigma.viewportToFramedGraph({ x: at.x + 1, y: at.y });
+  return { ...here, pixel: Math.hypot(beside.x - here.x, beside.y - here.y) };
+}
+
+/** Of elements that lie on one another the one whose middle is nearest. */
+function nodeAt(sigma: Sigma, at: Place): string | null {
+  const { x, y, pixel } = framed(sigma, at);
+  let [found, least]: [string | null, number] = [null, 1];
+  for (const id of sigma.getGraph().nodes()) {
+    const data = sigma.getNodeDisplayData(id);
+    if (data === undefined) continue;
+    const share = Math.hypot(data.x - x, data.y - y) / (pixel * sigma.scaleSize(data.size));
+    if (share < least) [found, least] = [id, share];
+  }
+  return found;
+}
+
+function edgeAt(sigma: Sigma, at: Place): string | null {
+  const { x, y, pixel } = framed(sigma, at);
+  let [found, least]: [string | null, number] = [null, lineReach * pixel];
+  sigma.getGraph().forEachEdge((id, _attributes, source, target) => {
+    const [from, to] = [sigma.getNodeDisplayData(source), sigma.getNodeDisplayData(target)];
+    if (from === undefined || to === undefined) return;
+    const far = distanceTo({ x, y }, from, to);
+    if (far < least) [found, least] = [id, far];
+  });
+  return found;
+}
+
+/** From a place to the nearest of a line between two. */
+function distanceTo({ x, y }: Place, from: Place, to: Place): number {
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const square = dx * dx + dy * dy;
+  const along = square === 0 ? 0 : ((x - from.x) * dx + (y - from.y) * dy) / square;
+  const share = Math.min(1, Math.max(0, along));
+  return Math.hypot(from.x + share * dx - x, from.y + share * dy - y);
+}
+
+/** Takes the place of sigma's own ways, and of what it draws for them. */
+export function testByPlace(sigma: Sigma): void {
+  Object.assign(sigma, {
+    getNodeAtPosition: (at: Place) => nodeAt(sigma, at),
+    getEdgeAtPoint: (x: number, y: number) => edgeAt(sigma, { x, y }),
+  });
+  (Reflect.get(sigma, 'pickingLayers') as Set<string>).clear();
+}

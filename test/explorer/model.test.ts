@@ -1,0 +1,120 @@
+// The pages' pure parts: whole digits, cut texts, addresses written by hand, the steps of a canvas.
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { hatching, isHatched } from '../../server/explorer/model/colour.js';
+import { printExact, printValue } from '../../server/explorer/model/exact.js';
+import { GraphModel, packIds, unpackIds } from '../../server/explorer/model/graph-model.js';
+import type { Item } from '../../server/explorer/model/item.js';
+import { beginningOf, shortened } from '../../server/explorer/model/short-text.js';
+import { type Field, typedFrom } from '../../server/explorer/model/value-form.js';
+import { unpackWalk } from '../../server/explorer/model/walk.js';
+
+const hasRaw = 'rawJSON' in JSON;
+
+test('E16: integers of any size, wherever they stand, are printed with their digits', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 127n), max: 2n ** 128n - 1n }), (whole) => {
+      expect(printValue(whole)).toBe(String(whole));
+      // Without `JSON.rawJSON` they are texts: no digit is lost there, either.
+      const printed = printExact({ a: [whole, { b: whole }] });
+      const bare = hasRaw ? printed : printed.replaceAll(/"(-?\d+)"/g, '$1');
+      expect(bare).toBe(`{"a":[${whole},{"b":${whole}}]}`);
+    }),
+  );
+  for (const value of [null, [], 'a', true, 1.5, { a: null }]) {
+    expect(printValue(value)).toBe(typeof value === 'string' ? value : JSON.stringify(value));
+  }
+});
+
+test('E16: a text that is cut is as long as it may be, and ends with no half of a character', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'grapheme', maxLength: 40 }),
+      fc.integer({ min: 1, max: 30 }),
+      (text, most) => {
+        const [beginning, short] = [beginningOf(text, most), shortened(text, most)];
+        for (const cut of [beginning, short]) {
+          expect(cut.length).toBeLessThanOrEqual(most);
+          expect(cut).not.toMatch(/\p{Cs}/u);
+        }
+        expect(text.startsWith(beginning)).toBe(true);
+        if (text.length <= most) expect([beginning, short]).toEqual([text, text]);
+      },
+    ),
+  );
+});
+
+const row: Field = {
+  kind: 'object',
+  optional: false,
+  members: [{ name: 'at', field: { kind: 'object', optional: false, members: [] } }],
+};
+
+/** Texts, lists and objects alone, as the fields of a form take them. */
+const isTyped = (value: unknown): boolean =>
+  value === undefined ||
+  typeof value === 'string' ||
+  (typeof value === 'object' && value !== null && Object.values(value).every(isTyped));
+
+test('E17: whatever JSON an address holds fills the fields of a form, or leaves them empty', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
+      expect(isTyped(typedFrom({ kind: 'list', optional: false, of: row }, text))).toBe(true);
+      expect(isTyped(typedFrom(row, text))).toBe(true);
+    }),
+  );
+});
+
+test('E17: whatever JSON an address holds is a walk of calls with arguments, or none', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), fc.array(fc.tuple(fc.string(), fc.anything()))), (made) => {
+      const text = typeof made === 'string' ? made : (JSON.stringify(made, () => null) ?? '');
+      for (const { tool, data } of unpackWalk(text)) {
+        expect([typeof tool, typeof data, Array.isArray(data)]).toEqual([
+          'string',
+          'object',
+          false,
+        ]);
+        expect(data).not.toBeNull();
+      }
+    }),
+  );
+  const calls = unpackWalk('[["next",{}],["next",null],["next",[]],["next"],["NO",{}]]');
+  expect(calls).toEqual([{ tool: 'next', data: {} }]);
+});
+
+const node = (no: number): Item => ({ id: idOf(no), label: 'N' });
+const idOf = (no: number): string => `00000000-0000-7000-8000-${String(no).padStart(12, '0')}`;
+const edge = (no: number, from: number, to: number): Item => ({
+  id: idOf(1_000 + no),
+  label: 'E',
+  from_node: idOf(from),
+  to_node: idOf(to),
+});
+
+test('E11: edges that come later than their ends belong to the step that brought those', () => {
+  const model = new GraphModel();
+  model.add({ nodes: [node(1)], edges: [] }, undefined, false);
+  const first = model.add({ nodes: [node(2)], edges: [edge(1, 1, 2)] }, idOf(1));
+  const second = model.add({ nodes: [node(3)], edges: [edge(2, 2, 3)] }, idOf(2));
+  // The edges of the first step come after the second step was made.
+  expect(model.join([edge(1, 1, 2), edge(3, 2, 1)], first)).toBe(true);
+  expect(model.join([edge(3, 2, 1)], first)).toBe(false);
+  expect(model.join([edge(4, 1, 3), edge(5, 3, 9)], second)).toBe(true);
+  model.undo();
+  expect([...model.edges.keys()]).toEqual([idOf(1_001), idOf(1_003)]);
+  model.undo();
+  expect([[...model.nodes.keys()], model.edges.size, model.canUndo]).toEqual([[idOf(1)], 0, false]);
+  expect(unpackIds(packIds([idOf(1), idOf(999)]))).toEqual([idOf(1), idOf(999)]);
+});
+
+test('types behind the twelfth are hatched, within their disc', () => {
+  const places = Array.from({ length: 24 }, (_, place) => isHatched(place));
+  expect(places).toEqual([...new Array(12).fill(false), ...new Array(12).fill(true)]);
+  expect(isHatched(undefined)).toBe(false);
+  const points = [...hatching(10, 20, 5).matchAll(/(-?[\d.]+) (-?[\d.]+)/g)];
+  expect(points).toHaveLength(6);
+  for (const [, x, y] of points) {
+    expect(Math.hypot(Number(x) - 10, Number(y) - 20)).toBeCloseTo(5, 6);
+  }
+});
