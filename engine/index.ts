@@ -91,6 +91,7 @@ export { checkCompiler, programCompiler } from './database/schema/compiler.js';
 export { openDatabase } from './database/open-database.js';
 export { Gatherer, type Replica, type Shard } from './database/scatter/gather.js';
 export { mainProgram, shardProgram } from './plan/scatter-program.js';
+export { isOfEarlierLog } from './cluster/link/position.js';
 export { followedTo, foundCluster } from './database/found.js';
 export { hearLeader } from './cluster/role/hear-leader.js';
 export {

@@ -23,7 +23,7 @@ import type { NodeCalls } from '../request/node-call.js';
 import { backupName, newBackupPath } from './backup-place.js';
 import { askLeader } from './cluster/ask-leader.js';
 import { membershipActions } from './cluster/membership-actions.js';
-import { type ClusterSettings, readSettings } from './cluster/settings.js';
+import { type ClusterSettings, marksOf, readSettings } from './cluster/settings.js';
 import { verifyRunning } from './verify-child.js';
 
 /** Of the cluster that a database may be in. */
@@ -70,7 +70,7 @@ export function databaseActions(
       waitMs: config.cluster.wait,
       known: (one) => {
         const { left, marks } = readSettings(one);
-        return { left, marks };
+        return { left, marks: marks && marksOf(one) };
       },
     }),
     ...membershipActions({ node, copies, settings: ways.settings, limits: config.limits }),
@@ -83,7 +83,7 @@ export function databaseActions(
  */
 async function mark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
   const { durable } = node;
-  const asked = { backup: `${node.node}/${name}`, seq: durable.seq };
+  const asked = { backup: `${node.node}/${name}`, ...durable };
   const told = askLeader({ node, calls }, 'cluster-mark', asked, () => settings.mark(asked));
   const kept = await told.then(
     () => true,

@@ -53,6 +53,9 @@ export function firstEpoch(bytes: Uint8Array | undefined): number {
   return bytes === undefined ? 0 : knownPosition(bytes).epoch + epochsSkipped;
 }
 
+/** Whether somebody has led in that epoch of an earlier log of the data that are in epoch `now` of theirs. */
+export const isOfEarlierLog = (epoch: number, now: number): boolean => now - epoch >= epochsSkipped;
+
 /** Fails LOG_LOST for data that belong to no log, or to another one. */
 export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string): NotedPosition {
   if (bytes === undefined || isOf(bytes, ''))

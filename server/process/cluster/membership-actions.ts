@@ -32,7 +32,9 @@ export function membershipActions(options: MembershipActionsOptions): [string, A
       'cluster-mark',
       (_, body) => {
         const view = scanBody(body, limits);
-        return settings.mark({ backup: textOf(view, 'backup'), seq: numberOf(view, 'seq') });
+        const [backup, seq] = [textOf(view, 'backup'), numberOf(view, 'seq')];
+        const epoch = view.member('epoch') === undefined ? 0 : numberOf(view, 'epoch');
+        return settings.mark({ backup, seq, epoch });
       },
     ],
     [

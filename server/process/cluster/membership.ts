@@ -7,7 +7,7 @@ import { type ClusterNode, TrellisError, fail } from '../../../engine/index.js';
 import type { Log } from '../../observe/log.js';
 import type { NodeCalls } from '../../request/node-call.js';
 import { askLeader } from './ask-leader.js';
-import { readSettings } from './settings.js';
+import { marksOf, readSettings } from './settings.js';
 
 export interface MembershipOptions {
   dataDir: string;
@@ -56,10 +56,10 @@ export class Membership {
     const node = this.#node!;
     if (node.role === 'lost') return;
     try {
-      const { left = [], marks = [] } = readSettings(node);
+      const { left = [] } = readSettings(node);
       if (left.includes(node.node)) return this.leave();
       for (const name of left) node.claim(name, undefined);
-      node.keepFrom(marks.map(({ seq }) => seq));
+      node.keepFrom(marksOf(node).map(({ seq }) => seq));
     } catch {
       // The data are closed, or opened again: they are looked at later.
     }

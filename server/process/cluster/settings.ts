@@ -1,7 +1,7 @@
 // What all nodes of a cluster know beside the data, and how it changes: one record in the data, which the leader
 // replaces by an entry of the log. Invariant: changes that nodes ask for are made one after another, each of
 // what the one before has left.
-import { type ClusterNode, TrellisError, fail } from '../../../engine/index.js';
+import { type ClusterNode, TrellisError, fail, isOfEarlierLog } from '../../../engine/index.js';
 import type { KeyChange, SharedKeys } from '../../auth/shared-keys.js';
 import { applyKeyChange } from '../../auth/shared-keys.js';
 
@@ -19,6 +19,8 @@ export interface Mark {
   backup: string;
   /** It has all up to here, at least. */
   seq: number;
+  /** Of what log that is said; older versions did not say it. */
+  epoch?: number;
 }
 
 /** Of backups, so many of the newest hold the log. */
@@ -30,6 +32,12 @@ export const packSettings = (settings: Settings): Uint8Array =>
 export function readSettings(node: Pick<ClusterNode, 'settings'>): Settings {
   const bytes = node.settings();
   return bytes === undefined ? {} : (JSON.parse(Buffer.from(bytes).toString()) as Settings);
+}
+
+/** The backups that this log is kept for: those of an earlier one of the same data need nothing of it. */
+export function marksOf(node: Pick<ClusterNode, 'settings' | 'position'>): Mark[] {
+  const { marks = [] } = readSettings(node);
+  return marks.filter(({ epoch = 0 }) => !isOfEarlierLog(epoch, node.position.epoch));
 }
 
 export class ClusterSettings {
@@ -66,10 +74,12 @@ export class ClusterSettings {
     });
   }
 
-  /** The log is kept for that backup, and for the newest before it. As `changeKeys`. */
+  /** The log is kept for that backup, and for the newest before it. As `changeKeys`; fails LOG_LOST. */
   mark(mark: Mark): Promise<void> {
-    return this.#change((settings) => {
-      const others = marksBut(settings, mark.backup);
+    return this.#change((settings, node) => {
+      if (isOfEarlierLog(mark.epoch ?? 0, node.position.epoch))
+        fail('LOG_LOST', { what: 'that backup is of an earlier one' });
+      const others = marksOf(node).filter(({ backup }) => backup !== mark.backup);
       return { ...settings, marks: [...others, mark].slice(-marksMax) };
     });
   }
@@ -77,8 +87,9 @@ export class ClusterSettings {
   /** The log need not be kept for that backup. As `changeKeys`. */
   unmark(backup: string): Promise<void> {
     return this.#change((settings) => {
-      const marks = marksBut(settings, backup);
-      return marks.length === (settings.marks ?? []).length ? settings : { ...settings, marks };
+      const { marks: before = [] } = settings;
+      const marks = before.filter((one) => one.backup !== backup);
+      return marks.length === before.length ? settings : { ...settings, marks };
     });
   }
 
@@ -94,6 +105,3 @@ export class ClusterSettings {
     return turn;
   }
 }
-
-const marksBut = ({ marks = [] }: Settings, backup: string): Mark[] =>
-  marks.filter((one) => one.backup !== backup);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeKey } from '../../../server/auth/key-record.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
 import { Servers, patient, people } from '../kit/servers.js';
+import { runCli } from '../../support/server/server.js';
 
 let servers: Servers;
 let nodes: Servers['nodes'];
@@ -48,6 +49,9 @@ test('K36 a lost log is made anew of the data of a node, when somebody has heard
   const token = (await ask('a', 'add', { name: 'the last of that log' })).position;
   const before = (await ask('b', 'all', {}, token)).body;
   expect(before).toEqual({ p: 101 });
+  const marks = async () => (await ask('a', '_admin/cluster-status')).body.marks;
+  expect((await ask('a', '_admin/backup', { name: 'old' })).body.kept).toBe(true);
+  expect(await marks()).toMatchObject([{ backup: 'a/old', seq: expect.any(Number) }]);
   const { position } = await statusOf('a');
   const [a, b] = [nodes.get('a')!, nodes.get('b')!];
   await b.stop();
@@ -74,6 +78,15 @@ test('K36 a lost log is made anew of the data of a node, when somebody has heard
   expect(made.stdout).toContain('the log is made');
   await a.start();
   await leads('a');
+  // It is kept for no backup of the lost one, and whoever goes on with such a one is not of it.
+  expect(await marks()).toEqual([]);
+  const c = await servers.place('c');
+  const from = join(a.data, 'backups', 'old');
+  const folders = ['--data', c.data, '--project', c.project];
+  expect((await runCli(['restore', from, ...folders, '--follow'])).code).toBe(0);
+  await c.start();
+  await expect.poll(async () => (await statusOf('c')).fault?.code, patient).toBe('LOG_LOST');
+  await c.stop();
   // Tokens of the lost log ask for nothing that this one does not have, and new ones are later.
   const old = await ask('a', 'all', {}, token);
   expect([old.status, old.body]).toEqual([200, before]);
