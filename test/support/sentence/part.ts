@@ -41,6 +41,8 @@ export interface Parameter {
   /** Text of its default. */
   given?: string;
   values: readonly Value[];
+  /** The position behind which a page of so many begins: absent at first; its value is how many stand before. */
+  cursor?: number;
 }
 
 /** Who writes parts, each with all others inside. */

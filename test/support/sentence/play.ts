@@ -110,7 +110,11 @@ export class SentencePlay {
     const members: string[] = [];
     const params = new Map<string, Value>();
     const { elements } = this.world.graph;
-    for (const { name, type, optional, given, values } of one.parameters) {
+    for (const { name, type, optional, given, values, cursor } of one.parameters) {
+      if (cursor !== undefined) {
+        params.set(name, null);
+        continue;
+      }
       const fallback = given === undefined ? null : read(kindsOf[type]!, given);
       if ((optional || given !== undefined) && random.chance(0.4)) {
         if (random.chance(0.5)) members.push(`"${name}":null`);
@@ -127,6 +131,32 @@ export class SentencePlay {
       params.set(name, value);
       members.push(`"${name}":${json(value)}`);
     }
+    const [cursor, other] = one.parameters.filter((each) => each.cursor !== undefined);
+    let answer = this.#compare(one, query, literal, members, params);
+    if (cursor === undefined || other !== undefined) return answer === undefined;
+    for (let before = cursor.cursor!; answer !== undefined; before += cursor.cursor!) {
+      const [next, another] = [...answer.matchAll(/"next":"([\w-]+)"/g)];
+      if (next === undefined || another !== undefined) return false;
+      const further = [...members, `"${cursor.name}":"${next[1]}"`];
+      answer = this.#compare(
+        one,
+        query,
+        literal,
+        further,
+        new Map(params).set(cursor.name, before),
+      );
+    }
+    return true;
+  }
+
+  /** What is answered, if it is what the sentence means; otherwise the fault is noted. */
+  #compare(
+    one: Sentence,
+    query: Query,
+    literal: Plan,
+    members: readonly string[],
+    params: ReadonlyMap<string, Value>,
+  ): string | undefined {
     const body = `{${members.join(',')}}`;
     const answers = [query.plan, literal].map((plan) => this.#answer(plan, body));
     const wanted = this.#meaning(one, {
@@ -136,9 +166,9 @@ export class SentencePlay {
       vars: new Map(),
       item: undefined,
     });
-    if (wanted === undefined) return false;
+    if (wanted === undefined) return '';
     const wrong = this.#wrong(query, answers as [string, string], wanted);
-    if (wrong === undefined) return false;
+    if (wrong === undefined) return answers[0]!;
     this.faults.push(
       [
         `seed ${this.seed}: ${wrong}`,
@@ -148,7 +178,7 @@ export class SentencePlay {
         ...(answers as string[]).map((each) => each.slice(0, 400)),
       ].join('\n'),
     );
-    return true;
+    return undefined;
   }
 
   #answer(plan: Plan, body: string): string {

@@ -4,7 +4,7 @@ import { fuse, searchText, searchVector } from '../oracle/oracle-search.js';
 import { Item, type Value, rowsOf } from '../oracle/oracle-value.js';
 import { isTrue, withItem } from './meaning.js';
 import type { Elements, Env, Scope, Writer } from './part.js';
-import { perItem, piece, runOf } from './run.js';
+import { perItem, piece, runOf, stepOf } from './run.js';
 import { bare, itemScope, many, stream, united } from './stream.js';
 import { labels } from './world.js';
 
@@ -45,7 +45,7 @@ export function search(writer: Writer, scope: Scope, depth: number, plain = fals
   const [text, vector] = random.pick(vectors);
   const test =
     plain || random.chance(0.5) ? undefined : writer.condition(itemScope(scope, ['Cue']), depth);
-  return stream(
+  const found = stream(
     `SearchV<Cue>(${text}, ${k})${test ? `::PREFILTER(${test.text})` : ''}`,
     { labels: ['Cue'], card: 'many', score: true },
     (env) => {
@@ -60,6 +60,26 @@ export function search(writer: Writer, scope: Scope, depth: number, plain = fals
         { kind: 'searchVector' }
       >);
     },
+  );
+  return plain || random.chance(0.7) ? found : diversified(writer, found);
+}
+
+function diversified({ random }: Writer, found: Elements): Elements {
+  const [lambda, number] = random.pick([
+    ['0.5', 0.5],
+    ['0.0', 0],
+    ['1.0', 1],
+  ] as const);
+  const metric = random.pick([undefined, 'cosine', 'euclidean'] as const);
+  const distance = metric === undefined ? '' : `, distance: "${metric}"`;
+  return stream(
+    `${found.text}::RerankMMR(lambda: ${lambda}${distance})`,
+    found.type,
+    stepOf(found.of, () => ({
+      kind: 'rerankMMR',
+      lambda: piece(() => number),
+      distance: metric === undefined ? null : piece(() => metric),
+    })),
   );
 }
 

@@ -76,7 +76,7 @@ function further(writer: SentenceWriter, scope: Scope, from: Elements, depth: nu
   return writer.random.chance(0.3) ? projected(writer, scope, stream, depth) : stream;
 }
 
-/** The first page, and whether more follow. */
+/** A page, and whether more follow: the first, or with a cursor each of them. */
 function paged(writer: SentenceWriter, scope: Scope, from: Elements, depth: number): Part {
   const { random } = writer;
   if (from.type.card !== 'many' || from.type.score || from.type.reached) return from;
@@ -87,8 +87,11 @@ function paged(writer: SentenceWriter, scope: Scope, from: Elements, depth: numb
   const ordered: Elements = { ...from, text: order ? `${from.text}::${order.text}` : from.text };
   const shaped = random.chance(0.5) ? projected(writer, scope, ordered, depth) : ordered;
   const n = random.pick([1, 2, 5, 99]);
+  const after = random.chance(0.5) ? writer.name('p') : undefined;
+  if (after !== undefined)
+    writer.parameters.push({ name: after, type: 'String', optional: true, values: [], cursor: n });
   return {
-    text: `${shaped.text}::PAGE(${n})`,
+    text: `${shaped.text}::PAGE(${n}${after === undefined ? '' : `, ${after}`})`,
     type: { kind: 'record', card: 'one', members: [] },
     of: (env) => {
       const run = runOf(env);
@@ -96,15 +99,17 @@ function paged(writer: SentenceWriter, scope: Scope, from: Elements, depth: numb
         ...key,
         value: perItem(run, env, key).value,
       }));
+      const before = Number((after === undefined ? undefined : env.params.get(after)) ?? 0);
       const [page] = take(
         run,
-        { kind: 'page', slot: 0, keys, order: '', count: piece(() => n), after: null },
+        { kind: 'page', slot: 0, keys, order: '', count: piece(() => before + n), after: null },
         rowsOf(from.of(env)),
       );
-      if (shaped === ordered) return page!;
-      const rows = rowsOf(member(page!, 'items'));
+      if (shaped === ordered && before === 0) return page!;
+      const rows = rowsOf(member(page!, 'items')).slice(before);
       const show = { ...env, vars: new Map([...env.vars]) };
-      const items = rows.map((row) => shapedRow(shaped, ordered, row, show));
+      const items =
+        shaped === ordered ? rows : rows.map((row) => shapedRow(shaped, ordered, row, show));
       return Object.assign(Object.create(Object.getPrototypeOf(page!) as object) as object, {
         entries: [
           ['items', items],
