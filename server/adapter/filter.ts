@@ -39,7 +39,7 @@ export function conditionOf(
   const compare = (name: string, operator: string, value: unknown): string => {
     const type = properties.get(name);
     const step = Object.hasOwn(comparisons, operator) ? comparisons[operator] : undefined;
-    if (type === undefined) return refuse(`${name} is no declared property`);
+    if (type === undefined) return refuse(`${name} is not in \`properties\` of the store`);
     if (step === undefined) return refuse(`${operator} is no operator`);
     const isList = step === 'IS_IN';
     if (isList !== Array.isArray(value))

@@ -315,8 +315,8 @@ class HttpConnection implements Connection {
     const end = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
     const writes = given.shape?.writes ?? given.writes ?? true;
     const body = encode(params);
-    // Under a key the server does a write once, however often it comes.
-    const once = writes && !path.startsWith('mcp/') ? freshKey() : undefined;
+    // Under a key the server does a write once, however often it comes; only stored queries know keys.
+    const once = writes && !/^(mcp\/|_)/.test(path) ? freshKey() : undefined;
     const isDelicate = writes && once === undefined;
     const late = (cause?: unknown) => new TimeoutError(`${path}: the time is up`, { cause });
     for (let tries = 0; ; tries++) {

@@ -58,10 +58,12 @@ QUERY context(text: String, k: I64) =>
         related: _::OutE<RelatedTo>::{how, to: _::ToN::{name}}
     }
 
+// An entity: the chunks that mention it, and what it is related to.
 QUERY aboutEntity(name: String) =>
     entity <- N<Entity>({name: name})
     RETURN entity::{name, kind, chunks: _::In<Mentions>::{text}, related: _::Out<RelatedTo>::{name}}
 
+// All documents.
 QUERY documents() =>
     documents <- N<Document>
     RETURN documents::{source, title, chunks: _::Out<HasChunk>::COUNT}

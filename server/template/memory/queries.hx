@@ -38,6 +38,7 @@ QUERY factsAsOf(subject: String, at: Date) =>
     ))::ORDER<Asc>(_::{valid_from})
     RETURN facts::{text, predicate, valid_from, learntFrom: _::In<Supports>::{text}}
 
+// All facts of one predicate about a subject, the earliest first.
 QUERY history(subject: String, predicate: String) =>
     facts <- N<Subject>({name: subject})
         ::Out<Holds>

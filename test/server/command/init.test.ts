@@ -85,7 +85,12 @@ describe('W02: trellis init', () => {
     const before = configOf(project);
     // Where 0 stands for what the machine has, 0 itself cannot be asked for.
     const computed = /^# (workers|memory_bytes) = 0.*$/gm;
-    const whole = text.replaceAll(computed, '').replaceAll(/^# (\w+ = )/gm, '$1');
+    // What is named has a value: where none is the default, the line is there to be filled.
+    const doors = [...keySchemas].filter(([, schema]) => 'filled' in schema);
+    const names = doors.map(([key]) => key.split('.').at(-1));
+    const empty = new RegExp(`^# (${names.join('|')}) = ""`, 'gm');
+    const given = text.replaceAll(computed, '').replaceAll(empty, '#');
+    const whole = given.replaceAll(/^# (\w+ = )/gm, '$1');
     writeFileSync(path, whole);
     const after = configOf(project);
     const values = ({ settings }: typeof before) =>
