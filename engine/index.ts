@@ -86,7 +86,13 @@ export { type Completion, complete } from './lang/analysis/complete.js';
 export type { Occurrence } from './lang/analysis/occurrence.js';
 export type { OutlineItem } from './lang/analysis/outline.js';
 export { type Formatted, formatSource } from './lang/format/format.js';
-export { adHocName, argumentsOf, queryOf, readAdHocCall } from './database/ad-hoc.js';
+export {
+  adHocName,
+  argumentsOf,
+  prepareAdHocCall,
+  queryOf,
+  readAdHocCall,
+} from './database/ad-hoc.js';
 export { checkCompiler, programCompiler } from './database/schema/compiler.js';
 export { openDatabase } from './database/open-database.js';
 export { Gatherer, type Replica, type Shard } from './database/scatter/gather.js';

@@ -7,11 +7,12 @@ import type { Argument } from '../json/argument.js';
 import { decodeArguments, scanBody } from '../json/decode.js';
 import { describe } from '../json/fault.js';
 import type { JsonView } from '../json/view.js';
-import { compileAdHoc } from '../lang/ad-hoc.js';
+import { type AdHocCompilation, compileAdHoc } from '../lang/ad-hoc.js';
 import type { Diagnostic } from '../lang/syntax/diagnostic.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { DecodingRules } from './call/runner.js';
+import { checkCompiler } from './schema/compiler.js';
 
 /** The name under which callers reach queries that they bring. No query can be called so. */
 export const adHocName = '_query';
@@ -72,8 +73,37 @@ const kept = new WeakMap<Program, Kept>();
 /** A plan is a few dozen times as large as its text. */
 const keptLength = 64 * 1024;
 
+/** Characters of a text that takes milliseconds. */
+const shortText = 2048;
+
+/**
+ * Before `readAdHocCall`, on a thread that serves others: a long text is compiled beside it, and kept. Undefined:
+ * nothing is to be waited for. Fails as `readAdHocCall` does.
+ */
+export function prepareAdHocCall(
+  bytes: Uint8Array,
+  program: Program,
+  { limits }: DecodingRules,
+): Promise<unknown> | undefined {
+  const text = sourceIn(scanBody(bytes, limits));
+  if (text.length <= shortText || isKept(text, program, limits)) return undefined;
+  return checkCompiler
+    .adHoc(text, program, limits)
+    .then((compilation) => keep(text, program, limits, () => sound(compilation)));
+}
+
+const isKept = (text: string, program: Program, limits: Limits): boolean => {
+  const known = kept.get(program);
+  return known?.limits === limits && known.queries.has(text);
+};
+
 /** Fails QUERY_INVALID with the place of every fault. */
 export function queryOf(text: string, program: Program, limits: Limits): Query {
+  const { schema, compat } = program;
+  return keep(text, program, limits, () => sound(compileAdHoc(text, schema, { compat, limits })));
+}
+
+function keep(text: string, program: Program, limits: Limits, make: () => Query): Query {
   let known = kept.get(program);
   if (known?.limits !== limits) {
     known = { limits, queries: new Map(), length: 0 };
@@ -81,7 +111,7 @@ export function queryOf(text: string, program: Program, limits: Limits): Query {
   }
   const { queries } = known;
   const found = queries.get(text);
-  const query = found ?? compiled(text, program, limits);
+  const query = found ?? make();
   queries.delete(text);
   queries.set(text, query);
   if (found === undefined) known.length += text.length;
@@ -93,8 +123,7 @@ export function queryOf(text: string, program: Program, limits: Limits): Query {
   return query;
 }
 
-function compiled(text: string, { schema, compat }: Program, limits: Limits): Query {
-  const { query, diagnostics } = compileAdHoc(text, schema, { compat, limits });
+function sound({ query, diagnostics }: AdHocCompilation): Query {
   if (query !== undefined) return query;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').map(faultOf);
   throw new TrellisError({ ...errors[0]!, errors });

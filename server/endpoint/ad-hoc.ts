@@ -1,7 +1,14 @@
 // `POST /_admin/query {source, parameters, write, explain, profile}`, and `/_query` for clients that call by
-// name: a query that comes with its call. Compiled here, under bounds that keep this thread free for
-// others, and run like a stored one. The answer is that of a stored query, too.
-import { adHocName, type Database, fail, type Limits, readAdHocCall } from '../../engine/index.js';
+// name: a query that comes with its call. Compiled under bounds that keep this thread free for
+// others, a long one beside it, and run like a stored one. The answer is that of a stored query, too.
+import {
+  adHocName,
+  type Database,
+  fail,
+  type Limits,
+  prepareAdHocCall,
+  readAdHocCall,
+} from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RouteMetrics } from '../observe/metrics.js';
 import { refuseOnce } from '../request/idempotency.js';
@@ -51,7 +58,11 @@ function run(
 ): Result | Promise<Result> {
   const { limits, strict } = options;
   const database = options.database();
-  const call = readAdHocCall(body, database.program, { limits, strict });
+  const rules = { limits, strict };
+  const prepared = prepareAdHocCall(body, database.program, rules);
+  // Another program may answer by then.
+  if (prepared !== undefined) return prepared.then(() => run(exchange, body, options));
+  const call = readAdHocCall(body, database.program, rules);
   const { query, plan, args } = call;
   if (call.explain) return explanationBody(database, query);
   if (plan.writes) refuseOnce(exchange, 'queries in the call know none');

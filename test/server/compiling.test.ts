@@ -78,7 +78,7 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
   beforeAll(async () => {
     server = await startServer({
       sources: { 'schema.hx': schema, 'queries.hx': queries('0') },
-      env: { TRELLIS_SERVER_TRANSPORT: transport },
+      env: { TRELLIS_SERVER_TRANSPORT: transport, TRELLIS_SERVER_ADHOC: 'true' },
       args: ['--no-watch'],
     });
   });
@@ -115,6 +115,25 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
         await share(async () => {
           const { body } = await ask('_admin/check', { sources: sourcesOf('1') });
           expect(body).toMatchObject({ diagnostics: [], data: { status: 'same' } });
+        }),
+      );
+    expect(Math.min(...shares)).toBeLessThan(0.3);
+  });
+
+  it('answers others while a query that comes with its call is compiled', async () => {
+    const shares: number[] = [];
+    for (let i = 0; i < 3; i++)
+      shares.push(
+        await share(async () => {
+          const lines = Array.from({ length: 400 }, (_, at) => {
+            const name = `v${i}_${at}`;
+            return `${name} <- N<Bird>::WHERE(AND(_::{kind}::EQ("${name}"), _::{at}::GT(${at})))`;
+          });
+          const source = `${lines.join('\n')}\nRETURN v${i}_0, v${i}_399`;
+          const { body } = await ask('_admin/query', { source });
+          expect(body).toEqual({ [`v${i}_0`]: [], [`v${i}_399`]: [] });
+          const faulty = await ask('_admin/query', { source: `${source}, nothing` });
+          expect(faulty.body).toMatchObject({ code: 'QUERY_INVALID' });
         }),
       );
     expect(Math.min(...shares)).toBeLessThan(0.3);

@@ -22,7 +22,7 @@ const pieceQueries = 16;
 /** A thread that serves others does not unpack for longer at a time. */
 const turnMs = 4;
 
-/** Programs that came packed are sent on as they came. */
+/** No program is packed twice, nor one that came packed. */
 const known = new WeakMap<Program, PackedProgram>();
 
 export function packProgram(program: Program): PackedProgram {
@@ -37,7 +37,9 @@ export function packProgram(program: Program): PackedProgram {
   const bytes = new SharedArrayBuffer(end);
   const all = new Uint8Array(bytes);
   for (const [at, piece] of pieces.entries()) all.set(piece, ends[at]! - piece.length);
-  return { bytes, ends };
+  const packed = { bytes, ends };
+  known.set(program, packed);
+  return packed;
 }
 
 function piece({ bytes, ends }: PackedProgram, at: number): unknown {

@@ -1,8 +1,11 @@
 // Entry of the thread that compiles beside those that serve. Invariant: nothing native is loaded here, so
 // that the thread may be ended whatever it does.
+import { compileAdHoc } from '../../lang/ad-hoc.js';
 import { type CompileOptions, compile, type Source } from '../../lang/compile.js';
+import type { Limits } from '../../base/limits.js';
 import type { Diagnostic } from '../../lang/syntax/diagnostic.js';
-import { type PackedProgram, packProgram } from '../call/packed-program.js';
+import { pack } from '../call/pack.js';
+import { headOf, type PackedProgram, packProgram } from '../call/packed-program.js';
 
 export interface CompileTask {
   sources: readonly Source[];
@@ -17,7 +20,30 @@ export interface CompileReport {
   diagnostics: Diagnostic[];
 }
 
-export default function compileTask({ sources, options, headOnly }: CompileTask): CompileReport {
+/** A query that comes with its call, against the schema of a program. */
+export interface AdHocTask {
+  text: string;
+  program: PackedProgram;
+  limits: Limits;
+}
+
+export interface AdHocReport {
+  /** Packed; undefined when a diagnostic is an error. */
+  query: unknown;
+  diagnostics: Diagnostic[];
+}
+
+export default function compileTask(task: CompileTask | AdHocTask): CompileReport | AdHocReport {
+  return 'text' in task ? adHocTask(task) : programTask(task);
+}
+
+function adHocTask({ text, program, limits }: AdHocTask): AdHocReport {
+  const { schema, compat } = headOf(program);
+  const { query, diagnostics } = compileAdHoc(text, schema, { compat, limits });
+  return { query: pack(query), diagnostics };
+}
+
+function programTask({ sources, options, headOnly }: CompileTask): CompileReport {
   const { program, diagnostics } = compile(sources, options);
   const wanted = program && headOnly ? { ...program, queries: [] } : program;
   return { program: wanted && packProgram(wanted), diagnostics };

@@ -3,11 +3,14 @@
 // bounded, and every caller gets an answer, whatever happens to the thread.
 import { Piscina } from 'piscina';
 import { fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import type { AdHocCompilation } from '../../lang/ad-hoc.js';
 import { compile, type Source } from '../../lang/compile.js';
 import type { Diagnostic } from '../../lang/syntax/diagnostic.js';
 import type { Program } from '../../plan/program.js';
-import { headOf, unpackInTurns } from '../call/packed-program.js';
-import type { CompileReport, CompileTask } from './compile-thread.js';
+import { unpack } from '../call/pack.js';
+import { headOf, packProgram, unpackInTurns } from '../call/packed-program.js';
+import type { AdHocReport, AdHocTask, CompileReport, CompileTask } from './compile-thread.js';
 
 /** Bytes of sources that take a few milliseconds. */
 const smallBytes = 16 * 1024;
@@ -54,12 +57,19 @@ export class Compiler {
     return { program: program && { ...headOf(program), queries: [] }, diagnostics };
   }
 
-  async #run(task: CompileTask): Promise<CompileReport> {
+  /** A query that comes with its call. */
+  async adHoc(text: string, program: Program, limits: Limits): Promise<AdHocCompilation> {
+    const task: AdHocTask = { text, program: packProgram(program), limits };
+    const { query, diagnostics } = await this.#run<AdHocReport>(task);
+    return { query: unpack<AdHocCompilation['query']>(query), diagnostics };
+  }
+
+  async #run<R = CompileReport>(task: CompileTask | AdHocTask): Promise<R> {
     const { most, budgetMs } = this.options;
     if (this.#pending >= most) fail('OVERLOADED', { queue: 'The queue of the compiler' });
     this.#pending++;
     const late = budgetMs === undefined ? {} : { signal: AbortSignal.timeout(budgetMs) };
-    const report = this.#last.then(() => this.#ask(task, late));
+    const report = this.#last.then(() => this.#ask<R>(task, late));
     this.#last = report.catch(() => undefined);
     try {
       return await report;
@@ -70,11 +80,11 @@ export class Compiler {
     }
   }
 
-  #ask(task: CompileTask, late: { signal?: AbortSignal }): Promise<CompileReport> {
+  #ask<R>(task: CompileTask | AdHocTask, late: { signal?: AbortSignal }): Promise<R> {
     const end = new Promise<never>((_, reject) => {
       this.#onEnd = reject;
     });
-    return Promise.race([this.#pool().run(task, late) as Promise<CompileReport>, end]);
+    return Promise.race([this.#pool().run(task, late) as Promise<R>, end]);
   }
 
   #pool(): Piscina {
