@@ -384,7 +384,7 @@ describe('completeness', () => {
     expect(comments / code).toBeGreaterThan(0.1);
   });
 
-  test('every error code is documented', () => {
+  test('K37 every error code is documented', () => {
     const page = readFileSync(join(root, 'server/errors.md'), 'utf8');
     list(errorCodes.filter((code) => !page.includes(`\`${code}\``)));
   });

@@ -61,6 +61,8 @@ export interface ClusterNode {
   readonly position: ClusterPosition;
   /** Since this node was last known to have applied all that the log holds; 0 on the leader. */
   readonly lagMs: number;
+  /** Whether it ever was: what `lagMs` tells before is how long it is there. */
+  readonly hasCaughtUp: boolean;
   /** Since the log was last heard. */
   readonly silenceMs: number;
   /** Why this node is not in order: LOG_LOST, LOG_TRUNCATED, SCHEMA_AHEAD, DIVERGED, LOG_UNAVAILABLE. */

@@ -126,8 +126,9 @@ export class Consistency {
     const asked = exchange.consistency || read;
     const lag = /^max-lag=(\d{1,9})$/.exec(asked);
     if (lag !== null) {
-      const { lagMs, silenceMs, position, role } = node;
-      const isHeard = role !== 'joining' && Math.max(lagMs, silenceMs) <= Number(lag[1]);
+      const { lagMs, silenceMs, position, role, hasCaughtUp } = node;
+      const isHeard =
+        role !== 'joining' && hasCaughtUp && Math.max(lagMs, silenceMs) <= Number(lag[1]);
       if (isHeard) return undefined;
       return fail('REPLICA_BEHIND', { position: printPosition(position), wanted: asked });
     }

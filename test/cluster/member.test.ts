@@ -78,6 +78,18 @@ describe('members', () => {
     await expect(a.member.beat()).rejects.toMatchObject({ code: 'NOT_LEADER' });
   });
 
+  test('K23 who is behind never says that it has caught up, and says it once it has', async () => {
+    const { log, start } = founded();
+    const first = join(log, start, 'a');
+    await until(() => first.member.role === 'leader');
+    for (let i = 0; i < 200; i++) await first.member.append(entryKind.changes, Uint8Array.of(i));
+    const late = join(log, start, 'b', { mayLead: false });
+    const { length } = log.messages;
+    await until(() => late.member.head.seq >= length);
+    await until(() => late.caughtUp.length > 0);
+    expect(late.caughtUp[0]).toBeGreaterThanOrEqual(length);
+  });
+
   test('K15 the stopwatch runs only while the log is heard, and not while this process stands still', () => {
     const watch = new SilenceWatch(100, 10, 0);
     watch.tick(1000);

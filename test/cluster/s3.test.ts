@@ -85,6 +85,13 @@ describe('in order', () => {
     await fresh.close();
   });
 
+  test('K23 a reader is told that there is more until it has all', async () => {
+    for (let i = 0; i < 40; i++) await appendSurely(log, `m${i}`, i);
+    const { seen, told } = follow(log, 1);
+    while (!told.includes(false)) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect([told.slice(0, -1).includes(false), seen.length]).toEqual([false, 40]);
+  });
+
   test('K16 no log is made by itself, nor twice, nor in what only looks like a store', async () => {
     const nowhere = store.place('nowhere');
     await expect(driver.open(nowhere)).rejects.toMatchObject({ code: 'LOG_LOST' });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database, Program } from '../../engine/index.js';
+import { errorCodes } from '../../engine/base/errors.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Caller, scopeNames } from '../../server/auth/keys.js';
 import { openApiReplies } from '../../server/endpoint/openapi.js';
@@ -90,6 +91,12 @@ test('the document names every query with its types', async () => {
   for (const [, name] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
     expect(document.components.schemas).toHaveProperty([name!]);
   }
+});
+
+test('K37 the document names every error code', async () => {
+  const { text } = await server.client.request({ path: 'openapi.json', method: 'GET' });
+  const { code } = JSON.parse(text).components.schemas.Error.properties;
+  expect(code.enum).toEqual(errorCodes);
 });
 
 test('every path of the document is served, and every path that the manual names stands in it', async () => {

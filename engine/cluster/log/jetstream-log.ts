@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { fail } from '../../base/errors.js';
 import { refusalOf } from './jetstream-code.js';
 import { StreamReader, type StreamName } from './jetstream-reader.js';
-import type { Appended, Logged, ReplicatedLog } from './replicated-log.js';
+import type { Appended, Heard, Logged, ReplicatedLog } from './replicated-log.js';
 
 /** The stream's `max_msg_size`, and what servers take unless told otherwise. */
 export const messageBytes = 1024 * 1024;
@@ -64,7 +64,7 @@ export class JetStreamLog implements ReplicatedLog {
     return 'unknown';
   }
 
-  async *read(from: number, heard: () => void): AsyncGenerator<Logged> {
+  async *read(from: number, heard: Heard): AsyncGenerator<Logged> {
     const reader = new StreamReader(this.client, this.manager, this.name, from, heard);
     this.#readers.add(reader);
     try {

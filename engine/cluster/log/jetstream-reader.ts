@@ -11,7 +11,7 @@ import {
 import { fail, TrellisError } from '../../base/errors.js';
 import { refusalOf } from './jetstream-code.js';
 import { Patience } from './patience.js';
-import type { Logged } from './replicated-log.js';
+import type { Heard, Logged } from './replicated-log.js';
 
 /** Bytes that a consumer may be ahead of its reader. */
 const aheadBytes = 8 * 1024 * 1024;
@@ -42,7 +42,7 @@ export class StreamReader {
     private readonly manager: JetStreamManager,
     private readonly name: StreamName,
     from: number,
-    private readonly heard: () => void,
+    private readonly heard: Heard,
   ) {
     this.#expected = from;
   }
@@ -72,7 +72,7 @@ export class StreamReader {
     void this.#hear(messages);
     try {
       for await (const message of messages) {
-        this.heard();
+        this.heard(true);
         this.#received++;
         const { seq } = message;
         if (seq > this.#expected) await this.#explain(seq);
@@ -84,6 +84,7 @@ export class StreamReader {
           this.#isHanding = false;
         }
         if (this.#closed) return;
+        this.heard(message.info.pending > 0);
       }
     } catch (error) {
       // What stops a consumer is the log's trouble, and there will be another one; a gap is not.
@@ -113,7 +114,8 @@ export class StreamReader {
   }
 
   async #hear(messages: ConsumerMessages): Promise<void> {
-    for await (const { type } of messages.status()) if (type === 'heartbeat') this.heard();
+    for await (const { type } of messages.status())
+      if (type === 'heartbeat') this.heard(this.#isHanding);
   }
 
   /** Why `seq` came instead of the expected one. */

@@ -14,6 +14,8 @@ export interface Logged {
   bytes: Uint8Array;
 }
 
+export type Heard = (hasMore?: boolean) => void;
+
 export interface ReplicatedLog {
   /** Bytes that one message may have. */
   readonly maxBytes: number;
@@ -25,11 +27,12 @@ export interface ReplicatedLog {
   append(bytes: Uint8Array, after: number, id: string): Promise<Appended>;
   /**
    * All messages from sequence `from` on, in order and without gaps, for ever: it waits at the end, also for a
-   * log that cannot be reached. `heard` is called whenever the log gave a sign of life, messages or not.
+   * log that cannot be reached. `heard` is called whenever the log gave a sign of life, messages or not; `hasMore`:
+   * it holds more than was handed over, or may.
    * Ends when the log is closed. Fails LOG_TRUNCATED where `from` was trimmed, LOG_LOST where the log has
    * a gap, or ends before `from - 1`, was made anew or is gone, and that for longer than any failover takes.
    */
-  read(from: number, heard: () => void): AsyncIterable<Logged>;
+  read(from: number, heard: Heard): AsyncIterable<Logged>;
   /**
    * The message at `seq` as the log has it now, not as a reader once got it. Undefined: there is none, or nobody says.
    */

@@ -8,7 +8,7 @@
 // believe that it was first. Hence the boundary, the highest SEQ of `trim/`. It never goes back, and is
 // read after an object was created or read: what lies at or behind it then was never removed before.
 import { fail } from '../../base/errors.js';
-import type { Appended, Logged, ReplicatedLog } from './replicated-log.js';
+import type { Appended, Heard, Logged, ReplicatedLog } from './replicated-log.js';
 import type { Bucket } from './s3-bucket.js';
 
 /** Parts are smaller; a store takes much more. */
@@ -65,7 +65,7 @@ export class S3Log implements ReplicatedLog {
     return owner === id ? 'ok' : 'behind';
   }
 
-  async *read(from: number, heard: () => void): AsyncGenerator<Logged> {
+  async *read(from: number, heard: Heard): AsyncGenerator<Logged> {
     await this.#expectEnd(from, heard);
     let quiet = 0;
     for (let expected = from; !this.#isClosed; ) {
@@ -78,7 +78,7 @@ export class S3Log implements ReplicatedLog {
       const batch = answers.slice(0, missing < 0 ? count : missing) as Buffer[];
       if (batch.length > 0) {
         await this.#proveKept(expected);
-        heard();
+        heard(true);
         for (const bytes of batch) {
           yield { seq: expected++, bytes: new Uint8Array(bytes) };
           if (this.#isClosed) return;
@@ -92,12 +92,12 @@ export class S3Log implements ReplicatedLog {
   }
 
   /** Waits until the store has said that the message before `from` is there, or was trimmed. */
-  async #expectEnd(from: number, heard: () => void): Promise<void> {
+  async #expectEnd(from: number, heard: Heard): Promise<void> {
     while (!this.#isClosed) {
       const boundary = await this.#boundary();
       const before = from === 1 ? '' : await this.bucket.idOf(this.#message(from - 1));
       if (boundary !== undefined && before !== undefined) {
-        heard();
+        heard(true);
         if (boundary > from) fail('LOG_TRUNCATED', { first: boundary, needed: from });
         if (before === null && from > boundary) lostEnd(from - 1);
         return;

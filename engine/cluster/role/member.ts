@@ -18,7 +18,7 @@ import { entryKind } from '../entry/kind.js';
 import { type SealedEntry, sealEntry } from '../entry/seal.js';
 import type { NotedPosition } from '../link/message.js';
 import { ClusterTally } from '../link/tally.js';
-import type { ReplicatedLog } from '../log/replicated-log.js';
+import type { Heard, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterLeader, ClusterRole, RoleChange } from '../node.js';
 import { type Before, type Outcome, appendEntry, holds } from './appender.js';
 import { leaderOf, packLeader, reachable } from '../link/leader.js';
@@ -81,6 +81,8 @@ export class Member {
   /** Whether the log is known as the one that the data are of. */
   #isProven = false;
   #isProving = false;
+  /** Whether the log holds more than was read of it, or may. */
+  #hasMore = true;
   /** When the log last had what this node followed or appended last. */
   #provenAt = 0;
   #tail: Promise<unknown> = Promise.resolve();
@@ -138,7 +140,8 @@ export class Member {
   }
 
   #tellHeard(): void {
-    this.events.onHeard(this.#watch.heardAt, this.#applied >= this.#head.seq);
+    const hasAll = !this.#hasMore && this.#applied >= this.#head.seq;
+    this.events.onHeard(this.#watch.heardAt, hasAll);
   }
 
   /** Takes no part any more. */
@@ -171,9 +174,10 @@ export class Member {
     const reading = ++this.#reading;
     const isCurrent = (): boolean => reading === this.#reading;
     const assembler = this.#assembler;
-    const hear = (): void => {
+    const hear = (hasMore = false): void => {
       if (!isCurrent()) return;
       this.#watch.hear(sharedMs());
+      this.#hasMore = hasMore;
       if (!this.#isProven) return void this.#prove(hear);
       if (this.#role === 'joining') this.#become('follower', 'opened');
       this.#tellHeard();
@@ -186,7 +190,7 @@ export class Member {
         // A whole one continues the one before it, which the log may have forgotten.
         this.#isProven ||= entry !== undefined;
         this.#provenAt = sharedMs();
-        hear();
+        hear(true);
         this.#watch.reset();
         if (entry === undefined) continue;
         this.#take(entry);
@@ -199,7 +203,7 @@ export class Member {
   }
 
   /** The log is the one that the data are of when it has the entry at which they are; `hear`: then it is heard. */
-  async #prove(hear: () => void): Promise<void> {
+  async #prove(hear: Heard): Promise<void> {
     if (this.#isProving || this.#isProven) return;
     this.#isProving = true;
     const reading = this.#reading;
@@ -208,7 +212,7 @@ export class Member {
       if (reading !== this.#reading || !isThere) return;
       this.#isProven = true;
       this.#provenAt = sharedMs();
-      hear();
+      hear(this.#hasMore);
     } catch (error) {
       if (reading === this.#reading) this.fail(error);
     } finally {
@@ -376,6 +380,7 @@ export class Member {
     this.#leader = undefined;
     this.#haste = reason === 'unknown_append' ? haste.unknown : undefined;
     this.#assembler = new Assembler(this.#head);
+    this.#hasMore = true;
     this.#watch.reset();
     this.#draw();
     this.events.onFollow();

@@ -111,6 +111,10 @@ export class OpenNode implements ClusterNode {
     return Math.max(0, sharedMs() - (this.words.caughtUpAt || this.#openedAt));
   }
 
+  get hasCaughtUp(): boolean {
+    return this.role === 'leader' || this.words.caughtUpAt > 0;
+  }
+
   get silenceMs(): number {
     return Math.max(0, sharedMs() - (this.words.heardAt || this.#openedAt));
   }
@@ -127,7 +131,8 @@ export class OpenNode implements ClusterNode {
 
   get isReady(): boolean {
     const isPart = this.role === 'leader' || this.role === 'follower';
-    return isPart && this.#fault === undefined && this.lagMs <= this.options.maxLagMs;
+    const isClose = this.hasCaughtUp && this.lagMs <= this.options.maxLagMs;
+    return isPart && this.#fault === undefined && isClose;
   }
 
   get refusal(): ErrorData | undefined {

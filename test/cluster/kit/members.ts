@@ -18,6 +18,8 @@ interface Watched {
   faults: ErrorData[];
   leads: number;
   reasons: string[];
+  /** Where it was when it said that it has all. */
+  caughtUp: number[];
 }
 
 const members: Member[] = [];
@@ -51,7 +53,10 @@ export function watch(
   node: string,
   more: { mayLead?: boolean; leaseMs?: number } = {},
 ): Watched {
-  const watched = { entries: [], faults: [], leads: 0, reasons: [] } as Omit<Watched, 'member'>;
+  const watched = { entries: [], faults: [], leads: 0, reasons: [], caughtUp: [] } as Omit<
+    Watched,
+    'member'
+  >;
   const { mayLead = true } = more;
   const options = {
     self: { node, address: `${node}:1` },
@@ -67,7 +72,9 @@ export function watch(
     onLead: () => watched.leads++,
     onFollow: () => setImmediate(() => member.applied(member.head.seq)),
     onChange: ({ reason }) => watched.reasons.push(reason),
-    onHeard: () => {},
+    onHeard: (_, isCaughtUp) => {
+      if (isCaughtUp) watched.caughtUp.push(member.head.seq);
+    },
     onFault: (fault) => watched.faults.push(fault),
     log: () => {},
   });

@@ -3,6 +3,7 @@
 import { fail } from '../../../engine/base/errors.js';
 import type {
   Appended,
+  Heard,
   Logged,
   ReplicatedLog,
 } from '../../../engine/cluster/log/replicated-log.js';
@@ -33,14 +34,14 @@ export class MemoryLog {
     const read = async function* (
       log: MemoryLog,
       from: number,
-      heard: () => void,
+      heard: Heard,
     ): AsyncGenerator<Logged> {
       for (let seq = from; !isClosed; ) {
         if (log.isHeard) {
           const [first, last] = [log.trimmed + 1, log.messages.length];
           if (seq < first) fail('LOG_TRUNCATED', { first, needed: seq });
           if (last < seq - 1) fail('LOG_LOST', { what: `it ends at ${last}` });
-          heard();
+          heard(seq <= last);
         }
         if (log.isHeard && seq <= log.messages.length)
           yield { seq, bytes: log.messages[seq++ - 1]!.bytes.slice() };

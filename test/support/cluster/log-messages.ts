@@ -40,15 +40,18 @@ export async function readTo(log: ReplicatedLog, from: number, to: number): Prom
 export function follow(
   log: ReplicatedLog,
   from: number,
-): { seen: Logged[]; beats: () => number; ended: Promise<unknown> } {
+): { seen: Logged[]; told: boolean[]; beats: () => number; ended: Promise<unknown> } {
   const seen: Logged[] = [];
-  let beats = 0;
+  /** Of each sign of life: whether there is more. */
+  const told: boolean[] = [];
+  const hear = (hasMore = false): void => void told.push(hasMore);
   const read = async (): Promise<void> => {
-    for await (const message of log.read(from, () => beats++)) seen.push(message);
+    for await (const message of log.read(from, hear)) seen.push(message);
   };
   return {
     seen,
-    beats: () => beats,
+    told,
+    beats: () => told.length,
     ended: read().then(
       () => undefined,
       (error: unknown) => error,

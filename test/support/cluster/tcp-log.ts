@@ -100,7 +100,7 @@ class Log {
           while (queue.length > 0) {
             const message = queue.shift();
             if (message.gone || this.#closed) break reading;
-            heard();
+            heard(message.seq !== undefined);
             if (message.error) fail(message.error, message.args);
             if (message.seq === undefined) continue;
             next = message.seq + 1;
