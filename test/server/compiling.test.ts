@@ -10,7 +10,7 @@ import { hasUws } from '../support/server/has-uws.js';
 import { type Server, startServer } from '../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const count = long ? 3000 : 600;
+const count = long ? 3000 : 200;
 
 const schema =
   'N::Bird { UNIQUE INDEX ring: String, kind: String, seen: Date DEFAULT NOW, at: I64 }\n';
@@ -25,6 +25,8 @@ const sourcesOf = (said: string) => [
   { path: 'queries.hx', text: queries(said) },
 ];
 const headers = { 'Content-Type': 'application/json' };
+/** Once is enough: other work of the machine only makes shares larger. */
+const isSmall = (shares: readonly number[]): boolean => shares.some((share) => share < 0.3);
 const rules = { compat: false, limits: defaultLimits };
 
 describe('a compiler', () => {
@@ -110,19 +112,19 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
 
   it('answers others during a check', async () => {
     const shares: number[] = [];
-    for (let i = 0; i < 3; i++)
+    for (let i = 0; i < 3 && !isSmall(shares); i++)
       shares.push(
         await share(async () => {
           const { body } = await ask('_admin/check', { sources: sourcesOf('1') });
           expect(body).toMatchObject({ diagnostics: [], data: { status: 'same' } });
         }),
       );
-    expect(Math.min(...shares)).toBeLessThan(0.3);
+    expect(shares).toSatisfy(isSmall);
   });
 
   it('answers others while a query that comes with its call is compiled', async () => {
     const shares: number[] = [];
-    for (let i = 0; i < 3; i++)
+    for (let i = 0; i < 3 && !isSmall(shares); i++)
       shares.push(
         await share(async () => {
           const lines = Array.from({ length: 400 }, (_, at) => {
@@ -136,12 +138,12 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
           expect(faulty.body).toMatchObject({ code: 'QUERY_INVALID' });
         }),
       );
-    expect(Math.min(...shares)).toBeLessThan(0.3);
+    expect(shares).toSatisfy(isSmall);
   });
 
   it('answers others during a reload, which changes all queries at once', async () => {
     const shares: number[] = [];
-    for (let i = 1; i <= 3; i++) {
+    for (let i = 1; i <= 3 && !isSmall(shares); i++) {
       writeFileSync(join(server.project, 'queries.hx'), queries(`${i}`));
       shares.push(
         await share(async () => {
@@ -151,7 +153,7 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
       );
       expect([await said(0), await said(count - 1)]).toEqual([`${i}`, `${i}`]);
     }
-    expect(Math.min(...shares)).toBeLessThan(0.3);
+    expect(shares).toSatisfy(isSmall);
   });
 
   it('keeps its program beside faulty sources, and finds each fault', async () => {
