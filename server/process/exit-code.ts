@@ -14,6 +14,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   DATA_CORRUPT: 74,
   DATA_DIR_BAD: 74,
   INSUFFICIENT_STORAGE: 74,
+  STORAGE_LOST: 74,
   DATA_LOCKED: 75,
   FORMAT_TOO_NEW: 76,
   CONFIG_INVALID: 78,
