@@ -267,3 +267,26 @@ describe('a database that takes no writes', () => {
     await open(folder);
   });
 });
+
+it('a thread that reads and does not end is ended', { timeout: 20_000 }, async () => {
+  const pool = join(root, 'dist/engine/database/lane/pool.js');
+  const { ThreadPair } = (await import(
+    pathToFileURL(pool).href
+  )) as typeof import('../../engine/database/lane/pool.js');
+  const threads = new ThreadPair(1, 64);
+  const setup = {
+    role: 'loader' as const,
+    graphPath: join(opened.folder, 'data/graph'),
+    limits: defaultLimits,
+    textEnabled: true,
+  };
+  const ended: (string | undefined)[] = [];
+  const port = threads.startLoader(setup, (error) => void ended.push(error?.message));
+  // It is up, and nobody tells it to close.
+  const bytes = new Uint8Array(Buffer.from(rows(1)));
+  const answered = new Promise((resolve) => port.once('message', resolve));
+  port.postMessage({ kind: 'rows', id: 1, bytes, line: 1, refresh: false, isLast: false });
+  expect(await answered).toMatchObject({ id: 1 });
+  await threads.close(100);
+  expect(ended).toHaveLength(1);
+});

@@ -48,7 +48,7 @@ function unrefWorker(worker: object): void {
   if (key !== undefined) (worker as Record<symbol, Hidden>)[key]!.unref();
 }
 
-/** A lane that does not end within this time is ended with its thread. */
+/** How long a lane may take to end. */
 const closeMs = 30_000;
 
 /** Starts lane tasks and hands out their ports. */
@@ -139,15 +139,21 @@ export class ThreadPair {
     task.then(forget, forget);
   }
 
-  /** Ends idle threads; every lane must have been told to close. */
-  async close(): Promise<void> {
+  /**
+   * Ends idle threads; every lane must have been told to close. One that reads and does not is ended with
+   * its thread: piscina's `close` would wait for it once more, and fail.
+   */
+  async close(patienceMs = closeMs): Promise<void> {
     // Nothing else might keep the process alive until the threads are gone.
     const late = new AbortController();
     try {
-      const lanes = Promise.allSettled(this.#tasks);
-      await Promise.race([lanes, setTimeout(closeMs, undefined, late).catch(() => undefined)]);
-      const pools = [this.#readers, this.#writer, this.#loaders];
-      await Promise.all(pools.map((threads) => threads?.close({ force: true })));
+      const lanes = Promise.allSettled(this.#tasks).then(() => false);
+      const timer = setTimeout(patienceMs, true, late).catch(() => true);
+      const isLate = await Promise.race([lanes, timer]);
+      const end = (threads: Piscina | undefined) =>
+        isLate ? threads?.destroy() : threads?.close({ force: true });
+      await Promise.all([end(this.#readers), end(this.#loaders)]);
+      await this.#writer.close({ force: true });
     } finally {
       late.abort();
     }
