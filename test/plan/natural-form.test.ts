@@ -103,8 +103,8 @@ const cases: [body: string, most: number][] = [
   ['RETURN N<Item>::WHERE(!EXISTS(_::Out<Likes>::WHERE(_::{key}::EQ("none"))))::COUNT', 4 * size],
   ['RETURN N<Item>::WHERE(!EXISTS(_::Both<Likes>::WHERE(_::{key}::EQ("k9"))))::COUNT', 4 * size],
   [`${hub} RETURN N<Item>::WHERE(!_::Both<Likes>::CONTAINS(i))::COUNT`, 4 * size],
-  ['RETURN N<Item>::WHERE(!_::Out<Likes>::Out<Likes>::{key}::EQ("k9"))::COUNT', 4 * size],
-  ['RETURN N<Item>::WHERE(!_::Out<Likes>::Out<Likes>::ID::IS_IN([id]))::COUNT', 4 * size],
+  ['RETURN N<Item>::WHERE(!_::Out<Likes>::Out<Likes>::{key}::EQ("k9"))::COUNT', 6 * size],
+  ['RETURN N<Item>::WHERE(!_::Out<Likes>::Out<Likes>::ID::IS_IN([id]))::COUNT', 6 * size],
   [`${hub} RETURN h::Out<Likes>::WHERE(_::Out<Likes>::{key}::EQ("k9"))::{key}`, 4 * size],
   [
     'RETURN N<Item>::WHERE(AND(EXISTS(_::Out<Likes>::WHERE(EXISTS(_::Out<Likes>::WHERE(_::{year}::LT(50))))), EXISTS(_::Out<Likes>::WHERE(_::{key}::EQ("k9")))))::{key}',

@@ -131,9 +131,11 @@ export class SentencePlay {
       params.set(name, value);
       members.push(`"${name}":${json(value)}`);
     }
-    const [cursor, other] = one.parameters.filter((each) => each.cursor !== undefined);
+    const cursor = one.parameters.find((each) => each.cursor !== undefined);
+    // Of two pages, nobody knows to which a position belongs.
+    const isOnly = one.text.split('::PAGE(').length === 2;
     let answer = this.#compare(one, query, literal, members, params);
-    if (cursor === undefined || other !== undefined) return answer === undefined;
+    if (cursor === undefined || !isOnly) return answer === undefined;
     for (let before = cursor.cursor!; answer !== undefined; before += cursor.cursor!) {
       const [next, another] = [...answer.matchAll(/"next":"([\w-]+)"/g)];
       if (next === undefined || another !== undefined) return false;
