@@ -6,10 +6,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { connect } from '../../../server/client/client.js';
 import { freePort } from '../../support/cluster/nats-servers.js';
 import { makeFolder, root, writeProject } from '../../support/project.js';
-import { YamlReader } from '../../support/yaml.js';
 import { people } from '../kit/servers.js';
 
 const place = join(root, 'server/deploy/cluster');
@@ -26,10 +26,11 @@ interface Service {
 }
 
 const text = readFileSync(join(place, 'cluster.yml'), 'utf8');
-const file = new YamlReader(text).read<{
+// Every scalar as the text that it is written as.
+const file = parse(text, { schema: 'failsafe', merge: true }) as {
   services: Record<string, Service>;
   volumes: Record<string, object>;
-}>();
+};
 const services = Object.entries(file.services);
 const isLog = ([, { image }]: [string, Service]): boolean => image.startsWith('nats:');
 const [logs, nodes] = [services.filter(isLog), services.filter((one) => !isLog(one))];

@@ -3,6 +3,7 @@
 // JetStream driver.
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorDataOf } from '../../../engine/base/errors.js';
 import { driverOf } from '../../../engine/cluster/log/driver-of.js';
@@ -18,6 +19,7 @@ const cases = fewCases;
 const replicas = long ? 3 : 1;
 const leaseMs = 1_500;
 const patienceMs = 30_000;
+const againMs = 100;
 
 let servers: NatsServers;
 let driver: LogDriver;
@@ -77,6 +79,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (errorDataOf(error).error.code !== 'LOG_UNAVAILABLE' || performance.now() > end)
         throw error;
+      await pause(againMs);
     }
   }
 }
