@@ -127,16 +127,14 @@ export class Turns {
   /** Has one make room: who has been idle longest, else who has had its turn. False for none. */
   #sendOne(): boolean {
     const staying = [...this.#holders].filter((name) => !this.#leaving.has(name));
-    const idle = staying
-      .map((name) => ({ name, ms: this.holderOf(name).idleMs }))
-      .sort((a, b) => b.ms - a.ms)
-      .find(({ ms }) => ms >= atWorkMs);
-    const done = staying
-      .filter((name) => !this.holderOf(name).isLoading)
-      .map((name) => ({ name, ms: this.holderOf(name).openMs }))
-      .sort((a, b) => b.ms - a.ms)
-      .find(({ ms }) => ms >= turnMs);
-    const name = idle?.name ?? done?.name;
+    const longest = (least: number, of: (holder: Holder) => number): string | undefined =>
+      staying
+        .map((name) => ({ name, ms: of(this.holderOf(name)) }))
+        .sort((a, b) => b.ms - a.ms)
+        .find(({ ms }) => ms >= least)?.name;
+    const name =
+      longest(atWorkMs, ({ idleMs }) => idleMs) ??
+      longest(turnMs, ({ isLoading, openMs }) => (isLoading ? 0 : openMs));
     if (name === undefined) return false;
     void this.send(name);
     return true;

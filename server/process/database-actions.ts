@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import {
   type ClusterNode,
   type Database,
+  type Program,
   describeJson,
   fail,
   printPosition,
@@ -18,6 +19,7 @@ import type { NodeProof } from '../auth/node-proof.js';
 import { NodeCopies } from '../endpoint/node-copies.js';
 import { ImportHandler } from '../endpoint/import-handler.js';
 import { recallBody } from '../endpoint/vector-admin.js';
+import { rulesOf } from '../project/compile-rules.js';
 import { programOptions } from '../project/program.js';
 import type { NodeCalls } from '../request/node-call.js';
 import { backupName, newBackupPath } from './backup-place.js';
@@ -42,13 +44,11 @@ export function databaseActions(
   const node = (): ClusterNode | undefined => database()?.cluster;
   const copies = new NodeCopies({ database, dataDir: config.dataDir });
   const imports = new ImportHandler(database);
-  const { compat, limits, scattered } = programOptions(config);
-  const rules = { compat, limits, ...(scattered && { scattered }) };
+  const fit = (program: Program): Program => programFor(config, program);
+  const rules = { ...rulesOf(programOptions(config)), fit };
   const check = (body: Uint8Array): unknown => {
     const open = database();
-    return (
-      open && checkBody(open, body, { ...rules, fit: (program) => programFor(config, program) })
-    );
+    return open && checkBody(open, body, rules);
   };
   return new Map<string, Action>([
     ['import', (asked, body) => imports.handle(asked, body)],

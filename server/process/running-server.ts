@@ -7,7 +7,7 @@ import type { Config } from '../config/config.js';
 import { socketPathOf } from '../http/listening.js';
 
 /** Whether an error says that a running server has the directory. */
-export function isLocked(error: unknown): boolean {
+export function isLocked(error: unknown): error is TrellisError {
   return error instanceof TrellisError && error.code === 'DATA_LOCKED';
 }
 

@@ -1,12 +1,12 @@
 // From a project's files to a program while a server of it runs.
 import { programCompiler } from '../../engine/index.js';
+import { rulesOf } from './compile-rules.js';
 import type { Compiled, ProgramOptions } from './program.js';
 import { readSources } from './project.js';
 
 /** As `loadProgram` does; this thread goes on meanwhile. */
 export async function loadProgramAside(options: ProgramOptions): Promise<Compiled> {
-  const { projectDir, queriesDir, compat, limits, scattered } = options;
+  const { projectDir, queriesDir } = options;
   const sources = readSources(projectDir, queriesDir);
-  const rules = { compat, limits, ...(scattered && { scattered }) };
-  return { ...(await programCompiler.compile(sources, rules)), sources, projectDir };
+  return { ...(await programCompiler.compile(sources, rulesOf(options))), sources, projectDir };
 }

@@ -13,6 +13,7 @@ import {
 import { type Config, processEnvironment } from '../config/config.js';
 import { paintPicture, painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/wording.js';
+import { rulesOf } from './compile-rules.js';
 import { readSources } from './project.js';
 
 export interface Compiled {
@@ -50,9 +51,7 @@ export function programOptions(config: Config): ProgramOptions {
 export function loadProgram(options: ProgramOptions, slow = false): Compiled {
   const { projectDir, queriesDir } = options;
   const sources = readSources(projectDir, queriesDir);
-  const { compat, limits, scattered } = options;
-  const rules = { compat, limits, slow, ...(scattered && { scattered }) };
-  return { ...compile(sources, rules), sources, projectDir };
+  return { ...compile(sources, { ...rulesOf(options), slow }), sources, projectDir };
 }
 
 /** The sources as they travel to the other nodes of a cluster. */

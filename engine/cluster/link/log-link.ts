@@ -209,7 +209,11 @@ export class LogLink implements Replication {
 }
 
 const refusals = [
-  ...['NOT_LEADER', 'NO_LEADER', 'OUTCOME_UNKNOWN', 'LOG_FULL', 'LOG_LOST'],
+  'NOT_LEADER',
+  'NO_LEADER',
+  'OUTCOME_UNKNOWN',
+  'LOG_FULL',
+  'LOG_LOST',
   'LOG_UNAVAILABLE',
 ];
 

@@ -7,7 +7,13 @@ const jetstream = async (): Promise<LogDriver> => (await import('./jetstream.js'
 
 const ofADriver: readonly (keyof LogDriver)[] = ['open', 'create', 'look'];
 const ofALog: readonly (keyof ReplicatedLog)[] = [
-  ...(['append', 'read', 'at', 'first', 'last', 'size', 'trim'] as const),
+  'append',
+  'read',
+  'at',
+  'first',
+  'last',
+  'size',
+  'trim',
   'close',
 ];
 

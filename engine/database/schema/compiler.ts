@@ -5,8 +5,7 @@ import { Piscina } from 'piscina';
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { AdHocCompilation } from '../../lang/ad-hoc.js';
-import { compile, type Source } from '../../lang/compile.js';
-import type { Diagnostic } from '../../lang/syntax/diagnostic.js';
+import { type Compilation, compile, type Source } from '../../lang/compile.js';
 import type { Program } from '../../plan/program.js';
 import { unpack } from '../call/pack.js';
 import { headOf, packProgram, unpackInTurns } from '../call/packed-program.js';
@@ -24,12 +23,6 @@ export interface CompilerOptions {
   heapMb: number;
 }
 
-export interface Compiled {
-  /** Undefined when a diagnostic is an error. */
-  program: Program | undefined;
-  diagnostics: Diagnostic[];
-}
-
 type Options = CompileTask['options'];
 
 export class Compiler {
@@ -44,14 +37,14 @@ export class Compiler {
   constructor(private readonly options: CompilerOptions) {}
 
   /** Fails OVERLOADED, QUERY_TIMEOUT. */
-  async compile(sources: readonly Source[], options: Options): Promise<Compiled> {
+  async compile(sources: readonly Source[], options: Options): Promise<Compilation> {
     if (sizeOf(sources) <= smallBytes) return compile(sources, options);
     const { program, diagnostics } = await this.#run({ sources, options, headOnly: false });
     return { program: program && (await unpackInTurns(program)), diagnostics };
   }
 
   /** The same without the queries. */
-  async check(sources: readonly Source[], options: Options): Promise<Compiled> {
+  async check(sources: readonly Source[], options: Options): Promise<Compilation> {
     if (sizeOf(sources) <= smallBytes) return compile(sources, options);
     const { program, diagnostics } = await this.#run({ sources, options, headOnly: true });
     return { program: program && { ...headOf(program), queries: [] }, diagnostics };

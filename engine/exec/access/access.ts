@@ -2,7 +2,7 @@
 // yield them as the plain steps would. A path that does not apply to the values of this execution,
 // or turns out to lead to most of the type, is left for those steps.
 import type { AccessPath } from '../../plan/expression.js';
-import type { Label, StoredProperty } from '../../storage/table/store.js';
+import type { IdWindow, Label, StoredProperty } from '../../storage/table/store.js';
 import { indexKey } from '../row/declared-value.js';
 import { storedLabel } from '../row/element.js';
 import { asRows, type Flow, type IdFlow, type RowFlow, rowsOf } from '../row/flow.js';
@@ -93,7 +93,7 @@ export function findIds(label: Label, value: Evaluate, list: boolean): Find {
 
 /** Elements whose property equals a value. Unset values are in no index: null is left alone. */
 export function findEqual(property: StoredProperty, value: Evaluate): Find {
-  const found = (frame: Frame, window?: { skip: number; most: number }) => {
+  const found = (frame: Frame, window?: IdWindow) => {
     const wanted = value(frame);
     if (wanted === null) return undefined;
     const key = indexKey(frame, property.type, wanted);
@@ -149,7 +149,7 @@ export function findTouching(
       const id = findElement(frame, item);
       frame.tick(1);
       if (id === 0) continue;
-      if (frame.isAttempt) frame.foresee(frame.degree(id, edge, direction));
+      frame.foresee(id, edge, direction);
       const pairs = frame.adjacency(id, edge, direction);
       if (found.length + (pairs.length >>> 1) > most) return undefined;
       for (let i = at; i < pairs.length; i += 2) found.push(pairs[i]!);

@@ -70,7 +70,7 @@ function reachedFrom(frame: Frame, from: Uint32Array, { labels, direction, take 
   for (const id of from) {
     for (const each of direction === 'both' ? bothWays : [direction]) {
       for (const label of labels) {
-        if (frame.isAttempt) frame.foresee(frame.degree(id, label, each));
+        frame.foresee(id, label, each);
         const pairs = frame.adjacency(id, label, each);
         frame.tick(1 + (pairs.length >>> 1));
         for (let i = take === 'edge' ? 0 : 1; i < pairs.length; i += 2)

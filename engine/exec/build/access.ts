@@ -77,7 +77,6 @@ export function buildFind(
   return guarded(findOf(builder, label, path, { most, among: undefined }));
 }
 
-/** Where what a path compares with fails, the plain steps tell whether any item is compared with it. */
 function guarded(find: Find | undefined): Find | undefined {
   if (find === undefined) return undefined;
   const { from } = find;
@@ -86,7 +85,11 @@ function guarded(find: Find | undefined): Find | undefined {
   return own;
 }
 
-function orPlain<T>(find: () => T): T | undefined {
+/**
+ * Undefined where what a path compares with fails: the plain steps tell whether any item is compared with it.
+ * Limits and defects are those of the call.
+ */
+export function orPlain<T>(find: () => T): T | undefined {
   try {
     return find();
   } catch (error) {

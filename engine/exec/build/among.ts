@@ -4,7 +4,6 @@
 // Invariant: the answer of the condition as it is written. All attempts at the way back together cost a sixth of
 // what was asked before them.
 import { IdSet } from '../../base/id-set.js';
-import { TrellisError } from '../../base/errors.js';
 import type { Expression } from '../../plan/expression.js';
 import { slotsOf } from '../../plan/rule/slots.js';
 import { readingOf, reached } from '../access/reached.js';
@@ -12,7 +11,7 @@ import type { Builder } from '../row/builder.js';
 import type { Evaluate } from '../row/compiled.js';
 import type { Frame } from '../row/frame.js';
 import { Element, type Value } from '../row/value.js';
-import { buildWayBack } from './access.js';
+import { buildWayBack, orPlain } from './access.js';
 
 /** What asking has cost so far, while the slots that the way back reads held the same. */
 interface Asked {
@@ -63,22 +62,12 @@ export function buildAmong(
     const answer = plain(frame);
     asked.spent += frame.visits - before;
     if (asked.spent >= asked.next) {
-      asked.next = 4 * asked.spent;
-      asked.met = orNever(asked, () => attempt(frame, asked.spent >> 3));
+      const tried = orPlain(() => ({ met: attempt(frame, asked.spent >> 3) }));
+      asked.next = tried === undefined ? Number.POSITIVE_INFINITY : 4 * asked.spent;
+      asked.met = tried?.met;
     }
     return answer;
   };
-}
-
-/** Where what the condition compares with fails, it fails as written, if it is ever compared. */
-function orNever<T>(asked: Asked, run: () => T): T | undefined {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof TrellisError) || error.code.startsWith('QUERY_')) throw error;
-    asked.next = Number.POSITIVE_INFINITY;
-    return undefined;
-  }
 }
 
 function isAsHeld({ slots: now }: Frame, slots: readonly number[], held: readonly Value[]) {

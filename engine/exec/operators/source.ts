@@ -3,7 +3,7 @@ import { excerpt, fail } from '../../base/errors.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Miss } from '../../plan/expression.js';
 import { decodeProperty, labelOf } from '../../storage/record/record.js';
-import type { Label, StoredProperty } from '../../storage/table/store.js';
+import type { IdWindow, Label, StoredProperty } from '../../storage/table/store.js';
 import { indexKey } from '../row/declared-value.js';
 import { uuidOf } from '../row/element.js';
 import { findElement, nameOf } from '../row/resolve.js';
@@ -138,7 +138,7 @@ function* idsWhere(
   frame: Frame,
   { label, property }: Pick<PropertyLookup, 'label' | 'property'>,
   value: Value,
-  window?: { skip: number; most: number },
+  window?: IdWindow,
 ): Iterable<Uint32Array> {
   if (property.indexId !== 0) {
     const key = indexKey(frame, property.type, value);

@@ -204,13 +204,10 @@ export class Frame {
     }
   }
 
-  /** Ends an attempt that so many visits would end, before any of them is made. */
-  foresee(visits: number): void {
-    if (this.visits + visits > this.#allowance) throw gaveUp;
-  }
-
-  get isAttempt(): boolean {
-    return this.#allowance !== Number.POSITIVE_INFINITY;
+  /** Ends an attempt that the edges of an element would end, before any of them is read. */
+  foresee(id: number, edgeLabel: number, direction: Direction): void {
+    if (this.#allowance === Number.POSITIVE_INFINITY) return;
+    if (this.visits + this.degree(id, edgeLabel, direction) > this.#allowance) throw gaveUp;
   }
 
   #allow(most: number): void {

@@ -74,8 +74,8 @@ const listStart = { block: 0, before: 0 };
 /**
  * All ids of a label, ascending, but for the first `skip`. No cursor is open while the caller works, so
  * that it may write meanwhile. `expected`: how many there must be, where nobody writes; a page that is
- * lost shows as fewer. `from`: a block that is known to hold the first
- * wanted, or to stand before it, and how many ids are before that block.
+ * lost shows as fewer. `from`: a block that is known to hold the first wanted, or to stand before it, and
+ * how many ids are before that block.
  */
 export function* scanList(
   table: Table<BlockKey>,

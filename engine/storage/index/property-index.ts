@@ -176,8 +176,8 @@ function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 
 }
 
 /**
- * Ids of a value that is spread out but for the first `skip`, ascending; in pieces, so that the keys of a million never lie
- * side by side, each four times as long as the one before, up to a bound.
+ * Ids of a value that is spread out but for the first `skip`, ascending; in pieces, so that the keys of a
+ * million never lie side by side, each four times as long as the one before, up to a bound.
  */
 export function* spreadBatches(
   table: Table<Uint8Array>,

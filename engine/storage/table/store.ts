@@ -44,6 +44,12 @@ export type PropertyValues = ReadonlyMap<string, Scalar | ScalarList>;
  * Reads of one consistent snapshot. Byte arrays returned are private copies unless said otherwise.
  * A record is decoded with the functions of record.ts.
  */
+/** Those from `skip` on, of which `most` are likely to be enough. */
+export interface IdWindow {
+  skip: number;
+  most: number;
+}
+
 export interface ReadView {
   readonly catalog: Catalog;
   /** Dense id of an external id (16 bytes), 0 when there is no such element. */
@@ -84,13 +90,12 @@ export interface ReadView {
   /** Ids whose indexed property equals the value (already of the property's type), ascending. */
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
   /**
-   * The same in pieces, the first of them small, for whoever may stop early; of a window, those from
-   * `skip` on, `most` of which are likely to be enough.
+   * The same in pieces, the first of them small, for whoever may stop early.
    */
   lookupPieces(
     property: StoredProperty,
     value: Scalar | ScalarList,
-    window?: { skip: number; most: number },
+    window?: IdWindow,
   ): Iterable<Uint32Array>;
   /**
    * Ids in index order within bounds (either may be absent); for range scans on indexed properties.

@@ -12,7 +12,14 @@ import { prefixOf } from '../index/index-key.js';
 import { idsWithin } from '../index/index-walk.js';
 import { idsUnder, piecesUnder } from '../index/property-index.js';
 import { RecordCache } from '../record/record-cache.js';
-import type { Catalog, Direction, IndexBounds, ReadView, StoredProperty } from '../table/store.js';
+import type {
+  Catalog,
+  Direction,
+  IdWindow,
+  IndexBounds,
+  ReadView,
+  StoredProperty,
+} from '../table/store.js';
 import { VectorReader, readVector } from '../record/vector-record.js';
 import { getWord } from '../table/word.js';
 
@@ -122,7 +129,7 @@ export class LmdbView implements RefreshableView {
   lookupPieces(
     property: StoredProperty,
     value: Scalar | ScalarList,
-    window?: { skip: number; most: number },
+    window?: IdWindow,
   ): Iterable<Uint32Array> {
     return piecesUnder(this.env.index, prefixOf(property, value), window);
   }

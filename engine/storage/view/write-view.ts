@@ -26,6 +26,7 @@ import { removeElements } from './removal.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
 import type {
   Direction,
+  IdWindow,
   IndexBounds,
   Label,
   PropertyValues,
@@ -128,7 +129,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   override lookupPieces(
     property: StoredProperty,
     value: Scalar | ScalarList,
-    window?: { skip: number; most: number },
+    window?: IdWindow,
   ): Iterable<Uint32Array> {
     this.#unwritten?.settleEntries(property.indexId);
     return super.lookupPieces(property, value, window);

@@ -108,7 +108,7 @@ async function importHere(job: Job): Promise<ImportTarget> {
   const { config, program, files, rejects, again } = job;
   const log = createLog({ level: 'warn', format: 'text' });
   const database = await openDatabase(databaseOptions(config, program, log)).catch((error) => {
-    throw isLocked(error) ? withUrl(error as TrellisError, config) : error;
+    throw isLocked(error) ? withUrl(error, config) : error;
   });
   try {
     const load = database.load(nameOf(files), { again });
@@ -128,11 +128,11 @@ async function importHere(job: Job): Promise<ImportTarget> {
 }
 
 /** The server that has the data takes the rows, too. */
-function withUrl({ data }: TrellisError, config: Config): TrellisError {
+function withUrl(error: TrellisError, config: Config): TrellisError {
   const place = servedAt(config);
   const isAtPort = typeof place === 'object' && place.socketPath === undefined;
-  if (!isAtPort) return new TrellisError(data);
-  return new TrellisError({ ...data, hint: `Load into its server: --url ${place.origin}` });
+  if (!isAtPort) return error;
+  return new TrellisError({ ...error.data, hint: `Load into its server: --url ${place.origin}` });
 }
 
 async function importThere(job: Job): Promise<ImportTarget> {

@@ -7,7 +7,7 @@ import type { SchemaType } from '../model/status.js';
 import { Diagram } from '../canvas/diagram.js';
 import { useAnswer } from '../part/answer.js';
 import { Table } from '../part/table.js';
-import { Waiting } from '../part/waiting.js';
+import { HowTypesBegin, Waiting } from '../part/waiting.js';
 import type { QueryContract } from '../model/contract.js';
 import type { Item } from '../model/item.js';
 import { textOfQuery } from '../model/source-text.js';
@@ -35,10 +35,7 @@ export function Schema() {
         {isScoped.value ? (
           <p>A key that is limited to some queries sees none.</p>
         ) : (
-          <p>
-            Write <code>N::Note {'{ text: String }'}</code> into a file <code>schema.hx</code> of
-            the project and save it: it is here within a second.
-          </p>
+          <HowTypesBegin />
         )}
       </div>
     );

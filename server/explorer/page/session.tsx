@@ -10,7 +10,7 @@ import { walkAsCurl, walkAsMcp, walkAsTypeScript } from '../model/walk-code.js';
 import { CopyButton } from '../part/copy-code.js';
 import { HeldText } from '../part/held-text.js';
 import { JsonView } from '../part/json-view.js';
-import { NeedsWhole } from '../part/waiting.js';
+import { HowTypesBegin, NeedsWhole } from '../part/waiting.js';
 import { WalkTools } from '../part/walk-tools.js';
 import { WatchedSession } from '../part/watched-session.js';
 import { hasKey } from '../state/key.js';
@@ -72,10 +72,7 @@ function WholeSession() {
 const NoTypes = () => (
   <div class="empty">
     <h2>There are no types to walk on</h2>
-    <p>
-      Write <code>N::Note {'{ text: String }'}</code> into a file <code>schema.hx</code> of the
-      project and save it: it is here within a second.
-    </p>
+    <HowTypesBegin />
   </div>
 );
 

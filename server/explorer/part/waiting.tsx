@@ -31,3 +31,11 @@ export function NeedsAdmin({ what }: { what: string }) {
     </div>
   );
 }
+
+/** What to do in a project without types. */
+export const HowTypesBegin = () => (
+  <p>
+    Write <code>N::Note {'{ text: String }'}</code> into a file <code>schema.hx</code> of the
+    project and save it: it is here within a second.
+  </p>
+);

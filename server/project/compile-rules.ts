@@ -1,0 +1,13 @@
+// What decides how the sources of a project are compiled, wherever they come from: its files, or a request.
+import type { Limits } from '../../engine/index.js';
+
+interface CompileRules {
+  compat: boolean;
+  limits: Limits;
+  scattered?: ReadonlySet<string>;
+}
+
+/** Those of the options of a project. */
+export const rulesOf = ({ compat, limits, scattered }: CompileRules): CompileRules => {
+  return { compat, limits, ...(scattered && { scattered }) };
+};
