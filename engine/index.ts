@@ -94,6 +94,7 @@ export {
   readAdHocCall,
 } from './database/ad-hoc.js';
 export { checkCompiler, programCompiler } from './database/schema/compiler.js';
+export type { DocumentReport as OpenApiText } from './database/schema/document.js';
 export { openDatabase } from './database/open-database.js';
 export { Gatherer, type Replica, type Shard } from './database/scatter/gather.js';
 export { mainProgram, shardProgram } from './plan/scatter-program.js';

@@ -6,8 +6,9 @@ import { mayBeAbsent } from '../plan/default-text.js';
 import type { Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { contractOf } from './contract.js';
-import { docTextOf } from './doc-text.js';
+import { type DocText, docTextOf } from './doc-text.js';
 import { type JsonSchema, parametersSchema, ReplySchemas } from './json-schema.js';
+import { SharedShapes } from './shared-shape.js';
 
 export interface OpenApiOptions {
   /** Of the project. */
@@ -22,20 +23,29 @@ export interface OpenApiOptions {
   paths?: readonly (readonly [path: string, JsonSchema])[];
   /** Every type is told of, whether or not a query that is seen gives one as a whole. */
   types?: boolean;
+  /** Shapes that several queries have in common are said once; as it stands, of more than a thousand queries. */
+  shared?: boolean;
 }
+
+const refs = '#/components/schemas/';
+/** The document of fewer is small, and easier to read as it is. */
+const sharedFrom = 1_000;
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
 
 export function openApiOf(program: Program, options: OpenApiOptions): JsonSchema {
   const replies = new ReplySchemas(program.schema, {
-    refs: '#/components/schemas/',
+    refs,
     wideAsText: false,
     taken: ['Error'],
   });
   const queries = program.queries.filter(({ name }) => options.sees(name));
   if (options.types) replies.nameAll();
+  const told = queries.map((query) => toldOf(query, replies));
+  const shapes = new SharedShapes(refs);
+  if (options.shared ?? queries.length > sharedFrom) share(told, shapes);
   const paths = new Map<string, JsonSchema>(
-    queries.map((query) => [`/${query.name}`, { post: operationOf(query, replies) }]),
+    told.map((one) => [`/${one.query.name}`, { post: operationOf(one) }]),
   );
   for (const [path, served] of options.paths ?? []) {
     // A query may be called like a path of the server: that is asked by another method.
@@ -54,7 +64,7 @@ export function openApiOf(program: Program, options: OpenApiOptions): JsonSchema
     tags: [...new Set(queries.map(({ file }) => file))].map((name) => ({ name })),
     paths: Object.fromEntries(paths),
     components: {
-      schemas: Object.fromEntries([...replies.named, ['Error', errorSchema]]),
+      schemas: Object.fromEntries([...replies.named, ...shapes.named, ['Error', errorSchema]]),
       responses: { Error: errorReply },
       ...(options.keys && { securitySchemes }),
     },
@@ -71,10 +81,33 @@ const errorReply = {
   content: json({ $ref: '#/components/schemas/Error' }),
 };
 
-function operationOf(query: Query, replies: ReplySchemas): JsonSchema {
-  const { name, plan, output, mcp, file } = query;
-  const { title, text, parameters } = docTextOf(query);
-  const body = parametersSchema(plan.parameters, parameters);
+interface ToldQuery {
+  query: Query;
+  doc: DocText;
+  body: JsonSchema;
+  reply: JsonSchema;
+}
+
+function toldOf(query: Query, replies: ReplySchemas): ToldQuery {
+  const doc = docTextOf(query);
+  const body = parametersSchema(query.plan.parameters, doc.parameters);
+  return { query, doc, body, reply: replies.reply(query.output) };
+}
+
+function share(told: ToldQuery[], shapes: SharedShapes): void {
+  for (const { body, reply } of told) {
+    shapes.count(body);
+    shapes.count(reply);
+  }
+  for (const one of told) {
+    one.body = shapes.say(one.body);
+    one.reply = shapes.say(one.reply);
+  }
+}
+
+function operationOf({ query, doc, body, reply }: ToldQuery): JsonSchema {
+  const { name, plan, mcp, file } = query;
+  const { title, text } = doc;
   return {
     operationId: name,
     summary: title,
@@ -85,7 +118,7 @@ function operationOf(query: Query, replies: ReplySchemas): JsonSchema {
       content: json(body),
     },
     responses: {
-      200: { description: 'The answer.', content: json(replies.reply(output)) },
+      200: { description: 'The answer.', content: json(reply) },
       default: { $ref: '#/components/responses/Error' },
     },
     'x-trellis': { writes: plan.writes, cost: plan.cost, mcp },

@@ -26,7 +26,18 @@ if (typeof found === 'string') console.log(`others are not asked about contracts
 const nothing: Packages = { folder: '', load: async () => undefined };
 const { folder, load } = typeof found === 'string' ? nothing : found;
 
-const programOf = (place: string): Program => compile(sourcesOf(place), { compat: false }).program!;
+/** Of sources, or of a fixture of the cases, which is lines of a schema, and of queries. */
+function programOf(place: string): Program {
+  if (!place.endsWith('.json')) return compiled(...place.split(' ').flatMap(sourcesOf));
+  const { schema, queries } = JSON.parse(readFileSync(join(root, place), 'utf8'));
+  return compiled({ path: 'main.hx', text: [...schema, ...queries].join('\n') });
+}
+
+function compiled(...sources: { path: string; text: string }[]): Program {
+  const { program, diagnostics } = compile(sources, { compat: false });
+  if (program === undefined) throw new Error(JSON.stringify(diagnostics));
+  return program;
+}
 
 const places = [
   'server/demo',
@@ -34,7 +45,15 @@ const places = [
   'server/template/memory',
   'test/exec/kit/garden.hx',
   'test/contract/odd.hx',
+  // The examples of the specification, and what the cases run.
+  'test/lang/garden.hx test/lang/examples.hx',
+  'test/corpus/fixture/garden.json',
+  'test/corpus/fixture/library.json',
 ];
+/** As it is served, and as one of many queries is. */
+const documents = places.flatMap((place) =>
+  [false, true].map((shared) => [place, shared] as const),
+);
 
 const compilerOptions = {
   strict: true,
@@ -95,28 +114,31 @@ function checked(compiler: string, project: string): [number | null, string] {
 describe.skipIf(typeof found === 'string')('official', () => {
   const settings = { title: 'x', version: '1.0.0', keys: true, admin: true };
 
-  test.each(places)('P07 two validators take the OpenAPI document of %s', async (place) => {
-    const document = documentOf(programOf(place), settings);
-    const { Validator } = await load('@seriousme/openapi-schema-validator/index.js');
-    expect(await new Validator().validate(structuredClone(document))).toMatchObject({
-      valid: true,
-    });
-    const { createConfig, lintFromString } = await load('@redocly/openapi-core/lib/index.js');
-    const rules = {
-      struct: 'error',
-      'no-unresolved-refs': 'error',
-      'operation-operationId-unique': 'error',
-    };
-    const config = await createConfig({ rules });
-    const source = JSON.stringify(document);
-    const faults = await lintFromString({ source, config, absoluteRef: '/openapi.json' });
-    expect(faults.map(({ ruleId, message }: Record<string, string>) => [ruleId, message])).toEqual(
-      [],
-    );
-    // A document that is none is refused, so that their consent means something.
-    const broken = { ...document, paths: 5 };
-    expect((await new Validator().validate(broken)).valid).toBe(false);
-  });
+  test.each(documents)(
+    'P07 two validators take the OpenAPI document of %s, shared: %s',
+    async (place, shared) => {
+      const document = documentOf(programOf(place), { ...settings, shared });
+      const { Validator } = await load('@seriousme/openapi-schema-validator/index.js');
+      expect(await new Validator().validate(structuredClone(document))).toMatchObject({
+        valid: true,
+      });
+      const { createConfig, lintFromString } = await load('@redocly/openapi-core/lib/index.js');
+      const rules = {
+        struct: 'error',
+        'no-unresolved-refs': 'error',
+        'operation-operationId-unique': 'error',
+      };
+      const config = await createConfig({ rules });
+      const source = JSON.stringify(document);
+      const faults = await lintFromString({ source, config, absoluteRef: '/openapi.json' });
+      expect(
+        faults.map(({ ruleId, message }: Record<string, string>) => [ruleId, message]),
+      ).toEqual([]);
+      // A document that is none is refused, so that their consent means something.
+      const broken = { ...document, paths: 5 };
+      expect((await new Validator().validate(broken)).valid).toBe(false);
+    },
+  );
 
   const compilers: [string, string][] = [
     ['5.9', join(root, 'node_modules/typescript/bin/tsc')],
@@ -137,7 +159,8 @@ describe.skipIf(typeof found === 'string')('official', () => {
   test.each(places)('P07 types made from the document of %s agree with ours', async (place) => {
     const { default: openapiTS, astToString } = await load('openapi-typescript/dist/index.mjs');
     const program = programOf(place);
-    const theirs = astToString(await openapiTS(documentOf(program, settings)));
+    const shared = places.indexOf(place) % 2 === 1;
+    const theirs = astToString(await openapiTS(documentOf(program, { ...settings, shared })));
     const options = { version: '1.0.0', files: 1, int64: 'number', dates: 'string' } as const;
     const ours = printTypeScript(program, options).replace("'trellisdb/client'", "'./client.js'");
     const project = projectWith({

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database, Program } from '../../engine/index.js';
 import { errorCodes } from '../../engine/base/errors.js';
+import { openApiOf } from '../../engine/contract/openapi.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Caller, scopeNames } from '../../server/auth/keys.js';
 import { openApiReplies } from '../../server/endpoint/openapi.js';
 import type { Exchange } from '../../server/http/exchange.js';
+import type { Reply } from '../../server/request/routes.js';
 import { documentOf } from '../../server/openapi/document.js';
-import { root } from '../support/project.js';
+import { root, sourcesOf } from '../support/project.js';
 import { runCli, type Server, startServer } from '../support/server/server.js';
 
 let server: Server;
@@ -187,7 +189,7 @@ test("the document of one scope is made once a program, and is nobody else's", (
       (role): Caller => ({ keyId: 'k', role, ...(queries && { queries }) }),
     ),
   );
-  const bodies = () => callers.map((caller) => reply(asked, caller).body);
+  const bodies = () => callers.map((caller) => (reply(asked, caller) as Reply).body);
   const first = bodies();
   for (const [i, body] of bodies().entries()) expect(body).toBe(first[i]);
   // As made for each alone.
@@ -249,4 +251,92 @@ test('integers of 64 bits say so, smaller ones their range, larger ones neither'
     expect([name, one.maximum]).toEqual([name, bits < 64 ? most : undefined]);
     expect([name, one.type]).toEqual([name, bits < 64 ? 'integer' : ['integer', 'string']]);
   }
+});
+
+test('the document of many queries is made beside, once for all who wait, and is the same', async () => {
+  const compiled = (count: number): Program => {
+    const queries = Array.from({ length: count }, (_, i) => {
+      return `QUERY q${i}(key: String, n: I64) => x <- N<A>({key: key}) y <- N<A>::RANGE(0, n) RETURN x, y::{key}`;
+    });
+    const text = `N::A { UNIQUE INDEX key: String }\n${queries.join('\n')}`;
+    return compile([{ path: 'a.hx', text }], { compat: false }).program!;
+  };
+  let program = compiled(300);
+  const about = { version: '1', title: 'x' };
+  const database = (): Database => ({ program }) as unknown as Database;
+  const reply = openApiReplies({ ...about, hasKeys: () => true, database });
+  const asked = { ifNoneMatch: '' } as unknown as Exchange;
+  const caller: Caller = { keyId: 'k', role: 'read', queries: ['q1*'] };
+  const told = (document: object): string => JSON.stringify(document);
+  const settings = { ...about, keys: true, admin: false };
+  const scope = { ...settings, sees: (name: string) => name.startsWith('q1') };
+  const making = [undefined, undefined, caller].map((one) => reply(asked, one));
+  for (const one of making) expect(one).toBeInstanceOf(Promise);
+  const [first, second, scoped] = await Promise.all(making);
+  expect(second!.body).toBe(first!.body);
+  const whole = told(documentOf(program, { ...settings, admin: true }));
+  expect(String(first!.body) === whole).toBe(true);
+  expect(String(scoped!.body) === told(documentOf(program, scope))).toBe(true);
+  expect((reply(asked, caller) as Reply).body).toBe(scoped!.body);
+  // A program that comes meanwhile: who has asked before has what was, who asks afterwards what is.
+  const before = (program = compiled(250)) && reply(asked, undefined);
+  program = compiled(200);
+  const paths = (of: Reply) => Object.keys(JSON.parse(String(of.body)).paths);
+  const [older, newer] = await Promise.all([before, reply(asked, undefined)]);
+  expect([paths(older).includes('/q249'), paths(newer).includes('/q249')]).toEqual([true, false]);
+  expect((reply(asked, undefined) as Reply).body).toBe(newer.body);
+});
+
+test.each([
+  'server/demo',
+  'server/template/graphrag',
+  'test/exec/kit/garden.hx',
+  'test/contract/odd.hx',
+])('shapes of %s that are said once are the ones that were said again and again', (place) => {
+  const { program } = compile(sourcesOf(place), { compat: false });
+  const about = { title: 'x', version: '1', keys: true, sees: () => true };
+  // biome-ignore lint/suspicious/noExplicitAny: a document is read as callers read it
+  const document = openApiOf(program!, { ...about, shared: true }) as any;
+  const { schemas } = document.components;
+  const shapes = Object.keys(schemas).filter((name) => name.startsWith('shape-'));
+  for (const name of shapes) expect(name).toMatch(/^shape-[0-9a-f]{12}$/);
+  const whole = (_: string, value: { $ref?: string }) => {
+    const name = value?.$ref?.split('/').at(-1) ?? '';
+    return name.startsWith('shape-') ? schemas[name] : value;
+  };
+  const { components, ...rest } = JSON.parse(JSON.stringify(document, whole));
+  const kept = Object.entries(components.schemas).filter(([name]) => !shapes.includes(name));
+  const plain = JSON.parse(JSON.stringify(openApiOf(program!, { ...about, shared: false })));
+  expect({ ...rest, components: { ...components, schemas: Object.fromEntries(kept) } }).toEqual(
+    plain,
+  );
+  expect(JSON.stringify(document).length).toBeLessThanOrEqual(JSON.stringify(plain).length);
+  // Of each name there is use, and each time there is one it is there.
+  const used = new Set(
+    [...JSON.stringify(document).matchAll(/schemas\/(shape-\w+)/g)].map(([, name]) => name),
+  );
+  expect([...used].sort()).toEqual(shapes.sort());
+});
+
+test('ten thousand queries that are much alike have a document of at most 8 MiB', () => {
+  const count = process.env.TRELLIS_TEST_LONG === '1' ? 10_000 : 1_200;
+  const types = Array.from(
+    { length: 100 },
+    (_, i) => `N::T${i} { UNIQUE INDEX key: String, a: I64, c: Date }`,
+  );
+  const queries = Array.from({ length: count }, (_, i) => {
+    const [one, other] = [`T${i % 100}`, `T${(i * 7 + 3) % 100}`];
+    return `QUERY q${i}(key: String, from?: I64, tags: [String]) =>
+  x <- N<${one}>({key: key})
+  y <- N<${other}>::WHERE(_::{a}::GT(from))::RANGE(0, 10)
+  RETURN x, y::{key, a, named: {c, key}}`;
+  });
+  const texts = [
+    types,
+    ...Array.from({ length: 20 }, (_, i) => queries.filter((_, at) => at % 20 === i)),
+  ];
+  const sources = texts.map((lines, i) => ({ path: `${i}.hx`, text: lines.join('\n') }));
+  const { program } = compile(sources, { compat: false });
+  const document = documentOf(program!, { title: 'x', version: '1', keys: true, admin: true });
+  expect(JSON.stringify(document).length).toBeLessThanOrEqual((count * 8 * 1024 * 1024) / 10_000);
 });

@@ -1,13 +1,17 @@
 // The pages' pure parts: whole digits, cut texts, addresses written by hand, the steps of a canvas.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openApiOf } from '../../engine/contract/openapi.js';
+import { compile } from '../../engine/lang/compile.js';
 import { hatching, isHatched } from '../../server/explorer/model/colour.js';
+import { readContract } from '../../server/explorer/model/contract.js';
 import { printExact, printValue } from '../../server/explorer/model/exact.js';
 import { GraphModel, packIds, unpackIds } from '../../server/explorer/model/graph-model.js';
 import type { Item } from '../../server/explorer/model/item.js';
 import { beginningOf, shortened } from '../../server/explorer/model/short-text.js';
 import { type Field, typedFrom } from '../../server/explorer/model/value-form.js';
 import { unpackWalk } from '../../server/explorer/model/walk.js';
+import { sourcesOf } from '../support/project.js';
 
 const hasRaw = 'rawJSON' in JSON;
 
@@ -117,4 +121,15 @@ test('types behind the twelfth are hatched, within their disc', () => {
   for (const [, x, y] of points) {
     expect(Math.hypot(Number(x) - 10, Number(y) - 20)).toBeCloseTo(5, 6);
   }
+});
+
+test('forms are the same for a document that says shared shapes once', () => {
+  const { program } = compile(sourcesOf('server/demo'), { compat: false });
+  const about = { title: 'x', version: '1', keys: false, sees: () => true };
+  const contracts = [false, true].map((shared) => {
+    const document = JSON.parse(JSON.stringify(openApiOf(program!, { ...about, shared })));
+    return readContract(document);
+  });
+  expect(contracts[1]).toEqual(contracts[0]);
+  expect(contracts[0]!.queries.length).toBe(program!.queries.length);
 });

@@ -63,6 +63,12 @@ export class PackedQueries {
   }
 }
 
+/** The whole program, at once. */
+export function unpackWhole(packed: PackedProgram): Program {
+  const queries = packed.ends.slice(1).flatMap((_, at) => piece(packed, at + 1) as Query[]);
+  return { ...headOf(packed), queries };
+}
+
 /** The whole program; whoever else uses this thread has turns meanwhile. */
 export async function unpackInTurns(packed: PackedProgram): Promise<Program> {
   const queries: Query[] = [];

@@ -9,10 +9,13 @@ import { type Compilation, compile, type Source } from '../../lang/compile.js';
 import type { Program } from '../../plan/program.js';
 import { unpack } from '../call/pack.js';
 import { headOf, packProgram, unpackInTurns } from '../call/packed-program.js';
-import type { AdHocReport, AdHocTask, CompileReport, CompileTask } from './compile-thread.js';
+import type { AdHocReport, AdHocTask, CompileReport, CompileTask, Task } from './compile-thread.js';
+import { type DocumentReport, type DocumentTask, documentOf } from './document.js';
 
 /** Bytes of sources that take a few milliseconds. */
 const smallBytes = 16 * 1024;
+/** Queries whose document takes a few milliseconds. */
+const fewQueries = 100;
 const idleMs = 10_000;
 
 export interface CompilerOptions {
@@ -57,7 +60,17 @@ export class Compiler {
     return { query: unpack<AdHocCompilation['query']>(query), diagnostics };
   }
 
-  async #run<R = CompileReport>(task: CompileTask | AdHocTask): Promise<R> {
+  /** A program as an OpenAPI document; of few queries at once. */
+  document(
+    program: Program,
+    about: DocumentTask['about'],
+    seen: DocumentTask['seen'],
+  ): DocumentReport | Promise<DocumentReport> {
+    if (program.queries.length <= fewQueries) return documentOf(program, about, seen);
+    return this.#run<DocumentReport>({ about, seen, program: packProgram(program) });
+  }
+
+  async #run<R = CompileReport>(task: Task): Promise<R> {
     const { most, budgetMs } = this.options;
     if (this.#pending >= most) fail('OVERLOADED', { queue: 'The queue of the compiler' });
     this.#pending++;
@@ -73,7 +86,7 @@ export class Compiler {
     }
   }
 
-  #ask<R>(task: CompileTask | AdHocTask, late: { signal?: AbortSignal }): Promise<R> {
+  #ask<R>(task: Task, late: { signal?: AbortSignal }): Promise<R> {
     const end = new Promise<never>((_, reject) => {
       this.#onEnd = reject;
     });

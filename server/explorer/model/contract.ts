@@ -41,10 +41,31 @@ interface Operation {
 interface OpenApi {
   info: { title: string; version: string };
   paths: Record<string, { post?: Operation }>;
+  components?: { schemas?: Record<string, JsonType> };
+}
+
+type Whole = (type: JsonType | undefined) => JsonType;
+
+/** Types with the shapes in them that a document of many queries says once, for all who have them. */
+function wholeTypes(schemas: Record<string, JsonType>): Whole {
+  const isShared = Object.keys(schemas).some((name) => name.startsWith('shape-'));
+  const shapes = new Map<string, JsonType>();
+  const within = (_: string, value: unknown): unknown => {
+    const name = (value as { $ref?: string } | null)?.$ref?.replace(/^.*\//, '') ?? '';
+    return name.startsWith('shape-') ? shapeOf(name) : value;
+  };
+  const whole = (type: JsonType): JsonType => JSON.parse(JSON.stringify(type, within));
+  const shapeOf = (name: string): JsonType => {
+    const known = shapes.get(name) ?? whole(schemas[name] ?? {});
+    shapes.set(name, known);
+    return known;
+  };
+  return (type = {}) => (isShared ? whole(type) : type);
 }
 
 export function readContract(document: unknown): Contract {
-  const { info, paths } = document as OpenApi;
+  const { info, paths, components } = document as OpenApi;
+  const whole = wholeTypes(components?.schemas ?? {});
   const queries = Object.entries(paths).flatMap(([path, { post }]): QueryContract[] => {
     if (post?.['x-trellis'] === undefined) return [];
     const name = path.slice(1);
@@ -55,8 +76,8 @@ export function readContract(document: unknown): Contract {
         name,
         doc: text.startsWith(`Query ${name}(`) ? '' : text,
         ...post['x-trellis'],
-        parameters: post.requestBody?.content['application/json']?.schema ?? {},
-        reply: post.responses['200']?.content?.['application/json']?.schema ?? {},
+        parameters: whole(post.requestBody?.content['application/json']?.schema),
+        reply: whole(post.responses['200']?.content?.['application/json']?.schema),
       },
     ];
   });
