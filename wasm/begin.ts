@@ -1,8 +1,7 @@
 // What is frozen when a graph begins: the mean, from the vectors staged so far. Any origin will do,
 // the nearer to most vectors the better: codes resolve what lies about it.
 import { H_MEAN, H_PADDED, H_SLOTS, NODE_FREE, N_FLAGS, N_NORM } from './layout';
-import { mark } from './mark';
-import { nodeAt, vectorAt } from './memory';
+import { mark, nodeAt, vectorAt } from './memory';
 
 /**
  * Sets the mean from all staged vectors, each divided by its length (a step towards their geometric

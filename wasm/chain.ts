@@ -7,8 +7,7 @@ import {
   N_PREVIOUS, N_SQUARE, N_STEP,
 } from './layout';
 import { hasHalves } from './kernel/half';
-import { mark } from './mark';
-import { lock, lockNode, nodeAt, unlock, unlockNode } from './memory';
+import { lock, lockNode, mark, nodeAt, unlock, unlockNode } from './memory';
 
 /** Hangs a zero vector on the header's chain. */
 export function linkZero(node: usize, slot: u32): void {

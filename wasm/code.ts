@@ -6,10 +6,10 @@
 //             made by squared distances (select.ts)
 // Or 4 bits per dimension (half.ts), of which all of this is true as well, but more coarsely.
 import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, L_WEIGHT, N_CODE, N_CODE_SUM, N_SQUARE, N_STEP } from './layout';
+import { mark } from './memory';
 import { dotFloats } from './kernel/distance';
 import { decodeFine, fineDistance, fineNodes } from './fine';
 import { decodeHalf, dotHalf, dotHalves, encodeHalf, HALF_ZERO, hasHalves } from './kernel/half';
-import { mark } from './mark';
 import { inverseOf, missed, scaled, widest } from './kernel/round';
 import { sumFloats, sumIntegers } from './kernel/sum';
 

@@ -6,9 +6,8 @@
 // a wrong estimate at worst.
 import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, N_HARD, N_NORM, N_USED, S_LOCK, S_PARTS } from './layout';
 import { nodeDistance } from './code';
-import { mark } from './mark';
 import { hasInner } from './order';
-import { lock, nodeAt, sketchesAt, unlock } from './memory';
+import { lock, mark, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './kernel/sum';
 
 /** Writes the code bits and terms of edge `e`, from `owner` to `vector`, of the block at `codes`. */

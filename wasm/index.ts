@@ -4,7 +4,7 @@ export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segm
 export { bulkStep, openBulk } from './segment';
 export { openLane, closeLane, freeLanes, openAllow } from './lane';
 export { beginQuery, clearQuery, addToQuery, codeQuery } from './query';
-export { searchGraph, searchFlat, searchScan, searchList, searchExact } from './query';
+export { searchGraph, searchAmong, searchFlat, searchScan, searchList, searchExact } from './query';
 export { listSlots } from './answer';
 export { closeMarks, idWord, nodeAt, openMarks, slotOf } from './memory';
 export { maintain } from './maintain';

@@ -1,14 +1,13 @@
 // A lane: one thread's scratch space inside a segment. Taken from the header's table, given back
 // when the thread ends, so that many short-lived threads share few. No two threads ever use one
 // lane at a time.
-import { allocate, lock, unlock } from './memory';
+import { allocate, lock, mark, unlock } from './memory';
 import {
   HAS_GRAPH, H_CAPACITY, H_LANE_LOCK, H_LANE_TABLE, H_LAYOUT, H_PADDED, LANES_MAX, LANE_HEADER,
   L_ALLOW, L_ALLOW_ROOM, L_ALLOW_WORDS, L_CENTRED, L_CODE, L_DISTANCES, L_ESTIMATES, L_IDS, L_KEPT,
   L_POOL, L_QUERY, L_REJECTED, L_RESULT, L_ROTATED, L_SEEN, L_TABLE, L_TOUCHED, L_TOUCHED_COUNT,
   POOL_MAX, RESULT_MAX, TOUCHED_MAX,
 } from './layout';
-import { mark } from './mark';
 
 /** Takes a lane; 0 when all are taken or memory is out. */
 export function openLane(): usize {

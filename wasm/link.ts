@@ -5,8 +5,7 @@ import { centre, centredOf, codeNoise, encodeNode, encodeQuery, hasFiner } from 
 import { closeSketch, edgeDistance, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
 import { EDGES, H_BEAM, H_EDGES_END, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_DOOMED, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
 import { linkTwin, linkZero } from './chain';
-import { mark } from './mark';
-import { copyVector, lockNode, nodeAt, unlockNode } from './memory';
+import { copyVector, lockNode, mark, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/pool';
 import { buildTable } from './kernel/scan';
 import { BY_INNER, hasInner, isAmong, keyInTurn, slotOfKey, sortByInner, squaredKey } from './order';

@@ -1,8 +1,10 @@
 // The segment's memory: allocator, record addresses, id map, spin locks. Address 0 is the header,
 // so header fields are loads from constant addresses. Memory is only ever handed out, never taken
-// back; growth is shared by all threads.
+// back; growth is shared by all threads. While a snapshot is being made, whoever changes a page marks it:
+// a byte a page, cleared by the snapshot's thread before it copies the page. Lanes are not marked but
+// for their headers: nothing in them outlives a search. Invariant: marks are set after what they stand
+// for is written, and before the change of the index ends.
 import { EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_MARKING, H_MARKS, H_PADDED, H_SKETCHES, H_SKETCH_BYTES, H_STAGED, H_STRIDE, H_VECTOR, IDS_PAGE, N_LOCK, PAGE_BYTES, SKETCH_BLOCKS } from './layout';
-import { mark } from './mark';
 
 /** Takes the lock word at `at`; the holder never blocks, so spinning is short. */
 export function lock(at: usize): void {
@@ -150,7 +152,21 @@ export function vectorAt(node: usize, slot: u32): usize {
   return <usize>load<u32>(0, H_STAGED) + <usize>slot * ((<usize>load<u32>(0, H_PADDED)) << 2);
 }
 
-/** Begins to mark pages (mark.ts); false when memory is out. Writer only, between changes. */
+/** Marks the pages of `bytes` bytes from `at` on, which have just been written. */
+// @ts-ignore: decorator
+@inline
+export function mark(at: usize, bytes: usize): void {
+  const marks = <usize>load<u32>(0, H_MARKING);
+  if (marks != 0) markPages(marks, at, bytes);
+}
+
+function markPages(marks: usize, at: usize, bytes: usize): void {
+  const last = (at + bytes - 1) / PAGE_BYTES;
+  // Atomic: a store that could pass the writing of the page would be cleared too early.
+  for (let page = at / PAGE_BYTES; page <= last; page++) atomic.store<u8>(marks + page, 1);
+}
+
+/** Begins to mark pages; false when memory is out. Writer only, between changes. */
 export function openMarks(): bool {
   let marks = load<u32>(0, H_MARKS);
   if (marks == 0) {

@@ -1,4 +1,5 @@
 // A search: bring the query into the segment's space, walk or scan, answer.
+import { isCrowded, walkAmong, walkAmongFine } from './among';
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
 import { centredOf, encodeQuery } from './code';
 import { H_MEAN, H_METRIC, H_PADDED, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_FINE, L_KEEP_ALL, L_NORM, L_RESULT, L_RESULT_COUNT, L_ROTATED, L_VISITED, L_WEIGHT, METRIC_DOT, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_LINKED, N_FLAGS, N_NORM, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
@@ -28,17 +29,37 @@ function wanted(k: i32): i32 {
   return min(max(32, 3 * k), RESULT_MAX);
 }
 
+/** What a search says whose walk was not wide enough. */
+const TOO_NARROW: i32 = -1;
+
 /**
- * The k best by the graph, walked as `walk` says. The filter, if any, is in the lane. Returns how
- * many.
+ * The k best by the graph, walked as `walk` says. Returns how many, or TOO_NARROW when deleted nodes
+ * took too many places.
  */
 export function searchGraph(lane: usize, k: i32, ef: i32, follow: bool): i32 {
   buildTable(lane);
   store<u32>(lane, 0, L_KEEP_ALL);
   const want = wanted(k);
   walk(lane, ef, want, follow);
+  if (isCrowded(lane)) return TOO_NARROW;
   if (!answerResults(lane, k, true)) {
     walkFine(lane, ef, want);
+    answerResults(lane, k, true);
+  }
+  return writeAnswer(lane);
+}
+
+/**
+ * The k best by the graph that are neither deleted nor refused by the lane's filter, walked as `walkAmong`
+ * says. Returns how many, or TOO_NARROW when more than `most` places would be needed.
+ */
+export function searchAmong(lane: usize, k: i32, ef: i32, most: i32): i32 {
+  buildTable(lane);
+  store<u32>(lane, 0, L_KEEP_ALL);
+  const want = wanted(k);
+  if (!walkAmong(lane, ef, most, want)) return TOO_NARROW;
+  if (!answerResults(lane, k, true)) {
+    if (!walkAmongFine(lane, ef, most, want)) return TOO_NARROW;
     answerResults(lane, k, true);
   }
   return writeAnswer(lane);
@@ -59,8 +80,12 @@ export function searchList(lane: usize, k: i32): i32 {
 export function searchFlat(lane: usize, k: i32): i32 {
   buildBounds(lane);
   const want = min(wanted(k), POOL_MAX);
-  let pool = min(max(256, 12 * k), POOL_MAX);
-  while (!scanSketches(lane, pool, want) && pool < POOL_MAX) pool = min(pool * 4, POOL_MAX);
+  if (!scanSketches(lane, min(max(256, 12 * k), POOL_MAX), want)) {
+    // Bounds of very many are alike: what was judged tells how near the others must be.
+    const full = load<i32>(lane, L_RESULT_COUNT) == want;
+    scanBlocks(lane, want, full ? farthestOf(lane, want) : Infinity, true);
+    if (load<i32>(lane, L_RESULT_COUNT) < want) scanBlocks(lane, want, Infinity, true);
+  }
   return answerResults(lane, k, false) ? writeAnswer(lane) : searchList(lane, k);
 }
 
@@ -85,12 +110,12 @@ export function searchScan(lane: usize, k: i32): i32 {
   const worst = farthestOfWalk(lane, want);
   buildBounds(lane);
   store<i32>(lane, 0, L_VISITED);
-  scanBlocks(lane, want, worst);
+  scanBlocks(lane, want, worst, false);
   // Less than was asked for: as far as the last of the walk, and no nearer, lie many.
-  if (load<i32>(lane, L_RESULT_COUNT) < want) scanBlocks(lane, want, Infinity);
+  if (load<i32>(lane, L_RESULT_COUNT) < want) scanBlocks(lane, want, Infinity, false);
   if (!answerResults(lane, k, false)) {
     store<u32>(lane, 1, L_FINE);
-    scanBlocks(lane, want, Infinity);
+    scanBlocks(lane, want, Infinity, false);
     answerResults(lane, k, false);
   }
   return writeAnswer(lane);
@@ -103,6 +128,11 @@ function farthestOfWalk(lane: usize, want: i32): f32 {
   buildTable(lane);
   walk(lane, max(NARROW, want), want, false);
   if (load<i32>(lane, L_RESULT_COUNT) < want) return Infinity;
+  return farthestOf(lane, want);
+}
+
+/** A little more than the distance of the last of `want` results. */
+function farthestOf(lane: usize, want: i32): f32 {
   const results = <usize>load<u32>(lane, L_RESULT);
   const worst = distanceOf(load<u64>(results + ((<usize>(want - 1)) << 3)));
   return worst + <f32>1e-6 * abs(worst);

@@ -3,10 +3,9 @@
 
 import { freeSlot, unchain } from './chain';
 import { BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES, H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHANGED, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, HALF_CODES, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_NORM, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH, STATE_SCAN, S_PARTS } from './layout';
-import { allocate, copyVector, ensureChunk, idWord, nodeAt, slotOf, vectorAt } from './memory';
+import { allocate, copyVector, ensureChunk, idWord, mark, nodeAt, slotOf, vectorAt } from './memory';
 import { beginGraph } from './begin';
 import { link } from './link';
-import { mark } from './mark';
 import { ROUNDS, fillSigns, rotate } from './kernel/rotate';
 
 /** Staged nodes a single insertion links: more than the one it adds, so that it comes to an end. */

@@ -43,20 +43,29 @@ export function scanSketches(lane: usize, pool: i32, want: i32): bool {
 }
 
 /**
- * The best `want` of all vectors become results: each whose bound is below the worst of them, and below
- * `worst` as long as they are fewer, is judged. The lane's bounds are built; what is judged is counted.
+ * The best `want` of all vectors, or of all `allowed`, become results: each whose bound is below the worst
+ * of them, and below `worst` as long as they are fewer, is judged. The lane's bounds are built; what is
+ * judged is counted.
  */
-export function scanBlocks(lane: usize, want: i32, worst: f32): void {
+export function scanBlocks(lane: usize, want: i32, worst: f32, allowed: bool): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
   store<i32>(lane, want, L_RESULT_LIMIT);
   const results = <usize>load<u32>(lane, L_RESULT);
   const last = results + ((<usize>(want - 1)) << 3);
   const fresh = <usize>load<u32>(lane, L_REJECTED);
   const origin = load<f32>(lane, L_ORIGIN);
-  const slots = atomic.load<u32>(H_SLOTS);
+  const slots = allowed ? markAllowed(lane) * EDGES : atomic.load<u32>(H_SLOTS);
+  let marks = <usize>load<u32>(lane, L_SEEN);
   let judged = 0;
   for (let first: u32 = 0; first < slots; first += EDGES) {
-    const mask = scanEdges(lane, sketchesAt(first) + S_PARTS, origin, worst);
+    let among: u32 = 0xffffffff;
+    if (allowed) {
+      among = load<u32>(marks);
+      store<u32>(marks, 0);
+      marks += 4;
+      if (among == 0) continue;
+    }
+    const mask = among & scanEdges(lane, sketchesAt(first) + S_PARTS, origin, worst);
     if (mask == 0) continue;
     const end = gatherLive(lane, first, mask & maskBelow(slots - first), fresh);
     judged += <i32>((end - fresh) >> 2);

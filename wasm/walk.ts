@@ -61,6 +61,27 @@ export function isAnswer(lane: usize, node: usize): bool {
   return (load<u32>(node, N_FLAGS) & NODE_DELETED) == 0 && isAllowed(lane, load<u32>(node, N_ID));
 }
 
+/** Equal vectors beside one that are asked whether they may be an answer; where there are more, one is taken to be. */
+const TWINS_MAX = 1024;
+
+/** Whether an equal vector beside `node` may be an answer. */
+function hasTwin(lane: usize, node: usize): bool {
+  let next = atomic.load<u32>(node + N_NEXT);
+  for (let steps = 0; next != 0; steps++) {
+    const twin = nodeAt(next - 1);
+    if (steps == TWINS_MAX || isAnswer(lane, twin)) return true;
+    next = atomic.load<u32>(twin + N_NEXT);
+  }
+  return false;
+}
+
+/** Whether `node`, or an equal vector beside it, may be an answer. */
+// @ts-ignore: decorator
+@inline
+export function hasAnswer(lane: usize, node: usize): bool {
+  return isAnswer(lane, node) || hasTwin(lane, node);
+}
+
 /** Keeps `node` among the results when it, or an equal vector beside it, may be an answer. */
 // @ts-ignore: decorator
 @inline
@@ -70,8 +91,7 @@ export function offerResult(lane: usize, node: usize, slot: u32, distance: f32):
   const count = load<i32>(lane, L_RESULT_COUNT);
   const limit = load<i32>(lane, L_RESULT_LIMIT);
   if (count == limit && key >= load<u64>(results + ((<usize>(limit - 1)) << 3))) return;
-  const wanted = load<u32>(lane, L_KEEP_ALL) != 0 || isAnswer(lane, node);
-  if (!wanted && load<u32>(node, N_NEXT) == 0) return;
+  if (load<u32>(lane, L_KEEP_ALL) == 0 && !hasAnswer(lane, node)) return;
   insertKey(results, count, limit, key);
   if (count < limit) store<i32>(lane, count + 1, L_RESULT_COUNT);
 }
@@ -100,20 +120,25 @@ export function walk(lane: usize, ef: i32, want: i32, follow: bool): void {
  * known best of each vector.
  */
 export function walkFine(lane: usize, ef: i32, want: i32): void {
+  if (ef < STARTS) ef = STARTS;
+  poolOfResults(lane, ef);
+  store<i32>(lane, min(want, ef), L_RESULT_LIMIT);
+  // Estimates are as coarse as codes.
+  walkNodes(lane, ef, 0);
+  clearSeen(lane);
+}
+
+/** The nearest `most` results are where a walk by what is known best begins. */
+export function poolOfResults(lane: usize, most: i32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const results = <usize>load<u32>(lane, L_RESULT);
-  if (ef < STARTS) ef = STARTS;
-  const count = min(load<i32>(lane, L_RESULT_COUNT), ef);
+  const count = min(load<i32>(lane, L_RESULT_COUNT), most);
   for (let i: usize = 0; i < <usize>count; i++) {
     store<u64>(pool + (i << 3), (<u64>load<u32>(results + (i << 3))) << 1);
   }
   store<i32>(lane, count, L_POOL_COUNT);
   store<i32>(lane, 0, L_RESULT_COUNT);
-  store<i32>(lane, min(want, ef), L_RESULT_LIMIT);
   store<u32>(lane, 1, L_FINE);
-  // Estimates are as coarse as codes.
-  walkNodes(lane, ef, 0);
-  clearSeen(lane);
 }
 
 /** One block of entry nodes per 1,024 vectors is enough, and 4 of them: measured at 5,000 to 100,000. */
@@ -297,7 +322,7 @@ function keepsAll(lane: usize): bool {
 }
 
 /** Puts the code distances of the starts into the pool; returns how many there are. */
-function judgeStarts(lane: usize, plain: bool): i32 {
+export function judgeStarts(lane: usize, plain: bool): i32 {
   const pool = <usize>load<u32>(lane, L_POOL);
   const starts = load<i32>(lane, L_POOL_COUNT);
   let count = 0;

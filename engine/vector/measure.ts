@@ -21,6 +21,7 @@ import {
 import { marginOver, scanMicros, walkMicros } from './cost.js';
 import { graphFrom } from './options.js';
 import { searchWalk, standardWidth } from './pool.js';
+import { walkGraph } from './search.js';
 import type { Segment } from './segment.js';
 
 /** What is asked for, and how many queries of each kind. */
@@ -104,9 +105,8 @@ export class Measurement {
 
   #walk(query: Query, width: number): boolean {
     const { segment } = this;
-    const { kernel, lane, canFollow, padded } = segment;
-    const { pool, follow } = searchWalk(width, k, canFollow, padded);
-    const count = kernel.searchGraph(lane.address, k, pool, follow);
+    const { lane, canFollow, padded } = segment;
+    const count = walkGraph(segment, width, k, searchWalk(width, k, canFollow, padded));
     let found = 0;
     while (found < count && lane.distances[found]! <= query.last) found++;
     this.#misses[query.kind]! += k - found;

@@ -1,10 +1,10 @@
 // Searching all segments of an index from one thread: how each is searched, filters by cost,
 // merging.
-import { POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
-import { isScanCheaper, judgeMicros, walkMicros } from './cost.js';
+import { H_JUDGED, POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
+import { isScanCheaper, judgeMicros, scanMicros, walkMicros } from './cost.js';
 import type { AllowList, Candidates, Metric } from './index.js';
 import { graphFrom } from './options.js';
-import { searchWalk, standardEf } from './pool.js';
+import { searchWalk, standardEf, type Walk } from './pool.js';
 import type { Segment } from './segment.js';
 import { distanceUnit, exponentOf, queryFactor } from './size.js';
 
@@ -84,9 +84,9 @@ function searchSegment(
       const count = kernel.searchScan(address, k);
       if (count >= needed) return answer(segment, count);
     }
-    const { pool: first, follow } = walk;
-    for (let pool = first; ; pool *= 4) {
-      const count = kernel.searchGraph(address, k, Math.min(pool, POOL_MAX), follow);
+    for (let pool = walk.pool; ; pool *= 4) {
+      const wide = { pool: Math.min(pool, POOL_MAX), follow: walk.follow };
+      const count = walkGraph(segment, Math.max(ef, k), k, wide);
       if (count >= needed) return answer(segment, count);
       if (pool >= POOL_MAX) break;
     }
@@ -95,17 +95,43 @@ function searchSegment(
   return searchFiltered(segment, k, ef, allow);
 }
 
-/** A filter hides part of what lies near the answer: the pool is this much wider than in proportion. */
+/**
+ * Leaves the k nearest that a walk of a width of `ef` finds in the lane; returns how many. Amid deleted
+ * nodes the walk that passes over them takes its place, and a scan where that one would take as long.
+ */
+export function walkGraph(segment: Segment, ef: number, k: number, walk: Walk): number {
+  const { kernel } = segment;
+  const { address } = segment.lane;
+  const count = kernel.searchGraph(address, k, walk.pool, walk.follow);
+  if (count >= 0) return count;
+  const scan = scanMicros(segment, k, segment.field(H_JUDGED) || segment.live);
+  const among = kernel.searchAmong(address, k, ef, mostPlaces(segment, 2 * ef, scan));
+  return among >= 0 ? among : kernel.searchScan(address, k);
+}
+
+/** Places of a walk that takes no longer than `micros`, but for so many that it is likely to need. */
+function mostPlaces({ padded }: Segment, likely: number, micros: number): number {
+  const places = Math.ceil(micros / walkMicros(padded, { pool: 1, follow: false }));
+  return Math.min(POOL_MAX, Math.max(likely, places));
+}
+
+/** A filter hides part of what lies near the answer: so much wider than without one is the walk. */
 const filteredWidth = 1.5;
 
+/**
+ * A walk that passes over what the filter refuses, where that is cheaper than a scan if the filter is
+ * the same everywhere. Around a query it may refuse far more: then it is a scan after all.
+ */
 function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowList): Candidates {
   const { kernel } = segment;
   const { address } = segment.lane;
-  const share = Math.min(1, allow.count / segment.live);
-  const pool = Math.min(POOL_MAX, Math.ceil((filteredWidth * Math.max(ef, k)) / share));
-  const costs = filterCosts(segment, k, Math.min(allow.count, segment.live), pool);
-  if (costs.graph <= Math.min(costs.list, costs.flat)) {
-    const count = kernel.searchGraph(address, k, pool, false);
+  const passing = Math.min(allow.count, segment.live);
+  const width = Math.ceil(filteredWidth * Math.max(ef, k));
+  const likely = Math.ceil((width * segment.live) / passing);
+  const costs = filterCosts(segment, k, passing, likely);
+  const scan = Math.min(costs.list, costs.flat);
+  if (costs.graph <= scan) {
+    const count = kernel.searchAmong(address, k, width, mostPlaces(segment, 2 * likely, scan));
     if (count >= k) return answer(segment, count);
   }
   const isFlat = costs.flat < costs.list;
@@ -128,7 +154,9 @@ function filterCosts(
 ): Record<'list' | 'flat' | 'graph', number> {
   const { padded, live } = segment;
   const list = judgeMicros(padded, count, count);
-  const graph = walkMicros(padded, { pool, follow: false });
+  // More places than a pool has are not enough.
+  const graph =
+    pool > POOL_MAX ? Number.POSITIVE_INFINITY : walkMicros(padded, { pool, follow: false });
   if (k > flatMax) return { list, flat: Number.POSITIVE_INFINITY, graph };
   const blocks = (segment.slots / 32) * (1 - (1 - count / live) ** 32);
   const flat = 45 + padded * 0.035 + count * 0.002 + blocks * (0.02 + padded * 0.0005);

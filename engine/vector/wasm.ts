@@ -35,6 +35,7 @@ export interface Kernel {
   codeQuery(lane: number): void;
   searchScan(lane: number, k: number): number;
   searchGraph(lane: number, k: number, ef: number, follow: boolean): number;
+  searchAmong(lane: number, k: number, ef: number, most: number): number;
   searchFlat(lane: number, k: number): number;
   searchList(lane: number, k: number): number;
   searchExact(lane: number, k: number): number;
