@@ -8,6 +8,7 @@ import { type Storage, openStorage } from '../../engine/storage/open-storage.js'
 import { edge, node } from '../storage/kit/declare.js';
 import { freshFolder } from '../storage/kit/garden.js';
 import { Random } from '../support/random.js';
+import { nextTurn } from '../support/run/next-turn.js';
 
 const person = {
   ...{ name: 'unique String', age: 'index U8', bio: 'String', big: 'I64', tags: '[String]' },
@@ -86,7 +87,7 @@ function line(random: Random, i: number): string {
 const seeds = process.env.TRELLIS_TEST_LONG === '1' ? 30 : 3;
 
 describe('row reader', () => {
-  it('reads lines of a known shape as it reads any other', () => {
+  it('reads lines of a known shape as it reads any other', async () => {
     const storage = openEmpty();
     const options = { limits: { ...defaultLimits, value_bytes: 36 }, textEnabled: true };
     const quick = new RowReader(storage.catalog, options);
@@ -95,6 +96,7 @@ describe('row reader', () => {
     let accepted = 0;
     let refused = 0;
     for (let seed = 1; seed <= seeds; seed++) {
+      await nextTurn();
       const random = new Random(seed);
       for (let i = 0; i < 1500; i++) {
         const bytes = Buffer.from(line(random, seed * 10_000 + i).replaceAll('\n', ' '));

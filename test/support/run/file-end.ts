@@ -1,11 +1,30 @@
 // Runs around every test file: nothing that it started or wrote outlives it. Files share processes of
-// the runner, so that the end of a process comes too late.
+// the runner, so that the end of a process comes too late. And no file may keep its process from its
+// events for long: the runner hears nothing from it then, gives it up after a minute, fails every later
+// file of that process without a name, and begins no later part of the run.
 import { afterAll } from 'vitest';
 import { removeFolders } from '../project.js';
 import { killServers } from '../server/server.js';
 
+const keptMsMax = 45_000;
+
+const now = performance.now.bind(performance);
+let last = now();
+let kept = 0;
+const beat = setInterval(() => {
+  kept = Math.max(kept, now() - last);
+  last = now();
+}, 1_000).unref();
+
 // Registered before the hooks of the file, hence run after them.
 afterAll(() => {
+  clearInterval(beat);
   killServers();
   removeFolders();
+  kept = Math.max(kept, now() - last);
+  if (kept < keptMsMax) return;
+  const seconds = (kept / 1000).toFixed(0);
+  throw new Error(
+    `The loop of events stood for ${seconds} s: take a turn (next-turn.ts) meanwhile.`,
+  );
 });
