@@ -141,6 +141,5 @@ export {
   type ClusterPosition,
   type ClusterRole,
   type RoleChange,
-  isAt,
   printPosition,
 } from './cluster/node.js';

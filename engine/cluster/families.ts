@@ -18,6 +18,10 @@ export const clusterFamilies = {
   cluster_apply_seconds: histogram('Time of applying entries of others, a transaction each.'),
   cluster_apply_group_size: histogram('Entries that were applied in one transaction.'),
   cluster_leader_changes_total: counter('Changes of role of this node, by reason.'),
+  cluster_log_first: gauge(
+    'Oldest sequence that the log keeps, as the leader last saw it; 0 on others.',
+  ),
+  cluster_log_bytes: gauge('Bytes that the log keeps, as the leader last saw it; 0 on others.'),
   cluster_check_total: counter('Comparisons of all tables with those of the leader, by result.'),
   cluster_chain_errors_total: counter('Entries that do not continue the log that was followed.'),
 } satisfies Families;

@@ -16,14 +16,6 @@ export interface ClusterPosition {
   seq: number;
 }
 
-/**
- * Whether a node has all that a token tells of. A later epoch is enough: in one log it begins behind every entry of
- * those before, and a new log of the same data begins above all that the lost one has had. A greater sequence of an
- * earlier one is not: data of the lost log may be far.
- */
-export const isAt = (position: ClusterPosition, { epoch, seq }: ClusterPosition): boolean =>
-  position.epoch > epoch || (position.epoch === epoch && position.seq >= seq);
-
 export const printPosition = ({ epoch, seq }: ClusterPosition): string => `${epoch}.${seq}`;
 
 /** A node that leads, as its epoch entry names it. */
@@ -72,8 +64,8 @@ export interface ClusterNode {
   /** What a write gets here now: NOT_LEADER, NO_LEADER, LOG_UNAVAILABLE, the fault; undefined on the leader. */
   readonly refusal: ErrorData | undefined;
   /**
-   * Whether every read of this node sees the entry at that position. Of data that the log is not yet known to have,
-   * nobody can say: they may be of another one that has lost its end.
+   * Whether every read of this node sees the entry at that position, of the log that the data are of: one that lost its
+   * end has others there. Of data that the log is not yet known to have, nobody can say.
    */
   sees(position: ClusterPosition): boolean;
   /** Resolves when every read of this node sees the entry at that position. Fails REPLICA_BEHIND after `ms`. */

@@ -198,7 +198,7 @@ async function begin(
     });
     if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
     const first = outcome === 'ok' ? sealed.position : await genesisOfOurs(log, body);
-    const position = { ...first, leader: undefined };
+    const position = { ...first, leader: undefined, epochs: [first] };
     env.transact(() => {
       env.meta.put(metaKey.position, packPosition(position, restoreEpoch));
       return true;

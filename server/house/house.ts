@@ -15,6 +15,7 @@ import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.
 import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
 import { type GuardPlans, queryEndpoints, toolRoutes } from '../endpoint/query-handler.js';
 import { McpServer } from '../mcp/server.js';
+import { ClusterCounts } from '../observe/cluster-counts.js';
 import type { ServerSample } from '../observe/families.js';
 import type { Log } from '../observe/log.js';
 import { Metrics } from '../observe/metrics.js';
@@ -63,6 +64,7 @@ export class House implements Serving {
   readonly mcp: McpServer;
   consistency: Consistency | undefined;
   readonly #slowLog = new SlowLog();
+  readonly #clusterCounts = new ClusterCounts();
   #database: Database | undefined;
   #sessions: McpHandler | undefined;
 
@@ -99,7 +101,8 @@ export class House implements Serving {
       const { wait: waitMs, read } = config.cluster;
       const members = readMembers(config.cluster.members);
       const { calls } = nodes;
-      this.consistency = new Consistency({ node: cluster, waitMs, read, calls, members });
+      const counts = this.#clusterCounts;
+      this.consistency = new Consistency({ node: cluster, waitMs, read, calls, members, counts });
     }
     this.adoptProgram();
   }
@@ -224,7 +227,17 @@ export class House implements Serving {
 
   #samples(): ServerSample[] {
     const sessions = this.#sessions?.metrics() ?? [];
-    return [...this.mcp.samples(), ...sessions, ...(this.#database?.metrics() ?? [])];
+    const database = this.#database?.metrics() ?? [];
+    return [...this.mcp.samples(), ...sessions, ...database, ...this.#clusterSamples()];
+  }
+
+  /** Every one says of which node it is. */
+  #clusterSamples(): ServerSample[] {
+    const cluster = this.#database?.cluster;
+    if (cluster === undefined) return [];
+    const { node } = cluster;
+    const samples: ServerSample[] = [...cluster.metrics(), ...this.#clusterCounts.samples()];
+    return samples.map(({ labels, ...rest }) => ({ ...rest, labels: { node, ...labels } }));
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type Families,
   type Sample,
   type SampleName,
+  clusterFamilies,
   databaseFamilies,
 } from '../../engine/index.js';
 
@@ -61,14 +62,22 @@ const serverFamilies = {
   process_open_fds: gauge('Open file descriptors.'),
   process_max_fds: gauge('File descriptors that the process may open.'),
   process_start_time_seconds: gauge('When the process started, in seconds since 1970.'),
+  cluster_read_waits_total: counter(
+    'Reads that waited for an entry or for the leader, by how fresh they had to be and what came of it.',
+  ),
+  cluster_forwarded_total: counter(
+    'Requests that were passed on to the leader, by what came of it.',
+  ),
 } as const satisfies Families;
 
 type ServerFamilies = typeof serverFamilies;
 
 /** Every family there is. */
-export const families = { ...serverFamilies, ...databaseFamilies };
+export const families = { ...serverFamilies, ...databaseFamilies, ...clusterFamilies };
 
-export type ServerSample = Sample<SampleName<ServerFamilies & typeof databaseFamilies>>;
+export type ServerSample = Sample<
+  SampleName<ServerFamilies & typeof databaseFamilies & typeof clusterFamilies>
+>;
 
 /** The families that count events by one label. */
 export type CounterName = {

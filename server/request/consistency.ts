@@ -8,10 +8,10 @@ import {
   TrellisError,
   excerpt,
   fail,
-  isAt,
   printPosition,
 } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
+import type { ClusterCounts } from '../observe/cluster-counts.js';
 import type { Endpoint, Reply, Result } from './routes.js';
 import {
   type ForwardOptions,
@@ -69,9 +69,9 @@ export class Consistency {
 
   /** The token for an answer that begins now: of this node, or of the one that answered in its place. */
   tokenOf({ answeredAt }: Exchange): string {
-    const { position } = this.options.node;
-    const isEnough = answeredAt === undefined || isAt(position, answeredAt);
-    return printPosition(isEnough ? position : answeredAt);
+    const { node } = this.options;
+    const isEnough = answeredAt === undefined || node.sees(answeredAt);
+    return printPosition(isEnough ? node.position : answeredAt);
   }
 
   /** Whether another node judges and answers this request. */
@@ -121,8 +121,14 @@ export class Consistency {
     return passOn(this.options, exchange, body, `/${query}`).then(bodyOf);
   }
 
+  #strong(node: ClusterNode, exchange: Exchange): Promise<unknown> {
+    const { waitMs } = this.options;
+    if (node.role === 'leader') return node.strong(waitMs);
+    return this.#leaders.ask(keyOf(exchange)).then((at) => node.waitFor(at, waitMs));
+  }
+
   #freshness(node: ClusterNode, exchange: Exchange): Promise<unknown> | undefined {
-    const { waitMs, read } = this.options;
+    const { waitMs, read, counts } = this.options;
     const asked = exchange.consistency || read;
     const lag = /^max-lag=(\d{1,9})$/.exec(asked);
     if (lag !== null) {
@@ -130,6 +136,7 @@ export class Consistency {
       const isHeard =
         role !== 'joining' && hasCaughtUp && Math.max(lagMs, silenceMs) <= Number(lag[1]);
       if (isHeard) return undefined;
+      counts.waited('max-lag', 'behind');
       return fail('REPLICA_BEHIND', { position: printPosition(position), wanted: asked });
     }
     switch (asked) {
@@ -138,16 +145,31 @@ export class Consistency {
       case 'session': {
         const after = parsePosition(exchange.after);
         if (after === undefined || node.sees(after)) return undefined;
-        return node.waitFor(after, waitMs);
+        return counted(counts, 'session', node.waitFor(after, waitMs));
       }
       case 'strong':
-        if (node.role === 'leader') return node.strong(waitMs);
-        return this.#leaders.ask(keyOf(exchange)).then((at) => node.waitFor(at, waitMs));
+        return counted(counts, 'strong', this.#strong(node, exchange));
       default: {
         const allowed = 'local, session, strong or max-lag=MILLISECONDS';
         return fail('PARAM_VALUE', { param: 'Trellis-Consistency', allowed, got: excerpt(asked) });
       }
     }
+  }
+}
+
+/** The same, counted when it is known what came of it. */
+async function counted(
+  counts: ClusterCounts,
+  mode: 'session' | 'strong',
+  wait: Promise<unknown>,
+): Promise<void> {
+  try {
+    await wait;
+    counts.waited(mode, 'done');
+  } catch (error) {
+    const isBehind = error instanceof TrellisError && error.code === 'REPLICA_BEHIND';
+    counts.waited(mode, isBehind ? 'behind' : 'failed');
+    throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterLeader, type ClusterNode, TrellisError, fail } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 import { jsonHeaders } from '../http/header-list.js';
+import type { ClusterCounts } from '../observe/cluster-counts.js';
 import { codeOf, type NodeAnswer, type NodeCalls, targetOf } from './node-call.js';
 import type { Endpoint, Reply, Result } from './routes.js';
 import { parsePosition } from './position.js';
@@ -17,6 +18,7 @@ export interface ForwardOptions {
   /** Longest wait for a leader, and for this node to have what the leader answered. */
   waitMs: number;
   calls: NodeCalls;
+  counts: ClusterCounts;
 }
 
 /** Whether the leader has to answer this request; the leader itself answers all. */
@@ -69,6 +71,24 @@ export async function passOn(
   exchange: Exchange,
   body: Uint8Array,
   target = targetOf(exchange),
+): Promise<Reply> {
+  const { counts } = options;
+  try {
+    const reply = await askLeader(options, exchange, body, target);
+    counts.forwarded(reply.status.startsWith('2') ? 'done' : 'refused');
+    return reply;
+  } catch (error) {
+    const isOpen = error instanceof TrellisError && error.code === 'OUTCOME_UNKNOWN';
+    counts.forwarded(isOpen ? 'unknown' : 'unreached');
+    throw error;
+  }
+}
+
+async function askLeader(
+  options: ForwardOptions,
+  exchange: Exchange,
+  body: Uint8Array,
+  target: string,
 ): Promise<Reply> {
   const { node, waitMs } = options;
   const patience = Math.min(waitMs, leftOf(exchange) ?? waitMs);

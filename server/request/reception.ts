@@ -225,9 +225,7 @@ export class Reception implements Receiver {
 
   #answer(exchange: Exchange, endpoint: Endpoint, result: Result): void {
     if (exchange.settled) return;
-    const { consistency } = (exchange.memo as Visit).serving;
-    if (consistency !== undefined)
-      exchange.addHeaders([['Trellis-Position', consistency.tokenOf(exchange)]]);
+    this.#addPosition(exchange);
     if (result instanceof Uint8Array) {
       this.#finish(exchange, endpoint.metrics, okStatus, result.length);
       exchange.send(okStatus, jsonHeaders, result, false);
@@ -238,6 +236,13 @@ export class Reception implements Receiver {
       this.#finish(exchange, endpoint.metrics, result.status, Buffer.byteLength(result.body));
       exchange.send(result.status, result.headers, result.body, false);
     }
+  }
+
+  /** Of a node of a cluster: how far it is, whatever it answers to those who may come to this database. */
+  #addPosition(exchange: Exchange): void {
+    const consistency = (exchange.memo as Visit | undefined)?.serving.consistency;
+    if (consistency !== undefined)
+      exchange.addHeaders([['Trellis-Position', consistency.tokenOf(exchange)]]);
   }
 
   refuse(exchange: Exchange, error: ErrorData): void {
@@ -267,6 +272,7 @@ export class Reception implements Receiver {
     if (error.code === 'QUERY_TIMEOUT' && query !== undefined) metrics.timeouts.add(query);
     const route = visit?.endpoint.metrics ?? metrics.route('other');
     this.#finish(exchange, route, status, body.length, error);
+    this.#addPosition(exchange);
     exchange.addHeaders(errorHeaders(error));
     exchange.send(status, jsonHeaders, body, close || leavesLargeBody(exchange));
   }

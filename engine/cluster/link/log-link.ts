@@ -13,8 +13,9 @@ import { metaKey } from '../../storage/table/meta.js';
 import { ChangeWriter } from '../entry/changes.js';
 import { type Intent, packIntent } from '../entry/intent.js';
 import { entryKind } from '../entry/kind.js';
+import { withEpoch } from './epochs.js';
 import { reachable } from './leader.js';
-import type { NotedPosition, WriterToLog } from './message.js';
+import type { DataPosition, NotedPosition, WriterToLog } from './message.js';
 import { packPosition, readPosition } from './position.js';
 import { ClusterTally } from './tally.js';
 import { ClusterWords, appendState } from './words.js';
@@ -47,12 +48,12 @@ export class LogLink implements Replication {
   readonly words: ClusterWords;
   readonly tally: ClusterTally;
   /** Of the last entry whose changes the data hold. */
-  position: NotedPosition = { epoch: 0, seq: 0, chain: 0n, leader: undefined };
+  position: DataPosition = { epoch: 0, seq: 0, chain: 0n, leader: undefined, epochs: [] };
   #isLeading = false;
   #manner: Manner;
   #isAhead = false;
   /** Where a change that this node makes itself, of an intent that it has read, has its place. */
-  #replayed: NotedPosition | undefined;
+  #replayed: DataPosition | undefined;
   /** Whether what was changed last was told as an intent, and nobody has compared what came of it. */
   isUnproven = false;
   readonly #changes = new ChangeWriter();
@@ -85,9 +86,9 @@ export class LogLink implements Replication {
 
   /** From now on transactions are entries. */
   lead(position: NotedPosition): void {
-    this.position = position;
+    this.position = { ...position, epochs: withEpoch(this.position.epochs, position) };
     this.#isLeading = true;
-    this.words.reach(position);
+    this.words.reach(this.position);
     this.words.role = 'leader';
   }
 
@@ -148,13 +149,13 @@ export class LogLink implements Replication {
     return body;
   }
 
-  #put(meta: Table<Uint8Array>, position: NotedPosition): void {
+  #put(meta: Table<Uint8Array>, position: DataPosition): void {
     const bytes = this.pack(position);
     this.recorder.aside(() => meta.put(metaKey.position, bytes));
   }
 
   /** Runs what an intent at `position` says; its changes are this node's own doing, and no entry. */
-  replaying(position: NotedPosition, work: () => void): void {
+  replaying(position: DataPosition, work: () => void): void {
     this.#replayed = position;
     try {
       work();
@@ -165,7 +166,7 @@ export class LogLink implements Replication {
   }
 
   /** As it stands in the data. */
-  pack(position: NotedPosition): Uint8Array {
+  pack(position: DataPosition): Uint8Array {
     return packPosition(position, this.setup.restoreEpoch);
   }
 
@@ -201,7 +202,7 @@ export class LogLink implements Replication {
   }
 
   /** Every read sees all up to `position`; `isNoted`: and the disk has it. */
-  reach(position: NotedPosition, isNoted: boolean): void {
+  reach(position: DataPosition, isNoted: boolean): void {
     this.position = position;
     if (isNoted) this.words.durable = position.seq;
     this.words.reach(position);

@@ -10,6 +10,11 @@ export interface NotedPosition extends Position {
   leader: ClusterLeader | undefined;
 }
 
+/** The same of data, which remember where the epochs before began (epochs.ts). */
+export interface DataPosition extends NotedPosition {
+  epochs: readonly Position[];
+}
+
 export type WriterToLog =
   /** The writer is there, and this far. */
   | { kind: 'ready'; position: NotedPosition }

@@ -1,29 +1,48 @@
 // How far a node is, as it stands in its data beside what it has applied (key 05 of meta.ts): read at the
-// next start, and carried along by copies. Invariant: it is written in the transaction of its entry.
+// next start, and carried along by copies. JSON:
+//
+//   epoch, seq     of the last entry that the data hold
+//   chain          of that entry, 16 hexadecimal digits
+//   restoreEpoch   of the manifest: data from a backup that was restored belong to no log; '' for
+//                  those that left theirs
+//   epochs         where the log began, and its newest epochs, oldest first: [epoch, seq, chain] of
+//                  the entry that began each (epochs.ts). Absent in data of versions before
+//   leader         {node, address} of whoever leads in that epoch, where it is known
+//
+// Invariant: it is written in the transaction of its entry.
 import { fail } from '../../base/errors.js';
+import type { Position } from '../entry/chain.js';
 import type { ClusterPosition } from '../node.js';
-import type { NotedPosition } from './message.js';
+import { unknownStart } from './epochs.js';
+import type { DataPosition } from './message.js';
 
 interface Stored {
   epoch: number;
   seq: number;
-  /** 16 hexadecimal digits. */
   chain: string;
-  /** Of the manifest: data from a backup that was restored belong to no log; '' for those that left theirs. */
   restoreEpoch: string;
+  epochs?: [epoch: number, seq: number, chain: string][];
   leader?: { node: string; address: string } | undefined;
 }
 
-export function packPosition(position: NotedPosition, restoreEpoch: string): Uint8Array {
-  const { epoch, seq, chain, leader } = position;
-  const stored: Stored = {
-    epoch,
-    seq,
-    chain: chain.toString(16).padStart(16, '0'),
-    restoreEpoch,
-    leader,
-  };
-  return Buffer.from(JSON.stringify(stored));
+const digitsOf = (chain: bigint): string => chain.toString(16).padStart(16, '0');
+const chainOf = (digits: string): bigint => BigInt(`0x${digits}`);
+
+/** Of the list that was packed last: it is the same one for as long as an epoch lasts. */
+let packed: { epochs: readonly Position[]; text: string } = { epochs: [], text: '[]' };
+
+function textOf(epochs: readonly Position[]): string {
+  if (packed.epochs !== epochs) {
+    const rows = epochs.map(({ epoch, seq, chain }) => [epoch, seq, digitsOf(chain)]);
+    packed = { epochs, text: JSON.stringify(rows) };
+  }
+  return packed.text;
+}
+
+export function packPosition(position: DataPosition, restoreEpoch: string): Uint8Array {
+  const { epoch, seq, chain, leader, epochs } = position;
+  const stored: Stored = { epoch, seq, chain: digitsOf(chain), restoreEpoch, leader };
+  return Buffer.from(`${JSON.stringify(stored).slice(0, -1)},"epochs":${textOf(epochs)}}`);
 }
 
 /** Whether what is stored is of these data, and not of those that their backup was made of. */
@@ -33,7 +52,8 @@ export const isOf = (bytes: Uint8Array, restoreEpoch: string): boolean =>
 /** What is left of it in data that go on without their log; undefined: nothing has to change. */
 export function leftPosition(bytes: Uint8Array | undefined): Uint8Array | undefined {
   if (bytes === undefined || isOf(bytes, '')) return undefined;
-  return packPosition({ ...knownPosition(bytes), chain: 0n, leader: undefined }, '');
+  const left = { ...knownPosition(bytes), chain: 0n, leader: undefined, epochs: [] };
+  return packPosition(left, '');
 }
 
 /** How far their log was followed, whether they are still of it or not. */
@@ -57,12 +77,17 @@ export function firstEpoch(bytes: Uint8Array | undefined): number {
 export const isOfEarlierLog = (epoch: number, now: number): boolean => now - epoch >= epochsSkipped;
 
 /** Fails LOG_LOST for data that belong to no log, or to another one. */
-export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string): NotedPosition {
+export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string): DataPosition {
   if (bytes === undefined || isOf(bytes, ''))
     fail('LOG_LOST', { what: 'these data are of no cluster, or went on without theirs' });
   const stored = JSON.parse(Buffer.from(bytes).toString()) as Stored;
   if (stored.restoreEpoch !== restoreEpoch)
     fail('LOG_LOST', { what: 'these data were restored from a backup' });
   const { epoch, seq, leader } = stored;
-  return { epoch, seq, chain: BigInt(`0x${stored.chain}`), leader };
+  const epochs = stored.epochs?.map(([epoch, seq, chain]) => ({
+    epoch,
+    seq,
+    chain: chainOf(chain),
+  })) ?? [unknownStart(epoch)];
+  return { epoch, seq, chain: chainOf(stored.chain), leader, epochs };
 }

@@ -18,6 +18,8 @@ const cellNames = [
   'bytes',
   'unknown',
   'heard',
+  'logFirst',
+  'logBytes',
   'chainErrors',
   'equal',
   'diverged',
@@ -50,6 +52,12 @@ export class ClusterTally {
     this.#cells[cellNames.indexOf(cell)]! += by;
   }
 
+  /** What the log keeps. */
+  kept({ first, bytes }: { first: number; bytes: number }): void {
+    this.#cells[cellNames.indexOf('logFirst')] = first;
+    this.#cells[cellNames.indexOf('logBytes')] = bytes;
+  }
+
   /** An entry of this kind was read or appended; it ends at `seq`. */
   entry(kind: number, seq: number): void {
     const name = kinds.find((each) => entryKind[each] === kind);
@@ -67,6 +75,8 @@ export class ClusterTally {
     return [
       ...histograms.flatMap(([name], i) => this.#histograms[i]!.samples(name)),
       { name: 'cluster_lag_entries', value: Math.max(0, heard - position) },
+      { name: 'cluster_log_first', value: this.#get('logFirst') },
+      { name: 'cluster_log_bytes', value: this.#get('logBytes') },
       { name: 'cluster_append_bytes_total', value: this.#get('bytes') },
       { name: 'cluster_append_unknown_total', value: this.#get('unknown') },
       { name: 'cluster_chain_errors_total', value: this.#get('chainErrors') },

@@ -12,10 +12,16 @@
 //   f64  6   when the log was last heard, on the clock that all threads share; 0: never
 //        7   when all that was heard was last applied
 //        8   wall clock of the leader in the last entry that was applied
+//   i32 18   odd while the epoch moves, with its sequence and what follows
+//       19   count of epochs that are remembered
+//       20   newest epoch of them that the log, which is another one since, has too; `allEpochs`: it is the same one
+//   i64 11   of each: epoch, sequence, chain
 //
-// Invariant: each word has one writer: the log thread has all of the append but its first state, role and what
-// is heard; the writer has the position.
+// Invariant: each word has one writer: the log thread has all of the append but its first state, role, what is heard
+// and which epochs are those of the log; the writer has the position and the epochs.
+import type { Position } from '../entry/chain.js';
 import type { ClusterPosition, ClusterRole } from '../node.js';
+import { epochsKept, isAt } from './epochs.js';
 
 export const appendState = {
   idle: 0,
@@ -30,7 +36,9 @@ export const appendState = {
 
 const roles: readonly ClusterRole[] = ['joining', 'follower', 'leader', 'lost'];
 
-const bytes = 96;
+const allEpochs = 2 ** 31 - 1;
+const epochsAt = 11;
+const bytes = 8 * (epochsAt + 3 * epochsKept);
 
 /** A slice of the wait for an append; between two of them the writer says that it is alive. */
 const sliceMs = 250;
@@ -52,12 +60,21 @@ export interface AppendedPlace {
   chain: bigint;
 }
 
+function makeWords(): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer(bytes);
+  new Int32Array(buffer)[20] = allEpochs;
+  return buffer;
+}
+
 export class ClusterWords {
   readonly #words: Int32Array;
   readonly #numbers: BigInt64Array;
   readonly #times: Float64Array;
 
-  constructor(readonly buffer: SharedArrayBuffer = new SharedArrayBuffer(bytes)) {
+  /** Those that stand there, for the thread that writes them. */
+  #epochs: readonly Position[] = [];
+
+  constructor(readonly buffer: SharedArrayBuffer = makeWords()) {
     this.#words = new Int32Array(buffer);
     this.#numbers = new BigInt64Array(buffer);
     this.#times = new Float64Array(buffer);
@@ -76,25 +93,72 @@ export class ClusterWords {
     return Atomics.load(this.#words, 3);
   }
 
-  /**
-   * The sequence is read first, and written last: at worst it is an earlier one than the epoch, which all that is
-   * before that epoch is part of. A later one would tell of less than was seen, to nodes that are in its own epoch.
-   */
+  /** Reads what belongs together, again where it moved meanwhile. */
+  #whole<T>(read: () => T): T {
+    for (;;) {
+      const version = Atomics.load(this.#words, 18);
+      const result = read();
+      if ((version & 1) === 0 && Atomics.load(this.#words, 18) === version) return result;
+    }
+  }
+
+  /** Never a sequence with the epoch of another: nodes judge by the two whether it is of their log. */
   get position(): ClusterPosition {
-    const { seq } = this;
-    return { epoch: this.epoch, seq };
+    return this.#whole(() => ({ epoch: this.epoch, seq: this.seq }));
   }
 
   get seq(): number {
     return Number(Atomics.load(this.#numbers, 2));
   }
 
-  /** What every read of this node sees from now on. */
-  reach({ epoch, seq }: { epoch: number; seq: number }): void {
+  /** Oldest first. */
+  get epochs(): Position[] {
+    return this.#whole(() => this.#readEpochs());
+  }
+
+  #readEpochs(): Position[] {
+    const number = (i: number, word: number): bigint =>
+      Atomics.load(this.#numbers, epochsAt + 3 * i + word);
+    return Array.from({ length: Atomics.load(this.#words, 19) }, (_, i) => ({
+      epoch: Number(number(i, 0)),
+      seq: Number(number(i, 1)),
+      chain: BigInt.asUintN(64, number(i, 2)),
+    }));
+  }
+
+  /** Whether reads of this node see all that a token tells of, and the token is of the log that they are of. */
+  sees(token: ClusterPosition): boolean {
+    if (token.epoch > Atomics.load(this.#words, 20)) return false;
+    return this.#whole(() => isAt(this.seq, this.#readEpochs(), token));
+  }
+
+  /** The log is another one since: up to this epoch it is the same; undefined: nobody knows of any. */
+  shareEpochs(upTo: number | 'all' | undefined): void {
+    Atomics.store(this.#words, 20, upTo === 'all' ? allEpochs : (upTo ?? -1));
+  }
+
+  /** What every read of this node sees from now on, with the epochs that it remembers. */
+  reach({ epoch, seq, epochs }: ClusterPosition & { epochs: readonly Position[] }): void {
     if (seq < this.seq) return;
-    Atomics.store(this.#words, 3, epoch);
-    Atomics.store(this.#numbers, 2, BigInt(seq));
+    if (epochs === this.#epochs) Atomics.store(this.#numbers, 2, BigInt(seq));
+    else {
+      Atomics.add(this.#words, 18, 1);
+      Atomics.store(this.#words, 3, epoch);
+      Atomics.store(this.#numbers, 2, BigInt(seq));
+      this.#writeEpochs(epochs);
+      Atomics.add(this.#words, 18, 1);
+    }
     this.#signal();
+  }
+
+  #writeEpochs(epochs: readonly Position[]): void {
+    this.#epochs = epochs;
+    Atomics.store(this.#words, 19, epochs.length);
+    for (const [i, { epoch, seq, chain }] of epochs.entries()) {
+      const words = [BigInt(epoch), BigInt(seq), BigInt.asIntN(64, chain)];
+      for (const [word, value] of words.entries())
+        Atomics.store(this.#numbers, epochsAt + 3 * i + word, value);
+    }
   }
 
   get durable(): number {

@@ -100,7 +100,8 @@ export class JetStreamLog implements ReplicatedLog {
     try {
       return (await this.manager.streams.info(this.name.stream)).state;
     } catch (error) {
-      return fail('LOG_UNAVAILABLE', { what: (error as Error).message });
+      const code = refusalOf(error) === 'no stream' ? 'LOG_LOST' : 'LOG_UNAVAILABLE';
+      return fail(code, { what: (error as Error).message });
     }
   }
 

@@ -32,6 +32,8 @@ export class LogKeeper {
   #marks: readonly number[] = [];
   /** What is younger stays. */
   #horizon = 0;
+  /** Of the log, as it was last looked at; zeros while another node does. */
+  seen = { first: 0, bytes: 0 };
 
   constructor(private readonly options: KeepOptions) {}
 
@@ -45,6 +47,7 @@ export class LogKeeper {
     this.#noted.length = 0;
     this.#horizon = 0;
     this.#claims.clear();
+    this.seen = { first: 0, bytes: 0 };
   }
 
   /** A node has all up to `seq`, and needs what is behind; undefined: nothing any more. */
@@ -78,6 +81,7 @@ export class LogKeeper {
     const claims = this.claims(now);
     let upTo = Math.min(this.#horizon, ...this.#marks, ...claims.map(({ seq }) => seq));
     const [first, last, bytes] = await Promise.all([log.first(), log.last(), log.size()]);
+    this.seen = { first, bytes };
     const isFull = bytes > keepBytes;
     if (isFull) {
       const share = (bytes - shareLeft * keepBytes) / bytes;

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
-import { TrellisError, errorDataOf, fail } from '../../base/errors.js';
+import { type ErrorCode, TrellisError, errorDataOf, fail } from '../../base/errors.js';
 import type { Entry } from '../entry/assemble.js';
 import type {
   Ask,
@@ -23,6 +23,7 @@ import type { LogPlace, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterPosition } from '../node.js';
 import { type KeepOptions, LogKeeper } from './log-keeper.js';
 import { Member, type MemberEvents, type MemberOptions, refusalOf } from './member.js';
+import { sharedEpoch } from './shared-epochs.js';
 
 export interface LogThreadSetup {
   place: LogPlace;
@@ -36,8 +37,12 @@ export interface LogThreadSetup {
 /** Between two tries to reach a log that cannot be reached. */
 const retryMs = 500;
 
+/** What befalls a node whose log has lost what it has, or forgotten what comes next: nobody knows what that was. */
+const isOfAnother = new Set<ErrorCode>(['LOG_LOST', 'LOG_TRUNCATED']);
+
 class LogThread {
   readonly #words: ClusterWords;
+  readonly #tally: ClusterTally;
   #member: Member | undefined;
   #log: ReplicatedLog | undefined;
   #isClosed = false;
@@ -49,6 +54,7 @@ class LogThread {
     private readonly server: MessagePort,
   ) {
     this.#words = new ClusterWords(setup.words);
+    this.#tally = new ClusterTally(setup.tally);
     this.#keeper = new LogKeeper(setup.keep);
     this.#keeping = setInterval(() => void this.#keep(), this.#keeper.everyMs);
     setup.writer.on('message', (message: WriterToLog) => this.#hearWriter(message));
@@ -101,7 +107,10 @@ class LogThread {
   #memberOf(log: ReplicatedLog, position: NotedPosition): Member {
     const events: MemberEvents = {
       onEntry: (entry) => this.#pass(entry),
-      onLead: (position) => this.#tellWriter({ kind: 'lead', position }),
+      onLead: (position) => {
+        this.#tellWriter({ kind: 'lead', position });
+        setImmediate(() => void this.#keep());
+      },
       onFollow: () => this.#tellWriter({ kind: 'follow' }),
       onChange: (change) => {
         // The writer says itself when it leads: it has to be ready first.
@@ -112,11 +121,22 @@ class LogThread {
         this.#words.heardAt = heardAt;
         if (isCaughtUp) this.#words.caughtUpAt = heardAt;
       },
-      onFault: (error) => this.#tell({ kind: 'fault', error }),
+      onFault: (error) => {
+        if (isOfAnother.has(error.code)) void this.#compareEpochs(log);
+        this.#tell({ kind: 'fault', error });
+      },
       log: (level, message, fields) => this.#tell({ kind: 'log', level, message, fields }),
     };
-    const { member, tally } = this.setup;
-    return new Member(log, position, member, events, new ClusterTally(tally));
+    return new Member(log, position, this.setup.member, events, this.#tally);
+  }
+
+  /**
+   * The log is not what these data are of, from somewhere on. What it has of their epochs tells to where it is: epochs
+   * of others may have the same numbers behind that, and tokens of theirs are none of these data.
+   */
+  async #compareEpochs(log: ReplicatedLog): Promise<void> {
+    this.#words.shareEpochs(undefined);
+    this.#words.shareEpochs(await sharedEpoch(log, this.#words.epochs));
   }
 
   #pass({ kind, body, time, position }: Entry): void {
@@ -190,6 +210,11 @@ class LogThread {
 
   /** Forgets what is older than it need be kept. */
   async #keep(): Promise<void> {
+    await this.#forgetSome();
+    this.#tally.kept(this.#keeper.seen);
+  }
+
+  async #forgetSome(): Promise<void> {
     const [member, log] = [this.#member, this.#log];
     if (member?.role !== 'leader' || log === undefined) return this.#keeper.reset();
     try {

@@ -14,7 +14,6 @@ import {
   type ClusterPosition,
   type ClusterRole,
   type RoleChange,
-  isAt,
   printPosition,
 } from '../node.js';
 import type { ClusterOptions } from '../options.js';
@@ -193,7 +192,7 @@ export class OpenNode implements ClusterNode {
   }
 
   sees(wanted: ClusterPosition): boolean {
-    return this.role !== 'joining' && isAt(this.position, wanted);
+    return this.role !== 'joining' && this.words.sees(wanted);
   }
 
   async waitFor(wanted: ClusterPosition, ms: number): Promise<void> {

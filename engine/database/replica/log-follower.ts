@@ -10,7 +10,8 @@ import { eachChange } from '../../cluster/entry/changes.js';
 import { intentOf } from '../../cluster/entry/intent.js';
 import { entryKind } from '../../cluster/entry/kind.js';
 import type { LogLink } from '../../cluster/link/log-link.js';
-import type { LogToWriter, NotedPosition } from '../../cluster/link/message.js';
+import type { DataPosition, LogToWriter, NotedPosition } from '../../cluster/link/message.js';
+import { withEpoch } from '../../cluster/link/epochs.js';
 import { leaderOf } from '../../cluster/link/leader.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Declarations } from '../../storage/schema/schema-commit.js';
@@ -166,7 +167,7 @@ export class LogFollower {
   }
 
   /** Entries without changes; the leader hears of its own that way, and may be further already. */
-  #pass(entries: readonly LoggedEntry[], position: NotedPosition): void {
+  #pass(entries: readonly LoggedEntry[], position: DataPosition): void {
     const { storage, link } = this.parts;
     if (position.seq <= link.position.seq) return;
     for (const { kind } of entries) checkKind(kind);
@@ -175,13 +176,17 @@ export class LogFollower {
     link.reach(position, isNoted);
   }
 
-  #positionAfter(entries: readonly LoggedEntry[]): NotedPosition {
-    let { leader } = this.parts.link.position;
-    for (const { kind, body } of entries) if (kind === entryKind.epoch) leader = leaderOf(body);
-    return { ...entries.at(-1)!.position, leader };
+  #positionAfter(entries: readonly LoggedEntry[]): DataPosition {
+    let { leader, epochs } = this.parts.link.position;
+    for (const { kind, body, position } of entries) {
+      if (kind !== entryKind.epoch) continue;
+      leader = leaderOf(body);
+      epochs = withEpoch(epochs, position);
+    }
+    return { ...entries.at(-1)!.position, leader, epochs };
   }
 
-  #commit(entries: readonly LoggedEntry[], position: NotedPosition): VectorChange[] {
+  #commit(entries: readonly LoggedEntry[], position: DataPosition): VectorChange[] {
     const { storage, link } = this.parts;
     for (const { kind } of entries) checkKind(kind);
     return storage.follow(link.pack(position), (apply) => {
@@ -220,7 +225,7 @@ export class LogFollower {
   /** What the leader has done by an intent, done here: what its check says next must be so. */
   #migrate(
     { body }: LoggedEntry,
-    position: NotedPosition,
+    position: DataPosition,
     program: Declarations,
     text: TextIndex | undefined,
   ): void {

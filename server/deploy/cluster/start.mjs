@@ -25,7 +25,9 @@ function end(code, why) {
   process.exitCode = code;
   // Nodes first: they save their indexes, and hand over.
   for (const { child, isNode } of children) if (isNode) child.kill('SIGTERM');
-  const left = children.filter(({ isNode, child }) => isNode && child.exitCode === null);
+  // Whoever died of a signal has no exit code, and ends no second time.
+  const isLeft = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
+  const left = children.filter(({ isNode, child }) => isNode && isLeft(child));
   const all = left.map(({ child }) => new Promise((done) => child.once('exit', done)));
   Promise.all(all).then(() => {
     for (const { child } of children) child.kill('SIGTERM');

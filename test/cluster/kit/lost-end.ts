@@ -7,8 +7,11 @@ import { Assembler } from '../../../engine/cluster/entry/assemble.js';
 import { logStart, type Position } from '../../../engine/cluster/entry/chain.js';
 import { entryKind } from '../../../engine/cluster/entry/kind.js';
 import { sealEntry } from '../../../engine/cluster/entry/seal.js';
+import { withEpoch } from '../../../engine/cluster/link/epochs.js';
 import { packLeader } from '../../../engine/cluster/link/leader.js';
+import { ClusterWords } from '../../../engine/cluster/link/words.js';
 import type { ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
+import { sharedEpoch } from '../../../engine/cluster/role/shared-epochs.js';
 import { until, watch } from './members.js';
 
 /** An entry of one message. */
@@ -88,6 +91,13 @@ export async function appendAll(
     while ((await log.append(bytes, position.seq - 1, id)) !== 'ok') await pause(20);
 }
 
+/** The log before: of three who led, so that whoever goes on with what is left may lead under a number of theirs. */
+function begun(): Written[] {
+  const entries = lead(logStart, 3);
+  for (const count of [3, 2]) entries.push(...lead(entries.at(-1)!.position, count));
+  return entries;
+}
+
 /** Entries as somebody appends who leads from the first of them on, the first of a log included. */
 function lead(from: Position, count: number): Written[] {
   const entries: Written[] = [];
@@ -111,11 +121,46 @@ function fateOf({ lost, fresh, at, manner }: Case): 'follows' | 'LOG_LOST' | 'LO
   return at <= left ? 'follows' : 'LOG_LOST';
 }
 
+/** The epochs that data remember which hold these entries of a log, all from the first on. */
+const epochsOf = (positions: readonly Position[]): readonly Position[] =>
+  positions.reduce<readonly Position[]>(withEpoch, []);
+
+/**
+ * What a node with the entries `held` says of the tokens of both logs is what it has. Where its log is another one, it
+ * says no more than what both have in common: up to the newest of its epochs whose first entry is still there. Who
+ * follows cannot tell a token of what is lost, where it has another entry of that number in an epoch of that number.
+ */
+async function expectTokens(
+  held: readonly Position[],
+  tokens: readonly Position[],
+  now: { log: ReplicatedLog; kept: readonly Position[] } | undefined,
+): Promise<void> {
+  const words = new ClusterWords();
+  const epochs = epochsOf(held);
+  words.reach({ ...held.at(-1)!, epochs });
+  const isIn = (all: readonly Position[], one: Position): boolean =>
+    all.some(({ chain }) => chain === one.chain);
+  let inCommon = Infinity;
+  if (now !== undefined) {
+    words.shareEpochs(await sharedEpoch(now.log, epochs));
+    inCommon = epochs.findLast((start) => isIn(now.kept, start))?.epoch ?? -1;
+  }
+  const said = tokens.map((token) => ({ ...token, sees: words.sees(token) }));
+  const isLike = ({ epoch, seq }: Position): boolean =>
+    now === undefined && held.some((one) => one.seq === seq && one.epoch === epoch);
+  const isSeen = (token: Position): boolean =>
+    (isIn(held, token) && token.epoch <= inCommon) || isLike(token);
+  expect(said).toEqual(tokens.map((token) => ({ ...token, sees: isSeen(token) })));
+}
+
+const positionsOf = (entries: readonly { position: Position }[]): Position[] =>
+  entries.map(({ position }) => position);
+
 async function fate(log: LosingLog, one: Case, leaseMs: number): Promise<string> {
   const { lost, fresh, at, manner } = one;
   const { mayLead, runs, trims } = manners[manner]!;
   const left = before - lost;
-  const old = lead(logStart, before);
+  const old = begun();
   const join = async (from: number) =>
     watch(await log.open(), old[from - 1]!.position, 'a', { mayLead, leaseMs });
   let node: Awaited<ReturnType<typeof join>> | undefined;
@@ -148,8 +193,10 @@ async function fate(log: LosingLog, one: Case, leaseMs: number): Promise<string>
     await pause(3 * leaseMs);
     const [next] = lead(end, 1);
     await log.add([next!]);
+    anew.push(next!);
     end = next!.position;
   }
+  const tokens = positionsOf([...old, ...anew]);
   const size = await log.count();
   await until(() => {
     const isThere = member.head.seq >= end.seq && member.role !== 'joining';
@@ -167,7 +214,13 @@ async function fate(log: LosingLog, one: Case, leaseMs: number): Promise<string>
       .map(({ position }) => position.seq)
       .filter((seq) => seq > at && seq <= end.seq);
     expect(followed).toEqual(Array.from({ length: end.seq - at }, (_, i) => at + 1 + i));
-  } else expect([await log.count(), node.leads]).toEqual([size, 0]);
+    const more = positionsOf(entries).filter(({ seq }) => seq > at && seq <= end.seq);
+    await expectTokens([...positionsOf(old.slice(0, at)), ...more], tokens, undefined);
+  } else {
+    expect([await log.count(), node.leads]).toEqual([size, 0]);
+    const kept = positionsOf([...old.slice(0, left), ...anew]).slice(trims ? -1 : 0);
+    await expectTokens(positionsOf(old.slice(0, at)), tokens, { log: await log.open(), kept });
+  }
   return faults[0]?.code ?? 'follows';
 }
 

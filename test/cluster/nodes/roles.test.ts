@@ -3,7 +3,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { isAt } from '../../../engine/cluster/node.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import { TestCluster, type TestNode } from '../kit/nodes.js';
 import { Workload, source } from '../kit/workload.js';
@@ -166,7 +165,7 @@ describe('two nodes', () => {
     expect(cluster.log.last - before).toBeLessThan(10);
     const last = positions.at(-1)!;
     await follower.cluster.waitFor(last, 40_000);
-    expect(isAt(follower.cluster.position, last)).toBe(true);
+    expect(follower.cluster.sees(last)).toBe(true);
     await expect(follower.cluster.strong(100)).rejects.toMatchObject({ code: 'NOT_LEADER' });
     const [far, anew] = [
       { ...last, seq: last.seq + 1000 },

@@ -4,12 +4,27 @@ import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Servers, patient, people, secret } from '../kit/servers.js';
+import { clusterFamilies } from '../../../engine/cluster/families.js';
 import { writeProject } from '../../support/project.js';
+import { readScrape } from '../../support/prometheus.js';
 import { Client } from '../../support/server/http.js';
 import { runCli } from '../../support/server/server.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
 import { NodeProof } from '../../../server/auth/node-proof.js';
 import { type Role, makeKey } from '../../../server/auth/key-record.js';
+
+const figures = `V::F { of: String DEFAULT "" }
+QUERY addF(v: [F64]) => f <- AddV<F>(v, {of: "x"}) RETURN f::{of}
+QUERY nearF(v: [F64]) => f <- SearchV<F>(v, 3) RETURN f::{id, score}
+`;
+
+/** The numbers of a node, by name and labels. */
+async function scrape(name: string): Promise<Map<string, number>> {
+  const { text } = await nodes.get(name)!.client.request({ method: 'GET', path: 'metrics' });
+  const { samples, faults } = readScrape(text);
+  expect(faults).toEqual([]);
+  return samples;
+}
 
 let servers: Servers;
 let nodes: Servers['nodes'];
@@ -24,7 +39,7 @@ const command: Servers['command'] = (...args) => servers.command(...args);
 const call: Servers['call'] = (...args) => servers.call(...args);
 
 beforeAll(async () => {
-  servers = await Servers.over(people);
+  servers = await Servers.over({ ...people, 'figure.hx': figures });
   ({ nodes, log } = servers);
 });
 
@@ -53,6 +68,18 @@ test('K18 K21 a write goes through any node, and is read where it was answered',
     expect([status, body.p]).toEqual([200, { name: `n${i}` }]);
     expect(position).toMatch(/^\d+\.\d+$/);
     expect((await call(via, 'all', {})).body).toEqual({ p: i + 1 });
+  }
+  // Refusals are answers too, wherever they were made.
+  for (const [node, path, body, code] of [
+    ['a', 'add', {}, 'PARAM_MISSING'],
+    ['b', 'add', {}, 'PARAM_MISSING'],
+    ['b', '_admin/cluster-piece?copy=x&path=y', {}, 'NOT_FOUND'],
+  ] as const) {
+    const refused = await call(node, path, body, {});
+    expect([refused.body.code, refused.position]).toEqual([
+      code,
+      expect.stringMatching(/^\d+\.\d+$/),
+    ]);
   }
 });
 
@@ -136,12 +163,58 @@ test('K39 a session is found from every node that knows where its own is, and na
     );
 });
 
-test('K24 K25 a node without data fetches those of the leader', async () => {
+test('K24 K25 a node without data fetches those of the leader, and the snapshots of its indexes', async () => {
+  for (let i = 0; i < 10; i++)
+    expect((await call('a', 'addF', { v: [i, 1, 10 - i] })).status).toBe(200);
+  expect((await call('a', '_admin/snapshot', {})).status).toBe(200);
+  // One that is not in the snapshot: the log of vectors has it.
+  expect((await call('a', 'addF', { v: [3, 3, 3] })).status).toBe(200);
   const c = await place('c', 'reader');
   await c.start();
+  const snapshots = (name: string) => readdirSync(join(nodes.get(name)!.data, 'vec'));
+  expect(snapshots('c')).toEqual(snapshots('a'));
+  const near = { v: [3, 1, 7] };
+  expect((await call('c', 'nearF', near)).body).toEqual((await call('a', 'nearF', near)).body);
+  const figures = await scrape('c');
+  expect(figures.get('trellis_replayed_ops')).toBe(1);
+  const made = [...figures].filter(([name]) => name.includes('rebuilds_total'));
+  expect(made.map(([, count]) => count)).toEqual([0, 0, 0, 0]);
   expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual({ p: 21 });
   expect(readdirSync(c.data)).not.toContain('joining');
   expect((await call('c', 'names', {})).status).toBe(200);
+});
+
+test('K38 /metrics of every node has all numbers of the cluster, under its name', async () => {
+  await call('b', 'all', {}, { 'Trellis-Consistency': 'strong' });
+  const { position } = await call('a', 'add', { name: 'counted' });
+  await call('b', 'all', {}, { 'Trellis-After': position });
+  await call('b', 'all', {}, { 'Trellis-Consistency': 'max-lag=0' });
+  const [a, b] = [await scrape('a'), await scrape('b')];
+  for (const [node, samples] of [
+    ['a', a],
+    ['b', b],
+  ] as const) {
+    const own = [...samples.keys()].filter((name) => name.startsWith('trellis_cluster_'));
+    expect(own.filter((name) => !name.includes(`node="${node}"`))).toEqual([]);
+    const bare = new Set(own.map((name) => name.replace(/\{.*/, '').slice(8)));
+    const missing = Object.entries(clusterFamilies).filter(
+      ([name, { type }]) =>
+        !bare.has(type === 'histogram' ? `${name}_sum` : name) &&
+        name !== 'cluster_leader_changes_total',
+    );
+    expect(missing).toEqual([]);
+  }
+  expect(a.get('trellis_cluster_role{node="a",role="leader"}')).toBe(1);
+  expect(b.get('trellis_cluster_role{node="b",role="follower"}')).toBe(1);
+  expect(a.get('trellis_cluster_log_bytes{node="a"}')).toBeGreaterThan(0);
+  expect(a.get('trellis_cluster_log_first{node="a"}')).toBeGreaterThan(0);
+  // Every second write of K18 went through b, and one that was refused.
+  expect(b.get('trellis_cluster_forwarded_total{node="b",result="done"}')).toBeGreaterThan(9);
+  expect(b.get('trellis_cluster_forwarded_total{node="b",result="refused"}')).toBeGreaterThan(0);
+  const waits = 'trellis_cluster_read_waits_total';
+  expect(b.get(`${waits}{node="b",mode="strong",result="done"}`)).toBeGreaterThan(0);
+  expect(b.get(`${waits}{node="b",mode="session",result="behind"}`)).toBeGreaterThan(0);
+  expect(b.get(`${waits}{node="b",mode="max-lag",result="behind"}`)).toBeGreaterThan(0);
 });
 
 test('K24 data go to nodes that prove to be some, or to administrators', async () => {
@@ -203,12 +276,12 @@ test('K26 a node that the log no longer reaches goes on with a newer copy', asyn
   await expect
     .poll(async () => `${JSON.stringify(await statusOf('c'))}\n${c.stderr}`, patient)
     .toContain('"role":"follower"');
-  expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual({ p: 23 });
+  expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual({ p: 24 });
   expect(c.stderr).toContain('goes on with the data of another one');
 });
 
 /** How many items there are when the leader is lost. */
-let kept = 23;
+let kept = 24;
 
 test('K44 K22 a leader hands over to the node that is named; who writes meanwhile does not hear of it', async () => {
   const d = await place('d');

@@ -1,6 +1,7 @@
 // The script that starts a whole cluster on one machine, as people run it: six processes, a write through one
 // node, a strong read through another, the leader lost, and all of it again on the same folder.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { connect } from '../../../server/client/client.js';
@@ -37,6 +38,10 @@ async function stop(): Promise<number | null> {
 
 afterAll(stop);
 
+interface Readiness {
+  cluster: { leader: { node: string } };
+}
+
 const nodes = [0, 1, 2].map((i) => `http://127.0.0.1:${port + i}`);
 const strong = { 'Trellis-Consistency': 'strong' };
 const shape = { writes: false, at: 0 } as const;
@@ -58,5 +63,12 @@ test('one command starts a cluster, a second time on what the first has left', a
   await all.call('add', { name: 'later' });
   const last = connect({ url: nodes[2]!, headers: strong, retries: 10 });
   expect(await last.call('all', {}, { shape })).toEqual({ p: 11 });
+  const readiness = (await (await fetch(`${nodes[0]}/readyz`)).json()) as Readiness;
+  const { node } = readiness.cluster.leader;
+  const lock = readFileSync(join(folder, '.trellis/cluster', node, 'LOCK'), 'utf8');
+  process.kill(JSON.parse(lock).pid, 'SIGKILL');
+  await all.call('add', { name: 'without its leader' });
+  expect(await all.call('all', {}, { shape })).toEqual({ p: 12 });
+  // It ends all that are left, and itself.
   expect(await stop()).toBe(0);
 });
