@@ -261,6 +261,20 @@ const cases: [name: string, body: string, plan: string[]][] = [
     ],
   ],
   [
+    'a count that is compared goes no further than the number',
+    'RETURN N<Owner>::WHERE(_::Out<Owns>::WHERE(_::{note}::EQ("x"))::COUNT::EQ(2))::WHERE(_::Out<Owns>::COUNT::GTE(2))',
+    [
+      'data: (find N<Owner> back along in Owns from each of (scan N<Item> | where $1: ($1.note EQ "x") -> many) | where $0: and((($0 | out Owns | where $1: ($1.note EQ "x") | range 0 to 3 | count -> one) EQ 2), (($0 | out Owns | count -> one) GTE 2)) -> many)',
+    ],
+  ],
+  [
+    'likewise of a list that is counted, but not of one whose items may be null',
+    'RETURN N<Owner>::WHERE(COUNT(_::Out<Owns>::In<Owns>)::LT(3))::WHERE(COUNT(_::Out<Owns>::In<Owns>::{name})::LT(3))',
+    [
+      'data: (scan N<Owner> | where $0: and((COUNT of ($0 | out Owns | in Owns | range 0 to 3 -> many) integer LT 3), (COUNT of ($0 | out Owns | in Owns | map $2: $2.name -> many) integer LT 3)) -> many)',
+    ],
+  ],
+  [
     'edges and their far ends are neighbours',
     'RETURN N<Item>(id)::OutE<Likes>::ToN',
     ['data: (byId N<Item> @id | out Likes -> many)'],

@@ -248,9 +248,10 @@ const plainTest = fc.oneof(
         'In<Owns>',
         'Both<Likes>',
         'In<Likes>::WHERE(_::{year}::GT(1))',
+        'Out<Likes>::In<Likes>::DEDUP',
       ),
-      fc.constantFrom('GTE', 'GT', 'EQ', 'LT'),
-      fc.constantFrom('2', '1', '0', 'n', 'oy', 'y', '1.5'),
+      fc.constantFrom('GTE', 'GT', 'EQ', 'LT', 'LTE', 'NEQ'),
+      fc.constantFrom('3', '2', '1', '0', 'n', 'oy', 'y', '1.5'),
     )
     .map(([walk, op, count]) => `_::${walk}::COUNT::${op}(${count})`),
   // Alternatives in other words; some do not ask of the item.

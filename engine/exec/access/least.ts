@@ -5,20 +5,30 @@ import { IdBuffer } from '../row/id-buffer.js';
 import type { Find } from './find.js';
 import { leastWorth, type Most, worthOf } from './worth.js';
 
+interface OneOf {
+  find: Find;
+  /** It is read as a whole, or not at all; of an index a piece is read before its length is known. */
+  isWhole: boolean;
+}
+
 /**
  * Each is followed a little further by turns, until one of them ends; one that has to be read as a whole is
- * begun anew with more to spend. Where all are long and few rows are wanted, it is the first.
+ * begun anew with more to spend, and those have their turns first. Where all are long and few rows are
+ * wanted, it is the first of the list.
  */
-export function findLeast(label: Label, finds: readonly Find[], most: Most): Find {
+export function findLeast(label: Label, finds: readonly OneOf[], most: Most): Find {
+  const turns = [true, false].flatMap((whole) =>
+    finds.flatMap(({ find, isWhole }, at) => (isWhole === whole ? [{ at, find }] : [])),
+  );
   return (frame) => {
     const worth = worthOf(frame, label, most);
-    const lists: (List | null | undefined)[] = [];
+    const lists = finds.map((): List | null | undefined => undefined);
     const chosen = (list: List): Iterable<Uint32Array> => {
       for (const other of lists) if (other !== list) other?.close();
       return list.rest();
     };
     for (let length = leastWorth; ; length *= 4) {
-      for (const [at, find] of finds.entries()) {
+      for (const { at, find } of turns) {
         lists[at] ??= lists[at] === null ? null : begun(frame, find, length);
         if (lists[at]?.endsWithin(frame, length)) return chosen(lists[at]);
       }

@@ -42,10 +42,15 @@ export function findReached(label: Label, way: WayBack, most: Most): Find {
 }
 
 /** What steps from known elements lead to, each once. */
-export function reached({ known, back }: WayBack): (frame: Frame) => Uint32Array {
+function reached({ known, back }: WayBack): (frame: Frame) => Uint32Array {
+  const begin = begunAt(known);
+  return (frame) => back.reduce((from, hop) => reachedFrom(frame, from, hop), begin(frame));
+}
+
+/** The elements that a walk back begins at, each once. */
+export function begunAt(known: Flow): (frame: Frame) => Uint32Array {
   const { open } = asRows(known);
-  return (frame) =>
-    back.reduce((from, hop) => reachedFrom(frame, from, hop), elementsOf(frame, open(frame)));
+  return (frame) => elementsOf(frame, open(frame));
 }
 
 /** In whose time so many elements are asked for how many edges they have. */
@@ -81,4 +86,4 @@ function reachedFrom(frame: Frame, from: Uint32Array, { labels, direction, take 
   return found.take();
 }
 
-const bothWays: readonly Direction[] = ['out', 'in'];
+export const bothWays: readonly Direction[] = ['out', 'in'];

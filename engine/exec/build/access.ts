@@ -136,12 +136,11 @@ function findOf(
       return (frame, counted) => (condition(frame) === true ? find?.(frame, counted) : []);
     }
     case 'least': {
-      const finds = path.of.map((each) => findOf(builder, label, each, unknown));
-      return findLeast(
-        label,
-        finds.filter((find) => find !== undefined),
-        wanted.most,
-      );
+      const finds = path.of.flatMap((each) => {
+        const find = findOf(builder, label, each, unknown);
+        return find ? [{ find, isWhole: isReadWhole(each) }] : [];
+      });
+      return findLeast(label, finds, wanted.most);
     }
     case 'any': {
       const finds = path.of.map((each) => findOf(builder, label, each, unknown));

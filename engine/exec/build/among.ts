@@ -1,12 +1,12 @@
-// Compiles a condition that has a way back from what it asks for: asked as it is written until that has cost
-// eight times what the way back may, then a look into what the way back has met.
+// Compiles a condition that has a way back from what it asks for: asked as it is written, and meanwhile the way
+// back is gone in pieces, a fraction of what asking has cost; when its end is reached, a look into what it has met.
 //
-// Invariant: the answer of the condition as it is written. All attempts at the way back together cost a sixth of
-// what was asked before them.
-import { IdSet } from '../../base/id-set.js';
+// Invariant: the answer of the condition as it is written. The way back has never cost more than a quarter of
+// what was asked, and a little.
+import type { IdSet } from '../../base/id-set.js';
 import type { Expression } from '../../plan/expression.js';
 import { slotsOf } from '../../plan/rule/slots.js';
-import { readingOf, reached } from '../access/reached.js';
+import { inPieces, type Walk } from '../access/walk-in-pieces.js';
 import type { Builder } from '../row/builder.js';
 import type { Evaluate } from '../row/compiled.js';
 import type { Frame } from '../row/frame.js';
@@ -17,37 +17,34 @@ import { buildWayBack, orPlain } from './access.js';
 interface Asked {
   held: Value[];
   spent: number;
-  /** At so much the way back is tried. */
+  /** What the way back has cost. */
+  walked: number;
+  /** At so much it is gone further. */
   next: number;
+  walk: Walk;
   met: IdSet | undefined;
 }
 
 /** Visits that are not worth a thought. */
 const leastSpent = 64;
 
+/** So much more is asked than walked. */
+const share = 4;
+
 export function buildAmong(
   builder: Builder,
   { of, item: { slot }, path }: Extract<Expression, { kind: 'among' }>,
 ): Evaluate {
   const plain = builder.value(of);
-  const way = buildWayBack(builder, path);
-  const reach = reached(way);
+  const begin = inPieces(buildWayBack(builder, path));
   const slots = slotsOf(path.value);
   const known = new WeakMap<Frame, Asked>();
   const begun = (frame: Frame): Asked => {
     const held = slots.map((each) => frame.slots[each]!);
-    const asked = { held, spent: 0, next: leastSpent, met: undefined };
+    const walk = begin();
+    const asked = { held, spent: 0, walked: 0, next: leastSpent, walk, met: undefined };
     known.set(frame, asked);
     return asked;
-  };
-  const attempt = (frame: Frame, visits: number): IdSet | undefined => {
-    if (way.reads !== undefined && readingOf(frame, way.reads) > visits) return undefined;
-    return frame.attempt(visits, () => {
-      const met = new IdSet();
-      for (const id of reach(frame)) met.add(id);
-      frame.charge(4 * met.size);
-      return met;
-    });
   };
   return (frame) => {
     const item = frame.slots[slot]!;
@@ -61,13 +58,20 @@ export function buildAmong(
     const before = frame.visits;
     const answer = plain(frame);
     asked.spent += frame.visits - before;
-    if (asked.spent >= asked.next) {
-      const tried = orPlain(() => ({ met: attempt(frame, asked.spent >> 3) }));
-      asked.next = tried === undefined ? Number.POSITIVE_INFINITY : 4 * asked.spent;
-      asked.met = tried?.met;
-    }
+    if (asked.spent >= asked.next) goOn(frame, asked);
     return answer;
   };
+}
+
+function goOn(frame: Frame, asked: Asked): void {
+  const before = frame.visits;
+  const { walk } = asked;
+  const most = leastSpent + Math.floor(asked.spent / share) - asked.walked;
+  const tried = orPlain(() => ({ met: walk.goOn(frame, most) }));
+  asked.walked += frame.visits - before;
+  asked.met = tried?.met;
+  const wanted = share * (asked.walked + walk.needs - leastSpent);
+  asked.next = tried === undefined ? Number.POSITIVE_INFINITY : Math.max(wanted, asked.spent + 16);
 }
 
 function isAsHeld({ slots: now }: Frame, slots: readonly number[], held: readonly Value[]) {

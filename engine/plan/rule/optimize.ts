@@ -12,12 +12,14 @@
 //   a filter that fused searches share is evaluated once          shared-filter.ts
 //   a page begins at its position                                 page-seek.ts
 //   groups keep sums and the first of their items, not all         accumulate.ts
+//   a count that is compared with a number goes no further         bounded-count.ts
 //   what is asked of many items is looked up in what leads there    among.ts
 //   what a comparison asks of every item alike is asked once       once.ts
 import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../expression.js';
 import { accumulate } from './accumulate.js';
 import { testAmong } from './among.js';
+import { boundCounts } from './bounded-count.js';
 import { chooseAccess, chooseEach } from './choose-access.js';
 import { conjunctsOf, failsAtOnce } from './conjuncts.js';
 import type { Declarations, Planning } from './planning.js';
@@ -42,7 +44,8 @@ export function optimize(plan: Plan, declarations: Declarations): Plan {
   const rewrite = rewriter((part) => searchTogether(planPart(planning, part), plan.parameters));
   const { statements, output } = inlined;
   const planned = { statements: rewrite(statements), output: rewrite(output) };
-  const kept = accumulate({ ...inlined, ...planned, slotCount: planning.slots });
+  const counted = boundCounts(planned, parameters);
+  const kept = accumulate({ ...inlined, ...counted, slotCount: planning.slots });
   if (plan.writes) return kept;
   const bound = slotsBound(statements);
   const asked = testAmong(planning, readsOf(kept), bound);

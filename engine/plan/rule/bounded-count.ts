@@ -1,0 +1,77 @@
+// A count that is compared with a number: it is enough to know whether there are so many, so no more are
+// looked for. Along edges of the item itself nothing is gained: how many those are is known.
+import type { Expression, Pipeline, Step } from '../expression.js';
+import { rewriter } from '../rewrite.js';
+import { isSafePipeline, type Parameters } from '../safe.js';
+
+type Compare = Extract<Expression, { kind: 'compare' }>;
+
+/** What is asked with one more than so many is not asked of the number itself. */
+const isDecidedBy = new Map<string, number>([
+  ['GTE', 0],
+  ['LT', 0],
+  ['GT', 1],
+  ['LTE', 1],
+  ['EQ', 1],
+  ['NEQ', 1],
+]);
+
+export function boundCounts<T>(value: T, parameters: Parameters): T {
+  return rewriter((part) => (part.kind === 'compare' ? (bounded(part, parameters) ?? part) : part))(
+    value,
+  );
+}
+
+function bounded(compare: Compare, parameters: Parameters): Compare | undefined {
+  const { operator, left, right, any } = compare;
+  const further = isDecidedBy.get(operator);
+  const list = listCounted(left);
+  if (any || further === undefined || list === undefined || !isWorth(list)) return undefined;
+  const most = right.kind === 'literal' ? numberOf(right.value) : undefined;
+  if (most === undefined || !isSafePipeline(list, parameters)) return undefined;
+  const end: Expression = { kind: 'literal', value: most + further };
+  const range: Step = { kind: 'range', start: { kind: 'literal', value: 0 }, end };
+  const cut: Pipeline = { ...list, steps: [...list.steps, range] };
+  if (left.kind === 'aggregate') return { ...compare, left: { ...left, of: cut } };
+  const steps: Step[] = [...cut.steps, { kind: 'count' }];
+  return { ...compare, left: { ...cut, steps, result: 'one' } };
+}
+
+/** What `xs::COUNT` or `COUNT(xs)` counts; the latter does not count items that are null. */
+function listCounted(counted: Expression): Pipeline | undefined {
+  if (counted.kind === 'pipeline') {
+    const { steps } = counted;
+    if (steps.at(-1)?.kind !== 'count') return undefined;
+    return { ...counted, steps: steps.slice(0, -1), result: 'many' };
+  }
+  if (counted.kind !== 'aggregate' || counted.function !== 'COUNT') return undefined;
+  const { of } = counted;
+  if (of.kind !== 'pipeline' || of.result !== 'many') return undefined;
+  return of.steps.every(({ kind }) => yieldsElements.has(kind)) ? of : undefined;
+}
+
+const yieldsElements = new Set<Step['kind']>([
+  'neighbours',
+  'edges',
+  'walk',
+  'end',
+  'where',
+  'dedup',
+]);
+
+function numberOf(value: unknown): number | undefined {
+  const number = typeof value === 'bigint' ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number < 2 ** 31
+    ? number
+    : undefined;
+}
+
+function isWorth({ source, steps }: Pipeline): boolean {
+  // What is cut already is short; a repetition ends by itself.
+  const last = steps.at(-1);
+  if (last === undefined || last.kind === 'range' || last.kind === 'first') return false;
+  if (steps.some((step) => step.kind === 'walk' && step.hops)) return false;
+  return (
+    steps.some(({ kind }) => kind === 'where') || (source.kind === 'value' && steps.length > 1)
+  );
+}
