@@ -217,6 +217,17 @@ describe('generated modules', () => {
     expect(printed).not.toContain('MillMatch');
   });
 
+  test('say that what an upsert makes has no score, although what it finds has one', () => {
+    const text = [
+      'N::Mill { town: String }\nV::Sack { town: String }',
+      'QUERY a() => hit <- SearchBM25<Mill>("x", 1)::UpsertN({ town: "y" }) RETURN hit',
+      'QUERY b() => hit <- SearchV<Sack>([1.0], 1)::UpsertV([1.0], { town: "y" }) RETURN hit',
+    ].join('\n');
+    const { program } = compile([{ path: 'a.hx', text }], { compat: false });
+    const printed = printTypeScript(program!, standard);
+    expect(printed.match(/score\S* number[^;]*;/g)).toEqual(['score?: number;', 'score?: number;']);
+  });
+
   test('say that what comes of a variable may be gone once the query has dropped something', () => {
     const text = [
       'N::Mill { n: I64 }\nE::Has { From: Mill, To: Mill }',

@@ -14,7 +14,8 @@ import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
 import { sameCardinality, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
-import { isVague } from '../type/type.js';
+import { joinHits } from '../type/type-relation.js';
+import { isVague, type ItemType } from '../type/type.js';
 
 export const checkUpdate: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
@@ -64,6 +65,11 @@ function warnBoundLookup(context: Context, input: Term, call: Call, place: Chain
   context.report('W110', call.name.span, message, 'Write the selection in the same chain.');
 }
 
+/** One that was found keeps what the search has set; one that is made has none of it. */
+function upserted({ compat }: Context, { type }: Term): ItemType {
+  return compat || type.kind !== 'element' ? type : { ...type, hit: joinHits([type.hit, 'none']) };
+}
+
 /** Checks values whose type is not known, so that their own faults are reported. */
 function checkLoose(context: Context, written: Expr | undefined, scope: Scope): Term {
   if (written?.kind === 'object') {
@@ -83,7 +89,7 @@ export const checkUpsertNode: StepChecker = (context, input, call, scope, place)
   const inner = innerScope(scope, { item: slotTerm(slot, from.type, 'opt') });
   const set = assignmentsOf(context, [type], object, inner);
   const step = { kind: 'upsertNode', type: type.name, slot, set } as const;
-  return append(from, step, { type: from.type, cardinality: 'one' });
+  return append(from, step, { type: upserted(context, from), cardinality: 'one' });
 };
 
 export const checkUpsertVector: StepChecker = (context, input, call, scope, place) => {
@@ -104,7 +110,7 @@ export const checkUpsertVector: StepChecker = (context, input, call, scope, plac
   const object = second && asObject(context, second.value, form);
   if (type === undefined) return checkLoose(context, object, inner);
   const set = object === undefined ? [] : assignmentsOf(context, [type], object, inner);
-  const change = { type: from.type, cardinality: 'one' } as const;
+  const change = { type: upserted(context, from), cardinality: 'one' } as const;
   if (vector === undefined) return { ...unknownTerm(), ...change };
   const step = { kind: 'upsertVector', type: type.name, slot, vector, set } as const;
   return append(from, step, change);

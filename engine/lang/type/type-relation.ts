@@ -100,7 +100,7 @@ function distinct(types: readonly TypeRef[]): TypeRef[] {
 }
 
 /** Of several searches, as of rerankers: a score, and perhaps a distance. */
-function joinHits(hits: readonly Hit[]): Hit {
+export function joinHits(hits: readonly Hit[]): Hit {
   if (hits.every((hit) => hit === hits[0])) return hits[0]!;
   return hits.some((hit) => hit === 'none' || hit === 'mixed') ? 'mixed' : 'reranked';
 }

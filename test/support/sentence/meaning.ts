@@ -14,10 +14,13 @@ export class Shaped extends Item {
     readonly hidden: ReadonlyMap<string, Value>,
   ) {
     super(item.element, item.score, item.distance, item.reranked, item.share, item.trail);
+    // It shows what it was when it was found, whatever has been changed since.
+    const { values, vector, fresh } = item;
+    Object.assign(this, { values, vector, fresh });
   }
 }
 
-export const withItem = (env: Env, item: Value): Env => ({ ...env, item });
+export const withItem = (env: Env, item: Value): Env => ({ ...env, item, strict: false });
 
 export function withVar(env: Env, name: string, value: Value): Env {
   return { ...env, vars: new Map([...env.vars, [name, value]]) };

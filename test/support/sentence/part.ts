@@ -15,6 +15,8 @@ export interface Env {
   readonly item: Value | undefined;
   /** What is missing is null. */
   readonly lenient?: true;
+  /** What is missing is a failure, although an item is bound: a value that is to be stored. */
+  readonly strict?: boolean;
 }
 
 export interface Part<T extends Type = Type> {
@@ -24,6 +26,14 @@ export interface Part<T extends Type = Type> {
 }
 
 export type Elements = Part<ElementType>;
+
+/** One statement: its text without the name that it may bind, and what it does. */
+export interface Change {
+  text: string;
+  /** What it yields, if it may be bound. */
+  type?: Type;
+  of(env: Env): Value;
+}
 
 /** What may be named where a part is written. */
 export interface Scope {

@@ -8,6 +8,7 @@ import { Random } from '../random.js';
 import { member, withVar } from './meaning.js';
 import type { Elements, Env, Parameter, Part, Scope, Writer } from './part.js';
 import { perItem, piece, runOf } from './run.js';
+import { statements } from './change.js';
 import type { ScalarName } from './type.js';
 import { condition } from './condition.js';
 import { furtherStep, singleElement, sorting, source } from './elements.js';
@@ -297,30 +298,50 @@ export interface Sentence {
 }
 
 export function sentence(seed: number, name: string, depth: number): Sentence {
+  return sentenceOf(seed, name, depth, () => 0);
+}
+
+/** A query that changes the graph, and answers what it then holds. */
+export function changingSentence(seed: number, name: string, depth: number): Sentence {
+  return sentenceOf(seed, name, depth, ({ random }) => 1 + random.below(3));
+}
+
+function sentenceOf(
+  seed: number,
+  name: string,
+  depth: number,
+  changes: (writer: Writer) => number,
+): Sentence {
   const random = new Random(seed);
   const writer = new SentenceWriter(random);
-  const bound: { name: string; part: Part }[] = [];
   const lines: string[] = [];
+  const steps: ((env: Env) => Env)[] = [];
+  const answers: string[] = [];
   let scope: Scope = { names: [] };
+  const bind = (prefix: string, part: Part) => {
+    const own = writer.name(prefix);
+    lines.push(`${own} <- ${part.text}`);
+    steps.push((env) => withVar(env, own, part.of(env)));
+    return { name: own, type: part.type };
+  };
   for (let i = random.below(3); i > 0; i--) {
     const part: Part = random.chance(0.7)
       ? random.chance(0.7)
         ? writer.elements(scope, depth)
         : writer.single(scope, depth)
       : writer.scalar(scope, random.pick(['int', 'text']), depth);
-    const own = writer.name('v');
-    bound.push({ name: own, part });
-    lines.push(`${own} <- ${part.text}`);
-    scope = { names: [...scope.names, { name: own, type: part.type }] };
+    scope = { names: [...scope.names, bind('v', part)] };
   }
-  const answers: string[] = [];
-  for (let i = 1 + random.below(2); i > 0; i--) {
-    const part = whole(writer, writer.answer(scope, depth));
-    const own = writer.name('r');
-    bound.push({ name: own, part });
-    answers.push(own);
-    lines.push(`${own} <- ${part.text}`);
+  const count = changes(writer);
+  if (count > 0) {
+    const made = statements(writer, scope, depth, count);
+    lines.push(...made.lines);
+    steps.push(made.run);
+    ({ scope } = made);
+    answers.push(...made.names);
   }
+  for (let i = 1 + random.below(2); i > 0; i--)
+    answers.push(bind('r', whole(writer, writer.answer(scope, depth))).name);
   const header = writer.parameters
     .map(
       ({ name: own, type, optional, given }) =>
@@ -332,9 +353,8 @@ export function sentence(seed: number, name: string, depth: number): Sentence {
     text: `QUERY ${name}(${header}) =>\n  ${lines.join('\n  ')}\n  RETURN ${answers.join(', ')}\n`,
     parameters: writer.parameters,
     of: (env) => {
-      let inner = env;
-      for (const { name: own, part } of bound) inner = withVar(inner, own, part.of(inner));
-      return answers.map((own) => [own, inner.vars.get(own)!]);
+      const { vars } = steps.reduce((inner, step) => step(inner), env);
+      return answers.map((own) => [own, vars.get(own)!]);
     },
   };
 }

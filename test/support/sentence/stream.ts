@@ -7,7 +7,9 @@ import type { ElementType } from './type.js';
 
 /** A miss is an error, but for items, and where it is asked for, it is null. */
 export const missing = (env: Env): null =>
-  env.item === undefined && !env.lenient ? fail('NO_VALUE_FOUND', { what: 'an element' }) : null;
+  (env.item === undefined || env.strict) && !env.lenient
+    ? fail('NO_VALUE_FOUND', { what: 'an element' })
+    : null;
 
 export const stream = (
   text: string,
@@ -38,10 +40,12 @@ export const united = (parts: readonly Elements[]): Omit<ElementType, 'kind' | '
   };
 };
 
-/** An item without the shape that a projection gave it. */
+/** An item without the shape that a projection gave it, with the values that it had when it was found. */
 export const bare = (row: Value): Item => {
-  const { element, score, distance, reranked, share, trail } = row as Item;
-  return new Item(element, score, distance, reranked, share, trail);
+  const item = row as Item;
+  const { element, score, distance, reranked, share, trail, values, vector, fresh } = item;
+  const plain = new Item(element, score, distance, reranked, share, trail);
+  return Object.assign(plain, { values, vector, fresh });
 };
 
 /** A list, even where one element may be all. */

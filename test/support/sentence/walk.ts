@@ -116,7 +116,8 @@ function far(from: readonly string[], { names, direction }: Way): string[] {
 }
 
 function within(from: readonly string[], way: Way, { min, max }: Bounds): string[] {
-  const found = new Set<string>(min === 0 ? from : []);
+  const starts = from.filter((label) => labels[label]!.kind !== 'edge');
+  const found = new Set<string>(min === 0 ? starts : []);
   let last = [...from];
   for (let round = 1; round <= (max ?? 9); round++) {
     last = far(last, way);

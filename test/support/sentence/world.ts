@@ -21,6 +21,7 @@ E::Holds { From: Ant, To: Bee, Properties: { w: I32 } }
 E::Tells { From: Bee, To: Cue }
 E::Cites { From: Cue, To: Cue, Properties: { w: I32 } }
 E::Back { From: Bee, To: Ant, Properties: { w: I32 } }
+E::Bears UNIQUE { From: Ant, To: Bee, Properties: { UNIQUE INDEX tag: I32, w: I32 } }
 `;
 
 interface Label {
@@ -57,6 +58,7 @@ export const labels: Readonly<Record<string, Label>> = {
   Tells: { kind: 'edge', properties: {}, from: 'Bee', to: 'Cue' },
   Cites: { kind: 'edge', properties: { w: 'int' }, from: 'Cue', to: 'Cue' },
   Back: { kind: 'edge', properties: { w: 'int' }, from: 'Bee', to: 'Ant' },
+  Bears: { kind: 'edge', properties: { tag: 'int', w: 'int' }, from: 'Ant', to: 'Bee' },
 };
 
 export const letter = (label: string): string => labels[label]!.kind[0]!.toUpperCase();
@@ -73,7 +75,17 @@ const days = [
   '1969-12-31T23:59:59.5Z',
   '2026-03-31T23:30:00Z',
 ];
-const counts = { Ant: 9, Bee: 5, Cue: 5, Knows: 16, Holds: 9, Tells: 7, Cites: 7, Back: 5 };
+const counts = {
+  Ant: 9,
+  Bee: 5,
+  Cue: 5,
+  Knows: 16,
+  Holds: 9,
+  Tells: 7,
+  Cites: 7,
+  Back: 5,
+  Bears: 3,
+};
 const vectors = ['[1.0, 0.0]', '[0.0, 1.0]', '[3.0, 4.0]', '[-1.0, 0.5]', '[0.6, 0.8]'];
 
 export const now = parseDate('2026-03-02T09:30:00.123456Z')!;
@@ -129,6 +141,7 @@ export class SentenceWorld {
       for (let i = 0; i < count * scale; i++) {
         const { kind, properties, from, to } = labels[label]!;
         const given = Object.entries(properties).flatMap(([name, of]) => {
+          if (name === 'tag') return [{ name, of, text: String(i + 20) }];
           if (name === 'key') return [{ name, of, text: `"${label[0]!.toLowerCase()}${i}"` }];
           return random.chance(0.2) ? [] : [{ name, of, text: printed(of, random) }];
         });
@@ -137,6 +150,8 @@ export class SentenceWorld {
         const name = `${label.toLowerCase()}${i}`;
         const vector = random.pick(vectors);
         const ends = from ? [random.pick(made[from]!), random.pick(made[to!]!)] : [];
+        // Of this type there is one between two elements.
+        if (label === 'Bears') ends[0] = made.Ant![i]!;
         const element = this.graph.create(typeNamed(this.graph, kind, label), values, {
           ...(kind === 'vector' && { vector: JSON.parse(vector) as number[] }),
           ...(from && { from: ends[0]!.element, to: ends[1]!.element }),
@@ -160,6 +175,22 @@ export class SentenceWorld {
       const uuids = this.engine.uuids(labels[label]!.kind, label);
       for (const [i, { element }] of of.entries()) element.uuid = uuids[i]!;
     }
+  }
+
+  /** Gives new elements of the graph the ids that the engine gave them; those by what they were called. */
+  learn(): Map<string, string> {
+    const learned = new Map<string, string>();
+    for (const [label, { kind }] of Object.entries(labels)) {
+      const own = this.graph.all(typeNamed(this.graph, kind, label));
+      if (own.every(({ uuid }) => !uuid.startsWith('ffffffff-'))) continue;
+      const theirs = this.engine.uuids(kind, label);
+      for (const [i, element] of own.entries()) {
+        if (!element.uuid.startsWith('ffffffff-') || theirs[i] === undefined) continue;
+        learned.set(element.uuid, theirs[i]);
+        element.uuid = theirs[i];
+      }
+    }
+    return learned;
   }
 
   close(): void {
