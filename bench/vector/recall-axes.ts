@@ -17,7 +17,8 @@ const norms = [
   'mixed',
 ] as const;
 
-export const filters = ['none', 'tenth', 'hundredth', 'cluster'] as const;
+/** `elsewhere`: all but the cluster that the query lies in. */
+export const filters = ['none', 'tenth', 'hundredth', 'cluster', 'elsewhere'] as const;
 
 /** How the index came to hold its vectors. */
 const histories = ['bulk', 'single', 'halved', 'restarted'] as const;

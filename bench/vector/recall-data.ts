@@ -56,6 +56,8 @@ function lengthOf(
   }
 }
 
+const clustersOf = (size: number): number => Math.max(2, Math.round(size / perCluster));
+
 const natural = new Set<Norms>(['zeros', 'tiny', 'huge', 'mixed']);
 
 export function makeData(
@@ -64,7 +66,7 @@ export function makeData(
 ): RecallData {
   const uniform = randomOf(seed);
   const gaussian = gaussianOf(uniform);
-  const clusters = Math.max(2, Math.round(size / perCluster));
+  const clusters = clustersOf(size);
   const centres = Array.from({ length: clusters }, () =>
     Float64Array.from({ length: dimension }, gaussian),
   );
@@ -95,20 +97,42 @@ function addZeros(rows: Float64Array[], uniform: () => number): void {
   }
 }
 
-/** Ids (row + 1) that a filter lets pass; undefined: all. */
-export function allowOf(data: RecallData, kind: FilterKind, seed: number): AllowList | undefined {
-  if (kind === 'none') return undefined;
+/** Ids (row + 1) that a filter lets pass for a query; undefined: all. */
+export type Filter = (query: number) => AllowList | undefined;
+
+export function filterOf(data: RecallData, kind: FilterKind, seed: number): Filter {
+  if (kind === 'none') return () => undefined;
+  if (kind === 'elsewhere') return elsewhereOf(data);
   const uniform = randomOf(seed + 1);
   const share = kind === 'hundredth' ? 0.01 : 0.1;
-  const words = new Uint32Array((data.rows.length + 32) >>> 5);
+  // Clusters 0, 10, 20 ...: a tenth of the queries lie in them, the others far outside.
+  const allow = allowOf(data, (row) =>
+    kind === 'cluster' ? data.cluster[row]! % 10 === 0 : uniform() < share,
+  );
+  return () => allow;
+}
+
+function allowOf({ rows }: RecallData, isAllowed: (row: number) => boolean): AllowList {
+  const words = new Uint32Array((rows.length + 32) >>> 5);
   let count = 0;
-  for (let row = 0; row < data.rows.length; row++) {
-    // Clusters 0, 10, 20 ...: a tenth of the queries lie in them, the others far outside.
-    if (kind === 'cluster' ? data.cluster[row]! % 10 !== 0 : uniform() >= share) continue;
+  for (let row = 0; row < rows.length; row++) {
+    if (!isAllowed(row)) continue;
     words[(row + 1) >>> 5]! |= 1 << ((row + 1) & 31);
     count++;
   }
   return { words, count };
+}
+
+/** Queries take the clusters by turns. */
+function elsewhereOf(data: RecallData): Filter {
+  const clusters = clustersOf(data.rows.length);
+  const kept = new Map<number, AllowList>();
+  return (query) => {
+    const own = query % clusters;
+    const allow = kept.get(own) ?? allowOf(data, (row) => data.cluster[row] !== own);
+    kept.set(own, allow);
+    return allow;
+  };
 }
 
 export const passes = (allow: AllowList | undefined, id: number): boolean =>

@@ -2,7 +2,7 @@
 // JavaScript binding knows no filters: under one it is asked for more until enough pass.
 import type { AllowList, Metric } from '../../engine/vector/index.js';
 import { loadPeers } from '../peer/peer-install.js';
-import { passes, type Truth } from './recall-data.js';
+import { type Filter, passes, type Truth } from './recall-data.js';
 import { type Measured, standard } from './recall-index.js';
 
 interface Usearch {
@@ -50,12 +50,13 @@ export class UsearchContender {
     this.#queries = queries.map((query) => Float32Array.from(query));
   }
 
-  measure(k: number, allow: AllowList | undefined): Measured {
-    for (const query of this.#queries.slice(0, 5)) this.#search(query, k, allow);
+  measure(k: number, filter: Filter): Measured {
+    const allows = this.#queries.map((_, q) => filter(q));
+    for (const [q, query] of this.#queries.slice(0, 5).entries()) this.#search(query, k, allows[q]);
     const started = process.cpuUsage();
-    const found = this.#queries.map((query) => this.#search(query, k, allow));
+    const found = this.#queries.map((query, q) => this.#search(query, k, allows[q]));
     const { user, system } = process.cpuUsage(started);
-    const recalls = found.map((ids, q) => this.truth.recall(q, ids, k, allow));
+    const recalls = found.map((ids, q) => this.truth.recall(q, ids, k, allows[q]));
     return {
       recall: recalls.reduce((sum, recall) => sum + recall, 0) / recalls.length,
       perSecond: (this.#queries.length * 1e6) / (user + system),

@@ -10,7 +10,7 @@
 import { listOption, numberOption } from '../kit/bench-option.js';
 import { type Cell, type FilterKind, filters, type Selection, wholeGrid } from './recall-axes.js';
 import { everyCell, nameOf, pairedCells } from './recall-cells.js';
-import { allowOf, type DataSize, makeData, Truth } from './recall-data.js';
+import { type DataSize, filterOf, makeData, Truth } from './recall-data.js';
 import { buildIndex, type Measured, measureOurs, standard } from './recall-index.js';
 import { type UsearchContender, usearchMaker } from './recall-peer.js';
 
@@ -64,15 +64,15 @@ function* measureGroup(
   const data = makeData(group[0]!, options);
   const truth = new Truth(group[0]!.metric, data);
   const peer = makePeer?.(group[0]!.metric, truth);
-  const allows = options.filters.map((filter) => allowOf(data, filter, options.seed));
-  const theirs = allows.map((allow) => peer?.measure(options.k, allow));
+  const made = options.filters.map((filter) => filterOf(data, filter, options.seed));
+  const theirs = made.map((filter) => peer?.measure(options.k, filter));
   for (const cell of group) {
     const index = buildIndex(cell, data);
-    for (const [i, filter] of options.filters.entries()) {
-      const allow = allows[i];
-      const ours = measureOurs(index, truth, options.k, { allow });
-      const walked = measureOurs(index, truth, options.k, { allow, ef: standard.efSearch });
-      yield { cell, filter, ours, walked, theirs: theirs[i] };
+    for (const [i, name] of options.filters.entries()) {
+      const filter = made[i]!;
+      const ours = measureOurs(index, truth, options.k, { filter });
+      const walked = measureOurs(index, truth, options.k, { filter, ef: standard.efSearch });
+      yield { cell, filter: name, ours, walked, theirs: theirs[i] };
     }
     index.close();
   }

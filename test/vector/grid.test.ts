@@ -6,7 +6,7 @@ import type { EmbeddedDatabase } from '../../engine/index.js';
 import { type Cell, filters, type Norms, wholeGrid } from '../../bench/vector/recall-axes.js';
 import { nameOf, pairedCells, pairsOf } from '../../bench/vector/recall-cells.js';
 import {
-  allowOf,
+  filterOf,
   makeData,
   passes,
   type RecallData,
@@ -27,7 +27,9 @@ function shortOf(cell: Cell): string[] {
   const truth = new Truth(cell.metric, data);
   const index = buildIndex(cell, data);
   const short = filters.flatMap((filter) => {
-    const { recall } = measureOurs(index, truth, k, { allow: allowOf(data, filter, size.seed) });
+    const { recall } = measureOurs(index, truth, k, {
+      filter: filterOf(data, filter, size.seed),
+    });
     return recall < least ? [`${nameOf(cell)} ${filter}: ${recall.toFixed(3)}`] : [];
   });
   index.close();
