@@ -132,10 +132,11 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
   const scan = Math.min(costs.list, costs.flat);
   if (costs.graph <= scan) {
     const count = kernel.searchAmong(address, k, width, mostPlaces(segment, 2 * likely, scan));
-    if (count >= k) return answer(segment, count);
+    if (count >= k) return answer(segment, count, filteredDeviations);
   }
   const isFlat = costs.flat < costs.list;
-  return answer(segment, isFlat ? kernel.searchFlat(address, k) : kernel.searchList(address, k));
+  const count = isFlat ? kernel.searchFlat(address, k) : kernel.searchList(address, k);
+  return answer(segment, count, filteredDeviations);
 }
 
 /** More answers than this are cheaper by a list: a pool of bounds is kept sorted. */
@@ -165,11 +166,15 @@ function filterCosts(
 
 /** Deviations of a code's distance that are allowed for. */
 const deviations = 2;
+/**
+ * Under a filter all that passes may lie far off, in clusters that codes of 4 bits take for nearer or
+ * farther as a whole: the error is the same for all of one, and the least of many errors is large.
+ */
+const filteredDeviations = 5;
 
-function answer(segment: Segment, count: number): Candidates {
+function answer(segment: Segment, count: number, allowed = deviations): Candidates {
   const { ids, distances } = segment.lane;
-  const blur =
-    count === 0 ? 0 : deviations * segment.noiseOf(ids[count - 1]!, distances[count - 1]!);
+  const blur = count === 0 ? 0 : allowed * segment.noiseOf(ids[count - 1]!, distances[count - 1]!);
   return { count, ids: ids.slice(0, count), distances: distances.slice(0, count), blur };
 }
 

@@ -114,7 +114,12 @@ function lead(from: Position, count: number): Written[] {
 }
 
 /** What has to become of the node. */
-function fateOf({ lost, fresh, at, manner }: Case): 'follows' | 'LOG_LOST' | 'LOG_TRUNCATED' {
+export function fateOf({
+  lost,
+  fresh,
+  at,
+  manner,
+}: Case): 'follows' | 'LOG_LOST' | 'LOG_TRUNCATED' {
   const left = before - lost;
   const { trims } = manners[manner]!;
   if (trims && at + 1 < left + fresh) return 'LOG_TRUNCATED';
