@@ -5,17 +5,21 @@ import { compiled, compiledModules } from './support/compiled-modules.js';
 import { root } from './support/project.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
+/** Which part of the long run this is (test/support/run/long.mjs); both where it is not said. */
+const part = process.env.TRELLIS_TEST_PART;
 
 /**
- * Which files begin first. Of the long run those that take ten minutes and more: none is left alone
+ * Which files begin first. Of the long run those that take five minutes and more: none is left alone
  * at the end. Then those that start servers, which take longest though they are short.
  */
 const first = [
   ...(long
     ? [
-        /\/schema\/(migration|emptied)\.test\.ts$/,
-        /\/reliability\/(model|soak|disk\/damaged-part)\.test\.ts$/,
-        /\/(lang\/fuzz|lsp\/lsp)\.test\.ts$/,
+        /\/(schema\/migration|reliability\/model)\.test\.ts$/,
+        // Those that wait most, beside what reckons.
+        /\/(reliability\/(soak|disk\/power-loss)|contract\/keep-alive)\.test\.ts$/,
+        /\/(schema\/emptied|lang\/(fuzz|sentence)|lsp\/lsp)\.test\.ts$/,
+        /\/(exec\/oracle|storage\/damage)\.test\.ts$/,
       ]
     : []),
   /\/(conformance|crash|docs|load|reliability|server|vector)\//,
@@ -31,7 +35,10 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/** What their figures are held to takes a machine that does nothing else: in the long run they come last. */
+/**
+ * What their figures are held to takes a machine that does nothing else: in the long run they come
+ * last, one by one.
+ */
 const measured = [
   'contract/speed',
   'embed/embedder',
@@ -43,30 +50,15 @@ const measured = [
   'server/metrics',
   'vector/background-snapshot',
 ].map((name) => `test/${name}.test.ts`);
-const every = ['test/**/*.test.ts'];
 /** Whole clusters have a command of their own (test/cluster/run.mjs). */
-const exclude = ['test/cluster/{nodes,real}/**'];
-
-/** A part of the long run, which begins when all of an earlier order are done. */
-function part(name: string, groupOrder: number, files: object, isAlone: boolean) {
-  const poolOptions = { forks: { singleFork: isAlone, isolate: false } };
-  return {
-    extends: true as const,
-    test: { name, ...files, poolOptions, sequence: { groupOrder } },
-  };
-}
+const clusters = ['test/cluster/{nodes,real}/**'];
 
 export default defineConfig({
   plugins: [compiledModules(!process.argv.includes('run'))],
   test: {
     root,
-    ...(long ? {} : { include: every, exclude }),
-    projects: long
-      ? [
-          part('work', 0, { include: every, exclude: [...exclude, ...measured] }, false),
-          part('figures', 1, { include: measured, exclude }, true),
-        ]
-      : undefined,
+    include: part === 'figures' ? measured : ['test/**/*.test.ts'],
+    exclude: part === 'work' ? [...clusters, ...measured] : clusters,
     server: { deps: { external: [compiled] } },
     globalSetup: ['test/support/run/summary.ts'],
     setupFiles: ['test/support/run/file-end.ts'],
@@ -75,7 +67,9 @@ export default defineConfig({
     // Files share the processes and the modules these have loaded, as calls share a server: loading
     // them for each file costs more than most files do. The pool ends a process twice, and fails,
     // where it may have fewer of them when all is done: hence as many at least as at most.
-    poolOptions: { forks: { maxForks: 3, minForks: 3, isolate: false } },
+    poolOptions: {
+      forks: { maxForks: 3, minForks: 3, singleFork: part === 'figures', isolate: false },
+    },
     sequence: { sequencer: SlowFirst },
     // Long, since a machine may do other work: what never comes fails all the same.
     testTimeout: long ? 3_600_000 : 90_000,

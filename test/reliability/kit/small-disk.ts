@@ -3,7 +3,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, removeFolder, root } from '../../support/project.js';
+import { crashSources } from '../../crash/oracle.js';
+import { makeFolder, removeFolder, root, writeProject } from '../../support/project.js';
+import { Server } from '../../support/server/server.js';
 
 const run = (command: string, ...args: string[]): void => {
   execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -71,4 +73,12 @@ export function whyNoDisk(): string | undefined {
   } finally {
     disk?.remove();
   }
+}
+
+/** Of the project of the crash tests, with its data on the disk. */
+export function serverOn(disk: SmallDisk, config: Record<string, number | string>): Server {
+  const project = join(disk.folder, 'project');
+  mkdirSync(project, { recursive: true });
+  writeProject(project, { sources: crashSources, config });
+  return new Server(disk.folder, {});
 }
