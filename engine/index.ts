@@ -83,6 +83,7 @@ export { type Compilation, type Source, compile } from './lang/compile.js';
 export { type AdHocCompilation, compileAdHoc } from './lang/ad-hoc.js';
 export { type Analysis, analyze } from './lang/analysis/analyze.js';
 export { type Completion, complete } from './lang/analysis/complete.js';
+export { Memo } from './lang/memo.js';
 export type { Occurrence } from './lang/analysis/occurrence.js';
 export type { OutlineItem } from './lang/analysis/outline.js';
 export { type Formatted, formatSource } from './lang/format/format.js';

@@ -14,6 +14,7 @@ import {
 } from './syntax/diagnostic.js';
 import { buildMigrations } from './schema/migration-checker.js';
 import { docAbove, writtenAt } from './syntax/doc-comment.js';
+import type { Memo } from './memo.js';
 import { parseFile } from './syntax/parser.js';
 import { type CheckOptions, checkQuery } from './query/query-checker.js';
 import { buildSchema, type Declared } from './schema/schema-checker.js';
@@ -39,6 +40,10 @@ export interface CompileOptions {
   slow?: boolean;
   /** Who asks about places of the sources. */
   watch?: Watch;
+  /** What was found of earlier states of the sources. */
+  memo?: Memo;
+  /** Leaves the queries that this is not true of unchecked: for whoever asks about one place. */
+  only?: (path: string, declaration: QueryDeclaration) => boolean;
 }
 
 /** Hears what is found out on the way to a program, whether or not there is one in the end. */
@@ -66,12 +71,15 @@ interface ParsedFile extends ReadSource {
 
 /** Compiles all files of a project together, in path order. */
 export function compile(sources: readonly Source[], options: CompileOptions): Compilation {
-  const { compat, limits = defaultLimits, literal = false, slow = false, scattered } = options;
+  const { compat, limits = defaultLimits, literal = false, slow = false } = options;
+  const { scattered, memo, only } = options;
   const collector = collectDiagnostics();
   const byPath = [...sources].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   const parsed = byPath.map(({ path, text }): ParsedFile => {
     const file = readSource(path, text);
-    return { file, tree: parseFile(file, limits, collector), report: collector.in(file) };
+    const parse = (to: Collector) => parseFile(file, limits, to);
+    const tree = memo === undefined ? parse(collector) : memo.tree(file, collector, parse);
+    return { file, tree, report: collector.in(file) };
   });
   for (const { tree } of parsed) collector.lose(tree.lost);
   const schemas = buildSchemas(parsed, collector, compat);
@@ -81,9 +89,9 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
     tree.migrations.map((declaration) => ({ declaration, report })),
   );
   const migrations = buildMigrations(declared, schemas);
-  const index = indexSchema(schema);
+  const index = memo === undefined ? indexSchema(schema) : memo.index(schema);
   const facts = options.watch?.facts;
-  const checking = { compat, limits, literal, slow, facts, scattered };
+  const checking = { compat, limits, literal, slow, facts, scattered, memo, only };
   if (scattered !== undefined) refuseEdges(parsed, scattered);
   const queries = checkQueries(parsed, index, collector, checking);
   options.watch?.read(parsed, index, queries);
@@ -160,10 +168,11 @@ function checkQueries(
   parsed: readonly ParsedFile[],
   schema: SchemaIndex,
   collector: Collector,
-  options: CheckOptions,
+  options: CheckOptions & Pick<CompileOptions, 'memo' | 'only'>,
 ): Query[] {
   const queries: Query[] = [];
   const seen = new Map<string, string>();
+  const { facts, memo, only } = options;
   const queriesMax = options.limits.source_queries;
   for (const { file, tree } of parsed) {
     for (const declaration of tree.queries) {
@@ -179,7 +188,13 @@ function checkQueries(
         report('E005', span, message, 'The limit is `limits.source_queries`.');
       }
       if (seen.size > queriesMax) continue;
-      const query = checkQuery(declaration, schema, report, options);
+      if (only !== undefined && !only(file.path, declaration)) continue;
+      const check = (to: Report, hears: Facts | undefined) =>
+        checkQuery(declaration, schema, to, { ...options, facts: hears });
+      const query =
+        memo === undefined
+          ? check(report, facts)
+          : memo.checked(declaration, schema, { report, facts }, check);
       if (query === undefined) continue;
       const [doc, written] = [docAbove(file, span.start), writtenAt(file, span.start)];
       warnHard(query, doc, declaration, report);

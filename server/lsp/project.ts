@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { type Analysis, analyze, type Limits, type Source } from '../../engine/index.js';
+import { type Analysis, analyze, type Limits, Memo, type Source } from '../../engine/index.js';
 import { type Config, loadConfig } from '../config/config.js';
 import { readSources } from '../project/project.js';
 import { TextPlaces } from './position.js';
@@ -42,14 +42,14 @@ export class Project {
   #sources: Source[] | undefined;
   #analysis: Analysis | undefined;
   readonly #places = new Map<string, TextPlaces>();
-  readonly options: { compat: boolean; limits?: Limits };
+  readonly options: { compat: boolean; limits?: Limits; memo: Memo };
   readonly #queriesDir: string;
 
   constructor(readonly folder: string) {
     const config = configOf(folder);
     this.#queriesDir = config?.queriesDir ?? '.';
     const compat = config?.compat === 'helix-2';
-    this.options = { compat, ...(config && { limits: config.limits }) };
+    this.options = { compat, memo: new Memo(), ...(config && { limits: config.limits }) };
   }
 
   pathIn(file: string): string {

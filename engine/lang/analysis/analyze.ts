@@ -2,7 +2,8 @@
 // made anew for each state of the sources; the diagnostics are those of `compile`, as they come from it.
 import type { Limits } from '../../base/limits.js';
 import type { Query } from '../../plan/plan.js';
-import { type ReadSource, type Source, compile } from '../compile.js';
+import { type CompileOptions, type ReadSource, type Source, compile } from '../compile.js';
+import type { Memo } from '../memo.js';
 import type { Diagnostic } from '../syntax/diagnostic.js';
 import { FactBook } from '../type/facts.js';
 import type { SchemaIndex } from '../type/schema-index.js';
@@ -13,6 +14,8 @@ import { typeKey } from './target.js';
 export interface AnalyzeOptions {
   compat: boolean;
   limits?: Limits;
+  /** What was found of earlier states of the sources, where there were some. */
+  memo?: Memo;
 }
 
 /** What compiling one state of the sources found out. */
@@ -24,7 +27,10 @@ export interface Findings {
   facts: FactBook;
 }
 
-export function findingsOf(sources: readonly Source[], options: AnalyzeOptions): Findings {
+export function findingsOf(
+  sources: readonly Source[],
+  options: AnalyzeOptions & Pick<CompileOptions, 'only' | 'literal'>,
+): Findings {
   const facts = new FactBook();
   let found: Pick<Findings, 'sources' | 'schema' | 'queries'> | undefined;
   const watch = {

@@ -9,6 +9,7 @@ import { findName, type Scope, visibleNames } from '../type/scope.js';
 import { isList, type Term } from '../type/term.js';
 import { printItemType } from '../type/type-print.js';
 import type { Source } from '../compile.js';
+import type { Span } from '../syntax/source.js';
 import { scalarNames } from '../schema/schema-checker.js';
 import { type AnalyzeOptions, type Findings, findingsOf } from './analyze.js';
 import { printTerm } from './occurrence.js';
@@ -31,16 +32,25 @@ export function complete(
   const source = sources.find((each) => each.path === path);
   if (source === undefined || typeof source.text !== 'string') return [];
   const { text } = source;
+  const { memo } = options;
   const typed = /\w*$/.exec(text.slice(0, offset))![0];
   const head = text.slice(0, offset - typed.length) + placeholder;
   const rest = text.slice(offset).replace(/^\w*/, '');
+  const only = queryAround(path, head.replace(/^\uFEFF/, '').length);
   for (const tail of [rest, closersOf(head) + rest.replace(/^[^\r\n]*/, '')]) {
     const changed = sources.map((each) => (each === source ? { path, text: head + tail } : each));
-    const found = completionsIn(findingsOf(changed, options), path);
+    const own = { ...options, only, literal: true, ...(memo && { memo: memo.copy() }) };
+    const found = completionsIn(findingsOf(changed, own), path);
     if (found !== undefined) return found;
   }
   return keywords(['QUERY', 'N', 'E', 'V', 'MIGRATION', 'schema', 'RETURN', 'FOR', 'DROP']);
 }
+
+/** Whether a query may hold what ends at an offset: no other can have met the word. */
+const queryAround =
+  (path: string, offset: number) =>
+  (of: string, { span }: { span: Span }): boolean =>
+    of === path && span.start < offset && offset <= span.end;
 
 /** Closes what was opened in the item that the text ends in. */
 function closersOf(text: string): string {

@@ -2,9 +2,12 @@
 import type { Expr } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import type { Field, MigrationDeclaration, TypeDeclaration, Version } from './ast-schema.js';
+import type { Span } from './source.js';
 
 export interface QueryDeclaration {
   name: Name;
+  /** From its first macro to the last sign of it that was read. */
+  span: Span;
   macros: Macro[];
   parameters: Field[];
   statements: Statement[];

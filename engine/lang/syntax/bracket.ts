@@ -1,7 +1,7 @@
 // What a list of tokens shows by its form alone: where items of the file begin, and brackets that are
 // never closed: that fault is where one was opened, not where its absence is noticed.
 import { type Cursor, isSymbol, peek } from './cursor.js';
-import { SyntaxFault, unexpected } from './expectation.js';
+import { syntaxFault, unexpected } from './expectation.js';
 import type { Token } from './lexer.js';
 
 const closers: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
@@ -18,7 +18,7 @@ export function refuseClose(cursor: Cursor, opener: number, close: string, wante
   const { text } = tokens[opener]!;
   const hint = `Add \`${close}\`.`;
   cursor.report('E001', tokens[opener]!, `This \`${text}\` is never closed.`, hint);
-  throw new SyntaxFault();
+  throw syntaxFault;
 }
 
 /** `}` and the like, of the bracket at `opener`. */

@@ -1,5 +1,5 @@
 // The parser's place in the token list: looking ahead, expecting, nesting, and getting back on its
-// feet after a fault. A fault is reported where it is found and then thrown as `SyntaxFault`;
+// feet after a fault. A fault is reported where it is found and then thrown as `syntaxFault`;
 // whoever can resume catches it.
 import type { Limits } from '../../base/limits.js';
 import type { Name } from './ast-literal.js';

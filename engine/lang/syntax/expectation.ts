@@ -4,10 +4,12 @@ import { type Cursor, isName, isSymbol, nameOf, next, peek } from './cursor.js';
 import { foreignSign, foreignWord, formHints, takesValue } from './foreign.js';
 import type { Token } from './lexer.js';
 
-/** Thrown after a report; carries nothing. */
-export class SyntaxFault extends Error {
+class SyntaxFault extends Error {
   override readonly name = 'SyntaxFault';
 }
+
+/** Thrown after a report. It carries nothing, hence is one for all: making each anew costs a stack. */
+export const syntaxFault = new SyntaxFault();
 
 /** Passes a stray sign that stands in front of one of these symbols, or of a name. */
 export function passStray(cursor: Cursor, ...symbols: string[]): void {
@@ -51,7 +53,7 @@ export function unexpected(cursor: Cursor, wanted: string, hint?: string): never
     const said = meant ?? `${wanted} could stand here.`;
     cursor.report('E001', token, `Unexpected ${shown}.`, said);
   }
-  throw new SyntaxFault();
+  throw syntaxFault;
 }
 
 /** What a word or a sign of another language is called here. */
@@ -122,7 +124,7 @@ export function refuseForeign(cursor: Cursor): void {
   const known = isCalled ? 'begins nothing here' : 'is not known here';
   const message = `\`${token.text}\` ${known}.`;
   cursor.report(isCalled ? 'E001' : 'E301', token, message, hint);
-  throw new SyntaxFault();
+  throw syntaxFault;
 }
 
 /** Words in front of parentheses that hold nothing of this language. */

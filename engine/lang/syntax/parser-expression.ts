@@ -17,7 +17,7 @@ import {
   expectName,
   passStray,
   refuseForeign,
-  SyntaxFault,
+  syntaxFault,
   unexpected,
 } from './expectation.js';
 import { literalOf } from './parser-literal.js';
@@ -185,7 +185,7 @@ function parseDirections(cursor: Cursor, call: Call): void {
   const recover = () => {
     const ends = ['>', '(', ')', '}', '<-', '::'];
     while (!startsItem(cursor) && !ends.some((end) => isSymbol(cursor, end))) next(cursor);
-    if (!accept(cursor, '>')) throw new SyntaxFault();
+    if (!accept(cursor, '>')) throw syntaxFault;
   };
   // What is faulty has been reported.
   const unknown: Name = { text: 'Asc', span: call.name.span };

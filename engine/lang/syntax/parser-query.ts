@@ -5,7 +5,7 @@ import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
 import type { Field } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
 import { closeOf, expectClose } from './bracket.js';
-import { expect, expectName, expectWord, SyntaxFault, unexpected } from './expectation.js';
+import { expect, expectName, expectWord, syntaxFault, unexpected } from './expectation.js';
 import { foreignWord, formHints } from './foreign.js';
 import { parseExpression } from './parser-expression.js';
 import { parseTyped } from './parser-field.js';
@@ -27,10 +27,14 @@ export function parseMacro(cursor: Cursor): Macro {
   return macro;
 }
 
-/** `QUERY name(…) =>` and what follows; `named` is told the name as soon as it is known. */
+/**
+ * `QUERY name(…) =>` and what follows, behind macros of it that begin at `start`; `named` is told the
+ * name as soon as it is known.
+ */
 export function parseQuery(
   cursor: Cursor,
   macros: Macro[],
+  start: number,
   named: (name: string) => void,
 ): QueryDeclaration {
   expectWord(cursor, 'QUERY');
@@ -50,9 +54,11 @@ export function parseQuery(
     cursor.index++;
     statements.push(...parseStatements(cursor, budget));
   }
-  const query: QueryDeclaration = { name, macros, parameters, statements, faulty: false };
+  const span = { start, end: start };
+  const query: QueryDeclaration = { name, span, macros, parameters, statements, faulty: false };
   if (isReturn(cursor)) query.returns = parseReturn(cursor);
   if (braced && isSymbol(cursor, '}')) cursor.index++;
+  query.span = spanFrom(cursor, start);
   return query;
 }
 
@@ -177,7 +183,7 @@ function refuseBranch(cursor: Cursor): void {
   if (body === 0) return;
   cursor.report('E301', word, `\`${word.text}\` is not known here.`, foreignWord('if'));
   cursor.index = body + 1;
-  throw new SyntaxFault();
+  throw syntaxFault;
 }
 
 /** `FOR (x IN …)`. */

@@ -13,7 +13,7 @@ import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './c
 import { anyType } from './diagnostic.js';
 import { didYouMean } from '../../base/nearest.js';
 import { expectClose, refuseClose } from './bracket.js';
-import { expect, expectName, expectWord, SyntaxFault, unexpected } from './expectation.js';
+import { expect, expectName, expectWord, syntaxFault, unexpected } from './expectation.js';
 import { formHints } from './foreign.js';
 import { goesOn, parseBody } from './parser-field.js';
 import { parseLiteral } from './parser-literal.js';
@@ -57,7 +57,7 @@ function parseEdgeParts(cursor: Cursor, declaration: TypeDeclaration): void {
   const { open } = cursor;
   const recover = () => {
     while (!startsItem(cursor) && cursor.open >= open) next(cursor);
-    if (declaration.from === undefined || declaration.to === undefined) throw new SyntaxFault();
+    if (declaration.from === undefined || declaration.to === undefined) throw syntaxFault;
   };
   guarded(cursor, () => parseParts(cursor, declaration, opener), recover);
 }

@@ -82,6 +82,7 @@ function parseTopLevel(
   collector: Collector,
 ): void {
   const macros: Macro[] = [];
+  const { start } = peek(cursor);
   while (isSymbol(cursor, '#')) macros.push(parseMacro(cursor));
   if (macros.length > 0 || isName(cursor, 'QUERY')) {
     let faults = 0;
@@ -92,7 +93,7 @@ function parseTopLevel(
         report(...fault);
       };
     };
-    const query = parseQuery(cursor, macros, named);
+    const query = parseQuery(cursor, macros, start, named);
     tree.queries.push(query);
     query.faulty = faults > 0 || !startsItem(cursor);
     if (!startsItem(cursor)) passRest(cursor, tree);

@@ -3,7 +3,7 @@
 // walks, checks, runs and prints them. Invariant: what passes here can be run on any thread.
 import type { Chain, Path, Step } from './ast-expression.js';
 import type { Cursor } from './cursor.js';
-import { SyntaxFault } from './expectation.js';
+import { syntaxFault } from './expectation.js';
 import type { Span } from './source.js';
 
 /** Steps whose value holds nothing of what they were given. */
@@ -22,7 +22,7 @@ const wrappedLevels = 2;
 
 function refuse(cursor: Cursor, span: Span, message: string, limit: string): never {
   cursor.report('E005', span, message, `The limit is \`limits.${limit}\`.`);
-  throw new SyntaxFault();
+  throw syntaxFault;
 }
 
 function checkLevels(cursor: Cursor, span: Span, levels: number): void {

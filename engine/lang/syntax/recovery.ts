@@ -1,7 +1,7 @@
 // Nesting, lists, and getting back on its feet after a fault: whoever can resume catches it.
 import { beginsItem, refuseClose } from './bracket.js';
 import { accept, type Cursor, isSymbol, next, peek } from './cursor.js';
-import { passStray, SyntaxFault } from './expectation.js';
+import { passStray, syntaxFault } from './expectation.js';
 
 /** Parses one level deeper; too deep is E005. */
 export function nested<T>(cursor: Cursor, parse: () => T): T {
@@ -9,7 +9,7 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
   if (cursor.depth >= depthMax) {
     const hint = 'The limit is `limits.source_depth`.';
     cursor.report('E005', peek(cursor), `This nests deeper than ${depthMax} levels.`, hint);
-    throw new SyntaxFault();
+    throw syntaxFault;
   }
   cursor.depth++;
   try {
@@ -32,7 +32,7 @@ export function guarded<T>(
   try {
     return parse();
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
+    if (error !== syntaxFault) throw error;
     const fault = cursor.index;
     try {
       recover();

@@ -27,4 +27,11 @@ export class FactBook implements Facts {
   step(step: Step, input: Term, output: Term): void {
     this.steps.set(step, { input, output });
   }
+
+  /** All of it. */
+  tell(to: Facts): void {
+    for (const [expr, { term, scope }] of this.values) to.value(expr, term, scope);
+    for (const [head, term] of this.heads) to.head(head, term);
+    for (const [step, { input, output }] of this.steps) to.step(step, input, output);
+  }
 }

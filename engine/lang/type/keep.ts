@@ -77,7 +77,10 @@ export function changesData({ statements, returns }: QueryDeclaration): boolean 
     if (Array.isArray(node)) return node.some(doesChange);
     const { kind, name } = node as { kind?: string; name?: { text: string } };
     if (kind === 'drop' || (kind === 'call' && changers.has(name!.text))) return true;
-    return Object.values(node).some(doesChange);
+    for (const key in node) {
+      if (key !== 'span' && doesChange((node as Record<string, unknown>)[key])) return true;
+    }
+    return false;
   };
   return doesChange(statements) || doesChange(returns);
 }
