@@ -1,9 +1,10 @@
 // A piece of the graph: some elements with the edges among them, and the shortest way between two.
-// Invariant: an element with a very long list of edges is not read through; its edges are found from
-// their other ends.
+// Invariant: a very long list of edges is not read through where its edges are found from their other
+// ends, which fails only for edges between two such lists.
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
+import type { Direction } from '../../plan/expression.js';
 import type { Sight } from '../../plan/plan.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { touching } from '../row/edge-list.js';
@@ -14,26 +15,66 @@ import { existing, labelsOf, printElements } from './sight-page.js';
 const longList = 2_000;
 const edgesMax = 20_000;
 
+/** Edges that are read at a time of a long list. */
+const window = 4_096;
+
+const directions = ['out', 'in'] as const;
+
+interface LongList {
+  id: number;
+  degree: number;
+}
+
 /** Edges both of whose ends are in `ids`, each once. */
 function edgesAmong(frame: Frame, ids: ReadonlySet<number>): number[] {
   const edges = new Set<number>();
-  const labels = labelsOf(frame, 'edge');
-  for (const id of ids) {
-    frame.tick(2 * labels.length);
-    for (const label of labels) {
-      for (const direction of ['out', 'in'] as const) {
+  const take = (pairs: Uint32Array): void => {
+    frame.tick(pairs.length / 2);
+    for (let i = 0; i < pairs.length; i += 2) if (ids.has(pairs[i + 1]!)) edges.add(pairs[i]!);
+  };
+  for (const label of labelsOf(frame, 'edge')) {
+    const long: Record<Direction, LongList[]> = { out: [], in: [] };
+    frame.tick(2 * ids.size);
+    for (const id of ids) {
+      for (const direction of directions) {
         const degree = frame.view.degree(id, label.id, direction);
-        if (degree === 0 || degree > longList) continue;
-        const pairs = frame.view.adjacency(id, label.id, direction);
-        frame.tick(pairs.length / 2);
-        for (let i = 0; i < pairs.length; i += 2) {
-          if (ids.has(pairs[i + 1]!)) edges.add(pairs[i]!);
-        }
-        if (edges.size >= edgesMax) return [...edges].slice(0, edgesMax);
+        if (degree > longList) long[direction].push({ id, degree });
+        else if (degree > 0) take(frame.view.adjacency(id, label.id, direction));
       }
+      if (edges.size >= edgesMax) return firstOf(edges);
+    }
+    for (const pairs of betweenLong(frame, label.id, long)) {
+      take(pairs);
+      if (edges.size >= edgesMax) return firstOf(edges);
     }
   }
-  return [...edges].sort((a, b) => a - b);
+  return firstOf(edges);
+}
+
+const firstOf = (edges: ReadonlySet<number>): number[] =>
+  [...edges].slice(0, edgesMax).sort((a, b) => a - b);
+
+/**
+ * Edges from one long list to another stand in no short one. The lists of the side that has fewer
+ * edges in all are read for them, in pieces; none where only one side has long lists.
+ */
+function* betweenLong(
+  frame: Frame,
+  label: number,
+  long: Record<Direction, LongList[]>,
+): Generator<Uint32Array> {
+  if (long.out.length === 0 || long.in.length === 0) return;
+  const total = (lists: LongList[]): number => lists.reduce((sum, { degree }) => sum + degree, 0);
+  const direction = total(long.out) <= total(long.in) ? 'out' : 'in';
+  for (const { id } of long[direction]) {
+    let after = 0;
+    for (;;) {
+      const pairs = frame.view.adjacencyAfter(id, label, direction, { after, most: window });
+      yield pairs;
+      if (pairs.length < 2 * window) break;
+      after = pairs.at(-2)!;
+    }
+  }
 }
 
 /** `{nodes, edges}`: what there is of the ids, in their order. */
