@@ -27,7 +27,7 @@ const db = await open(options);
 const node = db.database.cluster;
 
 // A build from before positions were waited for whole takes the sequence alone.
-const { isAt } = await engine('cluster/node.js');
+const { isAt } = await engine('cluster/link/epochs.js').catch(() => engine('cluster/node.js'));
 const awaited = (at) => (isAt === undefined ? at.seq : at);
 
 const operations = {
