@@ -279,10 +279,11 @@ await step(
       });
     }
     chmodSync(at('dist/bin/main.js'), 0o755);
-    // By themselves: the client for browsers imports nothing, the adapter only the framework.
+    // By themselves: the client for browsers imports nothing, an adapter only its framework.
     for (const [entry, name] of [
       ['client/client.js', 'client.js'],
       ['adapter/langchain.js', 'langchain.js'],
+      ['adapter/mastra.js', 'mastra.js'],
     ]) {
       buildSync({
         entryPoints: [at('dist/server', entry)],

@@ -1,8 +1,8 @@
 // `trellisdb/langchain`: a vector store and a graph retriever of LangChain.js over any caller, a connection or
-// a database inside this process. Each method is one request: the query that it needs is written here, with
-// values as parameters, never as text. Invariant: a search answers k documents when k match its filter.
-import type { Caller } from '../client/client.js';
-import { conditionOf, type Filter, type PropertyType, type Value } from './filter.js';
+// a database inside this process. Each method is one request. Invariant: a search answers k documents when k
+// match its filter.
+import type { Filter } from './filter.js';
+import { nameOf, VectorType, type VectorTypeConfig } from './vector-type.js';
 
 /** What is used of `@langchain/core`, which the program that imports this has installed. */
 interface Core {
@@ -25,18 +25,7 @@ export interface Document {
   id?: string;
 }
 
-export interface TrellisStoreConfig {
-  /** A connection of `trellisdb/client` to a server with `server.adhoc`, or what `open` gives. */
-  caller: Caller;
-  /** The vector type that holds the documents. */
-  type: string;
-  /** Members of metadata that filters may ask, with the types of their properties. */
-  properties?: Record<string, PropertyType>;
-  /** Names of the properties of key, text and metadata. */
-  key?: string;
-  text?: string;
-  metadata?: string;
-}
+export type TrellisStoreConfig = VectorTypeConfig;
 
 interface Hit {
   key: string;
@@ -44,11 +33,6 @@ interface Hit {
   metadata: string | null;
   score?: number;
 }
-interface Written {
-  source: string;
-  parameters: Record<string, unknown>;
-}
-
 export interface AddOptions {
   /** One a document; what is there under one of them is replaced. */
   ids?: string[];
@@ -56,29 +40,13 @@ export interface AddOptions {
   deleteFilter?: Filter;
 }
 
-class DeclarationMissing extends Error {
-  override readonly name = 'DeclarationMissing';
-  constructor(declaration: string) {
-    super(`The project needs this declaration:\n\n${declaration}\n`);
-  }
-}
-
 export class TrellisVectorStore extends core.VectorStore {
   declare FilterType: Filter;
-  readonly #caller: Caller;
-  readonly #type: string;
-  readonly #properties: [name: string, type: PropertyType][];
-  readonly #names: { key: string; text: string; metadata: string };
-  #checked: Promise<void> | undefined;
+  readonly #type: VectorType;
 
   constructor(embeddings: Embeddings, config: TrellisStoreConfig) {
     super(embeddings, config);
-    const { caller, type, properties = {}, key = 'key', text = 'text' } = config;
-    this.#caller = caller;
-    this.#type = nameOf(type);
-    this.#properties = Object.entries(properties).map(([name, of]) => [nameOf(name), of]);
-    const metadata = nameOf(config.metadata ?? 'metadata');
-    this.#names = { key: nameOf(key), text: nameOf(text), metadata };
+    this.#type = new VectorType(config);
   }
 
   _vectorstoreType(): string {
@@ -87,31 +55,7 @@ export class TrellisVectorStore extends core.VectorStore {
 
   /** What a project declares for this store. */
   get declaration(): string {
-    const { key, text, metadata } = this.#names;
-    const fields = [`UNIQUE INDEX ${key}: String`, `${text}: String`, `${metadata}: String`];
-    fields.push(...this.#properties.map(([name, type]) => `${name}: ${type}`));
-    return `V::${this.#type} {\n${fields.map((field) => `    ${field}`).join(',\n')}\n}`;
-  }
-
-  /** Fails with the declaration to paste where the type is not as this store needs it. */
-  #check(): Promise<void> {
-    const { key, text, metadata } = this.#names;
-    const names = [key, text, metadata, ...this.#properties.map(([name]) => name)];
-    const source = `V<${this.#type}>::RANGE(0, 0)::{${names.join(', ')}}`;
-    this.#checked ??= this.#run({ source, parameters: {} }).then(
-      () => undefined,
-      (error: Error & { code?: string }) => {
-        this.#checked = undefined;
-        if (error.code !== 'QUERY_INVALID') throw error;
-        throw new DeclarationMissing(this.declaration);
-      },
-    );
-    return this.#checked;
-  }
-
-  #run<T>({ source, parameters }: Written, write = false): Promise<T> {
-    // Every write here can be done twice with the same result; the caller need not know.
-    return this.#caller.call<T>('_query', { source, parameters, write }, { writes: write });
+    return this.#type.declaration;
   }
 
   async addDocuments(documents: Document[], options: AddOptions = {}): Promise<string[]> {
@@ -125,48 +69,18 @@ export class TrellisVectorStore extends core.VectorStore {
     documents: Document[],
     options: AddOptions = {},
   ): Promise<string[]> {
-    await this.#check();
     const ids = documents.map(({ id }, at) => options.ids?.[at] ?? id ?? crypto.randomUUID());
-    const rows = documents.map(({ pageContent, metadata = {} }, at) => ({
-      vector: vectors[at],
-      key: ids[at],
-      text: pageContent,
-      metadata: JSON.stringify(metadata),
-      ...Object.fromEntries(
-        this.#properties.map(([name]) => [`p_${name}`, metadata[name] ?? null]),
-      ),
-    }));
-    const drop = options.deleteFilter && this.#condition(options.deleteFilter);
-    const { key, text, metadata } = this.#names;
-    const own = this.#properties.map(([name, type]) => `p_${name}?: ${type}`);
-    const row = ['vector: [F64]', 'key: String', 'text: String', 'metadata: String', ...own];
-    const loop = row.map((field) => field.split(/[?:]/)[0]);
-    const set = [`${key}: key`, `${text}: text`, `${metadata}: metadata`];
-    set.push(...this.#properties.map(([name]) => `${name}: p_${name}`));
-    const source = [
-      `QUERY put(rows: [{${row.join(', ')}}], ids: [String]${drop?.declared ?? ''}) =>`,
-      ...(drop ? [`DROP V<${this.#type}>::WHERE(${drop.text})`] : []),
-      `FOR id IN ids { DROP V<${this.#type}>({${key}: id}) }`,
-      `FOR {${loop.join(', ')}} IN rows { AddV<${this.#type}>(vector, {${set.join(', ')}}) }`,
-      'RETURN "done"',
-    ].join('\n');
-    await this.#run({ source, parameters: { ...drop?.values, rows, ids } }, true);
+    const rows = documents.map(({ pageContent, metadata = {} }, at) => {
+      return { vector: vectors[at]!, key: ids[at]!, text: pageContent, metadata };
+    });
+    await this.#type.put(rows, options.deleteFilter);
     return ids;
   }
 
   /** By ids, by a filter, or both; without either nothing is deleted. */
   async delete({ ids, filter }: { ids?: string[]; filter?: Filter } = {}): Promise<void> {
     if (ids === undefined && filter === undefined) throw new TypeError('delete: ids or a filter');
-    await this.#check();
-    const drop = filter && this.#condition(filter);
-    const lines = [
-      `QUERY drop(ids: [String]${drop?.declared ?? ''}) =>`,
-      `FOR id IN ids { DROP V<${this.#type}>({${this.#names.key}: id}) }`,
-      ...(drop ? [`DROP V<${this.#type}>::WHERE(${drop.text})`] : []),
-      'RETURN "done"',
-    ];
-    const parameters = { ...drop?.values, ids: ids ?? [] };
-    await this.#run({ source: lines.join('\n'), parameters }, true);
+    await this.#type.drop(ids, filter);
   }
 
   async similaritySearchVectorWithScore(
@@ -199,23 +113,18 @@ export class TrellisVectorStore extends core.VectorStore {
     filter: Filter | undefined,
     rest: { steps?: string; more?: string; declared?: string; parameters?: object } = {},
   ): Promise<{ hits: Hit[]; more?: Hit[] }> {
-    await this.#check();
-    const only = filter && this.#condition(filter);
+    const only = filter && this.#type.condition(filter);
     const { steps = '', more, declared = '', parameters = {} } = rest;
     const kept = only ? `::PREFILTER(${only.text})` : '';
-    const { key, text, metadata } = this.#names;
+    const { key, text, metadata } = this.#type.names;
     const named = `key: ${key}, text: ${text}, metadata: ${metadata}`;
-    const source = [
+    const lines = [
       `QUERY search(vector: [F64], k: I64${declared}${only?.declared ?? ''}) =>`,
-      `hits <- SearchV<${this.#type}>(vector, k)${kept}${steps}`,
+      `hits <- SearchV<${this.#type.type}>(vector, k)${kept}${steps}`,
       ...(more === undefined ? [] : [`more <- hits${more}`]),
       `RETURN hits::{${named}, score}${more === undefined ? '' : `, more::{${named}}`}`,
-    ].join('\n');
-    return this.#run({ source, parameters: { ...only?.values, ...parameters, vector, k } });
-  }
-
-  #condition(filter: Filter): { text: string; declared: string; values: Record<string, Value> } {
-    return conditionOf(filter, new Map(this.#properties));
+    ];
+    return this.#type.run(lines, { ...only?.values, ...parameters, vector, k });
   }
 
   /** The nearest of a question and what the hops reach from them, each once, the nearest first. */
@@ -254,12 +163,6 @@ export class TrellisVectorStore extends core.VectorStore {
 function documentOf({ key, text, metadata }: Hit): Document {
   const known = metadata === null ? {} : (JSON.parse(metadata) as Record<string, unknown>);
   return { id: key, pageContent: text, metadata: known };
-}
-
-/** Names stand in queries as they are: they have to be names. */
-function nameOf(name: string): string {
-  if (!/^[A-Za-z]\w*$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name.`);
-  return name;
 }
 
 /** `{out: 'Mentions'}`, `{in: 'Mentions'}`, `{both: 'Cites'}`. */

@@ -233,6 +233,7 @@ export async function run() { ${calls.join('\n')} }`;
       '.',
       './client',
       './langchain',
+      './mastra',
       './package.json',
     ]);
   });

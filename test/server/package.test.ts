@@ -94,6 +94,8 @@ describe('the package', () => {
       'dist/types/engine/index.d.ts',
       'dist/bin/langchain.js',
       'server/adapter/langchain.d.mts',
+      'dist/bin/mastra.js',
+      'server/adapter/mastra.d.mts',
       'server/deploy/grafana.json',
       'server/editor/helixql.tmLanguage.json',
       'server/demo/seed.ndjson',

@@ -1,0 +1,48 @@
+// The types of `trellisdb/mastra`, for programs that have `@mastra/core`. By hand, as the package is nobody's
+// dependency here.
+import {
+  type CreateIndexParams,
+  type DeleteIndexParams,
+  type DeleteVectorParams,
+  type DeleteVectorsParams,
+  type DescribeIndexParams,
+  type IndexStats,
+  MastraVector,
+  type QueryResult,
+  type QueryVectorParams,
+  type UpdateVectorParams,
+  type UpsertVectorParams,
+} from '@mastra/core/vector';
+
+interface Caller {
+  call<T = unknown>(name: string, params?: object, options?: object): Promise<T>;
+}
+export type PropertyType = 'String' | 'Boolean' | 'I32' | 'I64' | 'U32' | 'F64' | 'Date' | 'ID';
+type Value = string | number | boolean | bigint;
+export type Filter = {
+  [name: string]: Value | { [operator: string]: Value | Value[] } | Filter | Filter[];
+};
+
+export interface TrellisIndex {
+  properties?: Record<string, PropertyType>;
+  metric?: 'cosine' | 'euclidean' | 'dotproduct';
+}
+export interface TrellisVectorConfig {
+  id: string;
+  caller: Caller;
+  indexes: Record<string, TrellisIndex>;
+}
+
+export declare class TrellisVector extends MastraVector<Filter> {
+  constructor(config: TrellisVectorConfig);
+  declaration(indexName: string): string;
+  createIndex(params: CreateIndexParams): Promise<void>;
+  listIndexes(): Promise<string[]>;
+  describeIndex(params: DescribeIndexParams): Promise<IndexStats>;
+  deleteIndex(params: DeleteIndexParams): Promise<void>;
+  upsert(params: UpsertVectorParams<Filter>): Promise<string[]>;
+  query(params: QueryVectorParams<Filter>): Promise<QueryResult[]>;
+  updateVector(params: UpdateVectorParams<Filter>): Promise<void>;
+  deleteVector(params: DeleteVectorParams): Promise<void>;
+  deleteVectors(params: DeleteVectorsParams<Filter>): Promise<void>;
+}

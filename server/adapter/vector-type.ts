@@ -1,0 +1,145 @@
+// The vector type behind a store of a framework: what a project declares for it, and what every store does with
+// it. The queries are written here, with values as parameters, never as text. Invariant: each of these is one
+// request, and one transaction.
+import type { Caller } from '../client/client.js';
+import { type Condition, conditionOf, type Filter, type PropertyType } from './filter.js';
+
+export interface VectorTypeConfig {
+  /** A connection of `trellisdb/client` to a server with `server.adhoc`, or what `open` gives. */
+  caller: Caller;
+  /** The vector type that holds the documents. */
+  type: string;
+  /** Members of metadata that filters may ask, with the types of their properties. */
+  properties?: Record<string, PropertyType>;
+  /** Names of the properties of key, text and metadata. */
+  key?: string;
+  text?: string;
+  metadata?: string;
+}
+
+export interface Row {
+  vector: number[];
+  key: string;
+  text: string;
+  metadata: Record<string, unknown>;
+}
+
+class DeclarationMissing extends Error {
+  override readonly name = 'DeclarationMissing';
+  constructor(declaration: string) {
+    super(`The project needs this declaration:\n\n${declaration}\n`);
+  }
+}
+
+export class VectorType {
+  readonly type: string;
+  readonly names: { key: string; text: string; metadata: string };
+  readonly #caller: Caller;
+  readonly #properties: [name: string, type: PropertyType][];
+  #checked: Promise<void> | undefined;
+
+  constructor(config: VectorTypeConfig) {
+    const { caller, type, properties = {}, key = 'key', text = 'text' } = config;
+    this.#caller = caller;
+    this.type = nameOf(type);
+    this.#properties = Object.entries(properties).map(([name, of]) => [nameOf(name), of]);
+    const metadata = nameOf(config.metadata ?? 'metadata');
+    this.names = { key: nameOf(key), text: nameOf(text), metadata };
+  }
+
+  /** What a project declares for this store. */
+  get declaration(): string {
+    const { key, text, metadata } = this.names;
+    const fields = [`UNIQUE INDEX ${key}: String`, `${text}: String`, `${metadata}: String`];
+    fields.push(...this.#properties.map(([name, type]) => `${name}: ${type}`));
+    return `V::${this.type} {\n${fields.map((field) => `    ${field}`).join(',\n')}\n}`;
+  }
+
+  /** Fails with the declaration to paste where the type is not as this store needs it. */
+  check(): Promise<void> {
+    const { key, text, metadata } = this.names;
+    const names = [key, text, metadata, ...this.#properties.map(([name]) => name)];
+    const source = `V<${this.type}>::RANGE(0, 0)::{${names.join(', ')}}`;
+    this.#checked ??= this.#call(source, {}, false).then(
+      () => undefined,
+      (error: Error & { code?: string }) => {
+        this.#checked = undefined;
+        if (error.code !== 'QUERY_INVALID') throw error;
+        throw new DeclarationMissing(this.declaration);
+      },
+    );
+    return this.#checked;
+  }
+
+  #call<T>(source: string, parameters: object, write: boolean): Promise<T> {
+    // Every write of a store can be done twice with the same result; the caller need not know.
+    return this.#caller.call<T>('_query', { source, parameters, write }, { writes: write });
+  }
+
+  /** A query, of lines. */
+  async run<T>(lines: readonly string[], parameters: object, write = false): Promise<T> {
+    await this.check();
+    return this.#call<T>(lines.join('\n'), parameters, write);
+  }
+
+  condition(filter: Filter): Condition {
+    return conditionOf(filter, new Map(this.#properties));
+  }
+
+  /** What is there under their keys is replaced; what matches `deleteFilter` goes before they come. */
+  async put(rows: readonly Row[], deleteFilter?: Filter): Promise<void> {
+    const drop = deleteFilter && this.condition(deleteFilter);
+    const { key, text, metadata } = this.names;
+    const own = this.#properties.map(([name, type]) => `p_${name}?: ${type}`);
+    const row = ['vector: [F64]', 'key: String', 'text: String', 'metadata: String', ...own];
+    const loop = row.map((field) => field.split(/[?:]/)[0]);
+    const set = [`${key}: key`, `${text}: text`, `${metadata}: metadata`];
+    set.push(...this.#properties.map(([name]) => `${name}: p_${name}`));
+    const lines = [
+      `QUERY put(rows: [{${row.join(', ')}}], ids: [String]${drop?.declared ?? ''}) =>`,
+      ...(drop ? [`DROP V<${this.type}>::WHERE(${drop.text})`] : []),
+      `FOR id IN ids { DROP V<${this.type}>({${key}: id}) }`,
+      `FOR {${loop.join(', ')}} IN rows { AddV<${this.type}>(vector, {${set.join(', ')}}) }`,
+      'RETURN "done"',
+    ];
+    const given = rows.map(({ metadata: about, ...rest }) => {
+      const values = this.#properties.map(([name]) => [`p_${name}`, about[name] ?? null]);
+      return { ...rest, metadata: JSON.stringify(about), ...Object.fromEntries(values) };
+    });
+    const ids = rows.map(({ key: id }) => id);
+    await this.run(lines, { ...drop?.values, rows: given, ids }, true);
+  }
+
+  /** By keys, by a filter, or both. */
+  async drop(ids: readonly string[] = [], filter?: Filter): Promise<void> {
+    const drop = filter && this.condition(filter);
+    const lines = [
+      `QUERY drop(ids: [String]${drop?.declared ?? ''}) =>`,
+      `FOR id IN ids { DROP V<${this.type}>({${this.names.key}: id}) }`,
+      ...(drop ? [`DROP V<${this.type}>::WHERE(${drop.text})`] : []),
+      'RETURN "done"',
+    ];
+    await this.run(lines, { ...drop?.values, ids }, true);
+  }
+
+  /** New metadata in place of what was: parameters of a query, and the members that they set. */
+  replacing(about: Record<string, unknown>): { declared: string; set: string[]; values: object } {
+    const present = this.#properties.filter(([name]) => (about[name] ?? null) !== null);
+    const declared = present.map(([name, type]) => `, p_${name}: ${type}`).join('');
+    const values = Object.fromEntries(present.map(([name]) => [`p_${name}`, about[name]]));
+    const own = this.#properties.map(([name]) => {
+      return `${name}: ${`p_${name}` in values ? `p_${name}` : 'NONE'}`;
+    });
+    return {
+      declared: `, metadata: String${declared}`,
+      set: [`${this.names.metadata}: metadata`, ...own],
+      values: { ...values, metadata: JSON.stringify(about) },
+    };
+  }
+}
+
+/** Names stand in queries as they are: they have to be names. */
+export function nameOf(name: string): string {
+  if (!/^[A-Za-z]\w*$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name.`);
+  return name;
+}
