@@ -3,12 +3,13 @@
 // thread. Invariant: a call is settled once, by its result or its error, wherever it was refused.
 import { type ErrorData, TrellisError } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
+import { CarriedEmbeddings, packEmbedded } from '../embed/carried.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { Once } from './answer/once.js';
 import { type CallInput, callOf } from './call/call.js';
-import type { CallOptions } from './call/options.js';
+import type { AheadCall, CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';
 import { type Equipment, decodeCall } from './call/runner.js';
 import type { DiskWatch } from './care/watch.js';
@@ -161,11 +162,24 @@ export class Admission {
   async #embedFirst(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
     const started = performance.now();
     const budgetMs = this.#budgetOf(plan, options);
-    const embeddings = await embedTexts(this.parts.models, plan, input.args!, started + budgetMs);
+    const carried = options.embeddings && new CarriedEmbeddings(options.embeddings);
+    const deadline = started + budgetMs;
+    const made = await embedTexts(this.parts.models, plan, input.args!, deadline, carried);
+    const embeddings = made.map(({ text, vector }): [string, Float64Array] => [text, vector]);
     const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
     const full = { ...input, embeddings };
     if (!plan.writes && this.parts.isInlineOnly) return this.#runInline(plan, full, rest);
     return this.#runInLane(plan, full, rest);
+  }
+
+  /** See Database.embedAhead. */
+  embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined {
+    const { models, equipment } = this.parts;
+    const query = 'name' in call ? this.#queries.get(call.name)?.query : undefined;
+    const plan = 'plan' in call ? call.plan : query?.plan;
+    if (plan === undefined || plan.embeds.length === 0) return undefined;
+    const args = 'plan' in call ? call.args : decodeCall(query!, call.body, equipment);
+    return embedTexts(models, plan, args, performance.now() + budgetMs).then(packEmbedded);
   }
 
   embed(

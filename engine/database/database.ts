@@ -11,7 +11,7 @@ import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { SchemaPreview } from '../storage/open-storage.js';
 import type { ReadView } from '../storage/table/store.js';
-import type { CallOptions, DatabaseOptions } from './call/options.js';
+import type { AheadCall, CallOptions, DatabaseOptions } from './call/options.js';
 import type { IndexInfo } from './vectors/index-list.js';
 import type { Recall, RecallRequest } from './vectors/recall.js';
 
@@ -57,6 +57,11 @@ export interface Database {
     texts: readonly string[],
     budgetMs: number,
   ): Promise<Float64Array[]>;
+  /**
+   * What the texts of a call become, for the node that will run it; undefined: it has none. Fails as the call would
+   * before it is run.
+   */
+  embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined;
   /** A synchronous look at the newest snapshot on the calling thread (explorer, statistics). */
   view<T>(look: (view: ReadView) => T): T;
   /**

@@ -20,7 +20,7 @@ import { AttachedIndexes } from './vectors/attached-index.js';
 import { backUp } from './care/backup.js';
 import { Admission } from './admission.js';
 import type { Database, DatabaseStatus } from './database.js';
-import type { CallOptions, DatabaseOptions } from './call/options.js';
+import type { AheadCall, CallOptions, DatabaseOptions } from './call/options.js';
 import { Dispatcher, loadMax } from './lane/dispatcher.js';
 import type { IndexInfo } from './vectors/index-list.js';
 import { InlineReads } from './lane/inline.js';
@@ -322,6 +322,10 @@ class OpenedDatabase implements Database {
   ): Promise<Float64Array[]> {
     this.#checkAlive();
     return this.#admission.embed(model, vectorType, texts, budgetMs);
+  }
+
+  embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined {
+    return this.#admission.embedAhead(call, budgetMs);
   }
 
   view<T>(look: (view: ReadView) => T): T {

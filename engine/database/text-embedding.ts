@@ -1,4 +1,5 @@
 // Embeds the texts of a plan before its transaction opens: one batch per model.
+import type { CarriedEmbeddings, Embedded } from '../embed/carried.js';
 import type { Embedder } from '../embed/embedder.js';
 import type { Argument } from '../exec/row/execute.js';
 import { collectTexts } from '../exec/run.js';
@@ -34,24 +35,33 @@ export function modelOf(
 }
 
 /**
- * The embedding of every text a plan will ask for. `deadline` in milliseconds of performance.now().
+ * The embedding of every text a plan will ask for. `deadline` in milliseconds of performance.now(); `carried`: made
+ * by another node.
  */
 export async function embedTexts(
   choice: ModelChoice,
   plan: Plan,
   args: readonly Argument[],
   deadline: number,
-): Promise<[string, Float64Array][]> {
+  carried?: CarriedEmbeddings,
+): Promise<Embedded[]> {
   const byModel = new Map<string | undefined, EmbedSite[]>();
   for (const site of plan.embeds) {
     const model = modelOf(choice, plan.model, site.type);
     byModel.set(model, [...(byModel.get(model) ?? []), site]);
   }
-  const result: [string, Float64Array][] = [];
+  const result: Embedded[] = [];
   for (const [model, embeds] of byModel) {
-    const texts = [...new Set(collectTexts({ ...plan, embeds }, args))];
-    const vectors = await choice.embedder.embed(model, texts, deadline);
-    for (let i = 0; i < texts.length; i++) result.push([texts[i]!, vectors[i]!]);
+    const missing: string[] = [];
+    for (const text of new Set(collectTexts({ ...plan, embeds }, args))) {
+      const vector = carried?.find(model, text);
+      if (vector === undefined) missing.push(text);
+      else result.push({ model, text, vector });
+    }
+    // Whom nothing is asked of need not be there.
+    if (missing.length === 0) continue;
+    const vectors = await choice.embedder.embed(model, missing, deadline);
+    for (const [i, text] of missing.entries()) result.push({ model, text, vector: vectors[i]! });
   }
   return result;
 }

@@ -11,8 +11,9 @@ import {
 } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RouteMetrics } from '../observe/metrics.js';
+import type { Forwarded } from '../request/embedded-ahead.js';
 import { refuseOnce } from '../request/idempotency.js';
-import { budgetOf } from '../request/reception.js';
+import { budgetOf } from '../request/call-budget.js';
 import type { Endpoint, Result } from '../request/routes.js';
 import { explanationBody } from './explained.js';
 
@@ -26,7 +27,7 @@ export interface AdHocOptions {
   /** Of a cluster: has the leader do it, as the body asks; `answer` is how it does. */
   onLeader?: (
     exchange: Exchange,
-    body: Uint8Array,
+    asked: Forwarded,
     answer: () => Result | Promise<Result>,
   ) => Promise<Result> | undefined;
 }
@@ -67,9 +68,11 @@ function run(
   if (call.explain) return explanationBody(database, query);
   if (plan.writes) refuseOnce(exchange, 'queries in the call know none');
   exchange.called = { query: query.name, writes: plan.writes };
+  const budgetMs = budgetOf(exchange, plan.writes ? limits.write_time : limits.query_time);
   const answer = (): Result | Promise<Result> => {
     const result = database.run(plan, args, undefined, {
-      budgetMs: budgetOf(exchange, plan.writes ? limits.write_time : limits.query_time),
+      budgetMs,
+      embeddings: exchange.embeddings,
       onCancellable: (cancel) => {
         exchange.cancel = cancel;
       },
@@ -79,6 +82,8 @@ function run(
     });
     return result instanceof Promise ? result.then((done) => done.body) : result.body;
   };
-  const led = plan.writes ? options.onLeader?.(exchange, body, answer) : undefined;
+  const embed = () => database.embedAhead({ plan, args }, budgetMs);
+  const asked = { body, embed, budgetMs };
+  const led = plan.writes ? options.onLeader?.(exchange, asked, answer) : undefined;
   return led ?? answer();
 }

@@ -11,7 +11,7 @@ import { openApiReplies } from './openapi.js';
 import type { ServerSample } from '../observe/families.js';
 import { type Metrics, printMetrics } from '../observe/metrics.js';
 import { refuseOnce } from '../request/idempotency.js';
-import { budgetOf } from '../request/reception.js';
+import { budgetOf } from '../request/call-budget.js';
 import type { Endpoint, Result } from '../request/routes.js';
 import type { Access } from '../auth/security.js';
 import type { SlowLog } from '../observe/slow-log.js';

@@ -49,7 +49,7 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
       },
     ],
     // Open to everyone: it says nothing of this node.
-    ['cluster-hello', () => node() && { challenge: proof?.challenge() ?? '' }],
+    ['cluster-hello', () => node() && { challenge: proof?.challenge() ?? '', embeddings: true }],
     ['cluster-beat', async () => ({ position: printPosition(await node().strong(waitMs)) })],
     [
       'cluster-piece',

@@ -19,7 +19,7 @@ import type { McpCaller, McpHandler } from './mcp-handler.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { CallOnLeader } from '../request/consistency.js';
 import { onceOf, refuseOnce } from '../request/idempotency.js';
-import { budgetOf } from '../request/reception.js';
+import { budgetOf } from '../request/call-budget.js';
 import type { Endpoint, Result, ToolRoutes } from '../request/routes.js';
 
 /** Fails unless the caller may look at plans. */
@@ -61,6 +61,7 @@ export function queryEndpoints(
             ...(asked === 'profile' && { profile: true }),
             ...(query.scatter && scatteredOptions(exchange)),
             ...(once && { once }),
+            ...(exchange.embeddings && { embeddings: exchange.embeddings }),
           });
         },
       },
@@ -137,11 +138,11 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
     handle: (exchange, body, caller) => {
       // A session's answers go with its state: nothing of it can be given again.
       if (writes) refuseOnce(exchange, 'sessions know none');
+      const budget = budgetOf(exchange, budgetMs);
       const rights: McpCaller = {
         ...callerOf(caller),
-        callOnLeader: (name, asked) => options.callOnLeader?.(exchange, name, asked),
+        callOnLeader: (name, asked) => options.callOnLeader?.(exchange, name, asked, budget),
       };
-      const budget = budgetOf(exchange, budgetMs);
       try {
         return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
       } catch (error) {

@@ -34,6 +34,7 @@ const texts = [
   'partial',
   'passedOn',
   'nodeProof',
+  'embeddedBy',
 ] as const;
 
 const counts = ['hostCount', 'contentLengthCount', 'transferEncodingCount'] as const;

@@ -24,6 +24,7 @@ import { SentValues } from '../observe/sent-values.js';
 import { SlowLog } from '../observe/slow-log.js';
 import type { SourceBook } from '../project/source-book.js';
 import { type CallOnLeader, Consistency } from '../request/consistency.js';
+import type { NodeProof } from '../auth/node-proof.js';
 import type { NodeCalls } from '../request/node-call.js';
 import type { Serving } from '../request/reception.js';
 import { Routes } from '../request/routes.js';
@@ -45,6 +46,8 @@ export interface HouseOptions {
   keys: Keyring;
   /** The way to other nodes of a cluster. */
   nodes?: { calls: NodeCalls };
+  /** By what other nodes prove to this server that they are some. */
+  proof?: NodeProof | undefined;
   security: Security;
   /** For `trellis dev`: nothing that agents are told may be kept. */
   isFresh: boolean;
@@ -102,7 +105,12 @@ export class House implements Serving {
       const members = readMembers(config.cluster.members);
       const { calls } = nodes;
       const counts = this.#clusterCounts;
-      this.consistency = new Consistency({ node: cluster, waitMs, read, calls, members, counts });
+      const bodyMax = config.limits.body_bytes;
+      this.consistency = new Consistency({
+        ...{ node: cluster, waitMs, read, calls, members, counts, bodyMax },
+        database: () => this.database(),
+        proof: this.options.proof,
+      });
     }
     this.adoptProgram();
   }

@@ -202,6 +202,10 @@ export class SleepingDatabase implements Database {
     return this.#hold(this.#open.embed(...args));
   }
 
+  embedAhead(...args: Parameters<Database['embedAhead']>) {
+    return this.#hold(this.#open.embedAhead(...args));
+  }
+
   view: Database['view'] = (look) => this.#hold(this.#open.view(look));
 
   /** A closed one takes the program when it is opened. */

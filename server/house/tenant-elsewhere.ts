@@ -66,7 +66,8 @@ async function askMembers(
   for (;;) {
     let refusal: NodeAnswer | undefined;
     for (const { address } of ranked(tenant, members)) {
-      const answer = await calls.passOn(address, targetOf(exchange), headers, body);
+      const path = targetOf(exchange);
+      const answer = await calls.passOn(address, { path, headers, body });
       if (answer === undefined) continue;
       const code = codeOf(answer);
       if (!goesOn.has(code)) return replyOf(answer, exchange);

@@ -61,6 +61,10 @@ export abstract class Exchange {
   partial = '';
   /** Another node of the cluster has passed this on. */
   passedOn = '';
+  /** By what that node vouches for what it has embedded, and how many bytes of the body those are. */
+  embeddedBy = '';
+  /** What another node has embedded for this call. */
+  embeddings: Uint8Array | undefined;
   /** How far the node was that has answered in the place of this one. */
   answeredAt: ClusterPosition | undefined;
   /** By what another node of the cluster proves that it is one (auth/node-proof.ts). */
@@ -214,6 +218,9 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
       return;
     case 'trellis-passed-on':
       exchange.passedOn ||= value;
+      return;
+    case 'trellis-embeddings':
+      exchange.embeddedBy ||= value;
       return;
     case 'x-forwarded-for':
       keepForwardedFor(exchange, value);

@@ -83,6 +83,7 @@ export class App {
       security: this.#security,
       isFresh: options.onAnswered !== undefined,
       phase: () => this.#phase,
+      proof: options.nodes?.proof,
     };
     this.#main = new House({
       ...shared,

@@ -4,6 +4,7 @@
 import {
   type ClusterLeader,
   type ClusterNode,
+  type Database,
   type ReadMode,
   TrellisError,
   excerpt,
@@ -13,6 +14,8 @@ import {
 import type { Exchange } from '../http/exchange.js';
 import type { ClusterCounts } from '../observe/cluster-counts.js';
 import type { Endpoint, Reply, Result } from './routes.js';
+import type { NodeProof } from '../auth/node-proof.js';
+import { embedOf, type Forwarded, withoutEmbeddings } from './embedded-ahead.js';
 import {
   type ForwardOptions,
   checkProgram,
@@ -23,6 +26,7 @@ import {
   passOn,
   sendOn,
 } from './forward.js';
+import { budgetOf } from './call-budget.js';
 import { LeaderPosition } from './leader-position.js';
 import { parsePosition } from './position.js';
 
@@ -31,6 +35,8 @@ export interface ConsistencyOptions extends ForwardOptions {
   read: ReadMode;
   /** Nodes whose place is known from the beginning. */
   members?: readonly ClusterLeader[];
+  database: () => Database;
+  proof: NodeProof | undefined;
 }
 
 /** Of the query of that name; undefined where this node answers. */
@@ -38,6 +44,7 @@ export type CallOnLeader = (
   exchange: Exchange,
   query: string,
   body: Uint8Array,
+  budgetMs: number,
 ) => Promise<Uint8Array> | undefined;
 
 export class Consistency {
@@ -74,6 +81,17 @@ export class Consistency {
     return printPosition(isEnough ? node.position : answeredAt);
   }
 
+  /** The client's own part of a body that may have come through another node. */
+  received(exchange: Exchange, body: Uint8Array): Uint8Array {
+    return withoutEmbeddings(exchange, body, this.options.proof);
+  }
+
+  /** A call of that query, with what it has to have embedded; what is asked about one has nothing. */
+  #callOf(query: string, body: Uint8Array, budgetMs: number, isCall = true): Forwarded {
+    const embed = isCall ? embedOf(this.options.database, query, body, budgetMs) : undefined;
+    return { body, budgetMs, embed };
+  }
+
   /** Whether another node judges and answers this request. */
   passesOn(exchange: Exchange, endpoint: Endpoint): boolean {
     return goesToLeader(this.options.node, exchange, endpoint);
@@ -86,26 +104,34 @@ export class Consistency {
     body: Uint8Array,
     answer: () => Result | Promise<Result>,
   ): Promise<Result> | undefined {
-    if (endpoint.ofLeader === true) return this.onLeader(exchange, body, answer);
-    if (endpoint.query === undefined) return undefined;
+    if (endpoint.ofLeader === true) return this.onLeader(exchange, { body }, answer);
+    const { query } = endpoint;
+    if (query === undefined) return undefined;
     const { node } = this.options;
     checkProgram(node, exchange);
-    if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, body);
+    const call = () =>
+      this.#callOf(
+        query,
+        body,
+        budgetOf(exchange, endpoint.budgetMs),
+        !exchange.query.includes('explain'),
+      );
+    if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, call());
     const wait = this.#freshness(node, exchange);
     if (!endpoint.writes || endpoint.ofSession) return wait?.then(answer);
-    const held = () => heldThrough(this.options, exchange, body, answer);
+    const held = () => heldThrough(this.options, exchange, call, answer);
     return wait === undefined ? held() : wait.then(held);
   }
 
   /** Has the leader answer what it alone may do; `answer` is how it does, where that is this node. */
   onLeader(
     exchange: Exchange,
-    body: Uint8Array,
+    asked: Forwarded,
     answer: () => Result | Promise<Result>,
   ): Promise<Result> {
     if (isAnsweredHere(this.options.node, exchange))
-      return heldThrough(this.options, exchange, body, answer);
-    return passOn(this.options, exchange, body);
+      return heldThrough(this.options, exchange, () => asked, answer);
+    return passOn(this.options, exchange, asked);
   }
 
   /**
@@ -116,9 +142,11 @@ export class Consistency {
     exchange: Exchange,
     query: string,
     body: Uint8Array,
+    budgetMs: number,
   ): Promise<Uint8Array> | undefined {
     if (isAnsweredHere(this.options.node, exchange)) return undefined;
-    return passOn(this.options, exchange, body, `/${query}`).then(bodyOf);
+    const call = { ...this.#callOf(query, body, budgetMs), target: `/${query}` };
+    return passOn(this.options, exchange, call).then(bodyOf);
   }
 
   #strong(node: ClusterNode, exchange: Exchange): Promise<unknown> {

@@ -6,6 +6,7 @@ import { type ClusterLeader, type ClusterNode, TrellisError, fail } from '../../
 import type { Exchange } from '../http/exchange.js';
 import { jsonHeaders } from '../http/header-list.js';
 import type { ClusterCounts } from '../observe/cluster-counts.js';
+import { embeddedHere, type Forwarded } from './embedded-ahead.js';
 import { codeOf, type NodeAnswer, type NodeCalls, targetOf } from './node-call.js';
 import type { Endpoint, Reply, Result } from './routes.js';
 import { parsePosition } from './position.js';
@@ -19,6 +20,8 @@ export interface ForwardOptions {
   waitMs: number;
   calls: NodeCalls;
   counts: ClusterCounts;
+  /** Longest body that a node takes. */
+  bodyMax: number;
 }
 
 /** Whether the leader has to answer this request; the leader itself answers all. */
@@ -49,7 +52,7 @@ export function checkProgram({ program }: ClusterNode, { passedOn }: Exchange): 
 export async function heldThrough(
   options: ForwardOptions,
   exchange: Exchange,
-  body: Uint8Array,
+  asked: () => Forwarded,
   answer: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
@@ -57,7 +60,7 @@ export async function heldThrough(
   } catch (error) {
     const isKept = exchange.passedOn !== '' || !(error instanceof TrellisError);
     if (isKept || !isNobodys(error.code)) throw error;
-    return passOn(options, exchange, body);
+    return passOn(options, exchange, asked());
   }
 }
 
@@ -69,12 +72,13 @@ export async function heldThrough(
 export async function passOn(
   options: ForwardOptions,
   exchange: Exchange,
-  body: Uint8Array,
-  target = targetOf(exchange),
+  { body, target = targetOf(exchange), embed, budgetMs = 0 }: Forwarded,
 ): Promise<Reply> {
-  const { counts } = options;
+  const { counts, calls, bodyMax } = options;
+  const made = calls.vouches ? await embeddedHere(embed, exchange, budgetMs) : undefined;
+  const embeddings = made && body.length + made.length <= bodyMax ? made : undefined;
   try {
-    const reply = await askLeader(options, exchange, body, target);
+    const reply = await askLeader(options, { exchange, body, target, embeddings });
     counts.forwarded(reply.status.startsWith('2') ? 'done' : 'refused');
     return reply;
   } catch (error) {
@@ -84,13 +88,9 @@ export async function passOn(
   }
 }
 
-async function askLeader(
-  options: ForwardOptions,
-  exchange: Exchange,
-  body: Uint8Array,
-  target: string,
-): Promise<Reply> {
+async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> {
   const { node, waitMs } = options;
+  const { exchange } = asked;
   const patience = Math.min(waitMs, leftOf(exchange) ?? waitMs);
   for (const end = performance.now() + patience; ; await pause(betweenMs)) {
     const left = end - performance.now();
@@ -99,7 +99,7 @@ async function askLeader(
     if (leader === undefined)
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });
     const isLast = left <= betweenMs || exchange.settled;
-    const answer = await askNode(options, leader, { exchange, body, target });
+    const answer = await askNode(options, leader, asked);
     if (answer === undefined) {
       if (isLast) fail('NOT_LEADER', { node: leader.node, address: leader.address });
       continue;
@@ -133,13 +133,14 @@ interface Asked {
   body: Uint8Array;
   /** Path and query. */
   target: string;
+  embeddings?: Uint8Array | undefined;
 }
 
 /** As NodeCalls.passOn. */
 function askNode(
   { calls, node }: ForwardOptions,
   { address }: ClusterLeader,
-  { exchange, body, target }: Asked,
+  { exchange, body, target, embeddings }: Asked,
 ): Promise<NodeAnswer | undefined> {
   const headers = headersOf(exchange, node);
   // What is asked in other words than the client's has none of its own form, and is no repeat of it.
@@ -147,7 +148,7 @@ function askNode(
     if (exchange.contentType !== '') headers['Content-Type'] = exchange.contentType;
     if (exchange.idempotencyKey !== undefined) headers['Idempotency-Key'] = exchange.idempotencyKey;
   }
-  return calls.passOn(address, target, headers, body);
+  return calls.passOn(address, { path: target, headers, body, embeddings });
 }
 
 /** As the other node has answered, and as far as it was: this one may not be there yet, or never. */

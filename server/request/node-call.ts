@@ -14,6 +14,24 @@ export interface NodeAnswer {
   body: Buffer;
 }
 
+/** What a node says to whoever is about to prove something to it. */
+interface Challenge {
+  text: string;
+  /** It is of a version that takes embeddings beside a call. */
+  takesEmbeddings: boolean;
+  at: number;
+}
+
+/** What is asked for a client. */
+export interface PassedCall {
+  /** With the query string. */
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** Of the texts of the call, made here. */
+  embeddings?: Uint8Array | undefined;
+}
+
 export interface NodeCallOptions {
   /** Whether nodes speak TLS to each other, as this one does to its clients. */
   secure: boolean;
@@ -64,7 +82,7 @@ const challengeMs = 300_000;
 
 export class NodeCalls {
   readonly #agent: PlainAgent | TlsAgent;
-  readonly #challenges = new Map<string, { text: string; at: number }>();
+  readonly #challenges = new Map<string, Challenge>();
 
   constructor(private readonly options: NodeCallOptions) {
     const { secure, ca } = options;
@@ -102,32 +120,53 @@ export class NodeCalls {
   ): Promise<Record<string, string> | undefined> {
     const { proof } = this.options;
     if (proof === undefined) return undefined;
-    let known = this.#challenges.get(address);
-    if (known === undefined || performance.now() - known.at > challengeMs) {
-      const answer = await this.send(address, helloPath, {}, Buffer.from('{}'), ms);
-      const { challenge = '' } = JSON.parse(answer.body.toString()) as { challenge?: string };
-      known = { text: challenge, at: performance.now() };
-      this.#challenges.set(address, known);
-    }
-    return { 'Trellis-Node': proof.answer(known.text, head, body) };
+    const { text } = await this.#challengeOf(address, ms);
+    return { 'Trellis-Node': proof.answer(text, head, body) };
+  }
+
+  async #challengeOf(address: string, ms: number): Promise<Challenge> {
+    const known = this.#challenges.get(address);
+    if (known !== undefined && performance.now() - known.at <= challengeMs) return known;
+    const answer = await this.send(address, helloPath, {}, Buffer.from('{}'), ms);
+    const told = JSON.parse(answer.body.toString()) as { challenge?: string; embeddings?: boolean };
+    const at = performance.now();
+    const made = { text: told.challenge ?? '', takesEmbeddings: told.embeddings === true, at };
+    this.#challenges.set(address, made);
+    return made;
+  }
+
+  /** Whether this node can vouch for what it says beside a client's call. */
+  get vouches(): boolean {
+    return this.options.proof !== undefined;
+  }
+
+  /** With what was embedded behind its body, and this node's word for it, where the asked one takes that. */
+  async #withEmbeddings(address: string, call: PassedCall): Promise<PassedCall> {
+    const { proof, tenant } = this.options;
+    const { path, headers, body, embeddings } = call;
+    if (embeddings === undefined || proof === undefined) return call;
+    const known = await this.#challengeOf(address, lookMs).catch(() => undefined);
+    if (known?.takesEmbeddings !== true) return call;
+    const whole = Buffer.concat([body, embeddings]);
+    const head = { path, tenant: headers['Trellis-Tenant'] ?? tenant ?? '' };
+    const vouched = `${embeddings.length} ${proof.answer(known.text, head, whole)}`;
+    return { path, headers: { ...headers, 'Trellis-Embeddings': vouched }, body: whole };
   }
 
   /**
    * What a client has asked. Undefined: the node cannot be reached, and has heard of nothing. It may take as long
    * as it needs, while it is there. Fails OUTCOME_UNKNOWN.
    */
-  async passOn(
-    address: string,
-    path: string,
-    headers: Record<string, string>,
-    body: Uint8Array,
-  ): Promise<NodeAnswer | undefined> {
+  async passOn(address: string, asked: PassedCall): Promise<NodeAnswer | undefined> {
     const started = performance.now();
+    const { path, headers, body } = await this.#withEmbeddings(address, asked);
     const call = new AbortController();
     const looking = this.#look(address, call);
     try {
       return await this.send(address, path, headers, body, 0, call.signal);
     } catch (error) {
+      // It may have begun anew, as another version even.
+      this.#challenges.delete(address);
       if (unreached.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
       return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - started) });
     } finally {

@@ -10,6 +10,7 @@ import { noContentStatus, okStatus } from '../http/status-line.js';
 import type { Caller } from '../auth/keys.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics, RouteMetrics } from '../observe/metrics.js';
+import { budgetOf } from './call-budget.js';
 import { RequestIds } from './request-id.js';
 import type { Endpoint, Result, Routes } from './routes.js';
 import type { Security } from '../auth/security.js';
@@ -133,9 +134,10 @@ export class Reception implements Receiver {
     return refusal === undefined;
   }
 
-  complete(exchange: Exchange, body: Uint8Array): void {
+  complete(exchange: Exchange, whole: Uint8Array): void {
     const visit = exchange.memo as Visit;
-    this.options.security.checkBody(exchange, body);
+    this.options.security.checkBody(exchange, whole);
+    const body = visit.serving.consistency?.received(exchange, whole) ?? whole;
     // Only now is it known whether a chunked body is empty.
     if (exchange.transferEncodingCount > 0) {
       checkMediaType(exchange, body.length, visit.endpoint);
@@ -333,13 +335,6 @@ export class Reception implements Receiver {
 }
 
 const noBody = new Uint8Array(0);
-
-/** The time a call may take: the endpoint's, lowered by the request's header (http.md 3.8). */
-export function budgetOf(exchange: Exchange, budgetMs: number): number {
-  const text = exchange.timeoutHeader;
-  if (text === '' || !/^[1-9][0-9]{0,14}$/.test(text)) return budgetMs;
-  return Math.min(budgetMs, Number(text));
-}
 
 function checkEncoding(exchange: Exchange): void {
   const { contentEncoding } = exchange;

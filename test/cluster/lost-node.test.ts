@@ -30,7 +30,7 @@ test('one that is slow is waited for, whatever it says to looks', async () => {
     if (isHello(request)) response.writeHead(403).end('{}');
     else setTimeout(() => response.end('{"done":1}'), 1_000);
   });
-  const answer = await calls.passOn(address, '/add', {}, body);
+  const answer = await calls.passOn(address, { path: '/add', headers: {}, body });
   expect(answer!.body.toString()).toBe('{"done":1}');
 });
 
@@ -40,7 +40,7 @@ test('one that stands still, before or after it has begun to answer: the outcome
       if (!isHello(request) && begins) response.writeHead(200).write('{');
     });
     const started = performance.now();
-    const told = calls.passOn(address, '/add', {}, body);
+    const told = calls.passOn(address, { path: '/add', headers: {}, body });
     await expect(told).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
     expect(performance.now() - started).toBeGreaterThan(250);
     close();
@@ -49,12 +49,12 @@ test('one that stands still, before or after it has begun to answer: the outcome
 
 test('one that goes in the middle of it', async () => {
   const address = await nodeThat((request) => void setTimeout(() => request.socket.destroy(), 20));
-  const told = calls.passOn(address, '/add', {}, body);
+  const told = calls.passOn(address, { path: '/add', headers: {}, body });
   await expect(told).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
 });
 
 test('one that is not there has heard of nothing', async () => {
   const address = await nodeThat(() => undefined);
   close();
-  expect(await calls.passOn(address, '/add', {}, body)).toBeUndefined();
+  expect(await calls.passOn(address, { path: '/add', headers: {}, body })).toBeUndefined();
 });

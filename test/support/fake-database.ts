@@ -51,6 +51,7 @@ const emptyView = {
 
 export class FakeDatabase implements Database {
   program: Program;
+  embedAhead = (): undefined => undefined;
   current: DatabaseStatus = { phase: 'serving', progress: 100, writes: true };
   /** Bodies of the writes that were carried out, in order. */
   readonly written: string[] = [];

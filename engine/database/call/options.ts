@@ -3,6 +3,8 @@ import type { ClusterOptions } from '../../cluster/options.js';
 import type { ShardPlace } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { Embedder } from '../../embed/embedder.js';
+import type { Argument } from '../../exec/row/execute.js';
+import type { Plan } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 import type { IndexOptions } from '../../vector/index.js';
 import type { Claim } from '../answer/once.js';
@@ -60,6 +62,11 @@ export interface DatabaseOptions {
   ) => void;
 }
 
+/** A call that another node is going to run: of a query, or of a plan that has no name. */
+export type AheadCall =
+  | { name: string; body: Uint8Array }
+  | { plan: Plan; args: readonly Argument[] };
+
 export interface CallOptions {
   /** Time budget; default limits.query_time or write_time. */
   budgetMs?: number;
@@ -73,6 +80,8 @@ export interface CallOptions {
   partial?: boolean;
   /** Hears how many shards have answered. */
   onShards?: (answered: number, shards: number) => void;
+  /** As another node's `embedAhead` gave them: texts among these are not embedded again. */
+  embeddings?: Uint8Array | undefined;
   /** A write is done once under this key, and a repeat is given its answer. */
   once?: { scope: string; key: string; claim?: Claim };
 }

@@ -8,7 +8,7 @@ import type { Exchange } from '../../http/exchange.js';
 import { jsonHeaders } from '../../http/header-list.js';
 import { okStatus } from '../../http/status-line.js';
 import type { Metrics } from '../../observe/metrics.js';
-import { budgetOf } from '../../request/reception.js';
+import { budgetOf } from '../../request/call-budget.js';
 import type { Endpoint, Result } from '../../request/routes.js';
 import { ExplorerAssets, wantsPage } from './assets.js';
 import { LookLine } from './look-line.js';

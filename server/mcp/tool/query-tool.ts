@@ -14,7 +14,7 @@ import {
 } from '../../../engine/index.js';
 import type { CallOnLeader } from '../../request/consistency.js';
 import { refuseOnce } from '../../request/idempotency.js';
-import { budgetOf } from '../../request/reception.js';
+import { budgetOf } from '../../request/call-budget.js';
 import { type Output, outputOfBytes } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 
@@ -52,10 +52,13 @@ export function queryTool(query: Query, program: Program, options: QueryToolOpti
 function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToolOptions) {
   const { writes } = query.plan;
   if (writes) refuseOnce(exchange, 'tools know none');
-  const led = writes ? options.callOnLeader?.(exchange, query.name, bodyOf(args)) : undefined;
+  const budgetMs = budgetOf(exchange, writes ? options.writeBudget : options.readBudget);
+  const led = writes
+    ? options.callOnLeader?.(exchange, query.name, bodyOf(args), budgetMs)
+    : undefined;
   if (led !== undefined) return led;
   return options.database().call(query.name, args, {
-    budgetMs: budgetOf(exchange, writes ? options.writeBudget : options.readBudget),
+    budgetMs,
     onCancellable: (cancel) => {
       exchange.cancel = cancel;
     },

@@ -8,7 +8,7 @@ import {
   scanBody,
   TrellisError,
 } from '../../../engine/index.js';
-import { budgetOf } from '../../request/reception.js';
+import { budgetOf } from '../../request/call-budget.js';
 import { type WalkForm, walkForms } from '../../openapi/walk-form.js';
 import { callerOf } from '../../endpoint/query-handler.js';
 import type { McpHandler } from '../../endpoint/mcp-handler.js';

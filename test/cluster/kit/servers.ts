@@ -45,7 +45,7 @@ export class Servers {
   }
 
   /** A node of that name, which is not started. */
-  async place(name: string, more: Config = {}): Promise<Server> {
+  async place(name: string, more: Config = {}, env: Record<string, string> = {}): Promise<Server> {
     const folder = makeFolder();
     mkdirSync(join(folder, 'project'));
     const port = await freePort();
@@ -66,7 +66,7 @@ export class Servers {
       ...more,
     };
     writeProject(join(folder, 'project'), { sources: this.sources, config });
-    const server = new Server(folder, { config, args: ['--port', String(port)] });
+    const server = new Server(folder, { config, env, args: ['--port', String(port)] });
     this.nodes.set(name, server);
     return server;
   }

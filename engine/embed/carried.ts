@@ -1,0 +1,56 @@
+// Embeddings on their way from the node of a cluster that made them to the one that writes, beside the call. Owns
+// their form. Invariant: one is found by the model and the text that it was made of, and by nothing else.
+import { createHash } from 'node:crypto';
+
+/** What became of one text. */
+export interface Embedded {
+  model: string | undefined;
+  text: string;
+  vector: Float64Array;
+}
+
+/** `TLV1`, then for each: hash of model and text, count of numbers u32, the numbers f64; little-endian. */
+const mark = 0x31564c54;
+const hashBytes = 32;
+
+const hashOf = (model: string | undefined, text: string): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify([model, text]))
+    .digest();
+
+export function packEmbedded(list: readonly Embedded[]): Uint8Array {
+  const bytes = list.reduce((sum, { vector }) => sum + hashBytes + 4 + vector.length * 8, 4);
+  const out = Buffer.alloc(bytes);
+  let at = out.writeUInt32LE(mark);
+  for (const { model, text, vector } of list) {
+    at += hashOf(model, text).copy(out, at);
+    at = out.writeUInt32LE(vector.length, at);
+    for (const number of vector) at = out.writeDoubleLE(number, at);
+  }
+  return out;
+}
+
+export class CarriedEmbeddings {
+  readonly #vectors = new Map<string, Float64Array>();
+
+  /** Of another form than this version knows, or cut short: there is none. */
+  constructor(packed: Uint8Array) {
+    const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
+    if (bytes.length < 4 || bytes.readUInt32LE() !== mark) return;
+    for (let at = 4; at + hashBytes + 4 <= bytes.length; ) {
+      const name = bytes.toString('latin1', at, at + hashBytes);
+      const count = bytes.readUInt32LE(at + hashBytes);
+      at += hashBytes + 4;
+      if (at + count * 8 > bytes.length) return;
+      this.#vectors.set(
+        name,
+        Float64Array.from({ length: count }, (_, i) => bytes.readDoubleLE(at + i * 8)),
+      );
+      at += count * 8;
+    }
+  }
+
+  find(model: string | undefined, text: string): Float64Array | undefined {
+    return this.#vectors.get(hashOf(model, text).toString('latin1'));
+  }
+}
