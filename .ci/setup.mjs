@@ -1,7 +1,7 @@
 // Brings a checkout to a runnable state with nothing but Node and npm: installs the locked
 // packages, compiles TypeScript and AssemblyScript, bundles. Steps whose inputs did not change are skipped:
 // `dist` stays as it is under a server that runs from it. `--dry-run` says what would be done.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -34,6 +34,15 @@ function run(command, args, options = {}) {
     console.error(`setup: \`${command} ${args.join(' ')}\` failed`);
     process.exit(result.status ?? 1);
   }
+}
+
+/** The same beside what else is done. */
+async function runBeside(command, args) {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  if (status === 0) return;
+  console.error(`setup: \`${command} ${args.join(' ')}\` failed`);
+  process.exit(status ?? 1);
 }
 
 /** Files with one of the endings; folders that other programs fill (data, installed peers) are left out. */
@@ -90,13 +99,14 @@ const at = (...parts) => join(root, ...parts);
 await step('installing packages', 'node_modules/.trellis-stamp', [at('package-lock.json')], () =>
   run(npm[0], ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], npm[1]),
 );
-await step(
+// The two compilers need nothing of each other.
+const module = step(
   'compiling AssemblyScript',
   'dist/wasm/.stamp',
   [at('asconfig.json'), ...filesBelow(at('wasm'), '.ts', '.json')],
   () => {
     mkdirSync(at('dist/wasm'), { recursive: true });
-    run(process.execPath, [
+    return runBeside(process.execPath, [
       at('node_modules/assemblyscript/bin/asc.js'),
       '--config',
       'asconfig.json',
@@ -124,6 +134,7 @@ await step(
     }
   },
 );
+await module;
 /** Declarations of what the package shows, with all that these name, and no others. */
 await step(
   'gathering declarations',

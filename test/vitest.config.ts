@@ -50,6 +50,11 @@ const measured = [
   'server/metrics',
   'vector/background-snapshot',
 ].map((name) => `test/${name}.test.ts`);
+/**
+ * Two more than there are processors to count on: many tests wait for servers and clocks. In the long
+ * run, where most reckon, one more.
+ */
+const forks = long ? 3 : 4;
 /** Whole clusters have a command of their own (test/cluster/run.mjs). */
 const clusters = ['test/cluster/{nodes,real}/**'];
 
@@ -63,12 +68,11 @@ export default defineConfig({
     globalSetup: ['test/support/run/summary.ts'],
     setupFiles: ['test/support/run/file-end.ts'],
     pool: 'forks',
-    // One more than there are processors to count on: many tests wait for servers and clocks.
     // Files share the processes and the modules these have loaded, as calls share a server: loading
     // them for each file costs more than most files do. The pool ends a process twice, and fails,
     // where it may have fewer of them when all is done: hence as many at least as at most.
     poolOptions: {
-      forks: { maxForks: 3, minForks: 3, singleFork: part === 'figures', isolate: false },
+      forks: { maxForks: forks, minForks: forks, singleFork: part === 'figures', isolate: false },
     },
     sequence: { sequencer: SlowFirst },
     // Long, since a machine may do other work: what never comes fails all the same.

@@ -58,13 +58,21 @@ async function startCluster(): Promise<Cluster> {
   };
 }
 
-/** Of Linux alone, as all of CPU here. */
-function childrenOf(pid: number): number[] {
-  const task = `/proc/${pid}/task`;
-  return readdirSync(task).flatMap((thread) =>
-    // A thread without children has an empty line.
-    (readFileSync(join(task, thread, 'children'), 'utf8').match(/\d+/g) ?? []).map(Number),
-  );
+/** Of Linux alone, as all of CPU here. By the parent that each process names: some sandboxes list no children. */
+const childrenOf = (pid: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .map(Number);
+
+/** None where it has ended meanwhile. */
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name before it is in parentheses and may hold anything.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
 }
 
 const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8');

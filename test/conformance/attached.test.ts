@@ -157,7 +157,7 @@ describe('attached threads', () => {
     await db.call('start');
     let acknowledged = 0;
     let running = true;
-    const rounds = long ? 2_000 : 150;
+    const rounds = long ? 2_000 : 60;
     const readers = own.map(async (thread) => {
       let looks = 0;
       while (running) {

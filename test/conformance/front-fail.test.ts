@@ -9,8 +9,8 @@ const long = process.env.TRELLIS_TEST_LONG === '1';
 describe.skipIf(!hasUws)('fronts that fail', () => {
   let fronts: Fronts;
   beforeAll(async () => {
-    // One of them, and each that takes its place, at its 300th message.
-    fronts = await Fronts.start('frontMessage@300:throw');
+    // One of them, and each that takes its place, at its 150th message.
+    fronts = await Fronts.start('frontMessage@150:throw');
   });
   afterAll(() => fronts.dispose());
 

@@ -11,7 +11,7 @@ import { freshFolder, labelNamed, openGarden } from './kit/garden.js';
 import { Model, expectEqual } from './kit/model.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const numRuns = long ? 500 : 12;
+const numRuns = long ? 500 : 8;
 
 /** Small ranges, so that unique values collide and elements are met again. */
 const pick = fc.nat(1000);
