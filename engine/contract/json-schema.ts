@@ -4,8 +4,9 @@
 import type { ObjectMember, ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import { defaultTexts, mayBeAbsent } from '../plan/default-text.js';
-import type { Parameter } from '../plan/plan.js';
+import type { Plan } from '../plan/plan.js';
 import { type ElementForm, elementMembers, hitOf } from './element-shape.js';
+import { type Bound, boundsOf } from './query-facts.js';
 import { TypeNames } from './type-name.js';
 import { isWideInteger } from './wide-integer.js';
 
@@ -29,8 +30,10 @@ const small: Partial<Record<ScalarName, [min: number, max: number]>> = {
   U32: [0, 4_294_967_295],
 };
 
-/** Digits of an integer of any width. */
+/** Digits of an integer of any width, of one that is not negative, and of one that is more than 0. */
 const digits = '^-?(0|[1-9][0-9]*)$';
+const natural = '^(0|[1-9][0-9]*)$';
+const positive = '^[1-9][0-9]*$';
 
 /** Of dates that are text; which month has how many days is beyond a pattern. */
 const day = '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
@@ -58,8 +61,44 @@ function givenScalar(name: ScalarName): JsonSchema {
     case 'F64':
       return { type: 'number' };
     default:
-      return { type: ['integer', 'string'], ...widthOf(name), pattern: digits };
+      return {
+        type: ['integer', 'string'],
+        ...widthOf(name),
+        ...(name.startsWith('U') ? { minimum: 0, pattern: natural } : { pattern: digits }),
+      };
   }
+}
+
+/** The schema of a number that a step takes, which may ask for more than its type does. */
+function boundScalar(name: ScalarName, bound: Bound, searchMost?: number): JsonSchema {
+  const schema = givenScalar(name);
+  const isK = bound === 'k';
+  const most = isK ? searchMost : undefined;
+  const own = small[name]?.[1];
+  const maximum = most === undefined ? own : Math.min(most, own ?? most);
+  const text = isK ? positive : natural;
+  return {
+    ...schema,
+    minimum: isK ? 1 : 0,
+    ...(maximum !== undefined && { maximum }),
+    ...(schema.pattern !== undefined && {
+      pattern: most === undefined ? text : digitsUpTo(most),
+    }),
+  };
+}
+
+/** A pattern of the digits of 1 to `most`. */
+function digitsUpTo(most: number): string {
+  const all = String(most);
+  const shorter = all.length > 1 ? [`[1-9][0-9]{0,${all.length - 2}}`] : [];
+  // As many digits, of which the first that differs is less.
+  const less = [...all].flatMap((digit, at) => {
+    const first = at === 0 ? 1 : 0;
+    const rest = all.length - at - 1;
+    if (Number(digit) <= first) return [];
+    return [`${all.slice(0, at)}[${first}-${Number(digit) - 1}]${'[0-9]'.repeat(rest)}`];
+  });
+  return `^(${[...shorter, ...less, all].join('|')})$`;
 }
 
 /** What has 128 bits is none of 64: a generator would make it one that rounds or refuses. */
@@ -72,17 +111,28 @@ function givenType(type: ParameterType): JsonSchema {
   return givenObject(type.members);
 }
 
-/** `about`: what is said of a member. */
+interface Known {
+  /** What is said of a member. */
+  about?: ReadonlyMap<string, string> | undefined;
+  /** What steps take of a member. */
+  bounds?: ReadonlyMap<string, Bound>;
+  /** The most that a search may give. */
+  searchMost?: number | undefined;
+}
+
 function givenObject(
   members: readonly ObjectMember[],
-  about: ReadonlyMap<string, string> = new Map(),
+  { about, bounds, searchMost }: Known = {},
 ): JsonSchema {
   const properties = members.map((member) => {
     const { name, type } = member;
     const standard = defaultTexts([member])?.[name];
-    const text = about.get(name);
+    const text = about?.get(name);
+    const bound = bounds?.get(name);
     const schema = {
-      ...givenType(type),
+      ...(type.kind === 'scalar' && bound !== undefined
+        ? boundScalar(type.name, bound, searchMost)
+        : givenType(type)),
       ...(text !== undefined && { description: text }),
       ...(standard !== undefined && standard !== 'NOW' && { default: defaultOf(standard) }),
     };
@@ -98,9 +148,10 @@ function givenObject(
 
 /** The body of a call. `about`: what the doc comment says of a parameter. */
 export const parametersSchema = (
-  parameters: readonly Parameter[],
+  plan: Plan,
   about?: ReadonlyMap<string, string>,
-): JsonSchema => givenObject(parameters, about);
+  searchMost?: number,
+): JsonSchema => givenObject(plan.parameters, { about, bounds: boundsOf(plan), searchMost });
 
 /** A default as JSON; an integer that JSON.parse would round as its digits, which are accepted too. */
 function defaultOf(text: string): unknown {

@@ -90,7 +90,7 @@ interface ToldQuery {
 
 function toldOf(query: Query, replies: ReplySchemas): ToldQuery {
   const doc = docTextOf(query);
-  const body = parametersSchema(query.plan.parameters, doc.parameters);
+  const body = parametersSchema(query.plan, doc.parameters);
   return { query, doc, body, reply: replies.reply(query.output) };
 }
 

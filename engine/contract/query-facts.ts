@@ -1,6 +1,7 @@
 // What callers ask about a query besides its types: whether repeating it does harm, whether it
-// destroys, and which of its parameters page through the answer. Read off the plan.
-import type { Query } from '../plan/plan.js';
+// destroys, which of its parameters page through the answer, and which numbers steps take. Read off
+// the plan.
+import type { Plan, Query } from '../plan/plan.js';
 import { eachPart } from '../plan/rewrite.js';
 
 export interface QueryFacts {
@@ -17,9 +18,11 @@ export interface QueryFacts {
 const destroying = new Set<unknown>(['drop', 'update', 'upsertNode', 'upsertVector', 'upsertEdge']);
 const adding = new Set<unknown>(['addNode', 'addVector', 'addVectors', 'addEdge', 'update']);
 
+type Given = { kind: string; index: number } | null | undefined;
+
 interface RangePart {
-  start?: { kind: string; index: number } | null;
-  end?: { kind: string; index: number } | null;
+  start?: Given;
+  end?: Given;
 }
 
 export function queryFacts({ plan }: Query): QueryFacts {
@@ -37,4 +40,29 @@ export function queryFacts({ plan }: Query): QueryFacts {
     if (first !== undefined && last !== undefined) page ??= [first, last];
   });
   return { destroys, repeatable: !adds, embeds: plan.embeds.length > 0, ...(page && { page }) };
+}
+
+/** What a step takes of a number that is handed on to it; `k`: no more than a search may give. */
+export type Bound = 'position' | 'k';
+
+const boundOfMember: Readonly<Record<string, Readonly<Record<string, Bound>>>> = {
+  range: { start: 'position', end: 'position' },
+  searchVector: { k: 'k' },
+  searchAnyVector: { k: 'k' },
+  searchWithin: { k: 'k' },
+  searchText: { k: 'k' },
+  page: { count: 'k' },
+};
+
+/** What steps take of parameters that are handed on to them as they came. */
+export function boundsOf({ parameters, statements, output }: Plan): ReadonlyMap<string, Bound> {
+  const bounds = new Map<string, Bound>();
+  eachPart([statements, output], (part) => {
+    for (const [member, bound] of Object.entries(boundOfMember[String(part.kind)] ?? {})) {
+      const given = part[member] as Given;
+      const name = given?.kind === 'parameter' ? parameters[given.index]?.name : undefined;
+      if (name !== undefined && bounds.get(name) !== 'k') bounds.set(name, bound);
+    }
+  });
+  return bounds;
 }

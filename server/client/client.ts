@@ -155,6 +155,14 @@ export interface Session<N = string, E = string, V = string>
 }
 
 const textOf = (answer: Response): Promise<string> => answer.text();
+
+/**
+ * Node counts a connection as taken until the turn behind the one in which its answer ends: for a call
+ * that follows at once it would open another.
+ */
+const { setImmediate: soon } = globalThis as { setImmediate?: (run: () => void) => unknown };
+const nextTurn = (): Promise<void> | undefined => soon && new Promise((resolve) => soon(resolve));
+
 /** Timers know no longer time; it is three weeks. */
 const timerMax = 2 ** 31 - 1;
 
@@ -336,9 +344,14 @@ class HttpConnection implements Connection {
           const response = await this.#send(`${base}/${path}`, signal ? { ...init, signal } : init);
           const { headers } = response;
           this.#nodes.hear(headers.get('trellis-position'));
-          if (response.ok) return { result: await read(response) };
-          const after = Number(headers.get('retry-after'));
-          return { after, error: errorOf(response, await response.text()) };
+          const got = response.ok
+            ? { result: await read(response) }
+            : {
+                after: Number(headers.get('retry-after')),
+                error: errorOf(response, await response.text()),
+              };
+          await nextTurn();
+          return got;
         };
         const taken = await within(end, given.signal, take);
         if (!('error' in taken)) {

@@ -142,12 +142,12 @@ export class McpServer {
     const { config, database, sessions, callOnLeader } = this.options;
     const { mcp } = config;
     const limits: Limits = config.limits;
-    const { query_time: readBudget, write_time: writeBudget } = limits;
+    const { query_time: readBudget, write_time: writeBudget, search_k: searchMost } = limits;
+    const budgets = { readBudget, writeBudget, searchMost };
     const tools: Toolset = new Toolset(program, {
       exposed: mcp.tools,
       most: mcp.tools_max,
-      queryTool: (query) =>
-        queryTool(query, program, { database, callOnLeader, readBudget, writeBudget }),
+      queryTool: (query) => queryTool(query, program, { database, callOnLeader, ...budgets }),
       catalogue: catalogueTools((key) => tools.queries(key), limits),
       sessionTools: mcp.session_tools
         ? sessionTools({ handler: sessions, limits, schema: program.schema })

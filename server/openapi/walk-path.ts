@@ -57,6 +57,6 @@ export function walkPaths({ schema }: Program, queries: readonly Query[]): Paths
 /** A query whose answer becomes the traversal. */
 function begin(query: Query) {
   const { title, parameters } = docTextOf(query);
-  const data = parametersSchema(query.plan.parameters, parameters);
+  const data = parametersSchema(query.plan, parameters);
   return step(`${query.name}Mcp`, title, within({ data }), {});
 }

@@ -1,6 +1,7 @@
 // The functions of a generated module over a connection and over an embedded database: the same file,
 // the same answers, the same errors (client.md 9, P06, P14).
 import { writeFileSync } from 'node:fs';
+import { connect as dial, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
@@ -101,6 +102,40 @@ describe.each(['connect', 'open'] as const)('%s', (way) => {
     expect(await bound('number').same({ given: 42 })).toEqual({ n: 42 });
     expect(await bound('string').same({ given: 42 })).toEqual({ n: '42' });
   });
+});
+
+test('P11 a write whose answer is lost is done once, however often it is sent', async () => {
+  let sent = 0;
+  // Lets a request through to the server, and ends the connection before or within its answer.
+  const relay = createServer((socket) => {
+    const onward = dial(server.port, '127.0.0.1');
+    for (const one of [socket, onward]) one.on('error', () => socket.destroy());
+    socket.on('close', () => onward.destroy());
+    socket.pipe(onward);
+    onward.on('data', (answer: Buffer) => {
+      const fate = sent++ % 3;
+      if (fate === 0) socket.destroy();
+      else if (fate === 1)
+        socket.write(answer.subarray(0, answer.length - 5), () => socket.destroy());
+      else socket.write(answer);
+    });
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  const { port } = relay.address() as { port: number };
+  const db = generated.bigint!(connect({ url: `http://127.0.0.1:${port}`, retries: 5 }));
+  const many = process.env.TRELLIS_TEST_LONG ? 300 : 10;
+  for (let i = 0; i < many; i++) {
+    // Done twice, it would meet its own name.
+    const { item } = await db.add({ name: `lost ${i}`, big: i, tags: [] });
+    expect(item.big).toBe(BigInt(i));
+  }
+  expect(sent).toBe(3 * many);
+  relay.close();
+  const left = await connect({ url: `http://127.0.0.1:${server.port}` }).call<{
+    items: { name: string }[];
+  }>('all');
+  const names = left.items.map(({ name }) => name).filter((name) => name.startsWith('lost '));
+  expect(names.sort()).toEqual(Array.from({ length: many }, (_, i) => `lost ${i}`).sort());
 });
 
 test('P06 a call by name on an embedded database says what 64-bit integers become', async () => {

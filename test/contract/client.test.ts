@@ -62,15 +62,31 @@ const half: Act = (request, response) => {
 const silent: Act = () => {};
 
 describe('what is sent again [P11]', () => {
+  const refusals: [number, string][] = [
+    [503, 'OVERLOADED'],
+    [503, 'NOT_READY'],
+    [503, 'SHUTTING_DOWN'],
+    [429, 'RATE_LIMITED'],
+    [503, 'READ_ONLY'],
+    [504, 'QUERY_TIMEOUT'],
+  ];
+  const repeated = [false, true].flatMap((writes) =>
+    refusals.map(([status, code]): [string, Act, boolean, number, unknown] => {
+      return [
+        `${writes ? 'write' : 'read'}, ${code}`,
+        refuse(status, code, true),
+        writes,
+        2,
+        undefined,
+      ];
+    }),
+  );
   const table: [string, Act, boolean, number, unknown][] = [
-    ['read, 503', refuse(503, 'OVERLOADED', true), false, 2, undefined],
-    ['read, 504', refuse(504, 'QUERY_TIMEOUT', true), false, 2, undefined],
+    ...repeated,
+    ['read, another retryable code', refuse(503, 'EMBEDDING_FAILED', true), false, 2, undefined],
     ['read, reset', reset, false, 2, undefined],
     ['read, half an answer', half, false, 2, undefined],
     ['read, 400', refuse(400, 'PARAM_TYPE', false), false, 1, TrellisError],
-    ['write, OVERLOADED', refuse(503, 'OVERLOADED', true), true, 2, undefined],
-    ['write, RATE_LIMITED', refuse(429, 'RATE_LIMITED', true), true, 2, undefined],
-    ['write, QUERY_TIMEOUT', refuse(504, 'QUERY_TIMEOUT', true), true, 2, undefined],
     ['write, another retryable code', refuse(503, 'EMBEDDING_FAILED', true), true, 2, undefined],
     ['write, reset', reset, true, 2, undefined],
     ['write, half an answer', half, true, 2, undefined],
@@ -86,6 +102,35 @@ describe('what is sent again [P11]', () => {
     const keys = new Set(seen.map(({ headers }) => headers['idempotency-key']));
     expect(keys.size).toBe(1);
     expect(/^[\x21-\x7e]{16,128}$/.test([...keys][0] as string)).toBe(writes);
+  });
+
+  // What has no key is done at most once: it goes out again only where nothing was done.
+  const walks: [string, Act, number, unknown][] = [
+    ...refusals.map(([status, code]): [string, Act, number, unknown] => {
+      return [code, refuse(status, code, true), 2, undefined];
+    }),
+    ['another retryable code', refuse(503, 'EMBEDDING_FAILED', true), 1, TrellisError],
+    ['reset', reset, 1, UnknownOutcomeError],
+    ['half an answer', half, 1, UnknownOutcomeError],
+    ['400', refuse(400, 'PARAM_TYPE', false), 1, TrellisError],
+  ];
+  test.each(walks)('a write without a key, %s', async (_, act, calls, error) => {
+    script = [answer('"id"')];
+    const session = await connect({ url, retries: 3 }).session();
+    script = [act, answer('"item"')];
+    seen = [];
+    const call = session.next();
+    if (error === undefined) expect(await call).toBe('item');
+    else await expect(call).rejects.toBeInstanceOf(error);
+    expect(seen.length).toBe(calls);
+  });
+
+  test.each(['read', 'write'])('a %s to which nothing is said is not sent again', async (kind) => {
+    script = [silent];
+    const options = { timeoutMs: 200, writes: kind === 'write' };
+    const call = connect({ url, retries: 3 }).call('q', {}, options);
+    await expect(call).rejects.toBeInstanceOf(TimeoutError);
+    expect(seen.length).toBe(1);
   });
 
   test('each write has a key of its own', async () => {
@@ -118,7 +163,10 @@ describe('what is sent again [P11]', () => {
     );
   });
 
-  test('a write that was refused by the system is sent again', async () => {
+  test.each([
+    ['read', false],
+    ['write', true],
+  ])('a %s that was refused by the system is sent again', async (_, writes) => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const free = (other.address() as AddressInfo).port;
@@ -128,7 +176,7 @@ describe('what is sent again [P11]', () => {
       url: `http://127.0.0.1:${free}`,
       onRetry: ({ waitMs }) => waits.push(waitMs),
     });
-    await expect(closed.call('q', {}, { writes: true })).rejects.toThrow();
+    await expect(closed.call('q', {}, { writes })).rejects.toThrow();
     expect(waits.length).toBe(3);
   });
 

@@ -154,24 +154,27 @@ test.each(['uws', 'node'] as const)(
   },
 );
 
-test('M14 a key that cannot see a query hears nothing of it; the streams of a lost key end', async () => {
-  const mcp = await startMcp('uws', source);
-  try {
-    const keys = [mcp.key('read'), mcp.key('read', ['count']), mcp.key('write')];
-    const listeners = await Promise.all(keys.map((key) => listen(mcp.port, all, { key })));
-    for (const listener of listeners) await listener.next();
-    const counts = () => listeners.map(({ told }) => told.length - 1);
-    mcp.reload(more);
-    await expect.poll(counts).toEqual([4, 0, 4]);
-    mcp.reload(`${more}\n#[mcp]\nQUERY add() => p <- AddN<Person>({name: "x"}) RETURN p\n`);
-    await expect.poll(counts).toEqual([4, 0, 8]);
-    const keptRead = listeners[0]!;
-    mcp.revoke(keys[0]!);
-    await expect.poll(() => keptRead.told.at(-1).result?.resultType).toBe('complete');
-    await keptRead.ended;
-    expect(counts()).toEqual([5, 0, 8]);
-    for (const listener of listeners) listener.close();
-  } finally {
-    mcp.close();
-  }
-});
+test.each(['uws', 'node'] as const)(
+  '%s: M14 a key that cannot see a query hears nothing of it; the streams of a lost key end',
+  async (transport) => {
+    const mcp = await startMcp(transport, source);
+    try {
+      const keys = [mcp.key('read'), mcp.key('read', ['count']), mcp.key('write')];
+      const listeners = await Promise.all(keys.map((key) => listen(mcp.port, all, { key })));
+      for (const listener of listeners) await listener.next();
+      const counts = () => listeners.map(({ told }) => told.length - 1);
+      mcp.reload(more);
+      await expect.poll(counts).toEqual([4, 0, 4]);
+      mcp.reload(`${more}\n#[mcp]\nQUERY add() => p <- AddN<Person>({name: "x"}) RETURN p\n`);
+      await expect.poll(counts).toEqual([4, 0, 8]);
+      const keptRead = listeners[0]!;
+      mcp.revoke(keys[0]!);
+      await expect.poll(() => keptRead.told.at(-1).result?.resultType).toBe('complete');
+      await keptRead.ended;
+      expect(counts()).toEqual([5, 0, 8]);
+      for (const listener of listeners) listener.close();
+    } finally {
+      mcp.close();
+    }
+  },
+);

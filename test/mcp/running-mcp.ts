@@ -109,6 +109,8 @@ export async function startMcp(
   const post: RunningMcp['post'] = async (path, body, headers = {}) => {
     const type = { 'Content-Type': 'application/json', ...headers };
     const reply = await client.request({ method: 'POST', path, body, headers: type });
+    // No session of the protocol is ever made, whoever asks for what [M02].
+    if (reply.headers.has('mcp-session-id')) throw new Error(`a session was made: ${reply.text}`);
     const isJson = /^[{[]/.test(reply.text);
     const json = isJson ? JSON.parse(reply.text) : undefined;
     return { status: reply.status, text: reply.text, reply, json };

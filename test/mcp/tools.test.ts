@@ -1,4 +1,5 @@
 // Tools: what they say of themselves, what a key sees of them, what they answer, and how long.
+import Schema from 'typebox/schema';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningMcp, startMcp } from './running-mcp.js';
 
@@ -131,29 +132,53 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     });
   });
 
-  test('M13 two calls page through a list of 10,000', async () => {
-    const big = await startMcp(transport, source);
+  /** A list of so many people, and a page of it, which is of the schema that the tool shows. */
+  async function tenThousand(settings: Record<string, string>) {
+    const big = await startMcp(transport, source, settings);
     for (let i = 0; i < 10_000; i++) big.database.addNode('Person', { name: `p${i}` });
+    const { tools } = (await big.ask('tools/list')).json.result;
+    const validator = Schema.Compile(tools[0].outputSchema);
     const page = async (start: number, end: number) => {
       const args = { start, end };
       const { json } = await big.ask('tools/call', { name: 'people', arguments: args });
       const { structuredContent, _meta, content } = json.result;
+      expect(validator.Check(structuredContent)).toBe(true);
       const cut = _meta['dev.trellisdb/cut'] as { shown: number; total: number } | undefined;
       return { names: structuredContent.p.map((one: { name: string }) => one.name), cut, content };
     };
-    const whole = await page(0, 10_000);
+    return { page, close: () => big.close() };
+  }
+  const everyName = Array.from({ length: 10_000 }, (_, i) => `p${i}`);
+  const toldOf = (shown: number, total: string): string =>
+    `Shown ${shown} of ${total} p. Ask for fewer, or page with the parameters start and end.`;
+
+  test('M13 a list of 10,000 is cut at an item; as it says, pages of what fits bring all', async () => {
+    const big = await tenThousand({});
+    const whole = await big.page(0, 10_000);
     const { shown, total } = whole.cut!;
-    expect([total, whole.names.length]).toEqual([10_000, shown]);
-    expect(whole.content[1].text).toBe(
-      `Shown ${shown} of 10,000 p. Ask for fewer, or page with the parameters start and end.`,
+    expect([total, whole.names]).toEqual([10_000, everyName.slice(0, shown)]);
+    expect(whole.content[1].text).toBe(toldOf(shown, '10,000'));
+    const names: string[] = [];
+    // Names grow longer, so that a later page may be cut again; what it shows is where to go on.
+    while (names.length < 10_000) {
+      const next = await big.page(names.length, Math.min(names.length + shown, 10_000));
+      expect(next.names.length).toBeGreaterThan(shown / 2);
+      names.push(...next.names);
+    }
+    expect(names).toEqual(everyName);
+    big.close();
+  });
+
+  test('M13 where more characters may be, two calls page through a list of 10,000', async () => {
+    const big = await tenThousand({ 'mcp.output_chars': '800000' });
+    const first = await big.page(0, 10_000);
+    const { shown, total } = first.cut!;
+    expect([total, first.names]).toEqual([10_000, everyName.slice(0, shown)]);
+    expect(first.content[1].text).toBe(
+      toldOf(shown, '10,000').replace(/\d{4}/, `${shown.toLocaleString('en')}`),
     );
-    // As the text says: pages of what fits bring everything, each once.
-    const [first, second] = [await page(0, shown), await page(shown, 2 * shown - 1)];
-    expect([first.cut, first.names]).toEqual([undefined, whole.names]);
-    expect([...first.names, ...second.names]).toEqual(
-      Array.from({ length: first.names.length + second.names.length }, (_, i) => `p${i}`),
-    );
-    expect(second.names.length).toBeGreaterThan(shown / 2);
+    const second = await big.page(shown, 10_000);
+    expect([second.cut, second.names]).toEqual([undefined, everyName.slice(shown)]);
     big.close();
   });
 

@@ -60,7 +60,9 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
       content: [{ type: 'text', text: '{"n":0}' }],
       structuredContent: { n: 0 },
     });
-    for (const { reply } of [hello, told]) expect(reply.headers.has('mcp-session-id')).toBe(false);
+    // A client that names a session all the same is answered as any other.
+    const lost = { legacy: true, headers: { 'Mcp-Session-Id': 'x', 'Last-Event-ID': '7' } };
+    expect((await mcp.ask('ping', {}, lost)).json.result).toEqual({});
   });
 
   test('M04 the list is the same in every answer', async () => {
@@ -149,6 +151,22 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     const told = await mcp.post('mcp', body);
     expect([told.status, told.json.error?.code, told.json.id]).toEqual([status, code, id]);
     expect((await mcp.ask('server/discover')).status).toBe(200);
+  });
+
+  test('M11 of a body 4 MiB are read, and not a byte more', async () => {
+    const own = await startMcp(transport, source);
+    try {
+      const frame = (text: string): string =>
+        `{${envelope},"id":1,"method":"ping","params":{"x":"${text}"}}`;
+      const body = frame('x'.repeat(4 * 2 ** 20 - frame('').length));
+      const most = await own.post('mcp', body);
+      expect([body.length, most.status, most.json.result]).toEqual([4_194_304, 200, {}]);
+      const over = await own.post('mcp', `${body} `);
+      expect([over.status, over.json.error.code, over.json.id]).toEqual([400, -32700, null]);
+      expect((await own.ask('server/discover')).status).toBe(200);
+    } finally {
+      own.close();
+    }
   });
 
   test('M11 modern: an unknown method, one of the other era, a version of the future', async () => {

@@ -19,7 +19,7 @@ export function queryBody(query: Query, program: Program, view: ReadView | undef
     source: written,
     writes: plan.writes,
     mcp,
-    parameters: parametersSchema(plan.parameters, docTextOf(query).parameters),
+    parameters: parametersSchema(plan, docTextOf(query).parameters),
     output: replySchema(query, program) ?? {},
     plan: explain(plan, view && statisticsOf(view)),
   });

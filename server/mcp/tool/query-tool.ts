@@ -22,13 +22,15 @@ export interface QueryToolOptions {
   database: () => Database;
   /** Of a cluster: the leader's answer to a query that writes; undefined where it is answered here. */
   callOnLeader?: CallOnLeader;
+  /** The most that a search may give. */
+  searchMost: number;
   /** Milliseconds. */
   readBudget: number;
   writeBudget: number;
 }
 
 export function queryTool(query: Query, program: Program, options: QueryToolOptions): Tool {
-  const entry = once(() => JSON.stringify(entryOf(query, program)));
+  const entry = once(() => JSON.stringify(entryOf(query, program, options.searchMost)));
   const places = once((): DecodePlace => {
     return decodePlaces(program.schema, query.output, { int64: 'string', dates: false });
   });
@@ -72,7 +74,7 @@ const noArguments = Buffer.from('{}');
 
 const bodyOf = (args: Uint8Array): Uint8Array => (args.length === 0 ? noArguments : args);
 
-function entryOf(query: Query, program: Program): JsonSchema {
+function entryOf(query: Query, program: Program, searchMost: number): JsonSchema {
   const { name, plan } = query;
   const { title, text, parameters } = docTextOf(query);
   const outputSchema = replySchema(query, program);
@@ -81,7 +83,7 @@ function entryOf(query: Query, program: Program): JsonSchema {
     name,
     title,
     description: text,
-    inputSchema: inputSchema(query, parameters),
+    inputSchema: inputSchema(query, parameters, searchMost),
     ...(outputSchema && { outputSchema }),
     annotations: {
       readOnlyHint: !plan.writes,
@@ -92,8 +94,12 @@ function entryOf(query: Query, program: Program): JsonSchema {
   };
 }
 
-function inputSchema({ plan }: Query, about: ReadonlyMap<string, string>): JsonSchema {
-  const schema = parametersSchema(plan.parameters, about);
+function inputSchema(
+  { plan }: Query,
+  about: ReadonlyMap<string, string>,
+  searchMost: number,
+): JsonSchema {
+  const schema = parametersSchema(plan, about, searchMost);
   const properties = schema.properties as JsonSchema;
   if (limitArgument in properties) return schema;
   return { ...schema, properties: { ...properties, [limitArgument]: limitSchema } };
