@@ -69,6 +69,8 @@ export async function connectNats(place: LogPlace): Promise<NatsConnection> {
     maxReconnectAttempts: -1,
     // Its servers may name themselves by addresses that cannot be reached from here.
     ignoreClusterUpdates: true,
+    // Else every append makes an error beforehand, for the sake of its stack.
+    noAsyncTraces: true,
     ...(place.tokenFile === undefined ? {} : credentials(place.tokenFile)),
     ...(encrypted || place.tls !== undefined
       ? { tls: { caFile: ca, certFile: cert, keyFile: key } }

@@ -24,6 +24,7 @@ import type { TextIndex } from '../../text/text-index.js';
 import { Figures } from '../meter/figures.js';
 import { Gate } from '../call/gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
+import { Gathering, takeGroup } from './gathering.js';
 import { GroupCommit, type Waiting } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
 import type { LaneFault, Reload, ToLane } from './message.js';
@@ -65,10 +66,6 @@ export interface WriterSetup {
   shard?: ShardPlace | undefined;
 }
 
-/** A group closes at this many requests or bytes of bodies, so that one commit stays short. */
-const groupRequests = 1000;
-const groupBytes = 4 * 1024 * 1024;
-
 /** Upkeep of the vector indexes runs in slices this long, with pauses between them. */
 const upkeepMs = 5;
 const upkeepPauseMs = 100;
@@ -104,6 +101,7 @@ class WriterLane {
   #waiting: Waiting[] = [];
   /** An order that came while a group was drained, and what came after it. */
   #held: ToLane[] = [];
+  readonly #gathering: Gathering | undefined;
   #scheduled = false;
   #isReleased = false;
   readonly #link: LogLink | undefined;
@@ -128,6 +126,7 @@ class WriterLane {
     );
     const declarations = headOf(setup.program);
     this.#link = setup.cluster && new LogLink(setup.cluster, () => this.#figures.beat());
+    this.#gathering = setup.cluster && new Gathering();
     this.#storage = openStorage(setup.graphPath, {
       limits: setup.limits,
       mode: 'attach',
@@ -272,15 +271,19 @@ class WriterLane {
 
   /** One group per turn: LMDB needs the event loop between groups. */
   #schedule(): void {
+    if (this.#scheduled && this.#gathering?.isWhole(this.#waiting.length)) return this.#takeTurn();
     if (this.#scheduled || this.#waiting.length === 0) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#drainPort();
-      this.#commitGroup(this.#nextGroup());
-      this.#schedule();
-      this.#maintain();
-    });
+    setImmediate(() => this.#takeTurn());
+  }
+
+  #takeTurn(): void {
+    this.#drainPort();
+    if (this.#gathering?.holds(this.#waiting.length, () => this.#takeTurn())) return;
+    this.#scheduled = false;
+    this.#commitGroup(takeGroup(this.#waiting));
+    this.#schedule();
+    this.#maintain();
   }
 
   /** What arrived while the last commit ran joins the next group. */
@@ -303,16 +306,6 @@ class WriterLane {
     for (const message of held) this.#obey(message);
   }
 
-  #nextGroup(): Waiting[] {
-    let count = 0;
-    let size = 0;
-    const waiting = this.#waiting;
-    while (count < waiting.length && count < groupRequests && size < groupBytes) {
-      size += waiting[count++]!.body.length;
-    }
-    return count === waiting.length ? waiting.splice(0) : waiting.splice(0, count);
-  }
-
   #commitGroup(group: Waiting[]): void {
     if (group.length === 0) return;
     const started = performance.now();
@@ -325,6 +318,8 @@ class WriterLane {
     }
     failpoint('W12');
     this.#replies.flush();
+    const ms = performance.now() - started;
+    this.#gathering?.answered(group.length, ms, this.#waiting.length);
   }
 
   /** Of a commit that failed, or a directory that is another's: nothing is written any more. */
@@ -362,7 +357,7 @@ class WriterLane {
   }
 
   #finishWrites(): void {
-    while (this.#waiting.length > 0) this.#commitGroup(this.#nextGroup());
+    while (this.#waiting.length > 0) this.#commitGroup(takeGroup(this.#waiting));
   }
 
   /** Returns the number of the schema. */

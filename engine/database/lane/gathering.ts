@@ -1,0 +1,81 @@
+// How long the writer of a cluster's leader waits for those whose writes it has just answered: who asks again at once
+// is then part of the next entry of the log, instead of the one after. An entry costs a round through the log and
+// one through the disk, whoever is in it. Invariant: a wait is never longer than a share of what the last group
+// took, and where nobody comes it is seldom tried.
+import type { Waiting } from './group-commit.js';
+
+/** A group closes at this many requests or bytes of bodies, so that one commit stays short. */
+const groupRequests = 1000;
+const groupBytes = 4 * 1024 * 1024;
+
+/** The next group leaves those who wait. */
+export function takeGroup(waiting: Waiting[]): Waiting[] {
+  let count = 0;
+  let size = 0;
+  while (count < waiting.length && count < groupRequests && size < groupBytes) {
+    size += waiting[count++]!.body.length;
+  }
+  return count === waiting.length ? waiting.splice(0) : waiting.splice(0, count);
+}
+
+/** Of the time that the last group took. */
+const share = 1 / 4;
+const mostMs = 5;
+/** Fewer who were answered are not worth a timer. */
+const leastAnswered = 4;
+/** After waits in vain so many groups go without one, twice as many each time. */
+const skippedMax = 64;
+
+export class Gathering {
+  #timer: NodeJS.Timeout | undefined;
+  /** How many were answered last, and how many waited by then. */
+  #answered = 0;
+  #left = 0;
+  #endsAt = 0;
+  #isTried = false;
+  #penalty = 0;
+  #skip = 0;
+
+  /** A group of so many was answered, `ms` after it began; `left` wait for the next. */
+  answered(count: number, ms: number, left: number): void {
+    if (this.#isTried) this.#judge(count);
+    this.#isTried = false;
+    const isWorth = count >= leastAnswered && left + count <= groupRequests && this.#skip === 0;
+    if (this.#skip > 0) this.#skip--;
+    this.#answered = isWorth ? count : 0;
+    this.#left = left;
+    this.#endsAt = performance.now() + Math.min(mostMs, ms * share);
+  }
+
+  /** By the group of so many for which was waited: have half of those come again? */
+  #judge(count: number): void {
+    if ((count - this.#left) * 2 >= this.#answered) {
+      this.#penalty = 0;
+      return;
+    }
+    this.#penalty = Math.min(skippedMax, Math.max(1, this.#penalty * 2));
+    this.#skip = this.#penalty;
+  }
+
+  /** Whether the next group waits for more than these; `begin` is called when it has waited long enough. */
+  holds(waiting: number, begin: () => void): boolean {
+    const ms = this.#endsAt - performance.now();
+    if (waiting < this.#left + this.#answered && ms > 0) {
+      this.#isTried = true;
+      this.#timer ??= setTimeout(() => {
+        // It may come a moment early.
+        this.#timer = undefined;
+        begin();
+      }, ms);
+      return true;
+    }
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return false;
+  }
+
+  /** Whether a group waits that is whole by now. */
+  isWhole(waiting: number): boolean {
+    return this.#timer !== undefined && waiting >= this.#left + this.#answered;
+  }
+}
