@@ -92,6 +92,11 @@ const table = {
     message: '{type} has no room for more vectors in memory.',
     hint: 'The limit is `vectors.memory_bytes`.',
   },
+  VECTORS_SKIPPED: {
+    message: 'This node searches no vectors of {type}.',
+    hint: 'Ask another node; here `cluster.skip_vectors` names the type.',
+    retryable: true,
+  },
   NO_VALUE_FOUND: { message: 'No value found: {what}' },
   NO_PATH: { message: 'No path from {from} to {to}.' },
   EDGE_ENDPOINT_TYPE: { message: '{edge} goes from {from} to {to}, got {got}.' },

@@ -28,6 +28,8 @@ export interface ClusterOptions {
   keepBytes: number;
   /** A change of the schema that changes more bytes is made by every node for itself. */
   schemaBytes: number;
+  /** Vector types that this node, a reader, keeps no index of and does not search. */
+  skipVectors?: string[];
   /** The file with the credentials of the log. */
   tokenFile?: string;
   tls?: { ca?: string; cert?: string; key?: string };

@@ -96,6 +96,7 @@ const check = shape(
         keepMs: integer(1000, Number.MAX_SAFE_INTEGER),
         keepBytes: bytes,
         schemaBytes: bytes,
+        skipVectors: list(text),
         tokenFile: text,
         tls: shape({ ca: text, cert: text, key: text }),
       },

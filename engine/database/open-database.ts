@@ -226,6 +226,7 @@ class OpenedDatabase implements Database {
         default: vectors.default,
         types: vectors.types,
         segmentBytes: vectors.segmentBytes,
+        skipped: this.options.cluster?.skipVectors,
         snapshot,
       },
       failpoint,

@@ -15,6 +15,8 @@ export interface IndexOptions {
   /** False: of a compact layout only 4-bit codes and edges are kept; whoever searches reads the vectors. */
   resident?: boolean;
   exact: boolean;
+  /** This node of a cluster serves no search of the type, and keeps nothing for one. */
+  skipped?: boolean;
   /** Most bytes this index may take in memory; insertion beyond is refused by `hasRoom`. */
   memoryBytes: number;
 }

@@ -31,6 +31,7 @@ export function clusterOptions(config: Config): ClusterOptions | undefined {
     keepMs: cluster.keep,
     keepBytes: cluster.keep_bytes,
     schemaBytes: cluster.schema_bytes,
+    skipVectors: [...cluster.skip_vectors],
     ...(cluster.token_file !== '' && { tokenFile: resolve(projectDir, cluster.token_file) }),
     ...(tls && { tls }),
   };

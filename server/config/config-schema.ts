@@ -174,6 +174,8 @@ const configSchema = section({
     keep: time(24 * hourMs, 8760 * hourMs, 1_000),
     keep_bytes: size(64 * GiB),
     schema_bytes: size(256 * MiB),
+    /** Of a reader: vector types that it does not search. */
+    skip_vectors: texts(),
     token_file: door(),
     secret_file: door(),
     tls_ca: door(),

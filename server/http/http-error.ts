@@ -43,6 +43,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   FORBIDDEN: forbidden,
   RATE_LIMITED: many,
   VECTOR_CAPACITY: full,
+  VECTORS_SKIPPED: unavailable,
   NO_VALUE_FOUND: missing,
   NO_PATH: missing,
   EXPECTED_ONE: conflict,

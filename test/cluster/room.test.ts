@@ -1,5 +1,6 @@
 // K42: a node without room for vectors that another one had room for serves them all the same, looking at each,
 // and refuses only what it would have to take itself.
+import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../support/random.js';
 import { TestCluster, type TestNode } from './kit/nodes.js';
@@ -49,6 +50,11 @@ afterAll(() => cluster.close());
 
 const noted = (node: TestNode) =>
   node.db.database.indexes().find((each) => each.kind === 'vector' && each.type === 'Note');
+
+const countOf = (node: TestNode): number => {
+  const index = noted(node);
+  return index?.kind === 'vector' ? index.vectors : -1;
+};
 
 async function expectSame(a: TestNode, b: TestNode): Promise<void> {
   await b.cluster.waitFor(a.cluster.position, 40_000);
@@ -107,5 +113,51 @@ describe('a follower without room', () => {
     const again = await cluster.open('b', large);
     const { role } = again.cluster;
     expect([role, noted(again)]).toMatchObject([role, { givenUp: false, vectors: 1099 }]);
+  });
+});
+
+describe('a reader that skips a type', () => {
+  const reader = (skipVectors: string[]) => ({
+    ...large,
+    workers: 1,
+    cluster: {
+      role: 'reader' as const,
+      skipVectors,
+      log: cluster.log.urlOf('c'),
+      node: 'c',
+      advertise: 'c:1',
+    },
+  });
+  const skipped = { code: 'VECTORS_SKIPPED', data: { args: { type: 'Note' } } };
+
+  test('K42 says so where it is asked, in its lanes too, keeps no index, and has all else', async () => {
+    const a = await cluster.leader();
+    await a.db.call('note', { rows: rows(20) });
+    cpSync(cluster.folderOf('a'), cluster.folderOf('c'), { recursive: true });
+    const c = await cluster.open('c', reader(['Note']));
+    // What comes later is not indexed either, nor what the first vector of a type would begin.
+    await a.db.call('note', { rows: rows(1200) });
+    await c.cluster.waitFor(a.cluster.position, 40_000);
+    const asked = vector();
+    for (let i = 0; i < 3; i++) {
+      await expect(c.db.call('near', { vector: asked })).rejects.toMatchObject(skipped);
+      await expect(c.db.call('nearOf', { vector: asked, kind: 1 })).rejects.toMatchObject(skipped);
+    }
+    expect(await c.db.call('marks', { vector: asked })).toEqual(
+      await a.db.call('marks', { vector: asked }),
+    );
+    expect(noted(c)).toMatchObject({ givenUp: true, vectors: countOf(a) });
+    expect(c.cluster.isReady).toBe(true);
+    await cluster.stop('c');
+    const again = await cluster.open('c', reader([]));
+    await expectSame(a, again);
+    expect(noted(again)).toMatchObject({ givenUp: false, vectors: countOf(a) });
+    await cluster.stop('c');
+  });
+
+  test('who may lead skips nothing', async () => {
+    const { cluster: place, ...rest } = reader(['Note']);
+    const member = { ...rest, cluster: { ...place, role: 'member' as const } };
+    await expect(cluster.open('c', member)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
 });

@@ -29,6 +29,10 @@ export class ClusterDesk {
     private readonly options: Pick<DatabaseOptions, 'limits' | 'log' | 'readOnly' | 'vectors'>,
   ) {
     if (options.readOnly) fail('CONFIG_INVALID', { what: 'A node of a cluster is not read-only.' });
+    if (cluster.skipVectors?.length && cluster.role !== 'reader') {
+      const hint = 'Another node may lead for all types only if it searches all.';
+      fail('CONFIG_INVALID', { what: 'Only a reader skips vectors.' }, { hint });
+    }
     const { leader } = readPosition(storage.position(), directory.restoreEpoch);
     const packed = storage.env.meta.get(metaKey.sources);
     if (packed === undefined) fail('LOG_LOST', { what: 'these data hold no sources' });

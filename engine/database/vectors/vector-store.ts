@@ -32,6 +32,8 @@ export interface VectorStoreOptions {
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
   /** Of a node of a cluster: vectors that another one had room for come in any case. */
   isFollowing?: boolean;
+  /** Likewise: types that it does not search. */
+  skipped?: readonly string[] | undefined;
   /** Most bytes of a segment's memory; absent: what a memory can hold. */
   segmentBytes?: number;
   failpoint?: string | undefined;
@@ -125,7 +127,7 @@ class Store implements VectorStore {
       const what = `vectors.${label.name}: resident = false goes with the layouts auto and compact.`;
       fail('CONFIG_INVALID', { what });
     }
-    return options;
+    return this.options.skipped?.includes(label.name) ? { ...options, skipped: true } : options;
   }
 
   handles(): { label: number; handle: IndexHandle }[] {
@@ -200,10 +202,10 @@ class Store implements VectorStore {
 
   #rebuild(label: Label, reason: RebuildReason): void {
     this.snapshots.forget(label.id);
+    if (!this.#hasRoomFor(label)) return this.#giveUp(label.id);
     const view = this.storage.reader();
     const total = view.count(label.id);
     if (total === 0) return;
-    if (!this.#hasRoomFor(label)) return this.#giveUp(label.id);
     const fields = { type: label.name, vectors: total, reason };
     this.events.log('info', 'rebuilding vector index', fields);
     this.events.onRebuilt(reason);
@@ -254,9 +256,10 @@ class Store implements VectorStore {
 
   #hasRoomFor(label: Label): boolean {
     if (this.options.isFollowing !== true) return true;
+    const options = this.#optionsOf(label);
+    if (options.skipped) return false;
     const view = this.storage.reader();
-    const [count, dimension] = [view.count(label.id), view.dimension(label.id)];
-    return fitsIn(this.#optionsOf(label), count, dimension);
+    return fitsIn(options, view.count(label.id), view.dimension(label.id));
   }
 
   /**
@@ -267,11 +270,7 @@ class Store implements VectorStore {
     const label = this.#labels().find((each) => each.id === id);
     const before = this.indexes.get(id);
     if (label === undefined || before?.isGivenUp) return;
-    const { memoryBytes } = this.#optionsOf(label);
-    const vectors = this.storage.reader().count(id);
-    const fields = { type: label.name, vectors, memory_bytes: memoryBytes };
-    const message = 'no room for the vectors of a type: they are searched one by one';
-    this.events.log('warn', message, fields);
+    this.#tellGivenUp(label);
     before?.giveUp();
     before?.close();
     const index = this.#create(label);
@@ -280,6 +279,15 @@ class Store implements VectorStore {
     this.snapshots.forget(id);
     this.#unkempt.delete(id);
     this.events.onIndex(id, index.handle());
+  }
+
+  #tellGivenUp(label: Label): void {
+    const { memoryBytes, skipped } = this.#optionsOf(label);
+    const vectors = this.storage.reader().count(label.id);
+    const fields = { type: label.name, vectors, memory_bytes: memoryBytes };
+    if (skipped) return this.events.log('info', 'vectors of a type are not searched here', fields);
+    const message = 'no room for the vectors of a type: they are searched one by one';
+    this.events.log('warn', message, fields);
   }
 
   #apply(change: VectorChange): void {

@@ -7,6 +7,7 @@ import { searchDecided } from '../../vector/candidates.js';
 import type { Frame } from '../row/frame.js';
 import { similarity } from '../row/similarity.js';
 import { placesOf } from './principal-axes.js';
+import { servedIndex } from './vector-search.js';
 
 export interface MapAsked {
   label: Label;
@@ -117,7 +118,7 @@ class Sample {
 
   /** As the index finds them, scored by what is stored. */
   found(at: number, count: number): Near[] {
-    const index = this.frame.context.vectors(this.label.id);
+    const index = servedIndex(this.frame, this.label);
     const row = this.rows[at]!;
     if (index === undefined || index.isGivenUp) return this.exact(at, count);
     if (index.dimension !== row.length) return [];

@@ -3,7 +3,7 @@
 // added. Exactly min(k, vectors) hits.
 import { fail } from '../../base/errors.js';
 import type { Label, WriteView } from '../../storage/table/store.js';
-import type { AllowList, Metric } from '../../vector/index.js';
+import type { AllowList, Metric, VectorIndex } from '../../vector/index.js';
 import { candidatesFor, wantedNext } from '../../vector/candidates.js';
 import { readK, readNumber, readVector } from '../row/step-argument.js';
 import { proposedLabel, storedLabel } from '../row/element.js';
@@ -41,6 +41,13 @@ function readQuery(frame: Frame, search: VectorSearch): Query {
       ? Number.NEGATIVE_INFINITY
       : readNumber('min_score', least, -Number.MAX_VALUE, Number.MAX_VALUE, false);
   return { vector, k, scoreMin };
+}
+
+/** The index that a search goes to. Fails VECTORS_SKIPPED. */
+export function servedIndex(frame: Frame, label: Label): VectorIndex | undefined {
+  const index = frame.context.vectors(label.id);
+  if (index?.options.skipped) fail('VECTORS_SKIPPED', { type: label.name });
+  return index;
 }
 
 function metricOf(frame: Frame, label: number): Metric {
@@ -122,7 +129,7 @@ function searchIndex(
   query: Query,
   allow: AllowList | undefined,
 ): void {
-  const index = frame.context.vectors(label.id);
+  const index = servedIndex(frame, label);
   if (index === undefined || index.isGivenUp) {
     offerExactly(frame, hits, label, frame.view.scan(label.id));
     return;
@@ -175,7 +182,7 @@ export function searchVector(
       return hits.sorted();
     }
     const ids = allowedIds(frame, allowed);
-    const isLookedAt = frame.context.vectors(label.id)?.isGivenUp === true;
+    const isLookedAt = servedIndex(frame, label)?.isGivenUp === true;
     if (isLookedAt || ids.length <= Math.max(exactCount, 4 * query.k))
       offerExactly(frame, hits, label, [ids]);
     else searchIndex(frame, hits, label, query, allowListOf(ids));
