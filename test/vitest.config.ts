@@ -47,6 +47,7 @@ const measured = [
   'reliability/disk/{long-reader,small-disk}',
   'reliability/network/{connections,overload,sessions}',
   'server/command/repl',
+  'deploy/install',
   'server/metrics',
   'vector/background-snapshot',
 ].map((name) => `test/${name}.test.ts`);

@@ -13,6 +13,8 @@ export interface NewProject {
   templates: string;
   template: string;
   version: string;
+  /** Callers in TypeScript get a module of types, kept up to date. */
+  hasClient: boolean;
 }
 
 /** Another word for the simplest one. */
@@ -34,7 +36,7 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
   const files = new Map<string, string | Buffer>();
   for (const name of readdirSync(template)) files.set(name, readFileSync(join(template, name)));
   files.set('README.md', `${files.get('README.md')?.toString() ?? ''}\n${daily}`);
-  files.set('trellis.toml', configText());
+  files.set('trellis.toml', configText(project));
   files.set('.gitignore', '.trellis/\nnode_modules/\n.env\n');
   files.set('package.json', packageText(project));
   const written: string[] = [];
@@ -79,17 +81,27 @@ function packageText({ folder, version }: NewProject): string {
   const name = basename(resolve(folder))
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-');
-  const scripts = { dev: 'trellis dev', start: 'trellis serve', check: 'trellis check' };
+  const scripts = {
+    dev: 'trellis dev',
+    start: 'trellis serve',
+    check: 'trellis check',
+    types: 'trellis types',
+  };
   const dependencies = { trellisdb: `^${version}` };
   const text = { name: name.replace(/^[._-]+/, '') || 'app', private: true, scripts, dependencies };
   return `${JSON.stringify(text, null, 2)}\n`;
 }
 
 /** Values that a new project sets. */
-const chosen: ReadonlyMap<string, unknown> = new Map([['embedding.model', 'hash']]);
+const chosenFor = ({ hasClient }: NewProject): ReadonlyMap<string, unknown> =>
+  new Map([
+    ['embedding.model', 'hash'],
+    ...(hasClient ? ([['types.out', 'trellis.gen.ts']] as const) : []),
+  ]);
 
 /** `trellis.toml` with every key: those with a default stand there as comments. */
-function configText(): string {
+function configText(project: NewProject): string {
+  const chosen = chosenFor(project);
   const lines = ['# Every key with its default; take the # away to change one.'];
   let current = '';
   for (const [key, schema] of keySchemas) {

@@ -1,6 +1,6 @@
 // `trellisdb/langchain`: the contract of a vector store over a database in this process and over a server, filters against a
-// naive reading of them, and the retriever over edges. With TRELLIS_LANGCHAIN naming an installed
-// `@langchain/core` it is the one that is extended; else a stand-in with what is used of it.
+// naive reading of them, and the retriever over edges. Long tests extend the real `@langchain/core`, or
+// the one that TRELLIS_LANGCHAIN names; short ones a stand-in with what is used of it.
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -12,9 +12,15 @@ import type {
 } from '../../server/adapter/langchain.js';
 import type { Filter } from '../../server/adapter/filter.js';
 import { connect } from '../../server/client/client.js';
+import { packages } from '../support/packages.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';
 import { Random } from '../support/random.js';
 import { type Server, startServer } from '../support/server/server.js';
+
+const found = packages('@langchain/core@1.4.0');
+if (typeof found === 'string') console.log(`LangChain is a stand-in: ${found}`);
+const real =
+  typeof found === 'string' ? undefined : join(found.folder, 'node_modules/@langchain/core');
 
 const schema = `
 V::Chunk {
@@ -92,7 +98,7 @@ describe.each(['open', 'connect'] as const)('%s', (way) => {
     folder = makeFolder();
     const modules = join(folder, 'node_modules');
     mkdirSync(join(modules, '@langchain'), { recursive: true });
-    const installed = process.env.TRELLIS_LANGCHAIN;
+    const installed = process.env.TRELLIS_LANGCHAIN ?? real;
     const core = join(modules, '@langchain/core');
     if (installed !== undefined) symlinkSync(installed, core);
     else {

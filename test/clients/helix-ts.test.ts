@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.dispose());
 
-describe('a first program [H35]', () => {
+describe('P09 a first program by helix-ts [H35]', () => {
   test('creates, links, reads and searches', async () => {
     const ann = (await client.query('createUser', { name: 'Ann', age: 30, email: 'a@x.org' })).user;
     const bob = (await client.query('createUser', { name: 'Bob', age: 25, email: 'b@x.org' })).user;

@@ -1,8 +1,9 @@
 // What is shipped for operators (tooling.md 8): the dashboard and the alarms name metrics that there are, the
 // image has what the server needs and nothing that is not there, systemd hears when the server is ready.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -18,6 +19,18 @@ import { makeFolder, removeFolder, root } from '../support/project.js';
 
 const deploy = join(root, 'server/deploy');
 const read = (name: string): string => readFileSync(join(deploy, name), 'utf8');
+
+/** Who the image runs as, where this process may say so and everybody may read the checkout. */
+const nobody = 10001;
+function mayRunAsNobody(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  const options = { uid: nobody, gid: nobody };
+  const argv = [
+    '-e',
+    `require('node:fs').readFileSync(${JSON.stringify(join(root, 'package.json'))})`,
+  ];
+  return spawnSync(process.execPath, argv, options).status === 0;
+}
 
 /** Every name of ours in the expressions of a text; histograms are named by their parts. */
 function metricsIn(text: string): string[] {
@@ -46,7 +59,18 @@ test('W13 every metric of the dashboard and of the alarms is exported', () => {
   expect(named.filter((name) => !isExported(name))).toEqual([]);
   const rules = [...read('prometheus-rules.yml').matchAll(/^ {6}- alert: (\w+)$/gm)];
   expect(rules).toHaveLength(8);
+  // Where the makers' own program is, it reads the rules, too.
+  const argv = ['check', 'rules', join(deploy, 'prometheus-rules.yml')];
+  const { status, error, stdout } = spawnSync('promtool', argv, { encoding: 'utf8' });
+  if (error !== undefined) console.log('promtool is not here: it is not asked about the rules');
+  else expect([status, stdout]).toEqual([0, expect.stringContaining('8 rules found')]);
 });
+
+/** Everything in a folder but what is the server's own. */
+const listOf = (folder: string): string[] =>
+  (readdirSync(folder, { recursive: true }) as string[])
+    .filter((path) => !path.startsWith('own/') && !path.startsWith('node_modules/'))
+    .sort();
 
 interface Instruction {
   name: string;
@@ -64,7 +88,7 @@ const instructions = (): Instruction[] =>
 const textOf = (name: string): string =>
   instructions().findLast((each) => each.name === name)!.text;
 
-test('W12 the image: what it copies starts, and ends on SIGTERM with 0', {
+test('W12 W13 the image: what it copies runs as nobody, writes its data only, ends with 0', {
   timeout: 60_000,
 }, async () => {
   expect(instructions().filter(({ name }) => name === 'FROM')).toHaveLength(2);
@@ -89,20 +113,32 @@ test('W12 the image: what it copies starts, and ends on SIGTERM with 0', {
     }
     const project = join(folder, 'project');
     mkdirSync(project);
-    writeFileSync(join(project, 'a.hx'), 'QUERY one() => RETURN 1\n');
+    writeFileSync(
+      join(project, 'a.hx'),
+      'V::Point { no: U8 }\nQUERY put() => p <- AddV<Point>([1.0, 2.0], {no: 1}) RETURN p::{no}\n',
+    );
     const [program, ...rest] = JSON.parse(textOf('ENTRYPOINT')) as string[];
     expect(program).toBe('node');
     const words = [...rest, ...(JSON.parse(textOf('CMD')) as string[]), '--port', '0'].map((word) =>
       word.replace(/^\/app/, folder).replace(/^\/project$/, project),
     );
     // What systemd gives a service: a socket to tell, and the program that tells it.
-    const heard = join(folder, 'heard');
+    const own = join(folder, 'own');
+    const heard = join(own, 'heard');
+    mkdirSync(own);
+    const isNobody = mayRunAsNobody();
+    if (isNobody) {
+      chmodSync(folder, 0o755);
+      chownSync(own, nobody, nobody);
+    } else console.log('the image is tried as whoever runs the tests');
     writeFileSync(join(folder, 'systemd-notify'), `#!/bin/sh\necho "$@" >> '${heard}'\n`);
     chmodSync(join(folder, 'systemd-notify'), 0o755);
+    const before = listOf(folder);
     const child = spawn(process.execPath, words, {
+      ...(isNobody && { uid: nobody, gid: nobody }),
       env: {
         PATH: `${folder}:${process.env.PATH}`,
-        TRELLIS_DATA_DIR: join(folder, 'data'),
+        TRELLIS_DATA_DIR: join(own, 'data'),
         NOTIFY_SOCKET: join(folder, 'socket'),
       },
     });
@@ -117,8 +153,24 @@ test('W12 the image: what it copies starts, and ends on SIGTERM with 0', {
     const page = await (await fetch(`${url}/`, { headers: { Accept: 'text/html' } })).text();
     const [, script] = /src="([^"]+)"/.exec(page)!;
     expect((await fetch(`${url}${script!.replace(/^\.?\/?/, '/')}`)).status).toBe(200);
+    // Each metric that the dashboard and the alarms name is told of, once there is something to tell.
+    const headers = { 'Content-Type': 'application/json' };
+    for (const [path, body] of [
+      ['put', '{}'],
+      ['mcp', '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
+      ['nothing', '{}'],
+      ['_admin/recall', '{"type":"Point"}'],
+    ] as const)
+      await fetch(`${url}/${path}`, { method: 'POST', headers, body });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const told = new Set(
+      [...metrics.matchAll(/^(?:# TYPE )?([a-z_0-9]+)/gm)].map(([, name]) => name),
+    );
+    const named = [...metricsIn(read('grafana.json')), ...metricsIn(read('prometheus-rules.yml'))];
+    expect(named.filter((name) => !told.has(name))).toEqual([]);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
+    expect(listOf(folder)).toEqual(before);
     expect(readFileSync(heard, 'utf8').split('\n')).toEqual(['READY=1', 'STOPPING=1', '']);
   } finally {
     removeFolder(folder);

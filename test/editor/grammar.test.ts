@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Analysis, findingsOf } from '../../engine/lang/analysis/analyze.js';
+import type { Occurrence } from '../../engine/lang/analysis/occurrence.js';
 import { type Token, tokenise } from '../../engine/lang/syntax/lexer.js';
 import { readSource } from '../../engine/lang/syntax/source.js';
 import { root } from '../support/project.js';
@@ -60,6 +62,47 @@ test('W11 strings, numbers, comments and names are those of the lexer', () => {
     }
   }
   expect(told).toBeGreaterThan(5_000);
+});
+
+test('W11 what the compiler takes for a type, a step or a value is so for the grammar', () => {
+  const forms: Partial<Record<Occurrence['role'], RegExp>> = {
+    type: /^(entity\.name\.type|support\.type)/,
+    step: /^entity\.name\.function\.step/,
+    // What somebody chose a name for is no keyword.
+    variable: /^(?!keyword|storage|string|comment|constant)/,
+    parameter: /^(?!keyword|storage|string|comment|constant)/,
+    query: /^(?!keyword|storage|string|comment|constant)/,
+  };
+  // Where a name is one of the language's own words, only a compiler can tell.
+  const own =
+    'QUERY RETURN FOR IN DROP MIGRATION schema UNIQUE INDEX DEFAULT From To Properties AS ' +
+    'NONE NOW true false';
+  const words = new Set(own.split(' '));
+  let told = 0;
+  for (const given of projects) {
+    const { schema, queries } = given;
+    const texts = [schema, queries].map((text, at) => ({ path: `${at}.hx`, text }));
+    const analysis = new Analysis(findingsOf(texts, { compat: false }));
+    if (analysis.diagnostics.some(({ severity }) => severity === 'error')) continue;
+    for (const { path, text } of texts) {
+      const scopes = scopeAt(readSource(path, text).text);
+      for (const { role, span, name } of analysis.occurrences(path)) {
+        const form = forms[role];
+        // W103 warns of a type in small letters.
+        const isOdd = role === 'type' && /^[a-z]/.test(name);
+        // A grammar reads line by line: what stands on a line of its own might be anything.
+        const isAlone = !/\S/.test(text.slice(text.lastIndexOf('\n', span.start - 1), span.start));
+        if (form === undefined || words.has(name) || isOdd || isAlone) continue;
+        told++;
+        const scope = scopes[span.start] ?? '';
+        if (!form.test(scope))
+          expect.fail(
+            `${role} ${name} is ${scope} in ${text.slice(span.start - 60, span.end + 20)}`,
+          );
+      }
+    }
+  }
+  expect(told).toBeGreaterThan(1_000);
 });
 
 test('W11 keywords and types are named', () => {

@@ -1,7 +1,7 @@
 // The formatter (tooling.md 7, W10) over every source there is, with layouts and comments at random: the
 // same tokens, the same comments, the same program, and nothing left to do the second time.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { compile } from '../../engine/lang/compile.js';
@@ -74,8 +74,15 @@ describe('W10 trellis fmt', () => {
   });
 
   test('gives the same plans', () => {
-    for (const { schema, queries } of isLong ? projects : projects.slice(0, 40)) {
-      const given = [schema, queries];
+    const folders = [...new Set(files.map((path) => dirname(path)))];
+    const corpora = [
+      ...folders.map((folder) => files.filter((path) => dirname(path) === folder).map(read)),
+      ...(isLong ? projects : projects.slice(0, 40)).map(({ schema, queries }) => [
+        schema,
+        queries,
+      ]),
+    ];
+    for (const given of corpora) {
       const after = given.map((text) => formatted(text) ?? text);
       const programs = [given, after].map((texts) => {
         const named = texts.map((text, at) => ({ path: `${at}.hx`, text }));

@@ -118,7 +118,7 @@ describe('the package', () => {
   });
 
   it('W01, W03: init and dev in an empty project', async () => {
-    execFileSync(process.execPath, [main, 'init', 'app'], { cwd: folder });
+    execFileSync(process.execPath, [main, 'init', 'app', '--client'], { cwd: folder });
     const env = Object.fromEntries(
       Object.entries(process.env).filter(([name]) => !/^(TRELLIS|HELIX|FORCE_COLOR)/.test(name)),
     );
@@ -138,6 +138,11 @@ describe('the package', () => {
       // Of the processors, not of the clock: other tests share them.
       expect(cpuSeconds(child.pid!) ?? 0).toBeLessThan(2);
       const url = out.trim().split(' ').at(-1)!;
+      const page = await (await fetch(`${url}/`, { headers: { Accept: 'text/html' } })).text();
+      const [, script] = /src="\.?\/?([^"]+)"/.exec(page)!;
+      expect((await fetch(`${url}/${script}`)).status).toBe(200);
+      const types = readFileSync(join(folder, 'app/trellis.gen.ts'), 'utf8');
+      expect(types).toMatch(/^ {2}people\(/m);
       const origin = 'http://localhost:5173';
       const call = (name: string) =>
         fetch(`${url}/${name}`, { method: 'POST', headers: { origin } });

@@ -14,6 +14,7 @@ export const init: Command = {
   words: '[DIR]',
   flags: {
     template: { value: 'NAME', about: 'start (also: hello), graphrag or memory.' },
+    client: { about: 'Has `trellis dev` write trellis.gen.ts, for callers in TypeScript.' },
     force: { about: 'Also where there are sources; keeps every file that is there.' },
   },
   run: ({ words, flags, switches }) => {
@@ -29,6 +30,7 @@ export const init: Command = {
       templates,
       template,
       version: packageVersion(),
+      hasClient: switches.has('client'),
     });
     for (const name of written) printLine(`wrote ${shownPath(join(folder, name))}`);
     for (const name of kept) printLine(`kept  ${shownPath(join(folder, name))}`);
