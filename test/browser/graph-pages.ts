@@ -1,7 +1,11 @@
 // The canvas in a real browser (E11, E12): expanding, taking back, pinning, choosing, the way between two; many
-// elements stay fluid, and a hub of very many edges comes in bounded pieces.
+// elements stay fluid, and a hub of very many edges comes in bounded pieces. Where the processor draws what a graphics
+// card would, times and frames are said, and held to their bounds on a quiet machine only (`figure.ts`); what the page
+// itself does for a frame or an expansion is held to them everywhere.
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectFigure } from '../support/run/figure.js';
 import { type Server, startServer } from '../support/server/server.js';
 import { packIds } from '../../server/explorer/model/graph-model.js';
 import { closeBrowser, goToView, openPage } from './open-page.js';
@@ -145,16 +149,26 @@ test('E12: a hub of very many edges expands within 500 ms, in bounded pieces', a
   await holds(page, 51);
   await page.click('.tools >> text=undo');
   await holds(page, 26);
-  // One of some is quick enough: the processors are shared.
+  const scripted = await scriptTime(page);
+  const begun = await scripted();
   const times: number[] = [];
-  while (times.length < 5 || (Math.min(...times) >= 500 && times.length < 20)) {
+  while (times.length < 9) {
     times.push((await page.evaluate(expandOnce)) as number);
     await expect.poll(() => page.isEnabled('.degrees button >> nth=0')).toBe(true);
   }
+  const work = ((await scripted()) - begun) / times.length;
   process.stderr.write(
-    `explorer: a hub of ${edges} edges expands in ${times.map(Math.round)} ms\n`,
+    `explorer: a hub of ${edges} edges expands in ${times.map(Math.round)} ms, ` +
+      `${Math.round(work)} ms of script each\n`,
   );
-  expect(Math.min(...times)).toBeLessThan(500);
+  expectFigure(median(times), 500, 'ms until a hub is expanded');
+  expect(work).toBeLessThan(150);
+  // It stays usable: what came last is taken back, and another element chosen.
+  await page.click('.tools >> text=undo');
+  await holds(page, 26 + 25 * (times.length - 1));
+  await page.focus('.canvas');
+  await press(page, 'ArrowRight');
+  await page.waitForSelector('.inspector .kind:text-is("Leaf")');
   expect(faults).toEqual([]);
   await close();
 });
@@ -166,17 +180,12 @@ test(`E11: ${many} elements are the most, and move`, async () => {
   await goToView(page, `#/graph?n=${packIds([large, ...l.slice(0, many - 1)])}`);
   await holds(page, many);
   await page.evaluate(restNow);
-  // The page's own work must leave room for 30 frames a second, whatever draws them: its processor time.
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
-  const scripted = async (): Promise<number> => {
-    const { metrics } = await devtools.send('Performance.getMetrics');
-    return 1_000 * metrics.find(({ name }) => name === 'ScriptDuration')!.value;
-  };
+  // The page's own work must leave room for 30 frames a second, whatever draws them.
+  const scripted = await scriptTime(page);
   const rates: number[] = [];
   const works: number[] = [];
-  const isEnough = (): boolean => Math.min(...works) < frameMs && Math.max(...rates) >= rateMin;
-  while (works.length < 3 || (!isEnough() && works.length < 12)) {
+  await page.evaluate(countDrawing);
+  while (works.length < rounds) {
     const before = await scripted();
     const { frames, rate } = await panForASecond(page);
     works.push(((await scripted()) - before) / frames);
@@ -186,15 +195,53 @@ test(`E11: ${many} elements are the most, and move`, async () => {
     `explorer: ${many} elements pan at ${rates.map(Math.round)} frames/s, ` +
       `${works.map(Math.round)} ms of script each\n`,
   );
-  expect(Math.min(...works)).toBeLessThan(frameMs);
-  expect(Math.max(...rates)).toBeGreaterThanOrEqual(rateMin);
+  expect(median(works)).toBeLessThan(frameMs);
+  expectFigure(1_000 / median(rates), 1_000 / softwareRate, 'ms for a frame');
+  // A frame is drawn once, of a few programs, and nothing is read back from the graphics.
+  const { drawn, read, frames } = await page.evaluate<Record<string, number>>('window.drawing');
+  expect(read).toBe(0);
+  expect(drawn).toBeLessThanOrEqual(6 * frames!);
   expect(faults).toEqual([]);
   await close();
 });
 
 const frameMs = 1_000 / 30;
-/** Frames a second; drawn by this processor itself, so that only one that is free can be held to a rate. */
-const rateMin = isLong ? 10 : 1;
+/** Frames a second that are drawn by this processor itself. */
+const softwareRate = 10;
+const rounds = isLong ? 9 : 5;
+
+const median = (list: readonly number[]): number =>
+  list.toSorted((a, b) => a - b)[list.length >> 1]!;
+
+/** Milliseconds of processor time that the page's script has taken so far. */
+async function scriptTime(page: Page): Promise<() => Promise<number>> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return async () => {
+    const { metrics } = await devtools.send('Performance.getMetrics');
+    return 1_000 * metrics.find(({ name }) => name === 'ScriptDuration')!.value;
+  };
+}
+
+/** Counts what is asked of the graphics, and the frames. */
+const countDrawing = `(() => {
+  const drawing = window.drawing = { drawn: 0, read: 0, frames: 0 };
+  const counted = (prototype, name, member) => {
+    const real = prototype[name];
+    prototype[name] = function (...args) {
+      drawing[member]++;
+      return real.apply(this, args);
+    };
+  };
+  for (const { prototype } of [WebGLRenderingContext, WebGL2RenderingContext]) {
+    for (const name of ['drawArrays', 'drawElements']) counted(prototype, name, 'drawn');
+    counted(prototype, 'readPixels', 'read');
+  }
+  for (const name of ['drawArraysInstanced', 'drawElementsInstanced'])
+    counted(WebGL2RenderingContext.prototype, name, 'drawn');
+  const frame = () => { drawing.frames++; requestAnimationFrame(frame); };
+  frame();
+})()`;
 
 /** The layout stops, if it has not come to rest by itself. */
 const restNow = `for (const button of document.querySelectorAll('.tools button'))
@@ -224,3 +271,62 @@ async function panForASecond(page: Page): Promise<{ frames: number; rate: number
   await page.mouse.up();
   return counted;
 }
+
+const typeCount = 30;
+const numbers = Array.from({ length: typeCount }, (_, no) => no);
+
+/** One element of each of very many types, and an edge. */
+const manyTypes = `
+${numbers.map((no) => `N::Type${no} { no: I64 }`).join('\n')}
+E::Leads { From: Type0, To: Type13 }
+QUERY fill() =>
+${numbers.map((no) => `  t${no} <- AddN<Type${no}>({ no: ${no} })`).join('\n')}
+  e <- AddE<Leads>::From(t0)::To(t13)
+  RETURN "ok"
+`;
+
+/** Ends of a line and tip of its head in a saved picture, with the discs at the ends. */
+const headsIn = (svg: string): { tip: number[]; to: number[] }[] => {
+  const pattern = /<line [^>]*x2="([\d.]+)" y2="([\d.]+)"[^>]*\/><path d="M([\d.]+) ([\d.]+)L/g;
+  return [...svg.matchAll(pattern)].map((found) => {
+    const [x, y, ...tip] = found.slice(1).map(Number);
+    return { tip, to: [x!, y!] };
+  });
+};
+
+test('more types than colours: the legend opens by keyboard and names them all; a saved edge has its head', async () => {
+  const wide = await startServer({ sources: { 'main.hx': manyTypes } });
+  try {
+    await wide.client.post('fill', {});
+    const { page, faults, close } = await openPage(`http://127.0.0.1:${wide.port}`, '#/graph');
+    await holds(page, typeCount);
+    const names = page.locator('.legend li:not(:has(button))');
+    expect(await names.count()).toBe(12);
+    await page.focus('.legend button:text-is("18 more")');
+    await press(page, 'Enter');
+    await page.waitForSelector('.legend button:text-is("fewer")');
+    const all = (await names.allInnerTexts()).map((name) => name.split(/\s/)[0]);
+    expect(all.sort()).toEqual(Array.from({ length: typeCount }, (_, no) => `Type${no}`).sort());
+    // Types behind the palette are hatched, there as on the canvas.
+    expect(await page.locator('.legend svg path').count()).toBe(12);
+    await page.waitForSelector('.tools button:text-is("layout")');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click('.tools button:text-is("SVG")'),
+    ]);
+    const svg = readFileSync((await download.path())!, 'utf8');
+    const [head, ...others] = headsIn(svg);
+    expect(others).toEqual([]);
+    const disc = [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)" r="([\d.]+)"/g)]
+      .map((found) => found.slice(1).map(Number))
+      .find(([x, y]) => x === head!.to[0] && y === head!.to[1])!;
+    // Its tip touches the rim of the disc that it leads to.
+    const far = Math.hypot(head!.tip[0]! - disc[0]!, head!.tip[1]! - disc[1]!);
+    expect(Math.abs(far - disc[2]!)).toBeLessThan(0.2);
+    await press(page, 'Enter');
+    expect(faults).toEqual([]);
+    await close();
+  } finally {
+    await wide.dispose();
+  }
+});

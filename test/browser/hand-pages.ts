@@ -1,4 +1,5 @@
-// Without a mouse (E18), and the first steps of somebody new: paths through the pages as people take them.
+// Without a mouse (E18), and the first steps of somebody new, with a mouse and without: paths through
+// the pages as people take them.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Server } from '../support/server/server.js';
@@ -8,7 +9,8 @@ import { closeBrowser, openPage } from './open-page.js';
 let demo: Server;
 let origin: string;
 beforeAll(async () => {
-  demo = await startDemo();
+  // Every request is slow: the slow log has entries.
+  demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_ms': 0 } });
   origin = `http://127.0.0.1:${demo.port}`;
 });
 afterAll(async () => {
@@ -143,5 +145,93 @@ test('paths of somebody new: three clicks at most', async () => {
   await page.click('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
   await page.click('.degrees button >> nth=0');
   await page.waitForSelector('.said:has-text("element"), .said:has-text("all here")');
+  await close();
+});
+
+/** Presses Enter on what Tab has led to, and counts: a path has three such steps at most. */
+const steps = { count: 0 };
+async function step(page: Page, wanted: string): Promise<void> {
+  steps.count++;
+  await enter(page, wanted);
+}
+
+/** From the start page without a mouse: what somebody does who has never seen the project. */
+const paths: Record<string, (page: Page) => Promise<unknown>> = {
+  'what is in here': async (page) => {
+    await step(page, '.tiles a[href="#/schema/Person"]');
+    await page.waitForSelector('.type-panel td:has-text("Newton")');
+    await step(page, '.type-panel a[href="#/query/worksOf"]');
+    await page.waitForSelector('[id="field/person"]');
+  },
+  'a query with arguments': async (page) => {
+    await step(page, '.figures a[href="#/query/worksOf"]');
+    await page.waitForSelector('[id="field/person"]');
+    await tabTo(page, '[id="field/person"]');
+    await page.keyboard.type('newton');
+    await step(page, 'form button.primary');
+    await page.waitForSelector('td:has-text("Opticks")');
+  },
+  'follow an edge': async (page) => {
+    await page.keyboard.press('/');
+    await page.keyboard.type('newton');
+    await page.waitForSelector('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
+    steps.count++;
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.degrees li');
+    // To an edge, and over it to its other end.
+    await tabTo(page, '.canvas');
+    await page.keyboard.press('e');
+    await page.waitForSelector('.inspector .kind:text-is("edge")');
+    const title = await page.textContent('.inspector .ends li:last-child bdi');
+    await step(page, '.inspector .ends li:last-child button');
+    await page.waitForSelector(`.inspector h2:has-text(${JSON.stringify(title)})`);
+    await step(page, '.degrees button:enabled');
+    await page.waitForSelector('.said:has-text("element"), .said:has-text("all here")');
+  },
+  'why it was slow': async (page) => {
+    await step(page, '.rail a[href="#/slow"]');
+    await step(page, 'table.slow a[href^="#/query/beginnings"]');
+    await step(page, 'form button:nth-of-type(3)');
+    await page.waitForSelector('.plan meter');
+  },
+  'copy as code': async (page) => {
+    await step(page, '.figures a[href="#/query/worksOf"]');
+    await page.waitForSelector('[id="field/person"]');
+    await tabTo(page, '[id="field/person"]');
+    await page.keyboard.type('newton');
+    await step(page, '.copies button');
+    await page.waitForSelector('.copies >> text=copied');
+    const curl = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(curl).toContain("/worksOf' ");
+    expect(curl).toContain(`-d '{"person":"newton"}'`);
+  },
+};
+
+test.each(Object.entries(paths))(
+  'E18: by keyboard alone, in three steps: %s',
+  async (_name, walk) => {
+    await demo.client.post('beginnings', {});
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const { page, faults, close } = await openPage(origin, '', { permissions });
+    await page.waitForSelector('.tiles');
+    steps.count = 0;
+    await walk(page);
+    expect(steps.count).toBeLessThanOrEqual(3);
+    expect(faults).toEqual([]);
+    await close();
+  },
+);
+
+test('E18: by keyboard alone: two elements, and the way between them', async () => {
+  const { page, faults, close } = await openPage(origin, '#/graph');
+  await page.waitForSelector('.tools [data-nodes="400"]');
+  await tabTo(page, '.canvas');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForSelector('.inspector .degrees');
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.waitForSelector('.inspector >> text=2 chosen');
+  await enter(page, '.inspector .actions button');
+  await page.waitForSelector('.said:has-text("The shortest way has"), .said:has-text("no path")');
+  expect(faults.filter((fault) => !fault.includes('status of 4'))).toEqual([]);
   await close();
 });

@@ -58,13 +58,19 @@ test('E06: a page of a large neighbourhood costs its own size', { timeout: 600_0
     do {
       const next = await page(500, more);
       expect(next.degrees).toEqual([{ label: 'Has', direction: 'out', count: edges }]);
+      expect(next.numbers.length).toBeLessThanOrEqual(500);
       numbers.push(...next.numbers);
       times.push(next.ms);
       more = next.more;
     } while (more !== null);
     expect(numbers).toEqual(Array.from({ length: edges }, (_, no) => no));
-    // The quickest: the processors are shared with other tests.
-    expectFigure(Math.min(...times), 5, 'ms for a page');
+    const inOrder = times.toSorted((a, b) => a - b);
+    const at = (share: number): number => inOrder[Math.floor(share * (inOrder.length - 1))]!;
+    process.stderr.write(
+      `explorer: 500 of ${edges} neighbours in ${at(0.5).toFixed(2)} ms ` +
+        `(99 of 100 in ${at(0.99).toFixed(2)}, the slowest in ${at(1).toFixed(2)})\n`,
+    );
+    expectFigure(at(0.5), 5, 'ms for a page');
     await db.call('cut', { hub, first: 100, last: 700 });
     const left = await page(300, null);
     expect(left.numbers.slice(95, 105)).toEqual([95, 96, 97, 98, 99, 700, 701, 702, 703, 704]);

@@ -83,7 +83,10 @@ function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
           </a>
         )}
       </p>
-      <p class="hint">Shift-click a second one to find the way between them.</p>
+      <p class="hint">
+        A second one, by Shift with a click or an arrow, and the way between them is found; E leads
+        through its edges.
+      </p>
     </>
   );
 }

@@ -1,5 +1,5 @@
 // The canvas by keyboard: arrows lead from the chosen element to the nearest in their direction, Enter fetches
-// its neighbours, Delete hides, Ctrl Z undoes.
+// its neighbours, E leads through its edges, Delete hides, Ctrl Z undoes.
 import { expand, type Hands } from './hands.js';
 
 const directions: Record<string, [x: number, y: number]> = {
@@ -20,6 +20,11 @@ export function onCanvasKey(hands: Hands, event: KeyboardEvent): boolean {
     if (next === undefined) return true;
     if (!event.shiftKey) model.chosen.clear();
     model.chosen.add(next);
+  } else if (event.key === 'e' && isOnCanvas && first !== undefined) {
+    const edge = edgeAfter(hands, first);
+    if (edge === undefined) return true;
+    model.chosen.clear();
+    model.chosen.add(edge);
   } else if (event.key === 'Enter' && isOnCanvas && first !== undefined) {
     void expand(hands, first, {});
     return true;
@@ -29,6 +34,17 @@ export function onCanvasKey(hands: Hands, event: KeyboardEvent): boolean {
   else return false;
   hands.changed();
   return true;
+}
+
+/** The first edge of an element; after an edge the next of those that share an end with it, round and round. */
+function edgeAfter({ model }: Hands, chosen: string): string | undefined {
+  const edges = [...model.edges.values()];
+  const at = model.edges.get(chosen);
+  const ends = at === undefined ? [chosen] : [at.from_node, at.to_node];
+  const near = edges.filter(
+    ({ from_node, to_node }) => ends.includes(from_node!) || ends.includes(to_node!),
+  );
+  return near[(near.findIndex(({ id }) => id === chosen) + 1) % near.length]?.id;
 }
 
 /** Sideways counts double: the way should lead where the arrow points. */

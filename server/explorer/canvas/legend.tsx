@@ -1,4 +1,5 @@
-// Which colour is which type, or which values of the property that colours.
+// Which colour is which type, or which values of the property that colours. Many are a list that opens.
+import { useState } from 'preact/hooks';
 import { colourOf, hatching, isHatched } from '../model/colour.js';
 import type { ColourGroup } from '../model/colour-groups.js';
 import { typePlaces } from '../state/program.js';
@@ -12,11 +13,12 @@ function groupsOf({ model, picture }: Hands): ColourGroup[] {
 }
 
 export function Legend({ hands }: HandsProps) {
+  const [isOpen, setOpen] = useState(false);
   const groups = hands === undefined ? [] : groupsOf(hands);
   if (groups.length === 0) return null;
   return (
     <ul class="legend" aria-label="Colours">
-      {groups.slice(0, shownMax).map(({ name, count, place }) => (
+      {groups.slice(0, isOpen ? groups.length : shownMax).map(({ name, count, place }) => (
         <li key={name}>
           <svg width="10" height="10" aria-hidden="true">
             <circle
@@ -32,7 +34,18 @@ export function Legend({ hands }: HandsProps) {
           {name} <small>{count}</small>
         </li>
       ))}
-      {groups.length > shownMax && <li key="">{groups.length - shownMax} more</li>}
+      {groups.length > shownMax && (
+        <li key="">
+          <button
+            type="button"
+            class="small"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? 'fewer' : `${groups.length - shownMax} more`}
+          </button>
+        </li>
+      )}
     </ul>
   );
 }

@@ -6,6 +6,7 @@ import type { Item } from '../model/item.js';
 import { type VectorMap, neighboursOf, placesOf } from '../model/vector-map.js';
 import { look, messageOf } from '../state/api.js';
 import { setParams } from '../state/router.js';
+import { colourOfStart } from './first-piece.js';
 import type { Hands } from './hands.js';
 import { asSvg, save } from './picture-file.js';
 import { Legend } from './legend.js';
@@ -20,6 +21,8 @@ export interface MapProps {
   hits: readonly string[] | undefined;
   /** The point that the address names. */
   at: string | undefined;
+  /** The property that colours, by the address. */
+  colour: string;
 }
 
 /** A model of the points alone, whose items come later. */
@@ -38,7 +41,7 @@ function modelOf(type: string, { points, edges }: VectorMap): GraphModel {
   return model;
 }
 
-function useMap({ type, map, at }: MapProps) {
+function useMap({ type, map, at, colour }: MapProps) {
   const host = useRef<HTMLDivElement>(null);
   const hands = useRef<Hands | undefined>(undefined);
   const [version, redraw] = useState(0);
@@ -69,6 +72,7 @@ function useMap({ type, map, at }: MapProps) {
       .then(({ nodes }) => {
         if (isLeft) return;
         for (const item of nodes) if (model.nodes.has(item.id)) model.nodes.set(item.id, item);
+        picture.colourBy = colourOfStart({ colourBy: colour }, model);
         picture.paint();
         draw();
       })
@@ -93,9 +97,13 @@ export function MapView(props: MapProps) {
     hands!.picture.refresh();
     setParams({ at: id });
   };
+  const recoloured = (): void => {
+    redraw((n) => n + 1);
+    setParams({ by: hands?.picture.colourBy });
+  };
   return (
     <div class="graph" data-points={map.points.length}>
-      <MapTools hands={hands} version={version} changed={() => redraw((n) => n + 1)} />
+      <MapTools hands={hands} version={version} changed={recoloured} />
       <div class="stage">
         <div
           ref={host}

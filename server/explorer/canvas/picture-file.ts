@@ -49,7 +49,34 @@ function apart(labels: readonly Label[]): Label[] {
   return kept;
 }
 
-export function asSvg({ graph }: Picture, ground: string, ink: string): string {
+interface Line {
+  from: [x: number, y: number];
+  to: [x: number, y: number];
+  /** Of the disc that it leads to. */
+  rim: number;
+}
+
+const headLength = 8;
+const headWidth = 3;
+
+/** A line and, as on the canvas, the head that says where it leads: at the rim of its second end. */
+function edgeLine(
+  { from: [x1, y1], to: [x2, y2], rim }: Line,
+  color: string,
+  isMap: boolean,
+): string {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  const line = `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${color}"/>`;
+  if (isMap || length <= rim + headLength) return line;
+  const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
+  const along = (far: number, aside: number): string =>
+    `${(x2 - far * dx - aside * dy).toFixed(1)} ${(y2 - far * dy + aside * dx).toFixed(1)}`;
+  const back = rim + headLength;
+  const head = `M${along(rim, 0)}L${along(back, headWidth)}L${along(back, -headWidth)}Z`;
+  return `${line}<path d="${head}" fill="${color}"/>`;
+}
+
+export function asSvg({ graph, isMap }: Picture, ground: string, ink: string): string {
   const places = graph.mapNodes((_, { x, y }) => [x as number, y as number] as const);
   const [xs, ys] = [places.map(([x]) => x), places.map(([, y]) => y)];
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
@@ -59,9 +86,10 @@ export function asSvg({ graph }: Picture, ground: string, ink: string): string {
     const { x, y } = graph.getNodeAttributes(id) as { x: number; y: number };
     return [(margin + (x - left) * scale).toFixed(1), (margin + (high - y) * scale).toFixed(1)];
   };
+  const rimOf = (id: string): number => graph.getNodeAttribute(id, 'size') as number;
   const lines = graph.mapEdges((_, { color }, from, to) => {
-    const [[x1, y1], [x2, y2]] = [at(from), at(to)];
-    return `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${color}"/>`;
+    const line = { from: at(from).map(Number), to: at(to).map(Number), rim: rimOf(to) };
+    return edgeLine(line as Line, color as string, isMap);
   });
   const dots = graph.mapNodes((id, { size, color, type }) => {
     const [x, y] = at(id);

@@ -123,6 +123,11 @@ export class Picture {
     if (graph.order > 0) this.paint();
   };
 
+  /** A map's lines say what is near what, in no direction. */
+  get isMap(): boolean {
+    return this.map !== undefined;
+  }
+
   #ink(): string {
     return this.#isDark ? '#e6e9e8' : '#1c2120';
   }

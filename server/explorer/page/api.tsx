@@ -1,14 +1,13 @@
 // The contract as a page to read: every query with its parameters and the shape of its answer; trying one
 // is the page Query.
-import { useState } from 'preact/hooks';
 import { printType } from '../model/type-text.js';
 import { contract } from '../state/program.js';
-import { linkTo } from '../state/router.js';
+import { linkTo, route, setParams } from '../state/router.js';
 import { status } from '../state/server.js';
 import type { QueryContract } from '../model/contract.js';
 
 export function Api() {
-  const [filter, setFilter] = useState('');
+  const filter = route.value.params.get('filter') ?? '';
   // Whoever looks around reads first.
   const all = (contract.value?.queries ?? []).toSorted(
     (a, b) => Number(a.writes) - Number(b.writes),
@@ -36,7 +35,7 @@ export function Api() {
           placeholder="Filter queries"
           aria-label="Filter queries"
           value={filter}
-          onInput={(event) => setFilter(event.currentTarget.value)}
+          onInput={(event) => setParams({ filter: event.currentTarget.value })}
         />
         <span class="facts">
           <span>contract {contract.value?.version}</span>

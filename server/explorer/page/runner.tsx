@@ -38,15 +38,25 @@ async function carryOut(
   return { answer: { ...answer, value: result } as Answer, plan: profile };
 }
 
-/** What the address says after a call: the view that shows it, and that it was made. */
-function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run): void {
+/** What the address says after a call: the view that shows it, and that it was made. A link keeps its own view. */
+function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run, isLink: boolean): void {
+  const view = route.value.params.get('view');
   if (mode !== 'run') {
-    setParams({ view: 'plan' });
+    // A link measures again what only reads, and shows the plan of what writes.
+    const run = query.writes ? 'explain' : mode;
+    setParams({ view: isLink && view !== null ? view : 'plan', run });
     return;
   }
-  const isPlan = route.value.params.get('view') === 'plan';
+  const isPlan = view === 'plan';
   setParams({ run: query.writes ? undefined : '1', ...(isPlan && { view: undefined }) });
   noteCall({ query: query.name, address: hereLink(), ms: answer!.ms });
+}
+
+/** What a link does at once. Of a query that writes it only shows the plan. */
+function modeOf(run: string | null, { writes }: QueryContract): Mode | undefined {
+  if (run === 'explain') return run;
+  if (writes) return undefined;
+  return run === '1' ? 'run' : run === 'profile' ? run : undefined;
 }
 
 /** Nobody reads a question and answers it in less. */
@@ -60,7 +70,7 @@ function useCalls(query: QueryContract, body: string) {
   const [asked, setAsked] = useState<{ body: string; at: number } | undefined>();
   // Another body is another question.
   const isAsking = asked?.body === body;
-  const start = async (mode: Mode): Promise<void> => {
+  const start = async (mode: Mode, isLink = false): Promise<void> => {
     if (query.writes && mode !== 'explain') {
       const now = performance.now();
       if (!isAsking) setAsked({ body, at: now });
@@ -79,7 +89,7 @@ function useCalls(query: QueryContract, body: string) {
       // Whoever has gone to another view meanwhile finds that one untouched.
       const { page, name } = route.value;
       const isHere = page === 'query' && name === query.name && visits.value === visit;
-      if (isHere) noteInAddress(query, mode, done);
+      if (isHere) noteInAddress(query, mode, done, isLink);
     } catch (error) {
       if (own.signal.aborted) return;
       setRun({ fault: error });
@@ -110,9 +120,9 @@ export function Runner({ query }: { query: QueryContract }) {
     forgive(name);
     setParams({ ...addressOf(members, all), run: undefined });
   };
-  // A link to a run runs it; one that writes is only filled in.
   useEffect(() => {
-    if (params.get('run') === '1' && !query.writes) void start('run');
+    const mode = modeOf(params.get('run'), query);
+    if (mode !== undefined) void start(mode, true);
   }, []);
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') drop();

@@ -104,6 +104,7 @@ interface MapOfSizeProps {
 function MapOfSize({ type, types, samples, hits }: MapOfSizeProps) {
   const asked = route.value.params.get('at');
   const at = isId(asked) ? asked : undefined;
+  const colour = route.value.params.get('by') ?? '';
   const { map, fault } = useVectorMap(type, samples, [...(hits ?? []), ...(at ? [at] : [])]);
   return (
     <div class="vectors">
@@ -112,7 +113,7 @@ function MapOfSize({ type, types, samples, hits }: MapOfSizeProps) {
         <Search type={type} found={hits?.length} />
       </div>
       {(fault !== '' || map === undefined) && <Waiting text="Drawing" fault={fault} />}
-      {map !== undefined && <Later load={loadDrawing} props={{ type, map, hits, at }} />}
+      {map !== undefined && <Later load={loadDrawing} props={{ type, map, hits, at, colour }} />}
     </div>
   );
 }

@@ -7,7 +7,8 @@ import { beginningOf, shortened } from '../model/short-text.js';
 import { linkTo } from '../state/router.js';
 
 const textMax = 400;
-const pieceMax = 20_000;
+/** What is shown at the first demand; ten times as much at each further one, so that every end is near. */
+const firstPiece = 20_000;
 const entriesAtOnce = 100;
 /** Deeper values are closed at first. */
 const openDepth = 3;
@@ -46,7 +47,11 @@ function Text({ text }: { text: string }) {
       <bdi>"{shown}</bdi>
       {text.length > most ? '…' : '"'}
       {text.length > most && (
-        <button type="button" class="small" onClick={() => setMost(most + pieceMax)}>
+        <button
+          type="button"
+          class="small"
+          onClick={() => setMost(Math.max(firstPiece, 10 * most))}
+        >
           more of {whole(text.length)} characters
         </button>
       )}

@@ -25,50 +25,54 @@ export function PlanTree({ plan }: { plan: Explanation }) {
         {plan.micros !== undefined && ` · ${micros(plan.micros)} in all`}
         {!isMeasured && ' · Profile shows real rows and times'}
       </p>
-      <div class="scroll">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">step</th>
-              <th scope="col">expected</th>
-              <th scope="col">rows</th>
-              <th scope="col">time</th>
-            </tr>
-          </thead>
-          {plan.pipelines.map(({ id, result, steps }) => (
-            <tbody key={id}>
-              <tr class="group">
-                <th scope="colgroup" colSpan={4}>
-                  #{id} <small>{result}</small>
-                </th>
+      {plan.pipelines.length > 0 && (
+        <div class="scroll">
+          <table class="figures">
+            <thead>
+              <tr>
+                <th scope="col">step</th>
+                <th scope="col">expected</th>
+                <th scope="col">rows</th>
+                <th scope="col">time</th>
               </tr>
-              {steps.map((step, at) => (
-                <tr key={at}>
-                  <th scope="row" class="mono">
-                    <span class="branch" aria-hidden="true">
-                      {at === 0 ? '●' : '└'}
-                    </span>
-                    {step.text}
+            </thead>
+            {plan.pipelines.map(({ id, result, steps }) => (
+              <tbody key={id}>
+                <tr class="group">
+                  <th scope="colgroup" colSpan={4}>
+                    #{id} <small>{result}</small>
                   </th>
-                  <td>{step.estimated === undefined ? '–' : whole(Math.round(step.estimated))}</td>
-                  <td class={isFar(step) ? 'bad' : ''}>
-                    {step.rows === undefined ? '–' : whole(step.rows)}
-                  </td>
-                  <td class="timed">
-                    <meter
-                      min={0}
-                      max={longest}
-                      value={step.micros ?? 0}
-                      aria-label="share of time"
-                    />
-                    {step.micros === undefined ? '–' : micros(step.micros)}
-                  </td>
                 </tr>
-              ))}
-            </tbody>
-          ))}
-        </table>
-      </div>
+                {steps.map((step, at) => (
+                  <tr key={at}>
+                    <th scope="row" class="mono">
+                      <span class="branch" aria-hidden="true">
+                        {at === 0 ? '●' : '└'}
+                      </span>
+                      {step.text}
+                    </th>
+                    <td>
+                      {step.estimated === undefined ? '–' : whole(Math.round(step.estimated))}
+                    </td>
+                    <td class={isFar(step) ? 'bad' : ''}>
+                      {step.rows === undefined ? '–' : whole(step.rows)}
+                    </td>
+                    <td class="timed">
+                      <meter
+                        min={0}
+                        max={longest}
+                        value={step.micros ?? 0}
+                        aria-label="share of time"
+                      />
+                      {step.micros === undefined ? '–' : micros(step.micros)}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            ))}
+          </table>
+        </div>
+      )}
       <ol class="statements mono">
         {plan.statements.map((statement, at) => (
           <li key={at}>{statement}</li>
