@@ -144,15 +144,20 @@ describe('two nodes', () => {
   });
 
   test('K44 a leader hands over at once', async () => {
-    const { leader, follower } = await roles();
-    const to = { node: follower.name, address: `${follower.name}:1` };
-    const started = performance.now();
-    await leader.cluster.stepDown(to);
-    await cluster.until(() => follower.cluster.role === 'leader');
-    expectFigure(performance.now() - started, 1_500, 'ms to hand over');
-    await add(follower, 'handed over');
-    expected.push('handed over');
-    await expect(leader.cluster.stepDown()).rejects.toMatchObject({ code: 'NOT_LEADER' });
+    const gaps: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const { leader, follower } = await roles();
+      const to = { node: follower.name, address: `${follower.name}:1` };
+      const started = performance.now();
+      await leader.cluster.stepDown(to);
+      await cluster.until(() => follower.cluster.role === 'leader');
+      gaps.push(performance.now() - started);
+      await add(follower, `handed over ${i}`);
+      expected.push(`handed over ${i}`);
+      await expect(leader.cluster.stepDown()).rejects.toMatchObject({ code: 'NOT_LEADER' });
+    }
+    const [, , middle] = gaps.sort((a, b) => a - b) as [number, number, number];
+    expectFigure(middle, 100, 'ms to hand over, the middle one of five');
     await expectSame();
   });
 

@@ -1,7 +1,7 @@
 // The writer of a leader waits for those whom it has just answered, within bounds: a model of clients that ask again
 // after some time, in time that the test makes pass.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Gathering } from '../../engine/database/lane/gathering.js';
+import { Gathering } from '../../../engine/database/lane/gathering.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
