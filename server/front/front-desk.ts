@@ -1,6 +1,6 @@
 // Receives every request that came to a front. A short read whose caller may make it is made here, and
-// answered; all else is passed on to the main thread as it came, and so is every request that is to be
-// refused for what its head says.
+// answered, as a query or as a tool; all else is passed on to the main thread as it came, and so is every
+// request that is to be refused for what its head says.
 //
 // Invariant: an answer is given here only while queries are answered at all, to a caller whose key is in
 // force, within the rates of all threads together.
@@ -13,6 +13,7 @@ import {
 } from '../../engine/index.js';
 import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js';
 import { Security, type SecurityOptions } from '../auth/security.js';
+import type { Pattern } from '../mcp/tool/familiar-calls.js';
 import type { Exchange } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders } from '../http/header-list.js';
@@ -23,6 +24,7 @@ import { FrontFigures } from '../observe/front-figures.js';
 import { sentBody, verdictOn } from '../observe/request-log.js';
 import { RequestIds } from '../request/request-id.js';
 import type { Forwarder } from './forwarder.js';
+import { type FoundCall, FrontTools, type ToolRules } from './front-tools.js';
 import type { FrontTelling } from './setup.js';
 import type { SharedWords } from './shared-words.js';
 import type { FromFront } from './wire.js';
@@ -32,25 +34,41 @@ const shortBodyMax = 32_768;
 
 const mains: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'QUERY_TIMEOUT']);
 
-/** A query that may be answered here. */
-interface ShortQuery {
-  name: string;
+/** A query, or tools, that may be answered here. */
+interface ShortRoute {
+  /** Undefined for tools: which it is the body says. */
+  query: string | undefined;
+  /** As in metrics. */
+  label: string;
+  /** Among the counts. */
   place: number;
 }
+
+const toolPath = '/mcp';
 
 /** What is remembered between the head and the body of a request that may be answered here. */
 class Visit {
   constructor(
-    readonly query: ShortQuery,
+    readonly route: ShortRoute,
     readonly caller: Caller | undefined,
   ) {}
 }
+
+/** What was asked for, and by which bytes. */
+interface Asked {
+  sent: Uint8Array;
+  query: string;
+}
+
+const anyAccess = { access: 'any' } as const;
+const readOf = (query: string) => ({ access: 'read', query }) as const;
 
 export interface FrontDeskOptions {
   words: SharedWords;
   keys: { version: number; list: KeyList };
   security: Omit<SecurityOptions, 'keys' | 'onAuthFailure'>;
   telling: FrontTelling;
+  tools: ToolRules;
   forwarder: Forwarder;
   post: (message: FromFront) => void;
   /** Hears of every request, with the time of its head. */
@@ -62,8 +80,9 @@ export class FrontDesk implements Receiver, Keys {
   readonly #ids = new RequestIds();
   #keys: KeyTable;
   #keysVersion: number;
+  readonly #tools: FrontTools;
   /** By path. */
-  #queries = new Map<string, ShortQuery>();
+  #routes = new Map<string, ShortRoute>();
   #figures = new FrontFigures([]);
   #attached: Attached | undefined;
   #work: Exchange['work'];
@@ -75,6 +94,7 @@ export class FrontDesk implements Receiver, Keys {
     const { keys, security } = options;
     this.#keys = new KeyTable(keys.list);
     this.#keysVersion = keys.version;
+    this.#tools = new FrontTools(options.tools);
     // Who is refused here is passed on: the main thread counts.
     this.#security = new Security({ ...security, keys: this, onAuthFailure: () => undefined });
   }
@@ -85,13 +105,20 @@ export class FrontDesk implements Receiver, Keys {
   }
 
   adopt(queries: readonly Query[]): void {
-    this.#figures = new FrontFigures(queries.map(({ name }) => name));
+    this.#figures = new FrontFigures([...queries.map(({ name }) => name), toolPath]);
     const { names, buffer } = this.#figures;
-    this.options.post({ kind: 'figures', names, buffer });
-    const short = queries.flatMap(({ name, plan }, place) =>
-      plan.writes ? [] : [[`/${name}`, { name, place }] as const],
+    const tools = this.#tools.adopt(queries);
+    const toolFigures = { names: tools.names, buffer: tools.buffer };
+    this.options.post({ kind: 'figures', names, buffer, tools: toolFigures });
+    const short = queries.flatMap(({ name, plan }, place): [string, ShortRoute][] =>
+      plan.writes ? [] : [[`/${name}`, { query: name, label: name, place }]],
     );
-    this.#queries = new Map(short);
+    const tool = { query: undefined, label: toolPath, place: queries.length };
+    this.#routes = new Map([...short, [toolPath, tool]]);
+  }
+
+  learnCalls(patterns: readonly Pattern[]): void {
+    this.#tools.learn(patterns);
   }
 
   renewKeys(version: number, list: KeyList): void {
@@ -109,30 +136,33 @@ export class FrontDesk implements Receiver, Keys {
 
   open(exchange: Exchange): boolean {
     this.options.hear(exchange.startedAt);
-    const query = this.#queryOf(exchange);
-    if (query === undefined || !this.#admits(exchange, query)) {
-      this.options.forwarder.open(exchange, query?.name);
+    const route = this.#routeOf(exchange);
+    if (route === undefined || !this.#admits(exchange, route)) {
+      this.options.forwarder.open(exchange, route?.query);
     }
     return true;
   }
 
-  /** The query of a request that may be answered here, by all that its head says. */
-  #queryOf(exchange: Exchange): ShortQuery | undefined {
+  /** The route of a request that may be answered here, by all that its head says. */
+  #routeOf(exchange: Exchange): ShortRoute | undefined {
     const { words } = this.options;
     if (exchange.method !== 'POST' || !words.isOpen || !isPlain(exchange)) return undefined;
     if (words.keysVersion !== this.#keysVersion || exchange.tenant !== '') return undefined;
-    return this.#queries.get(exchange.path);
+    const route = this.#routes.get(exchange.path);
+    return route?.query !== undefined || this.#tools.isOpen ? route : undefined;
   }
 
-  #admits(exchange: Exchange, query: ShortQuery): boolean {
+  #admits(exchange: Exchange, route: ShortRoute): boolean {
     const security = this.#security;
     try {
       security.checkHost(exchange);
       security.checkOrigin(exchange);
       security.checkProtectedMode(exchange);
       const caller = security.authenticate(exchange);
-      security.checkAccess(exchange, caller, { access: 'read', query: query.name });
-      exchange.memo = new Visit(query, caller);
+      const { query } = route;
+      // What a tool reads is looked at when it is known which it is.
+      security.checkAccess(exchange, caller, query === undefined ? anyAccess : readOf(query));
+      exchange.memo = new Visit(route, caller);
       return true;
     } catch {
       return false;
@@ -144,52 +174,86 @@ export class FrontDesk implements Receiver, Keys {
     if (memo instanceof Visit) {
       const { words } = this.options;
       const isSound = words.isOpen && words.keysVersion === this.#keysVersion;
-      if (isSound && this.#readHere(exchange, memo, body)) return;
-      this.options.forwarder.open(exchange, memo.query.name);
+      const { query } = memo.route;
+      if (isSound && this.#isDoneHere(exchange, memo, query, body)) return;
+      this.options.forwarder.open(exchange, query);
     }
     this.options.forwarder.complete(exchange, body);
   }
 
-  /** Whether the read was made: false for one that the main thread is to make. */
-  #readHere(exchange: Exchange, visit: Visit, body: Uint8Array): boolean {
-    let answer: Uint8Array | undefined;
+  #isDoneHere(
+    exchange: Exchange,
+    visit: Visit,
+    query: string | undefined,
+    body: Uint8Array,
+  ): boolean {
+    if (query !== undefined) return this.#readHere(exchange, visit, query, body);
+    const found = this.#tools.find(body, exchange, visit.caller);
+    return found !== undefined && this.#callHere(exchange, visit, found, body);
+  }
+
+  /** Whether the tool was called. What it refuses is called again, and told, by the main thread. */
+  #callHere(exchange: Exchange, visit: Visit, found: FoundCall, body: Uint8Array): boolean {
+    const attached = this.#attached!;
+    const { name, args } = found.call;
     this.#work = undefined;
+    let answer: Uint8Array | undefined;
     try {
-      answer = this.#attached?.readShort(visit.query.name, body, this.#onWork);
+      const reply = attached.readShort(name, args, this.#onWork);
+      answer = reply && this.#tools.answer(found, reply, (of) => attached.replyOf(of));
     } catch (error) {
-      // Defects are the main thread's to meet and to tell of, deadlines to keep and to count.
-      if (!(error instanceof TrellisError) || mains.has(error.code)) return false;
-      this.#fail(exchange, visit, body, error.data);
-      return true;
+      if (error instanceof TrellisError) return false;
+      throw error;
     }
     if (answer === undefined) return false;
     this.#ids.give(exchange);
-    this.#finish(exchange, visit, body, okStatus, answer.length);
+    const ms = this.#finish(exchange, visit, { sent: body, query: name }, okStatus, answer.length);
+    this.#tools.count(found, okStatus, ms / 1000);
     exchange.send(okStatus, jsonHeaders, answer, false);
     return true;
   }
 
-  #fail(exchange: Exchange, visit: Visit, sent: Uint8Array, error: ErrorData): void {
+  /** Whether the read was made: false for one that the main thread is to make. */
+  #readHere(exchange: Exchange, visit: Visit, query: string, body: Uint8Array): boolean {
+    let answer: Uint8Array | undefined;
+    this.#work = undefined;
+    try {
+      answer = this.#attached?.readShort(query, body, this.#onWork);
+    } catch (error) {
+      // Defects are the main thread's to meet and to tell of, deadlines to keep and to count.
+      if (!(error instanceof TrellisError) || mains.has(error.code)) return false;
+      this.#fail(exchange, visit, { sent: body, query }, error.data);
+      return true;
+    }
+    if (answer === undefined) return false;
+    this.#ids.give(exchange);
+    this.#finish(exchange, visit, { sent: body, query }, okStatus, answer.length);
+    exchange.send(okStatus, jsonHeaders, answer, false);
+    return true;
+  }
+
+  #fail(exchange: Exchange, visit: Visit, asked: Asked, error: ErrorData): void {
     this.#ids.give(exchange);
     const status = statusOf(error.code);
     const body = errorBody(error, exchange.requestId);
     this.#figures.reject(error.code);
-    this.#finish(exchange, visit, sent, status, body.length, error.code);
+    this.#finish(exchange, visit, asked, status, body.length, error.code);
     exchange.addHeaders(errorHeaders(error));
     exchange.send(status, jsonHeaders, body, false);
   }
 
+  /** Milliseconds that it has taken. */
   #finish(
     exchange: Exchange,
-    { query, caller }: Visit,
-    sent: Uint8Array,
+    { route, caller }: Visit,
+    { sent, query }: Asked,
     status: string,
     bytesOut: number,
     code?: ErrorCode,
-  ): void {
+  ): number {
     const ms = performance.now() - exchange.startedAt;
     const { bytesIn, method, path } = exchange;
-    this.#figures.at(query.place).record(status, ms / 1000, bytesIn, bytesOut);
+    this.#figures.at(route.place).record(status, ms / 1000, bytesIn, bytesOut);
     const { telling, post } = this.options;
     const work = this.#work;
     if (telling.answers) {
@@ -197,11 +261,11 @@ export class FrontDesk implements Receiver, Keys {
       post({ kind: 'answered', call });
     }
     const verdict = verdictOn(telling, ms, work, code, code && isServerFault(code));
-    if (verdict === undefined) return;
+    if (verdict === undefined) return ms;
     const request = {
       requestId: exchange.requestId,
-      route: query.name,
-      query: query.name,
+      route: route.label,
+      query,
       status,
       code,
       ms,
@@ -214,6 +278,7 @@ export class FrontDesk implements Receiver, Keys {
       sent: telling.values ? sentBody(exchange, sent) : undefined,
     };
     post({ kind: 'ended', request, verdict });
+    return ms;
   }
 
   refuse(exchange: Exchange, error: ErrorData): void {

@@ -13,7 +13,9 @@ import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { RequestLog } from '../observe/request-log.js';
 import type { AnsweredCall } from '../request/reception.js';
+import type { FamiliarCalls } from '../mcp/tool/familiar-calls.js';
 import { FrontLink } from './front-link.js';
+import type { ToolRules } from './front-tools.js';
 import type { FrontSetup, FrontTelling } from './setup.js';
 import { SharedCounts } from './shared-counts.js';
 import { SharedWords } from './shared-words.js';
@@ -35,9 +37,18 @@ export interface FrontsOptions {
   onAnswered: ((call: AnsweredCall) => void) | undefined;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls'>;
   metrics: Metrics;
+  mcp: FrontMcp;
   requestLog: RequestLog;
   log: Log;
   failpoint: string | undefined;
+}
+
+/** What fronts have to do with tools. */
+export interface FrontMcp {
+  rules: ToolRules;
+  familiar: FamiliarCalls;
+  follow: (figures: FrontFigures) => void;
+  unfollow: (figures: FrontFigures) => void;
 }
 
 /** One front that has been started. */
@@ -47,7 +58,8 @@ interface Front {
   /** While it is dealt connections. */
   descriptor: number | undefined;
   hasServed: boolean;
-  figures: FrontFigures | undefined;
+  /** Of queries, and of tools. */
+  figures: [FrontFigures, FrontFigures] | undefined;
   ended: Promise<void>;
 }
 
@@ -68,6 +80,9 @@ export class Fronts {
     this.#rates = {
       rate_per_key: new SharedRate(security.limits.rate_per_key),
       rate_per_address: new SharedRate(security.limits.rate_per_address),
+    };
+    options.mcp.familiar.onLearned = (pattern) => {
+      for (const { worker } of this.#fronts) post(worker, { kind: 'calls', patterns: [pattern] });
     };
   }
 
@@ -117,6 +132,7 @@ export class Fronts {
       keys: this.#keys,
       security,
       telling: { ...telling, answers: this.options.onAnswered !== undefined },
+      tools: this.options.mcp.rules,
       transport: { ...transport, onSocket: this.#listener!.onSocket },
       attachment,
       // One row's alone: so that a test sees whom its end costs.
@@ -148,15 +164,19 @@ export class Fronts {
   }
 
   #receive(front: Front, message: FromFront, onReady: () => void): void {
-    const { log, metrics, requestLog } = this.options;
+    const { log, metrics, mcp, requestLog } = this.options;
     switch (message.kind) {
       case 'batch':
         return front.link.receive(message);
       case 'figures': {
-        const fresh = new FrontFigures(message.names, message.buffer);
-        if (front.figures !== undefined) metrics.unfollow(front.figures);
-        front.figures = fresh;
-        return metrics.follow(fresh);
+        const { names, buffer, tools } = message;
+        this.#unfollow(front);
+        front.figures = [
+          new FrontFigures(names, buffer),
+          new FrontFigures(tools.names, tools.buffer),
+        ];
+        metrics.follow(front.figures[0]);
+        return mcp.follow(front.figures[1]);
       }
       case 'ended':
         return requestLog.tell(message.request, message.verdict);
@@ -179,6 +199,13 @@ export class Fronts {
     this.#listener!.dealTo(descriptor);
     // It may have been started before the last change of the keys.
     post(front.worker, { kind: 'keys', ...this.#keys });
+    post(front.worker, { kind: 'calls', patterns: this.options.mcp.familiar.patterns });
+  }
+
+  #unfollow({ figures }: Front): void {
+    if (figures === undefined) return;
+    this.options.metrics.unfollow(figures[0]);
+    this.options.mcp.unfollow(figures[1]);
   }
 
   /** No more connections for a front, and then its end. */
@@ -191,7 +218,7 @@ export class Fronts {
   #forget(front: Front, row: number): void {
     this.#fronts.delete(front);
     if (front.descriptor !== undefined) this.#listener!.dealNoMore(front.descriptor);
-    if (front.figures !== undefined) this.options.metrics.unfollow(front.figures);
+    this.#unfollow(front);
     this.counts.forget(row);
     front.link.end();
   }

@@ -42,6 +42,7 @@ class Front {
         rateFor: (bound, limit) => new SharedRate(limit, rates[bound]),
       },
       telling: setup.telling,
+      tools: setup.tools,
       forwarder: this.#forwarder,
       post: (message) => this.#post(message),
       hear: (startedAt) => this.#counts.hear(row, startedAt),
@@ -88,6 +89,8 @@ class Front {
         return this.#forwarder.receive(message);
       case 'keys':
         return this.#desk.renewKeys(message.version, message.list);
+      case 'calls':
+        return this.#desk.learnCalls(message.patterns);
       case 'close':
         return this.#close(closeTransport);
     }

@@ -4,6 +4,7 @@ import type { KeyList } from '../auth/keys.js';
 import type { SecurityRules } from '../auth/security.js';
 import type { TransportOptions } from '../http/transport.js';
 import type { TellingRules } from '../observe/request-log.js';
+import type { ToolRules } from './front-tools.js';
 
 /** What of its answers a front tells the main thread, each by a message of its own. */
 export interface FrontTelling extends TellingRules {
@@ -23,6 +24,7 @@ export interface FrontSetup {
   keys: { version: number; list: KeyList };
   security: SecurityRules;
   telling: FrontTelling;
+  tools: ToolRules;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket'>;
   attachment: Attachment;
   failpoint: string | undefined;

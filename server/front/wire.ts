@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { ErrorData } from '../../engine/index.js';
 import type { KeyList } from '../auth/keys.js';
 import type { HeaderList } from '../http/header-list.js';
+import type { Pattern } from '../mcp/tool/familiar-calls.js';
 import type { EndedRequest, Verdict } from '../observe/request-log.js';
 import type { AnsweredCall } from '../request/reception.js';
 
@@ -44,12 +45,18 @@ export interface Batch<Item> {
   bytes: ArrayBuffer;
 }
 
+/** Where answers are counted. */
+export interface FiguresAt {
+  names: readonly string[];
+  buffer: SharedArrayBuffer;
+}
+
 export type FromFront =
   | Batch<FrontItem>
   /** It may be dealt connections. */
   | { kind: 'ready'; descriptor: number }
   /** Where answers are counted from now on (observe/front-figures.ts). */
-  | { kind: 'figures'; names: readonly string[]; buffer: SharedArrayBuffer }
+  | ({ kind: 'figures'; tools: FiguresAt } & FiguresAt)
   | { kind: 'ended'; request: EndedRequest; verdict: Verdict }
   | { kind: 'answered'; call: AnsweredCall }
   /** It cannot go on, and ends when it is dealt no more connections. */
@@ -59,6 +66,8 @@ export type FromFront =
 export type ToFront =
   | Batch<MainItem>
   | { kind: 'keys'; version: number; list: KeyList }
+  /** Messages of which only id and arguments need be read from now on. */
+  | { kind: 'calls'; patterns: readonly Pattern[] }
   /** Ends its connections, then itself. No more are dealt to it. */
   | { kind: 'close' };
 

@@ -12,7 +12,7 @@ import { type Era, eraOf } from './message/era.js';
 import type { McpMetrics } from './message/metrics.js';
 import type { Answer, Asked, Method } from './message/method.js';
 import { faultReply, notedReply, resultReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
-import { toolReply, toolReplyForm } from './message/tool-reply.js';
+import { completed, infoOf, toolReply, toolReplyForms } from './message/tool-reply.js';
 import { type Frame, readFrame } from './message/wire.js';
 import type { FamiliarCall, FamiliarCalls } from './tool/familiar-calls.js';
 import { MalformedArguments } from './tool/tool-methods.js';
@@ -44,10 +44,7 @@ const extraMs = 1_000;
 
 export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
   const info = infoOf(given.version);
-  const forms = {
-    legacy: toolReplyForm('', ''),
-    modern: toolReplyForm(completed, `,"_meta":{${info}}`),
-  };
+  const forms = toolReplyForms(given.version);
   const options: ConversationOptions = { ...given, info, forms };
   const { limits, routes, enabled } = options;
   return {
@@ -71,10 +68,8 @@ export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
 
 interface ConversationOptions extends McpEndpointOptions {
   info: string;
-  forms: Record<Era, ReturnType<typeof toolReplyForm>>;
+  forms: ReturnType<typeof toolReplyForms>;
 }
-
-const completed = '"resultType":"complete",';
 
 /** One request and its answer. */
 class Conversation {
@@ -209,7 +204,3 @@ function rpcFaultOf(error: unknown): RpcFault {
   const { code } = error;
   return new RpcFault(rpcCodes.internal, error.message, statusOf(code), { code });
 }
-
-/** Of the `_meta` of every result of a modern request. */
-const infoOf = (version: string): string =>
-  `"io.modelcontextprotocol/serverInfo":${JSON.stringify({ name: 'trellisdb', version })}`;

@@ -6,6 +6,7 @@ import type { Database, Limits, Program } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import type { ConfigValues } from '../config/config-schema.js';
 import type { McpHandler } from '../endpoint/mcp-handler.js';
+import type { FrontMcp } from '../front/fronts.js';
 import type { ServerSample } from '../observe/families.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { CallOnLeader } from '../request/consistency.js';
@@ -45,6 +46,8 @@ export interface McpServerOptions {
 
 export class McpServer {
   readonly endpoint: Endpoint;
+  /** For other threads that answer calls of tools. */
+  readonly forFronts: FrontMcp;
   readonly #metrics = new McpMetrics();
   readonly #streams: Subscriptions;
   #prompts: readonly Prompt[] = [];
@@ -62,11 +65,25 @@ export class McpServer {
       metrics: this.#metrics,
       familiar,
     };
+    const rules = {
+      enabled: mcp.enabled && sessions.enabled,
+      version,
+      exposed: mcp.tools,
+      outputChars: mcp.output_chars,
+      bodyBytes: mcp.body_bytes,
+      limits,
+    };
+    this.forFronts = {
+      rules,
+      familiar,
+      follow: (figures) => this.#metrics.follow(figures),
+      unfollow: (figures) => this.#metrics.unfollow(figures),
+    };
     this.endpoint = mcpEndpoint({
       version,
-      enabled: mcp.enabled && sessions.enabled,
+      enabled: rules.enabled,
       limits,
-      bodyBytes: mcp.body_bytes,
+      bodyBytes: rules.bodyBytes,
       ttl: isFresh ? 0 : mcp.ttl,
       hasKeys,
       methods: new Map(this.#methods(tools)),

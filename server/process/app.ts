@@ -176,6 +176,7 @@ export class App {
       onAnswered: this.options.onAnswered,
       transport,
       metrics: this.metrics,
+      mcp: this.#main.mcp.forFronts,
       requestLog: this.#main.requestLog,
       log,
       failpoint: config.failpoint,

@@ -2,9 +2,13 @@
 // names of tools, a bounded number of them.
 import { Histogram } from '../../../engine/index.js';
 import type { ServerSample } from '../../observe/families.js';
+import type { FrontFigures, RouteFigures } from '../../observe/front-figures.js';
 import type { Era } from './era.js';
 
 const toolsMax = 200;
+
+/** What another thread counts a call under: names of tools have no blank. */
+export const toolLabel = (era: Era, tool: string): string => `${era} ${tool}`;
 
 interface Counted {
   labels: { method: string; era: string; result: string };
@@ -15,24 +19,67 @@ export class McpMetrics {
   /** By method, era and result: no key is put together for a request. */
   readonly #requests = new Map<string, Map<string, Map<string, Counted>>>();
   readonly #tools = new Map<string, Histogram>();
+  /** Calls that other threads answer by themselves: of each era and tool, by `toolLabel`. */
+  readonly #others = new Set<FrontFigures>();
   #cuts = 0;
 
   request(method: string, era: Era | 'none', result: 'ok' | 'tool_error' | 'fault'): void {
-    const known = this.#requests.get(method)?.get(era)?.get(result);
-    if (known !== undefined) known.value++;
-    else this.#first(method, era, result);
+    this.#count(method, era, result, 1);
   }
 
-  #first(method: string, era: string, result: string): void {
+  #count(method: string, era: string, result: string, by: number): void {
+    const known = this.#requests.get(method)?.get(era)?.get(result);
+    if (known !== undefined) known.value += by;
+    else this.#first(method, era, result, by);
+  }
+
+  #first(method: string, era: string, result: string, value: number): void {
     const eras = this.#requests.get(method) ?? new Map<string, Map<string, Counted>>();
     const results = eras.get(era) ?? new Map<string, Counted>();
-    results.set(result, { labels: { method, era, result }, value: 1 });
+    results.set(result, { labels: { method, era, result }, value });
     this.#requests.set(method, eras.set(era, results));
   }
 
   tool(name: string, seconds: number, isCut: boolean): void {
     if (isCut) this.#cuts++;
-    (this.#tools.get(name) ?? this.#newTool(name)).observe(seconds);
+    this.#toolOf(name).observe(seconds);
+  }
+
+  #toolOf(name: string): Histogram {
+    return this.#tools.get(name) ?? this.#newTool(name);
+  }
+
+  /** Counts from now on what another thread answers. */
+  follow(other: FrontFigures): void {
+    this.#others.add(other);
+  }
+
+  /** The other thread adds nothing to these numbers any more. */
+  unfollow(other: FrontFigures): void {
+    if (!this.#others.delete(other)) return;
+    for (const [label, figures] of other.answered()) this.#take(label, figures);
+  }
+
+  #take(label: string, { seconds }: RouteFigures): void {
+    const [era, tool] = label.split(' ') as [Era, string];
+    this.#count('tools/call', era, 'ok', seconds.count);
+    this.#toolOf(tool).add(seconds);
+  }
+
+  #sum(): McpMetrics {
+    if (this.#others.size === 0) return this;
+    const sum = new McpMetrics();
+    for (const [method, eras] of this.#requests) {
+      for (const [era, results] of eras) {
+        for (const [result, { value }] of results) sum.#count(method, era, result, value);
+      }
+    }
+    for (const [name, seconds] of this.#tools) sum.#toolOf(name).add(seconds);
+    sum.#cuts = this.#cuts;
+    for (const other of this.#others) {
+      for (const [label, figures] of other.answered()) sum.#take(label, figures);
+    }
+    return sum;
   }
 
   #newTool(name: string): Histogram {
@@ -43,6 +90,10 @@ export class McpMetrics {
   }
 
   samples(): ServerSample[] {
+    return this.#sum().#samples();
+  }
+
+  #samples(): ServerSample[] {
     const eras = [...this.#requests.values()].flatMap((eras) => [...eras.values()]);
     const counted = eras.flatMap((results) => [...results.values()]);
     const requests = counted.map(({ labels, value }): ServerSample => {

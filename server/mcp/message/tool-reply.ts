@@ -1,5 +1,6 @@
 // The answer of a tool whose reply goes out whole: the same JSON as text and as structure, written as bytes
 // into one buffer. Invariant: it is what `resultReply` says of the same members, to the byte.
+import type { Era } from './era.js';
 
 /** What stands around the id and the reply, in one era. */
 export interface ToolReplyForm {
@@ -8,8 +9,20 @@ export interface ToolReplyForm {
   after: Uint8Array;
 }
 
+/** Of the `_meta` of every result of a modern request. */
+export const infoOf = (version: string): string =>
+  `"io.modelcontextprotocol/serverInfo":${JSON.stringify({ name: 'trellisdb', version })}`;
+
+/** What every result of a modern request begins with. */
+export const completed = '"resultType":"complete",';
+
+export const toolReplyForms = (version: string): Record<Era, ToolReplyForm> => ({
+  legacy: toolReplyForm('', ''),
+  modern: toolReplyForm(completed, `,"_meta":{${infoOf(version)}}`),
+});
+
 /** `first` and `last`: members of every result, as JSON text with its commas. */
-export const toolReplyForm = (first: string, last: string): ToolReplyForm => ({
+const toolReplyForm = (first: string, last: string): ToolReplyForm => ({
   before: Buffer.from(`,"result":{${first}"content":[{"type":"text","text":"`),
   between: Buffer.from('"}],"structuredContent":'),
   after: Buffer.from(`${last}}}`),

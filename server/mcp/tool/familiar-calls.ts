@@ -30,7 +30,7 @@ export const malformed: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** A message that was read as a whole, and where its id and its arguments are. */
-interface Pattern {
+export interface Pattern {
   bytes: Uint8Array;
   idAt: number;
   idEnd: number;
@@ -56,6 +56,8 @@ export class FamiliarCalls {
   readonly #patterns: Pattern[] = [];
   readonly #bodyMax: number;
   readonly #depth: number;
+  /** Hears of each that is learned: for other threads that know it, too. */
+  onLearned: (pattern: Pattern) => void = () => undefined;
 
   constructor(limits: Limits, mostBytes: number) {
     // No message within this has more values than bytes.
@@ -79,6 +81,17 @@ export class FamiliarCalls {
     return undefined;
   }
 
+  /** Those that are known, for a thread that knows none. */
+  get patterns(): readonly Pattern[] {
+    return this.#patterns;
+  }
+
+  /** One that another thread has learned. */
+  add(pattern: Pattern): void {
+    if (this.#patterns.length === patternsMax) this.#patterns.pop();
+    this.#patterns.push(pattern);
+  }
+
   /** A call that was read as a whole, and whose tool is a query that reads. */
   learn({ frame, era, exchange }: Asked, name: string, args: JsonView): void {
     const { body, id, idAt, params } = frame;
@@ -88,8 +101,7 @@ export class FamiliarCalls {
     if (meta?.kind === 'object' && (isOwn('traceparent') || isOwn('progressToken'))) return;
     const { start: argsAt, size } = args;
     if (body.length > this.#bodyMax || args.length === 0) return;
-    if (this.#patterns.length === patternsMax) this.#patterns.pop();
-    this.#patterns.push({
+    const pattern: Pattern = {
       bytes: Uint8Array.prototype.slice.call(body),
       idAt,
       idEnd: idAt + Buffer.byteLength(id!),
@@ -100,7 +112,9 @@ export class FamiliarCalls {
       version: exchange.mcpVersion,
       method: exchange.mcpMethod,
       named: exchange.mcpName,
-    });
+    };
+    this.add(pattern);
+    this.onLearned(pattern);
   }
 
   #read(pattern: Pattern, body: Uint8Array, exchange: Exchange): FamiliarCall | undefined {

@@ -5,9 +5,14 @@ import type { Caller } from '../../auth/keys.js';
 import { isScoped, mayCall } from '../../auth/rights.js';
 import type { Tool } from './tool.js';
 
+/** Which queries are tools. */
+export type Exposed = 'read' | 'marked' | 'none';
+
+export const isExposed = ({ mcp, plan }: Query, exposed: Exposed): boolean =>
+  exposed !== 'none' && (mcp || (exposed === 'read' && !plan.writes));
+
 export interface ToolsetOptions {
-  /** Which queries are tools. */
-  exposed: 'read' | 'marked' | 'none';
+  exposed: Exposed;
   /** With more queries than this, two tools stand for those that are not marked. */
   most: number;
   queryTool: (query: Query) => Tool;
@@ -27,9 +32,7 @@ export class Toolset {
     private readonly options: ToolsetOptions,
   ) {
     const { exposed, queryTool, sessionTools, catalogue } = options;
-    const isExposed = (query: Query): boolean =>
-      exposed !== 'none' && (query.mcp || (exposed === 'read' && !query.plan.writes));
-    this.#queries = program.queries.filter(isExposed).map(queryTool);
+    this.#queries = program.queries.filter((query) => isExposed(query, exposed)).map(queryTool);
     const taken = new Set(program.queries.map(({ name }) => name));
     this.#catalogue = catalogue.filter(({ name }) => !taken.has(name));
     this.#sessionTools = sessionTools.map((tool) =>
