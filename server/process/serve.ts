@@ -273,7 +273,6 @@ class Server {
     if (this.#stopping) return;
     // Of a cluster, the data that it was founded on are the first ones.
     const calls = database.cluster ? 0 : await playSeed(config.projectDir, database);
-    if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
     this.#prepareReload(database);
     const { program } = database;
     const warnings = [...this.#app.warnings(), ...modelWarnings(config, program)];
@@ -293,6 +292,8 @@ class Server {
       quit: () => this.#onStopSignal(),
     });
     if (!isShown) printLine(`trellis ready ${url}`);
+    // Whoever starts it for the first time reads the address first.
+    if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
     log('info', 'serving', { port, queries: queries.length, try: `curl -s ${tried}` });
   }
 

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { packIds } from '../../server/explorer/model/graph-model.js';
+import { packIds } from '../../server/explorer/model/packed-ids.js';
 import { type Server, startServer } from '../support/server/server.js';
 import { startDemo } from './demo.js';
 import { closeBrowser, goToView, openPage } from './open-page.js';

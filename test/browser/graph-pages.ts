@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectFigure } from '../support/run/figure.js';
 import { type Server, startServer } from '../support/server/server.js';
-import { packIds } from '../../server/explorer/model/graph-model.js';
+import { packIds } from '../../server/explorer/model/packed-ids.js';
 import { closeBrowser, goToView, openPage } from './open-page.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';

@@ -179,6 +179,42 @@ const links: Record<string, [begin: string, act: Act, sight: string]> = {
   ],
 };
 
+/** As above: what stands beside the matter of a view. */
+const moreLinks: typeof links = {
+  'filter of the queries': [
+    'query',
+    (page) => page.fill('[aria-label="Filter queries"]', 'work'),
+    '.list li, [aria-label="Filter queries"]',
+  ],
+  'a query of a filtered list': [
+    'query',
+    async (page) => {
+      await page.fill('[aria-label="Filter queries"]', 'work');
+      await page.click('.list a:text-is("worksOf")');
+      await run('person', 'newton')(page);
+    },
+    '.list li, [aria-label="Filter queries"], .runner h2, td',
+  ],
+  'pages of a type': [
+    'schema/Person',
+    async (page) => {
+      await page.click('.type-panel button:text-is("66 more")');
+      await page.click('.type-panel button:text-is("16 more")');
+      await page.waitForSelector('.type-panel tbody tr >> nth=115');
+    },
+    '.type-panel tbody tr',
+  ],
+  'what is pinned': [
+    'graph',
+    async (page) => {
+      await page.fill('.finder input', 'newton');
+      await page.click('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
+      await page.click('.inspector button:text-is("pin")');
+    },
+    '.inspector h2, .inspector button[aria-pressed]',
+  ],
+};
+
 /** What is read there, without how long it took. */
 const sightOf = async (page: Page, selector: string): Promise<string[]> => {
   const list = await page.evaluate<
@@ -188,7 +224,7 @@ const sightOf = async (page: Page, selector: string): Promise<string[]> => {
   return list.map((text) => text.replace(/[\d.,]+ (s|ms|us|µs)\b/g, '# $1'));
 };
 
-test.each(Object.entries(links))(
+test.each(Object.entries({ ...links, ...moreLinks }))(
   'E17: an address opens the same view in a fresh tab: %s',
   async (_name, [begin, act, sight]) => {
     const first = await openPage(origin, `#/${begin}${begin.endsWith('=') ? passage : ''}`);
@@ -210,3 +246,29 @@ test.each(Object.entries(links))(
     await second.close();
   },
 );
+
+test('E17: what is pinned stands in a fresh tab where it stood, and is moved by hand only', async () => {
+  const first = await openPage(origin, '#/graph');
+  await first.page.fill('.finder input', 'newton');
+  await first.page.click('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
+  await first.page.click('.inspector button:text-is("pin")');
+  await expect.poll(() => paramsOf(first.page)).toHaveProperty('pin');
+  const sent = await hashOf(first.page);
+  const second = await openPage(origin, sent);
+  await second.page.waitForSelector('.inspector button[aria-pressed="true"]');
+  // Once the layout is at rest another change writes the address anew.
+  await second.page.waitForSelector('.tools button:text-is("layout")');
+  await second.page.selectOption('[aria-label="Colour by"]', 'field');
+  await expect.poll(() => hashOf(second.page)).not.toBe(sent);
+  const [before, after] = [await paramsOf(first.page), await paramsOf(second.page)];
+  expect([after.pin, after.place]).toEqual([before.pin, before.place]);
+  await second.page.click('.inspector button:text-is("unpin")');
+  await expect.poll(() => paramsOf(second.page)).not.toHaveProperty('pin');
+  expect([...first.faults, ...second.faults]).toEqual([]);
+  await first.close();
+  await second.close();
+});
+
+/** Of the address that a page stands at. */
+const paramsOf = async (page: Page): Promise<Record<string, string>> =>
+  Object.fromEntries(new URLSearchParams((await hashOf(page)).split('?')[1]));

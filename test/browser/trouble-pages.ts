@@ -2,7 +2,7 @@
 // is slow, or goes away and comes back (E19), addresses that are too long.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { packIds } from '../../server/explorer/model/graph-model.js';
+import { packIds } from '../../server/explorer/model/packed-ids.js';
 import { type Server, startServer } from '../support/server/server.js';
 import { closeBrowser, goToView, hashOf, openPage } from './open-page.js';
 

@@ -6,10 +6,17 @@ import { compile } from '../../engine/lang/compile.js';
 import { hatching, isHatched } from '../../server/explorer/model/colour.js';
 import { readContract } from '../../server/explorer/model/contract.js';
 import { printExact, printValue } from '../../server/explorer/model/exact.js';
-import { GraphModel, packIds, unpackIds } from '../../server/explorer/model/graph-model.js';
+import { GraphModel } from '../../server/explorer/model/graph-model.js';
+import {
+  packIds,
+  packPlaces,
+  unpackIds,
+  unpackPlaces,
+} from '../../server/explorer/model/packed-ids.js';
 import type { Item } from '../../server/explorer/model/item.js';
 import { beginningOf, shortened } from '../../server/explorer/model/short-text.js';
-import { type Field, typedFrom } from '../../server/explorer/model/value-form.js';
+import { addressOf, typedOf } from '../../server/explorer/model/query-address.js';
+import { type Field, membersOf, typedFrom } from '../../server/explorer/model/value-form.js';
 import { unpackWalk } from '../../server/explorer/model/walk.js';
 import { sourcesOf } from '../support/project.js';
 
@@ -110,6 +117,38 @@ test('E11: edges that come later than their ends belong to the step that brought
   model.undo();
   expect([[...model.nodes.keys()], model.edges.size, model.canUndo]).toEqual([[idOf(1)], 0, false]);
   expect(unpackIds(packIds([idOf(1), idOf(999)]))).toEqual([idOf(1), idOf(999)]);
+});
+
+test('E17: places in an address: to a tenth, and none of what was not written', () => {
+  const place = fc.double({ min: -1e6, max: 1e6, noNaN: true });
+  fc.assert(
+    fc.property(fc.array(fc.record({ x: place, y: place }), { maxLength: 5 }), (places) => {
+      const ids = places.map((_, no) => idOf(no));
+      const found = unpackPlaces(ids, packPlaces(places));
+      expect([...found.keys()]).toEqual(ids);
+      for (const [no, { x, y }] of places.entries()) {
+        expect(Math.abs(found.get(idOf(no))!.x - x)).toBeLessThan(0.051);
+        expect(Math.abs(found.get(idOf(no))!.y - y)).toBeLessThan(0.051);
+      }
+    }),
+  );
+  for (const text of ['', '1', '_2', '1_', 'a_b', 'NaN_1', 'Infinity_1', '1_2x']) {
+    expect([text, unpackPlaces([idOf(1)], text).size]).toEqual([text, 0]);
+  }
+  expect([...unpackPlaces([idOf(1), idOf(2)], '1_2_3')]).toEqual([[idOf(1), { x: 1, y: 2 }]]);
+});
+
+test('E17: a parameter that is named as the page names its own stands beside them', () => {
+  const text = 'QUERY q(filter: I64, view: I64, run: I64, body: I64, part: I64) => RETURN filter';
+  const { program } = compile([{ path: 'main.hx', text }], { compat: false });
+  const about = { title: 'x', version: '1', keys: false, shared: false, sees: () => true };
+  const document = JSON.parse(JSON.stringify(openApiOf(program!, about)));
+  const { queries } = readContract(document);
+  const members = membersOf(queries[0]!.parameters);
+  const typed = Object.fromEntries(members.map(({ name }) => [name, `of ${name}`]));
+  const changes = Object.entries(addressOf(members, typed)) as [string, string][];
+  expect(changes.map(([name]) => name)).toEqual(members.map(({ name }) => `$${name}`));
+  expect(typedOf(members, new URLSearchParams(changes))).toEqual(typed);
 });
 
 test('types behind the twelfth are hatched, within their disc', () => {

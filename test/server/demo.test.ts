@@ -1,10 +1,14 @@
 // The demo project compiles without a word, and its seed fits its queries and names only what it
-// has loaded before.
-import { readdirSync, readFileSync } from 'node:fs';
+// has loaded before. Whoever starts it reads its address first.
+import { spawn } from 'node:child_process';
+import { cpSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { decodeParameters } from '../../engine/json/decode.js';
 import { compile } from '../../engine/lang/compile.js';
+import { makeFolder, root } from '../support/project.js';
 
 const folder = new URL('../../server/demo/', import.meta.url);
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
@@ -74,4 +78,25 @@ it('has a seed that refers only to what is there', () => {
     for (const name of Object.keys(save ?? {})) declare('saved', name);
   }
   expect(elements).toBeGreaterThan(300);
+});
+
+it('says its address before anything else when it starts for the first time', async () => {
+  const project = join(makeFolder(), 'demo');
+  const filter = (path: string): boolean => !path.endsWith('.trellis');
+  cpSync(fileURLToPath(folder), project, { recursive: true, filter });
+  // As on a terminal: both streams in one.
+  const path = join(project, 'said');
+  const said = openSync(path, 'w');
+  const argv = [join(root, 'dist/bin/main.js'), 'serve', project, '--port', '0'];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', said, said] });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  try {
+    await expect.poll(() => readFileSync(path, 'utf8')).toContain('"msg":"serving"');
+    const [first, ...rest] = readFileSync(path, 'utf8').split('\n');
+    expect(first).toMatch(/^trellis ready http:\/\/127\.0\.0\.1:\d+$/);
+    expect(rest.join('\n')).toContain('filled from seed.ndjson');
+  } finally {
+    child.kill();
+    await ended;
+  }
 });

@@ -4,6 +4,7 @@ import { counted } from '../model/figures.js';
 import type { CanvasStart, GraphModel, Piece } from '../model/graph-model.js';
 import { type Item, isEdge } from '../model/item.js';
 import { look } from '../state/api.js';
+import type { Picture } from './picture.js';
 
 const startCount = 400;
 
@@ -39,10 +40,20 @@ async function withEnds(piece: Piece): Promise<Piece> {
 }
 
 /** Puts it on the canvas; says what of it is gone. */
-export function beginWith(model: GraphModel, start: CanvasStart, piece: Piece): string {
+export function beginWith(
+  model: GraphModel,
+  picture: Picture,
+  start: CanvasStart,
+  piece: Piece,
+): string {
   model.add(piece, undefined, false);
   const hasCome = (id: string): boolean => model.nodes.has(id) || model.edges.has(id);
   for (const id of start.chosen?.filter(hasCome) ?? []) model.chosen.add(id);
+  for (const [id, place] of start.pinned ?? []) {
+    if (!model.nodes.has(id)) continue;
+    model.pinned.add(id);
+    picture.keepPlace(id, place);
+  }
   const gone = new Set(start.ids?.filter((id) => !hasCome(id))).size;
   if (model.nodes.size === 0 || gone === 0 || model.left > 0) return '';
   return `Of what this link shows is gone: ${counted(gone, 'element')}.`;
@@ -64,7 +75,7 @@ export interface Blank {
 export function blankOf({ ids, around }: CanvasStart): Blank {
   const isLink = ids !== undefined || around !== undefined;
   if (!isLink) {
-    const why = 'Write some nodes and edges with a query, or search for an element above.';
+    const why = 'Write some nodes and edges with a query of the page Query, then come back.';
     return { head: 'There is nothing to draw', why, isLink };
   }
   return { head: 'There is nothing here any more', why: 'What this link shows is gone.', isLink };

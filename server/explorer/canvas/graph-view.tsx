@@ -2,20 +2,19 @@
 // between two, colours, files. Everything on it is asked for in bounded pieces, and what is left is said.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../model/figures.js';
-import { type CanvasStart, GraphModel, nodesMax, packIds } from '../model/graph-model.js';
+import { type CanvasStart, GraphModel, nodesMax } from '../model/graph-model.js';
 import { comebacks, messageOf } from '../state/api.js';
+import { schema } from '../state/program.js';
 import { linkTo, setParams } from '../state/router.js';
+import { HowTypesBegin } from '../part/waiting.js';
 import { listenForMarquee } from './marquee.js';
 import { Picture } from './picture.js';
 import { type Blank, beginWith, blankOf, colourOfStart, firstPiece } from './first-piece.js';
-import { chosenKey, expand, type Hands, linkMax } from './hands.js';
+import { chosenKey, expand, type Hands, inAddress } from './hands.js';
 import { Inspector } from './inspector.js';
 import { onCanvasKey } from './keyboard.js';
 import { Legend } from './legend.js';
 import { Tools } from './tools.js';
-
-/** Chosen elements that an address names. */
-const chosenMax = 20;
 
 /** Counts up when the server is back and its answer is still missing. */
 function useTries(isMissing: boolean): number {
@@ -49,7 +48,8 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       isChanged();
     };
     const noted = (): void => {
-      if (!isInset) keepInAddress(hands.current!);
+      // An answer's graph is a view of the answer: its address is that of the call.
+      if (!isInset) setParams({ ...inAddress(hands.current!), around: undefined });
     };
     const picture = new Picture(host.current!, model, {
       onClick: choose,
@@ -60,6 +60,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
         isChanged();
       },
       onRest: draw,
+      onDrop: noted,
     });
     const unlisten = listenForMarquee(host.current!, (box) => {
       for (const id of picture.within(box)) model.chosen.add(id);
@@ -76,7 +77,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
     firstPiece(start)
       .then((piece) => {
         if (isLeft) return;
-        say(beginWith(model, start, piece));
+        say(beginWith(model, picture, start, piece));
         setBlank(model.nodes.size > 0 ? undefined : blankOf(start));
         picture.colourBy = colourOfStart(start, model);
         picture.follow();
@@ -93,17 +94,6 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
     };
   }, [tries]);
   return { host, hands: hands.current, version, message, say, blank };
-}
-
-/** So that a link shows the same elements, the same ones chosen, and the same colours. */
-function keepInAddress({ model, picture }: Hands): void {
-  const ids = [...model.nodes.keys()].slice(0, linkMax);
-  setParams({
-    n: packIds(ids),
-    around: undefined,
-    at: packIds([...model.chosen].slice(0, chosenMax)),
-    by: picture.colourBy,
-  });
 }
 
 export function GraphView({ start, isInset = false }: { start: CanvasStart; isInset?: boolean }) {
@@ -130,7 +120,7 @@ export function GraphView({ start, isInset = false }: { start: CanvasStart; isIn
         {blank && (
           <div class="empty over">
             <h2>{blank.head}</h2>
-            <p>{blank.why}</p>
+            {schema.value?.length === 0 && !blank.isFault ? <HowTypesBegin /> : <p>{blank.why}</p>}
             {blank.isLink && !isInset && (
               <p>
                 <a href={linkTo('graph')}>See some of the graph</a>

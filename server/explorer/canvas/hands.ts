@@ -2,12 +2,16 @@
 // it.
 import { counted } from '../model/figures.js';
 import type { GraphModel, Piece, Step } from '../model/graph-model.js';
+import { packIds, packPlaces } from '../model/packed-ids.js';
 import { type Item, isItem } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
 import type { Picture } from './picture.js';
 
 /** Elements that an address names, and among which edges are looked for. */
-export const linkMax = 2_000;
+const linkMax = 2_000;
+/** Chosen elements that it names, and pinned ones, each with its place. */
+const chosenMax = 20;
+const pinnedMax = 200;
 
 export interface Hands {
   model: GraphModel;
@@ -22,6 +26,18 @@ export interface Hands {
 export interface HandsProps {
   hands: Hands | undefined;
   version: number;
+}
+
+/** So that a link shows the same elements, the same ones chosen and pinned, and the same colours. */
+export function inAddress({ model, picture }: Hands, most = linkMax): Record<string, string> {
+  const pinned = [...model.pinned].slice(0, pinnedMax);
+  return {
+    n: packIds([...model.nodes.keys()].slice(0, most)),
+    at: packIds([...model.chosen].slice(0, chosenMax)),
+    by: picture.colourBy,
+    pin: packIds(pinned),
+    place: packPlaces(pinned.map((id) => picture.placeOf(id))),
+  };
 }
 
 /** Adds neighbours of an element, of one kind of edge or of all; says what is left. */

@@ -4,7 +4,7 @@ import Graph from 'graphology';
 import Sigma from 'sigma';
 import { colourOf, isHatched } from '../model/colour.js';
 import { type ColourGroup, groupsBy } from '../model/colour-groups.js';
-import type { GraphModel } from '../model/graph-model.js';
+import type { GraphModel, Place } from '../model/graph-model.js';
 import { type Item, titleOf } from '../model/item.js';
 import { shortened } from '../model/short-text.js';
 import { typePlaces } from '../state/program.js';
@@ -18,6 +18,8 @@ export interface CanvasEvents {
   onEdge?: (id: string) => void;
   onGround: () => void;
   onRest: () => void;
+  /** An element has been moved by hand. */
+  onDrop?: () => void;
 }
 
 /** On the canvas, in pixels. */
@@ -30,7 +32,7 @@ export interface Box {
 
 /** What is drawn of a map: points of one size where they lie, their edges only on demand. */
 export interface MapPlaces {
-  places: ReadonlyMap<string, { x: number; y: number }>;
+  places: ReadonlyMap<string, Place>;
 }
 
 const darkness = matchMedia('(prefers-color-scheme: dark)');
@@ -70,7 +72,7 @@ export class Picture {
   /** Stand out from all others until others do; undefined: nothing does. */
   #lit: ReadonlySet<string> | undefined;
   /** Where elements stood that are no longer here. */
-  readonly #left = new Map<string, { x: number; y: number }>();
+  readonly #left = new Map<string, Place>();
   colourBy = '';
   /** What the colours mean, when they are those of a property. */
   groups: ColourGroup[] = [];
@@ -146,7 +148,7 @@ export class Picture {
     });
   }
 
-  #listen({ onClick, onDouble, onEdge, onGround }: CanvasEvents): void {
+  #listen({ onClick, onDouble, onEdge, onGround, onDrop }: CanvasEvents): void {
     const { sigma, graph } = this;
     sigma.on('clickNode', ({ node, event }) => {
       onClick(node, (event.original as MouseEvent).shiftKey);
@@ -177,6 +179,7 @@ export class Picture {
       event.original.preventDefault();
     });
     const drop = (): void => {
+      if (this.#dragged !== undefined) onDrop?.();
       this.#dragged = undefined;
       sigma.setCustomBBox(null);
     };
@@ -302,13 +305,22 @@ export class Picture {
     context.fillText(label, left, y + 4);
   }
 
+  placeOf(id: string): Place {
+    const { x, y } = this.graph.getNodeAttributes(id) as { x: number; y: number };
+    return { x, y };
+  }
+
+  /** Where an element is to appear that comes later. */
+  keepPlace(id: string, place: Place): void {
+    this.#left.set(id, place);
+  }
+
   /** Makes the picture follow the model. New nodes appear beside `near`. */
   follow(near?: string): void {
     const { graph, model } = this;
     for (const id of graph.nodes()) {
       if (model.nodes.has(id)) continue;
-      const { x, y } = graph.getNodeAttributes(id) as { x: number; y: number };
-      this.#left.set(id, { x, y });
+      this.#left.set(id, this.placeOf(id));
       graph.dropNode(id);
     }
     let fresh = 0;

@@ -1,12 +1,12 @@
 // The tools of the canvas: layout, fit, undo, colours, files.
 import { useState } from 'preact/hooks';
 import { counted } from '../model/figures.js';
-import { packIds } from '../model/graph-model.js';
+import { nodesMax } from '../model/graph-model.js';
 import { propertiesOf } from '../model/item.js';
 import { CopyButton } from '../part/copy-code.js';
 import { asJson, asPng, asSvg, save } from './picture-file.js';
 import { linkTo } from '../state/router.js';
-import type { Hands, HandsProps } from './hands.js';
+import { type Hands, type HandsProps, inAddress } from './hands.js';
 
 export function Tools({ hands, version }: HandsProps) {
   const [, redraw] = useState(0);
@@ -56,13 +56,8 @@ function SaveButtons({ hands }: { hands: Hands | undefined }) {
   };
   const link = (): string => {
     const { origin, pathname } = location;
-    const { model, picture } = hands!;
-    const params = {
-      n: packIds([...model.nodes.keys()]),
-      ...(model.chosen.size > 0 && { at: packIds([...model.chosen]) }),
-      ...(picture.colourBy !== '' && { by: picture.colourBy }),
-    };
-    return `${origin}${pathname}${linkTo('graph', '', params)}`;
+    const params = Object.entries(inAddress(hands!, nodesMax)).filter(([, text]) => text !== '');
+    return `${origin}${pathname}${linkTo('graph', '', Object.fromEntries(params))}`;
   };
   return (
     <>

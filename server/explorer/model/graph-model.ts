@@ -6,6 +6,12 @@ import { type Item, isEdge } from './item.js';
 export const nodesMax = 5_000;
 const edgesMax = 20_000;
 
+/** On the ground of the layout. */
+export interface Place {
+  x: number;
+  y: number;
+}
+
 /** What a canvas begins with: these elements, the surroundings of one, or some of everything. */
 export interface CanvasStart {
   ids?: string[];
@@ -13,6 +19,8 @@ export interface CanvasStart {
   chosen?: string[];
   /** The property that colours. */
   colourBy?: string;
+  /** What is pinned, and where. */
+  pinned?: ReadonlyMap<string, Place>;
 }
 
 export interface Piece {
@@ -166,30 +174,4 @@ export class GraphModel {
     for (const { label } of this.nodes.values()) counts.set(label, (counts.get(label) ?? 0) + 1);
     return [...counts].sort((a, b) => b[1] - a[1]);
   }
-}
-
-/** Ids in the address: 22 characters each instead of 36. */
-export function packIds(ids: readonly string[]): string {
-  return ids
-    .map((id) => {
-      const bytes = id
-        .replaceAll('-', '')
-        .match(/../g)!
-        .map((hex) => Number.parseInt(hex, 16));
-      const text = btoa(String.fromCharCode(...bytes));
-      return text.replaceAll('+', '-').replaceAll('/', '_').slice(0, 22);
-    })
-    .join('');
-}
-
-export function unpackIds(text: string): string[] {
-  return (text.match(/[\w-]{22}/g) ?? []).flatMap((packed) => {
-    try {
-      const bytes = atob(`${packed.replaceAll('-', '+').replaceAll('_', '/')}==`);
-      const hex = [...bytes].map((one) => one.charCodeAt(0).toString(16).padStart(2, '0')).join('');
-      return [hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')];
-    } catch {
-      return [];
-    }
-  });
 }

@@ -2,7 +2,7 @@
 // page keeps for itself. Pure.
 import { type Member, type Typed, typedFrom, typedText } from './value-form.js';
 
-const kept = new Set(['view', 'run', 'body', 'part']);
+const kept = new Set(['view', 'run', 'body', 'part', 'filter']);
 
 const nameInAddress = (name: string): string => (kept.has(name) ? `$${name}` : name);
 

@@ -4,6 +4,7 @@ import { printType } from '../model/type-text.js';
 import { contract } from '../state/program.js';
 import { linkTo, route, setParams } from '../state/router.js';
 import { status } from '../state/server.js';
+import { HowQueriesBegin } from '../part/waiting.js';
 import type { QueryContract } from '../model/contract.js';
 
 export function Api() {
@@ -23,6 +24,7 @@ export function Api() {
           Each <code>QUERY</code> of the project becomes a route, described here and in{' '}
           <a href="openapi.json">openapi.json</a>.
         </p>
+        <HowQueriesBegin />
       </div>
     );
   }

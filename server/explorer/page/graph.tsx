@@ -1,5 +1,6 @@
 // The graph on the whole page. The address names its elements, so that a link shows the same ones.
-import { type CanvasStart, unpackIds } from '../model/graph-model.js';
+import type { CanvasStart } from '../model/graph-model.js';
+import { unpackIds, unpackPlaces } from '../model/packed-ids.js';
 import { Canvas } from '../canvas/lazy-canvas.js';
 import { NeedsWhole } from '../part/waiting.js';
 import { route, visits } from '../state/router.js';
@@ -9,7 +10,11 @@ import { isScoped } from '../state/server.js';
 function startOf(params: URLSearchParams): CanvasStart {
   const [around, packed] = [params.get('around'), params.get('n')];
   if (around !== null) return { around, chosen: [around] };
-  const looks = { chosen: unpackIds(params.get('at') ?? ''), colourBy: params.get('by') ?? '' };
+  const looks = {
+    chosen: unpackIds(params.get('at') ?? ''),
+    colourBy: params.get('by') ?? '',
+    pinned: unpackPlaces(unpackIds(params.get('pin') ?? ''), params.get('place') ?? ''),
+  };
   return packed === null ? looks : { ids: unpackIds(packed), ...looks };
 }
 

@@ -5,6 +5,7 @@ import { Preview } from '../canvas/lazy-canvas.js';
 import { ask, messageOf } from '../state/api.js';
 import { bytes, counted, micros, rate, since, whole } from '../model/figures.js';
 import { useAnswer } from '../part/answer.js';
+import { HowQueriesBegin } from '../part/waiting.js';
 import { Chart } from '../part/chart.js';
 import { ClusterPanel } from '../part/cluster-panel.js';
 import { linkTo } from '../state/router.js';
@@ -181,10 +182,7 @@ function Queries({ now }: { now: Status }) {
     return (
       <div class="empty card">
         <h2>No queries yet</h2>
-        <p>
-          Write one into a <code>.hx</code> file:{' '}
-          <code>QUERY all() =&gt; n &lt;- N&lt;Note&gt; RETURN n</code>
-        </p>
+        <HowQueriesBegin />
       </div>
     );
   }

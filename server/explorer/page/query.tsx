@@ -1,30 +1,29 @@
 // Runs a query of the project: a form from its parameters, the answer as JSON, table, graph and plan, and
 // the call as code. A query that writes asks once.
-import { useState } from 'preact/hooks';
 import { millis } from '../model/figures.js';
 import { calls, argumentsIn } from '../state/calls.js';
 import { contract, queryNamed } from '../state/program.js';
-import { linkTo, route, visits } from '../state/router.js';
+import { linkTo, route, setParams, visits } from '../state/router.js';
+import { HowQueriesBegin } from '../part/waiting.js';
 import { Runner } from './runner.js';
 
-const noQueries = {
-  head: 'No queries yet',
-  next: 'Write one into a .hx file of the project and save it: it stands here within a second.',
-};
-const chooseOne = {
-  head: 'Choose a query',
-  next: 'Its parameters become a form, its answer a table or a graph.',
-};
-
 export function Query() {
-  const { name } = route.value;
+  const { name, params } = route.value;
   const all = contract.value?.queries ?? [];
   // Whoever looks around reads first.
   const queries = all.toSorted((a, b) => Number(a.writes) - Number(b.writes));
-  const [filter, setFilter] = useState('');
+  const filter = params.get('filter') ?? '';
+  const kept: Record<string, string> = filter === '' ? {} : { filter };
   const query = queryNamed(name);
-  const words = all.length === 0 ? noQueries : chooseOne;
   const shown = queries.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
+  if (all.length === 0 && name === '') {
+    return (
+      <div class="empty">
+        <h2>No queries yet</h2>
+        <HowQueriesBegin />
+      </div>
+    );
+  }
   return (
     <div class={`columns ${name === '' ? 'list-only' : 'one-query'}`}>
       <aside class="list" aria-label="Queries">
@@ -34,14 +33,14 @@ export function Query() {
             placeholder="Filter queries"
             aria-label="Filter queries"
             value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
+            onInput={(event) => setParams({ filter: event.currentTarget.value })}
           />
         )}
         <ul>
           {shown.map((one) => (
             <li key={one.name}>
               <a
-                href={linkTo('query', one.name)}
+                href={linkTo('query', one.name, kept)}
                 aria-current={one.name === name ? 'true' : undefined}
               >
                 {one.name}
@@ -59,8 +58,8 @@ export function Query() {
       ) : (
         <div>
           <div class="empty">
-            <h2>{name === '' ? words.head : `There is no query ${name}`}</h2>
-            <p>{words.next}</p>
+            <h2>{name === '' ? 'Choose a query' : `There is no query ${name}`}</h2>
+            <p>Its parameters become a form, its answer a table or a graph.</p>
           </div>
           <History />
         </div>

@@ -2,7 +2,7 @@
 import type { Answer } from '../state/api.js';
 import { whole } from '../model/figures.js';
 import { itemsIn } from '../model/item.js';
-import { packIds } from '../model/graph-model.js';
+import { packIds } from '../model/packed-ids.js';
 import { schema } from '../state/program.js';
 import { linkTo, route, setParams } from '../state/router.js';
 import { isAdmin } from '../state/server.js';

@@ -49,7 +49,8 @@ function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run, isLink
   }
   const isPlan = view === 'plan';
   setParams({ run: query.writes ? undefined : '1', ...(isPlan && { view: undefined }) });
-  noteCall({ query: query.name, address: hereLink(), ms: answer!.ms });
+  // The list beside it is no part of a call.
+  noteCall({ query: query.name, address: hereLink('filter'), ms: answer!.ms });
 }
 
 /** What a link does at once. Of a query that writes it only shows the plan. */

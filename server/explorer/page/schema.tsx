@@ -13,7 +13,7 @@ import type { Item } from '../model/item.js';
 import { textOfQuery } from '../model/source-text.js';
 import { comebacks, look, messageOf } from '../state/api.js';
 import { contract, schema } from '../state/program.js';
-import { linkTo, route } from '../state/router.js';
+import { linkTo, route, setParams, visits } from '../state/router.js';
 import { isAdmin, isScoped, status } from '../state/server.js';
 import { type SourceFile, readSources } from '../state/sources.js';
 
@@ -141,24 +141,41 @@ interface Page {
 }
 
 const pageRows = 50;
+/** In one answer. */
+const pageMax = 500;
+/** Whoever leafs further finds these in the address: nobody reads more of a link. */
+const linkRows = 5_000;
 
 function Browse({ type }: { type: string }) {
   const [rows, setRows] = useState<Item[] | undefined>();
   const [more, setMore] = useState<string | null>(null);
   const [count, setCount] = useState(0);
   const [fault, setFault] = useState('');
-  const read = async (after: string | undefined): Promise<void> => {
+  const asked = route.value;
+  /** Reads on behind what is here, until there are as many. */
+  const read = async (here: Item[], after: string | undefined, wanted: number): Promise<void> => {
     try {
-      const page = await look<Page>('elements', { type, limit: pageRows, after });
+      const limit = Math.min(wanted - here.length, pageMax);
+      const page = await look<Page>('elements', { type, limit, after });
+      const all = [...here, ...page.items];
+      if (page.more !== null && all.length < wanted) return await read(all, page.more, wanted);
       setFault('');
-      setRows((old) => [...(after === undefined ? [] : (old ?? [])), ...page.items]);
+      setRows(all);
       setMore(page.more);
       setCount(page.count);
     } catch (error) {
       setFault(messageOf(error));
     }
   };
-  useEffect(() => void read(undefined), [type, comebacks.value]);
+  const readMore = async (here: Item[], after: string): Promise<void> => {
+    const wanted = here.length + pageRows;
+    await read(here, after, wanted);
+    setParams({ rows: String(Math.min(wanted, linkRows)) }, asked);
+  };
+  useEffect(() => {
+    const wanted = Number(asked.params.get('rows'));
+    void read([], undefined, Math.min(Math.max(Math.trunc(wanted) || 0, pageRows), linkRows));
+  }, [type, visits.value, comebacks.value]);
   if (rows === undefined || fault !== '') return <Waiting fault={fault} />;
   if (rows.length === 0) return <p class="hint">There are no elements of this type yet.</p>;
   return (
@@ -166,7 +183,7 @@ function Browse({ type }: { type: string }) {
       <h3>Elements</h3>
       <Table rows={rows.map(({ label: _, ...rest }) => rest)} />
       {more !== null && (
-        <button type="button" class="quiet" onClick={() => void read(more)}>
+        <button type="button" class="quiet" onClick={() => void readMore(rows, more)}>
           {whole(count - rows.length)} more
         </button>
       )}

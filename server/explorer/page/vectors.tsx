@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ComponentType } from 'preact';
 import type { MapProps } from '../canvas/map-view.js';
 import { whole } from '../model/figures.js';
-import { packIds, unpackIds } from '../model/graph-model.js';
+import { packIds, unpackIds } from '../model/packed-ids.js';
 import { isId } from '../model/item.js';
 import type { VectorMap } from '../model/vector-map.js';
 import { Later } from '../part/later.js';

@@ -32,6 +32,14 @@ export function NeedsAdmin({ what }: { what: string }) {
   );
 }
 
+/** What to do in a project without queries. */
+export const HowQueriesBegin = () => (
+  <p>
+    Write one into a <code>.hx</code> file of the project and save it:{' '}
+    <code>QUERY all() =&gt; n &lt;- N&lt;Note&gt; RETURN n</code>
+  </p>
+);
+
 /** What to do in a project without types. */
 export const HowTypesBegin = () => (
   <p>

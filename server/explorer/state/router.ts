@@ -1,5 +1,6 @@
 // Where the page is: the whole state of a view stands behind the `#` of the address, so that every view
-// is a link. Invariant: whoever opens an address sees what its sender saw.
+// is a link. Invariant: whoever opens an address sees what its sender saw. How it was looked at is not a part of it:
+// where it was scrolled or zoomed to, what was folded open, what was typed and not yet sent.
 import { batch, signal } from '@preact/signals';
 
 export interface Route {
@@ -88,8 +89,8 @@ function writeAddress(): void {
   }
 }
 
-/** The address of the view at hand, be it written or not. */
-export const hereLink = (): string => {
+/** The address of the view at hand, be it written or not; `without` one of its parameters. */
+export const hereLink = (without = ''): string => {
   const { page, name, params } = route.value;
-  return linkTo(page, name, Object.fromEntries(params));
+  return linkTo(page, name, Object.fromEntries([...params].filter(([key]) => key !== without)));
 };

@@ -1,0 +1,42 @@
+// Elements in the address, short: their ids, and the places of some. What an address holds that is neither is none of
+// them. Pure.
+import type { Place } from './graph-model.js';
+
+/** Places in the address, in the order of their ids: `12_-40.5_3_0`. */
+export const packPlaces = (places: readonly Place[]): string =>
+  places.flatMap(({ x, y }) => [Number(x.toFixed(1)), Number(y.toFixed(1))]).join('_');
+
+/** Elements whose place an address does not give are not among them. */
+export function unpackPlaces(ids: readonly string[], text: string): Map<string, Place> {
+  const numbers = text.split('_').map((one) => (one === '' ? Number.NaN : Number(one)));
+  const places = ids.map((id, at): [string, Place] => {
+    return [id, { x: numbers[2 * at]!, y: numbers[2 * at + 1]! }];
+  });
+  return new Map(places.filter(([, { x, y }]) => Number.isFinite(x) && Number.isFinite(y)));
+}
+
+/** Ids in the address: 22 characters each instead of 36. */
+export function packIds(ids: readonly string[]): string {
+  return ids
+    .map((id) => {
+      const bytes = id
+        .replaceAll('-', '')
+        .match(/../g)!
+        .map((hex) => Number.parseInt(hex, 16));
+      const text = btoa(String.fromCharCode(...bytes));
+      return text.replaceAll('+', '-').replaceAll('/', '_').slice(0, 22);
+    })
+    .join('');
+}
+
+export function unpackIds(text: string): string[] {
+  return (text.match(/[\w-]{22}/g) ?? []).flatMap((packed) => {
+    try {
+      const bytes = atob(`${packed.replaceAll('-', '+').replaceAll('_', '/')}==`);
+      const hex = [...bytes].map((one) => one.charCodeAt(0).toString(16).padStart(2, '0')).join('');
+      return [hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')];
+    } catch {
+      return [];
+    }
+  });
+}
