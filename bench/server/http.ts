@@ -1,6 +1,7 @@
 // Requests per second of a real server over loopback: health, point read, one hop, keyword search, vector search and
 // durable creation, at 1, 64 and 256 connections. The load generator shares the machine, so the processor time per
-// request is the steadier figure. `--only vector,hop` runs the calls whose names hold one of the words.
+// request is the steadier figure. `--only vector,hop` runs the calls whose names hold one of the words; `--polls 50` says what a page of the
+// explorer costs them instead.
 import { connect } from 'node:net';
 import {
   type BenchServer,
@@ -14,6 +15,7 @@ import { randomOf } from '../kit/seeded-random.js';
 import { decimals, sowVectors } from '../kit/served-vectors.js';
 import { type Cell, printTable } from '../kit/table.js';
 import { type VectorSet, generateSet } from '../kit/vector-data.js';
+import { measurePolled, pollColumns } from './polls.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String, bio: String }
@@ -43,6 +45,7 @@ interface Options {
   connections: number[];
   workers: number;
   only: readonly string[];
+  polls: number;
 }
 
 function readOptions(args: string[]): Options {
@@ -53,6 +56,7 @@ function readOptions(args: string[]): Options {
     connections: listOption(args, 'connections', ['1', '64', '256']).map(Number),
     workers: numberOption(args, 'workers', 1),
     only: listOption(args, 'only', ['']),
+    polls: numberOption(args, 'polls', 0),
   };
 }
 
@@ -217,12 +221,16 @@ export async function run(args: string[]): Promise<void> {
     for (const [name, load] of wanted) {
       await measure(server, load, 16, 1, 1);
       for (const connections of options.connections) {
+        if (options.polls > 0) {
+          rows.push(await measurePolled(server, [name, load], connections, options));
+          continue;
+        }
         const exact = connections === 1 ? await sequential(server, load, 1_000) : undefined;
         const run = await measure(server, load, connections, options.seconds, options.workers);
         rows.push(row(name, connections, run, exact));
       }
     }
-    console.log(printTable(columns, rows));
+    console.log(printTable(options.polls > 0 ? pollColumns : columns, rows));
   } finally {
     await server.stop();
   }
