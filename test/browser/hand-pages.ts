@@ -54,7 +54,7 @@ test('E18: by keyboard alone: a query is run and its answer read', async () => {
   await page.waitForSelector('.list input');
   await tabTo(page, '.list input');
   await page.keyboard.type('worksOf');
-  await enter(page, '.list a[href="#/query/worksOf"]');
+  await enter(page, '.list a[href="#/query/worksOf?filter=worksOf"]');
   await page.waitForSelector('[id="field/person"]');
   await tabTo(page, '[id="field/person"]');
   await page.keyboard.type('newton');

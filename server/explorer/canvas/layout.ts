@@ -12,6 +12,8 @@ const fixedAt = 9;
 const perEdge = 3;
 /** Rounds of a small graph are short: as many as fit come to sight at once. */
 const turnMs = 12;
+/** While the first picture is being prepared nobody sees a round: what comes to sight is laid out already. */
+const firstMs = 250;
 /** Where drawing is slow, rounds take half of its time: the picture comes to rest in as few frames. */
 const turnMax = 120;
 /** A round that moves elements by less than this share of the picture's reach is rest. */
@@ -82,7 +84,7 @@ export class Layout {
     if (this.graph.order === 0) return;
     this.#until = performance.now() + limitMs;
     this.#version++;
-    if (!this.#isWaiting) this.#send(turnMs);
+    if (!this.#isWaiting) this.#send(this.#worker === undefined ? firstMs : turnMs);
   }
 
   stop(): void {
