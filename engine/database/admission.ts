@@ -18,7 +18,7 @@ import type { InlineReads } from './lane/inline.js';
 import type { WriterLink } from './lane/writer-link.js';
 import type { Tally } from './meter/tally.js';
 import type { SchemaGuard } from './schema/schema-guard.js';
-import { type ModelChoice, embedTexts, modelOf } from './text-embedding.js';
+import { type ModelChoice, embeddingsOf, embedTexts, modelOf } from './text-embedding.js';
 
 /** Where calls go, and what they are judged by. */
 export interface AdmissionParts {
@@ -165,7 +165,7 @@ export class Admission {
     const carried = options.embeddings && new CarriedEmbeddings(options.embeddings);
     const deadline = started + budgetMs;
     const made = await embedTexts(this.parts.models, plan, input.args!, deadline, carried);
-    const embeddings = made.map(({ text, vector }): [string, Float64Array] => [text, vector]);
+    const embeddings = embeddingsOf(made);
     const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
     const full = { ...input, embeddings };
     if (!plan.writes && this.parts.isInlineOnly) return this.#runInline(plan, full, rest);

@@ -1,7 +1,7 @@
 // Embeds the texts of a plan before its transaction opens: one batch per model.
 import type { CarriedEmbeddings, Embedded } from '../embed/carried.js';
 import type { Embedder } from '../embed/embedder.js';
-import type { Argument } from '../exec/row/execute.js';
+import { type Argument, embeddingKey } from '../exec/row/execute.js';
 import { collectTexts } from '../exec/run.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
 import type { DatabaseOptions } from './call/options.js';
@@ -34,6 +34,19 @@ export function modelOf(
   return own ?? (type === undefined ? undefined : ofType(type)) ?? standard;
 }
 
+/** What the executor finds them by: see its `embeddings`. */
+export function embeddingsOf(made: readonly MadeEmbedding[]): [string, Float64Array][] {
+  const isOneModel = made.every(({ model }) => model === made[0]!.model);
+  return made.flatMap(({ text, vector, types }): [string, Float64Array][] =>
+    isOneModel ? [[text, vector]] : types.map((type) => [embeddingKey(type, text), vector]),
+  );
+}
+
+/** With the vector types, of those that have this model, that are asked with texts. */
+interface MadeEmbedding extends Embedded {
+  types: readonly (string | undefined)[];
+}
+
 /**
  * The embedding of every text a plan will ask for. `deadline` in milliseconds of performance.now(); `carried`: made
  * by another node.
@@ -44,24 +57,27 @@ export async function embedTexts(
   args: readonly Argument[],
   deadline: number,
   carried?: CarriedEmbeddings,
-): Promise<Embedded[]> {
+): Promise<MadeEmbedding[]> {
   const byModel = new Map<string | undefined, EmbedSite[]>();
   for (const site of plan.embeds) {
     const model = modelOf(choice, plan.model, site.type);
     byModel.set(model, [...(byModel.get(model) ?? []), site]);
   }
-  const result: Embedded[] = [];
+  const result: MadeEmbedding[] = [];
   for (const [model, embeds] of byModel) {
+    const types = [...new Set(embeds.map(({ type }) => type))];
     const missing: string[] = [];
     for (const text of new Set(collectTexts({ ...plan, embeds }, args))) {
       const vector = carried?.find(model, text);
       if (vector === undefined) missing.push(text);
-      else result.push({ model, text, vector });
+      else result.push({ model, text, vector, types });
     }
     // Whom nothing is asked of need not be there.
     if (missing.length === 0) continue;
     const vectors = await choice.embedder.embed(model, missing, deadline);
-    for (const [i, text] of missing.entries()) result.push({ model, text, vector: vectors[i]! });
+    for (const [i, text] of missing.entries()) {
+      result.push({ model, text, vector: vectors[i]!, types });
+    }
   }
   return result;
 }

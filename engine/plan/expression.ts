@@ -129,8 +129,8 @@ export type Expression =
   | { kind: 'date'; function: DateFunction; of: Expression[] }
   | { kind: 'list'; items: Expression[] }
   | { kind: 'record'; members: { name: string; value: Expression }[] }
-  /** The embedding of a text that was embedded before the transaction. */
-  | { kind: 'embed'; text: Expression }
+  /** The embedding of a text that was embedded before the transaction, by the model of that vector type. */
+  | { kind: 'embed'; text: Expression; type?: string }
   | Pipeline
   /** Shapes every element of `of` (one or a list; null stays null); printed member by member. */
   | { kind: 'project'; of: Expression; slot: number; members: Member[] }

@@ -28,7 +28,12 @@ export function embeddingPlan(text: string, type: string | undefined): Plan {
     name: 'look/embedding',
     output: {
       kind: 'object',
-      members: [{ key: 'vector', value: { kind: 'embed', text: literal } }],
+      members: [
+        {
+          key: 'vector',
+          value: { kind: 'embed', text: literal, ...(type !== undefined && { type }) },
+        },
+      ],
     },
     embeds: [{ loops: [], text: literal, ...(type !== undefined && { type }) }],
   };

@@ -3,6 +3,7 @@
 import { assert, unreachable } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import type { Expression } from '../../plan/expression.js';
+import { embeddingKey } from '../row/execute.js';
 import { readText } from '../row/step-argument.js';
 import type { Builder } from '../row/builder.js';
 import { buildAggregate } from '../evaluate/aggregate.js';
@@ -208,10 +209,12 @@ function buildExists(builder: Builder, { of }: Kind<'exists'>): Evaluate {
   };
 }
 
-function buildEmbed(builder: Builder, { text }: Kind<'embed'>): Evaluate {
+function buildEmbed(builder: Builder, { text, type }: Kind<'embed'>): Evaluate {
   const evaluate = builder.value(text);
   return (frame) => {
-    const vector = frame.context.embeddings.get(readText(frame, evaluate, 'Embed'));
+    const { embeddings } = frame.context;
+    const text = readText(frame, evaluate, 'Embed');
+    const vector = embeddings.get(embeddingKey(type, text)) ?? embeddings.get(text);
     assert(vector, 'every text of the plan was embedded before the transaction');
     return vector;
   };

@@ -29,6 +29,7 @@ export interface ExecutionContext {
   cancelled: () => boolean;
   /** Milliseconds the deadline allowed, for the error message. */
   budgetMs: number;
+  /** By text; by `embeddingKey` where vector types of one plan have models of their own. */
   embeddings: ReadonlyMap<string, Float64Array>;
   items?: ItemList;
   /** Milliseconds, for profiles. */
@@ -52,3 +53,7 @@ export type Execute = (
 ) => ExecutionResult;
 export type CollectTexts = (plan: Plan, args: readonly Argument[]) => string[];
 export type { Argument, Uuid };
+
+/** What an embedding is told by where one text has several: no name of a type has the byte between. */
+export const embeddingKey = (type: string | undefined, text: string): string =>
+  `${type ?? ''}\0${text}`;

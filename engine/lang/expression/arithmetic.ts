@@ -154,6 +154,7 @@ export function checkEmbed(context: Context, call: Call, scope: Scope): Term {
   const text = term.expression;
   const { vectorType } = scope;
   const loops = [...context.loops];
-  context.embeds.push({ loops, text, ...(vectorType ? { type: vectorType } : {}) });
-  return { type: embedding, cardinality: 'one', expression: { kind: 'embed', text } };
+  const ofType = vectorType ? { type: vectorType } : {};
+  context.embeds.push({ loops, text, ...ofType });
+  return { type: embedding, cardinality: 'one', expression: { kind: 'embed', text, ...ofType } };
 }
