@@ -34,13 +34,11 @@ export function modelOf(
   return own ?? (type === undefined ? undefined : ofType(type)) ?? standard;
 }
 
-/** What the executor finds them by: see its `embeddings`. */
-export function embeddingsOf(made: readonly MadeEmbedding[]): [string, Float64Array][] {
-  const isOneModel = made.every(({ model }) => model === made[0]!.model);
-  return made.flatMap(({ text, vector, types }): [string, Float64Array][] =>
-    isOneModel ? [[text, vector]] : types.map((type) => [embeddingKey(type, text), vector]),
+/** As the executor finds them. */
+export const embeddingsOf = (made: readonly MadeEmbedding[]): [string, Float64Array][] =>
+  made.flatMap(({ text, vector, types }) =>
+    types.map((type): [string, Float64Array] => [embeddingKey(type, text), vector]),
   );
-}
 
 /** With the vector types, of those that have this model, that are asked with texts. */
 interface MadeEmbedding extends Embedded {

@@ -23,19 +23,15 @@ export function lookPlan(look: Look): Plan {
 /** Answers `{vector}`, the embedding of a text by the model of a vector type, or of the server. */
 export function embeddingPlan(text: string, type: string | undefined): Plan {
   const literal: Expression = { kind: 'literal', value: text };
+  const asked = { text: literal, ...(type !== undefined && { type }) };
   return {
     ...lookPlan({ kind: 'nodes', type: '', count: 0 }),
     name: 'look/embedding',
     output: {
       kind: 'object',
-      members: [
-        {
-          key: 'vector',
-          value: { kind: 'embed', text: literal, ...(type !== undefined && { type }) },
-        },
-      ],
+      members: [{ key: 'vector', value: { kind: 'embed', ...asked } }],
     },
-    embeds: [{ loops: [], text: literal, ...(type !== undefined && { type }) }],
+    embeds: [{ loops: [], ...asked }],
   };
 }
 

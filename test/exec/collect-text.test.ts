@@ -1,6 +1,6 @@
 // The texts that must be embedded before a transaction opens, from parameters alone.
 import { describe, expect, it } from 'vitest';
-import type { Argument } from '../../engine/exec/row/execute.js';
+import { type Argument, embeddingKey } from '../../engine/exec/row/execute.js';
 import { collectTexts, execute } from '../../engine/exec/run.js';
 import type { Expression } from '../../engine/plan/expression.js';
 import { Garden, plan } from './kit/garden.js';
@@ -41,7 +41,7 @@ describe('texts to embed', () => {
 
   it('stand for their embedding when the plan runs', () => {
     const garden = new Garden();
-    garden.embeddings = new Map([['Moss', Float64Array.of(3, 4)]]);
+    garden.embeddings = new Map([[embeddingKey(undefined, 'Moss'), Float64Array.of(3, 4)]]);
     const value: Expression = {
       kind: 'addVector',
       type: 'Note',

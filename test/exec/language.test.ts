@@ -17,6 +17,7 @@ import { openStorage, type Storage } from '../../engine/storage/open-storage.js'
 import { uuidAt } from '../../engine/storage/record/record.js';
 import type { ReadView, WriteView } from '../../engine/storage/table/store.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import { keyedEmbeddings } from '../support/keyed-embeddings.js';
 import { mismatch } from '../support/reply-conforms.js';
 import { toolMismatch } from '../support/tool-conforms.js';
 import { MemoryIndex } from '../support/memory-index.js';
@@ -86,7 +87,11 @@ class Server {
       limits: defaultLimits,
       cancelled: () => false,
       budgetMs: 1000,
-      embeddings: new Map(texts.map((text) => [text, Float64Array.of(text.length, 1)])),
+      embeddings: keyedEmbeddings(
+        query.plan,
+        texts,
+        texts.map((text) => Float64Array.of(text.length, 1)),
+      ),
     };
     const text = Buffer.from(execute(query.plan, args, context).body).toString();
     expect(mismatch(query.output, text, this.program.schema), `${query.name}: ${text}`).toBe(

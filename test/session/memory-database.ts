@@ -13,6 +13,7 @@ import { decodeParameters } from '../../engine/json/decode.js';
 import type { Plan } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
 import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import { keyedEmbeddings } from '../support/keyed-embeddings.js';
 import { MemoryIndex } from '../support/memory-index.js';
 import { MemoryView, memoryCatalog } from '../support/memory-view.js';
 
@@ -155,7 +156,7 @@ export class MemoryDatabase implements Pick<Database, 'program' | 'run' | 'call'
   async #embedAll(plan: Plan, args: readonly Argument[]): Promise<Map<string, Float64Array>> {
     const texts = collectTexts(plan, args);
     const vectors = texts.length === 0 ? [] : await this.embed(undefined, undefined, texts);
-    return new Map(texts.map((text, i) => [text, vectors[i]!]));
+    return keyedEmbeddings(plan, texts, vectors);
   }
 
   async embed(

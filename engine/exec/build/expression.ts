@@ -212,9 +212,8 @@ function buildExists(builder: Builder, { of }: Kind<'exists'>): Evaluate {
 function buildEmbed(builder: Builder, { text, type }: Kind<'embed'>): Evaluate {
   const evaluate = builder.value(text);
   return (frame) => {
-    const { embeddings } = frame.context;
-    const text = readText(frame, evaluate, 'Embed');
-    const vector = embeddings.get(embeddingKey(type, text)) ?? embeddings.get(text);
+    const key = embeddingKey(type, readText(frame, evaluate, 'Embed'));
+    const vector = frame.context.embeddings.get(key);
     assert(vector, 'every text of the plan was embedded before the transaction');
     return vector;
   };

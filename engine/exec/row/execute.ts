@@ -29,7 +29,7 @@ export interface ExecutionContext {
   cancelled: () => boolean;
   /** Milliseconds the deadline allowed, for the error message. */
   budgetMs: number;
-  /** By text; by `embeddingKey` where vector types of one plan have models of their own. */
+  /** By `embeddingKey`. */
   embeddings: ReadonlyMap<string, Float64Array>;
   items?: ItemList;
   /** Milliseconds, for profiles. */
@@ -54,6 +54,6 @@ export type Execute = (
 export type CollectTexts = (plan: Plan, args: readonly Argument[]) => string[];
 export type { Argument, Uuid };
 
-/** What an embedding is told by where one text has several: no name of a type has the byte between. */
+/** By the vector type, which may have a model of its own, and the text. No name of a type has the byte between. */
 export const embeddingKey = (type: string | undefined, text: string): string =>
   `${type ?? ''}\0${text}`;
