@@ -58,6 +58,10 @@ class Visit {
 interface Asked {
   sent: Uint8Array;
   query: string;
+  /** Its arguments, as JSON text. */
+  args: Uint8Array;
+  /** The call of a tool that it is. */
+  call?: FoundCall;
 }
 
 const anyAccess = { access: 'any' } as const;
@@ -174,60 +178,42 @@ export class FrontDesk implements Receiver, Keys {
     if (memo instanceof Visit) {
       const { words } = this.options;
       const isSound = words.isOpen && words.keysVersion === this.#keysVersion;
-      const { query } = memo.route;
-      if (isSound && this.#isDoneHere(exchange, memo, query, body)) return;
-      this.options.forwarder.open(exchange, query);
+      const asked = isSound ? this.#askedBy(exchange, memo, body) : undefined;
+      if (asked !== undefined && this.#readHere(exchange, memo, asked)) return;
+      this.options.forwarder.open(exchange, memo.route.query);
     }
     this.options.forwarder.complete(exchange, body);
   }
 
-  #isDoneHere(
-    exchange: Exchange,
-    visit: Visit,
-    query: string | undefined,
-    body: Uint8Array,
-  ): boolean {
-    if (query !== undefined) return this.#readHere(exchange, visit, query, body);
-    const found = this.#tools.find(body, exchange, visit.caller);
-    return found !== undefined && this.#callHere(exchange, visit, found, body);
-  }
-
-  /** Whether the tool was called. What it refuses is called again, and told, by the main thread. */
-  #callHere(exchange: Exchange, visit: Visit, found: FoundCall, body: Uint8Array): boolean {
-    const attached = this.#attached!;
+  /** Undefined for what only the main thread can tell. */
+  #askedBy(exchange: Exchange, { route, caller }: Visit, body: Uint8Array): Asked | undefined {
+    if (route.query !== undefined) return { sent: body, query: route.query, args: body };
+    const found = this.#tools.find(body, exchange, caller);
+    if (found === undefined) return undefined;
     const { name, args } = found.call;
-    this.#work = undefined;
-    let answer: Uint8Array | undefined;
-    try {
-      const reply = attached.readShort(name, args, this.#onWork);
-      answer = reply && this.#tools.answer(found, reply, (of) => attached.replyOf(of));
-    } catch (error) {
-      if (error instanceof TrellisError) return false;
-      throw error;
-    }
-    if (answer === undefined) return false;
-    this.#ids.give(exchange);
-    const ms = this.#finish(exchange, visit, { sent: body, query: name }, okStatus, answer.length);
-    this.#tools.count(found, okStatus, ms / 1000);
-    exchange.send(okStatus, jsonHeaders, answer, false);
-    return true;
+    return { sent: body, query: name, args, call: found };
   }
 
   /** Whether the read was made: false for one that the main thread is to make. */
-  #readHere(exchange: Exchange, visit: Visit, query: string, body: Uint8Array): boolean {
+  #readHere(exchange: Exchange, visit: Visit, asked: Asked): boolean {
+    const attached = this.#attached;
+    if (attached === undefined) return false;
+    const { query, args, call } = asked;
     let answer: Uint8Array | undefined;
     this.#work = undefined;
     try {
-      answer = this.#attached?.readShort(query, body, this.#onWork);
+      const reply = attached.readShort(query, args, this.#onWork);
+      answer = reply && call ? this.#tools.answer(call, reply, attached) : reply;
     } catch (error) {
-      // Defects are the main thread's to meet and to tell of, deadlines to keep and to count.
-      if (!(error instanceof TrellisError) || mains.has(error.code)) return false;
-      this.#fail(exchange, visit, { sent: body, query }, error.data);
+      // Defects are the main thread's to meet and to tell of, deadlines to keep and to count, and what a
+      // tool refuses to put into the words of its protocol.
+      if (!(error instanceof TrellisError) || mains.has(error.code) || call) return false;
+      this.#fail(exchange, visit, asked, error.data);
       return true;
     }
     if (answer === undefined) return false;
     this.#ids.give(exchange);
-    this.#finish(exchange, visit, { sent: body, query }, okStatus, answer.length);
+    this.#finish(exchange, visit, asked, okStatus, answer.length);
     exchange.send(okStatus, jsonHeaders, answer, false);
     return true;
   }
@@ -242,18 +228,18 @@ export class FrontDesk implements Receiver, Keys {
     exchange.send(status, jsonHeaders, body, false);
   }
 
-  /** Milliseconds that it has taken. */
   #finish(
     exchange: Exchange,
     { route, caller }: Visit,
-    { sent, query }: Asked,
+    { sent, query, call: toolCall }: Asked,
     status: string,
     bytesOut: number,
     code?: ErrorCode,
-  ): number {
+  ): void {
     const ms = performance.now() - exchange.startedAt;
     const { bytesIn, method, path } = exchange;
     this.#figures.at(route.place).record(status, ms / 1000, bytesIn, bytesOut);
+    if (toolCall !== undefined) this.#tools.count(toolCall, status, ms / 1000);
     const { telling, post } = this.options;
     const work = this.#work;
     if (telling.answers) {
@@ -261,7 +247,7 @@ export class FrontDesk implements Receiver, Keys {
       post({ kind: 'answered', call });
     }
     const verdict = verdictOn(telling, ms, work, code, code && isServerFault(code));
-    if (verdict === undefined) return ms;
+    if (verdict === undefined) return;
     const request = {
       requestId: exchange.requestId,
       route: route.label,
@@ -278,7 +264,6 @@ export class FrontDesk implements Receiver, Keys {
       sent: telling.values ? sentBody(exchange, sent) : undefined,
     };
     post({ kind: 'ended', request, verdict });
-    return ms;
   }
 
   refuse(exchange: Exchange, error: ErrorData): void {

@@ -1,22 +1,14 @@
 // Calls of tools that a front answers by itself: of queries that read, in messages that differ from one that
 // the main thread has read as a whole in their id and their arguments only. Invariant: an answer that is given
 // here is the main thread's, to the byte; what is refused, cut or in doubt is not answered here.
-import {
-  type DecodePlace,
-  decodePlaces,
-  type Limits,
-  type Query,
-  type ReplyType,
-  type Schema,
-} from '../../engine/index.js';
+import type { Attached, DecodePlace, Limits, Query } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import { mayCall } from '../auth/rights.js';
 import type { Exchange } from '../http/exchange.js';
-import { completed, infoOf, toolReply, toolReplyForms } from '../mcp/message/tool-reply.js';
-import { resultReply } from '../mcp/message/rpc-reply.js';
-import { toolLabel } from '../mcp/message/metrics.js';
+import { toolLabel, toolsMax } from '../mcp/message/metrics.js';
+import { type ResultForms, resultFormsOf, resultOf } from '../mcp/message/tool-reply.js';
 import { type FamiliarCall, FamiliarCalls, type Pattern } from '../mcp/tool/familiar-calls.js';
-import { outputOfBytes } from '../mcp/tool/output.js';
+import { outputOfBytes, widePlacesOf } from '../mcp/tool/output.js';
 import { type Exposed, isExposed } from '../mcp/tool/toolset.js';
 import { FrontFigures } from '../observe/front-figures.js';
 
@@ -31,8 +23,6 @@ export interface ToolRules {
   limits: Limits;
 }
 
-/** Of the memory in which they are counted; other tools are the main thread's. */
-const toolsMax = 200;
 const eras = ['legacy', 'modern'] as const;
 
 interface FrontTool {
@@ -43,9 +33,6 @@ interface FrontTool {
   places: DecodePlace | undefined;
 }
 
-/** The declared type of a query's reply; undefined while the program changes. */
-type ReplyOf = (name: string) => { schema: Schema; reply: ReplyType } | undefined;
-
 /** A call whose tool the caller may use. */
 export interface FoundCall {
   call: FamiliarCall;
@@ -54,16 +41,14 @@ export interface FoundCall {
 
 export class FrontTools {
   readonly #familiar: FamiliarCalls;
-  readonly #forms: ReturnType<typeof toolReplyForms>;
-  readonly #info: string;
+  readonly #forms: ResultForms;
   #tools = new Map<string, FrontTool>();
   #figures = new FrontFigures([]);
   #knowsAny = false;
 
   constructor(private readonly rules: ToolRules) {
     this.#familiar = new FamiliarCalls(rules.limits, rules.bodyBytes);
-    this.#forms = toolReplyForms(rules.version);
-    this.#info = infoOf(rules.version);
+    this.#forms = resultFormsOf(rules.version);
   }
 
   /** Whether any call can be answered here. */
@@ -80,6 +65,7 @@ export class FrontTools {
   adopt(queries: readonly Query[]): FrontFigures {
     const { enabled, exposed } = this.rules;
     const reading = queries.filter((query) => !query.plan.writes && isExposed(query, exposed));
+    // What is not counted by itself is the main thread's.
     const tools = enabled ? reading.slice(0, toolsMax) : [];
     this.#tools = new Map(
       tools.map((query, i) => [query.name, { query, place: i * eras.length, places: undefined }]),
@@ -96,17 +82,13 @@ export class FrontTools {
   }
 
   /** The message around a query's reply; undefined for one that is to be cut. */
-  answer({ call, tool }: FoundCall, reply: Uint8Array, replyOf: ReplyOf): Uint8Array | undefined {
-    const places = (tool.places ??= placesOf(replyOf(call.name)));
+  answer({ call, tool }: FoundCall, reply: Uint8Array, attached: Attached): Uint8Array | undefined {
+    const places = (tool.places ??= placesOf(attached, call.name));
     if (places === undefined) return undefined;
     const limit = this.rules.outputChars;
     const output = outputOfBytes(reply, { limit, places, advice: '' });
     if (output.isCut) return undefined;
-    if (output.reply !== undefined) return toolReply(this.#forms[call.era], call.id, output.reply);
-    const { members } = output;
-    const whole =
-      call.era === 'modern' ? `${completed}${members},"_meta":{${this.#info}}` : members;
-    const result = resultReply(call.id, whole);
+    const result = resultOf(this.#forms, call.era, call.id, output);
     return result instanceof Uint8Array ? result : Buffer.from(result.body);
   }
 
@@ -116,7 +98,8 @@ export class FrontTools {
   }
 }
 
-function placesOf(known: ReturnType<ReplyOf>): DecodePlace | undefined {
-  if (known === undefined) return undefined;
-  return decodePlaces(known.schema, known.reply, { int64: 'string', dates: false });
+/** Undefined while the program changes. */
+function placesOf(attached: Attached, name: string): DecodePlace | undefined {
+  const known = attached.replyOf(name);
+  return known && widePlacesOf(known.schema, known.reply);
 }

@@ -13,6 +13,7 @@ import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { RequestLog } from '../observe/request-log.js';
 import type { AnsweredCall } from '../request/reception.js';
+import type { McpMetrics } from '../mcp/message/metrics.js';
 import type { FamiliarCalls } from '../mcp/tool/familiar-calls.js';
 import { FrontLink } from './front-link.js';
 import type { ToolRules } from './front-tools.js';
@@ -47,8 +48,7 @@ export interface FrontsOptions {
 export interface FrontMcp {
   rules: ToolRules;
   familiar: FamiliarCalls;
-  follow: (figures: FrontFigures) => void;
-  unfollow: (figures: FrontFigures) => void;
+  metrics: McpMetrics;
 }
 
 /** One front that has been started. */
@@ -176,7 +176,7 @@ export class Fronts {
           new FrontFigures(tools.names, tools.buffer),
         ];
         metrics.follow(front.figures[0]);
-        return mcp.follow(front.figures[1]);
+        return mcp.metrics.follow(front.figures[1]);
       }
       case 'ended':
         return requestLog.tell(message.request, message.verdict);
@@ -205,7 +205,7 @@ export class Fronts {
   #unfollow({ figures }: Front): void {
     if (figures === undefined) return;
     this.options.metrics.unfollow(figures[0]);
-    this.options.mcp.unfollow(figures[1]);
+    this.options.mcp.metrics.unfollow(figures[1]);
   }
 
   /** No more connections for a front, and then its end. */

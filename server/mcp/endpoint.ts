@@ -11,8 +11,8 @@ import type { Endpoint, Result, StreamReply } from '../request/routes.js';
 import { type Era, eraOf } from './message/era.js';
 import type { McpMetrics } from './message/metrics.js';
 import type { Answer, Asked, Method } from './message/method.js';
-import { faultReply, notedReply, resultReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
-import { completed, infoOf, toolReply, toolReplyForms } from './message/tool-reply.js';
+import { faultReply, notedReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
+import { type ResultForms, resultFormsOf, resultOf } from './message/tool-reply.js';
 import { type Frame, readFrame } from './message/wire.js';
 import type { FamiliarCall, FamiliarCalls } from './tool/familiar-calls.js';
 import { MalformedArguments } from './tool/tool-methods.js';
@@ -43,9 +43,7 @@ export interface McpEndpointOptions {
 const extraMs = 1_000;
 
 export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
-  const info = infoOf(given.version);
-  const forms = toolReplyForms(given.version);
-  const options: ConversationOptions = { ...given, info, forms };
+  const options: ConversationOptions = { ...given, forms: resultFormsOf(given.version) };
   const { limits, routes, enabled } = options;
   return {
     metrics: routes.route('/mcp'),
@@ -67,8 +65,7 @@ export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
 }
 
 interface ConversationOptions extends McpEndpointOptions {
-  info: string;
-  forms: ReturnType<typeof toolReplyForms>;
+  forms: ResultForms;
 }
 
 /** One request and its answer. */
@@ -152,26 +149,18 @@ class Conversation {
   }
 
   #result(answer: Answer | StreamReply): Result {
-    const { metrics } = this.options;
+    const { metrics, forms } = this.options;
     if ('begin' in answer) {
       metrics.request(this.#method, this.#era!, 'ok');
       return answer;
     }
-    const { members, meta, keep, failed, reply } = answer;
-    metrics.request(this.#method, this.#era!, failed ? 'tool_error' : 'ok');
-    if (reply !== undefined) return toolReply(this.options.forms[this.#era!], this.#id, reply);
-    if (this.#era !== 'modern') {
-      const last = meta === undefined || meta === '' ? '' : `"_meta":{${meta}}`;
-      return resultReply(
-        this.#id,
-        members === '' || last === '' ? members + last : `${members},${last}`,
-      );
-    }
-    const kept = keep === undefined ? '' : `${this.#keeping(keep)},`;
-    const said = members === '' ? '' : `${members},`;
-    const more = meta === undefined || meta === '' ? '' : `,${meta}`;
-    const last = `"_meta":{${this.options.info}${more}}`;
-    return resultReply(this.#id, `${completed}${said}${kept}${last}`);
+    const { members, keep, failed } = answer;
+    const era = this.#era!;
+    metrics.request(this.#method, era, failed ? 'tool_error' : 'ok');
+    if (keep === undefined || era !== 'modern') return resultOf(forms, era, this.#id, answer);
+    const kept = this.#keeping(keep);
+    const all = members === '' ? kept : `${members},${kept}`;
+    return resultOf(forms, era, this.#id, { ...answer, members: all });
   }
 
   /** What depends on the key may be kept for that key only. */

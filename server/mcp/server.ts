@@ -73,12 +73,7 @@ export class McpServer {
       bodyBytes: mcp.body_bytes,
       limits,
     };
-    this.forFronts = {
-      rules,
-      familiar,
-      follow: (figures) => this.#metrics.follow(figures),
-      unfollow: (figures) => this.#metrics.unfollow(figures),
-    };
+    this.forFronts = { rules, familiar, metrics: this.#metrics };
     this.endpoint = mcpEndpoint({
       version,
       enabled: rules.enabled,

@@ -5,7 +5,8 @@ import type { ServerSample } from '../../observe/families.js';
 import type { FrontFigures, RouteFigures } from '../../observe/front-figures.js';
 import type { Era } from './era.js';
 
-const toolsMax = 200;
+/** Tools that are counted each by itself. */
+export const toolsMax = 200;
 
 /** What another thread counts a call under: names of tools have no blank. */
 export const toolLabel = (era: Era, tool: string): string => `${era} ${tool}`;

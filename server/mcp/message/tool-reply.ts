@@ -1,25 +1,49 @@
 // The answer of a tool whose reply goes out whole: the same JSON as text and as structure, written as bytes
 // into one buffer. Invariant: it is what `resultReply` says of the same members, to the byte.
+import type { Reply } from '../../request/routes.js';
 import type { Era } from './era.js';
+import type { Answer } from './method.js';
+import { resultReply } from './rpc-reply.js';
 
 /** What stands around the id and the reply, in one era. */
-export interface ToolReplyForm {
+interface ToolReplyForm {
   before: Uint8Array;
   between: Uint8Array;
   after: Uint8Array;
 }
 
-/** Of the `_meta` of every result of a modern request. */
-export const infoOf = (version: string): string =>
-  `"io.modelcontextprotocol/serverInfo":${JSON.stringify({ name: 'trellisdb', version })}`;
+/** What is the same in all results of a server. */
+export interface ResultForms {
+  /** Of the `_meta` of every result of a modern request. */
+  info: string;
+  tool: Record<Era, ToolReplyForm>;
+}
 
 /** What every result of a modern request begins with. */
-export const completed = '"resultType":"complete",';
+const completed = '"resultType":"complete",';
 
-export const toolReplyForms = (version: string): Record<Era, ToolReplyForm> => ({
-  legacy: toolReplyForm('', ''),
-  modern: toolReplyForm(completed, `,"_meta":{${infoOf(version)}}`),
-});
+export function resultFormsOf(version: string): ResultForms {
+  const server = JSON.stringify({ name: 'trellisdb', version });
+  const info = `"io.modelcontextprotocol/serverInfo":${server}`;
+  const modern = toolReplyForm(completed, `,"_meta":{${info}}`);
+  return { info, tool: { legacy: toolReplyForm('', ''), modern } };
+}
+
+/** A result, of whatever there is to say in it: JSON text, `meta` of its `_meta`; or the reply of a tool. */
+export function resultOf(
+  { info, tool }: ResultForms,
+  era: Era,
+  id: string,
+  { members, meta = '', reply }: Pick<Answer, 'members' | 'meta' | 'reply'>,
+): Uint8Array | Reply {
+  if (reply !== undefined) return toolReply(tool[era], id, reply);
+  const said = members === '' ? '' : `${members},`;
+  if (era === 'modern') {
+    const more = meta === '' ? '' : `,${meta}`;
+    return resultReply(id, `${completed}${said}"_meta":{${info}${more}}`);
+  }
+  return resultReply(id, meta === '' ? members : `${said}"_meta":{${meta}}`);
+}
 
 /** `first` and `last`: members of every result, as JSON text with its commas. */
 const toolReplyForm = (first: string, last: string): ToolReplyForm => ({
@@ -34,7 +58,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /** `id`: JSON text. `reply`: an object as the engine prints it: nothing else than these two is escaped in a text. */
-export function toolReply(form: ToolReplyForm, id: string, reply: Uint8Array): Uint8Array {
+function toolReply(form: ToolReplyForm, id: string, reply: Uint8Array): Uint8Array {
   const { before, between, after } = form;
   const { length } = reply;
   let escapes = 0;

@@ -1,6 +1,12 @@
 // A reply as the result of a tool: exact integers as text, and no longer than a model can take in. A
 // long one is cut between two items of its largest list. Invariant: what is left is a value of the
 // same type, and whatever was left out is told.
+import {
+  type DecodePlace,
+  decodePlaces,
+  type ReplyType,
+  type Schema,
+} from '../../../engine/index.js';
 import { type ListSpan, outlineOf, type WidePlaces } from './reply-outline.js';
 
 export interface OutputOptions {
@@ -19,6 +25,10 @@ export interface Output {
   meta: string;
   isCut: boolean;
 }
+
+/** Where replies of a type may hold integers that a reader in JavaScript would round. */
+export const widePlacesOf = (schema: Schema, reply: ReplyType): DecodePlace =>
+  decodePlaces(schema, reply, { int64: 'string', dates: false });
 
 interface Cut {
   list: string;

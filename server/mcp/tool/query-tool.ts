@@ -2,8 +2,6 @@
 // `POST /<Query>` with its reply put into the result as it is.
 import {
   type Database,
-  type DecodePlace,
-  decodePlaces,
   docTextOf,
   type JsonSchema,
   parametersSchema,
@@ -15,7 +13,7 @@ import {
 import type { CallOnLeader } from '../../request/consistency.js';
 import { refuseOnce } from '../../request/idempotency.js';
 import { budgetOf } from '../../request/call-budget.js';
-import { type Output, outputOfBytes } from './output.js';
+import { type Output, outputOfBytes, widePlacesOf } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 
 export interface QueryToolOptions {
@@ -31,9 +29,7 @@ export interface QueryToolOptions {
 
 export function queryTool(query: Query, program: Program, options: QueryToolOptions): Tool {
   const entry = once(() => JSON.stringify(entryOf(query, program, options.searchMost)));
-  const places = once((): DecodePlace => {
-    return decodePlaces(program.schema, query.output, { int64: 'string', dates: false });
-  });
+  const places = once(() => widePlacesOf(program.schema, query.output));
   const advice = once(() => adviceOf(query));
   const called = { query: query.name, writes: query.plan.writes };
   const finish = (reply: Uint8Array, limit: number): Output =>
