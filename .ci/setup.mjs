@@ -30,16 +30,17 @@ function run(command, args, options = {}) {
     stdio: ['ignore', 'inherit', 'inherit'],
     ...options,
   });
-  if (result.status !== 0) {
-    console.error(`setup: \`${command} ${args.join(' ')}\` failed`);
-    process.exit(result.status ?? 1);
-  }
+  endUnlessDone(result.status, command, args);
 }
 
 /** The same beside what else is done. */
 async function runBeside(command, args) {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
   const status = await new Promise((resolve) => child.once('close', resolve));
+  endUnlessDone(status, command, args);
+}
+
+function endUnlessDone(status, command, args) {
   if (status === 0) return;
   console.error(`setup: \`${command} ${args.join(' ')}\` failed`);
   process.exit(status ?? 1);

@@ -13,13 +13,14 @@ import {
   findTool,
 } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
-import { askedFor, explanationBody } from './explained.js';
+import { explanationBody } from './explained.js';
 import type { Caller } from '../auth/keys.js';
 import type { McpCaller, McpHandler } from './mcp-handler.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { CallOnLeader } from '../request/consistency.js';
 import { onceOf, refuseOnce } from '../request/idempotency.js';
 import { budgetOf } from '../request/call-budget.js';
+import { askedFor } from '../request/question.js';
 import type { Endpoint, Result, ToolRoutes } from '../request/routes.js';
 
 /** Fails unless the caller may look at plans. */

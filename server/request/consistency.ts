@@ -29,6 +29,7 @@ import {
 import { budgetOf } from './call-budget.js';
 import { LeaderPosition } from './leader-position.js';
 import { parsePosition } from './position.js';
+import { askedFor } from './question.js';
 
 export interface ConsistencyOptions extends ForwardOptions {
   /** Of requests that ask for nothing. */
@@ -114,7 +115,7 @@ export class Consistency {
         query,
         body,
         budgetOf(exchange, endpoint.budgetMs),
-        !exchange.query.includes('explain'),
+        askedFor(exchange.query) !== 'explain',
       );
     if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, call());
     const wait = this.#freshness(node, exchange);

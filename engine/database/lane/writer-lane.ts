@@ -318,8 +318,7 @@ class WriterLane {
     }
     failpoint('W12');
     this.#replies.flush();
-    const ms = performance.now() - started;
-    this.#gathering?.answered(group.length, ms, this.#waiting.length);
+    this.#gathering?.answered(group.length, performance.now() - started, this.#waiting.length);
   }
 
   /** Of a commit that failed, or a directory that is another's: nothing is written any more. */
