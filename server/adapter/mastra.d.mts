@@ -13,15 +13,9 @@ import {
   type UpdateVectorParams,
   type UpsertVectorParams,
 } from '@mastra/core/vector';
+import type { Caller, Filter, PropertyType } from './store-types.mjs';
 
-interface Caller {
-  call<T = unknown>(name: string, params?: object, options?: object): Promise<T>;
-}
-export type PropertyType = 'String' | 'Boolean' | 'I32' | 'I64' | 'U32' | 'F64' | 'Date' | 'ID';
-type Value = string | number | boolean | bigint;
-export type Filter = {
-  [name: string]: Value | { [operator: string]: Value | Value[] } | Filter | Filter[];
-};
+export type { Filter, PropertyType };
 
 export interface TrellisIndex {
   properties?: Record<string, PropertyType>;

@@ -96,6 +96,7 @@ describe('the package', () => {
       'server/adapter/langchain.d.mts',
       'dist/bin/mastra.js',
       'server/adapter/mastra.d.mts',
+      'server/adapter/store-types.d.mts',
       'server/deploy/grafana.json',
       'server/editor/helixql.tmLanguage.json',
       'server/demo/seed.ndjson',

@@ -1,0 +1,10 @@
+// What the types of all stores name. By hand, as these are.
+
+export interface Caller {
+  call<T = unknown>(name: string, params?: object, options?: object): Promise<T>;
+}
+export type PropertyType = 'String' | 'Boolean' | 'I32' | 'I64' | 'U32' | 'F64' | 'Date' | 'ID';
+type Value = string | number | boolean | bigint;
+export type Filter = {
+  [name: string]: Value | { [operator: string]: Value | Value[] } | Filter | Filter[];
+};
