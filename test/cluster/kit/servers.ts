@@ -1,8 +1,9 @@
 // Nodes of a cluster as real processes behind HTTP, over a log in the test's own process.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { TcpLog } from '../../support/cluster/tcp-log.js';
 import { makeFolder, writeProject } from '../../support/project.js';
 import type { Client } from '../../support/server/http.js';
@@ -87,6 +88,21 @@ export class Servers {
 
   command(word: string, server: Server, ...more: string[]) {
     return runCli(['cluster', word, server.project, '--data', server.data, ...more]);
+  }
+
+  /** Makes the log by the data of one, and gives them to the other. */
+  async found(first: string, second: string): Promise<void> {
+    const { stdout } = await this.command('init', this.get(first));
+    expect(stdout).toContain('the log is made');
+    cpSync(this.get(first).data, this.get(second).data, { recursive: true });
+  }
+
+  /** Starts one, which leads, and then the other. */
+  async begin(first: string, second: string): Promise<void> {
+    await this.get(first).start();
+    await this.leads(first);
+    await this.get(second).start();
+    await this.takesRole(second, 'follower');
   }
 
   leads(name: string): Promise<void> {

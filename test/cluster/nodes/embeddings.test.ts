@@ -1,6 +1,5 @@
 // K22: the node that takes a call has its texts embedded, and the leader uses what comes beside the call: only from a
 // node that proves to be one, and only for the model and text that it was made of.
-import { cpSync } from 'node:fs';
 import { type IncomingHttpHeaders, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -50,14 +49,10 @@ beforeAll(async () => {
     'auth.api_key': key['X-Api-Key'],
   };
   const of = (node: string) => ({ EMBEDDING_URL: `${stub.url}/${node}` });
-  const a = await servers.place('a', config, of('a'));
-  const b = await servers.place('b', { ...config, 'cluster.role': 'reader' }, of('b'));
-  expect((await servers.command('init', a)).stdout).toContain('the log is made');
-  cpSync(a.data, b.data, { recursive: true });
-  await a.start();
-  await servers.leads('a');
-  await b.start();
-  await servers.takesRole('b', 'follower');
+  await servers.place('a', config, of('a'));
+  await servers.place('b', { ...config, 'cluster.role': 'reader' }, of('b'));
+  await servers.found('a', 'b');
+  await servers.begin('a', 'b');
 });
 beforeEach(() => {
   stub.requests.length = 0;

@@ -1,6 +1,6 @@
 // What the log is kept for, and who is a node: a node that is cut off holds the log until it has left, backups hold
 // it until newer ones do or they are forgotten, and whoever has left says so and joins again without data.
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli } from '../../support/server/server.js';
@@ -45,14 +45,10 @@ async function writeOn(): Promise<number> {
 
 beforeAll(async () => {
   servers = await Servers.over(people);
-  const a = await servers.place('a', config);
-  const b = await servers.place('b', { ...config, 'cluster.role': 'reader' });
-  expect((await servers.command('init', a)).stdout).toContain('the log is made');
-  cpSync(a.data, b.data, { recursive: true });
-  await a.start();
-  await servers.leads('a');
-  await b.start();
-  await servers.takesRole('b', 'follower');
+  await servers.place('a', config);
+  await servers.place('b', { ...config, 'cluster.role': 'reader' });
+  await servers.found('a', 'b');
+  await servers.begin('a', 'b');
 });
 afterAll(() => servers.close());
 

@@ -1,6 +1,5 @@
 // What only the leader may do, asked of a node that follows: done there, answered here as there, and readable here
 // at once; refused as there, and never passed on twice.
-import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeProject } from '../../support/project.js';
 import { expectFigure } from '../../support/run/figure.js';
@@ -28,14 +27,10 @@ const names = async (node: string): Promise<string[]> => {
 beforeAll(async () => {
   servers = await Servers.over(sources);
   const config = { 'server.adhoc': true, 'server.watch': false };
-  const a = await servers.place('a', config);
-  const b = await servers.place('b', { ...config, 'cluster.role': 'reader' });
-  expect((await servers.command('init', a)).stdout).toContain('the log is made');
-  cpSync(a.data, b.data, { recursive: true });
-  await a.start();
-  await servers.leads('a');
-  await b.start();
-  await servers.takesRole('b', 'follower');
+  await servers.place('a', config);
+  await servers.place('b', { ...config, 'cluster.role': 'reader' });
+  await servers.found('a', 'b');
+  await servers.begin('a', 'b');
 });
 afterAll(() => servers.close());
 
