@@ -88,6 +88,8 @@ export abstract class Exchange {
   /** The query that a request turned out to call, where its path does not say. */
   called: { query: string; writes: boolean } | undefined;
   bytesIn = 0;
+  /** The head is sound and promises a body, whose end has not come. */
+  bodyDue = false;
   /** What the receiver remembers between the head and the answer. */
   memo: unknown;
   /** Of the answer, besides those that it is sent with. */

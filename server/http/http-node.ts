@@ -11,6 +11,7 @@ import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js'
 import { declaredLength, framingFault } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
+import { Linger } from './linger.js';
 import { clearSocket, failListening, openSocketTo, socketPathOf } from './listening.js';
 import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
 
@@ -18,8 +19,8 @@ import { type Transport, type TransportOptions, freshCounts, guarded } from './t
 const headerLinesMax = 98;
 const headTimeMs = 11_000;
 const sweepMs = 500;
-/** How long a refused connection may go on sending. */
-const lingerMs = 1000;
+/** How long a connection may go on sending whose bytes are no request. */
+const refusedMs = 1000;
 
 class NodeExchange extends Exchange {
   #chunks: Buffer[] = [];
@@ -27,6 +28,8 @@ class NodeExchange extends Exchange {
   #unsentBytes = 0;
   #onEnd: (() => void) | undefined;
   #stream: AnswerStream | undefined;
+  /** The answer waits for the end of the body. */
+  #linger: Linger | undefined;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -55,6 +58,21 @@ class NodeExchange extends Exchange {
     if (this.settled) return;
     this.settled = true;
     this.#releaseBody();
+    const send = (): void => this.#send(status, headers, body, close);
+    if (close && this.bodyDue && !this.request.complete) this.#part(send);
+    else send();
+  }
+
+  #part(send: () => void): void {
+    const { request } = this;
+    this.transport.closing.add(request.socket);
+    const linger = new Linger(send);
+    this.#linger = linger;
+    request.on('data', () => linger.heard(false));
+    request.once('end', () => linger.heard(true));
+  }
+
+  #send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     const { response } = this;
     response.setHeader('Content-Length', Buffer.byteLength(body));
     this.#writeHead(status, headers, close);
@@ -141,6 +159,7 @@ class NodeExchange extends Exchange {
 
   closed(): void {
     const { transport } = this;
+    this.#linger?.stop();
     if (this.#onEnd !== undefined) this.request.socket.off('end', this.#onEnd);
     this.releaseUnsent();
     this.#releaseBody();
@@ -268,6 +287,7 @@ class NodeTransport implements Transport {
       if (fault !== undefined) {
         return receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
       }
+      exchange.bodyDue = hasBody(exchange);
       if (!receiver.open(exchange) || exchange.settled) {
         request.resume();
         return;
@@ -277,7 +297,7 @@ class NodeTransport implements Transport {
         const error = { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } } as const;
         return receiver.refuse(exchange, error);
       }
-      if (hasBody(exchange)) exchange.readBody();
+      if (exchange.bodyDue) exchange.readBody();
       else receiver.complete(exchange, new Uint8Array(0));
     });
   }
@@ -375,7 +395,7 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   const large = error.code === 'HPE_HEADER_OVERFLOW';
   socket.end(large ? headersTooLargeRefusal : framingRefusal('it is not HTTP/1.1'));
   // A close with bytes unread would take the answer from the client.
-  setTimeout(() => socket.destroy(), lingerMs).unref();
+  setTimeout(() => socket.destroy(), refusedMs).unref();
 }
 
 export function openNodeTransport(options: TransportOptions): Transport {

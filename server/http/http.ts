@@ -119,24 +119,24 @@ class UwsTransport implements DealingTransport, UwsHouse {
       const fault = framingFault(exchange);
       if (fault !== undefined) {
         receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
-      } else if (receiver.open(exchange) && !exchange.settled) this.#readBody(exchange, response);
+        return;
+      }
+      exchange.bodyDue = hasBody(exchange);
+      if (receiver.open(exchange) && !exchange.settled) this.#readBody(exchange);
+      if (!exchange.bodyDue || !exchange.listens) return;
+      response.onData((chunk, last) => {
+        if (exchange.listens) exchange.within(() => exchange.take(chunk, last));
+      });
     });
   }
 
-  #readBody(exchange: UwsExchange, response: HttpResponse): void {
+  #readBody(exchange: UwsExchange): void {
     const { receiver, limits } = this.options;
-    if (!hasBody(exchange)) {
-      receiver.complete(exchange, emptyBody);
-      return;
-    }
-    if (declaredLength(exchange) > limits.body_bytes) {
+    if (!exchange.bodyDue) receiver.complete(exchange, emptyBody);
+    else if (declaredLength(exchange) > limits.body_bytes) {
       this.counts.bodiesTooLarge++;
       receiver.refuse(exchange, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
-      return;
     }
-    response.onData((chunk, last) => {
-      if (!exchange.settled) exchange.within(() => exchange.take(chunk, last));
-    });
   }
 
   #dropSlowSenders(): void {

@@ -5,6 +5,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { printAddress, socketPeer } from './address.js';
 import { type AnswerStream, Exchange } from './exchange.js';
 import type { HeaderList } from './header-list.js';
+import { Linger } from './linger.js';
 import { okStatus } from './status-line.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 
@@ -49,6 +50,8 @@ export class UwsExchange extends Exchange {
   #unsent: Uint8Array | undefined;
   #unsentBytes = 0;
   #stream: AnswerStream | undefined;
+  /** The answer waits for the end of the body. */
+  #linger: Linger | undefined;
 
   constructor(
     private readonly response: HttpResponse,
@@ -107,9 +110,22 @@ export class UwsExchange extends Exchange {
     if (this.settled) return;
     this.#settle();
     const last = close || this.ends;
-    if (this.#corked && !last) this.#write(status, headers, body, false);
+    if (last && this.bodyDue) this.#part(() => this.#uncorked(status, headers, body, true));
+    else if (this.#corked && !last) this.#write(status, headers, body, false);
     else if (this.#corked) this.later(() => this.#uncorked(status, headers, body, true));
     else this.#uncorked(status, headers, body, last);
+  }
+
+  #part(send: () => void): void {
+    this.#linger = new Linger(() => {
+      this.#linger = undefined;
+      this.later(send);
+    });
+  }
+
+  /** Whether bytes of its body are of use, be it for their end alone. */
+  get listens(): boolean {
+    return !this.settled || this.#linger !== undefined;
   }
 
   #uncorked(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
@@ -241,6 +257,7 @@ export class UwsExchange extends Exchange {
     const { transport } = this;
     this.#gone = true;
     transport.heard.delete(this);
+    this.#linger?.stop();
     this.#releaseUnsent();
     this.#releaseBody();
     this.#stream?.onGone?.();
@@ -270,6 +287,11 @@ export class UwsExchange extends Exchange {
   take(chunk: ArrayBuffer, last: boolean): void {
     const { transport } = this;
     const { receiver, limits } = transport.options;
+    if (last) this.bodyDue = false;
+    if (this.#linger !== undefined) {
+      this.#linger.heard(last);
+      return;
+    }
     this.bytesIn += chunk.byteLength;
     if (this.bytesIn > limits.body_bytes) {
       transport.counts.bodiesTooLarge++;
