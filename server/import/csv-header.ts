@@ -6,6 +6,7 @@ import {
   type ElementType,
   type PropertyType,
   excerpt,
+  nearestName,
 } from '../../engine/index.js';
 import type { ReadDate } from './csv-date.js';
 import { type Plain, type Print, bare, plainOf, printOf } from './csv-cell.js';
@@ -86,7 +87,7 @@ export class CsvHeader {
   constructor(
     cells: readonly string[],
     private readonly form: CsvForm,
-    private readonly refuse: (what: string) => never,
+    private readonly refuse: (what: string, hint?: string) => never,
   ) {
     const names = cells.map((cell) => cell.trim());
     this.width = names.length;
@@ -166,7 +167,8 @@ export class CsvHeader {
     if (this.typeCell === undefined) {
       const as = columns.has(column.name) ? ` for ${excerpt(name)}` : '';
       const known = `${type.name} has no such property`;
-      this.refuse(`there is a column ${excerpt(column.name)}${as}; ${known}`);
+      const what = `there is a column ${excerpt(column.name)}${as}; ${known}`;
+      this.refuse(what, columnHint(column.name, name, type));
     }
     shape.properties.push(useOf(column.cell, name, JSON.stringify, 'text'));
   }
@@ -178,6 +180,18 @@ export class CsvHeader {
     const print = printOf(key, { readDate: this.form.readDate });
     return useOf(cell, name, print, plainOf(key));
   }
+}
+
+/** What a mapping can say of a column that is none of the type's. */
+function columnHint(column: string, name: string, { properties }: ElementType): string {
+  const near = nearestName(
+    name,
+    properties.map((one) => one.name),
+  );
+  const key = /^[\w-]+$/.test(column) ? column : JSON.stringify(column);
+  const leave = `\`skip = [${JSON.stringify(column)}]\` in the file of \`--map\` leaves it out`;
+  const rename = `\`columns = { ${key} = "${near ?? 'PROPERTY'}" }\` there says which property it is`;
+  return `${leave}; ${rename}.`;
 }
 
 function useOf(cell: number, name: string, print: Print, plain: Plain): CellUse {

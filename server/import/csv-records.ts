@@ -57,8 +57,9 @@ export class CsvRecords {
     yield* this.#slabs(this.#rest, true);
   }
 
-  refuse(line: number, what: string): never {
-    return fail('CONFIG_INVALID', { what: `${this.path}, line ${line}: ${what}.` });
+  refuse(line: number, what: string, hint?: string): never {
+    const args = { what: `${this.path}, line ${line}: ${what}.` };
+    return fail('CONFIG_INVALID', args, hint === undefined ? {} : { hint });
   }
 
   *#slabs(bytes: Buffer, isEnd: boolean): Generator<Slab> {

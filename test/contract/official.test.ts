@@ -1,6 +1,6 @@
 // What others say of what is generated and published: two validators of OpenAPI, three versions of
 // TypeScript, publint and others (client.md 9: P02, P04, P07, P15). Their packages are installed by long tests only.
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { type Packages, packages } from '../support/packages.js';
 import { makeFolder, root, sourcesOf } from '../support/project.js';
 import { expectFigure } from '../support/run/figure.js';
 
-const found = packages(
+const found = await packages(
   '@seriousme/openapi-schema-validator@2.11.0',
   '@redocly/openapi-core@2.64.0',
   'publint@0.3.25',
@@ -104,12 +104,21 @@ function projectWith(files: Record<string, string>): string {
   return project;
 }
 
-/** What a compiler says of a project. */
-function checked(compiler: string, project: string): [number | null, string] {
-  const argv = [compiler, '-p', project];
-  const { status, stdout } = spawnSync(process.execPath, argv, { encoding: 'utf8' });
-  return [status, stdout];
+/** What a program says; the runner hears of this process meanwhile. */
+function ran(program: string, ...argv: string[]): Promise<[number, string]> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 };
+    execFile(program, argv, options, (error, stdout) => {
+      const status = error === null ? 0 : error.code;
+      if (typeof status === 'number') resolve([status, stdout]);
+      else reject(error);
+    });
+  });
 }
+
+/** What a compiler says of a project. */
+const checked = (compiler: string, project: string, ...more: string[]) =>
+  ran(process.execPath, compiler, '-p', project, ...more);
 
 describe.skipIf(typeof found === 'string')('official', () => {
   const settings = { title: 'x', version: '1.0.0', keys: true, admin: true };
@@ -145,7 +154,7 @@ describe.skipIf(typeof found === 'string')('official', () => {
     ['6.0', join(folder, 'node_modules/typescript6/bin/tsc')],
     ['7.0', join(folder, 'node_modules/typescript7/bin/tsc')],
   ];
-  test.each(compilers)('P02 TypeScript %s takes what is generated', (_, compiler) => {
+  test.each(compilers)('P02 TypeScript %s takes what is generated', async (_, compiler) => {
     const files = places.flatMap((place, at) =>
       (['number', 'bigint'] as const).map((int64): [string, string] => {
         const options = { version: '1.0.0', files: 1, int64, dates: 'date' } as const;
@@ -153,7 +162,7 @@ describe.skipIf(typeof found === 'string')('official', () => {
         return [`types-${at}-${int64}.ts`, text.replace("'trellisdb/client'", "'./client.js'")];
       }),
     );
-    expect(checked(compiler, projectWith(Object.fromEntries(files)))).toEqual([0, '']);
+    expect(await checked(compiler, projectWith(Object.fromEntries(files)))).toEqual([0, '']);
   });
 
   test.each(places)('P07 types made from the document of %s agree with ours', async (place) => {
@@ -169,10 +178,10 @@ describe.skipIf(typeof found === 'string')('official', () => {
       // What one takes the other takes, and what one gives the other gives.
       'same.ts': sameTypes,
     });
-    expect(checked(compilers[0]![1], project)).toEqual([0, '']);
+    expect(await checked(compilers[0]![1], project)).toEqual([0, '']);
   });
 
-  test('P04 500 queries over 100 types are checked in a moment', () => {
+  test('P04 500 queries over 100 types are checked in a moment', async () => {
     const types = Array.from({ length: 100 }, (_, i) => {
       return `N::T${i} { UNIQUE INDEX key: String, a: I64, b: F64, c: Date, d: [String], e: Boolean }`;
     });
@@ -193,19 +202,18 @@ describe.skipIf(typeof found === 'string')('official', () => {
 declare const db: ReturnType<typeof queries>;
 export async function run() { ${calls.join('\n')} }`;
     const project = projectWith({ 'types.ts': text, 'use.ts': use });
-    const measured = (files: object): Record<string, number> => {
+    const measured = async (files: object): Promise<Record<string, number>> => {
       writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, ...files }));
-      const argv = [compilers[0]![1], '-p', project, '--extendedDiagnostics'];
-      const { stdout } = spawnSync(process.execPath, argv, { encoding: 'utf8' });
+      const [, stdout] = await checked(compilers[0]![1], project, '--extendedDiagnostics');
       const figure = (name: string): number =>
         Number(new RegExp(`^${name}:\\s+([\\d.]+)`, 'm').exec(stdout)?.[1]);
       return { instantiations: figure('Instantiations'), seconds: figure('Check time') };
     };
-    const bare = measured({ files: ['client.ts'] });
+    const bare = await measured({ files: ['client.ts'] });
     const seconds: number[] = [];
     // Other work of this machine may be in the way of one of them, not of all.
     for (let i = 0; i < 4 && Math.min(...seconds) > 1; i++) {
-      const whole = measured({ files: ['client.ts', 'types.ts', 'use.ts'] });
+      const whole = await measured({ files: ['client.ts', 'types.ts', 'use.ts'] });
       console.log(`500 queries over 100 types: ${JSON.stringify({ whole, bare })}`);
       expect(whole.instantiations).toBeLessThanOrEqual(60_000);
       // What the library of the language takes is not ours.
@@ -214,14 +222,13 @@ export async function run() { ${calls.join('\n')} }`;
     expectFigure(Math.min(...seconds), 1, 's of checking types');
   });
 
-  test('P15 the types of the package are right for whoever imports it', () => {
+  test('P15 the types of the package are right for whoever imports it', async () => {
     const packed = makeFolder();
-    const options = { cwd: root, encoding: 'utf8' } as const;
-    const argv = ['pack', '--silent', '--ignore-scripts', '--pack-destination', packed];
-    const name = spawnSync('npm', argv, options).stdout.trim();
+    const options = ['--silent', '--ignore-scripts', '--pack-destination', packed];
+    const [, name] = await ran('npm', 'pack', ...options);
     const cli = join(folder, 'node_modules/@arethetypeswrong/cli/dist/index.js');
-    const asked = [join(packed, name), '--profile', 'esm-only', '--format', 'json'];
-    const { stdout } = spawnSync(process.execPath, [cli, ...asked], options);
+    const asked = [join(packed, name.trim()), '--profile', 'esm-only', '--format', 'json'];
+    const [, stdout] = await ran(process.execPath, cli, ...asked);
     const { problems, analysis } = JSON.parse(stdout);
     // The package is one of modules: what CommonJS and the resolution of old Node make of it is no fault.
     const others = ['node10', 'node16-cjs'];

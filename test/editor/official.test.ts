@@ -14,7 +14,7 @@ import { corpusProjects } from '../support/source-mutation.js';
 import { trackedFiles } from '../support/source-tree.js';
 import { type Grammar, scopesOf } from './textmate.js';
 
-const found = packages(
+const found = await packages(
   'vscode-textmate@9.3.2',
   'vscode-oniguruma@2.0.1',
   'vscode-languageserver-protocol@3.18.5',

@@ -258,6 +258,17 @@ export const refusals: Record<string, [Record<string, string>, string[], RegExp]
   'a column for no property': [
     { 'Person.csv': 'name,x\n' },
     ['./Person.csv'],
-    /Person\.csv, line 1: there is a column x; Person has no such property/,
+    // And what to write, which the case of a mapping tries.
+    /column x; Person has no such property\.\s.*skip = \["x"\].*columns = \{ x = "PROPERTY" \}/,
+  ],
+  'a column that is nearly a property': [
+    { 'Person.csv': 'nmae,x y\n' },
+    ['./Person.csv'],
+    /skip = \["nmae"\].*columns = \{ nmae = "name" \}/,
+  ],
+  'a column whose name is no bare key': [
+    { 'Person.csv': 'name,x y\n' },
+    ['./Person.csv'],
+    /skip = \["x y"\].*columns = \{ "x y" = "PROPERTY" \}/,
   ],
 };

@@ -123,7 +123,8 @@ describe('import', () => {
     const folder = write(files);
     const said = await run(folder, argv).then(
       () => 'nothing',
-      (error: Error) => error.message.replaceAll(`${folder}/`, ''),
+      ({ message: text, data }: Error & { data?: { hint?: string } }) =>
+        `${text} ${data?.hint ?? ''}`.replaceAll(`${folder}/`, ''),
     );
     expect(said).toMatch(message);
   });

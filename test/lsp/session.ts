@@ -16,9 +16,16 @@ interface Sent {
   error?: { code: number; message: string };
 }
 
+interface Told {
+  range: object;
+  code: string;
+  message: string;
+}
+
 export class Editor {
   readonly folder = mkdtempSync(join(tmpdir(), 'trellis-lsp-'));
-  readonly notices: Sent[] = [];
+  /** The last that was said of each file: a server says all of it with every edit, of which there are many. */
+  readonly #diagnostics = new Map<string, Told[]>();
   exited: number | undefined;
   readonly #answers = new Map<number, Sent>();
   readonly #server: LanguageServer;
@@ -40,8 +47,9 @@ export class Editor {
   }
 
   #hear(message: Sent): void {
-    if (message.id === undefined) this.notices.push(message);
-    else this.#answers.set(message.id, message);
+    const { id, params } = message;
+    if (id !== undefined) this.#answers.set(id, message);
+    else if (params?.uri !== undefined) this.#diagnostics.set(params.uri, params.diagnostics);
   }
 
   bytes(bytes: string | Buffer): void {
@@ -57,6 +65,7 @@ export class Editor {
     const id = ++this.#lastId;
     this.bytes(frameOf({ id, method, params }));
     const answer = this.#answers.get(id);
+    this.#answers.delete(id);
     if (answer === undefined) throw new Error(`${method} was not answered`);
     return answer;
   }
@@ -82,9 +91,8 @@ export class Editor {
     return this.ask(`textDocument/${method}`, params).result;
   }
 
-  diagnostics(name: string): { range: object; code: string; message: string }[] {
-    const last = this.notices.filter(({ params }) => params?.uri === this.uri(name)).at(-1);
-    return last?.params.diagnostics ?? [];
+  diagnostics(name: string): Told[] {
+    return this.#diagnostics.get(this.uri(name)) ?? [];
   }
 
   close(): void {

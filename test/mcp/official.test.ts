@@ -16,7 +16,7 @@ const sources = Object.fromEntries(
   ['queries.hx', ...prompts].map((name) => [name, readFileSync(join(fixture, name), 'utf8')]),
 );
 
-const found = packages(
+const found = await packages(
   '@modelcontextprotocol/client@2.4.0',
   '@modelcontextprotocol/sdk@1.32.2',
   '@modelcontextprotocol/conformance@0.2.0-alpha.12',

@@ -157,7 +157,7 @@ test.each(['uws', 'node'] as const)(
   },
 );
 
-const found = packages('ajv@8.17.1', 'ajv-formats@3.0.1');
+const found = await packages('ajv@8.17.1', 'ajv-formats@3.0.1');
 if (typeof found === 'string') console.log(`the schemas are not given to Ajv: ${found}`);
 
 test.skipIf(typeof found === 'string')('M05 every schema compiles under Ajv 2020', async () => {

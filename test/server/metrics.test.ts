@@ -9,6 +9,7 @@ import { Figures, createFiguresBuffer } from '../../engine/database/meter/figure
 import { families } from '../../server/observe/families.js';
 import { printMetrics } from '../../server/observe/metrics.js';
 import { SlowLog } from '../../server/observe/slow-log.js';
+import { promtool } from '../support/promtool.js';
 import { readScrape } from '../support/prometheus.js';
 import { root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
@@ -41,6 +42,7 @@ const names = [
 
 describe('metrics', () => {
   let server: Server;
+  let lastText = '';
   const post = async (path: string, body: object) => {
     const headers = { 'Content-Type': 'application/json' };
     const url = `http://127.0.0.1:${server.port}/${path}`;
@@ -50,6 +52,7 @@ describe('metrics', () => {
     const { text } = await server.client.request({ method: 'GET', path: 'metrics' });
     const { samples, faults } = readScrape(text);
     expect(faults).toEqual([]);
+    lastText = text;
     return new Map([...samples].map(([name, value]) => [name.replace(/^trellis_/, ''), value]));
   };
   beforeAll(async () => {
@@ -85,6 +88,7 @@ describe('metrics', () => {
     expect(Math.abs(Date.now() / 1000 - started)).toBeLessThan(60);
     expect(samples.get('process_cpu_seconds_total')).toBeGreaterThan(0.01);
     expect(samples.get('process_open_fds')).toBeLessThan(samples.get('process_max_fds')!);
+    expect((await promtool(['check', 'metrics'], lastText)) ?? [0, '']).toEqual([0, '']);
   });
 
   it('costs less than 2 ms of CPU to look at', async () => {
@@ -130,15 +134,20 @@ describe('metrics', () => {
   });
 });
 
-it('prints every family with its help, and every family is documented', () => {
+it('W13 prints every family with its help, and every family is documented', async () => {
   const samples = Object.entries(families).flatMap(([name, { type }]) =>
     type === 'histogram' ? new Histogram().samples(name) : [{ name, value: 1 }],
   );
-  const scrape = readScrape(printMetrics(samples).toString());
+  const text = printMetrics(samples).toString();
+  const scrape = readScrape(text);
   expect(scrape.faults).toEqual([]);
   expect(scrape.families).toHaveLength(Object.keys(families).length);
   const manual = readFileSync(join(root, 'server/operating.md'), 'utf8');
   expect(Object.keys(families).filter((name) => !manual.includes(`\`${name}`))).toEqual([]);
+  expect((await promtool(['check', 'metrics'], text)) ?? [0, '']).toEqual([0, '']);
+  // One that says nothing of what is wrong would say nothing of ours.
+  const wrong = await promtool(['check', 'metrics'], '# TYPE a counter\na 1\n');
+  if (wrong !== undefined) expect(wrong[0]).not.toBe(0);
 });
 
 it('reads no scrape that is out of form', () => {

@@ -1,6 +1,6 @@
 // Packages of others that only long tests need: installed once, outside of the project, in exact
 // versions, without scripts. Where the registry is not reached, the tests say so and are left out.
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -17,11 +17,11 @@ export interface Packages {
 }
 
 /** `specs`: `name@version`. A text says why they are not here. */
-export function packages(...specs: string[]): Packages | string {
+export async function packages(...specs: string[]): Promise<Packages | string> {
   if (process.env.TRELLIS_TEST_LONG !== '1') return 'only long tests install packages of others';
   const name = createHash('sha256').update(specs.join()).digest('hex').slice(0, 12);
   const folder = join(tmpdir(), `trellis-packages-${name}`);
-  const fault = existsSync(folder) ? undefined : install(folder, specs);
+  const fault = existsSync(folder) ? undefined : await install(folder, specs);
   if (fault !== undefined) return fault;
   return {
     folder,
@@ -32,17 +32,18 @@ export function packages(...specs: string[]): Packages | string {
   };
 }
 
-function install(folder: string, specs: readonly string[]): string | undefined {
+async function install(folder: string, specs: readonly string[]): Promise<string | undefined> {
   const draft = `${folder}-${process.pid}`;
   mkdirSync(draft, { recursive: true });
   writeFileSync(join(draft, 'package.json'), '{"private":true}');
   const argv = ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...specs];
-  const { status, stderr, error } = spawnSync('npm', argv, {
-    cwd: draft,
-    encoding: 'utf8',
-    timeout: installMs,
+  const options = { cwd: draft, timeout: installMs };
+  const fault = await new Promise<string | undefined>((resolve) => {
+    execFile('npm', argv, options, (error, _, stderr) => {
+      resolve(error === null ? undefined : (stderr || String(error)).trim().slice(-300));
+    });
   });
-  if (status !== 0) return `not installed: ${(stderr || String(error)).trim().slice(-300)}`;
+  if (fault !== undefined) return `not installed: ${fault}`;
   try {
     renameSync(draft, folder);
   } catch {

@@ -28,24 +28,21 @@ export function formatSource(
   const tree = parseFile(file, limits, collector);
   const diagnostics = collector.sorted().filter(({ severity }) => severity === 'error');
   if (diagnostics.length > 0) return { diagnostics };
-  const before = fingerprint(file);
-  let text = new Formatter(file, tree).print();
-  for (let round = 1; round < roundsMax; round++) {
+  const formatter = new Formatter(file, tree);
+  const before = fingerprint(formatter.pieces);
+  let text = formatter.print();
+  for (let round = 1; ; round++) {
     const next = readSource(path, text);
-    const again = new Formatter(next, parseFile(next, limits, collectDiagnostics())).print();
-    if (again === text) break;
+    const reader = new Formatter(next, parseFile(next, limits, collectDiagnostics()));
+    assert(fingerprint(reader.pieces) === before, 'formatting keeps tokens and comments');
+    const again = reader.print();
+    if (again === text || round === roundsMax) return { text };
     text = again;
   }
-  assert(fingerprint(readSource(path, text)) === before, 'formatting keeps tokens and comments');
-  return { text };
 }
 
 /** Every token and every comment, in order; nothing of where they stand. */
-function fingerprint(file: SourceFile): string {
-  const pieces = piecesOf(
-    file.text,
-    tokenise(file, Number.POSITIVE_INFINITY, () => undefined),
-  );
+function fingerprint(pieces: readonly Piece[]): string {
   const parts = pieces.flatMap(({ text, lead, inline, trail }) => [
     ...lead.map((comment) => comment.text),
     ...[inline, text, trail].filter((part) => part !== ''),
@@ -54,7 +51,7 @@ function fingerprint(file: SourceFile): string {
 }
 
 class Formatter {
-  readonly #pieces: Piece[];
+  readonly pieces: readonly Piece[];
   readonly #lines: string[] = [];
   /** Places of tokens by the offset at which they begin. */
   readonly #at: Map<number, number>;
@@ -64,17 +61,17 @@ class Formatter {
     private readonly tree: SourceTree,
   ) {
     const tokens = tokenise(file, Number.POSITIVE_INFINITY, () => undefined);
-    this.#pieces = piecesOf(file.text, tokens);
+    this.pieces = piecesOf(file.text, tokens);
     this.#at = new Map(tokens.map(({ start }, at) => [start, at]));
   }
 
   print(): string {
     const items = this.#items();
-    const end = this.#pieces.length - 1;
+    const end = this.pieces.length - 1;
     let wasQuery = false;
     for (const [at, item] of items.entries()) {
       const isQuery = item.query !== undefined;
-      const lead = leadLines(this.#pieces[item.start]!, 0, at === 0);
+      const lead = leadLines(this.pieces[item.start]!, 0, at === 0);
       if (at > 0 && (isQuery || wasQuery) && lead[0] !== '') this.#lines.push('');
       this.#lines.push(...lead);
       const next = items[at + 1]?.start ?? end;
@@ -82,7 +79,7 @@ class Formatter {
       else this.#declaration(item.start, next, 0);
       wasQuery = isQuery;
     }
-    this.#lines.push(...commentLines(this.#pieces[end]!.lead, 0, items.length === 0));
+    this.#lines.push(...commentLines(this.pieces[end]!.lead, 0, items.length === 0));
     return this.#lines.length === 0 ? '' : `${this.#lines.join('\n')}\n`;
   }
 
@@ -107,7 +104,7 @@ class Formatter {
   }
 
   #text(at: number): string | undefined {
-    const piece = this.#pieces[at];
+    const piece = this.pieces[at];
     return piece?.token.kind === 'symbol' || piece?.token.kind === 'name' ? piece.text : undefined;
   }
 
@@ -119,7 +116,7 @@ class Formatter {
   }
 
   #line(from: number, to: number, indent: number, spaced = false): void {
-    const pieces = this.#pieces.slice(from, to);
+    const pieces = this.pieces.slice(from, to);
     const { trail } = pieces.at(-1)!;
     this.#lines.push(pad(indent) + layOut(pieces, indent, spaced) + (trail && ` ${trail}`));
   }
@@ -145,9 +142,9 @@ class Formatter {
 
   /** A line that ends with the brace at `open`. */
   #opened(start: number, open: number, indent: number): void {
-    const head = pad(indent) + layOut(this.#pieces.slice(start, open), indent, false);
-    const { lead, inline, trail } = this.#pieces[open]!;
-    const before = this.#pieces[open - 1]!;
+    const head = pad(indent) + layOut(this.pieces.slice(start, open), indent, false);
+    const { lead, inline, trail } = this.pieces[open]!;
+    const before = this.pieces[open - 1]!;
     const brace = `${inline && `${inline} `}{${trail && ` ${trail}`}`;
     const isApart = lead.length > 0 || before.trail !== '';
     if (!isApart) return void this.#lines.push(`${head} ${brace}`);
@@ -157,7 +154,7 @@ class Formatter {
 
   /** Comments above a piece; `isTold`: those of an item stand there already. */
   #lead(at: number, indent: number, isTold: boolean): void {
-    const piece = this.#pieces[at]!;
+    const piece = this.pieces[at]!;
     if (isTold && indent === 0) return;
     this.#lines.push(...leadLines(piece, indent, isTold));
   }
@@ -165,7 +162,7 @@ class Formatter {
   #returnOf({ returns }: QueryDeclaration, end: number): number | undefined {
     if (returns === undefined) return undefined;
     for (let at = end - 1; at >= 0; at--) {
-      const { token } = this.#pieces[at]!;
+      const { token } = this.pieces[at]!;
       const isBefore = returns[0] === undefined || token.start < returns[0].span.start;
       if (isBefore && token.kind === 'name' && token.text === 'RETURN') return at;
     }
@@ -203,12 +200,12 @@ class Formatter {
     indent: number,
   ): void {
     let open = this.#at.get(loop.in.span.start)!;
-    while (this.#pieces[open]!.token.start < loop.in.span.end) open++;
+    while (this.pieces[open]!.token.start < loop.in.span.end) open++;
     this.#opened(start, open, indent);
     const close = end - 1;
     this.#statements(loop.body, indent + indentStep, close);
     this.#lines.push(
-      ...commentLines(this.#pieces[close]!.lead, indent + indentStep, loop.body.length === 0),
+      ...commentLines(this.pieces[close]!.lead, indent + indentStep, loop.body.length === 0),
     );
     this.#line(close, end, indent);
   }
@@ -227,7 +224,7 @@ class Formatter {
       this.#line(at, starts[i + 1] ?? close, indent + indentStep, true);
     }
     this.#lines.push(
-      ...commentLines(this.#pieces[close]!.lead, indent + indentStep, starts.length === 0),
+      ...commentLines(this.pieces[close]!.lead, indent + indentStep, starts.length === 0),
     );
     this.#line(close, end, indent);
   }
