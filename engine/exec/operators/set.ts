@@ -22,10 +22,17 @@ export function combined(
   canFail: readonly boolean[],
   held: readonly (Evaluate | undefined)[],
 ): Flow {
-  if (lists.every((list) => list.kind === 'ids')) {
-    return { kind: 'ids', open: (frame) => idsOf(frame, operation, lists as readonly IdFlow[]) };
-  }
   const isEager = canFail.some((each, at) => each && at > 0);
+  const isEarly = (at: number): boolean => isEager && canFail[at]!;
+  if (lists.every((list) => list.kind === 'ids')) {
+    const open = (frame: Frame): Iterable<Uint32Array> =>
+      idsOf(
+        frame,
+        operation,
+        lists.map((list, at) => (isEarly(at) ? readIds(frame, list) : list)),
+      );
+    return { kind: 'ids', open };
+  }
   return {
     kind: 'rows',
     open(frame) {
@@ -36,7 +43,7 @@ export function combined(
         if (sets !== undefined) return asRows({ kind: 'ids', open }).open(frame);
       }
       const opened = lists.map((list, at): RowFlow => {
-        if (!isEager || !canFail[at]) return asRows(list);
+        if (!isEarly(at)) return asRows(list);
         const rows = collect(list, frame);
         return { kind: 'rows', open: () => batchesOf(rows) };
       });
@@ -45,7 +52,17 @@ export function combined(
   };
 }
 
-/** Lists of bare ids cannot fail: no step that makes some looks at a value. */
+/** The ids of a list, read here and now. */
+function readIds(frame: Frame, list: IdFlow): IdFlow {
+  const read: Uint32Array[] = [];
+  for (const ids of list.open(frame)) {
+    frame.tick(ids.length);
+    frame.charge(ids.byteLength);
+    read.push(ids);
+  }
+  return { kind: 'ids', open: () => read };
+}
+
 function* idsOf(frame: Frame, operation: SetOperation, lists: readonly IdFlow[]) {
   const seen = new IdSet();
   if (operation === 'union') {

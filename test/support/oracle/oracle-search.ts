@@ -136,8 +136,7 @@ export function searchText(run: Run, source: SourceOf<'searchText'>): Item[] {
     .slice(0, k);
 }
 
-const rescored = (item: Item, score: number) =>
-  new Item(item.element, score, item.distance, true, undefined, item.trail);
+const rescored = (item: Item, score: number) => item.marked(score, item.distance);
 
 export function rerankRRF(run: Run, step: StepOf<'rerankRRF'>, rows: readonly Value[]): Value[] {
   const given = step.k && run.value(step.k);
@@ -177,7 +176,8 @@ export function fuse(run: Run, { of, k, weights }: SourceOf<'fuse'>): Item[] {
   const most = parts.reduce((sum, weight) => sum + weight / (constant + 1), 0);
   const used = lists.filter((_, i) => parts[i]! > 0);
   return (distinct(used.flat()) as readonly Item[])
-    .map(({ element, trail }) => {
+    .map((row) => {
+      const { element } = row;
       let score = 0;
       for (const [i, list] of lists.entries()) {
         const at = list.findIndex((item) => item.element === element);
@@ -185,15 +185,10 @@ export function fuse(run: Run, { of, k, weights }: SourceOf<'fuse'>): Item[] {
       }
       const distances = used.flat().filter((item) => item.element === element);
       const { distance } = distances.find((item) => item.distance !== undefined) ?? {};
-      return new Item(element, score, distance, true, score / most, trail);
+      return row.marked(score, distance, score / most);
     })
     .sort((a, b) => b.score! - a.score! || a.element.id - b.element.id)
-    .map((item) => {
-      const { element, trail } = item;
-      // Edges have no `score`.
-      if (element.type.kind !== 'edge') return item;
-      return new Item(element, undefined, undefined, true, undefined, trail);
-    });
+    .map((row) => (row.element.type.kind === 'edge' ? row.marked() : row)); // Without `score`.
 }
 
 function weightsOf(value: Value, count: number): number[] {

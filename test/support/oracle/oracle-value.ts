@@ -42,6 +42,13 @@ export class Item {
     this.values = element.values;
     this.vector = element.vector;
   }
+
+  /** The row as it was found, with what a reranker has set instead of its score and distance. */
+  marked(score?: number, distance?: number, share?: number): Item {
+    const own = new Item(this.element, score, distance, true, share, this.trail);
+    const { values, vector, fresh } = this;
+    return Object.assign(own, { values, vector, fresh });
+  }
 }
 
 /** Named values in order: groups, paths, objects and shapes. */

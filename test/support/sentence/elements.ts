@@ -86,8 +86,9 @@ function batch(writer: Writer, scope: Scope): Elements {
       `${letter(of[0]!)}<${of.join(', ')}>({id: ${others.text}::ID})`,
       { labels: of, card: 'many' },
       (env) =>
+        // What a name holds may have been deleted since.
         rowsOf(others.of(env)).flatMap((row) =>
-          row instanceof Item ? [new Item(row.element)] : [],
+          row instanceof Item && row.element.alive ? [new Item(row.element)] : [],
         ),
     );
   }

@@ -53,8 +53,9 @@ export class SentencePlay {
     let answer = this.#compare(one, query, literal, members, params);
     if (cursor === undefined || !isOnly) return answer === undefined;
     for (let before = cursor.cursor!; answer !== undefined; before += cursor.cursor!) {
-      const [next, another] = [...answer.matchAll(/"next":"([\w-]+)"/g)];
-      if (next === undefined || another !== undefined) return false;
+      // A page for each of many items: what stands behind a position differs from one to the next.
+      const [next, another] = [...answer.matchAll(/"next":(?:"([\w-]+)"|null)/g)];
+      if (next?.[1] === undefined || another !== undefined) return false;
       const further = [...members, `"${cursor.name}":"${next[1]}"`];
       answer = this.#compare(
         one,
