@@ -165,7 +165,9 @@ function reportForeign(
     : `\`${isQuoted || sign.length > 3 ? String.fromCodePoint(point) : sign}\``;
   const isJoined = /^\w$/.test(text[start - 1] ?? '') && /^\w$/.test(text[end] ?? '');
   const hint = foreignHint(isQuoted ? sign[0]! : sign, before, isJoined);
-  report('E003', { start, end }, `${shown} begins no token.`, hint);
+  // It is a token, in front of a default.
+  if (sign === '=') report('E001', { start, end }, `Unexpected ${shown}.`, hint);
+  else report('E003', { start, end }, `${shown} begins no token.`, hint);
   const kind = 'faulty';
   return isQuoted
     ? { kind, text: sign, start, end }

@@ -141,7 +141,7 @@ const betweenItems = new Map([
 
 /** Whether a foreign sign stands in what was passed over because of another fault. */
 function follows(cursor: Cursor, [code, { start }]: Parameters<Report>): boolean {
-  return code === 'E003' && cursor.unread.has(start);
+  return (code === 'E003' || code === 'E001') && cursor.unread.has(start);
 }
 
 /** What stands outside every block belongs to version 1. */
