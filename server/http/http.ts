@@ -47,14 +47,19 @@ declare module 'uWebSockets.js' {
 const sweepMs = 250;
 
 /**
- * The add-on that fits this Node, or undefined. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
+ * The add-on that fits this Node, or undefined; `onFailure` is told why one does not.
+ * UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
  */
-export function loadUws(): Uws | undefined {
+export function loadUws(onFailure?: (reason: string) => void): Uws | undefined {
   for (const name of ['uWebSockets.js', 'uWebSockets.js-next']) {
     try {
       return require(name) as Uws;
-    } catch {
-      // Not built for this Node or C library: the next one may be.
+    } catch (error) {
+      // Not built for this Node or C library: the next one may be. What failed stands behind an empty line.
+      const told = String((error as Error).message)
+        .split(/\n\s*\n/)
+        .at(-1)!;
+      onFailure?.(told.split('\n')[0]!.replace(/^Error: /, ''));
     }
   }
   return undefined;

@@ -13,8 +13,10 @@ export async function openTransport(
 ): Promise<Transport> {
   if (wanted === 'node') return openNodeTransport(options);
   announceHeaderBytes(options.limits.header_bytes);
-  const uws = loadUws();
+  const reasons: string[] = [];
+  const uws = loadUws((reason) => reasons.push(reason));
   if (uws !== undefined) return openUwsTransport(uws, options);
-  log('warn', 'uWebSockets.js does not load here; node:http serves instead, more slowly');
+  const told = 'uWebSockets.js does not load here; node:http serves instead, more slowly';
+  log('warn', told, { node: process.version, reasons });
   return openNodeTransport(options);
 }
