@@ -14,6 +14,8 @@ export class SharedShapes {
   readonly named = new Map<string, JsonSchema>();
   readonly #seen = new Set<string>();
   readonly #repeated = new Set<string>();
+  /** Of what was counted: a text of a shape holds those of all its parts. */
+  readonly #texts = new Map<JsonSchema, string>();
 
   constructor(private readonly refs: string) {}
 
@@ -21,6 +23,7 @@ export class SharedShapes {
   count(schema: JsonSchema): void {
     const text = textOf(schema);
     if (text !== undefined) {
+      this.#texts.set(schema, text);
       // What is in it has been counted with the first of its kind.
       if (this.#seen.has(text)) return void this.#repeated.add(text);
       this.#seen.add(text);
@@ -29,7 +32,7 @@ export class SharedShapes {
   }
 
   say(schema: JsonSchema): JsonSchema {
-    const text = textOf(schema);
+    const text = this.#texts.get(schema) ?? textOf(schema);
     if (text === undefined || !this.#repeated.has(text)) return this.#sayParts(schema);
     const name = `${prefix}${hash('sha256', text, 'hex').slice(0, 12)}`;
     if (!this.named.has(name)) this.named.set(name, this.#sayParts(schema));

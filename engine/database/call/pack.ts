@@ -18,7 +18,7 @@ export function pack(value: unknown): unknown {
   return mapMembers(value, pack);
 }
 
-/** The inverse of `pack`. */
+/** The inverse of `pack`, in place: what comes here is its receiver's own. */
 export function unpack<T>(value: unknown): T {
   return restore(value) as T;
 }
@@ -28,10 +28,20 @@ function restore(value: unknown): unknown {
   if (Array.isArray(value)) {
     if (value[0] === instantTag) return new Instant(value[1] as number, value[2] as number);
     if (value[0] === uuidTag) return new Uuid(value[1] as string);
-    return value.map(restore);
+    for (let at = 0; at < value.length; at++) {
+      const item: unknown = value[at];
+      if (typeof item === 'object' && item !== null) value[at] = restore(item);
+    }
+  } else if (value instanceof Map) {
+    for (const [key, item] of value) value.set(key, restore(item));
+  } else if (!(value instanceof SharedArrayBuffer)) {
+    const members = value as Record<string, unknown>;
+    for (const name in members) {
+      const member = members[name];
+      if (typeof member === 'object' && member !== null) members[name] = restore(member);
+    }
   }
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, restore(item)]));
-  return mapMembers(value, restore);
+  return value;
 }
 
 function mapMembers(value: object, convert: (member: unknown) => unknown): object {
