@@ -1,6 +1,7 @@
 // `trellisdb/client`: calls a TrellisDB server from Node, browsers, Deno, Bun and workers, by `fetch`
 // alone (client.md 5), and needs nothing else. Invariants: a write is sent again only when it is known
 // not to have been done; the deadline holds over all tries.
+/// <reference lib="esnext.disposable" preserve="true" />
 import { type Place, UnsafeIntegerError, decode, encode } from './exact-json.js';
 
 export { type Place, UnsafeIntegerError, decode, encode };

@@ -35,7 +35,8 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
   const template = templateOf(project);
   const files = new Map<string, string | Buffer>();
   for (const name of readdirSync(template)) files.set(name, readFileSync(join(template, name)));
-  files.set('README.md', `${files.get('README.md')?.toString() ?? ''}\n${daily}`);
+  const pages = [files.get('README.md')?.toString() ?? '', ...(project.hasClient ? [typed] : [])];
+  files.set('README.md', [...pages, daily].join('\n'));
   files.set('trellis.toml', configText(project));
   files.set('.gitignore', '.trellis/\nnode_modules/\n.env\n');
   files.set('package.json', packageText(project));
@@ -73,6 +74,19 @@ export function refuseFolder({ name, words }: Pick<Command, 'name' | 'words'>, w
   fail('CONFIG_INVALID', { what: `trellis ${name} needs QUERY.` }, { hint });
 }
 
+const typed = `\`trellis.gen.ts\` has a function for every query, with the types of what it takes and gives:
+
+\`\`\`ts
+import { connect } from 'trellisdb/client';
+import { queries } from './trellis.gen.js';
+
+const db = queries(connect({ url: 'http://127.0.0.1:6969' }));
+\`\`\`
+
+TypeScript finds both with \`"module": "nodenext"\`, or where a bundler does the finding.
+\`npx trellis types\` writes the file anew, and so does \`npx trellis dev\` with every change.
+`;
+
 const daily = `\`npx trellis dev\` serves this folder and takes over what you change; \`npx trellis check\` prints what is wrong;
 \`npx trellis help\` names the rest. The data are in \`.trellis\`, filled from \`seed.ndjson\` when they are empty.
 `;
@@ -88,7 +102,14 @@ function packageText({ folder, version }: NewProject): string {
     types: 'trellis types',
   };
   const dependencies = { trellisdb: `^${version}` };
-  const text = { name: name.replace(/^[._-]+/, '') || 'app', private: true, scripts, dependencies };
+  // Modules: what `trellis types` writes is one, and what it imports.
+  const text = {
+    name: name.replace(/^[._-]+/, '') || 'app',
+    private: true,
+    type: 'module',
+    scripts,
+    dependencies,
+  };
   return `${JSON.stringify(text, null, 2)}\n`;
 }
 

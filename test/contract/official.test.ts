@@ -1,13 +1,14 @@
 // What others say of what is generated and published: two validators of OpenAPI, three versions of
 // TypeScript, publint and others (client.md 9: P02, P04, P07, P15). Their packages are installed by long tests only.
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { printTypeScript } from '../../engine/contract/typescript.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
 import { documentOf } from '../../server/openapi/document.js';
+import { makeProject } from '../../server/project/new-project.js';
 import { type Packages, packages } from '../support/packages.js';
 import { makeFolder, root, sourcesOf } from '../support/project.js';
 import { expectFigure } from '../support/run/figure.js';
@@ -164,6 +165,28 @@ describe.skipIf(typeof found === 'string')('official', () => {
     );
     expect(await checked(compiler, projectWith(Object.fromEntries(files)))).toEqual([0, '']);
   });
+
+  test.each(compilers)(
+    'W01 TypeScript %s takes a new project as its page says',
+    async (_, compiler) => {
+      const folder = makeFolder();
+      const about = { folder, templates: join(root, 'server/template'), template: 'start' };
+      makeProject({ ...about, version: '1.0.0', hasClient: true });
+      const program = programOf('server/template/start');
+      const types = { version: '1.0.0', files: 1, int64: 'number', dates: 'string' } as const;
+      writeFileSync(join(folder, 'trellis.gen.ts'), printTypeScript(program, types));
+      const page = readFileSync(join(folder, 'README.md'), 'utf8');
+      const [, example] = /```ts\n(.*?)```/s.exec(page)!;
+      writeFileSync(join(folder, 'app.ts'), `${example}export const all = await db.people();\n`);
+      mkdirSync(join(folder, 'node_modules'));
+      symlinkSync(root, join(folder, 'node_modules/trellisdb'), 'junction');
+      // Nothing but what the page names: other libraries of the language, and checks left out, would hide faults.
+      const files = { module: 'nodenext', target: 'es2022', strict: true, noEmit: true, types: [] };
+      const config = { compilerOptions: files, files: ['app.ts'] };
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+      expect(await checked(compiler, folder)).toEqual([0, '']);
+    },
+  );
 
   test.each(places)('P07 types made from the document of %s agree with ours', async (place) => {
     const { default: openapiTS, astToString } = await load('openapi-typescript/dist/index.mjs');

@@ -144,6 +144,13 @@ describe('the package', () => {
       expect((await fetch(`${url}/${script}`)).status).toBe(200);
       const types = readFileSync(join(folder, 'app/trellis.gen.ts'), 'utf8');
       expect(types).toMatch(/^ {2}people\(/m);
+      // Which is a module, and is called by one.
+      expect(JSON.parse(readFileSync(join(folder, 'app/package.json'), 'utf8')).type).toBe(
+        'module',
+      );
+      expect(readFileSync(join(folder, 'app/README.md'), 'utf8')).toMatch(
+        /^import .*trellis\.gen/m,
+      );
       const origin = 'http://localhost:5173';
       const call = (name: string) =>
         fetch(`${url}/${name}`, { method: 'POST', headers: { origin } });
