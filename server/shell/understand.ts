@@ -2,7 +2,9 @@
 // where they stand.
 import {
   compileAdHoc,
+  excerpt,
   type Limits,
+  nearestName,
   printDiagnostic,
   type Program,
   type Query,
@@ -25,9 +27,24 @@ export function understand(text: string, program: Program, limits: Limits): Unde
   if (stored !== undefined) return { query: stored };
   const compiled = compileAdHoc(text, program.schema, { compat: program.compat, limits });
   if (compiled.query !== undefined) return { query: compiled.query, source: text };
+  if (/^\w+$/.test(name)) {
+    const { what, hint } = noQuery(program, name);
+    printErrorLine(`QUERY_INVALID: ${what} ${hint}`.trim());
+    return undefined;
+  }
   const paint = painterFor(process.stderr, processEnvironment);
   const errors = compiled.diagnostics.filter(({ severity }) => severity === 'error');
   for (const each of errors) printErrorLine(paintPicture(paint, printDiagnostic(each, text), true));
   printErrorLine(`QUERY_INVALID: The query has ${counted(errors.length, 'error')}.`);
   return undefined;
+}
+
+/** What is said of a name that no stored query has. */
+export function noQuery({ queries }: Program, name: string): { what: string; hint: string } {
+  const near = nearestName(
+    name,
+    queries.map((query) => query.name),
+  );
+  const hint = near === undefined ? '' : `Did you mean \`${near}\`?`;
+  return { what: `There is no query ${excerpt(name)}.`, hint };
 }

@@ -6,10 +6,8 @@ import {
   type Query,
   TrellisError,
   defaultLimits,
-  excerpt,
   explain,
   fail,
-  nearestName,
   openDataDirectory,
   openStorage,
   printExplanation,
@@ -21,6 +19,7 @@ import { exitCodes } from '../../process/exit-code.js';
 import { printErrorLine, printLine } from '../../observe/log.js';
 import { refuseFolder } from '../../project/new-project.js';
 import { requireProgram } from '../../project/compiled-project.js';
+import { noQuery } from '../../shell/understand.js';
 import { configOf } from '../../project/line-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
 
@@ -48,13 +47,9 @@ function printPlan(config: Config, name: string, json: boolean): number {
   return exitCodes.ok;
 }
 
-function unknown({ queries }: Program, name: string): never {
-  const near = nearestName(
-    name,
-    queries.map((query) => query.name),
-  );
-  const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
-  return fail('CONFIG_INVALID', { what: `There is no query ${excerpt(name)}.` }, hint);
+function unknown(program: Program, name: string): never {
+  const { what, hint } = noQuery(program, name);
+  return fail('CONFIG_INVALID', { what }, hint === '' ? {} : { hint });
 }
 
 /** With row counts where the data directory can be read; a running server keeps it to itself. */

@@ -2,21 +2,17 @@
 // is the page Query.
 import { printType } from '../model/type-text.js';
 import { contract } from '../state/program.js';
-import { linkTo, route, setParams } from '../state/router.js';
+import { linkTo } from '../state/router.js';
 import { status } from '../state/server.js';
 import { HowQueriesBegin } from '../part/waiting.js';
 import type { QueryContract } from '../model/contract.js';
+import { NothingLeft, QueryFilter, queriesLeft } from './query-filter.js';
 
 export function Api() {
-  const filter = route.value.params.get('filter') ?? '';
-  // Whoever looks around reads first.
-  const all = (contract.value?.queries ?? []).toSorted(
-    (a, b) => Number(a.writes) - Number(b.writes),
-  );
   // A link sends no key.
   const hasKeys = status.value?.keys === true;
-  const shown = all.filter(({ name }) => name.toLowerCase().includes(filter.toLowerCase()));
-  if (all.length === 0) {
+  const shown = queriesLeft();
+  if ((contract.value?.queries ?? []).length === 0) {
     return (
       <div class="empty">
         <h2>No queries, no contract</h2>
@@ -31,14 +27,7 @@ export function Api() {
   return (
     <div class="stack">
       <div class="spread">
-        <input
-          class="narrow"
-          type="text"
-          placeholder="Filter queries"
-          aria-label="Filter queries"
-          value={filter}
-          onInput={(event) => setParams({ filter: event.currentTarget.value })}
-        />
+        <QueryFilter class="narrow" />
         <span class="facts">
           <span>contract {contract.value?.version}</span>
           <span>
@@ -51,6 +40,7 @@ export function Api() {
         {shown.map((query) => (
           <Entry key={query.name} query={query} />
         ))}
+        {shown.length === 0 && <NothingLeft />}
       </ul>
     </div>
   );

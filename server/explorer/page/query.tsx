@@ -3,19 +3,18 @@
 import { millis } from '../model/figures.js';
 import { calls, argumentsIn } from '../state/calls.js';
 import { contract, queryNamed } from '../state/program.js';
-import { linkTo, route, setParams, visits } from '../state/router.js';
+import { linkTo, route, visits } from '../state/router.js';
 import { HowQueriesBegin } from '../part/waiting.js';
+import { NothingLeft, QueryFilter, filterOf, queriesLeft } from './query-filter.js';
 import { Runner } from './runner.js';
 
 export function Query() {
-  const { name, params } = route.value;
+  const { name } = route.value;
   const all = contract.value?.queries ?? [];
-  // Whoever looks around reads first.
-  const queries = all.toSorted((a, b) => Number(a.writes) - Number(b.writes));
-  const filter = params.get('filter') ?? '';
+  const filter = filterOf();
   const kept: Record<string, string> = filter === '' ? {} : { filter };
   const query = queryNamed(name);
-  const shown = queries.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
+  const shown = queriesLeft();
   if (all.length === 0 && name === '') {
     return (
       <div class="empty">
@@ -27,15 +26,7 @@ export function Query() {
   return (
     <div class={`columns ${name === '' ? 'list-only' : 'one-query'}`}>
       <aside class="list" aria-label="Queries">
-        {all.length > 0 && (
-          <input
-            type="text"
-            placeholder="Filter queries"
-            aria-label="Filter queries"
-            value={filter}
-            onInput={(event) => setParams({ filter: event.currentTarget.value })}
-          />
-        )}
+        {all.length > 0 && <QueryFilter />}
         <ul>
           {shown.map((one) => (
             <li key={one.name}>
@@ -48,9 +39,7 @@ export function Query() {
               </a>
             </li>
           ))}
-          {all.length > 0 && shown.length === 0 && (
-            <li class="hint">No query has this in its name.</li>
-          )}
+          {all.length > 0 && shown.length === 0 && <NothingLeft />}
         </ul>
       </aside>
       {query !== undefined ? (

@@ -80,6 +80,14 @@ describe('W04 trellis query', () => {
     );
   });
 
+  it('says of a name that no query has which one is like it', async () => {
+    const said = [await query('oldr', 'than=0'), await query('nothing_like_it')];
+    expect(said.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [65, 'QUERY_INVALID: There is no query oldr. Did you mean `older`?\n'],
+      [65, 'QUERY_INVALID: There is no query nothing_like_it.\n'],
+    ]);
+  });
+
   it('prints a table, JSON and CSV, exact integers in each', async () => {
     const older = (...form: string[]) => query('older', '--params', '{"than":35}', ...form);
     const [table, json, csv] = [await older(), await older('--json'), await older('--csv')];

@@ -1,0 +1,31 @@
+// The box that filters queries by name, and what passes it, for the pages that list them. The filter stands
+// in the address.
+import type { QueryContract } from '../model/contract.js';
+import { contract } from '../state/program.js';
+import { route, setParams } from '../state/router.js';
+
+export const filterOf = (): string => route.value.params.get('filter') ?? '';
+
+export function QueryFilter({ class: looks }: { class?: string }) {
+  return (
+    <input
+      class={looks}
+      type="text"
+      placeholder="Filter queries"
+      aria-label="Filter queries"
+      value={filterOf()}
+      onInput={(event) => setParams({ filter: event.currentTarget.value })}
+    />
+  );
+}
+
+/** Those that the filter leaves; whoever looks around reads first. */
+export function queriesLeft(): QueryContract[] {
+  const wanted = filterOf().toLowerCase();
+  return (contract.value?.queries ?? [])
+    .filter(({ name }) => name.toLowerCase().includes(wanted))
+    .sort((a, b) => Number(a.writes) - Number(b.writes));
+}
+
+/** In place of a list that the filter has emptied. */
+export const NothingLeft = () => <li class="hint">No query has this in its name.</li>;
