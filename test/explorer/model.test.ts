@@ -91,6 +91,7 @@ test('E17: whatever JSON an address holds is a walk of calls with arguments, or 
     }),
   );
   const calls = unpackWalk('[["next",{}],["next",null],["next",[]],["next"],["NO",{}]]');
+  expect(unpackWalk('[[null,{}],[true,{}],[["next"],{}]]')).toEqual([]);
   expect(calls).toEqual([{ tool: 'next', data: {} }]);
 });
 

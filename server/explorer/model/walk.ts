@@ -49,6 +49,9 @@ export function countIn(answer: unknown): number | undefined {
   return answer === null ? 0 : undefined;
 }
 
+/** An expression reads `null` and lists as texts, too. */
+const isTool = (tool: unknown): boolean => typeof tool === 'string' && /^[a-z_]{1,40}$/.test(tool);
+
 const isObject = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && !Array.isArray(data);
 
@@ -60,7 +63,7 @@ export function unpackWalk(text: string): Call[] {
   try {
     const list = JSON.parse(text) as [string, Record<string, unknown>][];
     return list
-      .filter(([tool, data]) => /^[a-z_]{1,40}$/.test(tool) && isObject(data))
+      .filter(([tool, data]) => isTool(tool) && isObject(data))
       .map(([tool, data]) => ({ tool, data }));
   } catch {
     return [];
