@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compile } from '../../engine/lang/compile.js';
 import { packIds } from '../../server/explorer/model/packed-ids.js';
 import { type Server, startServer } from '../support/server/server.js';
 import { startDemo } from './demo.js';
@@ -159,3 +160,27 @@ test.each(['light', 'dark'] as const)(
     expect(faults).toEqual([]);
   },
 );
+
+test.each(
+  Object.entries({
+    nothing: '',
+    'a type': 'N::Doc { text: String }',
+    'vectors alone': 'V::At { of: String }',
+  }),
+)('what an empty page says is to be written can be, beside %s', async (_, there) => {
+  const server = await startServer({ sources: { 'main.hx': there } });
+  try {
+    for (const view of ['overview', 'query', 'api']) {
+      const { page, close } = await openPage(`http://127.0.0.1:${server.port}`, `#/${view}`);
+      await page.waitForSelector('.empty :text("QUERY all")');
+      const codes = await page.locator('.empty code').allTextContents();
+      const written = codes.filter((code) => /^(N::|QUERY .)/.test(code));
+      const sources = [there, ...written].map((code, at) => ({ path: `${at}.hx`, text: code }));
+      const { diagnostics } = compile(sources, { compat: false });
+      expect([view, written.length > 0, diagnostics]).toEqual([view, true, []]);
+      await close();
+    }
+  } finally {
+    await server.dispose();
+  }
+});

@@ -1,6 +1,7 @@
 // Stands where something is still to come, or says why it does not come. Shown after a moment only: what is there at
 // once does not blink.
 import { useEffect, useState } from 'preact/hooks';
+import { schema } from '../state/program.js';
 
 export function Waiting({ text = 'Loading', fault = '' }: { text?: string; fault?: string }) {
   const [isLate, setLate] = useState(false);
@@ -32,13 +33,21 @@ export function NeedsAdmin({ what }: { what: string }) {
   );
 }
 
-/** What to do in a project without queries. */
-export const HowQueriesBegin = () => (
-  <p>
-    Write one into a <code>.hx</code> file of the project and save it:{' '}
-    <code>QUERY all() =&gt; n &lt;- N&lt;Note&gt; RETURN n</code>
-  </p>
-);
+/** What to do in a project without queries: one of a type that there is, or of the first that there could be. */
+export function HowQueriesBegin({ typesAreSaid = false }: { typesAreSaid?: boolean }) {
+  const types = (schema.value ?? []).filter(({ kind }) => kind !== 'edge');
+  const type = types.find(({ kind }) => kind === 'node') ?? types[0];
+  const source = type?.kind === 'vector' ? `V<${type.name}>` : `N<${type?.name ?? 'Note'}>`;
+  return (
+    <>
+      {type === undefined && !typesAreSaid && <HowTypesBegin />}
+      <p>
+        Write {type === undefined ? 'a query behind it' : 'one'} into a <code>.hx</code> file of the
+        project and save it: <code>QUERY all() =&gt; all &lt;- {source} RETURN all</code>
+      </p>
+    </>
+  );
+}
 
 /** What to do in a project without types. */
 export const HowTypesBegin = () => (
