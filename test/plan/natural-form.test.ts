@@ -79,6 +79,9 @@ const cases: [body: string, most: number][] = [
   ['RETURN N<Item>::WHERE(EXISTS(_::In<Owns>::WHERE(_::{note}::EQ("x"))))::{key}', 10 * owned],
   ['RETURN N<Item>::WHERE(_::In<Owns>::{note}::EQ("x"))::{key}', 10 * owned],
   ['RETURN N<Item>::WHERE(EXISTS(_::In<Owns>))::{key}', 10 * owned],
+  // Of two that read all edges of a type, the one of fewer, wherever it stands.
+  ['RETURN N<Item>::WHERE(AND(EXISTS(_::Out<Likes>), EXISTS(_::In<Owns>)))::{key}', 20 * owned],
+  ['RETURN N<Item>::WHERE(AND(EXISTS(_::In<Owns>), EXISTS(_::Out<Likes>)))::{key}', 20 * owned],
   [
     'RETURN N<Item>::WHERE(EXISTS(_::Out<Likes>::WHERE(_::{year}::LT(3))::In<Owns>::WHERE(_::{note}::EQ("x"))))::{key}',
     40 * owned,

@@ -264,7 +264,7 @@ const cases: [name: string, body: string, plan: string[]][] = [
     'a count that is compared goes no further than the number',
     'RETURN N<Owner>::WHERE(_::Out<Owns>::WHERE(_::{note}::EQ("x"))::COUNT::EQ(2))::WHERE(_::Out<Owns>::COUNT::GTE(2))',
     [
-      'data: (find N<Owner> back along in Owns from each of (scan N<Item> | where $1: ($1.note EQ "x") -> many) | where $0: and((($0 | out Owns | where $1: ($1.note EQ "x") | range 0 to 3 | count -> one) EQ 2), (($0 | out Owns | count -> one) GTE 2)) -> many)',
+      'data: (find N<Owner> the fewest of back along in Owns from each of (scan N<Item> | where $1: ($1.note EQ "x") -> many) and of at each of (scan E<Owns> | from end -> many) | where $0: and((($0 | out Owns | where $1: ($1.note EQ "x") | range 0 to 3 | count -> one) EQ 2), (($0 | out Owns | count -> one) GTE 2)) -> many)',
     ],
   ],
   [

@@ -2,7 +2,7 @@
 import { IdSet } from '../../base/id-set.js';
 import type { Direction } from '../../plan/expression.js';
 import type { Label } from '../../storage/table/store.js';
-import { asRows, type Flow } from '../row/flow.js';
+import type { Flow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';
 import { findElement } from '../row/resolve.js';
@@ -27,15 +27,21 @@ export interface WayBack {
 
 /**
  * What steps from known elements lead to. Where that takes more than the type has elements, or than as many
- * rows as are wanted are likely to take, the type is read instead.
+ * rows as are wanted are likely to take, the type is read instead. `alone`: what is found is not tested.
  */
-export function findReached(label: Label, way: WayBack, most: Most): Find {
-  const { reads } = way;
+export function findReached(label: Label, way: WayBack, most: Most, alone: boolean): Find {
+  const { reads, known } = way;
   const reach = reached(way);
+  // Then an edge costs what asking one element does, and is looked at three times.
+  const isQuick = alone && known.kind === 'ids' && reads?.kind === 'edge';
   return (frame) => {
     const all = frame.view.count(label.id);
-    if (reads !== undefined && readingOf(frame, reads) > all) return undefined;
-    return frame.attempt(Math.min(2 * all, worthOf(frame, label, most)), () => [
+    if (reads !== undefined) {
+      const reading = isQuick ? frame.view.count(reads.id) : readingOf(frame, reads);
+      if (reading > all) return undefined;
+    }
+    const visits = (isQuick ? 4 : 2) * all;
+    return frame.attempt(Math.min(visits, worthOf(frame, label, most)), () => [
       reach(frame).sort(),
     ]);
   };
@@ -49,8 +55,18 @@ function reached({ known, back }: WayBack): (frame: Frame) => Uint32Array {
 
 /** The elements that a walk back begins at, each once. */
 export function begunAt(known: Flow): (frame: Frame) => Uint32Array {
-  const { open } = asRows(known);
-  return (frame) => elementsOf(frame, open(frame));
+  if (known.kind === 'ids') return (frame) => distinct(frame, known.open(frame));
+  return (frame) => elementsOf(frame, known.open(frame));
+}
+
+/** Ids of a flow are those of elements that are there. */
+function distinct(frame: Frame, batches: Iterable<Uint32Array>): Uint32Array {
+  const [met, found] = [new IdSet(), new IdBuffer()];
+  for (const ids of batches) {
+    frame.tick(ids.length);
+    for (let i = 0; i < ids.length; i++) if (met.add(ids[i]!)) found.push(ids[i]!);
+  }
+  return found.take();
 }
 
 /** In whose time so many elements are asked for how many edges they have. */

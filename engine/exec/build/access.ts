@@ -33,7 +33,9 @@ export function buildAccess(
   const { path, rest } = source.access!;
   const label = labelOf(builder, type!.kind, type!.name);
   const alone = rest === undefined ? among : undefined;
-  const find = label && guarded(findOf(builder, label, path, { most, among: alone }));
+  const find =
+    label &&
+    guarded(findOf(builder, label, path, { most, among: alone, isAlone: rest === undefined }));
   if (label === undefined || find === undefined) return builder.profiled(source, plain);
   const first = most && isReadWhole(path) ? firstOf(builder, label, path, most) : undefined;
   if (rest === undefined) return builder.profiled(source, access({ find, rest, plain, ...first }));
@@ -61,6 +63,8 @@ function firstOf(
 /** What is known of the rows that a path leads to. */
 interface Wanted {
   most: Most;
+  /** What is found is not tested. */
+  isAlone?: boolean;
   /** Keeps what the path would lead to; undefined where that is not all that is asked. */
   among: Covered['among'];
 }
@@ -129,7 +133,7 @@ function findOf(
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
     case 'reached':
-      return findReached(label, buildWayBack(builder, path), wanted.most);
+      return findReached(label, buildWayBack(builder, path), wanted.most, wanted.isAlone ?? false);
     case 'given': {
       const condition = builder.value(path.condition);
       const find = path.of && findOf(builder, label, path.of, unknown);

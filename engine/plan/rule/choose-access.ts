@@ -58,7 +58,7 @@ export function chooseAccess(
   const { condition } = step;
   const best = bestPath(planning, type, condition);
   // To read another type for it is no better than to walk in the order and test on the way.
-  const short = best?.path.kind === 'reached' && best.path.reads ? undefined : best;
+  const short = best && readsAnother(best.path) ? undefined : best;
   if (next?.kind === 'order' && (short === undefined || short.path.kind === 'between')) {
     const ordered = orderedAccess(planning, type, next, { condition, best: short }, after);
     if (ordered !== undefined) return ordered;
@@ -180,8 +180,18 @@ function bestPath(
     if (!isSafe(condition, planning.parameters)) break;
   }
   candidates.sort((a, b) => rank(a) - rank(b));
-  return leastOf(candidates) ?? candidates[0];
+  return leastOf(candidates) ?? leastRead(candidates) ?? candidates[0];
 }
+
+/** Several that each read another type as a whole: which of those is the smallest is known when it is asked. */
+function leastRead(candidates: readonly Candidate[]): Candidate | undefined {
+  const lists = candidates.filter(({ path }) => readsAnother(path));
+  if (lists.length < 2 || lists[0] !== candidates[0]) return undefined;
+  return { path: { kind: 'least', of: lists.map(({ path }) => path) }, decides: [] };
+}
+
+const readsAnother = (path: AccessPath): boolean =>
+  path.kind === 'least' ? path.of.every(readsAnother) : path.kind === 'reached' && !!path.reads;
 
 /** Several conditions that each have a list of their own: the shortest may be that of any. */
 function leastOf(candidates: readonly Candidate[]): Candidate | undefined {
