@@ -1,12 +1,14 @@
 // The page, its files, and who may see what: E01, E04, E05 of the explorer's checklist, on a server of its
 // own with keys and one without.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { readFileSync, readdirSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeKeyFile } from '../../server/auth/key-file.js';
 import { makeKey } from '../../server/auth/key-record.js';
-import { root } from '../support/project.js';
+import { ExplorerAssets } from '../../server/endpoint/explore/assets.js';
+import type { Exchange } from '../../server/http/exchange.js';
+import { makeFolder, root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
 
 const sources = { 'main.hx': 'N::Doc { text: String }\nQUERY docs() => d <- N<Doc> RETURN d\n' };
@@ -37,6 +39,21 @@ test('E01: the page for browsers, JSON for everyone else', async () => {
   expect(page!.headers.get('x-content-type-options')).toBe('nosniff');
   expect(page!.headers.get('cross-origin-opener-policy')).toBe('same-origin');
   expect(html).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=/);
+});
+
+test('E04: a page that was opened is whole when other files take the place of its own', () => {
+  const folder = join(makeFolder(), 'explorer');
+  cpSync(join(root, 'dist/explorer'), folder, { recursive: true });
+  const [opened, late] = [new ExplorerAssets(folder), new ExplorerAssets(folder)];
+  const page = (assets: ExplorerAssets): string => String(assets.page()!.body);
+  const { length } = page(opened);
+  rmSync(folder, { recursive: true });
+  expect(page(opened)).toHaveLength(length);
+  for (const name of opened.names) {
+    const reply = opened.answer(name, { acceptEncoding: 'br', ifNoneMatch: '' } as Exchange);
+    expect(reply.body.length).toBeGreaterThan(0);
+  }
+  expect(page(late)).toMatch(/Start it again/);
 });
 
 test('E04: files are those of the table, in the form that is taken', async () => {

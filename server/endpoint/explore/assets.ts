@@ -1,6 +1,7 @@
-// The explorer's bundled files and the page that begins with them. Names and contents are read at the
-// first use, which nobody pays for who never opens the page. Invariant: a request never names a file:
-// only names of the table are found.
+// The explorer's bundled files and the page that begins with them. Names are read at the start, contents
+// with the first page, which nobody pays for who never opens one. Invariants: a request never names a
+// file, only names of the table are found; a page that was opened once is whole until the server ends,
+// also when another version of the program takes the place of its files.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,15 +29,15 @@ interface Asset {
 }
 
 export class ExplorerAssets {
-  readonly #folder = folders.find(existsSync);
   readonly #loaded = new Map<string, Asset>();
+  /** Of the files that are served: `main.<hash>.js`. */
+  readonly names: readonly string[];
+  readonly #html: string | undefined;
 
-  /** Names of the files that are served: `main.<hash>.js`. */
-  names(): string[] {
-    if (this.#folder === undefined) return [];
-    return readdirSync(this.#folder).filter((name) =>
-      /^[a-z-]+\.[A-Z0-9]{8}\.(js|css|svg)$/.test(name),
-    );
+  constructor(private readonly folder = folders.find(existsSync)) {
+    const files = folder === undefined ? [] : readdirSync(folder);
+    this.names = files.filter((name) => /^[a-z-]+\.[A-Z0-9]{8}\.(js|css|svg)$/.test(name));
+    this.#html = folder && readFileSync(join(folder, 'index.html'), 'utf8');
   }
 
   /** One of the names, in the best form that the client takes. */
@@ -53,7 +54,7 @@ export class ExplorerAssets {
   }
 
   #load(name: string): Asset {
-    const path = join(this.#folder!, name);
+    const path = join(this.folder!, name);
     const etag = `"${name.split('.')[1]}"`;
     const asset: Asset = {
       etag,
@@ -76,12 +77,28 @@ export class ExplorerAssets {
 
   /** The page, or undefined when the package was built without it. */
   page(): Reply | undefined {
-    if (this.#folder === undefined) return undefined;
+    if (this.#html === undefined) return undefined;
     const nonce = randomBytes(16).toString('base64');
-    const html = readFileSync(join(this.#folder, 'index.html'), 'utf8').replace('%NONCE%', nonce);
+    const html = this.#isWhole() ? this.#html.replace('%NONCE%', nonce) : replaced;
     return { status: okStatus, headers: [...pageHeaders, policy(nonce)], body: html };
   }
+
+  /** Whether all that the page will ask for is there. */
+  #isWhole(): boolean {
+    try {
+      for (const name of this.names) if (!this.#loaded.has(name)) this.#load(name);
+      return true;
+    } catch {
+      return false;
+    }
+  }
 }
+
+/** In place of the page of a program that is no longer on disk. */
+const replaced = `<!doctype html><title>TrellisDB</title>
+<p>Another version of TrellisDB took the place of this server's files.
+Start it again to see its pages.</p>
+`;
 
 /** Whether a client that sends this Accept is a browser that opens a page. */
 export const wantsPage = (accept: string): boolean => /\btext\/html\b/i.test(accept);

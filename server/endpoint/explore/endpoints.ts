@@ -110,7 +110,7 @@ function addPage(options: ExploreOptions, fixed: Map<string, Endpoint>): void {
   }
   const assets = new ExplorerAssets();
   open('/', ({ accept }) => (wantsPage(accept) ? assets.page() : undefined) ?? plain, false);
-  for (const name of assets.names()) {
+  for (const name of assets.names) {
     open(`/_explorer/${name}`, (exchange) => assets.answer(name, exchange), true);
   }
 }
