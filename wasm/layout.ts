@@ -112,12 +112,14 @@ export const H_LINKED = 276;
 /** Bytes from a node's beginning to the end of its edges. */
 export const H_EDGES_END = 280;
 /**
- * As measured on the segment itself, 0 before: the width at which a walk finds nearly all, and how many
- * vectors a scan by sketches judges, + 1. Vectors put and forgotten since then.
+ * As measured on the segment itself, 0 before: the width at which a walk finds nearly all of the ten
+ * nearest, and how many vectors a scan by sketches judges for them, + 1. Vectors put and forgotten
+ * since then. The width for the hundred nearest.
  */
 export const H_WIDTH = 284;
 export const H_JUDGED = 288;
 export const H_CHANGED = 292;
+export const H_WIDTH_MANY = 296;
 /** Most bytes this segment may take. */
 export const H_BYTES_MAX = 84;
 /** u32 per chunk: its address. */

@@ -5,7 +5,7 @@
 // four added up, since what is asked for then is often unlike any of the longest. The truth is a scan by
 // sketches, so that a measurement costs about as much as two to four hundred searches. It is made by the
 // writer when it has nothing else to do, a search or two at a time, and again when the vectors have
-// changed by a third.
+// changed by a third. Twice: what finds ten need not find a hundred.
 // Invariant: searches never wait for it; until it is made they walk as wide as they are told.
 import {
   H_CHANGED,
@@ -20,12 +20,11 @@ import {
 } from '../../wasm/layout.js';
 import { marginOver, scanMicros, walkMicros } from './cost.js';
 import { graphFrom } from './options.js';
-import { searchWalk, standardWidth } from './pool.js';
+import { few, many, searchWalk, standardWidth } from './pool.js';
 import { walkGraph } from './search.js';
 import type { Segment } from './segment.js';
 
-/** What is asked for, and how many queries of each kind. */
-const k = 10;
+/** How many queries of each kind. */
 const perKind = 48;
 /** What queries of a kind have of the directions of so many vectors; the first two for equal lengths. */
 const kinds = [[1], [1, -1], [1, 1], [1, -1, 1, -1]];
@@ -50,10 +49,11 @@ interface Query {
   last: number;
 }
 
-/** Whether a segment has changed enough since it was measured. */
-export function isMeasureDue(segment: Segment): boolean {
-  if (!segment.hasGraph || segment.live < graphFrom) return false;
-  return segment.width === 0 || segment.field(H_CHANGED) * 3 > segment.live;
+/** For how many answers a segment is to be measured: it never was, or has changed too much since. */
+export function dueFor(segment: Segment): number | undefined {
+  if (!segment.hasGraph || segment.live < graphFrom) return undefined;
+  if (segment.width === 0 || segment.field(H_CHANGED) * 3 > segment.live) return few;
+  return segment.widthForMany === 0 ? many : undefined;
 }
 
 export class Measurement {
@@ -67,11 +67,15 @@ export class Measurement {
   #scanned = 0;
   #done = 0;
 
-  constructor(private readonly segment: Segment) {
+  /** For the `k` nearest, which is `few` or `many`. */
+  constructor(
+    private readonly segment: Segment,
+    readonly k: number,
+  ) {
     this.#queries = queriesOf(segment);
     const isInner = segment.field(H_METRIC) === METRIC_DOT;
     this.#missesMax = Math.floor((1 - (isInner ? enoughInner : enough)) * k * perKind);
-    segment.header[H_CHANGED >> 2] = 0;
+    if (k === few) segment.header[H_CHANGED >> 2] = 0;
   }
 
   /** One search or two; false when the measurement is made. */
@@ -96,6 +100,7 @@ export class Measurement {
   }
 
   #scan(query: Query): void {
+    const { k } = this;
     const { kernel, lane } = this.segment;
     const count = kernel.searchScan(lane.address, k);
     query.last = count < k ? Number.POSITIVE_INFINITY : lane.distances[k - 1]!;
@@ -104,7 +109,7 @@ export class Measurement {
   }
 
   #walk(query: Query, width: number): boolean {
-    const { segment } = this;
+    const { segment, k } = this;
     const { lane, canFollow, padded } = segment;
     const count = walkGraph(segment, width, k, searchWalk(width, k, canFollow, padded));
     let found = 0;
@@ -115,8 +120,10 @@ export class Measurement {
 
   /** The widths at which a walk is cheaper than a scan. */
   #candidates(): number[] {
-    const { segment } = this;
-    const scan = scanMicros(segment, k, this.#meanJudged());
+    const { segment, k } = this;
+    // As a search reckons: for many by what was found for few.
+    const judged = k === few ? this.#meanJudged() : segment.field(H_JUDGED) - 1;
+    const scan = scanMicros(segment, k, judged);
     const micros = (width: number): number =>
       walkMicros(segment.padded, searchWalk(width, k, segment.canFollow, segment.padded));
     return widths.filter((width) => micros(width) < scan * marginOver(segment, width));
@@ -147,8 +154,13 @@ export class Measurement {
   /** Keeps the least width that was enough; without one, that which nobody walks. */
   #accept(): boolean {
     const { segment } = this;
-    Atomics.store(segment.header, H_JUDGED >> 2, Math.ceil(this.#meanJudged()) + 1);
-    segment.width = this.#widths?.[0] ?? POOL_MAX;
+    const width = this.#widths?.[0] ?? POOL_MAX;
+    if (this.k === many) segment.widthForMany = width;
+    else {
+      Atomics.store(segment.header, H_JUDGED >> 2, Math.ceil(this.#meanJudged()) + 1);
+      segment.width = width;
+      segment.widthForMany = 0;
+    }
     return false;
   }
 }

@@ -6,7 +6,7 @@ import { HALF_CODES, HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/
 import { assert } from '../base/assert.js';
 import { helpLink, linkRows, type Rows } from './bulk.js';
 import type { Candidates, IndexHandle, IndexOptions, VectorIndex, SearchOptions } from './index.js';
-import { isMeasureDue, Measurement } from './measure.js';
+import { dueFor, Measurement } from './measure.js';
 import { graphFrom, layoutFlags, metricNumber, segmentBytesMax } from './options.js';
 import { hardEdges, insertionPool } from './pool.js';
 import { search } from './search.js';
@@ -193,13 +193,15 @@ export class SharedIndex implements VectorIndex {
 
   /** Finds out how wide the segment must be walked, when that is due; true when more is to do. */
   #measure(segment: Segment, until: number): boolean {
-    let measurement = this.#measurements.get(segment);
-    if (measurement === undefined && !isMeasureDue(segment)) return false;
-    measurement ??= new Measurement(segment);
-    this.#measurements.set(segment, measurement);
-    while (measurement.step()) if (performance.now() >= until) return true;
-    this.#measurements.delete(segment);
-    return false;
+    for (;;) {
+      let measurement = this.#measurements.get(segment);
+      const k = measurement?.k ?? dueFor(segment);
+      if (k === undefined) return false;
+      measurement ??= new Measurement(segment, k);
+      this.#measurements.set(segment, measurement);
+      while (measurement.step()) if (performance.now() >= until) return true;
+      this.#measurements.delete(segment);
+    }
   }
 
   /**

@@ -32,12 +32,33 @@ const followMax = (padded: number): number => padded >> 2;
 /** The `ef_search` of whoever says nothing. */
 export const standardWidth = 128;
 
+/** Numbers of answers for which it is measured how wide a segment must be walked. */
+export const few = 10;
+export const many = 100;
+/** Width for many as a multiple of their number, until it is measured. */
+const manyTimes = 3;
+
+/** Widths that were found to be enough, 0 before. */
+interface MeasuredWidths {
+  readonly width: number;
+  readonly widthForMany: number;
+}
+
 /**
- * Width of a search that was told none: what was found to be enough for its segment (measure.ts), but
- * where a configuration asks for less than is standard.
+ * Width of a search for k that was told none: what was found to be enough for its segment (measure.ts),
+ * but where a configuration asks for less than is standard.
  */
-export function standardEf(efSearch: number, measured: number): number {
-  return efSearch < standardWidth ? efSearch : Math.max(efSearch, measured);
+export function standardEf(efSearch: number, measured: MeasuredWidths, k: number): number {
+  if (efSearch < standardWidth) return efSearch;
+  return Math.min(POOL_MAX, Math.max(efSearch, widthFor(measured, k)));
+}
+
+/** In between in proportion, beyond as the width for many times more. */
+function widthFor({ width, widthForMany }: MeasuredWidths, k: number): number {
+  if (k <= few) return width;
+  const most = widthForMany || manyTimes * many;
+  if (k >= many) return Math.ceil((most * k) / many);
+  return Math.ceil(width + ((most - width) * (k - few)) / (many - few));
 }
 
 /**

@@ -75,7 +75,7 @@ function searchSegment(
   // Few are left in a graph: they are looked at one by one, as before there was one.
   if (segment.live < graphFrom && segment.slots <= scannedSlots)
     return answer(segment, kernel.searchExact(address, k));
-  const ef = width.isTold ? width.ef : standardEf(width.ef, segment.width);
+  const ef = width.isTold ? width.ef : standardEf(width.ef, segment, k);
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);

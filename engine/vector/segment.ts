@@ -32,6 +32,7 @@ import {
   H_STRIDE,
   H_VERSION,
   H_WIDTH,
+  H_WIDTH_MANY,
   H_ZERO_LOCK,
   HAS_EDGE_CODES,
   HALF_CODES,
@@ -135,12 +136,19 @@ export class Segment {
       ? 0
       : this.kernel.codeNoise(this.lane.address, this.kernel.nodeAt(slot - 1), distance);
   }
-  /** Width at which a walk was found to be wide enough; 0 before it was measured. */
+  /** Width at which a walk was found to be wide enough for few answers; 0 before it was measured. */
   get width(): number {
     return this.field(H_WIDTH);
   }
   set width(width: number) {
     Atomics.store(this.header, H_WIDTH >> 2, width);
+  }
+  /** The same for many; also 0 in images that were made before it was measured. */
+  get widthForMany(): number {
+    return this.field(H_WIDTH_MANY);
+  }
+  set widthForMany(width: number) {
+    Atomics.store(this.header, H_WIDTH_MANY >> 2, width);
   }
   /** Vectors that the last scan of this thread judged. */
   get judged(): number {

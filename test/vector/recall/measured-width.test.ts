@@ -11,9 +11,9 @@ import { standardWidth } from '../../../engine/vector/pool.js';
 import { readSnapshot, writeSnapshot } from '../../../engine/vector/snapshot.js';
 import { makeFolder, removeFolder } from '../../support/project.js';
 import { asMap, indexOf, long, naiveDistance, naiveSearch } from '../fixture.js';
-import { clustered, gaussianFrom } from '../random.js';
+import { clustered, gaussianFrom, randomFrom } from '../random.js';
 
-const k = 10;
+const ten = 10;
 const least = 0.98;
 
 /** What a vector of length 1 is multiplied by: its number as a part of all, and a normal one. */
@@ -91,7 +91,7 @@ function make(cell: Cell): Made {
 }
 
 /** As a server asks: a few more than are wanted, which are judged again by the stored vectors. */
-function recallAt({ index, kept, queries }: Made, ef?: number): number {
+function recallAt({ index, kept, queries }: Made, ef?: number, k = ten): number {
   const { metric } = index.options;
   const wanted = candidatesFor(index.options, index.dimension, k);
   const found = queries.map((query) => {
@@ -150,6 +150,35 @@ test.each(cellsOf().map((cell) => [nameOf(cell), cell] as const))(
   600_000,
 );
 
+/** As texts whose words are hashed: few numbers that are not zero, some of them in many vectors. */
+function hashed(count: number, dimension: number): Float64Array[] {
+  const random = randomFrom(57);
+  return Array.from({ length: count }, () => {
+    const vector = new Float64Array(dimension);
+    for (let word = 0; word < 40; word++) {
+      vector[Math.floor(random() ** 2.5 * dimension)]! += random() < 0.5 ? -1 : 1;
+    }
+    vector[0]! += 0.01;
+    return vector;
+  });
+}
+
+/** Widths that find ten of these find too few of more. */
+test.each(long ? [256, 512, 1024] : [1024])('many of %i hashed numbers', async (dimension) => {
+  const asked = long ? 60 : 8;
+  const all = hashed((long ? 4000 : 1500) + asked, dimension);
+  const rows = all.slice(asked);
+  const index = indexOf(rows, { metric: 'cosine', efSearch: standardWidth });
+  maintain(index);
+  const made = { index, kept: asMap(rows), queries: all.slice(0, asked) };
+  const recalls = (long ? [10, 30, 60, 100, 150] : [100, 150]).map((wanted) =>
+    recallAt(made, undefined, wanted),
+  );
+  expect(Math.min(...recalls), recalls.join(', ')).toBeGreaterThanOrEqual(0.95);
+  index.close();
+  await nextTurn();
+});
+
 test('a width that is told is kept to, and an image keeps what was measured', () => {
   const made = make(hard);
   const { index } = made;
@@ -195,7 +224,7 @@ test('an index of equal vectors, or of zeros, is measured to an end and searched
       const index = indexOf(rows, { metric, efSearch: standardWidth });
       maintain(index);
       for (const query of [row, Float64Array.of(0, 0, 0, 0), Float64Array.of(-1, 0, 0, 0)]) {
-        expect(index.search(query, k).count).toBe(k);
+        expect(index.search(query, ten).count).toBe(ten);
       }
       index.close();
     }
