@@ -10,7 +10,7 @@ import { type RunningApp, startApp, transports } from '../running-app.js';
 const bytes = 8 << 20;
 const piece = Buffer.alloc(1 << 16, ' ');
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
-const times = isLong ? 40 : 2;
+const times = isLong ? 8 : 2;
 
 /** Status and code of an answer, or how the call failed. */
 type Heard = [status: number, code: unknown] | string;
