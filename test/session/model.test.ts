@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { memoryUuid } from '../support/memory-view.js';
+import { nextTurn } from '../support/run/next-turn.js';
 import { Bench } from './library.js';
 
 type Kind = 'node' | 'edge' | 'vector';
@@ -365,6 +366,7 @@ function rounded(reply: unknown): unknown {
 }
 
 async function compare(calls: readonly { session: number; call: Call }[]): Promise<void> {
+  await nextTurn();
   const bench = new Bench();
   const graph = new Graph();
   const sessions = [

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Layout } from '../../engine/vector/index.js';
 import { createVectorIndex, type SharedIndex } from '../../engine/vector/open-index.js';
+import { nextTurn } from '../support/run/next-turn.js';
 import { defaults, long, naiveSearch, recallOf } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 
@@ -13,7 +14,11 @@ const dimension = 32;
  */
 const ef = long ? 400 : 100;
 
-function live(index: SharedIndex, steps: number, seed: number): Map<number, Float64Array> {
+async function live(
+  index: SharedIndex,
+  steps: number,
+  seed: number,
+): Promise<Map<number, Float64Array>> {
   const random = randomFrom(seed);
   const supply = clustered(steps, dimension, { seed });
   const model = new Map<number, Float64Array>();
@@ -27,15 +32,17 @@ function live(index: SharedIndex, steps: number, seed: number): Map<number, Floa
       index.put(id, supply[i]!);
       model.set(id, supply[i]!);
     }
-    if (i % 500 === 0) index.maintain(5);
+    if (i % 500 !== 0) continue;
+    index.maintain(5);
+    await nextTurn();
   }
   return model;
 }
 
 describe.each<Layout>(['fast', 'compact', 'flat'])('churn, layout %s', (layout) => {
-  test.each([1, 2])('seed %i', (seed) => {
+  test.each([1, 2])('seed %i', async (seed) => {
     const index = createVectorIndex('Test', { ...defaults, layout });
-    const model = live(index, long ? 50_000 : 2600, seed);
+    const model = await live(index, long ? 50_000 : 2600, seed);
     expect(index.count).toBe(model.size);
     const queries = clustered(20, dimension, { seed: seed + 50 });
     for (const query of queries) {

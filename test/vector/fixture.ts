@@ -5,6 +5,7 @@ import {
   type IndexHooks,
   type SharedIndex,
 } from '../../engine/vector/open-index.js';
+import { nextTurn } from '../support/run/next-turn.js';
 
 export const long = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -56,6 +57,20 @@ export function indexOf(
 ): SharedIndex {
   const index = createVectorIndex('Test', { ...defaults, ...options }, hooks);
   for (const [i, vector] of vectors.entries()) index.put(i + 1, vector);
+  index.finishGraph();
+  return index;
+}
+
+/** The same, for so many that the loop of events must not stand meanwhile. */
+export async function indexInTurns(
+  vectors: readonly Float64Array[],
+  options: Partial<IndexOptions> = {},
+): Promise<SharedIndex> {
+  const index = createVectorIndex('Test', { ...defaults, ...options }, {});
+  for (const [i, vector] of vectors.entries()) {
+    index.put(i + 1, vector);
+    if (i % 500 === 499) await nextTurn();
+  }
   index.finishGraph();
   return index;
 }

@@ -4,17 +4,17 @@
 // bounds are alike for all that lies far off, or by the list.
 import { expect, test } from 'vitest';
 import { queryFactor, exponentOf } from '../../../engine/vector/size.js';
+import { standardEf, standardWidth } from '../../../engine/vector/pool.js';
 import type { AllowList, Layout, Metric } from '../../../engine/vector/index.js';
 import type { SharedIndex } from '../../../engine/vector/open-index.js';
 import { POOL_MAX } from '../../../wasm/layout.js';
 import { asMap, indexOf, long, naiveSearch, recallOf } from '../fixture.js';
+import { nextTurn } from '../../support/run/next-turn.js';
 import { clustered } from '../random.js';
 
 const count = long ? 12_000 : 4_000;
 const k = 10;
 const asked = long ? 20 : 5;
-/** Answers that a walk looks for. */
-const width = 192;
 const metrics: Metric[] = ['cosine', 'l2', 'dot'];
 const layouts: Layout[] = ['fast', 'compact', 'flat'];
 /** Shares of all vectors, the nearest first, that are left out. */
@@ -65,6 +65,10 @@ function allBut(order: readonly number[], share: number): AllowList {
 
 type Way = (index: SharedIndex, query: Float64Array, allow: AllowList) => number[] | undefined;
 
+/** Answers that a walk looks for, as a search does: half as many again as without a filter. */
+const widthOf = (index: SharedIndex): number =>
+  Math.ceil(1.5 * standardEf(standardWidth, index.segments[0]!, k + 2));
+
 /** One way alone, of an index of one segment; undefined when it says that it cannot, or there is no graph. */
 function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {
   return (index, query, allow) => {
@@ -76,7 +80,7 @@ function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {
     kernel.beginQuery(lane.address);
     const found =
       name === 'searchAmong'
-        ? kernel.searchAmong(lane.address, k + 2, width, POOL_MAX)
+        ? kernel.searchAmong(lane.address, k + 2, widthOf(index), POOL_MAX)
         : kernel[name](lane.address, k + 2);
     return found < 0 ? undefined : [...lane.ids.slice(0, found)];
   };
@@ -90,16 +94,17 @@ const ways: Record<string, Way> = {
 };
 
 /** Recall of every way at every share; a way that could not is right. */
-function filtered(
+async function filtered(
   index: SharedIndex,
   rows: readonly Float64Array[],
   queries: readonly Float64Array[],
-): Record<string, number> {
+): Promise<Record<string, number>> {
   const of: Record<string, number> = {};
   for (const share of hidden) {
     for (const name of Object.keys(ways)) of[`${name} ${share}`] = 0;
   }
   for (const query of queries) {
+    await nextTurn();
     const all = naiveSearch(index.options.metric, asMap(rows), query, count);
     const order = all.map(({ id }) => id);
     const distance = new Map(all.map((row) => [row.id, row.distance]));
@@ -120,11 +125,12 @@ function filtered(
   return of;
 }
 
-test.each(cells)('$metric $layout $dimension, $clusters x $spread, $same of each', (cell) => {
+test.each(cells)('$metric $layout $dimension, $clusters x $spread, $same of each', async (cell) => {
   const rows = rowsOf(cell);
   const index = indexOf(rows, { metric: cell.metric, layout: cell.layout, efSearch: 128 });
+  while (index.maintain(1000)) await nextTurn();
   const queries = rows.slice(0, asked).map((row) => row.map((x) => x * 1.01 + 0.001));
-  const recalls = filtered(index, rows, queries);
+  const recalls = await filtered(index, rows, queries);
   const poor = Object.entries(recalls).filter(([, recall]) => recall < 0.95);
   expect(poor, JSON.stringify(recalls)).toEqual([]);
   // The same, deleted around the first query.

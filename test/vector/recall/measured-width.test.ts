@@ -10,7 +10,8 @@ import { candidatesFor } from '../../../engine/vector/candidates.js';
 import { standardWidth } from '../../../engine/vector/pool.js';
 import { readSnapshot, writeSnapshot } from '../../../engine/vector/snapshot.js';
 import { makeFolder, removeFolder } from '../../support/project.js';
-import { asMap, indexOf, long, naiveDistance, naiveSearch } from '../fixture.js';
+import { nextTurn } from '../../support/run/next-turn.js';
+import { asMap, indexInTurns, indexOf, long, naiveDistance, naiveSearch } from '../fixture.js';
 import { clustered, gaussianFrom, randomFrom } from '../random.js';
 
 const ten = 10;
@@ -41,11 +42,10 @@ interface Cell {
 const nameOf = ({ metric, kind, spread, dimension, count, history, layout }: Cell): string =>
   `${metric} ${kind}, spread ${spread}, ${count} x ${dimension}, ${history}, ${layout}`;
 
-const maintain = (index: SharedIndex): void => {
-  while (index.maintain(1000)) {
-    // To the end.
-  }
-};
+async function maintain(index: SharedIndex): Promise<void> {
+  do await nextTurn();
+  while (index.maintain(1000));
+}
 
 interface Made {
   index: SharedIndex;
@@ -64,14 +64,14 @@ function rowsOf({ kind, spread, dimension, count }: Cell, more: number): Float64
   });
 }
 
-function make(cell: Cell): Made {
+async function make(cell: Cell): Promise<Made> {
   const asked = long ? 40 : 20;
   const all = rowsOf(cell, asked);
   const rows = all.slice(0, cell.count);
   const { metric, layout, history } = cell;
   const first = history === 'grown' ? rows.slice(0, cell.count / 4) : rows;
-  const index = indexOf(first, { metric, layout, efSearch: standardWidth });
-  maintain(index);
+  const index = await indexInTurns(first, { metric, layout, efSearch: standardWidth });
+  await maintain(index);
   const kept = asMap(rows);
   if (history === 'grown') {
     for (let i = first.length; i < rows.length; i++) index.put(i + 1, rows[i]!);
@@ -85,7 +85,7 @@ function make(cell: Cell): Made {
       kept.delete(id);
     }
   }
-  maintain(index);
+  await maintain(index);
   const elsewhere = clustered(asked, cell.dimension, { seed: 52, clusters: asked });
   return { index, kept, queries: [...all.slice(cell.count), ...elsewhere] };
 }
@@ -137,12 +137,10 @@ function cellsOf(): Cell[] {
   }));
 }
 
-const nextTurn = (): Promise<void> => new Promise((done) => setImmediate(done));
-
 test.each(cellsOf().map((cell) => [nameOf(cell), cell] as const))(
   '%s',
   async (_, cell) => {
-    const made = make(cell);
+    const made = await make(cell);
     expect(recallAt(made)).toBeGreaterThanOrEqual(least);
     made.index.close();
     await nextTurn();
@@ -169,7 +167,7 @@ test.each(long ? [256, 512, 1024] : [1024])('many of %i hashed numbers', async (
   const all = hashed((long ? 4000 : 1500) + asked, dimension);
   const rows = all.slice(asked);
   const index = indexOf(rows, { metric: 'cosine', efSearch: standardWidth });
-  maintain(index);
+  await maintain(index);
   const made = { index, kept: asMap(rows), queries: all.slice(0, asked) };
   const recalls = (long ? [10, 30, 60, 100, 150] : [100, 150]).map((wanted) =>
     recallAt(made, undefined, wanted),
@@ -179,8 +177,8 @@ test.each(long ? [256, 512, 1024] : [1024])('many of %i hashed numbers', async (
   await nextTurn();
 });
 
-test('a width that is told is kept to, and an image keeps what was measured', () => {
-  const made = make(hard);
+test('a width that is told is kept to, and an image keeps what was measured', async () => {
+  const made = await make(hard);
   const { index } = made;
   const measured = index.widthMeasured;
   expect(measured).toBeGreaterThan(standardWidth);
@@ -200,29 +198,29 @@ test('a width that is told is kept to, and an image keeps what was measured', ()
   read.index!.close();
 });
 
-test('what was measured is measured again when a third of the vectors has changed', () => {
+test('what was measured is measured again when a third of the vectors has changed', async () => {
   const rows = rowsOf({ ...hard, dimension: 16, count: 2000 }, 0);
   const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: standardWidth });
   expect(index.widthMeasured).toBe(0);
-  maintain(index);
+  await maintain(index);
   const [segment] = index.segments;
   expect(index.widthMeasured).toBeGreaterThanOrEqual(standardWidth);
   segment!.width = 1;
   for (let i = 1200; i < 1400; i++) index.put(i + 1, rows[i]!);
-  maintain(index);
+  await maintain(index);
   expect(index.widthMeasured).toBe(1);
   for (let i = 1400; i < 2000; i++) index.put(i + 1, rows[i]!);
-  maintain(index);
+  await maintain(index);
   expect(index.widthMeasured).toBeGreaterThanOrEqual(standardWidth);
   index.close();
 });
 
-test('an index of equal vectors, or of zeros, is measured to an end and searched', () => {
+test('an index of equal vectors, or of zeros, is measured to an end and searched', async () => {
   for (const row of [Float64Array.of(0, 0, 0, 0), Float64Array.of(1, 2, 0, 4)]) {
     const rows = Array.from({ length: 1300 }, () => row);
     for (const metric of ['dot', 'l2', 'cosine'] as const) {
       const index = indexOf(rows, { metric, efSearch: standardWidth });
-      maintain(index);
+      await maintain(index);
       for (const query of [row, Float64Array.of(0, 0, 0, 0), Float64Array.of(-1, 0, 0, 0)]) {
         expect(index.search(query, ten).count).toBe(ten);
       }
