@@ -19,6 +19,8 @@ export type MergedMember =
 export interface EmbeddedText {
   /** Of the shards. */
   vector: string;
+  /** The vector type whose model it is, where one is known. */
+  type?: string;
   /** Of the query, whose value is the text. */
   parameter?: string;
   /** The text itself, or where there is no parameter. */

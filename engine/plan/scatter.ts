@@ -1,9 +1,9 @@
 // Queries over a vector type that is divided over several databases (cluster.md 11.2): which can be asked of
 // the shards, what each of them runs in the query's place, and how their answers become one. Invariant:
 // what is not known to give the answer of one database is refused.
-import type { Expression, Member, Pipeline } from './expression.js';
+import type { Expression, Member, Pipeline, Source } from './expression.js';
 import type { EmbeddedText, MergedMember, Merge } from './merge.js';
-import type { Plan, Scatter } from './plan.js';
+import type { Plan, Scatter, Statement } from './plan.js';
 import { eachPart, renameSlot, rewriter } from './rewrite.js';
 
 export interface ScatterRefusal {
@@ -88,6 +88,8 @@ const refuse = (why: string): never => {
   throw new Indivisible(why);
 };
 
+type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
+
 /** A ranked list: a search, and what is done with its hits. */
 interface Ranked {
   search: Pipeline;
@@ -98,6 +100,9 @@ class Division {
   readonly #bound = new Map<number, Expression>();
   readonly #output: { key: string; value: Expression }[] = [];
   readonly #texts: EmbeddedText[] = [];
+  /** Names of what depends on no data: every shard works them out for itself. */
+  readonly #kept = new Set<number>();
+  readonly #statements: Statement[] = [];
   #slots: number;
 
   constructor(private readonly plan: Plan) {
@@ -109,6 +114,9 @@ class Division {
     for (const statement of plan.statements) {
       if (statement.kind !== 'bind') return refuse('it has other statements than assignments');
       this.#bound.set(statement.slot, statement.value);
+      if (this.#leaves(statement.value)) continue;
+      this.#kept.add(statement.slot);
+      this.#statements.push({ ...statement, value: this.#embedded(statement.value) });
     }
     if (plan.output.kind !== 'object') return refuse('its answer is not an object');
     const members = plan.output.members.map(({ key, value }, i) => this.#member(key, value, i));
@@ -118,7 +126,7 @@ class Division {
     const shard = {
       ...plan,
       parameters,
-      statements: [],
+      statements: this.#statements,
       output,
       embeds: [],
       slotCount: this.#slots,
@@ -130,19 +138,22 @@ class Division {
 
   /** The expression with vectors in the place of texts to embed. */
   #embedded(vector: Expression): Expression {
-    return rewriter((part) => (part.kind === 'embed' ? this.#vectorOf(part.text) : part))(vector);
+    return rewriter((part) => (part.kind === 'embed' ? this.#vectorOf(part) : part))(vector);
   }
 
-  #vectorOf(text: Expression): Expression {
+  #vectorOf(embed: Extract<Expression, { kind: 'embed' }>): Expression {
     const { parameters } = this.plan;
+    const text = this.#resolve(embed.text);
+    const ofType = embed.type === undefined ? {} : { type: embed.type };
     const vector = `vector of text ${this.#texts.length}`;
     const index = parameters.length + this.#texts.length;
     if (text.kind === 'literal' && typeof text.value === 'string') {
-      this.#texts.push({ vector, text: text.value });
+      this.#texts.push({ vector, ...ofType, text: text.value });
     } else if (text.kind === 'parameter') {
       const { name, default: given } = parameters[text.index]!;
       const otherwise = given?.kind === 'literal' ? String(given.value) : undefined;
-      this.#texts.push({ vector, parameter: name, ...(otherwise && { text: otherwise }) });
+      const absent = otherwise === undefined ? {} : { text: otherwise };
+      this.#texts.push({ vector, ...ofType, parameter: name, ...absent });
     } else {
       return refuse('it embeds something else than a parameter or a text');
     }
@@ -159,6 +170,28 @@ class Division {
     return { ...of, steps: [...of.steps, ...value.steps], result: value.result };
   }
 
+  /** Whether a value looks further than at parameters, names that are kept and the item in hand. */
+  #leaves(value: Expression): boolean {
+    let leaves = false;
+    eachPart(value, ({ kind, slot }) => {
+      if (kind === 'pipeline' || kind === 'with' || reaching.has(kind as string)) leaves = true;
+      const isNamed = kind === 'slot' && this.#bound.has(slot as number);
+      if (isNamed && !this.#kept.has(slot as number)) leaves = true;
+    });
+    return leaves;
+  }
+
+  /** As a shard works it out; refuses what leaves the hit it is about. */
+  #alone<E extends Expression>(value: E, where: string): E {
+    if (this.#leaves(value)) refuse(`${where} leaves the hit it is about`);
+    return this.#embedded(value) as E;
+  }
+
+  /** Puts what depends on no data among what a shard answers. */
+  #told(key: string, value: Expression): void {
+    this.#output.push({ key, value: this.#alone(value, 'a member of its answer') });
+  }
+
   #member(key: string, value: Expression, place: number): MergedMember {
     let list = this.#resolve(value);
     let shape: { slot: number; members: readonly Member[] } | undefined;
@@ -167,8 +200,7 @@ class Division {
       list = this.#resolve(list.of);
     }
     if (list.kind !== 'pipeline') {
-      checkAlone(value, 'a member of its answer');
-      this.#output.push({ key: String(place), value });
+      this.#told(String(place), value);
       return { kind: 'same', key };
     }
     if (list.result !== 'many') return refuse('it takes one hit of many');
@@ -178,7 +210,7 @@ class Division {
     const rerank = last?.kind === 'rerankRRF' ? last : undefined;
     if (rerank !== undefined) {
       steps.pop();
-      this.#output.push({ key: `${place}.n`, value: rerank.k ?? { kind: 'literal', value: 60 } });
+      this.#told(`${place}.n`, rerank.k ?? { kind: 'literal', value: 60 });
     }
     const ranked = rankedOf({ ...list, steps });
     const rank = rerank === undefined ? 'score' : 'rerank';
@@ -194,8 +226,8 @@ class Division {
   ): MergedMember {
     if (source.kind !== 'fuse' || steps.length > 0) return refuse('it goes on behind a fusion');
     const sixty: Expression = { kind: 'literal', value: 60 };
-    this.#output.push({ key: `${place}.n`, value: source.k ?? sixty });
-    if (source.weights !== null) this.#output.push({ key: `${place}.w`, value: source.weights });
+    this.#told(`${place}.n`, source.k ?? sixty);
+    if (source.weights !== null) this.#told(`${place}.w`, source.weights);
     let found: readonly { name: string; isScore: boolean }[] | undefined;
     for (const [i, of] of source.of.entries()) {
       const list = this.#resolve(of);
@@ -223,7 +255,6 @@ class Division {
     if (source.kind !== 'searchVector' && source.kind !== 'searchText') {
       return refuse('it does not begin with a search');
     }
-    if (source.prefilter !== undefined) checkAlone(source.prefilter.value, 'its PREFILTER');
     const slot = this.#slots++;
     const item: Expression = { kind: 'slot', slot };
     const own = (name: string): Expression => ({ kind: 'property', of: item, name });
@@ -237,12 +268,11 @@ class Division {
     }
     if (where.length > 0) {
       const of = where.map((one) => {
-        checkAlone(one.value, 'its WHERE');
-        return renameSlot(one.value, one.slot, slot);
+        return renameSlot(this.#alone(one.value, 'its WHERE'), one.slot, slot);
       });
       members.push({ kind: 'value', name: 'w', value: { kind: 'and', of } });
     }
-    const shown = shape?.members.map((member) => shownAt(member, shape.slot, slot));
+    const shown = shape?.members.map((member) => this.#shown(member, shape.slot, slot));
     const parts = rank === 'score' ? undefined : partsOf(shown, slot, members);
     if (parts === undefined) {
       const value: Expression =
@@ -250,18 +280,32 @@ class Division {
           ? item
           : { kind: 'project', of: item, slot: this.#slots++, members: [] };
       if (value.kind === 'project') {
-        value.members = shown!.map((member) => shownAt(member, slot, value.slot));
+        value.members = shown!.map((member) => this.#shown(member, slot, value.slot));
       }
       members.push({ kind: 'value', name: 'v', value });
     }
-    this.#output.push({ key: `${place}.k${at}`, value: source.k });
-    const asked: Pipeline =
-      source.kind === 'searchVector'
-        ? { ...search, source: { ...source, vector: this.#embedded(source.vector) } }
-        : search;
-    const hits: Expression = { kind: 'project', of: asked, slot, members };
+    const asked = this.#asked(source);
+    this.#output.push({ key: `${place}.k${at}`, value: asked.k });
+    const hits: Expression = { kind: 'project', of: { ...search, source: asked }, slot, members };
     this.#output.push({ key: `${place}.l${at}`, value: hits });
     return parts;
+  }
+
+  /** The search as a shard makes it. */
+  #asked(source: Search): Search {
+    const k = this.#alone(source.k, 'its number of hits');
+    const { prefilter } = source;
+    const among = prefilter && {
+      prefilter: { ...prefilter, value: this.#alone(prefilter.value, 'its PREFILTER') },
+    };
+    return source.kind === 'searchVector'
+      ? { ...source, ...among, k, vector: this.#alone(source.vector, 'its vector') }
+      : { ...source, ...among, k, text: this.#alone(source.text, 'its text') };
+  }
+
+  #shown(member: Member, from: number, to: number): Member {
+    if (member.kind !== 'value') return member;
+    return { ...member, value: renameSlot(this.#alone(member.value, 'its shape'), from, to) };
   }
 }
 
@@ -298,21 +342,6 @@ function readsScore(value: Expression, slot: number): boolean {
       reads = true;
   });
   return reads;
-}
-
-function shownAt(member: Member, from: number, to: number): Member {
-  if (member.kind !== 'value') return member;
-  checkAlone(member.value, 'its shape');
-  return { ...member, value: renameSlot(member.value, from, to) };
-}
-
-/** Fails for a value that looks further than at the item in hand. */
-function checkAlone(value: Expression, where: string): void {
-  eachPart(value, ({ kind }) => {
-    if (kind === 'pipeline' || kind === 'with' || reaching.has(kind as string)) {
-      refuse(`${where} leaves the hit it is about`);
-    }
-  });
 }
 
 /** Whether it can be asked of shards. */

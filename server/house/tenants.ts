@@ -206,8 +206,8 @@ export class Tenants {
     const gatherer = new Gatherer({
       shards: (type) => shards.get(type)!,
       limits,
-      embed: (model, type, texts, ms) =>
-        this.#tenants.get(shardName(type, 0))!.database.embed(model, type, texts, ms),
+      // Its options name the models of all types.
+      embed: (model, type, texts, ms) => main.embed(model, type, texts, ms),
       claim: (name, body, options) => main.call(name, body, options),
       hedgeMs: cluster.hedge,
     });

@@ -35,6 +35,11 @@ const cases: [verdict: string, parameters: string, body: string][] = [
   ],
   ['all', 'near: [F64]', `hits <- ${near}::RerankRRF(k: 3) RETURN hits::{ id, score }`],
   ['all', 'words: String', 'RETURN SearchV<Passage>(Embed(words), 5)::{ text }'],
+  [
+    'all',
+    'words: String',
+    'near <- Embed(words) n <- 3 hits <- SearchV<Passage>(near, n)::WHERE(_::{rank}::GT(n)) RETURN hits, near, n',
+  ],
   ['one', 'id: ID', 'p <- V<Passage>(id) RETURN p::{ text }'],
   ['one', 'id: ID', 'p <- V<Passage>(id)::UPDATE({ lang: "de" }) RETURN p'],
   ['one', 'id: ID', 'DROP V<Passage>(id) RETURN NONE'],
@@ -48,6 +53,19 @@ const cases: [verdict: string, parameters: string, body: string][] = [
   ['hop', 'near: [F64]', `hits <- ${near}::RANGE(0, 2) RETURN hits`],
   ['hop', 'near: [F64]', `hits <- ${near}::ORDER<Asc>(_::{rank}) RETURN hits`],
   ['hop', 'near: [F64]', `hits <- ${near}::COUNT RETURN hits`],
+  // Nor does a name that depends on hits, wherever it stands.
+  ['hop', 'near: [F64]', `n <- ${near}::COUNT hits <- SearchV<Passage>(near, n) RETURN hits`],
+  [
+    'hop',
+    'near: [F64]',
+    `n <- ${near}::COUNT hits <- ${near}::WHERE(_::{rank}::GT(n)) RETURN hits`,
+  ],
+  [
+    'hop',
+    'near: [F64]',
+    `n <- ${near}::COUNT more <- ADD(n, 1) hits <- ${near} RETURN hits::{ text, n: more }`,
+  ],
+  ['hop', 'near: [F64]', `hits <- ${near} n <- COUNT(hits) RETURN n`],
   ['hop', 'near: [F64]', `hits <- ${near}::RerankMMR(lambda: 0.5) RETURN hits`],
   ['hop', 'near: [F64]', `hits <- ${near}::RerankRRF RETURN hits`],
   [

@@ -23,10 +23,10 @@ export interface GatherOptions {
   /** By the name of their type. */
   shards: (type: string) => readonly Shard[];
   limits: Limits;
-  /** By the model of a type, or the one that is named. */
+  /** By the model that is named, else that of a vector type, else that of the server. */
   embed: (
     model: string | undefined,
-    type: string,
+    type: string | undefined,
     texts: readonly string[],
     budgetMs: number,
   ) => Promise<Float64Array[]>;
@@ -57,7 +57,7 @@ export class Gatherer {
       const write = () => this.#ask(shards[at]!.slice(0, 1), name, body, options);
       return options.once === undefined ? write() : this.#once(name, body, options, write);
     }
-    return this.#withVectors(type, merge, body, options)
+    return this.#withVectors(merge, body, options)
       .then((whole) => this.#all(shards, name, whole, options))
       .then((bodies) => mergeReplies(merge.members, bodies));
   }
@@ -96,7 +96,6 @@ export class Gatherer {
 
   /** The body with the vectors of its texts. A text that is missing is missed by the shards. */
   async #withVectors(
-    type: string,
     { texts, model }: Merge & { kind: 'all' },
     body: Uint8Array,
     { budgetMs }: CallOptions,
@@ -104,16 +103,20 @@ export class Gatherer {
     if (texts.length === 0) return body;
     const { limits, embed } = this.options;
     const view = scanBody(body, limits);
-    const given = texts.flatMap(({ vector, parameter, text }) => {
+    const given = texts.flatMap(({ vector, type, parameter, text }) => {
       const found = parameter === undefined ? undefined : view.member(parameter);
       const isAbsent = found === undefined || found.kind === 'null';
       const wanted = found?.kind === 'string' ? found.text() : isAbsent ? text : undefined;
-      return wanted === undefined ? [] : [{ vector, text: wanted }];
+      return wanted === undefined ? [] : [{ vector, type, text: wanted }];
     });
     if (given.length === 0) return body;
-    const wanted = given.map(({ text }) => text);
-    const vectors = await embed(model, type, wanted, budgetMs ?? limits.query_time);
-    const more = given.map(({ vector }, i) => `"${vector}":[${vectors[i]!.join()}]`);
+    const embedded = [...new Set(given.map(({ type }) => type))].map(async (type) => {
+      const mine = given.filter((one) => one.type === type);
+      const wanted = mine.map(({ text }) => text);
+      const vectors = await embed(model, type, wanted, budgetMs ?? limits.query_time);
+      return mine.map(({ vector }, i) => `"${vector}":[${vectors[i]!.join()}]`);
+    });
+    const more = (await Promise.all(embedded)).flat();
     const members = Buffer.from(body).toString().trim().slice(1, -1).trim();
     return Buffer.from(`{${[members, ...more].filter((part) => part !== '').join()}}`);
   }
