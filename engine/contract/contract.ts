@@ -75,9 +75,7 @@ function addAnswers(type: OutputType, path: string, facts: string[]): void {
 
 /** Of what has no parts of its own; members of elements are facts of their types. */
 const textOf = (type: OutputType | ParameterType): string =>
-  type.kind === 'scalar'
-    ? `{"kind":"scalar","name":"${type.name}"}`
-    : JSON.stringify(type, withWide);
+  type.kind === 'scalar' ? JSON.stringify(type) : JSON.stringify(type, withWide);
 
 const withWide = (_: string, part: unknown): unknown =>
   typeof part === 'bigint' ? `${part}n` : part;

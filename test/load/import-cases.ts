@@ -259,7 +259,10 @@ export const refusals: Record<string, [Record<string, string>, string[], RegExp]
     { 'Person.csv': 'name,x\n' },
     ['./Person.csv'],
     // And what to write, which the case of a mapping tries.
-    /column x; Person has no such property\.\s.*skip = \["x"\].*columns = \{ x = "PROPERTY" \}/,
+    new RegExp(
+      'Person\\.csv, line 1: there is a column x; Person has no such property\\.\\s' +
+        '.*skip = \\["x"\\].*columns = \\{ x = "PROPERTY" \\}',
+    ),
   ],
   'a column that is nearly a property': [
     { 'Person.csv': 'nmae,x y\n' },

@@ -111,7 +111,8 @@ describe('recall', () => {
   test('by command: from the running server, and from the directory', async () => {
     const argv = ['recall', 'Doc', '--samples', '10', '--data', server.data];
     const running = await runCli([...argv, '--project', server.project]);
-    expect(running.stdout).toMatch(/^Doc: recall@10 \d+\.\d\d % \(10 samples of \d+ vectors, /);
+    const said = `^Doc: recall@10 \\d+\\.\\d\\d % \\(10 samples of ${count} vectors, `;
+    expect(running.stdout).toMatch(new RegExp(said));
     expect(running.code).toBe(0);
     await server.stop();
     const here = await runCli([...argv.slice(0, 1), ...argv.slice(2), '--project', server.project]);

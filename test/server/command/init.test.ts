@@ -145,7 +145,7 @@ const wrong: [line: string, code: number, said: RegExp][] = [
     74,
     /^DATA_DIR_BAD: .* holds no data\. A first start of the server makes them\./,
   ],
-  ['query P personn', 65, /QUERY_INVALID: There is no query personn\./],
+  ['query P personn', 65, /QUERY_INVALID: There is no query personn\.$/],
   ['recall Note --project P', 74, /^DATA_DIR_BAD: .* holds no data\./],
 ];
 

@@ -5,6 +5,7 @@ import { request as ask } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requestBytes } from '../../support/server/http.js';
 import { type RunningApp, startApp, transports } from '../running-app.js';
 
 const bytes = 8 << 20;
@@ -26,11 +27,8 @@ const deaf: Client = async (port, path, headers) => {
   socket.on('error', ({ message }) => (failed = message));
   socket.pause();
   const isChunked = headers['Transfer-Encoding'] !== undefined;
-  const length = isChunked ? {} : { 'Content-Length': String(bytes) };
-  const lines = Object.entries({ Host: 'localhost', ...length, ...headers });
-  socket.write(
-    `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
-  );
+  const length = isChunked ? null : String(bytes);
+  socket.write(requestBytes({ path, headers: { 'Content-Length': length, ...headers } }));
   const write = async (some: Buffer | string) => {
     if (!socket.write(some) && failed === '')
       await Promise.race([once(socket, 'drain'), pause(9_000)]);
@@ -98,7 +96,8 @@ const refusals: [name: string, path: string, headers: Record<string, string>, He
   ['a length, chunked', '/ping', { ...json, ...chunked }, [413, 'BODY_TOO_LARGE']],
 ];
 
-const unending = `POST /ping HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${1 << 30}\r\n\r\n`;
+/** The head of a request whose body is more than anybody sends. */
+const unending = requestBytes({ path: 'ping', headers: { 'Content-Length': String(1 << 30) } });
 
 describe.each(transports)('a refusal amid a large body over %s', (transport) => {
   let server: RunningApp;
@@ -123,7 +122,8 @@ describe.each(transports)('a refusal amid a large body over %s', (transport) => 
 
   it('is forgotten with a client that goes', async () => {
     const connection = await server.connect();
-    connection.send('POST /ping HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999\r\n\r\n ');
+    connection.send(unending);
+    connection.send(' ');
     await pause(30);
     connection.close();
     await pause(300);
