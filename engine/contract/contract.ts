@@ -2,39 +2,68 @@
 // those of its program, and whoever calls compares them with the program in force. Invariant: what is
 // only added leaves every fact there was, so that an addition is no difference.
 import { hash } from 'node:crypto';
-import type { ElementType, ParameterType, TypeRef } from '../base/schema.js';
+import type { ElementType, ParameterType, Schema, TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
-import type { OutputType } from '../plan/output-type.js';
-import type { Query } from '../plan/plan.js';
-import type { Program } from '../plan/program.js';
+import type { OutputType, ReplyType } from '../plan/output-type.js';
+import type { Parameter } from '../plan/plan.js';
+
+const hashChars = 4;
+
+/** A query, or what callers are told of one. */
+interface Called {
+  name: string;
+  plan: { parameters: readonly Parameter[]; writes: boolean };
+  output: ReplyType;
+}
 
 /** Hashes of four characters, one behind the other, by `worksOf` and `N::Work`. */
 export type Contract = Readonly<Record<string, string>>;
 
 /** `sees`: which queries the one who is told of it may call; `knows`: which types their answers show. */
 export function contractOf(
-  { schema, queries }: Pick<Program, 'schema' | 'queries'>,
+  { schema, queries }: { schema: Schema; queries: readonly Called[] },
   sees: (query: string) => boolean = () => true,
   knows: (type: TypeRef) => boolean = () => true,
 ): Contract {
   const { nodes, edges, vectors } = schema;
+  const hashOf = hashing();
+  const hashesOf = (facts: readonly string[]): string => facts.map(hashOf).join('');
+  const taken = once((plan: Called['plan']) => hashesOf(planFacts(plan)));
+  /** By how many facts stand before: of all together there are no more than so many. */
+  const given: ((output: ReplyType) => string)[] = [];
+  const givenBehind = (count: number): ((output: ReplyType) => string) =>
+    (given[count] ??= once((output) => hashesOf(answerFacts(output, factsMax - count))));
   const types = [...nodes, ...edges, ...vectors]
     .filter(knows)
-    .map((type) => [`${letters[type.kind]}::${type.name}`, typeFacts(type)] as const);
+    .map((type) => [`${letters[type.kind]}::${type.name}`, hashesOf(typeFacts(type))] as const);
   const called = queries
     .filter(({ name }) => sees(name))
-    .map((query) => [query.name, queryFacts(query)] as const);
+    .map(({ name, plan, output }) => {
+      const before = taken(plan);
+      return [name, before + givenBehind(before.length / hashChars)(output)] as const;
+    });
+  return Object.fromEntries([...called, ...types]);
+}
+
+/** Of one object made once. */
+function once<T extends object>(make: (part: T) => string): (part: T) => string {
+  const made = new Map<T, string>();
+  return (part) => {
+    const known = made.get(part) ?? make(part);
+    made.set(part, known);
+    return known;
+  };
+}
+
+function hashing(): (fact: string) => string {
   const hashes = new Map<string, string>();
-  const hashOf = (fact: string): string => {
+  return (fact) => {
     const known = hashes.get(fact);
     if (known !== undefined) return known;
-    const made = hash('sha256', fact, 'base64url').slice(0, 4);
+    const made = hash('sha256', fact, 'base64url').slice(0, hashChars);
     hashes.set(fact, made);
     return made;
   };
-  return Object.fromEntries(
-    [...called, ...types].map(([name, facts]) => [name, facts.map(hashOf).join('')]),
-  );
 }
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
@@ -44,32 +73,40 @@ const typeFacts = ({ properties }: ElementType): string[] => [
   ...properties.map(({ name, type }) => `${name}: ${textOf(type)}`),
 ];
 
-function queryFacts({ plan, output }: Query): string[] {
-  const { parameters, writes } = plan;
+function planFacts({ parameters, writes }: Called['plan']): string[] {
   const required = parameters.filter((one) => !mayBeAbsent(one)).map(({ name }) => name);
-  const facts = [
+  return [
     `writes ${writes}`,
     `needs ${required.sort().join()}`,
     ...parameters.map(({ name, type }) => `takes ${name}: ${textOf(type)}`),
   ];
-  addAnswers('bare' in output ? output.bare : { kind: 'record', ...output }, 'answers', facts);
-  return facts;
 }
 
 /** Types may share their parts, and hold one twice, many times over: what lies behind is one fact. */
 const factsMax = 256;
 
-function addAnswers(type: OutputType, path: string, facts: string[]): void {
-  if (facts.length >= factsMax) facts.push(`${path}: ${type.kind}`);
+function answerFacts(output: ReplyType, most: number): string[] {
+  const facts: string[] = [];
+  addAnswers(
+    'bare' in output ? output.bare : { kind: 'record', ...output },
+    'answers',
+    facts,
+    most,
+  );
+  return facts;
+}
+
+function addAnswers(type: OutputType, path: string, facts: string[], most: number): void {
+  if (facts.length >= most) facts.push(`${path}: ${type.kind}`);
   else if (type.kind === 'record') {
     for (const { name, type: of, optional } of type.members) {
-      if (facts.length > factsMax) return;
-      addAnswers(of, `${path} ${JSON.stringify(name)}${optional ? '?' : ''}`, facts);
+      if (facts.length > most) return;
+      addAnswers(of, `${path} ${JSON.stringify(name)}${optional ? '?' : ''}`, facts, most);
     }
   } else if (type.kind === 'union') {
-    for (const [at, one] of type.of.entries()) addAnswers(one, `${path} ${at}`, facts);
+    for (const [at, one] of type.of.entries()) addAnswers(one, `${path} ${at}`, facts, most);
   } else if (type.kind === 'list' || type.kind === 'map' || type.kind === 'nullable') {
-    addAnswers(type.of, `${path} ${type.kind}`, facts);
+    addAnswers(type.of, `${path} ${type.kind}`, facts, most);
   } else facts.push(`${path}: ${textOf(type)}`);
 }
 

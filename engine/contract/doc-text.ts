@@ -2,7 +2,7 @@
 // of the form `name: text` (mcp.md 4). Also what stands for it where there is none.
 import { printType } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
-import type { Query } from '../plan/plan.js';
+import type { Plan, Query } from '../plan/plan.js';
 
 export interface DocText {
   title: string;
@@ -10,7 +10,15 @@ export interface DocText {
   parameters: ReadonlyMap<string, string>;
 }
 
-export function docTextOf({ name, doc, plan }: Query): DocText {
+const none: DocText['parameters'] = new Map();
+
+type Documented = Pick<Query, 'name' | 'doc'> & { plan: Pick<Plan, 'parameters'> };
+
+export function docTextOf({ name, doc, plan }: Documented): DocText {
+  if (doc === '') {
+    const text = signatureOf(name, plan.parameters);
+    return { title: text, text, parameters: none };
+  }
   const names = new Set(plan.parameters.map((parameter) => parameter.name));
   const parameters = new Map<string, string>();
   const rest: string[] = [];

@@ -8,6 +8,7 @@ import type { Plan } from '../plan/plan.js';
 import { type ElementForm, elementMembers, hitOf } from './element-shape.js';
 import { type Bound, boundsOf } from './query-facts.js';
 import { TypeNames } from './type-name.js';
+import type { ToldPlan } from './told.js';
 import { isWideInteger } from './wide-integer.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -148,10 +149,13 @@ function givenObject(
 
 /** The body of a call. `about`: what the doc comment says of a parameter. */
 export const parametersSchema = (
-  plan: Plan,
+  plan: Plan | ToldPlan,
   about?: ReadonlyMap<string, string>,
   searchMost?: number,
-): JsonSchema => givenObject(plan.parameters, { about, bounds: boundsOf(plan), searchMost });
+): JsonSchema => {
+  const bounds = 'bounds' in plan ? plan.bounds : boundsOf(plan);
+  return givenObject(plan.parameters, { about, bounds, searchMost });
+};
 
 /** A default as JSON; an integer that JSON.parse would round as its digits, which are accepted too. */
 function defaultOf(text: string): unknown {
@@ -169,6 +173,8 @@ export class ReplySchemas {
   readonly #mentioned = new Set<string>();
   /** Names in `named` by kind and form: a form may be called what another type is called. */
   readonly #given = new Map<string, string>();
+  /** Types that are one object are printed once. */
+  readonly #printed = new Map<OutputType | ReplyType, JsonSchema>();
 
   constructor(
     private readonly schema: Schema,
@@ -178,10 +184,23 @@ export class ReplySchemas {
   }
 
   reply(type: ReplyType): JsonSchema {
-    return 'bare' in type ? this.#print(type.bare) : this.#object(type.members);
+    if ('bare' in type) return this.#print(type.bare);
+    return this.#once(type, () => this.#object(type.members));
   }
 
   #print(type: OutputType): JsonSchema {
+    return this.#once(type, () => this.#schemaOf(type));
+  }
+
+  #once<T extends OutputType | ReplyType>(type: T, print: () => JsonSchema): JsonSchema {
+    const known = this.#printed.get(type);
+    if (known !== undefined) return known;
+    const schema = print();
+    this.#printed.set(type, schema);
+    return schema;
+  }
+
+  #schemaOf(type: OutputType): JsonSchema {
     switch (type.kind) {
       case 'unknown':
         return {};

@@ -3,12 +3,11 @@
 import { errorCodes } from '../base/errors.js';
 import type { TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
-import type { Query } from '../plan/plan.js';
-import type { Program } from '../plan/program.js';
 import { contractOf } from './contract.js';
 import { type DocText, docTextOf } from './doc-text.js';
 import { type JsonSchema, parametersSchema, ReplySchemas } from './json-schema.js';
 import { SharedShapes } from './shared-shape.js';
+import type { Tellable } from './told.js';
 
 export interface OpenApiOptions {
   /** Of the project. */
@@ -33,15 +32,12 @@ const sharedFrom = 1_000;
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
 
-export function openApiOf(program: Program, options: OpenApiOptions): JsonSchema {
-  const replies = new ReplySchemas(program.schema, {
-    refs,
-    wideAsText: false,
-    taken: ['Error'],
-  });
+export function openApiOf(program: Tellable, options: OpenApiOptions): JsonSchema {
+  const { schema } = program;
+  const replies = new ReplySchemas(schema, { refs, wideAsText: false, taken: ['Error'] });
   const queries = program.queries.filter(({ name }) => options.sees(name));
   if (options.types) replies.nameAll();
-  const told = queries.map((query) => toldOf(query, replies));
+  const told = shapesOf(queries, replies);
   const shapes = new SharedShapes(refs);
   if (options.shared ?? queries.length > sharedFrom) share(told, shapes);
   const paths = new Map<string, JsonSchema>(
@@ -57,7 +53,7 @@ export function openApiOf(program: Program, options: OpenApiOptions): JsonSchema
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     info: {
       title: options.title,
-      version: `schema::${program.schema.version}`,
+      version: `schema::${schema.version}`,
       'x-trellis': { version: options.version, contract: contractOf(program, options.sees, knows) },
     },
     ...(options.keys && { security: [{ apiKey: [] }, { bearer: [] }] }),
@@ -81,20 +77,27 @@ const errorReply = {
   content: json({ $ref: '#/components/schemas/Error' }),
 };
 
-interface ToldQuery {
-  query: Query;
+interface Shaped {
+  query: Tellable['queries'][number];
   doc: DocText;
   body: JsonSchema;
   reply: JsonSchema;
 }
 
-function toldOf(query: Query, replies: ReplySchemas): ToldQuery {
-  const doc = docTextOf(query);
-  const body = parametersSchema(query.plan, doc.parameters);
-  return { query, doc, body, reply: replies.reply(query.output) };
+/** Plans that are one object have one schema, but for what is said of their parameters. */
+function shapesOf(queries: Tellable['queries'], replies: ReplySchemas): Shaped[] {
+  const bodies = new Map<object, JsonSchema>();
+  return queries.map((query) => {
+    const { plan, output } = query;
+    const doc = docTextOf(query);
+    const isPlain = doc.parameters.size === 0;
+    const body = (isPlain && bodies.get(plan)) || parametersSchema(plan, doc.parameters);
+    if (isPlain) bodies.set(plan, body);
+    return { query, doc, body, reply: replies.reply(output) };
+  });
 }
 
-function share(told: ToldQuery[], shapes: SharedShapes): void {
+function share(told: Shaped[], shapes: SharedShapes): void {
   for (const { body, reply } of told) {
     shapes.count(body);
     shapes.count(reply);
@@ -105,7 +108,7 @@ function share(told: ToldQuery[], shapes: SharedShapes): void {
   }
 }
 
-function operationOf({ query, doc, body, reply }: ToldQuery): JsonSchema {
+function operationOf({ query, doc, body, reply }: Shaped): JsonSchema {
   const { name, plan, mcp, file } = query;
   const { title, text } = doc;
   return {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database, Program } from '../../engine/index.js';
 import { errorCodes } from '../../engine/base/errors.js';
 import { openApiOf } from '../../engine/contract/openapi.js';
+import { packTold, unpackTold } from '../../engine/database/call/packed-told.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Caller, scopeNames } from '../../server/auth/keys.js';
 import { openApiReplies } from '../../server/endpoint/openapi.js';
@@ -287,6 +288,9 @@ test('the document of many queries is made beside, once for all who wait, and is
   expect((reply(asked, undefined) as Reply).body).toBe(newer.body);
 });
 
+const withAll = (_: string, part: unknown): unknown =>
+  part instanceof Map ? [...part] : typeof part === 'bigint' ? `${part}n` : part;
+
 test.each([
   'server/demo',
   'server/template/graphrag',
@@ -311,6 +315,17 @@ test.each([
     plain,
   );
   expect(JSON.stringify(document).length).toBeLessThanOrEqual(JSON.stringify(plain).length);
+  // Of what the thread that prints is given, the same bytes: parts that are alike are one object there.
+  const told = unpackTold(packTold(program!));
+  for (const shared of [false, true]) {
+    const settings = { ...about, types: true, shared };
+    expect(JSON.stringify(openApiOf(told, settings))).toBe(
+      JSON.stringify(openApiOf(program!, settings)),
+    );
+  }
+  const objects = new Set(told.queries.flatMap(({ plan, output }) => [plan, output]));
+  const texts = new Set([...objects].map((part) => JSON.stringify(part, withAll)));
+  expect(objects.size).toBe(texts.size);
   // Of each name there is use, and each time there is one it is there.
   const used = new Set(
     [...JSON.stringify(document).matchAll(/schemas\/(shape-\w+)/g)].map(([, name]) => name),
@@ -339,4 +354,6 @@ test('ten thousand queries that are much alike have a document of at most 8 MiB'
   const { program } = compile(sources, { compat: false });
   const document = documentOf(program!, { title: 'x', version: '1', keys: true, admin: true });
   expect(JSON.stringify(document).length).toBeLessThanOrEqual((count * 8 * 1024 * 1024) / 10_000);
+  // The thread that prints it is given little: unpacking the plans took longer than printing.
+  expect(packTold(program!).length).toBeLessThan(count * 80);
 });

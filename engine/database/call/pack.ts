@@ -6,16 +6,39 @@ const instantTag = '\u0000instant';
 const uuidTag = '\u0000uuid';
 
 /**
- * A structured-cloneable copy of plain data that may contain Instants and Uuids. Shared memory is
- * kept.
+ * Plain data that may contain Instants and Uuids, structured-cloneable: what contains none is itself.
+ * Shared memory is kept.
  */
 export function pack(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   if (value instanceof Instant) return [instantTag, value.seconds, value.micros];
   if (value instanceof Uuid) return [uuidTag, value.text];
-  if (Array.isArray(value)) return value.map(pack);
+  if (Array.isArray(value)) return packList(value);
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, pack(item)]));
-  return mapMembers(value, pack);
+  if (value instanceof SharedArrayBuffer) return value;
+  return packMembers(value as Record<string, unknown>);
+}
+
+function packList(list: readonly unknown[]): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  for (let at = 0; at < list.length; at++) {
+    const packed = pack(list[at]);
+    if (packed === list[at]) continue;
+    copy ??= [...list];
+    copy[at] = packed;
+  }
+  return copy ?? list;
+}
+
+function packMembers(value: Record<string, unknown>): Record<string, unknown> {
+  let copy: Record<string, unknown> | undefined;
+  for (const name in value) {
+    const packed = pack(value[name]);
+    if (packed === value[name]) continue;
+    copy ??= { ...value };
+    copy[name] = packed;
+  }
+  return copy ?? value;
 }
 
 /** The inverse of `pack`, in place: what comes here is its receiver's own. */
@@ -42,10 +65,4 @@ function restore(value: unknown): unknown {
     }
   }
   return value;
-}
-
-function mapMembers(value: object, convert: (member: unknown) => unknown): object {
-  const result: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(value)) result[name] = convert(member);
-  return result;
 }

@@ -6,17 +6,22 @@ import { deserialize, serialize } from 'node:v8';
 import type { Query } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 import { pack, unpack } from './pack.js';
+import { packTold } from './packed-told.js';
 
 /** The first piece holds all but the queries, each other one `pieceQueries` of them. */
 export interface PackedProgram {
   bytes: SharedArrayBuffer;
   /** Where each piece ends. */
   ends: readonly number[];
+  /** The program as its callers are told of it; of few queries made when they ask. */
+  told?: Uint8Array | undefined;
 }
 
 /** All but the queries. */
 export type ProgramHead = Omit<Program, 'queries'>;
 
+/** What callers are told of fewer takes a few milliseconds. */
+const fewQueries = 100;
 /** More make smaller bytes, fewer a shorter first call. */
 const pieceQueries = 16;
 /** A thread that serves others does not unpack for longer at a time. */
@@ -37,7 +42,8 @@ export function packProgram(program: Program): PackedProgram {
   const bytes = new SharedArrayBuffer(end);
   const all = new Uint8Array(bytes);
   for (const [at, piece] of pieces.entries()) all.set(piece, ends[at]! - piece.length);
-  const packed = { bytes, ends };
+  const told = queries.length > fewQueries ? packTold(program) : undefined;
+  const packed = { bytes, ends, told };
   known.set(program, packed);
   return packed;
 }
@@ -61,12 +67,6 @@ export class PackedQueries {
     this.#pieces[at] ??= piece(this.packed, at) as Query[];
     return this.#pieces[at][place % pieceQueries];
   }
-}
-
-/** The whole program, at once. */
-export function unpackWhole(packed: PackedProgram): Program {
-  const queries = packed.ends.slice(1).flatMap((_, at) => piece(packed, at + 1) as Query[]);
-  return { ...headOf(packed), queries };
 }
 
 /** The whole program; whoever else uses this thread has turns meanwhile. */

@@ -5,7 +5,8 @@ import { type CompileOptions, compile, type Source } from '../../lang/compile.js
 import type { Limits } from '../../base/limits.js';
 import type { Diagnostic } from '../../lang/syntax/diagnostic.js';
 import { pack } from '../call/pack.js';
-import { headOf, type PackedProgram, packProgram, unpackWhole } from '../call/packed-program.js';
+import { headOf, type PackedProgram, packProgram } from '../call/packed-program.js';
+import { unpackTold } from '../call/packed-told.js';
 import { type DocumentReport, type DocumentTask, documentOf } from './document.js';
 
 export interface CompileTask {
@@ -37,7 +38,7 @@ export interface AdHocReport {
 export type Task = CompileTask | AdHocTask | DocumentTask;
 
 export default function compileTask(task: Task): CompileReport | AdHocReport | DocumentReport {
-  if ('about' in task) return documentOf(unpackWhole(task.program), task.about, task.seen);
+  if ('about' in task) return documentOf(unpackTold(task.told), task.about, task.seen);
   return 'text' in task ? adHocTask(task) : programTask(task);
 }
 

@@ -14,8 +14,6 @@ import { type DocumentReport, type DocumentTask, documentOf } from './document.j
 
 /** Bytes of sources that take a few milliseconds. */
 const smallBytes = 16 * 1024;
-/** Queries whose document takes a few milliseconds. */
-const fewQueries = 100;
 const idleMs = 10_000;
 
 export interface CompilerOptions {
@@ -66,8 +64,9 @@ export class Compiler {
     about: DocumentTask['about'],
     seen: DocumentTask['seen'],
   ): DocumentReport | Promise<DocumentReport> {
-    if (program.queries.length <= fewQueries) return documentOf(program, about, seen);
-    return this.#run<DocumentReport>({ about, seen, program: packProgram(program) });
+    const { told } = packProgram(program);
+    if (told === undefined) return documentOf(program, about, seen);
+    return this.#run<DocumentReport>({ about, seen, told });
   }
 
   async #run<R = CompileReport>(task: Task): Promise<R> {

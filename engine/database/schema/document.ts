@@ -1,14 +1,14 @@
 // A program as the text of an OpenAPI document, which the thread that compiles makes of many queries.
 import { createHash } from 'node:crypto';
 import { type OpenApiOptions, openApiOf } from '../../contract/openapi.js';
-import type { Program } from '../../plan/program.js';
-import type { PackedProgram } from '../call/packed-program.js';
+import type { Tellable } from '../../contract/told.js';
 
 export interface DocumentTask {
   about: Omit<OpenApiOptions, 'sees'>;
   /** Names of the queries that are told of; undefined: all. */
   seen: ReadonlySet<string> | undefined;
-  program: PackedProgram;
+  /** The program as its callers are told of it, packed. */
+  told: Uint8Array;
 }
 
 export interface DocumentReport {
@@ -18,7 +18,7 @@ export interface DocumentReport {
 }
 
 export function documentOf(
-  program: Program,
+  program: Tellable,
   about: DocumentTask['about'],
   seen: DocumentTask['seen'],
 ): DocumentReport {
