@@ -92,7 +92,7 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
   const index = memo === undefined ? indexSchema(schema) : memo.index(schema);
   const facts = options.watch?.facts;
   const checking = { compat, limits, literal, slow, facts, scattered, memo, only };
-  if (scattered !== undefined) refuseEdges(parsed, scattered);
+  if (scattered !== undefined) refuseBeyond(parsed, versions.at(-1)!, scattered);
   const queries = checkQueries(parsed, index, collector, checking);
   options.watch?.read(parsed, index, queries);
   // Where something could not be read, that may have been a query or a migration.
@@ -151,15 +151,27 @@ function warnGaps(
   }
 }
 
-/** No edge ends at what lies in other databases. */
-function refuseEdges(parsed: readonly ParsedFile[], scattered: ReadonlySet<string>): void {
+/** No edge ends at what lies in other databases, and no shard knows which values the others have. */
+function refuseBeyond(
+  parsed: readonly ParsedFile[],
+  newest: number,
+  scattered: ReadonlySet<string>,
+): void {
   for (const { tree, report } of parsed) {
-    for (const { declaration } of tree.types) {
+    for (const { version, declaration } of tree.types) {
+      const { kind, name, fields } = declaration;
       const ends = [declaration.from, declaration.to];
-      const end = ends.find((name) => name !== undefined && scattered.has(name.text));
-      if (end === undefined) continue;
-      const message = `\`${end.text}\` is scattered: no edge can lead to it.`;
-      report('X_SCATTER_HOP', end.span, message, 'Keep the id of the other end as a property.');
+      const end = ends.find((one) => one !== undefined && scattered.has(one.text));
+      if (end !== undefined) {
+        const message = `\`${end.text}\` is scattered: no edge can lead to it.`;
+        report('X_SCATTER_HOP', end.span, message, 'Keep the id of the other end as a property.');
+      }
+      const isHere = kind === 'vector' && version.number === newest && scattered.has(name.text);
+      const unique = isHere ? fields.find(({ index }) => index === 'unique') : undefined;
+      if (unique === undefined) continue;
+      const message = `\`${name.text}\` is scattered: no shard knows the values of the others.`;
+      const hint = 'Write `INDEX`, or keep unique values in a type of nodes, with the id.';
+      report('X_SCATTER_WRITE', unique.name.span, message, hint);
     }
   }
 }

@@ -30,4 +30,11 @@ export interface EmbeddedText {
 export type Merge =
   /** One shard has it all: that of the id in this parameter, or any for a new element. */
   | { kind: 'one'; id?: string }
-  | { kind: 'all'; members: MergedMember[]; texts: EmbeddedText[]; model?: string };
+  | {
+      kind: 'all';
+      members: MergedMember[];
+      texts: EmbeddedText[];
+      /** Parameter of the shards that is their NOW, of a query that speaks of it. */
+      moment?: string;
+      model?: string;
+    };

@@ -3,7 +3,7 @@
 // what is not known to give the answer of one database is refused.
 import type { Expression, Member, Pipeline, Source } from './expression.js';
 import type { EmbeddedText, MergedMember, Merge } from './merge.js';
-import type { Plan, Scatter, Statement } from './plan.js';
+import type { Parameter, Plan, Scatter, Statement } from './plan.js';
 import { eachPart, renameSlot, rewriter } from './rewrite.js';
 
 export interface ScatterRefusal {
@@ -80,6 +80,13 @@ const vectorParameter = {
   vector: true,
 };
 
+const momentParameter: Parameter = {
+  name: 'moment of the call',
+  type: { kind: 'scalar', name: 'Date' },
+  optional: false,
+  vector: false,
+};
+
 class Indivisible extends Error {
   override readonly name = 'Indivisible';
 }
@@ -100,6 +107,8 @@ class Division {
   readonly #bound = new Map<number, Expression>();
   readonly #output: { key: string; value: Expression }[] = [];
   readonly #texts: EmbeddedText[] = [];
+  /** Of the shards, behind those of the query: what is made once for all of them. */
+  readonly #made: Parameter[] = [];
   /** Names of what depends on no data: every shard works them out for itself. */
   readonly #kept = new Set<number>();
   readonly #statements: Statement[] = [];
@@ -121,8 +130,7 @@ class Division {
     if (plan.output.kind !== 'object') return refuse('its answer is not an object');
     const members = plan.output.members.map(({ key, value }, i) => this.#member(key, value, i));
     const output = { kind: 'object' as const, members: this.#output };
-    const vectors = this.#texts.map(({ vector }) => ({ ...vectorParameter, name: vector }));
-    const parameters = [...plan.parameters, ...vectors];
+    const parameters = [...plan.parameters, ...this.#made];
     const shard = {
       ...plan,
       parameters,
@@ -132,13 +140,24 @@ class Division {
       slotCount: this.#slots,
     };
     const { model } = plan;
-    const merge: Merge = { kind: 'all', members, texts: this.#texts, ...(model && { model }) };
+    const moment = this.#made.includes(momentParameter) && { moment: momentParameter.name };
+    const texts = this.#texts;
+    const merge: Merge = { kind: 'all', members, texts, ...moment, ...(model && { model }) };
     return { plan: shard, merge };
   }
 
-  /** The expression with vectors in the place of texts to embed. */
-  #embedded(vector: Expression): Expression {
-    return rewriter((part) => (part.kind === 'embed' ? this.#vectorOf(part) : part))(vector);
+  /** The expression with vectors in the place of texts to embed, and the one NOW that all shards have. */
+  #embedded(value: Expression): Expression {
+    return rewriter((part) => {
+      if (part.kind === 'embed') return this.#vectorOf(part);
+      return part.kind === 'now' ? this.#madeOnce(momentParameter) : part;
+    })(value);
+  }
+
+  #madeOnce(parameter: Parameter): Expression {
+    let at = this.#made.indexOf(parameter);
+    if (at < 0) at = this.#made.push(parameter) - 1;
+    return { kind: 'parameter', index: this.plan.parameters.length + at };
   }
 
   #vectorOf(embed: Extract<Expression, { kind: 'embed' }>): Expression {
@@ -146,7 +165,6 @@ class Division {
     const text = this.#resolve(embed.text);
     const ofType = embed.type === undefined ? {} : { type: embed.type };
     const vector = `vector of text ${this.#texts.length}`;
-    const index = parameters.length + this.#texts.length;
     if (text.kind === 'literal' && typeof text.value === 'string') {
       this.#texts.push({ vector, ...ofType, text: text.value });
     } else if (text.kind === 'parameter') {
@@ -157,7 +175,7 @@ class Division {
     } else {
       return refuse('it embeds something else than a parameter or a text');
     }
-    return { kind: 'parameter', index };
+    return this.#madeOnce({ ...vectorParameter, name: vector });
   }
 
   /** What a name stands for. */

@@ -258,6 +258,7 @@ function assemble(
   const values = { ...nested, compat: settings.get('compat')!.value } as ConfigValues;
   const socket = socketPathOf(values.server.host);
   if (socket !== undefined) values.server.host = `unix:${resolve(projectDir, socket)}`;
+  for (const type of scatter.keys()) checkDimension(type, vectorTypes[type]);
   const dataDir = resolve(projectDir, values.storage.data_dir || join('.trellis', 'data'));
   return {
     ...values,
@@ -275,6 +276,13 @@ function assemble(
     settings,
     notes,
   };
+}
+
+/** The first vector of one database decides for all that follow; of many shards each would have a first. */
+function checkDimension(type: string, config: Record<string, unknown> | undefined): void {
+  if (config?.dimensions !== undefined) return;
+  const what = `cluster.scatter.${type} needs vectors.${type}.dimensions: all shards have the same.`;
+  fail('CONFIG_INVALID', { what }, { hint: 'Say how many numbers its vectors have.' });
 }
 
 /** Shards are databases like those of tenants, named by us. */

@@ -2,7 +2,11 @@
 // (cluster.md 11.2, K46).
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { packSources, programOf } from '../../engine/database/replica/source-archive.js';
+import {
+  checkVectors,
+  packSources,
+  programOf,
+} from '../../engine/database/replica/source-archive.js';
 import { compile } from '../../engine/lang/compile.js';
 import { mainProgram, shardProgram } from '../../engine/plan/scatter-program.js';
 
@@ -11,6 +15,7 @@ const schema = `
   V::Passage { text: String, INDEX lang: String, rank: I64 }
   V::Other { text: String }
 `;
+const dated = 'V::Passage { text: String, made: Date }';
 const scattered = new Set(['Passage']);
 const near = 'SearchV<Passage>(near, 5)';
 
@@ -127,6 +132,55 @@ describe('K46: a query about a scattered type', () => {
     ]);
   });
 
+  it('its type has no unique values: no shard knows those of the others', () => {
+    const passage = 'V::Passage { text: String, INDEX lang: String, rank: I64 }';
+    const slug = 'V::Passage { UNIQUE INDEX slug: String }';
+    const codes = (text: string, more = {}) => {
+      const options = { compat: false, scattered, ...more };
+      const { diagnostics } = compile([{ path: 'a.hx', text }], options);
+      return diagnostics.flatMap((d) => (d.severity === 'error' ? [`${d.code} ${d.line}`] : []));
+    };
+    expect(codes(schema.replace(passage, slug))).toEqual(['X_SCATTER_WRITE 3']);
+    // Of other types, and of older versions, which the data leave.
+    expect(codes(schema.replace(passage, slug), { scattered: new Set(['Other']) })).toEqual([]);
+    const migration = 'MIGRATION schema::1 => schema::2 { V::Passage => _:: {} }';
+    const versions = (one: string, two: string) =>
+      codes(`schema::1 { ${one} }\nschema::2 { ${two} }\n${migration}`);
+    expect(versions(slug, slug.replace('UNIQUE ', ''))).toEqual([]);
+    expect(versions(slug.replace('UNIQUE ', ''), slug)).toEqual(['X_SCATTER_WRITE 2']);
+  });
+
+  it('has one NOW on all shards, as it has in one database', () => {
+    const forms: [parameters: string, body: string][] = [
+      ['near: [F64]', `RETURN ${near}::{ text, at: NOW }`],
+      ['near: [F64]', `at <- NOW hits <- ${near} RETURN hits::{ text, at: at }, at`],
+      ['near: [F64]', `RETURN ${near}::WHERE(_::{made}::LT(NOW))::{ text }`],
+      ['near: [F64]', `RETURN ${near}::PREFILTER(_::{made}::LT(NOW))::{ text }`],
+      ['near: [F64], at: Date = NOW', `RETURN ${near}::WHERE(_::{made}::LT(at))::{ text }, at`],
+      ['words: String', `RETURN SearchV<Passage>(Embed(words), 5)::{ text, at: NOW }`],
+      [
+        'words: String',
+        `v <- Embed(words) at <- NOW RETURN SearchV<Passage>(v, 5)::{ text }, at, v`,
+      ],
+    ];
+    for (const [parameters, body] of forms) {
+      const text = `${dated}\nQUERY q(${parameters}) => ${body}`;
+      const { program, diagnostics } = compile([{ path: 'a.hx', text }], {
+        compat: false,
+        scattered,
+      });
+      expect([body, diagnostics.filter(({ severity }) => severity === 'error')]).toEqual([
+        body,
+        [],
+      ]);
+      const { plan, merge } = program!.queries[0]!.scatter!;
+      const { statements, output, parameters: all } = plan;
+      expect([body, JSON.stringify([statements, output]).includes('"now"')]).toEqual([body, false]);
+      expect(merge).toMatchObject({ kind: 'all', moment: 'moment of the call' });
+      expect(all.filter(({ name }) => name === 'moment of the call').length).toBe(1);
+    }
+  });
+
   it('its sources make the same parts on every node of a cluster', () => {
     const text = `${schema}\nQUERY q(near: [F64]) => RETURN ${near}`;
     const archive = { compat: false, sources: [{ path: 'a.hx', text }] };
@@ -139,6 +193,19 @@ describe('K46: a query about a scattered type', () => {
     expect(partOf({})).toEqual([['Person', 'Passage', 'Other'], [undefined]]);
     expect(partOf({ scattered })).toEqual([['Person', 'Other'], ['all']]);
     expect(partOf({ scattered, shard: 'Passage' })).toEqual([['Passage'], [undefined]]);
+  });
+
+  it('its dimension may be set where a cluster was founded before it had to be', () => {
+    const vectors = (types: object) => ({ default: { metric: 'cosine' }, types }) as never;
+    const archive = { compat: false, scattered: ['Passage'], sources: [] };
+    const check = (there: object, here: object) => () =>
+      checkVectors(packSources(archive, vectors(there)), vectors(here));
+    expect(check({}, { Passage: { dimensions: 4 } })).not.toThrow();
+    expect(check({}, { Other: { dimensions: 4 } })).toThrow(/not set in the cluster/);
+    expect(check({}, { Passage: { store: 'f32' } })).toThrow(/not set in the cluster/);
+    expect(check({ Passage: { dimensions: 4 } }, {})).toThrow(/not set here/);
+    const [four, eight] = [{ Passage: { dimensions: 4 } }, { Passage: { dimensions: 8 } }];
+    expect(check(four, eight)).toThrow(/is 8 here and 4/);
   });
 
   it('the main database has all types but those, a shard has its own alone', () => {

@@ -8,6 +8,7 @@ import { type RunningTenants, startTenants } from './running-tenants.js';
 /** Two scattered types with models of their own, one with that of the server, and a plain one. */
 const models = { A: 'hash:48', B: 'hash:32', D: 'hash:40' };
 const standard = 'hash:64';
+const dimensions = { A: 48, B: 32, C: 64 };
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const types = isLong ? ['A', 'B', 'C', 'D'] : ['A', 'C'];
 const scattered = isLong ? { A: 2, B: 3, C: 2 } : { A: 2, C: 2 };
@@ -80,6 +81,11 @@ describe('texts about scattered types', () => {
     'storage.ballast': '0',
     'server.workers': '1',
     ...Object.fromEntries(types.map((type) => [`vectors.${type}.exact`, 'true'])),
+    ...Object.fromEntries(
+      Object.entries(dimensions)
+        .filter(([type]) => types.includes(type))
+        .map(([type, count]) => [`vectors.${type}.dimensions`, `${count}`]),
+    ),
     ...Object.fromEntries(
       Object.entries(models)
         .filter(([type]) => types.includes(type))

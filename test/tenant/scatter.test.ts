@@ -92,6 +92,7 @@ describe('K47: the answer of shards', () => {
   const rows = Array.from({ length: 160 }, (_, at) => rowOf(random, at));
   const settings = {
     'vectors.Passage.exact': 'true',
+    'vectors.Passage.dimensions': '3',
     'embedding.model': 'hash:3',
     'storage.ballast': '0',
     'server.workers': '1',

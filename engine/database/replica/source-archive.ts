@@ -34,12 +34,14 @@ const byName = ([one]: readonly [string, unknown], [other]: readonly [string, un
 
 /** A node has the vectors' forms that its cluster was founded with. Fails CONFIG_INVALID. */
 export function checkVectors(packed: Uint8Array, vectors: VectorOptions): void {
-  const { vectors: theirs = formsOf(vectors) } = unpackSources(packed);
+  const { vectors: theirs = formsOf(vectors), scattered = [] } = unpackSources(packed);
   const ours = formsOf(vectors);
   for (const type of new Set([...Object.keys(theirs), ...Object.keys(ours)])) {
     for (const key of ['metric', 'dimensions', 'store']) {
       const [here, there] = [ours, theirs].map((forms) => forms[type]?.[key]);
       if (here === there) continue;
+      // A cluster of a build that asked for none: its data are looked at when they are opened.
+      if (key === 'dimensions' && there === undefined && scattered.includes(type)) continue;
       const name = type === '*' ? `vectors.${key}` : `vectors.${type}.${key}`;
       const what = `\`${name}\` is ${here ?? 'not set'} here and ${there ?? 'not set'} in the cluster.`;
       fail('CONFIG_INVALID', { what }, { hint: 'All nodes of a cluster have the same.' });

@@ -1,6 +1,7 @@
 // Asks all shards of a scattered type, each once more at another node that has it when the first is slow, and
 // makes one answer of theirs. Invariant: an answer without a shard is given only to those who allow it, and
 // says how many there are; a write is asked of one place, once.
+import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail, isRetryable } from '../../base/errors.js';
 import { parseUuid, shardOf } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
@@ -57,7 +58,7 @@ export class Gatherer {
       const write = () => this.#ask(shards[at]!.slice(0, 1), name, body, options);
       return options.once === undefined ? write() : this.#once(name, body, options, write);
     }
-    return this.#withVectors(merge, body, options)
+    return this.#withMade(merge, body, options)
       .then((whole) => this.#all(shards, name, whole, options))
       .then((bodies) => mergeReplies(merge.members, bodies));
   }
@@ -94,30 +95,34 @@ export class Gatherer {
     return turn;
   }
 
-  /** The body with the vectors of its texts. A text that is missing is missed by the shards. */
-  async #withVectors(
-    { texts, model }: Merge & { kind: 'all' },
+  /** The body with the vectors of its texts, and its NOW. A text that is missing is missed by the shards. */
+  async #withMade(
+    { texts, moment, model }: Merge & { kind: 'all' },
     body: Uint8Array,
     { budgetMs }: CallOptions,
   ): Promise<Uint8Array> {
-    if (texts.length === 0) return body;
+    if (texts.length === 0 && moment === undefined) return body;
     const { limits, embed } = this.options;
-    const view = scanBody(body, limits);
+    const view = body.length === 0 ? undefined : scanBody(body, limits);
     const given = texts.flatMap(({ vector, type, parameter, text }) => {
-      const found = parameter === undefined ? undefined : view.member(parameter);
+      const found = parameter === undefined ? undefined : view?.member(parameter);
       const isAbsent = found === undefined || found.kind === 'null';
       const wanted = found?.kind === 'string' ? found.text() : isAbsent ? text : undefined;
       return wanted === undefined ? [] : [{ vector, type, text: wanted }];
     });
-    if (given.length === 0) return body;
     const embedded = [...new Set(given.map(({ type }) => type))].map(async (type) => {
       const mine = given.filter((one) => one.type === type);
       const wanted = mine.map(({ text }) => text);
       const vectors = await embed(model, type, wanted, budgetMs ?? limits.query_time);
       return mine.map(({ vector }, i) => `"${vector}":[${vectors[i]!.join()}]`);
     });
-    const more = (await Promise.all(embedded)).flat();
-    const members = Buffer.from(body).toString().trim().slice(1, -1).trim();
+    const now = new Date(wallMs()).toISOString();
+    const made = moment === undefined ? [] : [`"${moment}":"${now}"`];
+    const more = [...made, ...(await Promise.all(embedded)).flat()];
+    if (more.length === 0) return body;
+    // A body may be `null`, or not be there.
+    const isObject = view?.kind === 'object';
+    const members = isObject ? Buffer.from(body).toString().trim().slice(1, -1).trim() : '';
     return Buffer.from(`{${[members, ...more].filter((part) => part !== '').join()}}`);
   }
 
