@@ -193,9 +193,6 @@ interface Home {
 
 type Given = CallOptions & { shape?: Shape };
 
-/** One try: its result, or why not and after how many seconds another may help. */
-type Taken<T> = { result: T } | { error: TrellisError; after: number };
-
 /** Another node may well do what this one cannot just now, or not any more. */
 const elsewhere = new Set(
   'NOT_LEADER NO_LEADER REPLICA_BEHIND LOG_UNAVAILABLE NOT_READY SHUTTING_DOWN LOG_LOST LOG_TRUNCATED SCHEMA_AHEAD FORMAT_TOO_NEW DIVERGED NODE_LEFT STORAGE_LOST VECTORS_SKIPPED'.split(
@@ -224,12 +221,13 @@ class Nodes {
   }
 
   hear(position: string | null): void {
-    const [epoch = 0, seq = 0] = (position ?? '').split('.').map(Number);
+    if (position === null) return;
+    const [epoch = 0, seq = 0] = position.split('.').map(Number);
     const [lastEpoch, lastSeq] = this.#heard;
     // A new log of the same data counts from the beginning, under a later epoch.
     if (!(epoch > lastEpoch || (epoch === lastEpoch && seq > lastSeq))) return;
     this.#heard = [epoch, seq];
-    this.position = position!;
+    this.position = position;
   }
 
   /** Goes on with another node than `base`: the one at `address`, if it is known, else the next. */
@@ -320,7 +318,8 @@ class HttpConnection implements Connection {
     given: Given = {},
     home?: Home,
   ): Promise<T> {
-    const { timeoutMs = 30_000, retries = 3, onRetry } = { ...this.options, ...given };
+    const { options } = this;
+    const timeoutMs = given.timeoutMs ?? options.timeoutMs ?? 30_000;
     const end = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
     const writes = given.shape?.writes ?? given.writes ?? true;
     const body = encode(params);
@@ -338,28 +337,24 @@ class HttpConnection implements Connection {
         this.#nodes.leave(base, address);
         if (isOneOfMany) waitMs = 0;
       };
+      let ended: (() => void) | undefined;
       try {
-        if (performance.now() >= end) throw late();
-        const init = this.#init(body, end, once);
-        const take = async (signal?: AbortSignal): Promise<Taken<T>> => {
-          const response = await this.#send(`${base}/${path}`, signal ? { ...init, signal } : init);
-          const { headers } = response;
-          this.#nodes.hear(headers.get('trellis-position'));
-          const got = response.ok
-            ? { result: await read(response) }
-            : {
-                after: Number(headers.get('retry-after')),
-                error: errorOf(response, await response.text()),
-              };
+        const left = end - performance.now();
+        if (left <= 0) throw late();
+        const init = this.#init(body, left, once);
+        ended = giveUpAfter(left, given.signal, init);
+        const response = await this.#send(`${base}/${path}`, init);
+        const { headers } = response;
+        this.#nodes.hear(headers.get('trellis-position'));
+        if (response.ok) {
+          const result = await read(response);
           await nextTurn();
-          return got;
-        };
-        const taken = await within(end, given.signal, take);
-        if (!('error' in taken)) {
           if (home) home.base = base;
-          return taken.result;
+          return result;
         }
-        const { error, after } = taken;
+        const after = Number(headers.get('retry-after'));
+        const error = errorOf(response, await response.text());
+        await nextTurn();
         const isElsewhere = elsewhere.has(error.code);
         const mayHelp = error.retryable || (isElsewhere && isOneOfMany);
         if (after > 0) waitMs = after * 1000;
@@ -375,47 +370,50 @@ class HttpConnection implements Connection {
           reason = new UnknownOutcomeError(`${path}: the connection broke`, { cause: error });
           if (isDelicate) throw reason;
         }
+      } finally {
+        ended?.();
       }
-      if (tries >= retries) throw reason;
+      if (tries >= (given.retries ?? options.retries ?? 3)) throw reason;
       if (performance.now() + waitMs >= end) throw late(reason);
-      onRetry?.({ name: path, attempt: tries + 1, reason, waitMs });
+      options.onRetry?.({ name: path, attempt: tries + 1, reason, waitMs });
       await pause(waitMs, given.signal);
     }
   }
 
-  #init(body: string, end: number, once?: string): RequestInit {
+  #init(body: string, left: number, once?: string): RequestInit {
     const { apiKey, headers: more } = this.options;
     const headers: Record<string, string> = { 'Content-Type': 'application/json', ...more };
     if (apiKey) headers['x-api-key'] = apiKey;
     if (once) headers['Idempotency-Key'] = once;
     if (this.#nodes.position) headers['Trellis-After'] = this.#nodes.position;
-    if (Number.isFinite(end)) {
-      const left = Math.floor(end - performance.now() - 50);
-      headers['X-Request-Timeout-Ms'] = String(Math.max(1, left));
+    if (left < Number.POSITIVE_INFINITY) {
+      headers['X-Request-Timeout-Ms'] = `${Math.max(1, Math.floor(left - 50))}`;
     }
     return { method: 'POST', headers, body };
   }
 }
 
-/** Runs `work` until `end` or until `signal` gives it up; a timer of its own does not outlive it. */
-async function within<T>(
-  end: number,
+/** Ends a request after `left` ms or with `signal`. What it gives is called when the answer is there. */
+function giveUpAfter(
+  left: number,
   signal: AbortSignal | undefined,
-  work: (signal?: AbortSignal) => Promise<T>,
-): Promise<T> {
-  if (!Number.isFinite(end)) return work(signal);
-  const stop = new AbortController();
-  const giveUp = (): void => stop.abort(signal?.reason);
-  const left = Math.max(0, Math.ceil(end - performance.now()));
-  const timer = setTimeout(() => stop.abort(), Math.min(left, timerMax));
-  if (signal?.aborted) giveUp();
-  signal?.addEventListener('abort', giveUp);
-  try {
-    return await work(stop.signal);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', giveUp);
+  init: RequestInit,
+): (() => void) | undefined {
+  if (left === Number.POSITIVE_INFINITY) {
+    if (signal) init.signal = signal;
+    return undefined;
   }
+  const stop = new AbortController();
+  init.signal = stop.signal;
+  const timer = setTimeout(() => stop.abort(), Math.min(Math.ceil(left), timerMax));
+  if (signal === undefined) return () => clearTimeout(timer);
+  const giveUp = (): void => stop.abort(signal.reason);
+  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', giveUp);
+  return () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+  };
 }
 
 function errorOf({ status, headers }: Response, text: string): TrellisError {

@@ -98,10 +98,16 @@ function float32(value: number): number {
   return value;
 }
 
+const isPlain = (value: unknown): boolean =>
+  value === null || (typeof value !== 'object' && typeof value !== 'bigint');
+
 /** Values to JSON: bigint as its digits, typed arrays as lists. */
-export function encode(params: object | undefined): string {
+export function encode(given: object | undefined): string {
+  const params = given ?? {};
+  // Nearly always there are texts, numbers and flags only.
+  if (Object.values(params).every(isPlain)) return JSON.stringify(params);
   let exact = true;
-  const text = JSON.stringify(params ?? {}, (_, value: unknown) => {
+  const text = JSON.stringify(params, (_, value: unknown) => {
     if (typeof value === 'bigint') {
       exact = false;
       return mark + value;
