@@ -198,7 +198,7 @@ const table = {
     retryable: true,
   },
   PROGRAM_CHANGED: {
-    message: 'The program has changed: the node that passed this call on has another one.',
+    message: 'The program has changed: not all that have a part in this call have the same one.',
     retryable: true,
   },
   SCHEMA_AHEAD: {

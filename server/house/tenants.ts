@@ -182,6 +182,22 @@ export class Tenants {
     return this.options.config.cluster.log !== '';
   }
 
+  /** A scattered type takes a program as one database does: all of its shards, or none. Fails SCHEMA_INCOMPATIBLE. */
+  async tryShards(program: Program): Promise<void> {
+    for (const { house, database } of this.#follows ? [] : this.#all) {
+      // One that is closed takes it when it is opened, or stays closed.
+      if (house.config.shard === undefined || !database.isAwake) continue;
+      const { refusal } = await database.preview(programFor(house.config, program));
+      if (refusal === undefined) continue;
+      const what = `${house.tenant}: ${refusal.message}`;
+      fail(
+        'SCHEMA_INCOMPATIBLE',
+        { what },
+        refusal.hint === undefined ? {} : { hint: refusal.hint },
+      );
+    }
+  }
+
   /** One whose data refuse the program keeps its own. */
   async reload(program: Program): Promise<void> {
     for (const { house, database } of this.#follows ? [] : this.#all) {
@@ -210,6 +226,7 @@ export class Tenants {
       embed: (model, type, texts, ms) => main.embed(model, type, texts, ms),
       claim: (name, body, options) => main.call(name, body, options),
       hedgeMs: cluster.hedge,
+      waitMs: cluster.wait,
     });
     return gatheringDatabase(main, gatherer);
   }

@@ -222,6 +222,11 @@ export class App {
     await this.#tenants?.begin(port);
   }
 
+  /** Fails SCHEMA_INCOMPATIBLE where a shard of a scattered type would refuse it. */
+  async tryShards(program: Program): Promise<void> {
+    await this.#tenants?.tryShards(program);
+  }
+
   /** The project has another program: the tenants get it too. */
   async reloadTenants(program: Program): Promise<void> {
     await this.#tenants?.reload(program);

@@ -30,6 +30,8 @@ export interface ReloadOptions extends ProgramOptions {
   sources: SourceBook;
   /** What of the program this database has; all of it if absent. */
   fit?: (program: Program) => Program;
+  /** Whether others that have a part of its data take the program too. Fails SCHEMA_INCOMPATIBLE. */
+  tried?: (program: Program) => Promise<void>;
   /** After a swap; with the program as a whole. */
   onSwap: (program: Program) => void;
   onResult: (result: 'done' | 'refused') => void;
@@ -90,6 +92,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     const before = database.program;
     const archive = database.cluster && archiveOf(compiled, options);
     const fitting = options.fit?.(program) ?? program;
+    await options.tried?.(program);
     await database.reload(fitting, archive);
     const changes = programChanges(before, fitting);
     options.sources.use(compiled);

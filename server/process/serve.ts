@@ -307,6 +307,7 @@ class Server {
       show: formatOf(config) === 'text' ? printErrorLine : undefined,
       sources: this.sources,
       fit: (program) => programFor(config, program),
+      tried: (program) => this.#app.tryShards(program),
       onSwap: (program) => {
         this.#app.adoptProgram();
         void this.#app.reloadTenants(program);

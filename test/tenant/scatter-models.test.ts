@@ -158,6 +158,7 @@ it('K48 another place is asked with the same vectors, which are made once', asyn
     },
     claim: () => new Uint8Array(0),
     hedgeMs: 1,
+    waitMs: 0,
   });
   await gatherer.call(query as unknown as Query, Buffer.from('{"t":"moss"}'));
   expect(embedded).toEqual([

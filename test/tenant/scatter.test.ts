@@ -340,7 +340,14 @@ describe('K48: a slow shard', () => {
         return call();
       },
     }));
-    const gatherer = new Gatherer({ shards: () => [shard], limits, embed, claim, hedgeMs });
+    const gatherer = new Gatherer({
+      shards: () => [shard],
+      limits,
+      embed,
+      claim,
+      hedgeMs,
+      waitMs: 0,
+    });
     const told = gatherer
       .call(query, new Uint8Array(0))
       .then((body) => Buffer.from(body).toString());
@@ -392,7 +399,14 @@ describe('K48: a slow shard', () => {
       },
     });
     const shard = [place(0), place(1)];
-    const gatherer = new Gatherer({ shards: () => [shard], limits, embed, claim, hedgeMs: 1 });
+    const gatherer = new Gatherer({
+      shards: () => [shard],
+      limits,
+      embed,
+      claim,
+      hedgeMs: 1,
+      waitMs: 0,
+    });
     await gatherer.call(write, new Uint8Array(0));
     expect(asked).toEqual([0]);
   });

@@ -7,13 +7,17 @@ import { parseUuid, shardOf } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import { scanBody } from '../../json/decode.js';
 import type { Merge } from '../../plan/merge.js';
-import type { Query } from '../../plan/plan.js';
+import type { Plan, Query } from '../../plan/plan.js';
+import type { Program } from '../../plan/program.js';
 import type { Claim } from '../answer/once.js';
 import type { CallOptions } from '../call/options.js';
+import { checkAgreed, whenAgreed } from './agreement.js';
 import { mergeReplies } from './merge.js';
 
 /** One place that has a shard. */
 export interface Replica {
+  /** What it answers by, where that can be another one than that of whoever asks. */
+  readonly program?: Program;
   call(name: string, body: Uint8Array, options: CallOptions): Uint8Array | Promise<Uint8Array>;
 }
 
@@ -35,6 +39,8 @@ export interface GatherOptions {
   claim: (name: string, body: Uint8Array, options: CallOptions) => Promise<Uint8Array> | Uint8Array;
   /** A shard that is slower is asked at another place too. */
   hedgeMs: number;
+  /** How long a call waits for shards that a reload has not reached. */
+  waitMs: number;
 }
 
 export class Gatherer {
@@ -44,23 +50,45 @@ export class Gatherer {
 
   constructor(private readonly options: GatherOptions) {}
 
-  /** Answers a query about a scattered type. */
-  call(
-    { name, scatter, plan }: Query,
-    body: Uint8Array,
-    options: CallOptions = {},
-  ): Promise<Uint8Array> {
-    const { type, merge } = scatter!;
+  /** Answers a query about a scattered type. Fails PROGRAM_CHANGED. */
+  call(query: Query, body: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
+    const { type, plan } = query.scatter!;
     const shards = this.options.shards(type);
+    const waiting = whenAgreed(shards, query.name, plan, this.options.waitMs);
+    const answer = (): Promise<Uint8Array> => this.#answer(query, shards, body, options);
+    return waiting === undefined ? answer() : waiting.then(answer);
+  }
+
+  #answer(
+    { name, scatter, plan }: Query,
+    shards: readonly Shard[],
+    body: Uint8Array,
+    options: CallOptions,
+  ): Promise<Uint8Array> {
+    const { merge, plan: own } = scatter!;
     if (merge.kind === 'one') {
       const at = this.#placeOf(merge.id, body, options, shards.length);
       if (!plan.writes) return this.#ask(shards[at]!, name, body, options);
       const write = () => this.#ask(shards[at]!.slice(0, 1), name, body, options);
       return options.once === undefined ? write() : this.#once(name, body, options, write);
     }
-    return this.#withMade(merge, body, options)
-      .then((whole) => this.#all(shards, name, whole, options))
-      .then((bodies) => mergeReplies(merge.members, bodies));
+    return this.#parts(shards, { name, merge, plan: own }, body, options).then((bodies) =>
+      mergeReplies(merge.members, bodies),
+    );
+  }
+
+  async #parts(
+    shards: readonly Shard[],
+    { name, merge, plan }: { name: string; merge: Merge & { kind: 'all' }; plan: Plan },
+    body: Uint8Array,
+    options: CallOptions,
+  ): Promise<Uint8Array[]> {
+    const whole = await this.#withMade(merge, body, options);
+    checkAgreed(shards, name, plan);
+    const bodies = await this.#all(shards, name, whole, options);
+    // Another program may have come to one of them in between.
+    checkAgreed(shards, name, plan);
+    return bodies;
   }
 
   /**

@@ -1,0 +1,76 @@
+// Whether shards answer a query as the database that asks them has it. A reload reaches one after another, and one
+// whose data refuse it keeps its own program. Invariant: parts of one answer are made by one plan.
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fail } from '../../base/errors.js';
+import type { Plan } from '../../plan/plan.js';
+import type { Program } from '../../plan/program.js';
+
+/** Places that have the same data, and what each answers by. */
+type Shard = readonly { readonly program?: Program }[];
+
+const lookMs = 10;
+
+const plans = new WeakMap<Program, ReadonlyMap<string, Plan>>();
+const digests = new WeakMap<Plan, string>();
+
+function planOf(program: Program, name: string): Plan | undefined {
+  let known = plans.get(program);
+  if (known === undefined) {
+    known = new Map(program.queries.map((query) => [query.name, query.plan]));
+    plans.set(program, known);
+  }
+  return known.get(name);
+}
+
+/** Databases of a cluster have compiled theirs each for itself. */
+function digestOf(plan: Plan): string {
+  let known = digests.get(plan);
+  if (known === undefined) {
+    const text = JSON.stringify(plan, (_, value: unknown) =>
+      typeof value === 'bigint' ? `${value}n` : value,
+    );
+    known = createHash('sha256').update(text).digest('base64');
+    digests.set(plan, known);
+  }
+  return known;
+}
+
+function isAgreed(shards: readonly Shard[], name: string, plan: Plan): boolean {
+  return shards.every((places) =>
+    places.every(({ program }) => {
+      if (program === undefined) return true;
+      const own = planOf(program, name);
+      return own === plan || (own !== undefined && digestOf(own) === digestOf(plan));
+    }),
+  );
+}
+
+/** Fails PROGRAM_CHANGED. */
+export function checkAgreed(shards: readonly Shard[], name: string, plan: Plan): void {
+  if (!isAgreed(shards, name, plan)) fail('PROGRAM_CHANGED');
+}
+
+/** Gives those that are under way to the same program some time; undefined: no time is needed. */
+export function whenAgreed(
+  shards: readonly Shard[],
+  name: string,
+  plan: Plan,
+  waitMs: number,
+): Promise<void> | undefined {
+  return isAgreed(shards, name, plan) ? undefined : agreeing(shards, name, plan, waitMs);
+}
+
+async function agreeing(
+  shards: readonly Shard[],
+  name: string,
+  plan: Plan,
+  waitMs: number,
+): Promise<void> {
+  const end = performance.now() + waitMs;
+  while (performance.now() < end) {
+    await pause(lookMs);
+    if (isAgreed(shards, name, plan)) return;
+  }
+  fail('PROGRAM_CHANGED');
+}
