@@ -108,7 +108,8 @@ class OpenedDatabase implements Database {
     this.#loads = new LoadDesk(limits.import_idle);
     this.#gate = new Gate(createGateBuffer(flightMax + options.workers * loadMax));
     const slots = new SlotPool(this.#gate);
-    this.#storage = openStorage(this.#graphPath, { limits, mode: 'create' });
+    const { notes } = this.#gate;
+    this.#storage = openStorage(this.#graphPath, { limits, mode: 'create', notes });
     const { cluster } = options;
     if (cluster === undefined && !options.readOnly) leaveCluster(this.#storage);
     this.#desk = cluster && new ClusterDesk(cluster, this.#storage, directory, options);

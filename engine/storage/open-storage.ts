@@ -24,7 +24,7 @@ import {
 import type { Catalog, VectorChange } from './table/store.js';
 import { WritePermit } from './lock/permit.js';
 import { changesInto } from './table/apply.js';
-import type { CommitVisibility, Replication } from './table/env-options.js';
+import type { ChangeNotes, CommitVisibility, Replication } from './table/env-options.js';
 import type { VisitChange } from './table/recorder.js';
 import { type LoggedChange, replayLog } from './record/vlog.js';
 import type { VectorTypeOptions } from './view/write-context.js';
@@ -47,6 +47,8 @@ export interface StorageOptions {
   permit?: WritePermit;
   /** Of the writer: hears of every commit. */
   visibility?: CommitVisibility;
+  /** Of all threads of a process that read and write the data. */
+  notes?: ChangeNotes;
   /** Of the writer of a database in a cluster. */
   replication?: Replication;
 }
@@ -121,8 +123,9 @@ export interface Storage {
 
 /** Opens the folder `path`, which holds data.mdb and lock.mdb. */
 export function openStorage(path: string, options: StorageOptions): Storage {
-  const { mode, permit = new WritePermit(), visibility, replication } = options;
-  const env = openEnv(path, { readOnly: mode === 'read', permit, visibility, replication });
+  const { mode, permit = new WritePermit(), visibility, notes, replication } = options;
+  const readOnly = mode === 'read';
+  const env = openEnv(path, { readOnly, permit, visibility, notes, replication });
   return new OpenStorage(path, env, permit, options);
 }
 

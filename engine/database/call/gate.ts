@@ -1,11 +1,13 @@
-// The words that all threads share: the commit sequence and one cancel word per call in flight.
+// The words that all threads share: the commit sequence, what commits have changed, and one cancel word
+// per call in flight.
 //
 //   word 0        commitSeq: made odd by the writer before a commit, even again behind it, and counted up once
 //                 more when what it holds is published, before the replies
 //   word 1        number of the schema: counted up by the writer before a transaction that changes more of
 //                 it than it adds, and again after it; odd in between
 //   word 2        generation of the program that attached threads answer with in place; -1: with none
-//   word 3 + i    cancel word of call slot i: 0 = run, 1 = stop
+//   word 3 …      which elements each commit has changed: see storage/view/touched.ts
+//   behind them   cancel words of the call slots: 0 = run, 1 = stop
 //
 // A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
 // to 100 % of reads in worker threads miss writes that were acknowledged already. While it is odd, a
@@ -15,8 +17,10 @@
 // Invariant: there is a slot for every call that lanes accept, so that none is turned away between
 // its queue and its lane, where nobody would answer it.
 import { assert } from '../../base/assert.js';
+import { Touched, touchedWords } from '../../storage/view/touched.js';
 
-const slotBase = 3;
+const touchedBase = 3;
+const slotBase = touchedBase + touchedWords;
 
 /** Words for so many calls in flight: as many as all lanes together take at a time. */
 export function createGateBuffer(slots: number): SharedArrayBuffer {
@@ -26,10 +30,13 @@ export function createGateBuffer(slots: number): SharedArrayBuffer {
 /** A view of the shared words; every thread makes its own over the same buffer. */
 export class Gate {
   readonly #words: Int32Array;
+  /** Of this thread, for its storage. */
+  readonly notes: Touched;
   #seen = -1;
 
   constructor(readonly buffer: SharedArrayBuffer) {
     this.#words = new Int32Array(buffer);
+    this.notes = new Touched(new Uint32Array(buffer, 4 * touchedBase, touchedWords));
   }
 
   /** True once after every commit, and always during one: the caller must refresh its snapshot. */

@@ -30,7 +30,7 @@ export class ReadingThread {
 
   constructor({ gate, graphPath, limits, textEnabled, strict }: ReadingSetup) {
     this.gate = new Gate(gate);
-    this.#storage = openStorage(graphPath, { limits, mode: 'read' });
+    this.#storage = openStorage(graphPath, { limits, mode: 'read', notes: this.gate.notes });
     this.guard = new SchemaGuard(this.gate, this.#storage);
     this.equipment = {
       limits,

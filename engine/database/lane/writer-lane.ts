@@ -133,6 +133,7 @@ class WriterLane {
       vectorTypes: setup.vectors.types,
       permit: this.#permit,
       visibility: this.#gate,
+      notes: this.#gate.notes,
       ...(this.#link && { replication: this.#link }),
       ...(setup.shard && { shard: setup.shard }),
     });

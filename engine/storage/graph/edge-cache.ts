@@ -6,8 +6,10 @@
 //   words    number of words · edge · far · edge · far …, list after list; word 0 is not used
 //
 // Invariant: all lists are those of one state of the data, named by the count of commits (meta.ts),
-// which the snapshot itself tells. Words that were handed out are never written again. When all lists
+// which the snapshot itself tells; from one state to the next those go whose elements were changed
+// (view/touched.ts), or all. Words that were handed out are never written again. When all lists
 // together take more than there is room for, all are forgotten: what is needed comes back.
+import type { ChangedSince } from '../table/env-options.js';
 import { IdPlaces } from '../table/id-places.js';
 import type { Direction } from '../table/store.js';
 
@@ -51,6 +53,10 @@ class Lists {
     return list;
   }
 
+  drop(id: number): void {
+    this.#places.remove(id);
+  }
+
   #keep(id: number, list: Uint32Array): number {
     if (list.length > listWordsMost) return 0;
     if (!this.take(list.length + 1)) this.#forget();
@@ -80,15 +86,26 @@ export class EdgeCache {
   #words = 0;
   #commits = -1;
 
-  constructor(private readonly read: ReadList) {}
+  /** Without `since`, any change may be of all lists. */
+  constructor(
+    private readonly read: ReadList,
+    private readonly since?: ChangedSince,
+  ) {}
 
-  /** Forgets everything when the data are not those of this count of commits. */
+  /** Forgets what is not as it is in the data of this count of commits. */
   at(commits: number): this {
     if (commits === this.#commits) return this;
     this.#commits = commits;
-    this.#lists = [];
-    this.#words = 0;
+    const isKnown = this.since?.move(commits, (id) => this.#drop(id)) ?? false;
+    if (!isKnown) {
+      this.#lists = [];
+      this.#words = 0;
+    }
     return this;
+  }
+
+  #drop(id: number): void {
+    for (const lists of this.#lists) lists?.drop(id);
   }
 
   of(label: number, direction: Direction): Lists {

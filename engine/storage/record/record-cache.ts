@@ -10,8 +10,10 @@
 //   arena    length u32 · record · up to 3 bytes, record after record
 //
 // Invariant: all records are those of one state of the data, named by the count of commits
-// (meta.ts), which the snapshot itself tells. Bytes that were handed out are never written again.
+// (meta.ts), which the snapshot itself tells; from one state to the next those go that were changed
+// (view/touched.ts), or all. Bytes that were handed out are never written again.
 
+import type { ChangedSince } from '../table/env-options.js';
 import { IdPlaces } from '../table/id-places.js';
 
 /** Bytes of a generation, at first and at most. */
@@ -42,6 +44,10 @@ class Generation {
   /** Word of the arena before a record, 0 when it is not there. */
   find(id: number): number {
     return this.#places.find(id);
+  }
+
+  drop(id: number): void {
+    this.#places.remove(id);
   }
 
   #record(word: number): Uint8Array {
@@ -78,15 +84,24 @@ export class RecordCache {
   #old: Generation | undefined;
   #commits = -1;
 
-  /** `peek` reads the record; its bytes are short-lived. */
-  constructor(private readonly peek: (id: number) => Uint8Array | undefined) {}
+  /** `peek` reads the record; its bytes are short-lived. Without `since`, any change may be of all. */
+  constructor(
+    private readonly peek: (id: number) => Uint8Array | undefined,
+    private readonly since?: ChangedSince,
+  ) {}
 
-  /** Forgets everything when the data are not those of this count of commits. */
+  /** Forgets what is not as it is in the data of this count of commits. */
   at(commits: number): this {
     if (commits === this.#commits) return this;
     this.#commits = commits;
-    this.#young = this.#old = undefined;
+    const isKnown = this.since?.move(commits, (id) => this.#drop(id)) ?? false;
+    if (!isKnown) this.#young = this.#old = undefined;
     return this;
+  }
+
+  #drop(id: number): void {
+    this.#young?.drop(id);
+    this.#old?.drop(id);
   }
 
   /** The record, or undefined when there is no such element. Nobody may write into it. */

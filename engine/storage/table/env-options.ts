@@ -10,6 +10,26 @@ export interface CommitVisibility {
   endCommit(): void;
 }
 
+/** Hears which elements every transaction changes (view/touched.ts). */
+export interface ChangeNotes {
+  /** A transaction begins; elements from `nextId` on are those that it makes. */
+  begin(state: { commits: number; nextId: number }): void;
+  /** The record of an element, or a list of its edges, is put or removed. */
+  touch(id: number): void;
+  /** The transaction is about to be committed. */
+  publish(commits: number): void;
+  /** What reads what was noted, on this thread. */
+  since(): ChangedSince;
+}
+
+export interface ChangedSince {
+  /**
+   * Goes on to another state of the data, and calls `drop` for every element that is not as it was;
+   * false: nobody knows, all may have changed.
+   */
+  move(commits: number, drop: (id: number) => void): boolean;
+}
+
 /** Of a database in a cluster: hears what every transaction changes. */
 export interface Replication {
   readonly recorder: Recorder;
@@ -28,6 +48,8 @@ export interface EnvOptions {
   readOnly?: boolean;
   permit?: WritePermit;
   visibility?: CommitVisibility;
+  /** Shared by all threads of the process that have the data open. */
+  notes?: ChangeNotes;
   /** Absent: a database of one process, none of whose puts is recorded. */
   replication?: Replication;
 }

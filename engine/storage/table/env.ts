@@ -17,7 +17,8 @@ import {
   idKey,
   sequenceKey,
 } from './keys.js';
-import type { EnvOptions } from './env-options.js';
+import type { ChangeNotes, EnvOptions } from './env-options.js';
+import { readCommits, readState } from './meta.js';
 import { RecordedTable } from './recorded-table.js';
 import { Table, forgetParts } from './table.js';
 import { type TableName, tableNames } from './table-name.js';
@@ -37,6 +38,8 @@ export interface Env {
   vectors: Table<number>;
   vlog: Table<number>;
   derived: Table<Uint8Array>;
+  /** What all threads of the process hear of changes, where there are several. */
+  notes: ChangeNotes | undefined;
   /**
    * One durable transaction: when this returns, what `work` wrote is on disk. Nothing is written
    * when it throws or returns false. `work` is synchronous: a promise would leave the transaction
@@ -98,36 +101,44 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
   }
 }
 
-function envOf(root: RootDatabase, given: EnvOptions): Env {
-  const { readOnly, permit, visibility, replication } = given;
-  const table = <K>(name: TableName, codec: KeyCodec<K>): Table<K> => {
+function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions) {
+  const table = <K>(name: TableName, codec: KeyCodec<K>, touch?: (key: K) => void): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     const database = root.openDB(own) as Database;
-    if (replication === undefined) return new Table(name, database, codec);
-    return new RecordedTable(name, database, codec, replication.recorder);
+    if (replication === undefined) return new Table(name, database, codec, touch);
+    return new RecordedTable(name, database, codec, replication.recorder, touch);
   };
-  const tables = {
+  const touchId = notes && ((id: number) => notes.touch(id));
+  const touchList = notes && (({ id }: AdjacencyKey) => notes.touch(id));
+  return {
     meta: table('meta', bytesKey),
     uuid: table('uuid', bytesKey),
-    records: table('records', idKey),
+    records: table('records', idKey, touchId),
     labels: table('labels', blockKey),
-    out: table('out', adjacencyKey),
-    in: table('in', adjacencyKey),
+    out: table('out', adjacencyKey, touchList),
+    in: table('in', adjacencyKey, touchList),
     index: table('index', bytesKey),
     vectors: table('vectors', idKey),
     vlog: table('vlog', sequenceKey),
     derived: table('derived', bytesKey),
   };
+}
+
+function envOf(root: RootDatabase, given: EnvOptions): Env {
+  const { readOnly, permit, visibility, notes, replication } = given;
+  const tables = tablesOf(root, given);
   const transact = (work: () => boolean): void => {
     assert(!readOnly, 'a thread that reads does not write');
     if (permit?.denied !== undefined) permit.check();
     let kept = false;
     try {
       root.transactionSync(() => {
+        if (notes) notes.begin(readState(tables.meta));
         if (!work()) return ABORT;
         permit?.check();
         replication?.beforeCommit(tables.meta);
         kept = true;
+        notes?.publish(readCommits(tables.meta));
         visibility?.beginCommit();
       });
     } catch (error) {
@@ -143,6 +154,7 @@ function envOf(root: RootDatabase, given: EnvOptions): Env {
   };
   return {
     ...tables,
+    notes,
     transact,
     transactLocally(work) {
       if (replication === undefined) return transact(work);

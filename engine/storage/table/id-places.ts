@@ -1,6 +1,6 @@
 // Where something about an id stands: a flat table that one probe of memory finds it in, as a rule.
 //
-//   places   [id, word] by hash of the id, the next free one on collision; 0 is free
+//   places   [id, word] by hash of the id, the next free one on collision; id 0: free, word 0: removed
 //
 // Invariant: a third of the places at least is free, so that every search ends; ids and words are not 0.
 
@@ -22,25 +22,45 @@ export class IdPlaces {
 
   /** Gives a word to an id that has none. */
   add(id: number, word: number): void {
-    if (3 * ++this.#count > this.#places.length) this.#widen();
-    this.#place(id, word);
+    if (this.#place(id, word) && 3 * ++this.#count > this.#places.length) this.#renew();
   }
 
-  #place(id: number, word: number): void {
+  /** An id has no word any more. Its place stays taken: ids behind it are found past it. */
+  remove(id: number): void {
+    const at = this.#placeOf(id);
+    if (this.#places[at] === id) this.#places[at + 1] = 0;
+  }
+
+  /** Of an id, or the free one that it would get. */
+  #placeOf(id: number): number {
     const places = this.#places;
     const mask = places.length - 2;
     let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift);
-    while (places[at] !== 0) at = (at + 2) & mask;
-    places[at] = id;
-    places[at + 1] = word;
+    while (places[at] !== 0 && places[at] !== id) at = (at + 2) & mask;
+    return at;
   }
 
-  #widen(): void {
+  /** Whether a free place was taken for it. */
+  #place(id: number, word: number): boolean {
+    const places = this.#places;
+    const at = this.#placeOf(id);
+    const isNew = places[at] === 0;
+    places[at] = id;
+    places[at + 1] = word;
+    return isNew;
+  }
+
+  /** Without what was removed; wider, unless that was much. */
+  #renew(): void {
     const former = this.#places;
-    this.#places = new Uint32Array(2 * former.length);
-    this.#shift--;
+    let live = 0;
+    for (let at = 1; at < former.length; at += 2) if (former[at] !== 0) live++;
+    const isWider = 2 * live > this.#count;
+    this.#places = new Uint32Array(isWider ? 2 * former.length : former.length);
+    if (isWider) this.#shift--;
     for (let at = 0; at < former.length; at += 2) {
-      if (former[at] !== 0) this.#place(former[at]!, former[at + 1]!);
+      if (former[at + 1] !== 0) this.#place(former[at]!, former[at + 1]!);
     }
+    this.#count = live;
   }
 }

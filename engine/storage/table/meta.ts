@@ -13,7 +13,7 @@
 // Numbers in values are little-endian. 05 and 06 are this node's alone: all others are equal on all
 // nodes of a cluster that are equally far. Invariant: state and totals are those of the last committed
 // transaction; what is done to this node's files alone changes none of them.
-import type { Table } from './env.js';
+import type { Table } from './table.js';
 import { getWord, putWord } from './word.js';
 
 export interface State {

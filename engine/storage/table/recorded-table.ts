@@ -23,8 +23,9 @@ export class RecordedTable<K> extends Table<K> {
     database: unknown,
     codec: KeyCodec<K>,
     private readonly recorder: Recorder,
+    touch?: (key: K) => void,
   ) {
-    super(name, database, codec);
+    super(name, database, codec, touch);
     this.number = tableNames.indexOf(name);
   }
 

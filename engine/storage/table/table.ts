@@ -136,6 +136,8 @@ export class Table<K> {
     readonly name: string,
     database: unknown,
     protected readonly codec: KeyCodec<K>,
+    /** Told of every key that is put or removed. */
+    private readonly touch?: (key: K) => void,
   ) {
     this.#raw = database as RawDatabase;
     this.#nameSum = sumOfName(name);
@@ -185,6 +187,7 @@ export class Table<K> {
   }
 
   #put(key: K, value: Binary, options?: object): boolean {
+    this.touch?.(key);
     try {
       return this.#raw.putSync(key, value, options);
     } catch (error) {
@@ -235,6 +238,7 @@ export class Table<K> {
   }
 
   remove(key: K): boolean {
+    this.touch?.(key);
     try {
       return this.#raw.removeSync(key);
     } catch (error) {

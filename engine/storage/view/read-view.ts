@@ -66,19 +66,24 @@ export class LmdbView implements RefreshableView {
     return this.env.records.peek(id);
   }
 
-  readonly #records = new RecordCache((id) => this.env.records.peek(id));
+  #records: RecordCache | undefined;
 
   commits(): number | undefined {
     return readCommits(this.env.meta);
   }
 
   keptRecords(): RecordCache | undefined {
+    this.#records ??= new RecordCache((id) => this.env.records.peek(id), this.env.notes?.since());
     return this.#records.at(readCommits(this.env.meta));
   }
 
-  readonly #edges = new EdgeCache((id, label, direction) => this.adjacency(id, label, direction));
+  #edges: EdgeCache | undefined;
 
   keptEdges(): EdgeCache | undefined {
+    this.#edges ??= new EdgeCache(
+      (id, label, direction) => this.adjacency(id, label, direction),
+      this.env.notes?.since(),
+    );
     return this.#edges.at(readCommits(this.env.meta));
   }
 
