@@ -75,11 +75,11 @@ test('addresses of NATS', () => {
 });
 
 test('the client packages run on every supported version of Node', () => {
-  // One of them asks for a newer Node in its description; only its own tests need it.
+  // The newest of this one asks for a newer Node, and has more letters in its ids.
   const { nuid } = createRequire(import.meta.url)('@nats-io/nuid') as { nuid: { next(): string } };
   const ids = new Set(Array.from({ length: 1000 }, () => nuid.next()));
   expect(ids.size).toBe(1000);
-  for (const id of ids) expect(id).toMatch(/^[0-9A-Za-z]{22}$/);
+  for (const id of ids) expect(id).toMatch(/^[0-9A-Z]{22}$/);
 });
 
 test('one look never makes a log lost', () => {

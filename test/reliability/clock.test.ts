@@ -93,6 +93,35 @@ inLinux('T20 NOW and ids follow the clock, ids rise, nothing that waits notices'
   expect(await server.stop()).toEqual({ code: 0, signal: null });
 });
 
+inLinux('an answer is kept for a day of that clock, over a restart, and no longer', async () => {
+  setClock(0);
+  const kept = await startServer({ sources, env, args: ['--allow-preload'] });
+  const add = async (key: string): Promise<string> => {
+    const headers = { 'Idempotency-Key': key };
+    return (await kept.client.request({ path: 'add', body: '{}', headers })).text;
+  };
+  try {
+    const first = await add('k');
+    for (const offset of [day - 60, -3600, 0]) {
+      setClock(offset);
+      expect(await add('k'), `after ${offset} s`).toBe(first);
+      const { n } = JSON.parse(await add(`of${offset}`));
+      expect(Math.abs(ahead(n.at) - offset)).toBeLessThan(10);
+    }
+    setClock(day - 60);
+    await kept.restart();
+    expect(await add('k'), 'after a restart').toBe(first);
+    setClock(day + 1);
+    const second = await add('k');
+    expect(second).not.toBe(first);
+    expect(await add('k')).toBe(second);
+    setClock(2 * day - 60);
+    expect(await add('k'), 'a day goes on from the second').toBe(second);
+  } finally {
+    await kept.dispose();
+  }
+});
+
 inLinux('T20 threads that start after the clock was set share the clock of deadlines', async () => {
   const clock = join(await compileStorage(), 'base/clock.js');
   const script = `
