@@ -43,6 +43,7 @@ export function queryEndpoints(
         access: plan.writes ? 'write' : 'read',
         query: name,
         writes: plan.writes,
+        ...(query.scatter && plan.writes && { ofShard: true }),
         always: false,
         budgetMs,
         // What is asked about a query needs no room in a queue.

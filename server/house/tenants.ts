@@ -20,9 +20,10 @@ import type { Log } from '../observe/log.js';
 import type { Serving } from '../request/reception.js';
 import type { NodeCalls } from '../request/node-call.js';
 import { Routes } from '../request/routes.js';
-import { type Member, handOver, readMembers } from './placement.js';
+import { type Member, handOver, ranked, readMembers } from './placement.js';
 import { gatheringDatabase } from './gathering-database.js';
 import { House, type HouseOptions } from './house.js';
+import { shardPlaces } from './shard-places.js';
 import { SleepingDatabase, reasonOf } from './sleeping-database.js';
 import { Turns } from './turns.js';
 
@@ -216,8 +217,13 @@ export class Tenants {
     if (scatter.size === 0) return main;
     const shards = new Map<string, Shard[]>();
     for (const { type, at } of shardsOf(this.options.config)) {
-      const { database } = this.#tenants.get(shardName(type, at))!;
-      shards.set(type, [...(shards.get(type) ?? []), [database]]);
+      const name = shardName(type, at);
+      const { database, nodes } = this.#tenants.get(name)!;
+      const others = ranked(name, this.#members).filter(({ node }) => node !== cluster.node);
+      const ways = { database, others, waitMs: cluster.wait };
+      const places =
+        nodes === undefined ? [database] : shardPlaces({ ...ways, calls: nodes.calls });
+      shards.set(type, [...(shards.get(type) ?? []), places]);
     }
     const gatherer = new Gatherer({
       shards: (type) => shards.get(type)!,

@@ -27,6 +27,7 @@ import {
   sendOn,
 } from './forward.js';
 import { budgetOf } from './call-budget.js';
+import { isOfShard } from './idempotency.js';
 import { LeaderPosition } from './leader-position.js';
 import { parsePosition } from './position.js';
 import { askedFor } from './question.js';
@@ -119,7 +120,8 @@ export class Consistency {
       );
     if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, call());
     const wait = this.#freshness(node, exchange);
-    if (!endpoint.writes || endpoint.ofSession) return wait?.then(answer);
+    const isHeld = endpoint.writes && !endpoint.ofSession && !isOfShard(exchange, endpoint);
+    if (!isHeld) return wait?.then(answer);
     const held = () => heldThrough(this.options, exchange, call, answer);
     return wait === undefined ? held() : wait.then(held);
   }

@@ -9,6 +9,7 @@ import type { ClusterCounts } from '../observe/cluster-counts.js';
 import { embeddedHere, type Forwarded } from './embedded-ahead.js';
 import { codeOf, type NodeAnswer, type NodeCalls, targetOf } from './node-call.js';
 import type { Endpoint, Reply, Result } from './routes.js';
+import { isOfShard } from './idempotency.js';
 import { parsePosition } from './position.js';
 
 /** Between two tries, while the lead changes hands. */
@@ -27,6 +28,7 @@ export interface ForwardOptions {
 /** Whether the leader has to answer this request; the leader itself answers all. */
 export function goesToLeader(node: ClusterNode, exchange: Exchange, endpoint: Endpoint): boolean {
   const isWrite = endpoint.writes && endpoint.query !== undefined && !endpoint.ofSession;
+  if (isOfShard(exchange, endpoint)) return false;
   return (isWrite || endpoint.ofLeader === true) && !isAnsweredHere(node, exchange);
 }
 

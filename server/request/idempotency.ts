@@ -3,6 +3,7 @@
 import { fail } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import type { Exchange } from '../http/exchange.js';
+import type { Endpoint } from './routes.js';
 
 const keyForm = /^[\x21-\x7e]{1,128}$/;
 
@@ -17,6 +18,10 @@ export function onceOf(
   }
   return { scope: caller?.keyId ?? '', key };
 }
+
+/** A write that the leader of a shard does: not one under a key, for the main database keeps those. */
+export const isOfShard = ({ idempotencyKey }: Exchange, { ofShard }: Endpoint): boolean =>
+  ofShard === true && idempotencyKey === undefined;
 
 /** For a write whose answer is not kept. */
 export function refuseOnce({ idempotencyKey }: Exchange, why: string): void {

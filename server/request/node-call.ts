@@ -30,6 +30,8 @@ export interface PassedCall {
   body: Uint8Array;
   /** Of the texts of the call, made here. */
   embeddings?: Uint8Array | undefined;
+  /** The node asks for itself: it proves that it is one. */
+  asNode?: boolean;
 }
 
 export interface NodeCallOptions {
@@ -163,7 +165,9 @@ export class NodeCalls {
     const call = new AbortController();
     const looking = this.#look(address, call);
     try {
-      return await this.send(address, path, headers, body, 0, call.signal);
+      if (asked.asNode !== true)
+        return await this.send(address, path, headers, body, 0, call.signal);
+      return await this.#sendProved(address, { path, headers, body }, call.signal);
     } catch (error) {
       // It may have begun anew, as another version even.
       this.#challenges.delete(address);
@@ -172,6 +176,21 @@ export class NodeCalls {
     } finally {
       clearInterval(looking);
     }
+  }
+
+  async #sendProved(
+    address: string,
+    { path, headers, body }: PassedCall,
+    signal: AbortSignal,
+  ): Promise<NodeAnswer> {
+    const head = { path, tenant: headers['Trellis-Tenant'] ?? this.options.tenant ?? '' };
+    const proved = async (): Promise<NodeAnswer> => {
+      const more = await this.#identity(address, head, body, lookMs);
+      return this.send(address, path, { ...headers, ...more }, body, 0, signal);
+    };
+    const answer = await proved();
+    // It has begun anew meanwhile, and knows no challenge of before.
+    return refused.has(answer.status) && this.#challenges.delete(address) ? proved() : answer;
   }
 
   /** Gives up a call when its node is not there any more: stopped, or cut off without a word. */

@@ -34,6 +34,8 @@ export interface Endpoint {
   writes: boolean;
   /** Only the leader of a cluster may do it. */
   ofLeader?: boolean;
+  /** A write of one shard, which has a leader of its own. */
+  ofShard?: boolean;
   /** It goes on with a session, which is on one node. */
   ofSession?: boolean;
   /** Takes NDJSON too. */

@@ -1,0 +1,145 @@
+// The places that answer for one shard of a scattered type: its database here, and in a cluster the same database on
+// other nodes. A write is done by the node that leads the shard; a read that is slow here is asked of other members.
+// Invariant: what another node answers is of the same program as here, and not older than what is here.
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type CallOptions,
+  type ClusterNode,
+  type Database,
+  type Shard,
+  TrellisError,
+  fail,
+  printPosition,
+} from '../../engine/index.js';
+import type { NodeAnswer, NodeCalls } from '../request/node-call.js';
+import { parsePosition } from '../request/position.js';
+import type { Member } from './placement.js';
+
+export interface ShardWays {
+  database: Pick<Database, 'call' | 'program' | 'cluster'>;
+  /** Best place first, without this node. */
+  others: readonly Member[];
+  calls: NodeCalls;
+  /** Longest wait for a leader, and for what it has done to be here. */
+  waitMs: number;
+}
+
+/** Between two tries, while the lead changes hands. */
+const betweenMs = 20;
+
+const isNobodys = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
+
+/** Nodes prove who they are by `cluster.secret_file`: without one, this node is the only place. */
+export function shardPlaces(ways: ShardWays): Shard {
+  const { database, others, calls } = ways;
+  const here = {
+    get program() {
+      return database.program;
+    },
+    call: (name: string, body: Uint8Array, options: CallOptions) => {
+      const isWrite = database.program.queries.find((one) => one.name === name)?.plan.writes;
+      if (isWrite !== true || database.cluster === undefined)
+        return database.call(name, body, options);
+      return new ShardWrite(ways, database.cluster).call(name, body, sameEverywhere(options));
+    },
+  };
+  if (!calls.vouches) return [here];
+  const there = others.map(({ address }) => ({
+    call: (name: string, body: Uint8Array, options: CallOptions) =>
+      readThere(ways, address, name, body, options),
+  }));
+  return [here, ...there];
+}
+
+/** A repeat finds its answer under the same name, whichever node leads the shard by then. */
+function sameEverywhere(options: CallOptions): CallOptions {
+  const { once } = options;
+  if (once === undefined) return options;
+  const key = createHash('sha256').update(`${once.scope}\0${once.key}`).digest('hex');
+  return { ...options, once: { scope: 'node', key } };
+}
+
+/** One write: done here if this node leads the shard, else by whichever node does. */
+class ShardWrite {
+  constructor(
+    private readonly ways: ShardWays,
+    private readonly node: ClusterNode,
+  ) {}
+
+  async call(name: string, body: Uint8Array, options: CallOptions): Promise<Uint8Array> {
+    const { waitMs, calls } = this.ways;
+    for (const end = performance.now() + waitMs; ; await pause(betweenMs)) {
+      const left = end - performance.now();
+      try {
+        if (this.node.role === 'leader' || !calls.vouches)
+          return await this.ways.database.call(name, body, options);
+        const done = await this.#byLeader(name, body, options, left);
+        if (done !== undefined) return done;
+        if (left <= betweenMs) fail('NO_LEADER');
+      } catch (error) {
+        const isOver = left <= betweenMs || !calls.vouches || !(error instanceof TrellisError);
+        if (isOver || !isNobodys(error.code)) throw error;
+      }
+    }
+  }
+
+  /** Undefined: nobody leads, or who does cannot be reached. */
+  async #byLeader(
+    name: string,
+    body: Uint8Array,
+    { once, budgetMs }: CallOptions,
+    left: number,
+  ): Promise<Uint8Array | undefined> {
+    const { calls, waitMs } = this.ways;
+    const leader = this.node.leader ?? (await this.node.whenLed(Math.max(0, left)));
+    if (leader === undefined || leader.node === this.node.node) return undefined;
+    const headers = {
+      'Trellis-Passed-On': this.node.program,
+      ...timeOf(budgetMs),
+      ...(once && { 'Idempotency-Key': once.key }),
+    };
+    const asked = { path: `/${name}`, headers, body, asNode: true };
+    const answer = await calls.passOn(leader.address, asked);
+    if (answer === undefined) return undefined;
+    const done = bodyOf(answer);
+    // What is read here next is not older than what was written.
+    const at = parsePosition(answer.header('trellis-position'));
+    if (at !== undefined) await this.node.waitFor(at, waitMs).catch(() => undefined);
+    return done;
+  }
+}
+
+/** Fails SHARD_MISSING where the node cannot be reached. */
+async function readThere(
+  { database, calls }: ShardWays,
+  address: string,
+  name: string,
+  body: Uint8Array,
+  { budgetMs }: CallOptions,
+): Promise<Uint8Array> {
+  const { cluster: node } = database;
+  const headers = {
+    ...timeOf(budgetMs),
+    ...(node && {
+      'Trellis-Passed-On': node.program,
+      'Trellis-Consistency': 'session',
+      'Trellis-After': printPosition(node.position),
+    }),
+  };
+  const asked = { path: `/${name}`, headers, body, asNode: true };
+  const answer = await calls.passOn(address, asked).catch(() => undefined);
+  if (answer === undefined) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
+  return bodyOf(answer);
+}
+
+const timeOf = (budgetMs: number | undefined): Record<string, string> =>
+  budgetMs === undefined ? {} : { 'X-Request-Timeout-Ms': String(Math.ceil(budgetMs)) };
+
+/** Fails with the error that another answer tells. */
+function bodyOf({ status, body }: NodeAnswer): Uint8Array {
+  if (status === 200) return body;
+  const { code, args = {}, hint, path, errors } = JSON.parse(body.toString());
+  const more = { ...(hint && { hint }), ...(path && { path }), ...(errors && { errors }) };
+  throw new TrellisError({ code, args, ...more });
+}

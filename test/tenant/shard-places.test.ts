@@ -1,0 +1,149 @@
+// K48: where a shard of a scattered type is asked: here, at other members for a read that is slow, and at its leader
+// for a write; nothing that may have been done is asked for twice.
+import { expect, it } from 'vitest';
+import {
+  type CallOptions,
+  Gatherer,
+  type TrellisError,
+  defaultLimits,
+} from '../../engine/index.js';
+import type { Query } from '../../engine/plan/plan.js';
+import { shardPlaces } from '../../server/house/shard-places.js';
+import type { NodeAnswer, NodeCalls, PassedCall } from '../../server/request/node-call.js';
+
+interface Given {
+  role?: string;
+  leader?: string;
+  vouches?: boolean;
+  /** What that address answers: undefined where it cannot be reached. */
+  says?: (address: string, asked: PassedCall) => Partial<NodeAnswer> | undefined;
+  here?: () => Uint8Array | Promise<Uint8Array>;
+  waitMs?: number;
+}
+
+function placesOf({ role = 'follower', leader, vouches = true, says, here, waitMs = 50 }: Given) {
+  const asked: [address: string, PassedCall][] = [];
+  const local: CallOptions[] = [];
+  const waited: unknown[] = [];
+  const database = {
+    program: {
+      queries: ['read', 'write'].map((name) => ({ name, plan: { writes: name === 'write' } })),
+    },
+    cluster: {
+      node: 'a',
+      role,
+      program: 'fedcba9876543210',
+      position: { epoch: 2, seq: 7 },
+      leader: leader && { node: leader, address: `${leader}:1` },
+      whenLed: async () => undefined,
+      waitFor: async (at: unknown) => void waited.push(at),
+    },
+    call: (_: string, __: Uint8Array, options: CallOptions) => {
+      local.push(options);
+      return here?.() ?? Buffer.from('"here"');
+    },
+  };
+  const calls = {
+    vouches,
+    passOn: async (address: string, one: PassedCall) => {
+      asked.push([address, one]);
+      const told = says?.(address, one);
+      if (told === undefined) return undefined;
+      return { status: 200, header: () => '', body: Buffer.from(`"${address}"`), ...told };
+    },
+  } as unknown as NodeCalls;
+  const others = [
+    { node: 'b', address: 'b:1' },
+    { node: 'c', address: 'c:1' },
+  ];
+  const places = shardPlaces({ database: database as never, others, calls, waitMs });
+  return { places, asked, local, waited };
+}
+const body = Buffer.from('{}');
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+const refusal = (code: string) => ({
+  status: 503,
+  body: Buffer.from(JSON.stringify({ code, args: { node: 'b', address: 'b:1' } })),
+});
+
+it('K48 a slow shard is asked at another node, which is not older and of the same program', async () => {
+  const { places, asked } = placesOf({
+    says: () => ({}),
+    here: () => new Promise(() => undefined),
+  });
+  const merge = { kind: 'one', id: 'id' };
+  const query = { name: 'read', plan: {}, scatter: { type: 'T', merge } } as unknown as Query;
+  const gatherer = new Gatherer({
+    shards: () => [places.map(({ call }) => ({ call }))],
+    limits: defaultLimits,
+    embed: async () => [],
+    claim: () => body,
+    hedgeMs: 1,
+    waitMs: 0,
+  });
+  expect(textOf(await gatherer.call(query, body, { budgetMs: 900 }))).toBe('"b:1"');
+  expect(asked.map(([address]) => address)).toEqual(['b:1']);
+  expect(asked[0]![1]).toEqual({
+    path: '/read',
+    body,
+    asNode: true,
+    headers: {
+      'X-Request-Timeout-Ms': '900',
+      'Trellis-Passed-On': 'fedcba9876543210',
+      'Trellis-Consistency': 'session',
+      'Trellis-After': '2.7',
+    },
+  });
+});
+
+it('K48 a member that cannot be reached, or refuses, is one place less', async () => {
+  const { places } = placesOf({
+    says: (a) => (a === 'b:1' ? undefined : refusal('REPLICA_BEHIND')),
+  });
+  const codes = places.slice(1).map(async ({ call }) => {
+    const error: unknown = await Promise.resolve(call('read', body, {})).catch((e: unknown) => e);
+    return (error as TrellisError).code;
+  });
+  expect(await Promise.all(codes)).toEqual(['SHARD_MISSING', 'REPLICA_BEHIND']);
+});
+
+it('without a secret that nodes share there is this place alone', async () => {
+  const { places, asked } = placesOf({ vouches: false, leader: 'b' });
+  expect(places.length).toBe(1);
+  expect(textOf(await places[0]!.call('write', body, {}))).toBe('"here"');
+  expect(asked).toEqual([]);
+});
+
+it('K47 a write goes to the leader of the shard, and is here when it is answered', async () => {
+  const header = (name: string): string => (name === 'trellis-position' ? '3.9' : '');
+  const { places, asked, waited } = placesOf({ leader: 'c', says: () => ({ header }) });
+  const once = { scope: 'key', key: 'k' };
+  expect(textOf(await places[0]!.call('write', body, { once, budgetMs: 5.5 }))).toBe('"c:1"');
+  expect(waited).toEqual([{ epoch: 3, seq: 9 }]);
+  const [[address, { headers }]] = asked as [[string, PassedCall]];
+  expect([address, headers['X-Request-Timeout-Ms']]).toEqual(['c:1', '6']);
+  // Under the name that the leader itself keeps such an answer by.
+  const leading = placesOf({ role: 'leader' });
+  expect(textOf(await leading.places[0]!.call('write', body, { once }))).toBe('"here"');
+  expect(leading.local[0]!.once).toEqual({ scope: 'node', key: headers['Idempotency-Key'] });
+  expect(leading.asked).toEqual([]);
+});
+
+it('K47 a write goes where the lead goes, and what may be done is not asked for again', async () => {
+  let turn = 0;
+  const moving = placesOf({
+    leader: 'b',
+    waitMs: 5_000,
+    says: () => [undefined, refusal('NOT_LEADER'), refusal('NO_LEADER'), {}][turn++],
+  });
+  expect(textOf(await moving.places[0]!.call('write', body, {}))).toBe('"b:1"');
+  expect(moving.asked.length).toBe(4);
+  for (const code of ['OUTCOME_UNKNOWN', 'VECTOR_DIMENSION', 'PROGRAM_CHANGED']) {
+    const { places, asked } = placesOf({ leader: 'b', waitMs: 5_000, says: () => refusal(code) });
+    await expect(places[0]!.call('write', body, {})).rejects.toMatchObject({ data: { code } });
+    expect(asked.length).toBe(1);
+  }
+  const nobody = placesOf({});
+  const refused = nobody.places[0]!.call('write', body, {});
+  await expect(refused).rejects.toMatchObject({ data: { code: 'NO_LEADER' } });
+});
