@@ -4,9 +4,11 @@ import { basename } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Database,
+  type ErrorCode,
   Gatherer,
   type OpenDatabase,
   TrellisError,
+  defaultLimits,
   openDatabase,
 } from '../../engine/index.js';
 import { parseUuid, printUuid, shardOf } from '../../engine/base/id.js';
@@ -313,6 +315,65 @@ describe('K47: the answer of shards', () => {
     const ids: string[] = JSON.parse(part.text).data.map(({ id }: { id: string }) => id);
     const there = rows.map(({ id }) => id).filter((id) => shardOf(parseUuid(id)!, shards) !== 1);
     expect(ids.sort()).toEqual(there.sort());
+  });
+});
+
+describe('K49: what is answered without some of the shards', () => {
+  const merge = { kind: 'all', texts: [], members: [{ kind: 'same', key: 'at' }] };
+  const scatter = { type: 'T', merge };
+  const query = { name: 'q', plan: { writes: false }, scatter } as unknown as Query;
+  const one = { ...query, scatter: { type: 'T', merge: { kind: 'one', id: 'id' } } } as Query;
+  const answer = Buffer.from('{"0":1}');
+  type Said = ErrorCode | undefined;
+
+  /** Asks shards of which each answers, or refuses with that code. */
+  const gather = (asked: Query, codes: Said[], partial: boolean): Promise<[string, unknown]> => {
+    const told: number[] = [];
+    const shards = codes.map((code) => [
+      {
+        call: () => {
+          if (code !== undefined) throw new TrellisError({ code, args: {} });
+          return answer;
+        },
+      },
+    ]);
+    const gatherer = new Gatherer({
+      shards: () => shards,
+      limits: defaultLimits,
+      embed: async () => [],
+      claim: () => answer,
+      hedgeMs: 1,
+      waitMs: 0,
+    });
+    const onShards = (...counts: number[]): void => void told.push(...counts);
+    return gatherer.call(asked, Buffer.from('{}'), { partial, onShards }).then(
+      () => ['answered', told],
+      (error: TrellisError) => [error.code, told],
+    );
+  };
+
+  it.each<[Said[], string, string]>([
+    [[undefined, 'NOT_READY', undefined], 'SHARD_MISSING', 'answered'],
+    // Nothing is no part of an answer.
+    [['NOT_READY', 'OVERLOADED', 'TENANT_CLOSED'], 'SHARD_MISSING', 'SHARD_MISSING'],
+    // A request at fault is so on the shards that are there.
+    [[undefined, 'PARAM_TYPE', undefined], 'PARAM_TYPE', 'PARAM_TYPE'],
+    [['NOT_READY', undefined, 'VECTOR_DIMENSION'], 'VECTOR_DIMENSION', 'VECTOR_DIMENSION'],
+    [[undefined, 'INTERNAL', undefined], 'INTERNAL', 'INTERNAL'],
+    [[undefined, undefined, undefined], 'answered', 'answered'],
+  ])('K49 %j: %s, and where less is welcome %s', async (codes, whole, part) => {
+    const there = codes.filter((code) => code === undefined).length;
+    const isCounted = (how: string): boolean => how === 'answered' || how === 'SHARD_MISSING';
+    for (const [partial, how] of [
+      [false, whole],
+      [true, part],
+    ] as const)
+      expect(await gather(query, codes, partial)).toEqual([how, isCounted(how) ? [there, 3] : []]);
+  });
+
+  it('K49 the one shard of an element is no part that may be missing', async () => {
+    for (const partial of [false, true])
+      expect((await gather(one, ['NOT_READY', undefined], partial))[0]).toBe('NOT_READY');
   });
 });
 
