@@ -7,6 +7,7 @@ import {
   type CallOptions,
   type ClusterNode,
   type Database,
+  type Program,
   type Shard,
   TrellisError,
   fail,
@@ -30,6 +31,17 @@ const betweenMs = 20;
 
 const isNobodys = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
 
+const writes = new WeakMap<Program, ReadonlySet<string>>();
+
+function writesOf(program: Program): ReadonlySet<string> {
+  let known = writes.get(program);
+  if (known === undefined) {
+    known = new Set(program.queries.flatMap(({ name, plan }) => (plan.writes ? [name] : [])));
+    writes.set(program, known);
+  }
+  return known;
+}
+
 /** Nodes prove who they are by `cluster.secret_file`: without one, this node is the only place. */
 export function shardPlaces(ways: ShardWays): Shard {
   const { database, others, calls } = ways;
@@ -38,8 +50,7 @@ export function shardPlaces(ways: ShardWays): Shard {
       return database.program;
     },
     call: (name: string, body: Uint8Array, options: CallOptions) => {
-      const isWrite = database.program.queries.find((one) => one.name === name)?.plan.writes;
-      if (isWrite !== true || database.cluster === undefined)
+      if (database.cluster === undefined || !writesOf(database.program).has(name))
         return database.call(name, body, options);
       return new ShardWrite(ways, database.cluster).call(name, body, sameEverywhere(options));
     },
