@@ -121,7 +121,10 @@ class ShardWrite {
   }
 }
 
-/** Fails SHARD_MISSING where the node cannot be reached. */
+/**
+ * Fails SHARD_MISSING where the node cannot be reached or will not answer, and as it does where the request is
+ * wrong.
+ */
 async function readThere(
   { database, calls }: ShardWays,
   address: string,
@@ -140,8 +143,9 @@ async function readThere(
   };
   const asked = { path: `/${name}`, headers, body, asNode: true };
   const answer = await calls.passOn(address, asked).catch(() => undefined);
-  if (answer === undefined) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
-  return bodyOf(answer);
+  // What is the matter with that node only is no answer: this one may have one in a moment.
+  const isTold = answer?.status === 200 || answer?.status === 400;
+  return isTold ? bodyOf(answer) : fail('SHARD_MISSING', { answered: 0, shards: 1 });
 }
 
 const timeOf = (budgetMs: number | undefined): Record<string, string> =>

@@ -96,15 +96,18 @@ it('K48 a slow shard is asked at another node, which is not older and of the sam
   });
 });
 
-it('K48 a member that cannot be reached, or refuses, is one place less', async () => {
-  const { places } = placesOf({
-    says: (a) => (a === 'b:1' ? undefined : refusal('REPLICA_BEHIND')),
-  });
-  const codes = places.slice(1).map(async ({ call }) => {
+it('K48 a member that cannot be reached or has another program is one place less', async () => {
+  const codeFor = async (says: Given['says']): Promise<string> => {
+    const { call } = placesOf({ says: says! }).places[1]!;
     const error: unknown = await Promise.resolve(call('read', body, {})).catch((e: unknown) => e);
     return (error as TrellisError).code;
-  });
-  expect(await Promise.all(codes)).toEqual(['SHARD_MISSING', 'REPLICA_BEHIND']);
+  };
+  expect(await codeFor(() => undefined)).toBe('SHARD_MISSING');
+  for (const status of [401, 403, 404, 409, 421, 429, 500, 503])
+    expect(await codeFor(() => ({ ...refusal('PROGRAM_CHANGED'), status }))).toBe('SHARD_MISSING');
+  // The request is wrong wherever it is asked.
+  const wrong = { ...refusal('VECTOR_DIMENSION'), status: 400 };
+  expect(await codeFor(() => wrong)).toBe('VECTOR_DIMENSION');
 });
 
 it('without a secret that nodes share there is this place alone', async () => {
