@@ -8,7 +8,7 @@ import { Random } from '../support/random.js';
 import { nextTurn } from '../support/run/next-turn.js';
 import { examplesText, gardenText } from './garden.js';
 
-const edits = process.env.TRELLIS_TEST_LONG === '1' ? 3_000 : 16;
+const edits = process.env.TRELLIS_TEST_LONG === '1' ? 1_500 : 16;
 const options = { compat: false };
 
 /** Everything that an analysis tells. */

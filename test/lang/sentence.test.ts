@@ -6,7 +6,7 @@ import { SentencePlay } from '../support/sentence/play.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const first = Number(process.env.TRELLIS_TEST_SEED ?? (isLong ? 100 : 1));
-const [worlds, each] = isLong ? [60, 500] : [3, 50];
+const [worlds, each] = isLong ? [60, 250] : [3, 50];
 
 test('queries answer what they say', { timeout: 3_600_000 }, async () => {
   const total = { written: 0, refused: 0, agreed: 0, failed: 0 };

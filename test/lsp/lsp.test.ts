@@ -273,7 +273,7 @@ describe('W09 half-typed texts', () => {
     const editsOfText = 40;
     const examples = itemsOf(examplesText);
     let text = queries;
-    for (let edit = 0; edit < (isLong ? 100_000 : editsOfText); edit++) {
+    for (let edit = 0; edit < (isLong ? 40_000 : editsOfText); edit++) {
       if (edit % 1_000 === 999) await nextTurn();
       if (edit > 0 && edit % editsOfText === 0) text = random.pick(examples);
       const at = random.below(text.length + 1);

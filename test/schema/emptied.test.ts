@@ -60,7 +60,7 @@ test('its next vectors may be of another length', () => {
 });
 
 test('fill, empty, hide, bring back, snapshot, stop and kill in any order', async () => {
-  for (let seed = 1; seed <= (long ? 2000 : 5); seed++) {
+  for (let seed = 1; seed <= (long ? 800 : 5); seed++) {
     // What waits for the loop to be let go is let go with it: memory of databases that were closed.
     await new Promise((resolve) => setImmediate(resolve));
     const chance = random(seed);

@@ -8,7 +8,7 @@ import { LoneDatabase, type LoneOptions } from './lone-database.js';
 import { type Element, World, metricOf, words } from './world.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const seeds = long ? 1000 : 5;
+const seeds = long ? 400 : 5;
 const first = Number(process.env.TRELLIS_TEST_SEED ?? 1);
 
 /** Other names are other metrics and layouts. */

@@ -9,7 +9,7 @@ import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden
 
 const storage = openGarden(freshFolder(), {});
 afterAll(() => storage.close());
-const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 500 : 15;
+const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 150 : 15;
 
 type Act = { kind: 'create' | 'update' | 'remove' | 'nothing'; which: number };
 

@@ -56,7 +56,7 @@ describe.skipIf(!built)('threads', () => {
     for (let i = 0; i < 200; i++) index.put(i + 1, vectors[i]!);
     threads = [await start(index, 'search', stop, vectors.slice(0, 20))];
     const random = randomFrom(3);
-    const until = performance.now() + (long ? 60_000 : 1200);
+    const until = performance.now() + (long ? 20_000 : 1200);
     const model = new Map(asMap(vectors.slice(0, 200)));
     while (performance.now() < until && Atomics.load(stop, 0) === 0) {
       for (let i = 0; i < 50; i++) {
@@ -93,7 +93,7 @@ describe.skipIf(!built)('threads', () => {
       await start(index, 'search', stop, vectors.slice(0, 20)),
     ];
     const random = randomFrom(5);
-    const until = performance.now() + (long ? 60_000 : 800);
+    const until = performance.now() + (long ? 20_000 : 800);
     const model = new Map(asMap(vectors.slice(0, 1100)));
     for (let round = 0; performance.now() < until && Atomics.load(stop, 0) === 0; round++) {
       // Fewer rows than ids of a round: some are equal, and some ids are given again.

@@ -9,6 +9,8 @@ import { type Belief, markKeys, moveOf, rowsOf, worldSources } from './world.js'
 
 /** Units of one owner: above these it rather changes what there is. */
 const unitsMax = 40;
+/** Units of imports: of more the oldest ones go, or a long run would look at nothing else. */
+const importedMax = 60;
 
 /** Answers that ask for another try are no fault when a server stops; nothing has happened then. */
 const isExcused = (text: string): boolean =>
@@ -26,6 +28,7 @@ export class World {
   version = 1;
   #next = 0;
   #orders = 0;
+  readonly #imported: string[] = [];
 
   constructor(private readonly random: Random) {}
 
@@ -75,20 +78,27 @@ export class World {
     this.beliefs.set(key, belief);
     const fresh = `${name}-${this.#next++}`;
     const move = moveOf(key, belief.state, fresh, random);
-    belief.maybe = { state: move.after };
-    const { status, text } = await client.request({
-      path: move.path,
-      body: JSON.stringify(move.body),
-    });
+    const isDone = await this.#make(client, move);
+    // Alone a unit that was taken away twice would be looked at for ever.
+    if (isDone && move.after === undefined) own.splice(own.indexOf(key), 1);
+  }
+
+  /** Whether the call was answered with success. */
+  async #make(
+    client: Client,
+    { path, key, body, after }: ReturnType<typeof moveOf>,
+  ): Promise<boolean> {
+    const belief = this.beliefs.get(key)!;
+    belief.maybe = { state: after };
+    const { status, text } = await client.request({ path, body: JSON.stringify(body) });
     delete belief.maybe;
     if (status === 200) {
-      belief.state = move.after;
-      this.#count(move.path);
+      belief.state = after;
+      this.#count(path);
     }
-    const wanted = move.path === 'clash' ? 409 : 200;
-    if (status !== wanted && !isExcused(text)) this.#fault(move.path, status, text);
-    // Alone a unit that was taken away twice would be looked at for ever.
-    if (status === 200 && move.after === undefined) own.splice(own.indexOf(key), 1);
+    const wanted = path === 'clash' ? 409 : 200;
+    if (status !== wanted && !isExcused(text)) this.#fault(path, status, text);
+    return status === 200;
   }
 
   #fault(path: string, status: number, text: string): void {
@@ -123,7 +133,14 @@ export class World {
       if (status === 200) belief.state = after;
     }
     if (status === 200) this.#count('import');
+    this.#imported.push(...keys.filter((key) => this.beliefs.get(key)!.state !== undefined));
     if ((status !== 200 && !isExcused(text)) || rejected > 0) this.#fault('import', status, text);
+    while (this.#imported.length > importedMax) await this.#remove(client, this.#imported.shift()!);
+  }
+
+  async #remove(client: Client, key: string): Promise<void> {
+    if (this.beliefs.get(key)?.state === undefined) return;
+    await this.#make(client, { path: 'remove', key, body: { key }, after: undefined });
   }
 
   async #order(client: Client, path: string, body: object = {}): Promise<boolean> {

@@ -164,7 +164,7 @@ function hashed(count: number, dimension: number): Float64Array[] {
 /** Widths that find ten of these find too few of more. */
 test.each(long ? [256, 512, 1024] : [1024])('many of %i hashed numbers', async (dimension) => {
   const asked = long ? 60 : 8;
-  const all = hashed((long ? 4000 : 1500) + asked, dimension);
+  const all = hashed((long ? 2500 : 1500) + asked, dimension);
   const rows = all.slice(asked);
   const index = indexOf(rows, { metric: 'cosine', efSearch: standardWidth });
   await maintain(index);
