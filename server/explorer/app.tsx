@@ -2,6 +2,7 @@
 // the address names. Pages that bring a large library are fetched when they are opened first.
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import { fetchCanvas } from './canvas/lazy-canvas.js';
 import { Login } from './page/login.js';
 import { Overview } from './page/overview.js';
 import { Finder } from './part/finder.js';
@@ -37,6 +38,16 @@ const pages: Entry[] = [
   later('slow', 'Slow log', () => import('./page/slow.js').then((m) => m.SlowLog)),
   later('api', 'Api', () => import('./page/api.js').then((m) => m.Api)),
 ];
+
+/** The files of the page that the address names come while the server is still being asked what it is. */
+export function fetchFirst(): void {
+  const { page } = route.value;
+  pages
+    .find(({ id }) => id === page)
+    ?.load?.()
+    .catch(() => undefined);
+  fetchCanvas(page);
+}
 
 function Rail() {
   const { page } = route.value;

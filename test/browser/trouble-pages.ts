@@ -321,6 +321,22 @@ test('E19: a walk that begins while the server is away says why it does not', as
   await close();
 });
 
+test('what a walk may begin with comes later than the page, and is chosen all the same', async () => {
+  const { page, faults, close } = await openPage(origin, '#/session');
+  let answer = (): void => undefined;
+  const asked = new Promise<void>((resolve) => (answer = resolve));
+  await page.route('**/introspect', (route) => asked.then(() => route.continue()));
+  await page.reload();
+  await page.waitForSelector('.tools-of');
+  answer();
+  for (const name of ['All of', 'Search in'])
+    await expect.poll(() => page.locator(`[aria-label="${name}"]`).inputValue()).not.toBe('');
+  await page.click('.tools-of button:text-is("all of it")');
+  await page.waitForSelector('.path tbody tr');
+  expect(faults).toEqual([]);
+  await close();
+});
+
 test('two tabs are two: each keeps its own view, walk and calls', async () => {
   const one = await openPage(origin, '#/query/things');
   const second = await one.page.context().newPage();

@@ -6,23 +6,31 @@ interface Job {
   settings: object;
   nodes: Float32Array;
   edges: Float32Array;
-  /** How long to go on before what there is is shown. */
+  /** How long to go on before what there is is shown, if it does not come to rest before. */
   ms: number;
+  /** Movement in a round that is rest. */
+  rest: number;
 }
 
 /** Numbers per node in the matrix: x and y come first. */
 const perNode = 10;
+/** Over so many rounds movement is looked at: what trembles in one place has hardly moved in all of them. */
+const rowOfRounds = 16;
 
 addEventListener('message', ({ data }: MessageEvent<Job>) => {
-  const { settings, nodes, edges, ms } = data;
+  const { settings, nodes, edges, ms, rest } = data;
   const started = performance.now();
-  const before = nodes.slice();
-  let rounds = 0;
+  const before = new Float32Array(nodes.length);
+  let moved = 0;
   do {
-    iterate(settings, nodes, edges);
-    rounds++;
-  } while (performance.now() - started < ms);
-  const moved = movement(before, nodes) / rounds;
+    before.set(nodes);
+    let rounds = 0;
+    do {
+      iterate(settings, nodes, edges);
+      rounds++;
+    } while (rounds < rowOfRounds && performance.now() - started < ms);
+    moved = movement(before, nodes) / rounds;
+  } while (moved >= rest && performance.now() - started < ms);
   const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
   postMessage({ nodes, moved }, { transfer });
 });

@@ -13,7 +13,7 @@ const perEdge = 3;
 /** Rounds of a small graph are short: as many as fit come to sight at once. */
 const turnMs = 12;
 /** While the first picture is being prepared nobody sees a round: what comes to sight is laid out already. */
-const firstMs = 250;
+const firstMs = 400;
 /** Where drawing is slow, rounds take half of its time: the picture comes to rest in as few frames. */
 const turnMax = 120;
 /** A round that moves elements by less than this share of the picture's reach is rest. */
@@ -69,6 +69,7 @@ export class Layout {
   #isWaiting = false;
   #version = 0;
   #sent = 0;
+  #isFirst = true;
 
   constructor(
     private readonly graph: Graph,
@@ -79,12 +80,19 @@ export class Layout {
     return performance.now() < this.#until;
   }
 
+  /** The worker comes while the graph is still being fetched. */
+  prepare(): void {
+    this.#worker ??= new Worker(new URL(LAYOUT_WORKER, import.meta.url));
+  }
+
   /** Begins anew with the graph as it is now. */
   start(): void {
     if (this.graph.order === 0) return;
     this.#until = performance.now() + limitMs;
     this.#version++;
-    if (!this.#isWaiting) this.#send(this.#worker === undefined ? firstMs : turnMs);
+    if (this.#isWaiting) return;
+    this.#send(this.#isFirst ? firstMs : turnMs);
+    this.#isFirst = false;
   }
 
   stop(): void {
@@ -105,13 +113,13 @@ export class Layout {
     const settings = settingsFor(graph.order);
     this.#isWaiting = true;
     this.#sent = performance.now();
-    this.#worker ??= new Worker(new URL(LAYOUT_WORKER, import.meta.url));
-    this.#worker.onmessage = ({ data }: MessageEvent<{ nodes: Float32Array; moved: number }>) => {
+    this.prepare();
+    this.#worker!.onmessage = ({ data }: MessageEvent<{ nodes: Float32Array; moved: number }>) => {
       this.#isWaiting = false;
       this.#take(data.nodes, data.moved, version);
     };
     const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
-    this.#worker.postMessage({ settings, nodes, edges, ms }, transfer);
+    this.#worker!.postMessage({ settings, nodes, edges, ms, rest: restMovement }, transfer);
   }
 
   #take(nodes: Float32Array, moved: number, version: number): void {

@@ -14,6 +14,13 @@ const loadView = (): Promise<ComponentType<CanvasProps>> =>
 const loadPreview = (): Promise<ComponentType> =>
   import('./graph-preview.js').then(({ GraphPreview }) => GraphPreview);
 
+/** The files of the canvas come while the server is still being asked what it is. */
+export function fetchCanvas(page: string): void {
+  // What does not come is asked for again by whoever shows it.
+  if (page === 'graph') loadView().catch(() => undefined);
+  if (page === 'overview') loadPreview().catch(() => undefined);
+}
+
 let hasWebgl: boolean | undefined;
 
 /** Whether this browser draws at all: some have it switched off. */

@@ -103,6 +103,7 @@ export class Picture {
     });
     testByPlace(this.sigma);
     this.layout = new Layout(this.graph, events.onRest);
+    if (map === undefined) this.layout.prepare();
     this.#takeTheme();
     darkness.addEventListener('change', this.#takeTheme);
     this.sigma.on('beforeRender', () => {

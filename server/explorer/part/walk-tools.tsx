@@ -72,11 +72,18 @@ function Choice<T extends string>({ label, value, options, pick }: ChoiceProps<T
   );
 }
 
+/** What is chosen of options that may come later, and change: the first of them until another is. */
+function useChoice(options: readonly string[]): [string, (value: string) => void] {
+  const [picked, pick] = useState<string>();
+  const isThere = picked !== undefined && options.includes(picked);
+  return [isThere ? picked : (options[0] ?? ''), pick];
+}
+
 function Begin({ schema, go }: StepProps & { schema: readonly SchemaType[] }) {
   const walkable = schema.filter(({ kind }) => kind !== 'vector').map(({ name }) => name);
   const searchable = schema.filter(({ kind }) => kind !== 'edge').map(({ name }) => name);
-  const [type, setType] = useState(walkable[0] ?? '');
-  const [label, setLabel] = useState(searchable[0] ?? '');
+  const [type, setType] = useChoice(walkable);
+  const [label, setLabel] = useChoice(searchable);
   const [text, setText] = useState('');
   const kindOf = (name: string) => schema.find((one) => one.name === name)?.kind;
   const start = (): void => {
@@ -133,7 +140,7 @@ function Steps({ steps, go }: StepProps & { steps: StepChoice[] }) {
 const operators = ['==', '!=', '>', '>=', '<', '<='] as const;
 
 function Keep({ properties, go }: StepProps & { properties: string[] }) {
-  const [key, setKey] = useState(properties[0]!);
+  const [key, setKey] = useChoice(properties);
   const [operator, setOperator] = useState<(typeof operators)[number]>('==');
   const [value, setValue] = useState('');
   const keep = (event: Event): void => {
@@ -162,7 +169,7 @@ function Keep({ properties, go }: StepProps & { properties: string[] }) {
 const orders = ['asc', 'desc'] as const;
 
 function Sort({ properties, go }: StepProps & { properties: string[] }) {
-  const [key, setKey] = useState(properties[0]!);
+  const [key, setKey] = useChoice(properties);
   const [order, setOrder] = useState<(typeof orders)[number]>('asc');
   return (
     <fieldset>
@@ -182,7 +189,7 @@ function Sort({ properties, go }: StepProps & { properties: string[] }) {
 }
 
 function Groups({ properties, go }: StepProps & { properties: string[] }) {
-  const [key, setKey] = useState(properties[0]!);
+  const [key, setKey] = useChoice(properties);
   return (
     <fieldset>
       <legend>Group</legend>
