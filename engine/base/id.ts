@@ -16,8 +16,14 @@ export function parseUuid(text: string): Uint8Array | undefined {
 
 const ignored = new Uint8Array(16);
 
-/** Whether `parseUuid` has bytes for a text. */
-export const isUuid = (text: string): boolean => readUuid(text, ignored);
+/** The text as it is printed, or undefined for what is no UUID. */
+export function canonicalUuid(text: string): string | undefined {
+  if (!readUuid(text, ignored)) return undefined;
+  // Lowering copies a text even where nothing is to be lowered.
+  for (let i = 0; i < 36; i++)
+    if (text.charCodeAt(i) < 97 && text.charCodeAt(i) > 64) return text.toLowerCase();
+  return text;
+}
 
 function readUuid(text: string, bytes: Uint8Array): boolean {
   if (text.length !== 36) return false;

@@ -2,7 +2,7 @@
 // float.
 import { parseDate, instantOf } from '../base/date.js';
 import { float32Max, toFloat32 } from '../base/float.js';
-import { isUuid } from '../base/id.js';
+import { canonicalUuid } from '../base/id.js';
 import { compactInteger, integerFits, integerRange, parseInteger } from '../base/integer.js';
 import type { ScalarName } from '../base/schema.js';
 import { type Scalar, Uuid } from '../base/value.js';
@@ -101,6 +101,6 @@ function decodeDate(view: JsonView, decoding: Decoding): Scalar {
 function decodeId(view: JsonView, decoding: Decoding): Scalar {
   if (view.kind !== 'string') return reject(view, 'ID', decoding);
   const text = view.text();
-  if (!isUuid(text)) return reject(view, 'ID', decoding, quote(view));
-  return new Uuid(text.toLowerCase());
+  const canonical = canonicalUuid(text);
+  return canonical === undefined ? reject(view, 'ID', decoding, quote(view)) : new Uuid(canonical);
 }

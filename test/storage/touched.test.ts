@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
-import { IdPlaces } from '../../engine/storage/table/id-places.js';
+import { IdPlaces } from '../../engine/storage/record/id-places.js';
 import { Touched, touchedWords } from '../../engine/storage/view/touched.js';
 import { Random } from '../support/random.js';
 import { nextTurn } from '../support/run/next-turn.js';

@@ -10,7 +10,7 @@
 // (view/touched.ts), or all. Words that were handed out are never written again. When all lists
 // together take more than there is room for, all are forgotten: what is needed comes back.
 import type { ChangedSince } from '../table/env-options.js';
-import { IdPlaces } from '../table/id-places.js';
+import { IdPlaces } from '../record/id-places.js';
 import type { Direction } from '../table/store.js';
 
 type ReadList = (id: number, label: number, direction: Direction) => Uint32Array;

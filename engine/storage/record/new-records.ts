@@ -3,7 +3,7 @@
 import { assert } from '../../base/assert.js';
 import type { ChangeLog } from '../table/change-log.js';
 import type { Env } from '../table/env.js';
-import { uuidAt } from './record.js';
+import { kindOf, uuidAt } from './record.js';
 
 const roomFor = 512;
 
@@ -72,6 +72,8 @@ export class NewRecords {
       for (let j = 0; j < 16; j++) key[j] = bytes[at + j]!;
       // Ids of our own rise past all others, unless rows brought some that are ahead of the clock.
       if (!uuid.appendWord(key, first + i)) uuid.putWord(key, first + i);
+      // Edges are asked for less than what they join.
+      if (kindOf(bytes, places[2 * i]!) !== 'edge') uuid.remember(key, first + i);
     }
     for (let i = 0; i < count; i++) {
       const isLast = records.appendPart(first + i, bytes, places[2 * i]!, places[2 * i + 1]!);

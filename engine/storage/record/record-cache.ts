@@ -14,7 +14,7 @@
 // (view/touched.ts), or all. Bytes that were handed out are never written again.
 
 import type { ChangedSince } from '../table/env-options.js';
-import { IdPlaces } from '../table/id-places.js';
+import { IdPlaces } from './id-places.js';
 
 /** Bytes of a generation, at first and at most. */
 const firstBytes = 32 * 1024;

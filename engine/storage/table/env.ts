@@ -20,9 +20,10 @@ import {
 import type { ChangeNotes, EnvOptions } from './env-options.js';
 import { readCommits, readState } from './meta.js';
 import { RecordedTable } from './recorded-table.js';
-import { Table, forgetParts } from './table.js';
+import { Table, type TableWatch, forgetParts } from './table.js';
 import { type TableName, tableNames } from './table-name.js';
 import { type Usage, usageOf } from './usage.js';
+import { UuidMemo } from './uuid-memo.js';
 
 export { Table } from './table.js';
 export type { Usage } from './usage.js';
@@ -101,22 +102,22 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
   }
 }
 
-function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions) {
-  const table = <K>(name: TableName, codec: KeyCodec<K>, touch?: (key: K) => void): Table<K> => {
+function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions, uuids?: UuidMemo) {
+  const table = <K>(name: TableName, codec: KeyCodec<K>, watch: TableWatch<K> = {}): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     const database = root.openDB(own) as Database;
-    if (replication === undefined) return new Table(name, database, codec, touch);
-    return new RecordedTable(name, database, codec, replication.recorder, touch);
+    if (replication === undefined) return new Table(name, database, codec, watch);
+    return new RecordedTable(name, database, codec, replication.recorder, watch);
   };
   const touchId = notes && ((id: number) => notes.touch(id));
   const touchList = notes && (({ id }: AdjacencyKey) => notes.touch(id));
   return {
     meta: table('meta', bytesKey),
-    uuid: table('uuid', bytesKey),
-    records: table('records', idKey, touchId),
+    uuid: table('uuid', bytesKey, { memo: uuids }),
+    records: table('records', idKey, { touch: touchId }),
     labels: table('labels', blockKey),
-    out: table('out', adjacencyKey, touchList),
-    in: table('in', adjacencyKey, touchList),
+    out: table('out', adjacencyKey, { touch: touchList }),
+    in: table('in', adjacencyKey, { touch: touchList }),
     index: table('index', bytesKey),
     vectors: table('vectors', idKey),
     vlog: table('vlog', sequenceKey),
@@ -126,11 +127,14 @@ function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions) {
 
 function envOf(root: RootDatabase, given: EnvOptions): Env {
   const { readOnly, permit, visibility, notes, replication } = given;
-  const tables = tablesOf(root, given);
+  // Of others' commits only the one thread that makes them all knows.
+  const uuids = readOnly ? undefined : new UuidMemo();
+  const tables = tablesOf(root, given, uuids);
   const transact = (work: () => boolean): void => {
     assert(!readOnly, 'a thread that reads does not write');
     if (permit?.denied !== undefined) permit.check();
     let kept = false;
+    let isDone = false;
     try {
       root.transactionSync(() => {
         if (notes) notes.begin(readState(tables.meta));
@@ -141,11 +145,13 @@ function envOf(root: RootDatabase, given: EnvOptions): Env {
         notes?.publish(readCommits(tables.meta));
         visibility?.beginCommit();
       });
+      isDone = kept;
     } catch (error) {
       // What others have, and this disk has not, nothing may be built on.
       if (kept || replication?.isAhead) permit?.failed(error);
       throw asDamage(error, 'data.mdb');
     } finally {
+      if (!isDone) uuids?.clear();
       if (kept) visibility?.endCommit();
       forgetParts();
       replication?.ended();

@@ -3,7 +3,7 @@
 // the recorder's last word on a key is what stands under it in the open transaction.
 import type { KeyCodec } from './keys.js';
 import type { Recorder } from './recorder.js';
-import { Table } from './table.js';
+import { Table, type TableWatch } from './table.js';
 import { type TableName, tableNames } from './table-name.js';
 import { putWord } from './word.js';
 
@@ -23,9 +23,9 @@ export class RecordedTable<K> extends Table<K> {
     database: unknown,
     codec: KeyCodec<K>,
     private readonly recorder: Recorder,
-    touch?: (key: K) => void,
+    watch: TableWatch<K> = {},
   ) {
-    super(name, database, codec, touch);
+    super(name, database, codec, watch);
     this.number = tableNames.indexOf(name);
   }
 

@@ -12,6 +12,7 @@ import { checksum, checksumSize, sumOfName } from './checksum.js';
 import { asDamage } from './lmdb-error.js';
 import type { KeyCodec } from './keys.js';
 import { type TreeStats, pagesOf } from './usage.js';
+import type { UuidMemo } from './uuid-memo.js';
 import { getWord, putWord } from './word.js';
 
 declare module 'lmdb' {
@@ -91,10 +92,13 @@ function sealed(value: Uint8Array, seed: number): Binary {
   return scratch.value;
 }
 
+/** Of a word and its checksum. */
+const wordSize = 4 + checksumSize;
+
 function sealedWord(word: number, seed: number): Binary {
   putWord(scratch.bytes, 0, word);
   putWord(scratch.bytes, 4, checksum(scratch.bytes, 0, 4, seed));
-  scratch.parcel.end = 4 + checksumSize;
+  scratch.parcel.end = wordSize;
   return scratch.value;
 }
 
@@ -127,18 +131,29 @@ export interface SealedEntry<K> {
 /** Where keys are written to be summed; longer than any that LMDB takes. */
 const keyBytes = new Uint8Array(4096);
 
+/** Who follows what becomes of a table. */
+export interface TableWatch<K> {
+  /** Told of every key that is put or removed. */
+  touch?: ((key: K) => void) | undefined;
+  /** Of a table of words whose keys are bytes. */
+  memo?: UuidMemo | undefined;
+}
+
 /** One LMDB database. Writing is allowed inside `Env.transact` only. */
 export class Table<K> {
   readonly #raw: RawDatabase;
   readonly #nameSum: number;
+  private readonly touch: TableWatch<K>['touch'];
+  private readonly memo: TableWatch<K>['memo'];
 
   constructor(
     readonly name: string,
     database: unknown,
     protected readonly codec: KeyCodec<K>,
-    /** Told of every key that is put or removed. */
-    private readonly touch?: (key: K) => void,
+    { touch, memo }: TableWatch<K> = {},
   ) {
+    this.touch = touch;
+    this.memo = memo;
     this.#raw = database as RawDatabase;
     this.#nameSum = sumOfName(name);
   }
@@ -186,8 +201,29 @@ export class Table<K> {
     this.#put(key, sealed(value, this.#seed(key)));
   }
 
+  /** The word under a key, 0 when there is none: words are not 0. */
+  peekWord(key: K): number {
+    const { memo } = this;
+    const known = memo === undefined ? 0 : memo.find(key as Uint8Array);
+    if (known !== 0) return known;
+    const bytes = this.#find(key);
+    if (bytes === undefined) return 0;
+    if (this.#raw.lastSize !== wordSize) this.#corrupt(key);
+    if (checksum(bytes, 0, 4, this.#seed(key)) !== getWord(bytes, 4)) this.#corrupt(key);
+    const word = getWord(bytes, 0);
+    memo?.keep(key as Uint8Array, word);
+    return word;
+  }
+
+  /** What a key has just got, which is going to be asked for. */
+  remember(key: K, word: number): void {
+    this.memo?.keep(key as Uint8Array, word);
+  }
+
   #put(key: K, value: Binary, options?: object): boolean {
     this.touch?.(key);
+    // Of what is put behind all others nothing was known.
+    if (options !== onlyLast) this.memo?.forget(key as Uint8Array);
     try {
       return this.#raw.putSync(key, value, options);
     } catch (error) {
@@ -239,6 +275,7 @@ export class Table<K> {
 
   remove(key: K): boolean {
     this.touch?.(key);
+    this.memo?.forget(key as Uint8Array);
     try {
       return this.#raw.removeSync(key);
     } catch (error) {
@@ -263,6 +300,7 @@ export class Table<K> {
 
   /** Puts a value as `sealed` gave it. */
   putSealed(key: K, value: Uint8Array): void {
+    this.memo?.forget(key as Uint8Array);
     this.#raw.putSync(key, asBinary(value));
   }
 

@@ -54,8 +54,7 @@ export class LmdbView implements RefreshableView {
   }
 
   idOf(uuid: Uint8Array): number {
-    const value = this.env.uuid.peek(uuid);
-    return value === undefined ? 0 : getWord(value, 0);
+    return this.env.uuid.peekWord(uuid);
   }
 
   record(id: number): Uint8Array | undefined {
