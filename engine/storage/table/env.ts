@@ -127,31 +127,34 @@ function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions, uuids?
 
 function envOf(root: RootDatabase, given: EnvOptions): Env {
   const { readOnly, permit, visibility, notes, replication } = given;
-  // Of others' commits only the one thread that makes them all knows.
   const uuids = readOnly ? undefined : new UuidMemo();
   const tables = tablesOf(root, given, uuids);
   const transact = (work: () => boolean): void => {
     assert(!readOnly, 'a thread that reads does not write');
     if (permit?.denied !== undefined) permit.check();
     let kept = false;
-    let isDone = false;
+    let now: number | undefined;
+    let commits: number | undefined;
     try {
       root.transactionSync(() => {
-        if (notes) notes.begin(readState(tables.meta));
+        const state = readState(tables.meta);
+        notes?.begin(state);
+        uuids?.begin(state.commits);
         if (!work()) return ABORT;
         permit?.check();
         replication?.beforeCommit(tables.meta);
         kept = true;
-        notes?.publish(readCommits(tables.meta));
+        now = readCommits(tables.meta);
+        notes?.publish(now);
         visibility?.beginCommit();
       });
-      isDone = kept;
+      commits = now;
     } catch (error) {
       // What others have, and this disk has not, nothing may be built on.
       if (kept || replication?.isAhead) permit?.failed(error);
       throw asDamage(error, 'data.mdb');
     } finally {
-      if (!isDone) uuids?.clear();
+      uuids?.end(commits);
       if (kept) visibility?.endCommit();
       forgetParts();
       replication?.ended();

@@ -1,11 +1,12 @@
 // Ids of elements by their uuids, as the table of uuids has them: one probe of memory instead of a search
-// of its tree. Only of a thread that makes all changes of that table itself: elements that were just made
-// get edges next, and the same ends come again.
+// of its tree, for who writes: elements that were just made get edges next, and the same ends come again.
+// It is asked within a transaction only. A thread that reads hears of no commit of others here, and may
+// have opened the data for writing all the same.
 //
 //   places   uuid 16 · id, by hash of the uuid; one takes the place of another; id 0 is free
 //
-// Invariant: an id in here is the table's, in its open transaction or else its newest commit: whatever
-// changes an entry tells, and so does the end of a transaction that was undone.
+// Invariant: an id in here is the table's, in the open transaction: whatever changes an entry tells. What
+// was known at the end of the last one is known at the next only if nobody else has committed meanwhile.
 
 const keyWords = 4;
 const placeWords = keyWords + 1;
@@ -21,6 +22,9 @@ export class UuidMemo {
   #bits = firstBits;
   #places: Int32Array | undefined;
   #taken = 0;
+  #isOpen = false;
+  /** Of the data that this is about, between transactions. */
+  #commits = -1;
   /** The key at hand. */
   readonly #key = new Int32Array(keyWords);
 
@@ -49,16 +53,29 @@ export class UuidMemo {
     );
   }
 
+  /** A transaction begins, on data of this count of commits. */
+  begin(commits: number): void {
+    if (commits !== this.#commits) this.#clear();
+    this.#isOpen = true;
+  }
+
+  /** It ends; without a count it was undone. */
+  end(commits: number | undefined): void {
+    this.#isOpen = false;
+    this.#commits = commits ?? -1;
+    if (commits === undefined) this.#clear();
+  }
+
   /** 0 when it is not known. */
   find(key: Uint8Array): number {
     const places = this.#places;
-    if (places === undefined || key.length !== 4 * keyWords) return 0;
+    if (!this.#isOpen || places === undefined || key.length !== 4 * keyWords) return 0;
     const at = this.#at(key);
     return this.#holds(places, at) ? places[at + keyWords]! >>> 0 : 0;
   }
 
   keep(key: Uint8Array, word: number): void {
-    if (key.length !== 4 * keyWords || word === 0) return;
+    if (!this.#isOpen || key.length !== 4 * keyWords || word === 0) return;
     if (this.#places === undefined || 2 * this.#taken > 1 << this.#bits) this.#widen();
     const places = this.#places!;
     const at = this.#at(key);
@@ -76,7 +93,7 @@ export class UuidMemo {
     this.#taken--;
   }
 
-  clear(): void {
+  #clear(): void {
     this.#places = undefined;
     this.#bits = firstBits;
     this.#taken = 0;

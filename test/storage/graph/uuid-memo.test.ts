@@ -2,6 +2,8 @@
 // a view of the same data that remembers nothing.
 import { afterAll, describe, expect, it } from 'vitest';
 import { randomOf } from '../../../bench/kit/seeded-random.js';
+import { defaultLimits } from '../../../engine/base/limits.js';
+import { type Storage, openStorage } from '../../../engine/storage/open-storage.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import { uuidAt } from '../../../engine/storage/record/record.js';
 import { UuidMemo } from '../../../engine/storage/table/uuid-memo.js';
@@ -99,8 +101,47 @@ describe('ids that the writer remembers', () => {
     expect(storage.reader().idOf(uuid)).toBe(id);
   });
 
+  it('are nothing to a thread that reads, and nothing after commits of others', () => {
+    const other = openStorage(folder, { limits: defaultLimits, mode: 'attach' });
+    const uuidOf = (id: number): Uint8Array =>
+      storage
+        .reader()
+        .record(id)!
+        .slice(uuidAt.own, uuidAt.own + 16);
+    const newest = (one: Storage): void => {
+      one.renew();
+      one.reader();
+    };
+    const made = (one: Storage): number =>
+      write(one, (view) => view.createNode(labelNamed(one, 'Plant'), values({})));
+    for (const [first, second] of [
+      [storage, other],
+      [other, storage],
+    ] as const) {
+      newest(first);
+      const [one, two] = [made(first), made(first)];
+      const uuids = [uuidOf(one), uuidOf(two)];
+      // It reads, though it might write.
+      expect(uuids.map((uuid) => second.reader().idOf(uuid))).toEqual([one, two]);
+      // It asks, and commits something.
+      write(first, (view) => {
+        expect(uuids.map((uuid) => view.idOf(uuid))).toEqual([one, two]);
+        view.remove(one);
+      });
+      expect(uuids.map((uuid) => second.reader().idOf(uuid))).toEqual([0, two]);
+      newest(second);
+      write(second, (view) => view.remove(two));
+      expect(uuids.map((uuid) => first.reader().idOf(uuid))).toEqual([0, 0]);
+      newest(first);
+      expect(write(first, (view) => uuids.map((uuid) => view.idOf(uuid)))).toEqual([0, 0]);
+    }
+    newest(storage);
+    void other.close();
+  });
+
   it('are right or unknown, however many there are', () => {
     const memo = new UuidMemo();
+    memo.begin(1);
     const count = isLong ? 1_000_000 : 20_000;
     const key = (n: number): Uint8Array => {
       const made = new Uint8Array(16);
@@ -120,7 +161,16 @@ describe('ids that the writer remembers', () => {
     for (let n = 1; n <= count; n += 2) if (memo.find(key(n)) !== 0) expect.fail(`${n} is known`);
     memo.keep(key(2), 77);
     expect(memo.find(key(2))).toBe(77);
-    memo.clear();
-    expect(memo.find(key(2))).toBe(0);
+    memo.end(2);
+    expect(memo.find(key(2)), 'outside of a transaction').toBe(0);
+    memo.begin(2);
+    expect(memo.find(key(2))).toBe(77);
+    memo.end(3);
+    memo.begin(4);
+    expect(memo.find(key(2)), 'after a commit of others').toBe(0);
+    memo.keep(key(2), 78);
+    memo.end(undefined);
+    memo.begin(-1);
+    expect(memo.find(key(2)), 'after a transaction that was undone').toBe(0);
   });
 });
