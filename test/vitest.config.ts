@@ -17,7 +17,8 @@ const first = [
     ? [
         /\/(schema\/migration|reliability\/model)\.test\.ts$/,
         // Those that wait most, beside what reckons.
-        /\/(reliability\/(soak|disk\/power-loss)|contract\/keep-alive)\.test\.ts$/,
+        /\/reliability\/(soak|disk\/power-loss|network\/sessions)\.test\.ts$/,
+        /\/contract\/keep-alive\.test\.ts$/,
         /\/(schema\/emptied|lang\/(fuzz|sentence)|lsp\/lsp)\.test\.ts$/,
         /\/(exec\/oracle|storage\/damage)\.test\.ts$/,
       ]
@@ -45,7 +46,7 @@ const measured = [
   'explorer/neighbours',
   'mcp/cancel',
   'reliability/disk/{long-reader,small-disk}',
-  'reliability/network/{connections,overload,sessions}',
+  'reliability/network/{connections,overload}',
   'server/command/repl',
   'deploy/install',
   'server/metrics',

@@ -17,7 +17,7 @@ import { Random } from '../support/random.js';
 import { type Spoil, anywhere, fill, ofPages, pageOf, pageSize } from './kit/damage.js';
 import { freshFolder, openGarden } from './kit/garden.js';
 
-const rounds = process.env.TRELLIS_TEST_LONG ? 2000 : 20;
+const rounds = process.env.TRELLIS_TEST_LONG ? 1200 : 20;
 /** Everything that reads can show. Fails DATA_CORRUPT. */
 function shown(graph: string): string {
   const storage = openStorage(graph, { limits: defaultLimits, mode: 'attach' });

@@ -10,7 +10,7 @@ import { UuidMemo } from '../../../engine/storage/table/uuid-memo.js';
 import type { WriteView } from '../../../engine/storage/table/store.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../kit/garden.js';
 
-const isLong = process.env['TRELLIS_TEST_LONG'] === '1';
+const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const rounds = isLong ? 400 : 60;
 const folder = freshFolder();
 const storage = openGarden(folder);

@@ -8,7 +8,7 @@ import { nextTurn } from '../../support/run/next-turn.js';
 import { asMap, indexOf, long, recallOf } from '../fixture.js';
 import { clustered } from '../random.js';
 
-const count = long ? 4000 : 1200;
+const count = long ? 2500 : 1200;
 
 /** What vector i is multiplied by once it has length 1; as it comes where `natural`. */
 interface Lengths {
