@@ -61,7 +61,7 @@ export type { Program } from './plan/program.js';
 export { type Diagnostic, printDiagnostic } from './lang/syntax/diagnostic.js';
 export type { Database, DatabaseStatus, OpenDatabase } from './database/database.js';
 export { databaseFamilies } from './database/meter/families.js';
-export type { CallOptions, DatabaseOptions } from './database/call/options.js';
+export type { CallOptions, DatabaseOptions, ShardReading } from './database/call/options.js';
 export type { IndexInfo } from './database/vectors/index-list.js';
 export type { Recall } from './database/vectors/recall.js';
 export type { Embedder, EmbedderOptions } from './embed/embedder.js';

@@ -3,6 +3,7 @@
 // not to have been done; the deadline holds over all tries.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Place, UnsafeIntegerError, decode, encode } from './exact-json.js';
+import { Nodes } from './nodes.js';
 
 export { type Place, UnsafeIntegerError, decode, encode };
 
@@ -199,44 +200,6 @@ const elsewhere = new Set(
     ' ',
   ),
 );
-
-/** The nodes of a cluster, or one server: which is asked, and how far the newest answer was. */
-class Nodes {
-  readonly #all: string[];
-  #at = 0;
-  #heard: readonly [epoch: number, seq: number] = [0, 0];
-  /** The greatest position that was heard; the empty text of a server on its own. */
-  position = '';
-
-  constructor(url: string | readonly string[]) {
-    this.#all = [url].flat().map((one) => one.replace(/\/+$/, ''));
-  }
-
-  get base(): string {
-    return this.#all[this.#at]!;
-  }
-
-  get count(): number {
-    return this.#all.length;
-  }
-
-  hear(position: string | null): void {
-    if (position === null) return;
-    const [epoch = 0, seq = 0] = position.split('.').map(Number);
-    const [lastEpoch, lastSeq] = this.#heard;
-    // A new log of the same data counts from the beginning, under a later epoch.
-    if (!(epoch > lastEpoch || (epoch === lastEpoch && seq > lastSeq))) return;
-    this.#heard = [epoch, seq];
-    this.position = position;
-  }
-
-  /** Goes on with another node than `base`: the one at `address`, if it is known, else the next. */
-  leave(base: string, address?: unknown): void {
-    if (base !== this.base) return;
-    const named = this.#all.findIndex((one) => one.replace(/^\w+:\/\//, '') === address);
-    this.#at = named >= 0 ? named : (this.#at + 1) % this.#all.length;
-  }
-}
 
 class HttpConnection implements Connection {
   readonly #nodes: Nodes;

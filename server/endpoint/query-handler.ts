@@ -44,6 +44,7 @@ export function queryEndpoints(
         query: name,
         writes: plan.writes,
         ...(query.scatter && plan.writes && { ofShard: true }),
+        ...(query.scatter && { ofShards: true }),
         always: false,
         budgetMs,
         // What is asked about a query needs no room in a queue.
@@ -72,11 +73,13 @@ export function queryEndpoints(
   return new Map(endpoints);
 }
 
-function scatteredOptions(exchange: Exchange): Pick<CallOptions, 'partial' | 'onShards'> {
+function scatteredOptions(
+  exchange: Exchange,
+): Pick<CallOptions, 'partial' | 'onShards' | 'shards'> {
   const partial = exchange.partial.toLowerCase() === 'allow';
   const onShards = (answered: number, shards: number): void =>
     exchange.addHeaders([['Trellis-Shards', `${answered}/${shards}`]]);
-  return { partial, onShards };
+  return { partial, onShards, ...(exchange.shards && { shards: exchange.shards }) };
 }
 
 function budgetFor(query: Query | undefined, limits: Limits): number {

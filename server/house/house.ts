@@ -5,8 +5,9 @@ import { randomBytes } from 'node:crypto';
 import { type Database, type ErrorData, TrellisError } from '../../engine/index.js';
 import type { Keyring } from '../auth/keys.js';
 import type { Security } from '../auth/security.js';
-import type { Config } from '../config/config.js';
+import { type Config, shardName } from '../config/config.js';
 import { secretsOf } from '../config/secrets.js';
+import { shardsOf } from '../config/tenant-config.js';
 import { adHocEndpoint, adHocPaths } from '../endpoint/ad-hoc.js';
 import { type Action, adminEndpoints } from '../endpoint/admin-handler.js';
 import { clusterStatus } from '../endpoint/cluster-status.js';
@@ -26,6 +27,7 @@ import type { SourceBook } from '../project/source-book.js';
 import { type CallOnLeader, Consistency } from '../request/consistency.js';
 import type { NodeProof } from '../auth/node-proof.js';
 import type { NodeCalls } from '../request/node-call.js';
+import { fitInHeader } from '../request/position.js';
 import type { Serving } from '../request/reception.js';
 import { Routes } from '../request/routes.js';
 import { readMembers } from './placement.js';
@@ -106,9 +108,11 @@ export class House implements Serving {
       const { calls } = nodes;
       const counts = this.#clusterCounts;
       const bodyMax = config.limits.body_bytes;
+      const shardNames = shardsOf(config).map(({ type, at }) => shardName(type, at));
       this.consistency = new Consistency({
         ...{ node: cluster, waitMs, read, calls, members, counts, bodyMax },
         database: () => this.database(),
+        tellsShards: fitInHeader(shardNames, config.limits.header_bytes),
         proof: this.options.proof,
       });
     }

@@ -1,6 +1,7 @@
 // The places that answer for one shard of a scattered type: its database here, and in a cluster the same database on
 // other nodes. A write is done by the node that leads the shard; a read that is slow here is asked of other members.
-// Invariant: what another node answers is of the same program as here, and not older than what is here.
+// Invariant: what another node answers is of the same program as here, and not older than what is here, or as fresh
+// as the request asks.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -14,10 +15,13 @@ import {
   printPosition,
 } from '../../engine/index.js';
 import type { NodeAnswer, NodeCalls } from '../request/node-call.js';
-import { parsePosition } from '../request/position.js';
+import { Freshness } from '../request/freshness.js';
+import { furthest, parsePosition } from '../request/position.js';
 import type { Member } from './placement.js';
 
 export interface ShardWays {
+  /** Of the shard. */
+  name: string;
   database: Pick<Database, 'call' | 'program' | 'cluster'>;
   /** Best place first, without this node. */
   others: readonly Member[];
@@ -45,20 +49,23 @@ function writesOf(program: Program): ReadonlySet<string> {
 /** Nodes prove who they are by `cluster.secret_file`: without one, this node is the only place. */
 export function shardPlaces(ways: ShardWays): Shard {
   const { database, others, calls } = ways;
+  const reading = new ShardRead(ways);
   const here = {
     get program() {
       return database.program;
     },
     call: (name: string, body: Uint8Array, options: CallOptions) => {
-      if (database.cluster === undefined || !writesOf(database.program).has(name))
-        return database.call(name, body, options);
-      return new ShardWrite(ways, database.cluster).call(name, body, sameEverywhere(options));
+      const { cluster } = database;
+      if (cluster === undefined) return database.call(name, body, options);
+      if (writesOf(database.program).has(name))
+        return new ShardWrite(ways, cluster).call(name, body, sameEverywhere(options));
+      return reading.here(cluster, name, body, options);
     },
   };
   if (!calls.vouches) return [here];
   const there = others.map(({ address }) => ({
     call: (name: string, body: Uint8Array, options: CallOptions) =>
-      readThere(ways, address, name, body, options),
+      reading.there(address, name, body, options),
   }));
   return [here, ...there];
 }
@@ -83,8 +90,11 @@ class ShardWrite {
     for (const end = performance.now() + waitMs; ; await pause(betweenMs)) {
       const left = end - performance.now();
       try {
-        if (this.node.role === 'leader' || !calls.vouches)
-          return await this.ways.database.call(name, body, options);
+        if (this.node.role === 'leader' || !calls.vouches) {
+          const done = await this.ways.database.call(name, body, options);
+          options.shards?.answered(this.ways.name, this.node.position);
+          return done;
+        }
         const done = await this.#byLeader(name, body, options, left);
         if (done !== undefined) return done;
         if (left <= betweenMs) fail('NO_LEADER');
@@ -99,7 +109,7 @@ class ShardWrite {
   async #byLeader(
     name: string,
     body: Uint8Array,
-    { once, budgetMs }: CallOptions,
+    { once, budgetMs, shards }: CallOptions,
     left: number,
   ): Promise<Uint8Array | undefined> {
     const { calls, waitMs } = this.ways;
@@ -116,36 +126,81 @@ class ShardWrite {
     const done = bodyOf(answer);
     // What is read here next is not older than what was written.
     const at = parsePosition(answer.header('trellis-position'));
-    if (at !== undefined) await this.node.waitFor(at, waitMs).catch(() => undefined);
+    if (at !== undefined) {
+      shards?.answered(this.ways.name, at);
+      await this.node.waitFor(at, waitMs).catch(() => undefined);
+    }
     return done;
   }
 }
 
-/**
- * Fails SHARD_MISSING where the node cannot be reached or will not answer, and as it does where the request is
- * wrong.
- */
-async function readThere(
-  { database, calls }: ShardWays,
-  address: string,
-  name: string,
-  body: Uint8Array,
-  { budgetMs }: CallOptions,
-): Promise<Uint8Array> {
-  const { cluster: node } = database;
-  const headers = {
-    ...timeOf(budgetMs),
-    ...(node && {
-      'Trellis-Passed-On': node.program,
+/** Reads, as fresh as they ask: here, and at other nodes. */
+class ShardRead {
+  #freshness: { node: ClusterNode; of: Freshness } | undefined;
+
+  constructor(private readonly ways: ShardWays) {}
+
+  async here(
+    node: ClusterNode,
+    name: string,
+    body: Uint8Array,
+    options: CallOptions,
+  ): Promise<Uint8Array> {
+    const { shards } = options;
+    if (shards !== undefined) {
+      const { mode, key } = shards;
+      const after = () => shards.after(this.ways.name);
+      await this.#of(node).whenFresh({ mode, after, key: () => key });
+    }
+    const answer = await this.ways.database.call(name, body, options);
+    shards?.answered(this.ways.name, node.position);
+    return answer;
+  }
+
+  #of(node: ClusterNode): Freshness {
+    if (this.#freshness?.node !== node) {
+      const { waitMs, calls } = this.ways;
+      this.#freshness = { node, of: new Freshness({ node, waitMs, calls }) };
+    }
+    return this.#freshness.of;
+  }
+
+  /**
+   * Fails SHARD_MISSING where the node cannot be reached or will not answer, and as it does where the request is
+   * wrong.
+   */
+  async there(
+    address: string,
+    name: string,
+    body: Uint8Array,
+    { budgetMs, shards }: CallOptions,
+  ): Promise<Uint8Array> {
+    const { database, calls } = this.ways;
+    const { cluster: node } = database;
+    const headers = {
+      ...timeOf(budgetMs),
+      ...(node && { 'Trellis-Passed-On': node.program, ...this.#asFresh(node, shards) }),
+    };
+    const asked = { path: `/${name}`, headers, body, asNode: true };
+    const answer = await calls.passOn(address, asked).catch(() => undefined);
+    // What is the matter with that node only is no answer: this one may have one in a moment.
+    const isTold = answer?.status === 200 || answer?.status === 400;
+    if (!isTold) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
+    const at = parsePosition(answer.header('trellis-position'));
+    if (at !== undefined) shards?.answered(this.ways.name, at);
+    return bodyOf(answer);
+  }
+
+  /** Not older than here, nor than the request says. */
+  #asFresh(node: ClusterNode, shards: CallOptions['shards']): Record<string, string> {
+    const { mode = 'session' } = shards ?? {};
+    if (mode !== 'local' && mode !== 'session') return { 'Trellis-Consistency': mode };
+    const after = mode === 'session' ? shards?.after(this.ways.name) : undefined;
+    return {
       'Trellis-Consistency': 'session',
-      'Trellis-After': printPosition(node.position),
-    }),
-  };
-  const asked = { path: `/${name}`, headers, body, asNode: true };
-  const answer = await calls.passOn(address, asked).catch(() => undefined);
-  // What is the matter with that node only is no answer: this one may have one in a moment.
-  const isTold = answer?.status === 200 || answer?.status === 400;
-  return isTold ? bodyOf(answer) : fail('SHARD_MISSING', { answered: 0, shards: 1 });
+      'Trellis-After': printPosition(furthest(after, node.position)),
+    };
+  }
 }
 
 const timeOf = (budgetMs: number | undefined): Record<string, string> =>

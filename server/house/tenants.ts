@@ -220,7 +220,7 @@ export class Tenants {
       const name = shardName(type, at);
       const { database, nodes } = this.#tenants.get(name)!;
       const others = ranked(name, this.#members).filter(({ node }) => node !== cluster.node);
-      const ways = { database, others, waitMs: cluster.wait };
+      const ways = { name, database, others, waitMs: cluster.wait };
       const places =
         nodes === undefined ? [database] : shardPlaces({ ...ways, calls: nodes.calls });
       shards.set(type, [...(shards.get(type) ?? []), places]);

@@ -2,7 +2,7 @@
 // exchanges, everyone else sees only this class. Owns the header fields that mean something here
 // (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
 // `send` or `stream` is called at most once.
-import type { ClusterPosition } from '../../engine/index.js';
+import type { ClusterPosition, ShardReading } from '../../engine/index.js';
 import { type HeaderList, noHeaders } from './header-list.js';
 
 /** An answer that is sent piece by piece, for as long as both sides like. */
@@ -67,6 +67,9 @@ export abstract class Exchange {
   embeddings: Uint8Array | undefined;
   /** How far the node was that has answered in the place of this one. */
   answeredAt: ClusterPosition | undefined;
+  /** How fresh the shards of a scattered type must be, and how far those were that have answered. */
+  shards: ShardReading | undefined;
+  shardsAt: Map<string, ClusterPosition> | undefined;
   /** By what another node of the cluster proves that it is one (auth/node-proof.ts). */
   nodeProof = '';
   /** Something else than an address says that a proxy passed this on. */

@@ -3,16 +3,11 @@
 // never older than the token it came with, `strong` never older than any write answered before it came.
 import {
   type ClusterLeader,
-  type ClusterNode,
   type Database,
   type ReadMode,
   TrellisError,
-  excerpt,
-  fail,
-  printPosition,
 } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
-import type { ClusterCounts } from '../observe/cluster-counts.js';
 import type { Endpoint, Reply, Result } from './routes.js';
 import type { NodeProof } from '../auth/node-proof.js';
 import { embedOf, type Forwarded, withoutEmbeddings } from './embedded-ahead.js';
@@ -28,9 +23,10 @@ import {
 } from './forward.js';
 import { budgetOf } from './call-budget.js';
 import { isOfShard } from './idempotency.js';
-import { LeaderPosition } from './leader-position.js';
-import { parsePosition } from './position.js';
+import { Freshness } from './freshness.js';
+import { parsePositions, printPositions } from './position.js';
 import { askedFor } from './question.js';
+import { ShardReads } from './shard-reads.js';
 
 export interface ConsistencyOptions extends ForwardOptions {
   /** Of requests that ask for nothing. */
@@ -38,6 +34,8 @@ export interface ConsistencyOptions extends ForwardOptions {
   /** Nodes whose place is known from the beginning. */
   members?: readonly ClusterLeader[];
   database: () => Database;
+  /** Whether the positions of all shards there are fit into a header. */
+  tellsShards: boolean;
   proof: NodeProof | undefined;
 }
 
@@ -50,12 +48,12 @@ export type CallOnLeader = (
 ) => Promise<Uint8Array> | undefined;
 
 export class Consistency {
-  readonly #leaders: LeaderPosition;
+  readonly #freshness: Freshness;
   /** By the name of the node. */
   readonly #places = new Map<string, string>();
 
   constructor(private readonly options: ConsistencyOptions) {
-    this.#leaders = new LeaderPosition(options);
+    this.#freshness = new Freshness(options);
     const { node, members = [] } = options;
     for (const member of members) this.#note(member);
     this.#note(node.leader);
@@ -77,10 +75,10 @@ export class Consistency {
   }
 
   /** The token for an answer that begins now: of this node, or of the one that answered in its place. */
-  tokenOf({ answeredAt }: Exchange): string {
+  tokenOf({ answeredAt, shardsAt }: Exchange): string {
     const { node } = this.options;
     const isEnough = answeredAt === undefined || node.sees(answeredAt);
-    return printPosition(isEnough ? node.position : answeredAt);
+    return printPositions(isEnough ? node.position : answeredAt, shardsAt);
   }
 
   /** The client's own part of a body that may have come through another node. */
@@ -109,8 +107,10 @@ export class Consistency {
     if (endpoint.ofLeader === true) return this.onLeader(exchange, { body }, answer);
     const { query } = endpoint;
     if (query === undefined) return undefined;
-    const { node } = this.options;
+    const { node, read, tellsShards } = this.options;
     checkProgram(node, exchange);
+    const mode = exchange.consistency || read;
+    if (endpoint.ofShards) exchange.shards = new ShardReads(exchange, mode, tellsShards);
     const call = () =>
       this.#callOf(
         query,
@@ -119,7 +119,11 @@ export class Consistency {
         askedFor(exchange.query) !== 'explain',
       );
     if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, call());
-    const wait = this.#freshness(node, exchange);
+    const wait = this.#freshness.whenFresh({
+      mode,
+      after: () => parsePositions(exchange.after).main,
+      key: () => keyOf(exchange),
+    });
     const isHeld = endpoint.writes && !endpoint.ofSession && !isOfShard(exchange, endpoint);
     if (!isHeld) return wait?.then(answer);
     const held = () => heldThrough(this.options, exchange, call, answer);
@@ -150,57 +154,6 @@ export class Consistency {
     if (isAnsweredHere(this.options.node, exchange)) return undefined;
     const call = { ...this.#callOf(query, body, budgetMs), target: `/${query}` };
     return passOn(this.options, exchange, call).then(bodyOf);
-  }
-
-  #strong(node: ClusterNode, exchange: Exchange): Promise<unknown> {
-    const { waitMs } = this.options;
-    if (node.role === 'leader') return node.strong(waitMs);
-    return this.#leaders.ask(keyOf(exchange)).then((at) => node.waitFor(at, waitMs));
-  }
-
-  #freshness(node: ClusterNode, exchange: Exchange): Promise<unknown> | undefined {
-    const { waitMs, read, counts } = this.options;
-    const asked = exchange.consistency || read;
-    const lag = /^max-lag=(\d{1,9})$/.exec(asked);
-    if (lag !== null) {
-      const { lagMs, silenceMs, position, role, hasCaughtUp } = node;
-      const isHeard =
-        role !== 'joining' && hasCaughtUp && Math.max(lagMs, silenceMs) <= Number(lag[1]);
-      if (isHeard) return undefined;
-      counts.waited('max-lag', 'behind');
-      return fail('REPLICA_BEHIND', { position: printPosition(position), wanted: asked });
-    }
-    switch (asked) {
-      case 'local':
-        return undefined;
-      case 'session': {
-        const after = parsePosition(exchange.after);
-        if (after === undefined || node.sees(after)) return undefined;
-        return counted(counts, 'session', node.waitFor(after, waitMs));
-      }
-      case 'strong':
-        return counted(counts, 'strong', this.#strong(node, exchange));
-      default: {
-        const allowed = 'local, session, strong or max-lag=MILLISECONDS';
-        return fail('PARAM_VALUE', { param: 'Trellis-Consistency', allowed, got: excerpt(asked) });
-      }
-    }
-  }
-}
-
-/** The same, counted when it is known what came of it. */
-async function counted(
-  counts: ClusterCounts,
-  mode: 'session' | 'strong',
-  wait: Promise<unknown>,
-): Promise<void> {
-  try {
-    await wait;
-    counts.waited(mode, 'done');
-  } catch (error) {
-    const isBehind = error instanceof TrellisError && error.code === 'REPLICA_BEHIND';
-    counts.waited(mode, isBehind ? 'behind' : 'failed');
-    throw error;
   }
 }
 

@@ -10,7 +10,7 @@ import { embeddedHere, type Forwarded } from './embedded-ahead.js';
 import { codeOf, type NodeAnswer, type NodeCalls, targetOf } from './node-call.js';
 import type { Endpoint, Reply, Result } from './routes.js';
 import { isOfShard } from './idempotency.js';
-import { parsePosition } from './position.js';
+import { noteShard, parsePositions } from './position.js';
 
 /** Between two tries, while the lead changes hands. */
 const betweenMs = 20;
@@ -155,7 +155,9 @@ function askNode(
 
 /** As the other node has answered, and as far as it was: this one may not be there yet, or never. */
 function replyOf({ status, reason, header, body }: NodeAnswer, exchange: Exchange): Reply {
-  exchange.answeredAt = parsePosition(header('trellis-position'));
+  const { main, shards } = parsePositions(header('trellis-position'));
+  exchange.answeredAt = main;
+  for (const [shard, at] of shards) noteShard(exchange, shard, at);
   const retry = header('retry-after');
   const headers = retry === '' ? jsonHeaders : [...jsonHeaders, ['Retry-After', retry] as const];
   return { status: `${status} ${reason}`, headers, body };

@@ -1,17 +1,24 @@
 // Where the leader is, for strong reads on a node that follows: one question to the leader for all that wait.
 // Invariant: a question is asked after every read that shares it came in, so that its answer is behind each write
 // that one of them can have heard of.
-import { type ClusterPosition, TrellisError, fail } from '../../engine/index.js';
-import type { ForwardOptions } from './forward.js';
+import { type ClusterNode, type ClusterPosition, TrellisError, fail } from '../../engine/index.js';
+import type { NodeCalls } from './node-call.js';
 import { parsePosition } from './position.js';
 
 const path = '/_admin/cluster-beat';
+
+export interface LeaderQuestions {
+  node: ClusterNode;
+  /** Longest wait for a leader, and for its answer. */
+  waitMs: number;
+  calls: Pick<NodeCalls, 'ask'>;
+}
 
 export class LeaderPosition {
   #asking: Promise<ClusterPosition> | undefined;
   #next: Promise<ClusterPosition> | undefined;
 
-  constructor(private readonly options: ForwardOptions) {}
+  constructor(private readonly options: LeaderQuestions) {}
 
   /** `key`: of one who waits, for nodes that have no secret among themselves. Fails NO_LEADER, NOT_LEADER. */
   ask(key: Record<string, string>): Promise<ClusterPosition> {

@@ -36,6 +36,8 @@ export interface Endpoint {
   ofLeader?: boolean;
   /** A write of one shard, which has a leader of its own. */
   ofShard?: boolean;
+  /** Shards answer it, each as far as it is. */
+  ofShards?: boolean;
   /** It goes on with a session, which is on one node. */
   ofSession?: boolean;
   /** Takes NDJSON too. */

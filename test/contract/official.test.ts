@@ -95,7 +95,7 @@ export const all: keyof Queries extends keyof operations ? true : false = true;
 /** A folder of modules beside the client. */
 function projectWith(files: Record<string, string>): string {
   const project = makeFolder();
-  const client = ['client.ts', 'exact-json.ts'].map((name): [string, string] => [
+  const client = ['client.ts', 'exact-json.ts', 'nodes.ts'].map((name): [string, string] => [
     name,
     readFileSync(join(root, 'server/client', name), 'utf8'),
   ]);

@@ -90,6 +90,19 @@ test('the greatest position that was heard goes with every request, of a new log
   ]);
 });
 
+test('of the shards of a type the greatest position of each goes with every request', async () => {
+  const positions = ['1.5,p-0=1.2', '1.4,p-1=1.7,p-0=1.1', '1.6', '1.6,p-1=2.1,p-0=1.2', '1.6'];
+  const { asked, db } = clusterOf((_, nth) => ({ body: nth, ...positionOf(positions[nth - 1]) }));
+  for (const _ of positions) await db.call('x', {}, { writes: false });
+  expect(asked.map(({ after }) => after)).toEqual([
+    null,
+    '1.5,p-0=1.2',
+    '1.5,p-0=1.2,p-1=1.7',
+    '1.6,p-0=1.2,p-1=1.7',
+    '1.6,p-0=1.2,p-1=2.1',
+  ]);
+});
+
 const positionOf = (position: string | undefined) => (position === undefined ? {} : { position });
 
 test('a session stays on its node, whatever other calls do', async () => {

@@ -27,7 +27,7 @@ const calls = fileURLToPath(
   new URL('../../dist/engine/database/attach/calls.d.ts', import.meta.url),
 );
 /** What the import of the generated module means to the compiler, without the disk. */
-const client = ['client.ts', 'exact-json.ts'].map((name): [string, string] => [
+const client = ['client.ts', 'exact-json.ts', 'nodes.ts'].map((name): [string, string] => [
   name,
   readFileSync(new URL(`../../server/client/${name}`, import.meta.url), 'utf8'),
 ]);

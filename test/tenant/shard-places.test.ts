@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import {
   type CallOptions,
   Gatherer,
+  type ShardReading,
   type TrellisError,
   defaultLimits,
 } from '../../engine/index.js';
@@ -19,9 +20,12 @@ interface Given {
   says?: (address: string, asked: PassedCall) => Partial<NodeAnswer> | undefined;
   here?: () => Uint8Array | Promise<Uint8Array>;
   waitMs?: number;
+  /** How far this node is. */
+  seq?: number;
 }
 
-function placesOf({ role = 'follower', leader, vouches = true, says, here, waitMs = 50 }: Given) {
+function placesOf(given: Given) {
+  const { role = 'follower', leader, vouches = true, says, here, waitMs = 50, seq = 7 } = given;
   const asked: [address: string, PassedCall][] = [];
   const local: CallOptions[] = [];
   const waited: unknown[] = [];
@@ -33,7 +37,9 @@ function placesOf({ role = 'follower', leader, vouches = true, says, here, waitM
       node: 'a',
       role,
       program: 'fedcba9876543210',
-      position: { epoch: 2, seq: 7 },
+      position: { epoch: 2, seq },
+      sees: (at: { seq: number }) => at.seq <= seq,
+      strong: async () => void waited.push('beat'),
       leader: leader && { node: leader, address: `${leader}:1` },
       whenLed: async () => undefined,
       waitFor: async (at: unknown) => void waited.push(at),
@@ -45,18 +51,19 @@ function placesOf({ role = 'follower', leader, vouches = true, says, here, waitM
   };
   const calls = {
     vouches,
+    ask: async () => ({ status: 200, body: Buffer.from('{"position":"2.30"}') }),
     passOn: async (address: string, one: PassedCall) => {
       asked.push([address, one]);
       const told = says?.(address, one);
       if (told === undefined) return undefined;
-      return { status: 200, header: () => '', body: Buffer.from(`"${address}"`), ...told };
+      return { status: 200, header: () => '2.8', body: Buffer.from(`"${address}"`), ...told };
     },
   } as unknown as NodeCalls;
   const others = [
     { node: 'b', address: 'b:1' },
     { node: 'c', address: 'c:1' },
   ];
-  const places = shardPlaces({ database: database as never, others, calls, waitMs });
+  const places = shardPlaces({ name: 't-1', database: database as never, others, calls, waitMs });
   return { places, asked, local, waited };
 }
 const body = Buffer.from('{}');
@@ -149,4 +156,62 @@ it('K47 a write goes where the lead goes, and what may be done is not asked for 
   const nobody = placesOf({});
   const refused = nobody.places[0]!.call('write', body, {});
   await expect(refused).rejects.toMatchObject({ data: { code: 'NO_LEADER' } });
+});
+
+/** What a request asks of its shards, and what it has heard of them. */
+function readingOf(mode: string, seq?: number) {
+  const heard: [shard: string, seq: number][] = [];
+  const shards: ShardReading = {
+    mode,
+    key: {},
+    after: (shard) => (shard === 't-1' && seq !== undefined ? { epoch: 2, seq } : undefined),
+    answered: (shard, at) => void heard.push([shard, at.seq]),
+  };
+  return { shards, heard };
+}
+
+it('K20 a read of a shard is as fresh as the request says, and tells how far the shard was', async () => {
+  const at = (seq: number) => ({ epoch: 2, seq });
+  for (const [mode, after, waits] of [
+    ['session', undefined, []],
+    ['session', 7, []],
+    ['session', 9, [at(9)]],
+    ['local', 9, []],
+    ['strong', undefined, [at(30)]],
+  ] as const) {
+    const { places, waited } = placesOf({ leader: 'b' });
+    const { shards, heard } = readingOf(mode, after);
+    expect(textOf(await places[0]!.call('read', body, { shards }))).toBe('"here"');
+    expect([mode, after, waited, heard]).toEqual([mode, after, waits, [['t-1', 7]]]);
+  }
+  const leading = placesOf({ role: 'leader' });
+  await leading.places[0]!.call('read', body, { shards: readingOf('strong').shards });
+  expect(leading.waited).toEqual(['beat']);
+});
+
+it('K20 another node is asked for what is as fresh, and not older than what is here', async () => {
+  for (const [mode, after, asks] of [
+    ['session', undefined, { mode: 'session', after: '2.7' }],
+    ['session', 9, { mode: 'session', after: '2.9' }],
+    ['session', 3, { mode: 'session', after: '2.7' }],
+    ['local', 9, { mode: 'session', after: '2.7' }],
+    ['strong', 9, { mode: 'strong', after: undefined }],
+    ['max-lag=50', 9, { mode: 'max-lag=50', after: undefined }],
+  ] as const) {
+    const { places, asked } = placesOf({ says: () => ({}) });
+    const { shards, heard } = readingOf(mode, after);
+    await places[1]!.call('read', body, { shards });
+    const { headers } = asked[0]![1];
+    expect({ mode: headers['Trellis-Consistency'], after: headers['Trellis-After'] }).toEqual(asks);
+    expect(heard).toEqual([['t-1', 8]]);
+  }
+});
+
+it('K18 a write tells how far its shard is, whichever node has done it', async () => {
+  const led = placesOf({ leader: 'c', says: () => ({}) });
+  const own = placesOf({ role: 'leader', seq: 12 });
+  const [there, here] = [readingOf('session'), readingOf('session')];
+  await led.places[0]!.call('write', body, { shards: there.shards });
+  await own.places[0]!.call('write', body, { shards: here.shards });
+  expect([there.heard, here.heard]).toEqual([[['t-1', 8]], [['t-1', 12]]]);
 });

@@ -1,6 +1,6 @@
 // Databases of tenants in one process (cluster.md 11.1, K45): whose a request is, that nobody ever meets
 // what is another's, and that databases come and go unseen.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase, takeLock } from '../../engine/index.js';
 import type { Reply } from '../support/server/http.js';
 import { FakeDatabase } from '../support/fake-database.js';
@@ -219,7 +219,8 @@ describe('isolation', () => {
     const ready = await server.get('/readyz', { 'Trellis-Tenant': 'acme' });
     expect([ready.status, await open()]).toEqual([200, 0]);
     // One that cannot be opened is its own trouble.
-    const lock = takeLock(server.config.databases.get('beta')!);
+    // It is counted as closed a moment before its directory is given up.
+    const lock = await vi.waitFor(() => takeLock(server.config.databases.get('beta')!), 5_000);
     try {
       const refused = await post('beta', '/all', {});
       expect([refused.status, codeOf(refused)]).toEqual([503, 'TENANT_CLOSED']);

@@ -1,4 +1,5 @@
 // What a database is opened with, and what a call is made with.
+import type { ClusterPosition } from '../../cluster/node.js';
 import type { ClusterOptions } from '../../cluster/options.js';
 import type { ShardPlace } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
@@ -67,6 +68,18 @@ export type AheadCall =
   | { name: string; body: Uint8Array }
   | { plan: Plan; args: readonly Argument[] };
 
+/** What is asked of each shard of a scattered type, and told of it, by its name. */
+export interface ShardReading {
+  /** As `Trellis-Consistency` has it. */
+  readonly mode: string;
+  /** The key of who asks, for nodes that have no secret among themselves. */
+  readonly key: Record<string, string>;
+  /** Under `session`: the position that its answer must not be older than. */
+  after(shard: string): ClusterPosition | undefined;
+  /** Its answer is not newer than that position. */
+  answered(shard: string, at: ClusterPosition): void;
+}
+
 export interface CallOptions {
   /** Time budget; default limits.query_time or write_time. */
   budgetMs?: number;
@@ -80,6 +93,8 @@ export interface CallOptions {
   partial?: boolean;
   /** Hears how many shards have answered. */
   onShards?: (answered: number, shards: number) => void;
+  /** In a cluster: how fresh those shards must be. */
+  shards?: ShardReading;
   /** As another node's `embedAhead` gave them: texts among these are not embedded again. */
   embeddings?: Uint8Array | undefined;
   /** A write is done once under this key, and a repeat is given its answer. */

@@ -95,6 +95,35 @@ test('K47 shards led by two nodes take writes and answer through each of them', 
       const read = await servers.call(node, 'one', { id });
       expect([node, read.body.data]).toEqual([node, { name: names[i] }]);
     }
+  // K18: with the token of the answer it is read through the other node too, at once.
+  for (let round = 0; round < 40; round++) {
+    const i = round % ids.length;
+    const [writer, reader] = round % 3 === 0 ? ['a', 'b'] : ['b', 'a'];
+    names[i] = `round ${round}`;
+    const repeated = round % 4 === 0 ? { 'Idempotency-Key': `round-${round}` } : {};
+    const asked = { id: ids[i], name: names[i] };
+    const renamed = await servers.call(writer!, 'rename', asked, repeated);
+    const shard = `p-${shardOf(parseUuid(ids[i]!)!, 2)}`;
+    expect(renamed.position).toMatch(new RegExp(`^\\d+\\.\\d+,${shard}=\\d+\\.\\d+$`));
+    const token = { 'Trellis-After': renamed.position };
+    const read = await servers.call(reader!, 'one', { id: ids[i] }, token);
+    expect([round, read.body.data]).toEqual([round, { name: names[i] }]);
+    const all = await servers.call(reader!, 'near', { at: [1, 1] }, token);
+    expect(all.position).toMatch(/^\d+\.\d+(,p-[01]=\d+\.\d+){2}$/);
+    expect(all.body.data.map((hit: { name: string }) => hit.name)).toContain(names[i]);
+    const strong = { 'Trellis-Consistency': 'strong' };
+    const now = await servers.call(reader!, 'one', { id: ids[i] }, strong);
+    expect([round, now.body.data]).toEqual([round, { name: names[i] }]);
+  }
+  // What no node has yet is not answered with less.
+  const [main] = (await servers.call('a', 'note', { text: 'x' })).position.split(',');
+  const never = { 'Trellis-After': `${main},p-1=1.999999` };
+  const behind = await servers.call('a', 'near', { at: [1, 1] }, never);
+  expect([behind.status, behind.body.code]).toEqual([503, 'SHARD_MISSING']);
+  for (const text of ['1.1,p-0', 'p-0=1.x', '1.1,p-0=1.2;']) {
+    const wrong = await servers.call('a', 'near', { at: [1, 1] }, { 'Trellis-After': text });
+    expect([wrong.status, wrong.body.code]).toEqual([400, 'PARAM_VALUE']);
+  }
   // A repeat is answered by whichever node leads the shard by then.
   const add = (node: string) =>
     servers.call(node, 'add', { name: 'once', at: [0, 1] }, { 'Idempotency-Key': 'k' });

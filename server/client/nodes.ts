@@ -1,0 +1,45 @@
+// Which of several addresses is asked, and what their answers have told of how far they are. Invariant: what goes
+// with a request is behind no position that was heard, of the main database and of each shard by itself.
+
+/** The nodes of a cluster, or one server: which is asked, and how far the newest answer was. */
+export class Nodes {
+  readonly #all: string[];
+  #at = 0;
+  /** By the names of shards; the main database has none. */
+  readonly #heard = new Map<string, readonly [epoch: number, seq: number]>();
+  /** The greatest positions that were heard; the empty text of a server on its own. */
+  position = '';
+
+  constructor(url: string | readonly string[]) {
+    this.#all = [url].flat().map((one) => one.replace(/\/+$/, ''));
+  }
+
+  get base(): string {
+    return this.#all[this.#at]!;
+  }
+
+  get count(): number {
+    return this.#all.length;
+  }
+
+  hear(position: string | null): void {
+    if (position === null || position === this.position) return;
+    for (const part of position.split(',')) {
+      const [, name = '', e, s] = /^(?:(.+)=)?(\d+)\.(\d+)$/.exec(part) ?? [];
+      const [epoch, seq] = [Number(e), Number(s)];
+      const [lastEpoch, lastSeq] = this.#heard.get(name) ?? [0, 0];
+      // A new log of the same data counts from the beginning, under a later epoch.
+      if (epoch > lastEpoch || (epoch === lastEpoch && seq > lastSeq))
+        this.#heard.set(name, [epoch, seq]);
+    }
+    const parts = [...this.#heard].map(([name, at]) => (name && `${name}=`) + at.join('.'));
+    this.position = parts.join();
+  }
+
+  /** Goes on with another node than `base`: the one at `address`, if it is known, else the next. */
+  leave(base: string, address?: unknown): void {
+    if (base !== this.base) return;
+    const named = this.#all.findIndex((one) => one.replace(/^\w+:\/\//, '') === address);
+    this.#at = named >= 0 ? named : (this.#at + 1) % this.#all.length;
+  }
+}

@@ -1,0 +1,33 @@
+// How fresh the shards of a scattered type must be for one request, and how far each was that has answered it.
+// Invariant: of a shard that is told of more than once, the furthest counts.
+import type { ClusterPosition, ShardReading } from '../../engine/index.js';
+import type { Exchange } from '../http/exchange.js';
+import { keyOf } from './forward.js';
+import { type ShardPositions, noteShard, parsePositions } from './position.js';
+
+export class ShardReads implements ShardReading {
+  readonly mode: string;
+  readonly #after: ShardPositions;
+
+  /** Fails PARAM_VALUE where the request has a token that is none. */
+  constructor(
+    private readonly exchange: Exchange,
+    mode: string,
+    private readonly isTold: boolean,
+  ) {
+    this.mode = mode;
+    this.#after = parsePositions(exchange.after).shards;
+  }
+
+  get key(): Record<string, string> {
+    return keyOf(this.exchange);
+  }
+
+  after(shard: string): ClusterPosition | undefined {
+    return this.#after.get(shard);
+  }
+
+  answered(shard: string, at: ClusterPosition): void {
+    if (this.isTold) noteShard(this.exchange, shard, at);
+  }
+}
