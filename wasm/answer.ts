@@ -106,6 +106,23 @@ export function writeAnswer(lane: usize): i32 {
   return count;
 }
 
+/**
+ * Largest deviation of a code distance in the answer of `count`: long vectors have coarser codes than
+ * short ones, and either may be the last.
+ */
+export function answerNoise(lane: usize, count: i32): f32 {
+  const ids = <usize>load<u32>(lane, L_IDS);
+  const distances = <usize>load<u32>(lane, L_DISTANCES);
+  let most: f32 = 0;
+  for (let i = 0; i < count; i++) {
+    const at = (<usize>i) << 2;
+    const slot = slotOf(load<u32>(ids + at));
+    if (slot == 0) continue;
+    most = max<f32>(most, codeNoise(lane, nodeAt(slot - 1), load<f32>(distances + at)));
+  }
+  return most;
+}
+
 /** The distance by which an exact scan judges a slot. */
 // @ts-ignore: decorator
 @inline

@@ -5,7 +5,7 @@ export { bulkStep, openBulk } from './segment';
 export { openLane, closeLane, freeLanes, openAllow } from './lane';
 export { beginQuery, clearQuery, addToQuery, codeQuery } from './query';
 export { searchGraph, searchAmong, searchFlat, searchScan, searchList, searchExact } from './query';
-export { listSlots } from './answer';
+export { answerNoise, listSlots } from './answer';
 export { closeMarks, idWord, nodeAt, openMarks, slotOf } from './memory';
 export { maintain } from './maintain';
 export { pageSum } from './kernel/checksum';

@@ -126,15 +126,12 @@ export class Segment {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
   }
   /**
-   * Deviation of the distance of an answer to this thread's last query, where codes are all that is known;
+   * Largest deviation of a distance in this thread's last answer, of `count`, where codes are all that is known;
    * else 0.
    */
-  noiseOf(id: number, distance: number): number {
+  noiseOf(count: number): number {
     if ((this.field(H_LAYOUT) & HALF_CODES) === 0 || !this.hasGraph) return 0;
-    const slot = this.kernel.slotOf(id);
-    return slot === 0
-      ? 0
-      : this.kernel.codeNoise(this.lane.address, this.kernel.nodeAt(slot - 1), distance);
+    return this.kernel.answerNoise(this.lane.address, count);
   }
   /** Width at which a walk was found to be wide enough for few answers; 0 before it was measured. */
   get width(): number {

@@ -44,6 +44,7 @@ export interface Kernel {
   pageSum(at: number): number;
   parseFloats(length: number, room: number, head: number, fraction: number, origin: number): number;
   codeNoise(lane: number, node: number, distance: number): number;
+  answerNoise(lane: number, count: number): number;
   slotOf(id: number): number;
   nodeAt(slot: number): number;
 }
