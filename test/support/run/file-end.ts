@@ -2,9 +2,10 @@
 // the runner, so that the end of a process comes too late. And no file may keep its process from its
 // events for long: the runner hears nothing from it then, gives it up after a minute, fails every later
 // file of that process without a name, and begins no later part of the run.
-import { afterAll } from 'vitest';
+import { afterAll, afterEach } from 'vitest';
 import { removeFolders } from '../project.js';
 import { killServers } from '../server/server.js';
+import { nextTurn } from './next-turn.js';
 
 const keptMsMax = 45_000;
 
@@ -15,6 +16,9 @@ const beat = setInterval(() => {
   kept = Math.max(kept, now() - last);
   last = now();
 }, 1_000).unref();
+
+// Tests that wait for nothing follow one another without a turn.
+afterEach(nextTurn);
 
 // Registered before the hooks of the file, hence run after them.
 afterAll(() => {
