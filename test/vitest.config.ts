@@ -44,7 +44,7 @@ const measured = [
   'contract/speed',
   'embed/embedder',
   'explorer/neighbours',
-  'mcp/cancel',
+  'mcp/{cancel,speed}',
   'reliability/disk/{long-reader,small-disk}',
   'reliability/network/{connections,overload}',
   'server/command/repl',

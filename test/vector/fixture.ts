@@ -80,7 +80,7 @@ export function recallOf(
   index: SharedIndex,
   vectors: ReadonlyMap<number, Float64Array>,
   queries: readonly Float64Array[],
-  options: { k?: number; ef?: number } = {},
+  options: { k?: number; ef?: number | 'measured' } = {},
 ): number {
   const { k = 10, ef = 100 } = options;
   const { metric } = index.options;
@@ -89,7 +89,7 @@ export function recallOf(
     const truth = naiveSearch(metric, vectors, query, k);
     const last = truth.at(-1)!.distance;
     const limit = last + 1e-6 * Math.abs(last);
-    const found = index.search(query, k, { ef });
+    const found = index.search(query, k, ef === 'measured' ? {} : { ef });
     let hits = 0;
     for (let i = 0; i < found.count; i++) {
       const vector = vectors.get(found.ids[i]!);
