@@ -113,7 +113,9 @@ test.each(long ? wholeGrid.spread : [0.05, 0.1])(
   'by codes of 4 bits alone hardly any is missed, spread %d',
   async (spread) => {
     const of = { size: 3000, queries: 50, seed: 1 };
-    for (const norms of long ? wholeGrid.norms : (['equal', 'two'] as const)) {
+    for (const norms of long
+      ? (['equal', 'two', 'lognormal1', 'growing'] as const)
+      : (['equal', 'two'] as const)) {
       const cell = cellOf('dot', spread, norms, 384, 'stored', 'bulk');
       expect(shortOf(cell, 0.99, of)).toEqual([]);
       await nextTurn();
