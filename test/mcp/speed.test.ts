@@ -17,7 +17,7 @@ test.skipIf(!isLong)(
     timeout: 120_000,
   },
   async () => {
-    const argv = [join(root, 'dist/bench/main.js'), 'mcp', '--rounds', '5', '--seconds', '2'];
+    const argv = [join(root, 'dist/bench/main.js'), 'mcp', '--rounds', '9', '--seconds', '2'];
     const { stdout } = await promisify(execFile)(process.execPath, argv);
     console.log(stdout);
     const rows = [...stdout.matchAll(row)];
