@@ -43,7 +43,6 @@ export interface Kernel {
   maintain(lane: number, budget: number): number;
   pageSum(at: number): number;
   parseFloats(length: number, room: number, head: number, fraction: number, origin: number): number;
-  codeNoise(lane: number, node: number, distance: number): number;
   answerNoise(lane: number, count: number): number;
   slotOf(id: number): number;
   nodeAt(slot: number): number;

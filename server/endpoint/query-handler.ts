@@ -43,7 +43,6 @@ export function queryEndpoints(
         access: plan.writes ? 'write' : 'read',
         query: name,
         writes: plan.writes,
-        ...(query.scatter && plan.writes && { ofShard: true }),
         ...(query.scatter && { ofShards: true }),
         always: false,
         budgetMs,

@@ -24,7 +24,7 @@ import {
 import { budgetOf } from './call-budget.js';
 import { isOfShard } from './idempotency.js';
 import { Freshness } from './freshness.js';
-import { parsePositions, printPositions } from './position.js';
+import { parsePosition, printPositions } from './position.js';
 import { askedFor } from './question.js';
 import { ShardReads } from './shard-reads.js';
 
@@ -110,7 +110,8 @@ export class Consistency {
     const { node, read, tellsShards } = this.options;
     checkProgram(node, exchange);
     const mode = exchange.consistency || read;
-    if (endpoint.ofShards) exchange.shards = new ShardReads(exchange, mode, tellsShards);
+    const shards = endpoint.ofShards ? new ShardReads(exchange, mode, tellsShards) : undefined;
+    exchange.shards = shards;
     const call = () =>
       this.#callOf(
         query,
@@ -121,7 +122,7 @@ export class Consistency {
     if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, call());
     const wait = this.#freshness.whenFresh({
       mode,
-      after: () => parsePositions(exchange.after).main,
+      after: () => (shards === undefined ? parsePosition(exchange.after) : shards.main),
       key: () => keyOf(exchange),
     });
     const isHeld = endpoint.writes && !endpoint.ofSession && !isOfShard(exchange, endpoint);

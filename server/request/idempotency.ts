@@ -20,8 +20,8 @@ export function onceOf(
 }
 
 /** A write that the leader of a shard does: not one under a key, for the main database keeps those. */
-export const isOfShard = ({ idempotencyKey }: Exchange, { ofShard }: Endpoint): boolean =>
-  ofShard === true && idempotencyKey === undefined;
+export const isOfShard = ({ idempotencyKey }: Exchange, { ofShards, writes }: Endpoint): boolean =>
+  ofShards === true && writes && idempotencyKey === undefined;
 
 /** For a write whose answer is not kept. */
 export function refuseOnce({ idempotencyKey }: Exchange, why: string): void {

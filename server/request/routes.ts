@@ -34,9 +34,7 @@ export interface Endpoint {
   writes: boolean;
   /** Only the leader of a cluster may do it. */
   ofLeader?: boolean;
-  /** A write of one shard, which has a leader of its own. */
-  ofShard?: boolean;
-  /** Shards answer it, each as far as it is. */
+  /** Shards answer it, each as far as it is; a write is of one, which has a leader of its own. */
   ofShards?: boolean;
   /** It goes on with a session, which is on one node. */
   ofSession?: boolean;

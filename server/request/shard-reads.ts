@@ -7,6 +7,8 @@ import { type ShardPositions, noteShard, parsePositions } from './position.js';
 
 export class ShardReads implements ShardReading {
   readonly mode: string;
+  /** What the request's token says of the main database. */
+  readonly main: ClusterPosition | undefined;
   readonly #after: ShardPositions;
 
   /** Fails PARAM_VALUE where the request has a token that is none. */
@@ -16,7 +18,9 @@ export class ShardReads implements ShardReading {
     private readonly isTold: boolean,
   ) {
     this.mode = mode;
-    this.#after = parsePositions(exchange.after).shards;
+    const { main, shards } = parsePositions(exchange.after);
+    this.main = main;
+    this.#after = shards;
   }
 
   get key(): Record<string, string> {
