@@ -19,7 +19,8 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
-function readyUrl(child: ChildProcess): Promise<string> {
+/** The address that the line `trellis ready` of a server names. */
+export function readyUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';
     const read = (text: string): void => {
@@ -28,7 +29,7 @@ function readyUrl(child: ChildProcess): Promise<string> {
       if (url !== undefined) resolve(url);
     };
     child.stdout!.setEncoding('utf8').on('data', read);
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
     child.once('exit', () => reject(new Error(`the server ended:\n${output}`)));
@@ -36,18 +37,19 @@ function readyUrl(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Starts `trellis serve` on a project with this source and trellis.toml, in a folder that `stop`
- * removes. Later arguments win: `--data DIR` serves a directory that stays.
+ * Starts `trellis serve` on a project with this source (or these files, name to text) and trellis.toml, in a folder
+ * that `stop` removes. Later arguments win: `--data DIR` serves a directory that stays.
  */
 export async function startBenchServer(
-  source: string,
+  source: string | Readonly<Record<string, string>>,
   args: string[] = [],
   settings = '',
 ): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-'));
   const project = join(folder, 'project');
   mkdirSync(project);
-  writeFileSync(join(project, 'main.hx'), source);
+  const files = typeof source === 'string' ? { 'main.hx': source } : source;
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
   if (settings !== '') writeFileSync(join(project, 'trellis.toml'), settings);
   const argv = ['serve', project, '--data', join(folder, 'data'), '--port', '0', ...args];
   const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -1,13 +1,14 @@
 // `npm run bench -- start`: from the start of the process to the ready line, to the first answer, the
 // processor time of all its threads until then and the memory it then has, with databases of several
 // sizes and the demo.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { open } from '../../engine/index.js';
 import { numberOption } from '../kit/bench-option.js';
+import { readyUrl } from '../kit/load.js';
 import { median, percentile } from '../kit/sample-times.js';
 import { randomOf } from '../kit/seeded-random.js';
 import { type Cell, printTable } from '../kit/table.js';
@@ -99,18 +100,6 @@ async function startOnce(project: string, dataDir: string): Promise<Start> {
   child.kill('SIGTERM');
   await exited;
   return { readyMs, answeredMs, cpuMs, memory, scanned };
-}
-
-function readyUrl(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let output = '';
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      const url = /^trellis ready (\S+)$/m.exec(output)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-    child.once('exit', () => reject(new Error(`the server ended:\n${output}`)));
-  });
 }
 
 const columns = [

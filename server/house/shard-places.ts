@@ -14,7 +14,7 @@ import {
   fail,
   printPosition,
 } from '../../engine/index.js';
-import type { NodeAnswer, NodeCalls } from '../request/node-call.js';
+import { type NodeCalls, goodBody } from '../request/node-call.js';
 import { Freshness } from '../request/freshness.js';
 import { furthest, parsePosition } from '../request/position.js';
 import type { Member } from './placement.js';
@@ -123,7 +123,7 @@ class ShardWrite {
     const asked = { path: `/${name}`, headers, body, asNode: true };
     const answer = await calls.passOn(leader.address, asked);
     if (answer === undefined) return undefined;
-    const done = bodyOf(answer);
+    const done = goodBody(answer.status === 200, answer.body);
     // What is read here next is not older than what was written.
     const at = parsePosition(answer.header('trellis-position'));
     if (at !== undefined) {
@@ -188,7 +188,7 @@ class ShardRead {
     if (!isTold) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
     const at = parsePosition(answer.header('trellis-position'));
     if (at !== undefined) shards?.answered(this.ways.name, at);
-    return bodyOf(answer);
+    return goodBody(answer.status === 200, answer.body);
   }
 
   /** Not older than here, nor than the request says. */
@@ -205,11 +205,3 @@ class ShardRead {
 
 const timeOf = (budgetMs: number | undefined): Record<string, string> =>
   budgetMs === undefined ? {} : { 'X-Request-Timeout-Ms': String(Math.ceil(budgetMs)) };
-
-/** Fails with the error that another answer tells. */
-function bodyOf({ status, body }: NodeAnswer): Uint8Array {
-  if (status === 200) return body;
-  const { code, args = {}, hint, path, errors } = JSON.parse(body.toString());
-  const more = { ...(hint && { hint }), ...(path && { path }), ...(errors && { errors }) };
-  throw new TrellisError({ code, args, ...more });
-}

@@ -1,14 +1,9 @@
 // How fresh an answer must be, by the headers of its request or by `cluster.read`: every request of a node
 // passes here before its endpoint, and every answer carries how far the node was. Invariant: `session` is
 // never older than the token it came with, `strong` never older than any write answered before it came.
-import {
-  type ClusterLeader,
-  type Database,
-  type ReadMode,
-  TrellisError,
-} from '../../engine/index.js';
+import type { ClusterLeader, Database, ReadMode } from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
-import type { Endpoint, Reply, Result } from './routes.js';
+import type { Endpoint, Result } from './routes.js';
 import type { NodeProof } from '../auth/node-proof.js';
 import { embedOf, type Forwarded, withoutEmbeddings } from './embedded-ahead.js';
 import {
@@ -24,6 +19,7 @@ import {
 import { budgetOf } from './call-budget.js';
 import { isOfShard } from './idempotency.js';
 import { Freshness } from './freshness.js';
+import { goodBody } from './node-call.js';
 import { parsePosition, printPositions } from './position.js';
 import { askedFor } from './question.js';
 import { ShardReads } from './shard-reads.js';
@@ -154,15 +150,8 @@ export class Consistency {
   ): Promise<Uint8Array> | undefined {
     if (isAnsweredHere(this.options.node, exchange)) return undefined;
     const call = { ...this.#callOf(query, body, budgetMs), target: `/${query}` };
-    return passOn(this.options, exchange, call).then(bodyOf);
+    return passOn(this.options, exchange, call).then(({ status, body: told }) =>
+      goodBody(status.startsWith('200'), Buffer.from(told)),
+    );
   }
-}
-
-/** Of a good answer. Fails with the error that another one tells. */
-function bodyOf({ status, body }: Reply): Uint8Array {
-  const bytes = Buffer.from(body);
-  if (status.startsWith('200')) return bytes;
-  const { code, args = {}, hint, path, errors } = JSON.parse(bytes.toString());
-  const more = { ...(hint && { hint }), ...(path && { path }), ...(errors && { errors }) };
-  throw new TrellisError({ code, args, ...more });
 }

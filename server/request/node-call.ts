@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { Agent as TlsAgent, request as requestTls } from 'node:https';
-import { fail } from '../../engine/index.js';
+import { TrellisError, fail } from '../../engine/index.js';
 import type { NodeProof, SignedHead } from '../auth/node-proof.js';
 import type { Exchange } from '../http/exchange.js';
 
@@ -67,6 +67,15 @@ export function codeOf({ status, body }: NodeAnswer): string {
   } catch {
     return '';
   }
+}
+
+/** Of an answer that is good. Fails with the error that another one tells. */
+export function goodBody(isGood: boolean, body: Uint8Array): Uint8Array {
+  if (isGood) return body;
+  const text = Buffer.from(body).toString();
+  const { code, args = {}, hint, path, errors } = JSON.parse(text);
+  const more = { ...(hint && { hint }), ...(path && { path }), ...(errors && { errors }) };
+  throw new TrellisError({ code, args, ...more });
 }
 
 const lookMs = 5_000;

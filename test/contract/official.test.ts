@@ -11,6 +11,7 @@ import { documentOf } from '../../server/openapi/document.js';
 import { makeProject } from '../../server/project/new-project.js';
 import { type Packages, packages } from '../support/packages.js';
 import { makeFolder, root, sourcesOf } from '../support/project.js';
+import { clientModules } from './client-modules.js';
 import { expectFigure } from '../support/run/figure.js';
 
 const found = await packages(
@@ -95,11 +96,11 @@ export const all: keyof Queries extends keyof operations ? true : false = true;
 /** A folder of modules beside the client. */
 function projectWith(files: Record<string, string>): string {
   const project = makeFolder();
-  const client = ['client.ts', 'exact-json.ts', 'nodes.ts'].map((name): [string, string] => [
-    name,
-    readFileSync(join(root, 'server/client', name), 'utf8'),
-  ]);
-  const all = { ...files, ...Object.fromEntries(client), 'package.json': '{"type":"module"}' };
+  const all = {
+    ...files,
+    ...Object.fromEntries(clientModules()),
+    'package.json': '{"type":"module"}',
+  };
   for (const [name, text] of Object.entries(all)) writeFileSync(join(project, name), text);
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
   return project;

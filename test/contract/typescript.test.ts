@@ -1,6 +1,5 @@
 // The generated TypeScript: it compiles under the strictest rules, says what is wrong at its place,
 // and is the same in every run (client.md 9, P02, P03, P05).
-import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -8,11 +7,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { printSplitTypeScript, printTypeScript } from '../../engine/contract/typescript.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
+import { sourcesOf } from '../support/project.js';
+import { clientModules } from './client-modules.js';
 
 function programOf(...paths: string[]): Program {
-  const sources = paths.map((path) => {
-    return { path, text: readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8') };
-  });
+  const sources = paths.flatMap(sourcesOf);
   const { program, diagnostics } = compile(sources, { compat: false });
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   return program!;
@@ -27,10 +26,7 @@ const calls = fileURLToPath(
   new URL('../../dist/engine/database/attach/calls.d.ts', import.meta.url),
 );
 /** What the import of the generated module means to the compiler, without the disk. */
-const client = ['client.ts', 'exact-json.ts', 'nodes.ts'].map((name): [string, string] => [
-  name,
-  readFileSync(new URL(`../../server/client/${name}`, import.meta.url), 'utf8'),
-]);
+const client = clientModules();
 
 /** Errors of modules that see each other and the client, by message and line. */
 function faultsOf(modules: Record<string, string>): string[] {
