@@ -5,28 +5,38 @@ import { excerpt, fail, nearestName, type ParameterType, type Query } from '../.
 const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const wordForm = /^([A-Za-z]\w*)=(.*)$/s;
 
-/** Whether a word of a command line is an argument of a query. */
-export const isArgument = (word: string): boolean => wordForm.test(word);
+const isObject = (word: string): boolean => word.startsWith('{');
 
-/** The JSON object of `name=value` words. Digits stay as they were typed. */
+/** Whether a word of a command line is an argument of a query, or all of them. */
+export const isArgument = (word: string): boolean => wordForm.test(word) || isObject(word);
+
+/** The JSON object of `name=value` words, or of one word that is the object. Digits stay as they were typed. */
 export function argumentsText({ name, plan }: Query, words: readonly string[]): string {
+  if (words.length === 1 && isObject(words[0]!)) return words[0]!;
   const members = new Map<string, string>();
+  const names = plan.parameters.map((each) => each.name);
   for (const word of words) {
-    const [, param, text] = wordForm.exec(word) ?? refuse(name, word, []);
+    const [, param, text] = wordForm.exec(word) ?? refuseWord(word, names);
     const parameter = plan.parameters.find((each) => each.name === param);
-    if (parameter === undefined) {
-      const names = plan.parameters.map((each) => each.name);
-      return refuse(name, param!, names);
-    }
+    if (parameter === undefined) return refuse(name, param!, names);
     if (members.has(param!)) fail('CONFIG_INVALID', { what: `${excerpt(param!)} is given twice.` });
     members.set(param!, jsonOf(text!, parameter.type, parameter.optional));
   }
   return `{${[...members].map(([param, json]) => `${JSON.stringify(param)}:${json}`).join(',')}}`;
 }
 
+const takesOf = (names: readonly string[]): string =>
+  names.length === 0 ? 'It takes none.' : `It takes ${names.join(', ')}.`;
+
+/** A word that names no parameter. */
+function refuseWord(word: string, names: readonly string[]): never {
+  const what = `${excerpt(word)} is no argument: write NAME=VALUE, or all as one JSON object.`;
+  return fail('CONFIG_INVALID', { what }, { hint: takesOf(names) });
+}
+
 function refuse(owner: string, given: string, names: readonly string[]): never {
   const near = nearestName(given, names);
-  const takes = names.length === 0 ? 'It takes none.' : `It takes ${names.join(', ')}.`;
+  const takes = takesOf(names);
   const hint = near === undefined ? takes : `Did you mean ${near}?`;
   return fail('UNKNOWN_MEMBER', { owner, member: excerpt(given) }, { hint });
 }

@@ -80,6 +80,23 @@ describe('W04 trellis query', () => {
     );
   });
 
+  it('takes arguments as one object, and says of a word that is neither what is taken', async () => {
+    const [object, word, none] = [
+      await query('older', '{"than":35}', '--ndjson'),
+      await query('older', '35'),
+      await query('older', '{"then":35}'),
+    ];
+    expect([object.code, object.stdout]).toEqual([
+      0,
+      `{"name":"Bo \\"B\\"","age":40,"big":${big}}\n`,
+    ]);
+    expect([word.code, word.stderr]).toEqual([
+      78,
+      'CONFIG_INVALID: 35 is no argument: write NAME=VALUE, or all as one JSON object. It takes than.\n',
+    ]);
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('PARAM_MISSING: ')]);
+  });
+
   it('says of a name that no query has which one is like it', async () => {
     const said = [await query('oldr', 'than=0'), await query('nothing_like_it')];
     expect(said.map(({ code, stderr }) => [code, stderr])).toEqual([
