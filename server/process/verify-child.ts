@@ -1,6 +1,6 @@
 // The deep check of data in a child process: what LMDB dies of ends the child alone.
 import { spawn, spawnSync } from 'node:child_process';
-import { type Violation, fail } from '../../engine/index.js';
+import { type ErrorData, TrellisError, type Violation, fail } from '../../engine/index.js';
 import { programFile } from './program-file.js';
 
 /** How `trellis verify` ends. */
@@ -9,6 +9,11 @@ export const endCodes = { clean: 0, derived: 1, primary: 2 } as const;
 export interface Report {
   directory: string;
   violations: Violation[];
+}
+
+/** What a child says that could not look. */
+export interface Ended {
+  error: ErrorData;
 }
 
 const childOf = (directory: string, ...more: string[]): string[] => {
@@ -57,8 +62,8 @@ function reportOf(directory: string, { stdout, stderr, signal, status }: ChildEn
     const what = `reading the data ended the process by ${signal}: pages are damaged`;
     return { directory, violations: [{ invariant: 'I15', what }] };
   }
-  if (Object.values<unknown>(endCodes).includes(status)) {
-    return JSON.parse(stdout) as Report;
-  }
+  const said = stdout === '' ? undefined : (JSON.parse(stdout) as Report | Ended);
+  if (said && 'error' in said) throw new TrellisError(said.error);
+  if (said && Object.values<unknown>(endCodes).includes(status)) return said;
   return fail('DATA_DIR_BAD', { what: stderr.trim().split('\n').at(-1) ?? 'verify failed' });
 }

@@ -25,7 +25,8 @@ import { type Command, type CommandLine, projectFlags } from '../../terminal/com
 import { counted, shownPath } from '../../terminal/wording.js';
 import { printLine } from '../../observe/log.js';
 import { failNoData, hasData } from '../../process/data-at-rest.js';
-import { type Report, endCodes, verifyInChild } from '../../process/verify-child.js';
+import { exitCodeOf } from '../../process/exit-code.js';
+import { type Ended, type Report, endCodes, verifyInChild } from '../../process/verify-child.js';
 
 export const verify: Command = {
   name: 'verify',
@@ -40,7 +41,7 @@ export const verify: Command = {
     here: { about: 'Reads in this process, which damaged pages may end.' },
     live: { about: 'Reads the newest state of data that a server holds.' },
   },
-  run: verifyData,
+  run: (line) => (line.switches.has('here') ? verifyForParent(line) : verifyData(line)),
 };
 
 /** The data directory itself, or the project that has one. */
@@ -69,6 +70,17 @@ function verifyData(line: CommandLine): number {
   if (line.switches.has('json')) printLine(JSON.stringify(report));
   else printReport(report);
   return codeOf(report.violations);
+}
+
+/** An error goes to the parent as data, on stdout as the report does. */
+function verifyForParent(line: CommandLine): number {
+  try {
+    return verifyData(line);
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    printLine(JSON.stringify({ error: error.data } satisfies Ended));
+    return exitCodeOf(error.code);
+  }
 }
 
 /** False: rows are damaged, of which nothing can be made. */

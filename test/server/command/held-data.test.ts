@@ -1,0 +1,36 @@
+// Commands on data at rest, beside a server that has the data: each says who holds them, as one line and with the exit
+// code of that, whatever it runs in; and leaves nothing behind.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeFolder } from '../../support/project.js';
+import { runCli, type Server, startServer } from '../../support/server/server.js';
+
+let server: Server;
+const folder = makeFolder();
+const file = join(folder, 'saved.ndjson');
+
+beforeAll(async () => {
+  server = await startServer({ sources: { 'main.hx': 'N::A { x: U8 }' } });
+});
+afterAll(() => server.dispose());
+
+it.each([
+  ['verify'],
+  ['verify', '--deep'],
+  ['verify', '--deep', '--json'],
+  ['verify', '--repair-derived'],
+  ['verify', '--salvage', file],
+  ['compact'],
+])('%s %s', async (...command) => {
+  const { code, stdout, stderr } = await runCli([
+    ...command,
+    '--project',
+    server.project,
+    '--data',
+    server.data,
+  ]);
+  const line = /^DATA_LOCKED: The data directory is in use: process \d+ holds it\. Stop .*\n$/;
+  expect([code, stdout, stderr]).toEqual([75, '', expect.stringMatching(line)]);
+  expect(existsSync(file)).toBe(false);
+});
