@@ -3,33 +3,41 @@
 import iterate from 'graphology-layout-forceatlas2/iterate.js';
 
 interface Job {
-  settings: object;
+  settings: { slowDown: number };
   nodes: Float32Array;
   edges: Float32Array;
   /** How long to go on before what there is is shown, if it does not come to rest before. */
   ms: number;
   /** Movement in a round that is rest. */
   rest: number;
+  /** Nobody sees these rounds: elements may leap while that brings them nearer to rest. */
+  mayLeap: boolean;
 }
 
 /** Numbers per node in the matrix: x and y come first. */
 const perNode = 10;
 /** Over so many rounds movement is looked at: what trembles in one place has hardly moved in all of them. */
 const rowOfRounds = 16;
+/** Leaps settle while each row of rounds moves less than this share of the one before; then they only tremble. */
+const settling = 0.9;
 
 addEventListener('message', ({ data }: MessageEvent<Job>) => {
-  const { settings, nodes, edges, ms, rest } = data;
+  const { settings, nodes, edges, ms, rest, mayLeap } = data;
   const started = performance.now();
   const before = new Float32Array(nodes.length);
-  let moved = 0;
+  const leaps = { ...settings, slowDown: 1 };
+  let isLeaping = mayLeap;
+  let moved = Number.POSITIVE_INFINITY;
   do {
+    const last = moved;
     before.set(nodes);
     let rounds = 0;
     do {
-      iterate(settings, nodes, edges);
+      iterate(isLeaping ? leaps : settings, nodes, edges);
       rounds++;
     } while (rounds < rowOfRounds && performance.now() - started < ms);
     moved = movement(before, nodes) / rounds;
+    isLeaping &&= moved <= last * settling;
   } while (moved >= rest && performance.now() - started < ms);
   const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
   postMessage({ nodes, moved }, { transfer });

@@ -119,7 +119,9 @@ export class Layout {
       this.#take(data.nodes, data.moved, version);
     };
     const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
-    this.#worker!.postMessage({ settings, nodes, edges, ms, rest: restMovement }, transfer);
+    const mayLeap = ms === firstMs;
+    const job = { settings, nodes, edges, ms, rest: restMovement, mayLeap };
+    this.#worker!.postMessage(job, transfer);
   }
 
   #take(nodes: Float32Array, moved: number, version: number): void {
