@@ -256,6 +256,7 @@ const table = {
     hint: 'Write a MIGRATION, or restore the declaration.',
   },
   DATA_DIR_BAD: { message: 'The data directory cannot be used: {what}.' },
+  FILE_UNUSABLE: { message: '{path}: {reason}.' },
   DATA_LOCKED: { message: 'The data directory is in use: {what}.' },
   FORMAT_TOO_NEW: { message: 'The data has format {found}; this version reads up to {known}.' },
   LOG_UNSAFE: {

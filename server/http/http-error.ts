@@ -89,6 +89,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   SOURCE_INVALID: internal,
   SCHEMA_INCOMPATIBLE: conflict,
   DATA_DIR_BAD: internal,
+  FILE_UNUSABLE: internal,
   DATA_LOCKED: internal,
   FORMAT_TOO_NEW: unavailable,
   LOG_UNSAFE: internal,

@@ -1,6 +1,7 @@
 // Exit codes of the commands (operations.md 1), and the last words on stderr that go with them.
 import { type ErrorCode, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
 import { isServerFault } from '../http/http-error.js';
+import { shownPath } from '../terminal/wording.js';
 import { printErrorLine } from '../observe/log.js';
 
 export const exitCodes = { ok: 0, diagnostics: 1, source: 65, internal: 70, output: 74 } as const;
@@ -13,6 +14,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   LISTEN_FAILED: 71,
   DATA_CORRUPT: 74,
   DATA_DIR_BAD: 74,
+  FILE_UNUSABLE: 74,
   INSUFFICIENT_STORAGE: 74,
   STORAGE_LOST: 74,
   DATA_LOCKED: 75,
@@ -41,10 +43,25 @@ const advice: Partial<Record<ErrorCode, string>> = {
 export const exitCodeOf = (code: ErrorCode): number =>
   byCode[code] ?? (isServerFault(code) ? exitCodes.internal : exitCodes.diagnostics);
 
+/** Calls on an open file, of which an error names no path. */
+const fileCalls: ReadonlySet<unknown> = new Set(['read', 'write', 'fsync', 'ftruncate', 'close']);
+
+/** What the system says of a file or folder is no defect of ours: its path, or what was done to it, says which. */
+function ofFile(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { path: named, syscall, message } = error as NodeJS.ErrnoException;
+  const reason = /^E[A-Z0-9]+: ([^,]+)/.exec(message)?.[1];
+  const path = named === undefined ? syscall : shownPath(named);
+  if (reason === undefined || path === undefined) return error;
+  if (named === undefined && !fileCalls.has(syscall)) return error;
+  return new TrellisError({ code: 'FILE_UNUSABLE', args: { path, reason } });
+}
+
 /**
  * Prints what went wrong as one last line, `CODE: message What to do.`, and gives the exit code.
  */
-export function reportFailure(error: unknown): number {
+export function reportFailure(thrown: unknown): number {
+  const error = ofFile(thrown);
   if (!(error instanceof TrellisError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     printErrorLine(text);

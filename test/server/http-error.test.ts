@@ -105,6 +105,7 @@ const published: Record<ErrorCode, number> = {
   SOURCE_INVALID: 0,
   SCHEMA_INCOMPATIBLE: 0,
   DATA_DIR_BAD: 0,
+  FILE_UNUSABLE: 0,
   DATA_LOCKED: 0,
   FORMAT_TOO_NEW: 503,
   LOG_UNSAFE: 0,

@@ -25,39 +25,50 @@ export const dump: Command = {
       const hint = 'A dump writes over nothing: name another file.';
       fail('CONFIG_INVALID', { what: `${shownPath(out)} exists already.` }, { hint });
     }
+    // Made first: who cannot write there need not wait for a copy of the data.
+    const file = openSync(out, 'wx', 0o600);
+    let isWhole = false;
     try {
-      await withStorage(config, (storage) => write(storage, out));
-    } catch (error) {
-      if (!isLocked(error)) throw error;
-      await dumpServed(config, out);
+      await dumpInto(file, config);
+      fsyncSync(file);
+      isWhole = true;
+    } finally {
+      closeSync(file);
+      // What is there only in part is not taken for a dump.
+      if (!isWhole) rmSync(out);
     }
     printLine(`dumped to ${shownPath(out)}`);
     return exitCodes.ok;
   },
 };
 
-/** A copy of one commit is dumped, so that no reader holds the server's pages. */
-async function dumpServed(config: Config, out: string): Promise<void> {
-  const path = backupPath(config, `dump-${backupName()}`);
-  await askServer(config, 'backup', { name: path });
-  const storage = openStorage(join(path, 'graph'), { limits: config.limits, mode: 'attach' });
-  write(storage, out);
-  storage.close();
-  rmSync(path, { recursive: true });
+async function dumpInto(file: number, config: Config): Promise<void> {
+  try {
+    await withStorage(config, (storage) => write(storage, file));
+  } catch (error) {
+    if (!isLocked(error)) throw error;
+    await dumpServed(file, config);
+  }
 }
 
-function write(storage: Storage, out: string): void {
-  const file = openSync(out, 'wx', 0o600);
-  let isWhole = false;
+/** A copy of one commit is dumped, so that no reader holds the server's pages. It goes whatever comes of that. */
+async function dumpServed(file: number, config: Config): Promise<void> {
+  const path = backupPath(config, `dump-${backupName()}`);
+  await askServer(config, 'backup', { name: path });
   try {
-    for (const block of dumpOf(storage)) {
-      for (let at = 0; at < block.length; ) at += writeSync(file, block, at);
+    const storage = openStorage(join(path, 'graph'), { limits: config.limits, mode: 'attach' });
+    try {
+      write(storage, file);
+    } finally {
+      storage.close();
     }
-    fsyncSync(file);
-    isWhole = true;
   } finally {
-    closeSync(file);
-    // What is there only in part is not taken for a dump.
-    if (!isWhole) rmSync(out);
+    rmSync(path, { recursive: true });
+  }
+}
+
+function write(storage: Storage, file: number): void {
+  for (const block of dumpOf(storage)) {
+    for (let at = 0; at < block.length; ) at += writeSync(file, block, at);
   }
 }

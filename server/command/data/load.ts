@@ -1,6 +1,6 @@
 // `trellis load` (operations.md 8): a dump into an empty data directory; rows of a dump go into other
 // data by `import`.
-import { createReadStream, existsSync, readdirSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DumpReader, fail, openDataDirectory, openStorage } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
@@ -24,6 +24,8 @@ export async function loadDump(from: string, config: Config): Promise<number> {
     const hint = '`trellis dump FILE` writes one.';
     fail('CONFIG_INVALID', { what: `There is no file ${shownPath(from)}.` }, { hint });
   }
+  if (statSync(from).isDirectory())
+    fail('CONFIG_INVALID', { what: `${shownPath(from)} is a folder, not a dump.` });
   const { dataDir, limits } = config;
   if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
     const hint = 'Rows of a dump go into other data with `trellis import`.';

@@ -110,16 +110,10 @@ const dataFileOf = (directory: string): string => join(directory, 'graph', 'data
 /** Writes every element that can be read to a dump; tells of the others. */
 function salvageInto(directory: string, file: string): number {
   const lock = takeLock(directory);
-  const out = openSync(file, 'wx', 0o600);
-  let saved: Salvaged | undefined;
+  let saved: Salvaged;
   try {
-    saved = salvage(dataFileOf(directory), (block) => {
-      for (let at = 0; at < block.length; ) at += writeSync(out, block, at);
-    });
-    fsyncSync(out);
+    saved = salvageTo(file, directory);
   } finally {
-    closeSync(out);
-    if (saved === undefined) rmSync(file);
     lock.release();
   }
   for (const what of saved.lines) printLine(what);
@@ -128,6 +122,22 @@ function salvageInto(directory: string, file: string): number {
       `${counted(saved.lost, 'element')} could not`,
   );
   return saved.isWhole ? endCodes.clean : endCodes.primary;
+}
+
+/** A file with less than could be read is not left behind. */
+function salvageTo(file: string, directory: string): Salvaged {
+  const out = openSync(file, 'wx', 0o600);
+  let saved: Salvaged | undefined;
+  try {
+    saved = salvage(dataFileOf(directory), (block) => {
+      for (let at = 0; at < block.length; ) at += writeSync(out, block, at);
+    });
+    fsyncSync(out);
+    return saved;
+  } finally {
+    closeSync(out);
+    if (saved === undefined) rmSync(file);
+  }
 }
 
 function codeOf(violations: readonly Violation[]): number {
