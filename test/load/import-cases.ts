@@ -233,6 +233,11 @@ export const refusals: Record<string, [Record<string, string>, string[], RegExp]
     ['./Person.csv', '--delimiter', '||'],
     /The delimiter "\|\|" is not one ASCII character/,
   ],
+  'two kinds of rows at once': [
+    { 'a.csv': 'name\n' },
+    ['./a.csv', '--node', 'Person', '--edge', 'Knows'],
+    /--node and --edge exclude each other/,
+  ],
   'a mapping that is no TOML': [
     { 'm.toml': 'files =\n' },
     ['--map', './m.toml'],

@@ -85,11 +85,15 @@ async function importCommand(line: CommandLine): Promise<number> {
   return target.rejected === 0 ? exitCodes.ok : exitCodes.diagnostics;
 }
 
-const settingFlags = ['node', 'edge', 'vector', 'delimiter', 'date-format'] as const;
+const typeFlags = ['node', 'edge', 'vector'] as const;
+const settingFlags = [...typeFlags, 'delimiter', 'date-format'] as const;
 const keyFlags = ['from-key', 'to-key', 'upsert'] as const;
 
 /** Flags hold for all files, before what the mapping says. */
 function settingsOf(flags: ReadonlyMap<string, string>): FileSettings {
+  const types = typeFlags.filter((name) => flags.has(name)).map((name) => `--${name}`);
+  if (types.length > 1)
+    fail('CONFIG_INVALID', { what: `${types.join(' and ')} exclude each other.` });
   const given: Record<string, string> = {};
   for (const name of [...settingFlags, ...keyFlags]) {
     const value = flags.get(name);
