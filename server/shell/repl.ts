@@ -2,7 +2,15 @@
 // line that is being typed. Invariant: Ctrl-C ends a query, never the shell.
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { complete, type Limits, printType, type Program, type Source } from '../../engine/index.js';
+import {
+  complete,
+  fail,
+  type Limits,
+  printType,
+  type Program,
+  type Property,
+  type Source,
+} from '../../engine/index.js';
 import { printLine } from '../observe/log.js';
 import { reportFailure } from '../process/exit-code.js';
 import { argumentsText } from './argument-text.js';
@@ -119,8 +127,7 @@ export class Repl {
         this.#isJson = !this.#isJson;
         return printLine(this.#isJson ? 'answers are JSON' : 'answers are tables');
       case 'params':
-        if (rest !== '') JSON.parse(rest!);
-        this.#params = rest === '' ? undefined : rest;
+        this.#params = rest === '' ? undefined : objectText(rest!);
         return;
       case 'explain':
       case 'profile':
@@ -184,6 +191,18 @@ const textSource = ({ path, text }: Source): Source => ({
   text: typeof text === 'string' ? text : new TextDecoder().decode(text),
 });
 
+/** The text of a JSON object, as it was typed. */
+function objectText(text: string): string {
+  const what = '.params takes one JSON object.';
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+  } catch (error) {
+    return fail('CONFIG_INVALID', { what }, { hint: (error as Error).message });
+  }
+  return fail('CONFIG_INVALID', { what });
+}
+
 /** Nothing is open, and what was begun as a body has its end. */
 function isWhole(text: string): boolean {
   const signs = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '""');
@@ -197,15 +216,27 @@ function isWhole(text: string): boolean {
   return !isBody || /\bRETURN\b/.test(signs);
 }
 
+/** As somebody declares it. */
 function schemaText({ schema }: Program): string {
-  const kinds = { N: schema.nodes, E: schema.edges, V: schema.vectors };
-  const lines = Object.entries(kinds).flatMap(([letter, types]) =>
-    types.map(({ name, properties }) => {
-      const fields = properties.map((each) => `${each.name}: ${printType(each.type)}`).join(', ');
-      return `${letter}::${name} { ${fields} }`;
+  const { nodes, edges, vectors } = schema;
+  const lines = [
+    ...nodes.map(({ name, properties }) => `N::${name} ${fieldsText(properties)}`),
+    ...edges.map(({ name, unique, from, to, properties }) => {
+      const ends = `From: ${from.name}, To: ${to.name}`;
+      return `E::${name}${unique ? ' UNIQUE' : ''} { ${ends}, Properties: ${fieldsText(properties)} }`;
     }),
-  );
+    ...vectors.map(({ name, properties }) => `V::${name} ${fieldsText(properties)}`),
+  ];
   return lines.join('\n');
+}
+
+const indexWords = { none: '', index: 'INDEX ', unique: 'UNIQUE INDEX ' } as const;
+
+function fieldsText(properties: readonly Property[]): string {
+  const fields = properties.map(
+    ({ name, type, index }) => `${indexWords[index]}${name}: ${printType(type)}`,
+  );
+  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
 function queriesText({ queries }: Program): string {

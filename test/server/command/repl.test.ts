@@ -9,6 +9,10 @@ import { Repl } from '../../../server/shell/repl.js';
 import { expectFigure } from '../../support/run/figure.js';
 
 const source = `N::Person { name: String, age: U8 }
+N::City { UNIQUE INDEX code: String, INDEX size: I64 }
+E::Lives UNIQUE { From: Person, To: City, Properties: { since: Date } }
+E::Near { From: City, To: City }
+V::Note { text: String }
 QUERY older(than: U8) => p <- N<Person>::WHERE(_::{age}::GT(than)) RETURN p::{name}
 `;
 const sources = [{ path: 'main.hx', text: source }];
@@ -88,11 +92,22 @@ test('W05 its own words', async () => {
     '',
     'N<Persn>',
     '.params {',
+    '.params [1]',
     '.nothing',
     '.exit',
     'N<Person>',
   );
-  expect(printed).toContain('N::Person { name: String, age: U8 }');
+  expect(printed[0]!.split('\n')).toEqual([
+    'N::Person { name: String, age: U8 }',
+    'N::City { UNIQUE INDEX code: String, INDEX size: I64 }',
+    'E::Lives UNIQUE { From: Person, To: City, Properties: { since: Date } }',
+    'E::Near { From: City, To: City, Properties: {} }',
+    'V::Note { text: String }',
+  ]);
+  expect(printed.filter((line) => line.startsWith('CONFIG_INVALID: .params takes'))).toHaveLength(
+    2,
+  );
+  expect(printed.join()).not.toContain('SyntaxError');
   expect(printed).toContain('older(than: U8)');
   expect(asked.map(({ parameters, look }) => [parameters, look])).toEqual([
     ['{"than": 5}', undefined],
