@@ -40,6 +40,9 @@ export class VectorType {
 
   constructor(config: VectorTypeConfig) {
     const { caller, type, properties = {}, key = 'key', text = 'text' } = config;
+    // Who writes JavaScript is told here, not by the first call.
+    if (typeof caller?.call !== 'function')
+      throw new TypeError('`caller` is a connection of trellisdb/client, or an open database');
     this.#caller = caller;
     this.type = nameOf(type);
     this.#properties = Object.entries(properties).map(([name, of]) => [nameOf(name), of]);

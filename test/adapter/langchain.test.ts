@@ -199,6 +199,9 @@ describe.each(['open', 'connect'] as const)('%s', (way) => {
         'V::Missing {\n    UNIQUE INDEX key: String,\n    text: String,\n    metadata: String,\n    lang: String',
       );
       expect(
+        () => new adapter.TrellisVectorStore(embeddings, { db: {}, type: 'Chunk' } as never),
+      ).toThrow(/`caller` is a connection/);
+      expect(
         () => new adapter.TrellisVectorStore(embeddings, { ...config(), type: 'A>' }),
       ).toThrow();
     });
