@@ -1,7 +1,7 @@
 // Loaded into every thread of a server (`node --import`): every few seconds all garbage is collected
 // there, and what the heap holds then goes as a line to the file that TEST_RETAINED names. What is in
 // use rises until V8 thinks a collection worth it; what is retained does not, unless something leaks.
-// V8 doubles the space for young objects, up to 16 MB a thread, whenever as much as it holds has lived
+// V8 doubles the space for young objects, up to 32 MB a thread, whenever as much as it holds has lived
 // through collections since the last time: at a low rate that goes on for hours, and looks like a leak.
 // Here it takes all at its first growth, so that whatever else resident memory does is seen.
 import { appendFileSync } from 'node:fs';
