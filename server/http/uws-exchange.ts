@@ -47,7 +47,6 @@ export class UwsExchange extends Exchange {
   /** When the timer of the connection began anew, in milliseconds of performance.now(). */
   #renewedAt = 0;
   #chunks: Uint8Array[] | undefined;
-  #unsent: Uint8Array | undefined;
   #unsentBytes = 0;
   #stream: AnswerStream | undefined;
   /** The answer waits for the end of the body. */
@@ -217,22 +216,36 @@ export class UwsExchange extends Exchange {
     } else this.#writeLarge(body);
   }
 
+  /**
+   * What the client's system took is not held any longer: of megabytes that may be all but the last part, and clients
+   * that do not read may be thousands. Half of it is copied at a time, so that an answer is copied once in all.
+   */
   #writeLarge(body: Uint8Array): void {
     const { response, transport } = this;
-    const [, done] = response.tryEnd(body, body.length);
+    const { length } = body;
+    const [, done] = response.tryEnd(body, length);
     if (done) return;
-    this.#unsent = body;
-    this.#keepUnsent(body.length - response.getWriteOffset());
+    let rest = body;
+    let from = 0;
+    const keep = (): void => {
+      const sent = response.getWriteOffset();
+      if (length - sent <= rest.length / 2) {
+        rest = new Uint8Array(rest.subarray(sent - from));
+        from = sent;
+      }
+      this.#keepUnsent(rest.length);
+    };
+    keep();
     response.onWritable((offset) => {
-      const [ok, finished] = response.tryEnd(body.subarray(offset), body.length);
+      const [ok, finished] = response.tryEnd(rest.subarray(offset - from), length);
       if (finished) this.#releaseUnsent();
-      else this.#keepUnsent(body.length - response.getWriteOffset());
+      else keep();
       return ok;
     });
     transport.closeNonReaders();
   }
 
-  /** Notes how much the client has yet to read; whoever reads moves to the end of the line. */
+  /** Notes how much is held of what the client has yet to read; whoever reads moves to the end of the line. */
   #keepUnsent(bytes: number): void {
     const { transport } = this;
     transport.counts.bufferedResponseBytes += bytes - this.#unsentBytes;
@@ -242,9 +255,8 @@ export class UwsExchange extends Exchange {
   }
 
   #releaseUnsent(): void {
-    if (this.#unsent === undefined) return;
-    this.#unsent = undefined;
     this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
+    this.#unsentBytes = 0;
     this.transport.slow.delete(this);
   }
 

@@ -1,8 +1,9 @@
 // A long time (T13): mixed work on data that stay the same in number, after a while of it at full
-// speed; memory, file, descriptors, places of readers and latency must not grow. TRELLIS_TEST_MINUTES says how long (5 in the long
-// run); a growth counts when it is twice as large as its standard error. Resident memory is judged
-// where there is time for it: for ten minutes V8's heaps, the allocator and the map of the file warm
-// up. What is retained after collections is judged always.
+// speed; memory, file, descriptors, places of readers and latency must not grow.
+// TRELLIS_TEST_MINUTES says how long (5 in the long run); a growth counts when it is twice as large
+// as its standard error. Resident memory is judged where there is time for it: for ten minutes V8's
+// heaps, the allocator and the map of the file warm up. What is retained after collections is judged
+// always.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
