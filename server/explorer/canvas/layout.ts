@@ -91,7 +91,7 @@ export class Layout {
     this.#until = performance.now() + limitMs;
     this.#version++;
     if (this.#isWaiting) return;
-    this.#send(this.#isFirst ? firstMs : turnMs);
+    this.#send(this.#isFirst ? firstMs : turnMs, this.#isFirst);
     this.#isFirst = false;
   }
 
@@ -105,7 +105,7 @@ export class Layout {
     this.#worker = undefined;
   }
 
-  #send(ms: number): void {
+  #send(ms: number, mayLeap = false): void {
     const { graph } = this;
     const version = this.#version;
     const { nodes, edges } = matricesOf(graph);
@@ -119,7 +119,6 @@ export class Layout {
       this.#take(data.nodes, data.moved, version);
     };
     const transfer = [nodes.buffer, edges.buffer] as ArrayBuffer[];
-    const mayLeap = ms === firstMs;
     const job = { settings, nodes, edges, ms, rest: restMovement, mayLeap };
     this.#worker!.postMessage(job, transfer);
   }
