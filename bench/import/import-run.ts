@@ -1,5 +1,5 @@
 // `trellis import` as a benchmark uses it: files of rows, and the command on a project and an empty data
-// directory, timed from the start of the process to its end.
+// directory, timed from the start of the process to its end; and `trellis dump`.
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -46,6 +46,15 @@ export function importCost(
   if (done.status !== 0) throw new Error(`import failed: ${done.stdout}${done.stderr}`);
   const seconds = (performance.now() - started) / 1000;
   return { seconds, cpu: childSeconds() - before };
+}
+
+/** Seconds of `trellis dump` of data that no server holds. */
+export function dumpSeconds(project: string, data: string, file: string): number {
+  const argv = [main, 'dump', file, '--project', project, '--data', data];
+  const started = performance.now();
+  const done = spawnSync(process.execPath, argv, { encoding: 'utf8' });
+  if (done.status !== 0) throw new Error(`dump failed: ${done.stdout}${done.stderr}`);
+  return (performance.now() - started) / 1000;
 }
 
 /** CPU of children that have ended, where the system says it (Linux); in ticks of 10 ms. */

@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importSeconds } from '../import/import-run.js';
+import { dumpSeconds, importSeconds } from '../import/import-run.js';
 import { listOption, numberOption } from '../kit/bench-option.js';
 import { hnswlibGrowth } from '../peer/cpp-peer.js';
 import { randomOf } from '../kit/seeded-random.js';
@@ -95,6 +95,7 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
     const seconds = importSeconds(place.project, place.data, files, part.text);
     figures.set('import, rows/s', (count * part.rows) / seconds);
     figures.set('file, MB', fileMb(place.data));
+    for (const file of files) rmSync(file);
     let server = await start(place.project, place.data, part.text);
     figures.set('start, s', server.seconds);
     await part.ask(server, place, figures);
@@ -106,6 +107,7 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
     server = await start(place.project, place.data, part.text);
     figures.set('start after kill -9, s', server.seconds);
     await end(server, 'SIGTERM');
+    figures.set('dump, s', dumpSeconds(place.project, place.data, join(folder, 'dump.ndjson')));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

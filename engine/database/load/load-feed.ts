@@ -11,11 +11,13 @@ export interface FedRow extends Reject {
   text: string;
 }
 
-export interface LoadFeedEvents {
+export interface LoadFeedOptions {
   /** Rows that were not loaded, in order. */
   onRejects?: (rows: readonly FedRow[]) => void;
   /** Bytes of the stream that are done. */
   onDone?: (bytes: number) => void;
+  /** Nobody else writes meanwhile, or would wait: longer pieces, which cost less and more memory. */
+  isAlone?: boolean;
 }
 
 /**
@@ -24,6 +26,13 @@ export interface LoadFeedEvents {
  * of others wait for a piece at most.
  */
 const pieceBytes = 16 * 1024 * 1024;
+
+/**
+ * Where nobody else writes they grow further: of ten million nodes nearly every edge has a page of its
+ * own to change, and LMDB's list of changed pages is sorted (ten million edges behind them: 73 s with
+ * 16 MiB, 46 with 64, 44 with 128).
+ */
+const alonePieceBytes = 64 * 1024 * 1024;
 
 /**
  * The first ones are short, so that the writer has work soon, and each is read while the one before
@@ -58,7 +67,7 @@ export class LoadFeed {
 
   constructor(
     private readonly load: BulkLoad,
-    private readonly events: LoadFeedEvents = {},
+    private readonly options: LoadFeedOptions = {},
   ) {
     const { nodes, edges, vectors, end } = load.progress;
     this.resumed = end ? 0 : nodes + edges + vectors;
@@ -156,10 +165,11 @@ export class LoadFeed {
     if (committed !== undefined) {
       this.#replayed++;
       await this.load.replay(bytes, committed);
-      this.events.onDone?.(to.offset);
+      this.options.onDone?.(to.offset);
       return;
     }
-    this.#pieceBytes = Math.min(pieceBytes, Math.ceil(this.#pieceBytes * growth));
+    const most = this.options.isAlone ? alonePieceBytes : pieceBytes;
+    this.#pieceBytes = Math.min(most, Math.ceil(this.#pieceBytes * growth));
     const work = this.load.rows(bytes, line, to, end).then((result) => {
       this.nodes += result.nodes;
       this.edges += result.edges;
@@ -167,9 +177,9 @@ export class LoadFeed {
       this.updated += result.updated;
       this.rejected += result.rejects.length;
       if (result.rejects.length > 0) {
-        this.events.onRejects?.(withTexts(result, line));
+        this.options.onRejects?.(withTexts(result, line));
       }
-      this.events.onDone?.(to.offset);
+      this.options.onDone?.(to.offset);
     });
     work.catch(() => undefined);
     this.#underway.push(work);

@@ -116,7 +116,7 @@ async function importHere(job: Job): Promise<ImportTarget> {
   });
   try {
     const load = database.load(nameOf(files), { again });
-    const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows) });
+    const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows), isAlone: true });
     try {
       await pump(job, feed);
       await load.finish();
