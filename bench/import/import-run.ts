@@ -39,21 +39,20 @@ export function importCost(
   text: boolean,
 ): { seconds: number; cpu: number } {
   const env = { ...process.env, TRELLIS_TEXT_ENABLED: String(text) };
-  const argv = [main, 'import', project, ...words, '--data', dataDir];
   const before = childSeconds();
-  const started = performance.now();
-  const done = spawnSync(process.execPath, argv, { env, encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`import failed: ${done.stdout}${done.stderr}`);
-  const seconds = (performance.now() - started) / 1000;
+  const seconds = commandSeconds(['import', project, ...words, '--data', dataDir], env);
   return { seconds, cpu: childSeconds() - before };
 }
 
 /** Seconds of `trellis dump` of data that no server holds. */
 export function dumpSeconds(project: string, data: string, file: string): number {
-  const argv = [main, 'dump', file, '--project', project, '--data', data];
+  return commandSeconds(['dump', file, '--project', project, '--data', data], process.env);
+}
+
+function commandSeconds(words: readonly string[], env: NodeJS.ProcessEnv): number {
   const started = performance.now();
-  const done = spawnSync(process.execPath, argv, { encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`dump failed: ${done.stdout}${done.stderr}`);
+  const done = spawnSync(process.execPath, [main, ...words], { env, encoding: 'utf8' });
+  if (done.status !== 0) throw new Error(`${words[0]} failed: ${done.stdout}${done.stderr}`);
   return (performance.now() - started) / 1000;
 }
 

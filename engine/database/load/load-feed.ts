@@ -16,7 +16,7 @@ export interface LoadFeedOptions {
   onRejects?: (rows: readonly FedRow[]) => void;
   /** Bytes of the stream that are done. */
   onDone?: (bytes: number) => void;
-  /** Nobody else writes meanwhile, or would wait: longer pieces, which cost less and more memory. */
+  /** No other write would wait for a piece, and no log of a cluster takes it: longer ones, which cost less. */
   isAlone?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface LoadFeedOptions {
 const pieceBytes = 16 * 1024 * 1024;
 
 /**
- * Where nobody else writes they grow further: of ten million nodes nearly every edge has a page of its
+ * Where the load is alone they grow further: of ten million nodes nearly every edge has a page of its
  * own to change, and LMDB's list of changed pages is sorted (ten million edges behind them: 73 s with
  * 16 MiB, 46 with 64, 44 with 128).
  */

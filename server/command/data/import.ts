@@ -116,7 +116,8 @@ async function importHere(job: Job): Promise<ImportTarget> {
   });
   try {
     const load = database.load(nameOf(files), { again });
-    const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows), isAlone: true });
+    const isAlone = database.cluster === undefined;
+    const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows), isAlone });
     try {
       await pump(job, feed);
       await load.finish();
