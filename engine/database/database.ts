@@ -77,9 +77,11 @@ export interface Database {
   /**
    * Begins a bulk load, or goes on with the one of that name that was cut short. A name is that of
    * one load: when it is finished, its rows are known and others are refused under it. `again`: loads
-   * the same rows once more all the same.
+   * the same rows once more all the same. `isAlone`: nobody reads or writes meanwhile, which takes edges
+   * to random ends half the time; until it is over they may be missing where they end. A process that
+   * dies before has them completed by the next one that opens the data.
    */
-  load(name?: string, options?: { again?: boolean }): BulkLoad;
+  load(name?: string, options?: { again?: boolean; isAlone?: boolean }): BulkLoad;
   /** Copies the newest commit to the new folder `to`, a backup, while everything goes on. */
   backUp(to: string): Promise<{ bytes: number }>;
   /** Writes vector snapshots now. */

@@ -27,7 +27,7 @@ import { InlineReads } from './lane/inline.js';
 import type { Recall, RecallRequest } from './vectors/recall.js';
 import { Gate, SlotPool, createGateBuffer } from './call/gate.js';
 import type { Equip, HelpBuild } from './lane/message.js';
-import { LoadDesk } from './load/load-desk.js';
+import { LoadDesk, type LoadName } from './load/load-desk.js';
 import type { BulkLoad } from './load/load-run.js';
 import { Figures, createFiguresBuffer } from './meter/figures.js';
 import { databaseMetrics } from './metrics.js';
@@ -342,11 +342,11 @@ class OpenedDatabase implements Database {
     return copy.finally(() => this.#copies.delete(copy));
   }
 
-  load(name?: string, { again = false }: { again?: boolean } = {}): BulkLoad {
+  load(name?: string, options: Omit<LoadName, 'name'> = {}): BulkLoad {
     this.#checkAlive();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
     return this.view((view) =>
-      this.#loads.begin({ name, again }, view, {
+      this.#loads.begin({ ...options, name, isAlone: options.isAlone && !this.#desk }, view, {
         start: (onEnd) =>
           this.#threads.startLoader(setup, (error) => {
             if (error) this.options.log('error', 'a loader has ended', { reason: error.message });

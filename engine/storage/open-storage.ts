@@ -1,4 +1,5 @@
 // Opens the store on any thread: reads everywhere, writes on the one thread that commits.
+import { fail } from '../base/errors.js';
 import type { ShardPlace } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
 import { type FullCatalog, catalogOf } from './catalog/catalog.js';
@@ -12,6 +13,7 @@ import { type Env, type Usage, openEnv } from './table/env.js';
 import type { LoadView } from './view/load-view.js';
 import { metaKey, readState } from './table/meta.js';
 import { readTrimmed } from './table/trimmed.js';
+import { oldestUnlisted } from './view/unlisted-edges.js';
 import { LmdbView, type RefreshableView } from './view/read-view.js';
 import { Repacker } from './folder/repack.js';
 import {
@@ -71,9 +73,12 @@ export interface Storage {
   commitGroup(work: (group: WriteGroup) => void): VectorChange[];
   /**
    * One durable transaction of a bulk load: all of it or, when `work` throws, nothing. Returns what
-   * `work` does and the vector changes committed, in sequence order.
+   * `work` does and the vector changes committed, in sequence order. `isAlone`: nobody looks at the data
+   * until `listEdges`, which any other write does first; lists of edges are not whole before.
    */
-  load<T>(nowMs: number, work: (view: LoadView) => T): Loaded<T>;
+  load<T>(nowMs: number, work: (view: LoadView) => T, isAlone?: boolean): Loaded<T>;
+  /** Writes the lists of edges that loads have left to later. */
+  listEdges(): void;
   /**
    * Brings the data to the declarations of a compiled program: all or nothing. Fails
    * SCHEMA_INCOMPATIBLE. Other threads call `reloadCatalog` afterwards.
@@ -121,12 +126,17 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** Opens the folder `path`, which holds data.mdb and lock.mdb. */
+/**
+ * Opens the folder `path`, which holds data.mdb and lock.mdb. Fails DATA_DIR_BAD where a load was cut off
+ * before it had listed its edges, and this thread may not do it.
+ */
 export function openStorage(path: string, options: StorageOptions): Storage {
   const { mode, permit = new WritePermit(), visibility, notes, replication } = options;
   const readOnly = mode === 'read';
   const env = openEnv(path, { readOnly, permit, visibility, notes, replication });
-  return new OpenStorage(path, env, permit, options);
+  const storage = new OpenStorage(path, env, permit, options);
+  if (mode === 'attach' && oldestUnlisted(env) > 0) storage.completeLists();
+  return storage;
 }
 
 const nothing = new Uint8Array(0);
@@ -159,6 +169,12 @@ class OpenStorage implements Storage {
     ));
   }
 
+  /** Of everything but loads that are alone: with whole lists. */
+  get #wholeWriting(): Writer {
+    this.listEdges();
+    return this.#writing;
+  }
+
   get puts(): number {
     return this.#writer?.context.log.total ?? 0;
   }
@@ -180,23 +196,38 @@ class OpenStorage implements Storage {
   }
 
   commitGroup(work: (group: WriteGroup) => void): VectorChange[] {
-    return this.#writing.commit(this.catalog, work);
+    return this.#wholeWriting.commit(this.catalog, work);
   }
 
-  load<T>(nowMs: number, work: (view: LoadView) => T): Loaded<T> {
-    return this.#writing.load(this.catalog, nowMs, work);
+  load<T>(nowMs: number, work: (view: LoadView) => T, isAlone = false): Loaded<T> {
+    const writer = isAlone ? this.#writing : this.#wholeWriting;
+    return writer.load(this.catalog, nowMs, work, isAlone);
+  }
+
+  listEdges(): void {
+    this.#writer?.unlisted.list();
+  }
+
+  /** After a load that was cut off. */
+  completeLists(): void {
+    if (this.permit.denied !== undefined || this.options.replication !== undefined) {
+      const what = 'an import into these data was cut off, and lists of edges are not whole';
+      const hint = 'Open them once for writing: start the server as usual, or repeat the import.';
+      fail('DATA_DIR_BAD', { what }, { hint });
+    }
+    this.#writing.unlisted.listFound();
   }
 
   applySchema(declarations: Declarations, options: SchemaOptions): void {
-    this.catalog = applySchema(this.#writing, declarations, options);
+    this.catalog = applySchema(this.#wholeWriting, declarations, options);
   }
 
   previewSchema(declarations: Declarations, nowMs: number): SchemaPreview {
-    return previewSchema(this.#writing, declarations, nowMs);
+    return previewSchema(this.#wholeWriting, declarations, nowMs);
   }
 
   adoptCatalog(stored: StoredCatalog): void {
-    this.#writing.transact(() => writeCatalog(this.env.meta, stored));
+    this.#wholeWriting.transact(() => writeCatalog(this.env.meta, stored));
     this.catalog = catalogOf(unhidden(stored));
   }
 

@@ -38,6 +38,7 @@ const points: Record<string, Trigger> = {
 /** Places of commands, which end beside a server: where they are tested. */
 const elsewhere: Record<string, string> = {
   loadPiece: 'test/load/load.test.ts',
+  listEdges: 'test/load/load.test.ts',
   schemaCommitted: 'test/schema/migration.test.ts',
   midRestoreRename: 'test/load/data.test.ts',
   C6: 'test/cluster/converge.test.ts',

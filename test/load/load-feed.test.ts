@@ -99,20 +99,6 @@ describe('pieces of a load', () => {
     expect(Buffer.concat(all).equals(bytes)).toBe(true);
   });
 
-  it.each([
-    { isAlone: false, most: 16 },
-    { isAlone: true, most: 64 },
-  ])('grow up to $most MiB (alone: $isAlone)', async ({ isAlone, most }) => {
-    const load = new NotedLoad();
-    const loadFeed = new LoadFeed(load, { isAlone });
-    const block = Buffer.alloc(mebi, `${'x'.repeat(127)}\n`);
-    for (let i = 0; i < 260; i++) await loadFeed.write(block);
-    await loadFeed.end();
-    const sizes = load.heard.map(({ bytes }) => bytes.length);
-    expect(Math.max(...sizes)).toBe(most * mebi);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(260 * mebi);
-  });
-
   it('take a last line without its end, and a line longer than a piece', async () => {
     const load = new NotedLoad();
     const long = Buffer.from(`1 ${'x'.repeat(3 * mebi)}\n2 ${'y'.repeat(3 * mebi)}\n3 end`);

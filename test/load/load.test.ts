@@ -194,6 +194,49 @@ describe('bulk load', () => {
     expect(text.split('\n').filter((line) => line.startsWith('{"node"'))).toHaveLength(4_680);
   }, 120_000);
 
+  it.each(['loadPiece@1', 'loadPiece@2', 'listEdges@1', 'listEdges@2', 'listEdges@3'])(
+    'of edges that waited for their lists loses none, killed at %s',
+    async (failpoint) => {
+      const folder = makeFolder();
+      const persons = 300;
+      const rows: object[] = [];
+      for (let i = 0; i < persons; i++) {
+        const properties = { name: `P${i}`, bio: 'x'.repeat(4_000) };
+        rows.push({ node: 'Person', id: `p${i}`, properties });
+      }
+      for (let i = 0; i < 3_000; i++) {
+        const [from, to] = [`p${(i * 7) % persons}`, `p${i % 9 === 0 ? 0 : (i * 13) % persons}`];
+        rows.push({ edge: 'Knows', from, to, properties: { since: i } });
+      }
+      writeProject(folder, {
+        sources: { 'main.hx': source, 'rows.ndjson': importBody(rows) },
+        config: { 'storage.min_free': '1MiB' },
+      });
+      const data = join(folder, 'data');
+      const argv = ['import', folder, join(folder, 'rows.ndjson'), '--data', data];
+      const env = { TRELLIS_FAILPOINT: failpoint };
+      const run = (words: string[], more = {}) =>
+        runCli(words, { cwd: folder, timeoutMs: 60_000, ...more });
+      expect((await run(argv, { env })).signal).toBe('SIGKILL');
+      const isWaiting = failpoint !== 'loadPiece@1';
+      const reading = { env: { TRELLIS_STORAGE_READ_ONLY: 'true' } };
+      if (isWaiting) {
+        const serve = ['serve', folder, '--data', data, '--port', '0'];
+        const refused = await run(serve, reading);
+        expect(refused.code).toBe(74);
+        expect(refused.stderr).toMatch(/DATA_DIR_BAD.*an import into these data was cut off/);
+      }
+      const verified = await run(['verify', data, '--deep']);
+      expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('clean')]);
+      const done = await run(argv);
+      expect(done.code).toBe(0);
+      const lines = inspect(data).split('\n');
+      expect(lines.filter((line) => line.startsWith('{"edge"'))).toHaveLength(3_000);
+      expect(lines.filter((line) => line.startsWith('{"node"'))).toHaveLength(persons);
+    },
+    120_000,
+  );
+
   it('reads a dump back as it was', async () => {
     const server = await start();
     await post(server, '/_admin/import', importBody(twins().map(({ row }) => row)));

@@ -6,8 +6,10 @@ import type { Limits } from '../../base/limits.js';
 import { instantFromMicros } from '../../base/date.js';
 import type { StoredCatalog } from '../../storage/catalog/catalog-record.js';
 import type { Storage } from '../../storage/open-storage.js';
+import type { LoadView } from '../../storage/view/load-view.js';
 import { dumpVersion } from './dump.js';
 import { NameIds } from '../load/name-ids.js';
+import type { BatchResult } from '../load/row/row-batch.js';
 import { RowReader } from '../load/row/row-reader.js';
 import { RowWriter } from '../load/row-writer.js';
 import { addMissingTexts } from './text-upkeep.js';
@@ -83,6 +85,7 @@ export class DumpReader {
     if (end !== undefined && end.count !== this.count)
       this.#refuse(`it has ${this.count} elements, not ${end.count}`);
     if (!isWhole) this.#refuse('its checksum does not match');
+    this.storage.listEdges();
     this.storage.reloadCatalog();
     addMissingTexts(this.storage, this.options);
   }
@@ -133,7 +136,8 @@ export class DumpReader {
     }
     if (this.#reader === undefined) this.#refuse('its first line is missing');
     const batch = this.#reader.read(bytes, this.#line, instantFromMicros(0));
-    const { result } = storage.load(0, (view) => new RowWriter(view, batch, this.#names).write());
+    const work = (view: LoadView): BatchResult => new RowWriter(view, batch, this.#names).write();
+    const { result } = storage.load(0, work, true);
     const [reject] = [...batch.rejects, ...result.rejects];
     if (reject) this.#refuse(`line ${reject.line}: ${new TrellisError(reject.error).message}`);
     this.count += batch.count;

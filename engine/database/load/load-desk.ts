@@ -15,7 +15,12 @@ const loadsMax = 4;
 export interface LoadName {
   name?: string | undefined;
   /** Not the load that is over under this name, but the next one. */
-  again?: boolean;
+  again?: boolean | undefined;
+  /**
+   * Nobody reads or writes the data until it is over: edges take less time, and may be missing to
+   * whoever looks before. Means nothing in a cluster, whose log takes each transaction whole.
+   */
+  isAlone?: boolean | undefined;
 }
 
 /** The name of the first load that is not over, of all with the same rows. */
@@ -43,7 +48,7 @@ export class LoadDesk {
    * that is not over, though loads of that name are. Fails OVERLOADED.
    */
   begin(
-    { name, again = false }: LoadName,
+    { name, again = false, isAlone = false }: LoadName,
     view: ReadView,
     hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
   ): BulkLoad {
@@ -52,7 +57,7 @@ export class LoadDesk {
     const key = known ?? `unnamed ${++this.#unnamed} ${wallMs()}`;
     this.#makeRoom(key);
     const run: LoadRun = new LoadRun(
-      { name: key, isKept: name !== undefined },
+      { name: key, isKept: name !== undefined, isAlone },
       readProgress(view, key),
       readPieces(view, key),
       {

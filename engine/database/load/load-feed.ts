@@ -11,13 +11,11 @@ export interface FedRow extends Reject {
   text: string;
 }
 
-export interface LoadFeedOptions {
+export interface LoadFeedEvents {
   /** Rows that were not loaded, in order. */
   onRejects?: (rows: readonly FedRow[]) => void;
   /** Bytes of the stream that are done. */
   onDone?: (bytes: number) => void;
-  /** No other write would wait for a piece, and no log of a cluster takes it: longer ones, which cost less. */
-  isAlone?: boolean;
 }
 
 /**
@@ -26,13 +24,6 @@ export interface LoadFeedOptions {
  * of others wait for a piece at most.
  */
 const pieceBytes = 16 * 1024 * 1024;
-
-/**
- * Where the load is alone they grow further: of ten million nodes nearly every edge has a page of its
- * own to change, and LMDB's list of changed pages is sorted (ten million edges behind them: 73 s with
- * 16 MiB, 46 with 64, 44 with 128).
- */
-const alonePieceBytes = 64 * 1024 * 1024;
 
 /**
  * The first ones are short, so that the writer has work soon, and each is read while the one before
@@ -67,7 +58,7 @@ export class LoadFeed {
 
   constructor(
     private readonly load: BulkLoad,
-    private readonly options: LoadFeedOptions = {},
+    private readonly events: LoadFeedEvents = {},
   ) {
     const { nodes, edges, vectors, end } = load.progress;
     this.resumed = end ? 0 : nodes + edges + vectors;
@@ -165,11 +156,10 @@ export class LoadFeed {
     if (committed !== undefined) {
       this.#replayed++;
       await this.load.replay(bytes, committed);
-      this.options.onDone?.(to.offset);
+      this.events.onDone?.(to.offset);
       return;
     }
-    const most = this.options.isAlone ? alonePieceBytes : pieceBytes;
-    this.#pieceBytes = Math.min(most, Math.ceil(this.#pieceBytes * growth));
+    this.#pieceBytes = Math.min(pieceBytes, Math.ceil(this.#pieceBytes * growth));
     const work = this.load.rows(bytes, line, to, end).then((result) => {
       this.nodes += result.nodes;
       this.edges += result.edges;
@@ -177,9 +167,9 @@ export class LoadFeed {
       this.updated += result.updated;
       this.rejected += result.rejects.length;
       if (result.rejects.length > 0) {
-        this.options.onRejects?.(withTexts(result, line));
+        this.events.onRejects?.(withTexts(result, line));
       }
-      this.options.onDone?.(to.offset);
+      this.events.onDone?.(to.offset);
     });
     work.catch(() => undefined);
     this.#underway.push(work);

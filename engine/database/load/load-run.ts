@@ -92,7 +92,7 @@ export class LoadRun implements BulkLoad {
   #over: ErrorData | undefined;
 
   constructor(
-    private readonly known: { name: string; isKept: boolean },
+    private readonly known: { name: string; isKept: boolean; isAlone: boolean },
     readonly progress: LoadProgress,
     readonly pieces: readonly LoadedPiece[],
     private readonly hooks: LoadHooks,
@@ -186,9 +186,9 @@ export class LoadRun implements BulkLoad {
     await former;
     this.#checkOpen();
     this.hooks.checkRoom();
-    const { name, isKept } = this.known;
+    const { name, isKept, isAlone } = this.known;
     const last = isKept && end ? { end } : {};
-    const order = { step: 'rows' as const, name, batch, checksum, to, ...last };
+    const order = { step: 'rows' as const, name, batch, checksum, to, isAlone, ...last };
     const { retried } = batch;
     const result = (await this.hooks.order(order)) as BatchResult;
     const { nodes, edges, vectors, updated } = result;

@@ -3,6 +3,7 @@
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { VectorChange } from '../../storage/table/store.js';
+import type { LoadView } from '../../storage/view/load-view.js';
 import type { TextIndex } from '../../text/text-index.js';
 import { forgetLoad, noteEnd, notePiece } from './load-note.js';
 import type { LoadEnd, LoadPosition, LoadedPiece } from './load-progress.js';
@@ -18,6 +19,8 @@ export type LoadOrder =
       batch: RowBatch;
       checksum: number;
       to: LoadPosition;
+      /** Lists of edges may wait: nobody else reads or writes. */
+      isAlone: boolean;
       /** These are the last rows. */
       end?: LoadEnd;
     }
@@ -53,6 +56,13 @@ export class LoadWriter {
   }
 
   obey(order: LoadOrder, nowMs: number): BatchResult | undefined {
+    const result = this.#do(order, nowMs);
+    const isOver = order.step === 'rows' ? order.end !== undefined : order.step !== 'replay';
+    if (isOver) this.storage.listEdges();
+    return result;
+  }
+
+  #do(order: LoadOrder, nowMs: number): BatchResult | undefined {
     switch (order.step) {
       case 'rows':
         return this.#write(order, nowMs);
@@ -80,14 +90,15 @@ export class LoadWriter {
   }
 
   #write(order: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
-    const { name, batch, checksum, to, end } = order;
-    const { result, changes } = this.storage.load(nowMs, (view) => {
+    const { name, batch, checksum, to, end, isAlone } = order;
+    const work = (view: LoadView): BatchResult => {
       const written = new RowWriter(view, batch, this.#namesOf(name), this.text).write();
       this.events.reserve(view.changes);
       notePiece(view, name, to, written, { rejected: batch.rejects.length, checksum });
       if (end) noteEnd(view, name, end);
       return written;
-    });
+    };
+    const { result, changes } = this.storage.load(nowMs, work, isAlone);
     failpoint('loadPiece');
     this.events.publish(changes);
     return result;

@@ -1,9 +1,10 @@
 // The edges that a load or a request adds, in one direction under one label: collected as they come,
 // grouped by element when they are written. Sorting (id-order.ts) beats chains or maps by element:
 // 0.1 us an edge against 2.
+import { assert } from '../../base/assert.js';
 import { doubled } from '../../base/words.js';
 import type { AdjacencyKey } from '../table/keys.js';
-import { appendEdges, insertEdges } from './adjacency.js';
+import { appendEdges, insertEdges, readAdjacencyAfter } from './adjacency.js';
 import type { ChangeLog } from '../table/change-log.js';
 import type { HintBits } from './edge-hints.js';
 import type { Table } from '../table/env.js';
@@ -14,6 +15,9 @@ export class NewEdges {
   /** [edge, far] in the order of coming: edges ascend. */
   #pairs: Uint32Array;
   #count = 0;
+  /** Once writing has begun: places by ascending element, and the first that is not written. */
+  #order: Uint32Array | undefined;
+  #written = 0;
   /** Far ends by element, where somebody asks for pairs. */
   readonly #fars = new Map<number, Set<number>>();
 
@@ -25,7 +29,7 @@ export class NewEdges {
 
   add(id: number, edge: number, far: number): void {
     const at = this.#count++;
-    if (at === this.#ids.length) this.#grow();
+    this.#makeRoom(at + 1);
     this.#ids[at] = id;
     this.#pairs[2 * at] = edge;
     this.#pairs[2 * at + 1] = far;
@@ -42,9 +46,21 @@ export class NewEdges {
     return this.#fars.get(id)?.has(far) === true;
   }
 
-  #grow(): void {
-    this.#ids = doubled(this.#ids);
-    this.#pairs = doubled(this.#pairs);
+  /** Adds what another has collected, all of it newer, but for its pairs. */
+  addAll(newer: NewEdges): void {
+    const count = this.#count + newer.#count;
+    this.#makeRoom(count);
+    this.#ids.set(newer.#ids.subarray(0, newer.#count), this.#count);
+    this.#pairs.set(newer.#pairs.subarray(0, 2 * newer.#count), 2 * this.#count);
+    this.#count = count;
+  }
+
+  #makeRoom(count: number): void {
+    assert(this.#order === undefined, 'what is being written is whole');
+    while (count > this.#ids.length) {
+      this.#ids = doubled(this.#ids);
+      this.#pairs = doubled(this.#pairs);
+    }
   }
 
   /**
@@ -52,22 +68,58 @@ export class NewEdges {
    * they are collected no longer. Notes in `log`, where there is one, what undoes it.
    */
   write(table: Table<AdjacencyKey>, label: number, hints: HintBits, log?: ChangeLog): void {
+    this.#write(table, { label, most: Number.POSITIVE_INFINITY }, hints, log);
+  }
+
+  /**
+   * Writes those of the next `most` elements; false when none is left, and they are collected no longer.
+   * Without hints the oldest ones of each element may be in its list already.
+   */
+  writeSome(
+    table: Table<AdjacencyKey>,
+    of: { label: number; most: number },
+    hints?: HintBits,
+  ): boolean {
+    return hints === undefined ? this.#writeMissing(table, of) : this.#write(table, of, hints);
+  }
+
+  #write(
+    table: Table<AdjacencyKey>,
+    { label, most }: { label: number; most: number },
+    hints: HintBits,
+    log?: ChangeLog,
+  ): boolean {
     const key = { id: 0, label };
-    this.#take((id, pairs, size) => {
+    return this.#take(most, (id, pairs, size) => {
       key.id = id;
       if (hints.take(id) && insertEdges(table, key, pairs, size, log)) return;
       appendEdges(table, key, pairs, size, log);
     });
   }
 
-  /** Gives out all of them: the first `size` words of `pairs` are the element's, until the next call. */
-  #take(give: (id: number, pairs: Uint32Array, size: number) => void): void {
-    const order = orderOf(this.#ids, this.#count);
+  #writeMissing(
+    table: Table<AdjacencyKey>,
+    { label, most }: { label: number; most: number },
+  ): boolean {
+    const key = { id: 0, label };
+    return this.#take(most, (id, pairs, size) => {
+      key.id = id;
+      const there = readAdjacencyAfter(table, key, pairs[0]! - 1, size / 2).length;
+      if (there < size) appendEdges(table, key, pairs.subarray(there), size - there);
+    });
+  }
+
+  /**
+   * Gives out those of the next `most` elements: the first `size` words of `pairs` are the element's, until
+   * the next call. False when none is left.
+   */
+  #take(most: number, give: (id: number, pairs: Uint32Array, size: number) => void): boolean {
+    const order = (this.#order ??= orderOf(this.#ids, this.#count));
     const of: Uint32Array = this.#ids;
     const pairs = this.#pairs;
     let own = new Uint32Array(16);
-    this.#count = 0;
-    for (let at = 0; at < order.length; ) {
+    let at = this.#written;
+    for (let elements = 0; at < order.length && elements < most; elements++) {
       const id = of[order[at]!]!;
       let size = 0;
       for (; at < order.length && of[order[at]!] === id; at++) {
@@ -78,5 +130,10 @@ export class NewEdges {
       }
       give(id, own, size);
     }
+    this.#written = at;
+    if (at < order.length) return true;
+    this.#count = this.#written = 0;
+    this.#order = undefined;
+    return false;
   }
 }

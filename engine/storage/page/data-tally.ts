@@ -4,7 +4,7 @@
 import { headTotals } from '../graph/adjacency.js';
 import { listedIn } from '../graph/label-list.js';
 import { kindOf, labelOf } from '../record/record.js';
-import { readTotal } from '../table/meta.js';
+import { metaKey, readTotal } from '../table/meta.js';
 import { getWord } from '../table/word.js';
 import type { PageEntry } from './page-entry.js';
 
@@ -86,6 +86,8 @@ export class DataTally {
         };
       case 'meta':
         return ({ key, content }) => {
+          // The lists of edges lack some that an import has loaded.
+          if (key[0] === metaKey.unlisted[0]) for (const table of ['out', 'in']) this.lose(table);
           if (key[0] !== 3) return;
           const label = key.readUInt16BE(1);
           this.#label(label).total = readTotal({ peek: () => content }, label).count;

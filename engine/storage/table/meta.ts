@@ -9,6 +9,7 @@
 //   06                trimmed sequence f64
 //   07                sources of the program, deflated: of a database in a cluster
 //   08                what all nodes of a cluster are to know beside the data, as the server packs it
+//   09                oldest edge that lists may lack u32 (view/unlisted-edges.ts); absent while they are whole
 //
 // Numbers in values are little-endian. 05 and 06 are this node's alone: all others are equal on all
 // nodes of a cluster that are equally far. Invariant: state and totals are those of the last committed
@@ -47,6 +48,7 @@ export const metaKey = {
   trimmed: Uint8Array.of(6),
   sources: Uint8Array.of(7),
   settings: Uint8Array.of(8),
+  unlisted: Uint8Array.of(9),
 };
 
 export function readState(meta: Table<Uint8Array>): State {

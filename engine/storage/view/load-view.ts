@@ -2,8 +2,9 @@
 // noted for undoing; label lists and adjacency are collected in memory and written once, in key
 // order, when the load of the transaction ends, records and uuids at the latest when they are read.
 //
-// Invariant: after `finish` the store is as single requests would have left it. Until then label
-// lists and adjacency in LMDB lack what was collected.
+// Invariant: after `finish` the store is as single requests would have left it, but for lists of edges
+// that are left to later (unlisted-edges.ts). Until then label lists and adjacency in LMDB lack what was
+// collected.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import type { FullCatalog } from '../catalog/catalog.js';
@@ -11,12 +12,13 @@ import { readAdjacency, readDegree } from '../graph/adjacency.js';
 import type { Place } from '../record/blank-record.js';
 import { addAllToList } from '../graph/label-list.js';
 import { addNewEntry, claimValue, disclaimValue } from '../index/new-entries.js';
-import { NewEdges } from '../graph/new-edges.js';
+import { NewLists } from '../graph/new-lists.js';
 import { NewRecords } from '../record/new-records.js';
 import { LmdbView } from './read-view.js';
 import { uuidAt } from '../record/record.js';
 import type { Label, PropertyValues, VectorChange } from '../table/store.js';
 import { idsUnder } from '../index/property-index.js';
+import { noteUnlisted } from './unlisted-edges.js';
 import { appendVector, storedVector } from '../record/vector-record.js';
 import { logChange } from '../record/vlog.js';
 import type { WriteContext } from './write-context.js';
@@ -28,8 +30,9 @@ export class LoadView extends LmdbView {
   /** Vector changes so far, in sequence order. */
   readonly changes: VectorChange[] = [];
   readonly #lists = new Map<number, number[]>();
-  readonly #out = new Map<number, NewEdges>();
-  readonly #in = new Map<number, NewEdges>();
+  readonly #edges = new NewLists();
+  /** Edges that are left to whoever called; absent: none is. */
+  readonly unlisted: NewLists | undefined;
   readonly #records: NewRecords;
   #requests: LmdbWriteView | undefined;
   /** Where the last uuid of our own stands. */
@@ -39,8 +42,10 @@ export class LoadView extends LmdbView {
     private readonly context: WriteContext,
     private readonly full: FullCatalog,
     private readonly nowMs: number,
+    isAlone = false,
   ) {
     super(context.env, full);
+    if (isAlone) this.unlisted = new NewLists();
     this.#records = new NewRecords(context.env);
   }
 
@@ -102,7 +107,7 @@ export class LoadView extends LmdbView {
 
   /** Whether an edge of the label goes from one to the other. */
   hasPair(label: number, from: number, to: number): boolean {
-    if (this.#out.get(label)?.has(from, to)) return true;
+    if (this.#edges.hasPair(label, from, to)) return true;
     const { out, in: into } = this.env;
     const isOut = readDegree(out, from, label) <= readDegree(into, to, label);
     const pairs = isOut ? readAdjacency(out, from, label) : readAdjacency(into, to, label);
@@ -140,10 +145,11 @@ export class LoadView extends LmdbView {
   }
 
   link(label: Label, edge: number, from: number, to: number): void {
-    const out = edgesOf(this.#out, label.id);
-    out.add(from, edge, to);
-    edgesOf(this.#in, label.id).add(to, edge, from);
-    if (label.type.kind === 'edge' && label.type.unique) out.notePair(from, to);
+    const isUnique = label.type.kind === 'edge' && label.type.unique;
+    // Whether a pair is there, the lists are asked.
+    const edges = isUnique ? this.#edges : (this.unlisted ?? this.#edges);
+    edges.add(label.id, edge, from, to);
+    if (isUnique) edges.notePair(label.id, from, to);
   }
 
   /** Fails VECTOR_DIMENSION. */
@@ -187,18 +193,7 @@ export class LoadView extends LmdbView {
       addAllToList(env.labels, label, ids);
       totals.change(label, { count: totals.of(label).count + ids.length });
     }
-    const last = this.nextId - 1;
-    for (const [label, edges] of this.#out) {
-      edges.write(env.out, label, hints.bitsFor('out', label, last));
-    }
-    for (const [label, edges] of this.#in) {
-      edges.write(env.in, label, hints.bitsFor('in', label, last));
-    }
+    this.#edges.write(env, hints, this.nextId - 1);
+    if (this.unlisted) noteUnlisted(env, this.unlisted);
   }
-}
-
-function edgesOf(all: Map<number, NewEdges>, label: number): NewEdges {
-  let edges = all.get(label);
-  if (edges === undefined) all.set(label, (edges = new NewEdges()));
-  return edges;
 }

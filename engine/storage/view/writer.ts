@@ -16,6 +16,7 @@ import { LoadView } from './load-view.js';
 import type { VectorChange, WriteView } from '../table/store.js';
 import { Totals } from './totals.js';
 import { LmdbWriteView } from './write-view.js';
+import { UnlistedEdges } from './unlisted-edges.js';
 import type { VectorTypeOptions, WriteContext } from './write-context.js';
 import { readTrimmed, writeTrimmed } from '../table/trimmed.js';
 
@@ -34,6 +35,7 @@ export interface Loaded<T> {
 
 export class Writer {
   readonly context: WriteContext;
+  readonly unlisted: UnlistedEdges;
   #trimmedSeq: number | undefined;
 
   constructor(
@@ -56,6 +58,7 @@ export class Writer {
       limits,
       vectorTypes,
     };
+    this.unlisted = new UnlistedEdges(this.context, (work) => this.transact(work));
   }
 
   /**
@@ -130,16 +133,22 @@ export class Writer {
 
   /**
    * One durable transaction of a bulk load, undone as a whole. Returns what `work` does and the
-   * vector changes it committed, in sequence order.
+   * vector changes it committed, in sequence order. `isAlone`: lists of edges may wait.
    */
-  load<T>(catalog: FullCatalog, nowMs: number, work: (view: LoadView) => T): Loaded<T> {
-    const view = new LoadView(this.context, catalog, nowMs);
+  load<T>(
+    catalog: FullCatalog,
+    nowMs: number,
+    work: (view: LoadView) => T,
+    isAlone?: boolean,
+  ): Loaded<T> {
+    const view = new LoadView(this.context, catalog, nowMs, isAlone);
     let result: T | undefined;
     this.transact(() => {
       result = work(view);
       view.finish();
     });
     failpoint('W9');
+    if (view.unlisted) this.unlisted.take(view.unlisted);
     return { result: result as T, changes: view.changes };
   }
 

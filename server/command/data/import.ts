@@ -115,9 +115,8 @@ async function importHere(job: Job): Promise<ImportTarget> {
     throw isLocked(error) ? withUrl(error, config) : error;
   });
   try {
-    const load = database.load(nameOf(files), { again });
-    const isAlone = database.cluster === undefined;
-    const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows), isAlone });
+    const load = database.load(nameOf(files), { again, isAlone: true });
+    const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows) });
     try {
       await pump(job, feed);
       await load.finish();
