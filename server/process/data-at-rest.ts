@@ -30,7 +30,7 @@ export async function withStorage<T>(
   if (!hasData(dataDir)) failNoData(dataDir);
   const directory = openDataDirectory(dataDir, { readOnly: true });
   try {
-    refuseBroken(await probeData(join(dataDir, 'graph'), directory));
+    refuseBroken(await probeData(join(dataDir, 'graph'), { sums: directory.takeSums() }));
     const storage = openStorage(join(dataDir, 'graph'), { limits, mode: 'attach' });
     try {
       return await work(storage);

@@ -22,7 +22,7 @@ export async function compactGraph(
   rmSync(copy, { recursive: true, force: true });
   let isDone = false;
   try {
-    refuseBroken(await probeData(graph, directory));
+    refuseBroken(await probeData(graph, { sums: directory.takeSums() }));
     const storage = openStorage(graph, { limits, mode: 'attach' });
     try {
       await copyGraph(storage.env, copy, true);

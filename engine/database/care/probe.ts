@@ -25,9 +25,10 @@ export type ProbeLater = (signal: AbortSignal) => Promise<void>;
 /** Fails DATA_CORRUPT; undefined when everything has been read. */
 export async function probe(
   { dataDir, log }: Pick<DatabaseOptions, 'dataDir' | 'log'>,
-  { sums }: Pick<DataDirectory, 'sums'>,
+  directory: Pick<DataDirectory, 'takeSums'>,
 ): Promise<ProbeLater | undefined> {
   const graph = join(dataDir, 'graph');
+  const sums = directory.takeSums();
   const judge = (faults: DataFaults): void => {
     for (const what of faults.rows) log('error', 'a row fails its checksum', { what });
     for (const what of faults.broken) log('error', 'the data file is damaged', { what });

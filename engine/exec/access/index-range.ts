@@ -13,6 +13,12 @@ import type { Find } from './find.js';
 /** Entries of an index that may be read before reading the type would have been better. */
 const smallRange = 64;
 
+/**
+ * Entries that are read before the type is looked at, too, where the first rows are wanted: a block of the
+ * type takes about as long.
+ */
+const fewEntries = 512;
+
 /** Elements that are judged in the time in which one entry of an index is read. */
 const judgedPerEntry = 2;
 
@@ -45,13 +51,15 @@ export function findBetween(range: IndexRange): Find {
     // With m of n elements in range, a scan finds k of them among k n / m: the range is the better
     // way up to m² = k n.
     const worth = limit === undefined ? total / 2 : Math.sqrt(limit * total);
+    const isEither = range.among !== undefined && limit !== undefined;
+    const alone = Math.max(smallRange, isEither ? Math.min(fewEntries, worth) : worth);
     const found = new IdBuffer();
     for (const ids of batches) {
       frame.tick(ids.length);
       found.append(ids);
-      if (found.length <= smallRange || found.length <= worth) continue;
-      if (range.among === undefined || limit === undefined) return undefined;
-      return [oldestOfEither(frame, range, { batches, found, limit, bounds })];
+      if (found.length <= alone) continue;
+      if (!isEither) return undefined;
+      return [oldestOfEither(frame, range, { batches, found, limit, bounds, worth })];
     }
     frame.charge(4 * found.length);
     return [found.take().sort()];
@@ -64,18 +72,21 @@ interface Walked {
   found: IdBuffer;
   limit: number;
   bounds: IndexBounds;
+  /** Up to so many entries it is likely to be the shorter way. */
+  worth: number;
 }
 
 /**
- * The oldest `limit` of a long range. The type is read from its beginning: where the property has nothing
- * to do with age, four times as many elements as needed on average hold them. Else those of the range that
- * are known tell about where they begin; if all behind that place are in range, one way is the shorter, and
- * is gone first. Where that was not so, both are gone by turns, until one is at its end.
+ * The oldest `limit` of a range that is not short. Both ways are gone by turns, for as long each, until one is
+ * at its end. When the range has turned out to be long, the type is read further: where the property has
+ * nothing to do with age, four times as many elements as needed on average hold them. Else those of the range
+ * that are known tell about where they begin; if all behind that place are in range, one way is the shorter,
+ * and is gone first; where that was not so, it is by turns again.
  */
 function oldestOfEither(
   frame: Frame,
   { label, property, among }: IndexRange,
-  { batches, found, limit, bounds }: Walked,
+  { batches, found, limit, bounds, worth }: Walked,
 ): Uint32Array {
   const room = Math.max(4 * limit, 4096);
   const cut = (): Uint32Array => found.take().sort().subarray(0, limit);
@@ -83,8 +94,9 @@ function oldestOfEither(
   const scan = frame.view.scan(label.id)[Symbol.iterator]();
   const first = new IdBuffer();
   const total = frame.view.count(label.id);
-  let ahead = Math.ceil(4 * Math.sqrt(limit * total));
-  let [looked, from, guessed] = [0, 0, false];
+  const reach = Math.ceil(4 * Math.sqrt(limit * total));
+  let ahead = judgedPerEntry * found.length;
+  let [read, looked, from, guessed] = [found.length, 0, 0, false];
   frame.charge(4 * room);
   try {
     for (;;) {
@@ -97,7 +109,8 @@ function oldestOfEither(
       if (looked === 0) from = ids[0]!;
       looked += ids.length;
       ahead -= ids.length;
-      if (ahead < 0 && !guessed) {
+      if (ahead < 0 && read > worth && looked < reach) continue;
+      if (ahead < 0 && read > worth && !guessed) {
         guessed = true;
         const known = cut();
         found.append(known);
@@ -114,6 +127,7 @@ function oldestOfEither(
         const { value: more, done: isAll } = walk.next();
         if (isAll) return cut();
         ahead += judgedPerEntry * more.length;
+        read += more.length;
         frame.tick(more.length);
         found.append(more);
         if (found.length > room) found.append(cut());

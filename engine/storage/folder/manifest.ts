@@ -37,8 +37,11 @@ export interface DataDirectory {
   readonly wasClean: boolean;
   /** What a thread that writes looks for before it commits (permit.ts). */
   readonly lock: LockToken;
-  /** Checksums of the pages of data.mdb, when nothing was written since they were noted. */
-  readonly sums: PageSums | undefined;
+  /**
+   * Checksums of the pages of data.mdb, when nothing was written since they were noted; the first caller
+   * has them, others get none: of a large file they take memory.
+   */
+  takeSums(): PageSums | undefined;
   /** Notes the port in the LOCK file. */
   setPort(port: number): void;
   /** Calls back, once, when another process has taken the directory from this one. */
@@ -136,7 +139,7 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       checkDataFile(dataFile, { least, dbUuid: manifest.db_uuid });
     }
     if (manifest.format.minor < format.minor && !options.readOnly) upgrade(path, manifest);
-    const sums = readSums(dataFile, manifest.data_sums);
+    let sums = readSums(dataFile, manifest.data_sums);
     const mark = (clean: boolean): void => {
       if (options.readOnly) return;
       const { data_bytes: _, ...rest } = manifest;
@@ -148,7 +151,11 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       restoreEpoch: manifest.restore_epoch,
       wasClean,
       lock: lock.token,
-      sums,
+      takeSums() {
+        const taken = sums;
+        sums = undefined;
+        return taken;
+      },
       setPort: (port) => toldAsDisk(path, () => lock.setPort(port)),
       onLost: (listener) => lock.onLost(listener),
       close({ clean }) {

@@ -24,15 +24,21 @@ interface Work {
 }
 
 async function answer(path: string): Promise<void> {
-  const given = JSON.parse(readFileSync(0, 'utf8')) as CheckOptions & { sums: number[] };
-  const sums = given.sums.length > 0 ? Uint32Array.from(given.sums) : undefined;
-  if (given.meta !== undefined) setPriority(10);
-  const isAwaited = given.meta === undefined && sums === undefined;
+  // A line of JSON, then the sums as they are in memory.
+  const input = readFileSync(0);
+  const end = input.indexOf(10) + 1;
+  const { meta } = JSON.parse(input.toString('utf8', 0, end)) as Pick<CheckOptions, 'meta'>;
+  const sums = end < input.length ? new Uint32Array(copyOf(input.subarray(end))) : undefined;
+  if (meta !== undefined) setPriority(10);
+  const isAwaited = meta === undefined && sums === undefined;
   const threads = isAwaited ? threadsFor(statSync(path).size) : 1;
-  const faults = threads > 1 ? await together(path, threads) : checkData(path, { ...given, sums });
+  const faults = threads > 1 ? await together(path, threads) : checkData(path, { meta, sums });
   const bytes = Buffer.from(JSON.stringify(faults));
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
+
+/** Where words may be looked at: at the beginning of memory of their own. */
+const copyOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
 const threadsFor = (bytes: number): number =>
   Math.min(availableParallelism(), threadsMost, Math.ceil(bytes / threadBytes));

@@ -26,7 +26,9 @@ export async function probeData(
   const output: Buffer[] = [];
   child.stdout.on('data', (data: Buffer) => output.push(data));
   child.stdin.on('error', () => undefined);
-  child.stdin.end(JSON.stringify({ ...options, sums: [...(options.sums ?? [])] }));
+  const { sums = new Uint32Array(0), meta } = options;
+  child.stdin.write(`${JSON.stringify({ meta })}\n`);
+  child.stdin.end(new Uint8Array(sums.buffer, sums.byteOffset, sums.byteLength));
   const end = await new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) =>

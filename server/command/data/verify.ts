@@ -89,7 +89,7 @@ function repair(dataDir: string, { limits, text, vectorTypes }: Config): boolean
   let isDone = false;
   try {
     const options = { limits, textEnabled: text.enabled, dataDir, vectorTypes };
-    const { rows, broken } = checkData(dataFileOf(dataDir), { sums: opened.sums });
+    const { rows, broken } = checkData(dataFileOf(dataDir), { sums: opened.takeSums() });
     for (const what of rows) printLine(what);
     if (rows.length > 0) return false;
     if (broken.length > 0) rebuildData(opened.dbUuid, options);
@@ -151,7 +151,8 @@ function here(directory: string, deep: boolean): Report {
   try {
     const opened = openDataDirectory(directory, { readOnly: true });
     try {
-      const { dbUuid, sums } = opened;
+      const { dbUuid } = opened;
+      const sums = opened.takeSums();
       const { broken } = deep ? checkData(dataFileOf(directory), { sums }) : { broken: [] };
       // LMDB would answer wrongly from such pages, or die of them.
       if (broken.length > 0) return { directory, violations: broken.map(violationOf) };
