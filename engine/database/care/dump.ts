@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { ByteWriter } from '../../base/bytes.js';
 import { TrellisError } from '../../base/errors.js';
-import { printUuid } from '../../base/id.js';
 import { intact } from '../../base/intact.js';
+import { writeUuid } from '../../exec/reply/layout.js';
 import type { PropertyType } from '../../base/schema.js';
 import { type FullCatalog, catalogOf } from '../../storage/catalog/catalog.js';
 import { type StoredCatalog, readCatalog, unhidden } from '../../storage/catalog/catalog-record.js';
@@ -14,7 +14,7 @@ import { readFragment } from '../../storage/record/fragment.js';
 import type { Storage } from '../../storage/open-storage.js';
 import { readTotal } from '../../storage/table/meta.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
-import type { Label } from '../../storage/table/store.js';
+import type { Label, StoredProperty } from '../../storage/table/store.js';
 import { readVector } from '../../storage/record/vector-record.js';
 import type { Env, Table } from '../../storage/table/env.js';
 import { base64OfVector } from '../load/row/base64.js';
@@ -35,7 +35,7 @@ export interface RowSource {
   stored: StoredCatalog;
   /** Ascending. */
   ids: Iterable<number>;
-  records: Pick<Table<number>, 'get'>;
+  records: Pick<Table<number>, 'peek'>;
   vectors: Pick<Table<number>, 'peek'>;
   /** How many there must be, where that is known. */
   total?: number;
@@ -55,7 +55,7 @@ export function dump(storage: Storage, options: DumpOptions = {}): Generator<Uin
 /** The dump of rows in blocks of whole lines. */
 export function* dumpRows(source: RowSource, options: DumpOptions = {}): Generator<Uint8Array> {
   const { stored, ids, total } = source;
-  const catalog = catalogOf(unhidden(stored));
+  const forms = new Forms(catalogOf(unhidden(stored)));
   const hash = createHash('sha256');
   const writer = new ByteWriter(2 * blockBytes);
   const flush = (): Uint8Array => {
@@ -68,7 +68,7 @@ export function* dumpRows(source: RowSource, options: DumpOptions = {}): Generat
   for (const id of ids) {
     const before = writer.length;
     try {
-      writeElement(writer, source, catalog, id);
+      writeElement(writer, source, forms, id);
       count++;
     } catch (error) {
       if (!(error instanceof TrellisError) || options.onDamage === undefined) throw error;
@@ -94,24 +94,62 @@ function* idsOf(env: Env): Generator<number> {
   }
 }
 
-function writeElement(
-  writer: ByteWriter,
-  source: RowSource,
-  catalog: FullCatalog,
-  id: number,
-): void {
-  const record = source.records.get(id);
+/** What the rows of one label have in common, ready to be copied. */
+interface Form {
+  kind: Label['kind'];
+  /** Up to its uuid. */
+  head: Uint8Array;
+  properties: { slot: number; type: PropertyType; name: Uint8Array }[];
+}
+
+const bytesOf = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
+
+const fromText = bytesOf(',"from":');
+const toText = bytesOf(',"to":');
+const propertiesText = bytesOf(',"properties":{');
+const endText = bytesOf('}}\n');
+
+class Forms {
+  readonly #forms = new Map<number, Form>();
+
+  constructor(private readonly catalog: FullCatalog) {}
+
+  of(id: number): Form {
+    let form = this.#forms.get(id);
+    if (form === undefined) this.#forms.set(id, (form = formOf(this.catalog.label(id))));
+    return form;
+  }
+}
+
+function formOf({ kind, name, properties }: Label): Form {
+  const form = ({ name, slot, type }: StoredProperty) => {
+    return { slot, type, name: bytesOf(`${JSON.stringify(name)}:`) };
+  };
+  const head = bytesOf(`{"${kind}":${JSON.stringify(name)},"id":`);
+  return { kind, head, properties: properties.map(form) };
+}
+
+/** Three uuids, and what stands between them. */
+const idsRoom = 160;
+
+function writeElement(writer: ByteWriter, source: RowSource, forms: Forms, id: number): void {
+  let record = source.records.peek(id);
   intact(record, `element ${id} cannot be found again`);
-  const label = catalog.label(labelOf(record));
-  writer.ascii(`{"${label.kind}":`);
-  writer.utf8(JSON.stringify(label.name));
-  writer.ascii(`,"id":"${printUuid(record, uuidAt.own)}"`);
-  if (label.kind === 'edge') {
-    const [from, to] = [printUuid(record, uuidAt.from), printUuid(record, uuidAt.to)];
-    writer.ascii(`,"from":"${from}","to":"${to}"`);
-  } else if (label.kind === 'vector') writeVector(writer, source, id);
-  writeProperties(writer, label, record);
-  writer.ascii('}\n');
+  const { kind, head, properties } = forms.of(labelOf(record));
+  // Its embedding is read from another table, upon which what was peeked at is no more.
+  if (kind === 'vector') record = record.slice();
+  writer.append(head);
+  writer.reserve(idsRoom);
+  writer.length = writeUuid(record, uuidAt.own, writer.bytes, writer.length);
+  if (kind === 'edge') {
+    writer.append(fromText);
+    writer.length = writeUuid(record, uuidAt.from, writer.bytes, writer.length);
+    writer.append(toText);
+    writer.length = writeUuid(record, uuidAt.to, writer.bytes, writer.length);
+  } else if (kind === 'vector') writeVector(writer, source, id);
+  writer.append(propertiesText);
+  writeProperties(writer, properties, record);
+  writer.append(endText);
 }
 
 function writeVector(writer: ByteWriter, { vectors }: RowSource, id: number): void {
@@ -122,20 +160,27 @@ function writeVector(writer: ByteWriter, { vectors }: RowSource, id: number): vo
   writer.ascii(`,"${width}":"${base64OfVector(vector, width)}"`);
 }
 
-function writeProperties(writer: ByteWriter, label: Label, record: Uint8Array): void {
-  writer.ascii(',"properties":{');
+function writeProperties(
+  writer: ByteWriter,
+  properties: Form['properties'],
+  record: Uint8Array,
+): void {
   let isFirst = true;
-  for (const { name, slot, type } of label.properties) {
+  for (const { name, slot, type } of properties) {
     const { start, end } = fragmentOf(record, slot);
     if (start === end) continue;
     if (!isFirst) writer.byte(44);
     isFirst = false;
-    writer.utf8(JSON.stringify(name));
-    writer.byte(58);
-    if (isWide(type)) writer.utf8(JSON.stringify(texts(readFragment(record, start, end, type))));
-    else writer.append(record, start, end);
+    writer.append(name);
+    const isQuoted = isWide(type);
+    if (isQuoted && type.kind === 'list')
+      writer.utf8(JSON.stringify(texts(readFragment(record, start, end, type))));
+    else {
+      if (isQuoted) writer.byte(34);
+      writer.append(record, start, end);
+      if (isQuoted) writer.byte(34);
+    }
   }
-  writer.byte(125);
 }
 
 /** Integers that many readers of JSON would round are written as texts. */

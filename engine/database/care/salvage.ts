@@ -65,7 +65,7 @@ class Salvage {
       stored,
       ids: [...this.#records.keys()].sort((a, b) => a - b),
       records: {
-        get: (id: number) => {
+        peek: (id: number) => {
           const record = this.#read(this.#records.get(id));
           intact(record && this.#types.has(labelOf(record)), `element ${id} has no type`);
           labels.set(id, labelOf(record));
