@@ -1,10 +1,11 @@
 // `npm run bench -- start`: from the start of the process to the ready line, to the first answer, the
-// processor time of all its threads until then and the memory it then has, with databases of several
-// sizes and the demo.
-import { spawn } from 'node:child_process';
+// processor time of all its threads until then and the memory it then has, and once it has been left at
+// rest, with databases of several sizes and the demo.
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { open } from '../../engine/index.js';
 import { numberOption } from '../kit/bench-option.js';
@@ -84,10 +85,30 @@ interface Start {
   scanned: Memory;
 }
 
+function startServer(project: string, dataDir: string): ChildProcess {
+  const argv = [main, 'serve', project, '--data', dataDir, '--port', '0'];
+  return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
+async function stopServer(child: ChildProcess): Promise<void> {
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await exited;
+}
+
+/** What the process has when nobody has asked it anything for so long. */
+async function restOnce(project: string, dataDir: string, seconds: number): Promise<Memory> {
+  const child = startServer(project, dataDir);
+  await readyUrl(child);
+  await setTimeout(seconds * 1000);
+  const memory = memoryOf(child.pid!);
+  await stopServer(child);
+  return memory;
+}
+
 async function startOnce(project: string, dataDir: string): Promise<Start> {
   const from = performance.now();
-  const argv = [main, 'serve', project, '--data', dataDir, '--port', '0'];
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = startServer(project, dataDir);
   const url = await readyUrl(child);
   const readyMs = performance.now() - from;
   await (await fetch(`${url}/readyz`)).arrayBuffer();
@@ -96,9 +117,7 @@ async function startOnce(project: string, dataDir: string): Promise<Start> {
   const memory = memoryOf(child.pid!);
   await (await fetch(`${url}/all`, { method: 'POST' })).arrayBuffer();
   const scanned = memoryOf(child.pid!);
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  await exited;
+  await stopServer(child);
   return { readyMs, answeredMs, cpuMs, memory, scanned };
 }
 
@@ -111,11 +130,17 @@ const columns = [
   'RSS MB',
   'own MB',
   'RSS MB after a scan',
+  'RSS MB at rest',
+  'own MB at rest',
 ];
 
-async function measure(name: string, project: string, dataDir: string, rounds: number) {
+async function measure(
+  { name, project, dataDir }: { name: string; project: string; dataDir: string },
+  { rounds, restSeconds }: { rounds: number; restSeconds: number },
+) {
   const starts: Start[] = [];
   for (let i = 0; i <= rounds; i++) starts.push(await startOnce(project, dataDir));
+  const rested = await restOnce(project, dataDir, restSeconds);
   starts.shift();
   const of = (value: (start: Start) => number): number[] => starts.map(value);
   const ready = of(({ readyMs }) => readyMs);
@@ -128,6 +153,8 @@ async function measure(name: string, project: string, dataDir: string, rounds: n
     median(of(({ memory }) => memory.resident / 1024)),
     median(of(({ memory }) => memory.own / 1024)),
     median(of(({ scanned }) => scanned.resident / 1024)),
+    rested.resident / 1024,
+    rested.own / 1024,
   ];
   return {
     row,
@@ -138,11 +165,13 @@ async function measure(name: string, project: string, dataDir: string, rounds: n
 
 export async function run(args: string[]): Promise<void> {
   const rounds = numberOption(args, 'rounds', 9);
+  const restSeconds = numberOption(args, 'rest', 30);
   const nodesMax = numberOption(args, 'nodes', 1_000_000);
   const folder = mkdtempSync(join(tmpdir(), 'trellisdb-bench-'));
   const project = join(folder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'main.hx'), source);
+  const times = { rounds, restSeconds };
   const rows: Cell[][] = [];
   let emptyOwn = 0;
   const notes: string[] = [];
@@ -150,7 +179,7 @@ export async function run(args: string[]): Promise<void> {
     for (const size of sizes.filter(({ nodes }) => nodes <= nodesMax)) {
       const dataDir = join(folder, size.name.replaceAll(' ', '-'));
       await fill(dataDir, size);
-      const { row, own, scanned } = await measure(size.name, project, dataDir, rounds);
+      const { row, own, scanned } = await measure({ name: size.name, project, dataDir }, times);
       rows.push(row);
       const elements = size.nodes + size.vectors;
       if (elements === 0) emptyOwn = own;
@@ -162,7 +191,8 @@ export async function run(args: string[]): Promise<void> {
         );
       }
     }
-    const { row } = await measure('demo', demo, join(folder, 'demo'), rounds);
+    const ofDemo = { name: 'demo', project: demo, dataDir: join(folder, 'demo') };
+    const { row } = await measure(ofDemo, times);
     rows.push(row);
     console.log(printTable(columns, rows));
     console.log(`\n${notes.join('\n')}`);

@@ -14,6 +14,8 @@ const rows = {
   kDescBelow: 'N<P>::WHERE(_::{k}::LT(9))::ORDER<Desc>(_::{k})',
   uAsc: 'N<P>::ORDER<Asc>(_::{u})',
   uDesc: 'N<P>::ORDER<Desc>(_::{u})',
+  uBetween: 'N<P>::WHERE(_::{u}::GT(300))::ORDER<Asc>(_::{u})',
+  uDescBelow: 'N<P>::WHERE(_::{u}::LTE(1100))::ORDER<Desc>(_::{u})',
   many: 'N<P>({k: 7})',
   few: 'N<P>({k: 2})',
   none: 'N<P>({k: 1000})',

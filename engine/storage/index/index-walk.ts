@@ -137,7 +137,16 @@ export function* idsWithin(
   };
   const start = low ? edge(low.value, !low.inclusive) : indexStart(property.indexId);
   const end = high ? edge(high.value, high.inclusive) : indexStart(property.indexId + 1);
-  yield* joined((descending ? descendingIds : ascendingIds)(table, start, end, skip));
+  const walk = descending ? descendingIds : ascendingIds;
+  if (skip === 0 || property.index !== 'unique')
+    return yield* joined(walk(table, start, end, skip));
+  // Each value has one key: LMDB passes over them, of which none is looked at.
+  const behind = { limit: 1, offset: skip };
+  const [first] = descending
+    ? table.keys({ start: end, end: start, reverse: true, ...behind })
+    : table.keys({ start, end, ...behind });
+  if (first === undefined) return;
+  yield* joined(descending ? walk(table, start, first, 0) : walk(table, first, end, 0));
 }
 
 function* idsOf(keys: Iterable<IndexKey>): Generator<Uint32Array> {
