@@ -8,6 +8,7 @@ import type { Env } from '../table/env.js';
 import { fromOf, labelOf, toOf } from '../record/record.js';
 import type { Direction } from '../table/store.js';
 import { getWord } from '../table/word.js';
+import { oldestUnlisted } from '../view/unlisted-edges.js';
 
 export function checkAdjacency(
   env: Env,
@@ -19,6 +20,7 @@ export function checkAdjacency(
   for (const { id, type } of catalog.allLabels()) {
     if (type.kind === 'edge' && type.unique) unique.add(id);
   }
+  const isWhole = oldestUnlisted(env) === 0;
   for (const direction of ['out', 'in'] as const) {
     let entries = 0;
     let sealed = 0;
@@ -31,7 +33,9 @@ export function checkAdjacency(
       } else if (sealed-- <= 0)
         report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
     }
-    if (entries !== census.edges) {
+    // An import that has the data to itself lists its edges later.
+    const isRight = isWhole ? entries === census.edges : entries <= census.edges;
+    if (!isRight) {
       report.add('I4', `${entries} ${direction} entries for ${census.edges} edges`);
     }
   }

@@ -207,6 +207,7 @@ describe('edges that are not listed at once', () => {
     const { storage } = garden();
     load(storage, pieces, (work) => void storage.load(0, work, true));
     expect(oldestUnlisted(storage.env)).toBeGreaterThan(0);
+    expect([...check(storage.env)]).toEqual([]);
     expect(listsOf(storage).length).toBeLessThan(wanted.length);
     write(storage, (view) => view.createNode(labelNamed(storage, 'Plant'), new Map()));
     expect(oldestUnlisted(storage.env)).toBe(0);
