@@ -6,7 +6,8 @@
 // sketches, so that a measurement costs about as much as two to four hundred searches. It is made by the
 // writer when it has nothing else to do, a search or two at a time, and again when the vectors have
 // changed by a third. Twice: what finds ten need not find a hundred.
-// Invariant: searches never wait for it; until it is made they walk as wide as they are told.
+// Invariant: searches never wait for it; until it is made they walk as wide as they are told. A measurement
+// that was not made to its end, as when the process stopped, is still due.
 import {
   H_CHANGED,
   H_JUDGED,
@@ -63,6 +64,8 @@ export class Measurement {
   readonly #misses = kinds.map(() => 0);
   /** Widths that are left to try, narrowest first; undefined while the truth is being found. */
   #widths: number[] | undefined;
+  /** What had changed when it began: of that it tells, of what changed meanwhile it does not. */
+  readonly #changed: number;
   #judged = 0;
   #scanned = 0;
   #done = 0;
@@ -75,7 +78,7 @@ export class Measurement {
     this.#queries = queriesOf(segment);
     const isInner = segment.field(H_METRIC) === METRIC_DOT;
     this.#missesMax = Math.floor((1 - (isInner ? enoughInner : enough)) * k * perKind);
-    if (k === few) segment.header[H_CHANGED >> 2] = 0;
+    this.#changed = segment.field(H_CHANGED);
   }
 
   /** One search or two; false when the measurement is made. */
@@ -157,6 +160,7 @@ export class Measurement {
     const width = this.#widths?.[0] ?? POOL_MAX;
     if (this.k === many) segment.widthForMany = width;
     else {
+      Atomics.sub(segment.header, H_CHANGED >> 2, this.#changed);
       Atomics.store(segment.header, H_JUDGED >> 2, Math.ceil(this.#meanJudged()) + 1);
       segment.width = width;
       segment.widthForMany = 0;

@@ -189,17 +189,10 @@ test('a width that is told is kept to, and an image keeps what was measured', as
   expect(recallAt(made)).toBeGreaterThanOrEqual(least);
   // Far too narrow for these vectors: were it not walked as told, it would find more.
   expect(recallAt(made, 24)).toBeLessThan(0.9);
-  const folder = makeFolder();
-  const path = join(folder, 'Test.snap');
-  const identity = { dbUuid: '0190a1b2-0000-7000-8000-000000000001', typeId: 1 };
-  writeSnapshot(index, path, { ...identity, seq: 1 });
-  const { dimension, options } = index;
-  const read = readSnapshot(path, 'Test', options, { ...identity, dimension });
-  removeFolder(folder);
-  index.close();
-  expect(read.index?.widthMeasured).toBe(measured);
-  expect(recallAt({ ...made, index: read.index! })).toBeGreaterThanOrEqual(least);
-  read.index!.close();
+  const next = restarted(index);
+  expect(next.widthMeasured).toBe(measured);
+  expect(recallAt({ ...made, index: next })).toBeGreaterThanOrEqual(least);
+  next.close();
 });
 
 test('what was measured is measured again when a third of the vectors has changed', async () => {
@@ -217,6 +210,45 @@ test('what was measured is measured again when a third of the vectors has change
   await maintain(index);
   expect(index.widthMeasured).toBeGreaterThanOrEqual(standardWidth);
   index.close();
+});
+
+/** As a stop of the process leaves it: image and all. */
+function restarted(index: SharedIndex): SharedIndex {
+  const folder = makeFolder();
+  const path = join(folder, 'Test.snap');
+  const identity = { dbUuid: '0190a1b2-0000-7000-8000-000000000001', typeId: 1 };
+  writeSnapshot(index, path, { ...identity, seq: 1 });
+  const { dimension, options } = index;
+  const read = readSnapshot(path, 'Test', options, { ...identity, dimension });
+  removeFolder(folder);
+  index.close();
+  return read.index!;
+}
+
+test('a measurement that a stop has cut off, wherever it was, is made after it', async () => {
+  const rows = rowsOf({ ...hard, dimension: 16, count: 2000 }, 0);
+  const grown = async (): Promise<SharedIndex> => {
+    const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: standardWidth });
+    await maintain(index);
+    index.segments[0]!.width = 1;
+    for (let i = 1200; i < 2000; i++) index.put(i + 1, rows[i]!);
+    return index;
+  };
+  const whole = await grown();
+  let all = 1;
+  while (whole.maintain(0)) all++;
+  whole.close();
+  // Links are repaired first; the last steps are searches.
+  for (const left of [1, 2, 4, 8, 16, all >> 1]) {
+    const index = await grown();
+    const steps = all - left;
+    for (let i = 0; i < steps; i++) expect(index.maintain(0)).toBe(true);
+    const next = restarted(index);
+    await maintain(next);
+    expect(next.widthMeasured, `${steps} steps`).toBeGreaterThanOrEqual(standardWidth);
+    next.close();
+    await nextTurn();
+  }
 });
 
 test('an index of equal vectors, or of zeros, is measured to an end and searched', async () => {
