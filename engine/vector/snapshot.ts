@@ -9,15 +9,7 @@
 //   body    the used pages (4,096 B) of each segment's memory, one after another; then those by which
 //           the segments had grown when they were completed, again one after another
 //   footer  f64 per page: its checksum (wasm/kernel/checksum.ts); CRC32 of those u32, magic u32
-import {
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  renameSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { H_LAYOUT, PAGE_BYTES } from '../../wasm/layout.js';
@@ -27,13 +19,12 @@ import type { IndexOptions, VectorIndex } from './index.js';
 import { ImageCopy, pagesOf } from './image.js';
 import { type IndexHooks, restoreIndex, SharedIndex } from './open-index.js';
 import { metricNumber, optionsOf } from './options.js';
-import { createMemory, instantiate } from './wasm.js';
+import { type PageRun, type ShareOut, readAll, readTogether } from './page-share.js';
+import { createMemory } from './wasm.js';
 
 const magic = 0x53564c54;
 const version = 3;
 const headerBytes = 4096;
-/** Read and checked at a time: less than a cache holds. */
-const readBytes = 2 ** 20;
 const segmentsMax = 248;
 
 export interface SnapshotIdentity {
@@ -51,6 +42,8 @@ interface SnapshotExpectation {
   /** Undefined = any. */
   seq?: number;
   hooks?: IndexHooks;
+  /** Has other threads help with a large file. */
+  shareOut?: ShareOut;
 }
 
 type SnapshotRead =
@@ -240,17 +233,6 @@ function writeAll(file: number, bytes: Uint8Array, position: number): void {
   }
 }
 
-/** Reads exactly `bytes.length` bytes; false at the end of the file. */
-function readAll(file: number, bytes: Uint8Array, position: number): boolean {
-  let done = 0;
-  while (done < bytes.length) {
-    const count = readSync(file, bytes, done, bytes.length - done, position + done);
-    if (count === 0) return false;
-    done += count;
-  }
-  return true;
-}
-
 /**
  * The index of a snapshot file, or why it cannot be used: missing, torn, truncated, damaged, of
  * another database, type, dimension, metric, sequence or layout. Never throws on what a file
@@ -278,7 +260,7 @@ export function readSnapshot(
     if (foreign) return refuse(foreign);
     const total = headerBytes + bodyLength(header.lengths) + totalPages(header.lengths) * 8 + 8;
     if (fstatSync(file).size !== total) return refuse('it is truncated');
-    const memories = readBody(file, header);
+    const memories = readBody(file, path, header, expected.shareOut);
     if (typeof memories === 'string') return refuse(memories);
     const { dimension } = header;
     const index = restoreIndex({ name, options, memories, dimension }, expected.hooks ?? {});
@@ -346,9 +328,14 @@ function mismatch(
   return undefined;
 }
 
-function readBody(file: number, header: Header): WebAssembly.Memory[] | string {
-  const sums = new Float64Array(totalPages(header.lengths));
-  const sumBytes = Buffer.from(sums.buffer);
+function readBody(
+  file: number,
+  path: string,
+  header: Header,
+  shareOut?: ShareOut,
+): WebAssembly.Memory[] | string {
+  const sums = new SharedArrayBuffer(8 * totalPages(header.lengths));
+  const sumBytes = Buffer.from(sums);
   const seal = Buffer.alloc(8);
   const bodyEnd = headerBytes + bodyLength(header.lengths);
   if (!readAll(file, sumBytes, bodyEnd) || !readAll(file, seal, bodyEnd + sumBytes.length)) {
@@ -357,54 +344,27 @@ function readBody(file: number, header: Header): WebAssembly.Memory[] | string {
   if (seal.readUInt32LE(0) !== crc32(sumBytes) || seal.readUInt32LE(4) !== magic) {
     return 'the footer fails its checksum';
   }
-  const memories: WebAssembly.Memory[] = [];
+  const memories = header.lengths.map((length) => createMemory(pagesOf(length) * PAGE_BYTES));
+  return readTogether(path, runsOf(header, memories), sums, shareOut) ?? memories;
+}
+
+/** Where the pages of the segments lie: see the body. */
+function runsOf(header: Header, memories: readonly WebAssembly.Memory[]): PageRun[] {
+  const runs: PageRun[] = [];
   let position = headerBytes;
   let tail = headerBytes + sumOf(header.basePages) * PAGE_BYTES;
-  let firstPage = 0;
+  let firstSum = 0;
   for (const [i, length] of header.lengths.entries()) {
-    const pages = pagesOf(length);
-    const base = header.basePages[i]!;
-    const memory = createMemory(pages * PAGE_BYTES);
-    memories.push(memory);
-    const own = sums.subarray(firstPage, firstPage + pages);
-    const why =
-      readPages(file, { memory, position, from: 0, to: base }, own) ??
-      readPages(file, { memory, position: tail, from: base, to: pages }, own);
-    if (why) return why;
+    const [base, pages] = [header.basePages[i]!, pagesOf(length)];
+    const memory = memories[i]!;
+    runs.push({ memory, position, from: 0, to: base, firstSum });
+    runs.push({ memory, position: tail, from: base, to: pages, firstSum });
     position += base * PAGE_BYTES;
     tail += (pages - base) * PAGE_BYTES;
-    firstPage += pages;
+    firstSum += pages;
   }
-  return memories;
+  return runs;
 }
 
 const sumOf = (numbers: readonly number[]): number =>
   numbers.reduce((sum, number) => sum + number, 0);
-
-/** Pages [from, to) of a memory, and where the first of them lies in the file. */
-interface PageRun {
-  memory: WebAssembly.Memory;
-  position: number;
-  from: number;
-  to: number;
-}
-
-/** Reads pages straight into shared memory, and checks each while it is still in the cache. */
-function readPages(
-  file: number,
-  { memory, position, from, to }: PageRun,
-  sums: Float64Array,
-): string | undefined {
-  const kernel = instantiate(memory);
-  const [start, end] = [from * PAGE_BYTES, to * PAGE_BYTES];
-  for (let at = start; at < end; at += readBytes) {
-    const length = Math.min(readBytes, end - at);
-    if (!readAll(file, new Uint8Array(memory.buffer, at, length), position + at - start)) {
-      return 'it is truncated';
-    }
-    for (let page = at / PAGE_BYTES; page < (at + length) / PAGE_BYTES; page++) {
-      if (kernel.pageSum(page * PAGE_BYTES) !== sums[page]) return 'a page fails its checksum';
-    }
-  }
-  return undefined;
-}

@@ -1,11 +1,13 @@
 // The thread that makes one snapshot: attaches to the index, writes its image while the writer goes
 // on, reports and ends. What it leaves unfinished is a `.tmp`, which the next start deletes.
 import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { DefectError } from '../../base/assert.js';
 import { armFailpoint } from '../../base/failpoint.js';
 import type { IndexHandle } from '../../vector/index.js';
 import { attachVectorIndex } from '../../vector/open-index.js';
+import type { PageShare } from '../../vector/page-share.js';
 import { placeSnapshot, type SnapshotWritten, writeImage } from '../../vector/snapshot.js';
 import { stillnessOf } from './stillness.js';
 
@@ -23,12 +25,29 @@ export type SnapshotReport = (SnapshotWritten & { file: string }) | undefined;
 
 export const snapshotName = (type: string, seq: number): string => `${type}.${seq}.snap`;
 
+const entry = new URL('./snapshot-worker.js', import.meta.url);
+
+/** Beside the one that waits; more wait for the kernel. */
+const helpersMost = 3;
+
+/** A large snapshot is read by other threads, too: one for each processor that is left. */
+export const shareOut = { fromPages: 2 ** 16, start: startHelpers };
+
+function startHelpers(share: PageShare): void {
+  const helpers = Math.min(helpersMost, availableParallelism() - 1);
+  for (let i = 0; i < helpers; i++) {
+    const worker = new Worker(entry, { workerData: share });
+    // Whoever waits hears of what fails there; of a thread that never began nothing is missed.
+    worker.on('error', () => undefined);
+    worker.unref();
+  }
+}
+
 /** Makes a snapshot in a thread of its own. */
 export function startSnapshot(task: SnapshotTask): {
   worker: Worker;
   report: Promise<SnapshotReport>;
 } {
-  const entry = new URL('./snapshot-worker.js', import.meta.url);
   const worker = new Worker(entry, { workerData: task });
   const report = new Promise<SnapshotReport>((resolve, reject) => {
     worker.once('message', resolve);

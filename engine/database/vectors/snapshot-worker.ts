@@ -1,5 +1,8 @@
-// Entry of the thread that makes one snapshot.
+// Entry of the threads that make one snapshot, or help to read one.
 import { parentPort, workerData } from 'node:worker_threads';
+import { type PageShare, readShare } from '../../vector/page-share.js';
 import { makeSnapshot, type SnapshotTask } from './snapshot-thread.js';
 
-parentPort!.postMessage(makeSnapshot(workerData as SnapshotTask));
+const task = workerData as SnapshotTask | PageShare;
+if ('runs' in task) readShare(task);
+else parentPort!.postMessage(makeSnapshot(task));

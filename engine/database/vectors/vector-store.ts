@@ -20,6 +20,7 @@ import {
 import { readSnapshot } from '../../vector/snapshot.js';
 import type { RebuildReason } from '../meter/figures.js';
 import { readReach } from './snapshot-reach.js';
+import { shareOut } from './snapshot-thread.js';
 import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
 import { type SnapshotEvents, Snapshots } from './vector-snapshot.js';
 
@@ -184,6 +185,7 @@ class Store implements VectorStore {
           dimension: this.storage.reader().dimension(label.id),
           seq,
           hooks: this.#hooksOf(label),
+          shareOut,
         });
         if (read.index) {
           const reach = Math.max(seq, readReach(this.storage, label, file));

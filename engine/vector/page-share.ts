@@ -1,0 +1,152 @@
+// Pages of a snapshot file into the memories of its segments, by all threads that help: whoever is free
+// takes the next megabyte, reads it straight into shared memory and checks each page while it is still in
+// the cache. Most of the time goes to the kernel, which makes the memory meanwhile: that several threads
+// can do side by side.
+//
+// Invariant: a piece is read by the one thread that took it. Pages that were called whole nobody writes any
+// more; of those that were not, some thread may still write a piece.
+import { closeSync, openSync, readSync } from 'node:fs';
+import { PAGE_BYTES } from '../../wasm/layout.js';
+import { instantiate, type Kernel } from './wasm.js';
+
+/** Read and checked at a time: less than a cache holds. */
+const piecePages = 256;
+
+/** Pages that lie one after another, in a memory and in the file. */
+export interface PageRun {
+  memory: WebAssembly.Memory;
+  /** Of the first of them in the file. */
+  position: number;
+  from: number;
+  to: number;
+  /** Where the checksum of page 0 of the memory lies among all. */
+  firstSum: number;
+}
+
+/** What is read together; sent to other threads as it is. */
+export interface PageShare {
+  path: string;
+  runs: readonly PageRun[];
+  /** f64 per page of all memories. */
+  sums: SharedArrayBuffer;
+  /** i32: the next piece, why reading has failed, then per piece whether it was read. */
+  progress: SharedArrayBuffer;
+}
+
+/** Of a file of so many pages or more, starts threads that call `readShare`. */
+export interface ShareOut {
+  fromPages: number;
+  start: (share: PageShare) => void;
+}
+
+const reasons = ['', 'it is truncated', 'a page fails its checksum', 'it cannot be read'] as const;
+const [truncated, wrongSum, unreadable] = [1, 2, 3];
+
+const [nextPiece, failure, firstPiece] = [0, 1, 2];
+
+/** A piece that somebody has taken is read by then. */
+const pieceMs = 60_000;
+
+const piecesOf = ({ from, to }: PageRun): number => Math.ceil((to - from) / piecePages);
+
+/** Reads all runs; undefined, or why they are not whole. */
+export function readTogether(
+  path: string,
+  runs: readonly PageRun[],
+  sums: SharedArrayBuffer,
+  shareOut?: ShareOut,
+): string | undefined {
+  const pieces = runs.reduce((count, run) => count + piecesOf(run), 0);
+  const progress = new SharedArrayBuffer(4 * (firstPiece + pieces));
+  const share: PageShare = { path, runs, sums, progress };
+  const pages = runs.reduce((count, { from, to }) => count + to - from, 0);
+  if (shareOut !== undefined && pages >= shareOut.fromPages) shareOut.start(share);
+  readShare(share);
+  const words = new Int32Array(progress);
+  for (let at = firstPiece; at < words.length; at++) {
+    const isLate = Atomics.wait(words, at, 0, pieceMs) === 'timed-out';
+    if (isLate) return reasons[unreadable];
+  }
+  return reasons[words[failure]!] || undefined;
+}
+
+/** Takes pieces until none is left. After a failure they are no longer read, but passed over. */
+export function readShare({ path, runs, sums, progress }: PageShare): void {
+  const words = new Int32Array(progress);
+  const reading = new Reading(path, new Float64Array(sums));
+  for (;;) {
+    const at = firstPiece + Atomics.add(words, nextPiece, 1);
+    if (at >= words.length) break;
+    if (Atomics.load(words, failure) === 0) {
+      const why = reading.read(runs, at - firstPiece);
+      if (why !== 0) Atomics.store(words, failure, why);
+    }
+    Atomics.store(words, at, 1);
+    Atomics.notify(words, at);
+  }
+  reading.close();
+}
+
+/** What one thread reads with. */
+class Reading {
+  readonly #kernels = new Map<WebAssembly.Memory, Kernel>();
+  #file: number | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly sums: Float64Array,
+  ) {}
+
+  read(runs: readonly PageRun[], piece: number): number {
+    try {
+      this.#file ??= openSync(this.path, 'r');
+      const { run, at } = placeOf(runs, piece);
+      let kernel = this.#kernels.get(run.memory);
+      if (kernel === undefined) this.#kernels.set(run.memory, (kernel = instantiate(run.memory)));
+      return readPiece(this.#file, run, at, { kernel, sums: this.sums });
+    } catch {
+      return unreadable;
+    }
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+}
+
+/** The run of a piece, and its first page. */
+function placeOf(runs: readonly PageRun[], piece: number): { run: PageRun; at: number } {
+  let before = 0;
+  for (const run of runs) {
+    const count = piecesOf(run);
+    if (piece < before + count) return { run, at: run.from + (piece - before) * piecePages };
+    before += count;
+  }
+  throw new RangeError(`piece ${piece} of ${before}`);
+}
+
+function readPiece(
+  file: number,
+  { memory, position, from, to, firstSum }: PageRun,
+  at: number,
+  { kernel, sums }: { kernel: Kernel; sums: Float64Array },
+): number {
+  const end = Math.min(to, at + piecePages);
+  const bytes = new Uint8Array(memory.buffer, at * PAGE_BYTES, (end - at) * PAGE_BYTES);
+  if (!readAll(file, bytes, position + (at - from) * PAGE_BYTES)) return truncated;
+  for (let page = at; page < end; page++) {
+    if (kernel.pageSum(page * PAGE_BYTES) !== sums[firstSum + page]) return wrongSum;
+  }
+  return 0;
+}
+
+/** Reads exactly `bytes.length` bytes; false at the end of the file. */
+export function readAll(file: number, bytes: Uint8Array, position: number): boolean {
+  let done = 0;
+  while (done < bytes.length) {
+    const count = readSync(file, bytes, done, bytes.length - done, position + done);
+    if (count === 0) return false;
+    done += count;
+  }
+  return true;
+}
