@@ -40,6 +40,8 @@ function inspect(data: string): string {
   }
 }
 
+const isLong = process.env.TRELLIS_TEST_LONG === '1';
+
 const servers: Server[] = [];
 
 async function start(): Promise<Server> {
@@ -194,7 +196,9 @@ describe('bulk load', () => {
     expect(text.split('\n').filter((line) => line.startsWith('{"node"'))).toHaveLength(4_680);
   }, 120_000);
 
-  it.each(['loadPiece@1', 'loadPiece@2', 'listEdges@1', 'listEdges@2', 'listEdges@3'])(
+  const cuts = ['loadPiece@2', 'listEdges@2'];
+  if (isLong) cuts.push('loadPiece@1', 'listEdges@1', 'listEdges@3');
+  it.each(cuts)(
     'of edges that waited for their lists loses none, killed at %s',
     async (failpoint) => {
       const folder = makeFolder();

@@ -31,6 +31,8 @@ const schema = {
   vectors: [vector('Note')],
 };
 
+const isLong = process.env.TRELLIS_TEST_LONG === '1';
+
 const plants = 60;
 
 /** Pieces of rows: ends at random but for a hub, loops and twins among them, new elements in between. */
@@ -154,11 +156,9 @@ describe('edges that are not listed at once', () => {
 
   it('are listed by whoever opens the data after a cut, at every step', async () => {
     let cuts = 0;
-    for (const most of [
-      { edges: 400, elements: 25 },
-      { edges: 900, elements: 1000 },
-      { edges: 1e6, elements: 9 },
-    ]) {
+    const rooms = [{ edges: 400, elements: 25 }];
+    if (isLong) rooms.push({ edges: 900, elements: 1000 }, { edges: 1e6, elements: 9 });
+    for (const most of rooms) {
       for (let step = 1, isCut = true; isCut; step++) {
         const loaded = await loadAlone(pieces, most, `listEdges@${step}:throw`);
         ({ isCut } = loaded);
@@ -176,7 +176,7 @@ describe('edges that are not listed at once', () => {
         await storage.close();
       }
     }
-    expect(cuts).toBeGreaterThan(40);
+    expect(cuts).toBeGreaterThan(isLong ? 60 : 30);
   }, 60_000);
 
   const known = new Map<number, string[]>();
