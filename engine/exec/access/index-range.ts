@@ -13,11 +13,10 @@ import type { Find } from './find.js';
 /** Entries of an index that may be read before reading the type would have been better. */
 const smallRange = 64;
 
-/**
- * Entries that are read before the type is looked at, too, where the first rows are wanted: a block of the
- * type takes about as long.
- */
-const fewEntries = 512;
+/** Entries that are read before the type is looked at, too, where the first rows are wanted. */
+const fewEntries = 128;
+/** Elements of the type that are judged at first. */
+const fewElements = 64;
 
 /** Elements that are judged in the time in which one entry of an index is read. */
 const judgedPerEntry = 2;
@@ -91,7 +90,7 @@ function oldestOfEither(
   const room = Math.max(4 * limit, 4096);
   const cut = (): Uint32Array => found.take().sort().subarray(0, limit);
   const walk = batches[Symbol.iterator]();
-  const scan = frame.view.scan(label.id)[Symbol.iterator]();
+  const scan = growing(frame.view.scan(label.id));
   const first = new IdBuffer();
   const total = frame.view.count(label.id);
   const reach = Math.ceil(4 * Math.sqrt(limit * total));
@@ -134,8 +133,22 @@ function oldestOfEither(
       }
     }
   } finally {
-    scan.return?.();
+    scan.return(undefined);
   }
+}
+
+/** Ids in growing pieces: the first few rows may be among the first few elements. */
+function* growing(batches: Iterable<Uint32Array>): Generator<Uint32Array, undefined> {
+  let size = fewElements;
+  for (const ids of batches) {
+    for (let at = 0; at < ids.length; ) {
+      const piece = ids.subarray(at, at + size);
+      at += size;
+      size = Math.min(2 * size, 4096);
+      yield piece;
+    }
+  }
+  return undefined;
 }
 
 /** At least the first `most` ids, if there are as many: the oldest `most` of what was read. */
