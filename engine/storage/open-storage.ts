@@ -79,6 +79,8 @@ export interface Storage {
   load<T>(nowMs: number, work: (view: LoadView) => T, isAlone?: boolean): Loaded<T>;
   /** Writes the lists of edges that loads have left to later. */
   listEdges(): void;
+  /** Edges that were listed when it was opened, because a load had been cut off. */
+  readonly listedAtOpen: number;
   /**
    * Brings the data to the declarations of a compiled program: all or nothing. Fails
    * SCHEMA_INCOMPATIBLE. Other threads call `reloadCatalog` afterwards.
@@ -143,6 +145,7 @@ const nothing = new Uint8Array(0);
 
 class OpenStorage implements Storage {
   catalog: FullCatalog;
+  listedAtOpen = 0;
   /** As the data had it when it was read last. */
   #catalogBytes: Uint8Array | undefined;
   /** Made at the first write: reading threads have none. */
@@ -215,7 +218,7 @@ class OpenStorage implements Storage {
       const hint = 'Open them once for writing: start the server as usual, or repeat the import.';
       fail('DATA_DIR_BAD', { what }, { hint });
     }
-    this.#writing.unlisted.listFound();
+    this.listedAtOpen = this.#writing.unlisted.listFound();
   }
 
   applySchema(declarations: Declarations, options: SchemaOptions): void {

@@ -218,6 +218,10 @@ class WriterLane {
   #openSchema(program: Declarations, text: TextIndex | undefined): void {
     const isGiven = this.#permit.denied !== undefined || this.#link !== undefined;
     if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
+    const { listedAtOpen: edges } = this.#storage;
+    const cutOff = 'listed the edges of an import that was cut off';
+    if (edges > 0)
+      this.#port.postMessage({ kind: 'log', level: 'info', message: cutOff, fields: { edges } });
     const started = performance.now();
     const documents = openSchema(this.#storage, program, text, this.setup, wallMs());
     if (documents === 0) return;

@@ -63,23 +63,25 @@ export class UnlistedEdges {
     this.#end();
   }
 
-  /** Lists the edges of a load that was cut off. */
-  listFound(): void {
+  /** Lists the edges of a load that was cut off; returns how many it may be. */
+  listFound(): number {
     const { env } = this.context;
     const first = oldestUnlisted(env);
-    if (first === 0) return;
+    if (first === 0) return 0;
+    let count = 0;
     const end = this.context.totals.state.nextId;
     for (let start = first; start < end; start += recordsAtOnce) {
       const last = Math.min(end, start + recordsAtOnce);
       for (const { key, value } of env.records.entries({ start, end: last })) {
-        if (kindOf(value) === 'edge') {
-          this.#lists.add(labelOf(value), key, fromOf(value), toOf(value));
-        }
+        if (kindOf(value) !== 'edge') continue;
+        this.#lists.add(labelOf(value), key, fromOf(value), toOf(value));
+        count++;
       }
       if (this.#lists.count >= this.most.edges) this.#write();
     }
     this.#write();
     this.#end();
+    return count;
   }
 
   #write(hints?: { of: WriteContext['hints']; lastId: number }): void {

@@ -201,6 +201,9 @@ describe('edges that are not listed at once', () => {
     armFailpoint(undefined);
     expect(cuts).toBeGreaterThan(3);
     expect(listsOf(storage)).toEqual(wanted);
+    expect(storage.listedAtOpen).toBeGreaterThan(500);
+    await storage.close();
+    expect(reopen(path).listedAtOpen).toBe(0);
   });
 
   it('are listed before anything else is written', () => {
