@@ -1,9 +1,10 @@
 // Bulk loads against single calls: the same rows give the same dump, whatever way they came in, with
 // the same rows refused; a load that was cut short goes on; a dump comes back as it was.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { randomOf } from '../../bench/kit/seeded-random.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { dump } from '../../engine/database/care/dump.js';
 import { DumpReader } from '../../engine/database/care/restore-dump.js';
@@ -38,6 +39,10 @@ function inspect(data: string): string {
   } finally {
     storage.close();
   }
+}
+
+interface Indexes {
+  indexes: { type: string; ef_measured: number }[];
 }
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
@@ -240,6 +245,26 @@ describe('bulk load', () => {
     },
     120_000,
   );
+
+  it('leaves an index of vectors that need not be measured first', async () => {
+    const server = await start();
+    await server.stop();
+    // Of no order in many dimensions: narrow walks find too few.
+    const random = randomOf(5);
+    const rows = Array.from({ length: 6_000 }, (_, i) => ({
+      vector: 'Passage',
+      values: Array.from({ length: 64 }, () => Math.round(2000 * random() - 1000) / 1000),
+      properties: { text: `t${i}` },
+    }));
+    const folder = makeFolder();
+    writeFileSync(join(folder, 'rows.ndjson'), importBody(rows));
+    const argv = ['import', server.project, join(folder, 'rows.ndjson'), '--data', server.data];
+    expect((await runCli(argv, { cwd: folder, timeoutMs: 60_000 })).code).toBe(0);
+    await server.start();
+    const { text } = await server.client.request({ method: 'GET', path: '_admin/indexes' });
+    const { indexes } = JSON.parse(text) as Indexes;
+    expect(indexes.find(({ type }) => type === 'Passage')!.ef_measured).toBeGreaterThan(0);
+  });
 
   it('reads a dump back as it was', async () => {
     const server = await start();

@@ -158,6 +158,7 @@ class WriterLane {
         this.#vectors.reserve(changes);
       },
       publish: (changes: readonly VectorChange[]) => this.#vectors.publish(changes),
+      settle: () => this.#vectors.settle(),
     };
     this.#loads = new LoadWriter(this.#storage, loads, text);
     this.#equipment = {

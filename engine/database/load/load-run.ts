@@ -229,13 +229,14 @@ export class LoadRun implements BulkLoad {
 
   async finish(end: LoadEnd = {}): Promise<void> {
     await this.#writing;
-    const { name, isKept } = this.known;
+    const { name, isKept, isAlone } = this.known;
     const isNoted = this.#isFinished || this.progress.end !== undefined;
     if (!isNoted) {
       await this.#piece(() =>
         this.hooks.order(isKept ? { step: 'finish', name, end } : { step: 'forget', name }),
       );
     }
+    if (isAlone) await this.#piece(() => this.hooks.order({ step: 'settle' }));
     this.abandon(goneError(this.name));
   }
 

@@ -27,6 +27,8 @@ export type LoadOrder =
   /** Rows committed before: only their names matter. */
   | { step: 'replay'; name: string; batch: RowBatch; piece: LoadedPiece }
   | { step: 'finish'; name: string; end: LoadEnd }
+  /** It is over and was alone: nobody waits for the writer. */
+  | { step: 'settle' }
   /** Nobody will go on with it. */
   | { step: 'forget'; name: string }
   /** It may go on later. */
@@ -41,6 +43,8 @@ export class LoadWriter {
       /** Fails when the vectors do not fit; before the commit. */
       reserve: (changes: readonly VectorChange[]) => void;
       publish: (changes: readonly VectorChange[]) => void;
+      /** Does what the indexes have left to idle moments. */
+      settle: () => void;
     },
     private readonly text: TextIndex | undefined,
   ) {}
@@ -72,6 +76,9 @@ export class LoadWriter {
       case 'finish':
         this.#names.delete(order.name);
         this.storage.load(nowMs, (view) => noteEnd(view, order.name, order.end));
+        return undefined;
+      case 'settle':
+        this.events.settle();
         return undefined;
       case 'forget':
         this.#names.delete(order.name);

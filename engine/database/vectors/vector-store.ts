@@ -63,6 +63,8 @@ export interface VectorStore {
   publish(changes: readonly VectorChange[]): void;
   /** Repairs and reclaims for about `budgetMs`; whether more is to do. */
   maintain(budgetMs: number): boolean;
+  /** The same to its end, where nobody waits; what takes longer than a minute is left. */
+  settle(): void;
   /** Brings the indexes to a schema that has changed, and to what the change has logged. */
   follow(): void;
 }
@@ -88,6 +90,9 @@ function prepareFolder(folder: string): void {
     if (file.endsWith('.tmp')) rmSync(join(folder, file));
   }
 }
+
+const settleMs = 60_000;
+const settleStepMs = 100;
 
 /** Changes that a replay hands on at a time. */
 const replayedAtOnce = 1024;
@@ -363,6 +368,14 @@ class Store implements VectorStore {
       }
     });
     return isMore || !ran;
+  }
+
+  settle(): void {
+    const until = performance.now() + settleMs;
+    while (this.maintain(settleStepMs) && performance.now() < until) {
+      // A snapshot may have its turn.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
   }
 
   follow(): void {
