@@ -13,7 +13,7 @@ export {
   isRetryable,
 } from './base/errors.js';
 export { type LimitName, type Limits, defaultLimits, limitTable } from './base/limits.js';
-export { sharedOriginMs, wallMs } from './base/clock.js';
+export { holdThread, sharedOriginMs, wallMs } from './base/clock.js';
 export { DefectError, assert, unreachable } from './base/assert.js';
 export { armFailpoint, failpoint } from './base/failpoint.js';
 export {

@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { numberOption } from '../kit/bench-option.js';
 import { requestBytes, sendHttp } from '../kit/http-client.js';
-import { type BenchServer, cpuSeconds, startBenchServer } from '../kit/load.js';
+import { type BenchServer, cpuSeconds, endProcess, startBenchServer } from '../kit/load.js';
 import { median, percentile } from '../kit/sample-times.js';
 import { type Cell, printTable } from '../kit/table.js';
 
@@ -50,9 +50,7 @@ async function startCluster(): Promise<Cluster> {
     pidOf: (url) => (JSON.parse(readFileSync(lockOf(url), 'utf8')) as { pid: number }).pid,
     logPids: childrenOf(child.pid!).filter((pid) => nameOf(pid).startsWith('nats-server')),
     stop: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await ended;
+      await endProcess(child);
       rmSync(folder, { recursive: true, force: true });
     },
   };

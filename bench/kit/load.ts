@@ -69,12 +69,20 @@ export async function startBenchServer(
       return reply.json();
     },
     stop: async () => {
-      const exited = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await exited;
+      await endProcess(child);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Resolves when the process is gone. */
+export async function endProcess(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<void> {
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await exited;
 }
 
 /** Processor seconds a process has used, all threads (user and system), from /proc. */

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { endProcess } from '../kit/load.js';
 import { requestBytes, sendHttp } from '../kit/http-client.js';
 
 const main = fileURLToPath(new URL('../../bin/main.js', import.meta.url));
@@ -35,11 +36,8 @@ export async function start(project: string, data: string, text = true): Promise
   return { child, url, seconds: (performance.now() - started) / 1000 };
 }
 
-export async function end({ child }: Started, signal: NodeJS.Signals): Promise<void> {
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill(signal);
-  await ended;
-}
+export const end = ({ child }: Started, signal: NodeJS.Signals): Promise<void> =>
+  endProcess(child, signal);
 
 function memoryMb({ child }: Started, names: readonly string[]): number {
   const text = readFileSync(`/proc/${child.pid}/status`, 'utf8');

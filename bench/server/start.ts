@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { open } from '../../engine/index.js';
 import { numberOption } from '../kit/bench-option.js';
-import { readyUrl } from '../kit/load.js';
+import { endProcess, readyUrl } from '../kit/load.js';
 import { median, percentile } from '../kit/sample-times.js';
 import { randomOf } from '../kit/seeded-random.js';
 import { type Cell, printTable } from '../kit/table.js';
@@ -90,19 +90,13 @@ function startServer(project: string, dataDir: string): ChildProcess {
   return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-async function stopServer(child: ChildProcess): Promise<void> {
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  await exited;
-}
-
 /** What the process has when nobody has asked it anything for so long. */
 async function restOnce(project: string, dataDir: string, seconds: number): Promise<Memory> {
   const child = startServer(project, dataDir);
   await readyUrl(child);
   await setTimeout(seconds * 1000);
   const memory = memoryOf(child.pid!);
-  await stopServer(child);
+  await endProcess(child);
   return memory;
 }
 
@@ -117,7 +111,7 @@ async function startOnce(project: string, dataDir: string): Promise<Start> {
   const memory = memoryOf(child.pid!);
   await (await fetch(`${url}/all`, { method: 'POST' })).arrayBuffer();
   const scanned = memoryOf(child.pid!);
-  await stopServer(child);
+  await endProcess(child);
   return { readyMs, answeredMs, cpuMs, memory, scanned };
 }
 

@@ -17,5 +17,10 @@ function lacking(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now();
 }
 
+/** Holds this thread for so long: where nothing else of it could go on. */
+export function holdThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** Milliseconds on the clock that all threads share. */
 export const sharedMs = (): number => sharedOriginMs + performance.now();

@@ -1,6 +1,7 @@
 // Named places where a test build may kill, throw or sleep (operations.md 6.2). Off unless armed,
 // and then one comparison per pass. The engine never reads the environment: whoever opens a
 // database arms them.
+import { holdThread } from './clock.js';
 
 type Action = 'kill' | 'throw' | 'sleep';
 
@@ -22,7 +23,7 @@ export function failpoint(point: string): void {
   const { action } = armed;
   armed = undefined;
   if (action === 'kill') process.kill(process.pid, 'SIGKILL');
-  if (action === 'sleep') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+  if (action === 'sleep') holdThread(2000);
   else throw new FailpointError(point);
 }
 

@@ -15,7 +15,7 @@ import {
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Check } from 'typebox/schema';
-import { fail } from '../../engine/index.js';
+import { fail, holdThread } from '../../engine/index.js';
 import { type KeyRecord, recordsSchema as keys } from './key-record.js';
 
 const text = { type: 'string' } as const;
@@ -164,7 +164,7 @@ export function writeKeyFile(path: string, keys: readonly KeyRecord[]): void {
 function openDraft(draft: string): number {
   const began = performance.now();
   let former = '';
-  for (let since = began; ; sleep(retryMs)) {
+  for (let since = began; ; holdThread(retryMs)) {
     try {
       return openSync(draft, 'wx', 0o600);
     } catch (error) {
@@ -180,9 +180,4 @@ function openDraft(draft: string): number {
     else if (found && now - since > staleMs) rmSync(draft, { force: true });
     former = present;
   }
-}
-
-/** Commands wait in place: nothing else of theirs could go on. */
-function sleep(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -60,13 +60,6 @@ export class LoadWriter {
   }
 
   obey(order: LoadOrder, nowMs: number): BatchResult | undefined {
-    const result = this.#do(order, nowMs);
-    const isOver = order.step === 'rows' ? order.end !== undefined : order.step !== 'replay';
-    if (isOver) this.storage.listEdges();
-    return result;
-  }
-
-  #do(order: LoadOrder, nowMs: number): BatchResult | undefined {
     switch (order.step) {
       case 'rows':
         return this.#write(order, nowMs);
@@ -78,6 +71,7 @@ export class LoadWriter {
         this.storage.load(nowMs, (view) => noteEnd(view, order.name, order.end));
         return undefined;
       case 'settle':
+        this.storage.listEdges();
         this.events.settle();
         return undefined;
       case 'forget':
@@ -86,6 +80,7 @@ export class LoadWriter {
         return undefined;
       case 'drop':
         this.#names.delete(order.name);
+        this.storage.listEdges();
         return undefined;
     }
   }

@@ -1,7 +1,8 @@
 // The thread that makes one snapshot: attaches to the index, writes its image while the writer goes
-// on, reports and ends. What it leaves unfinished is a `.tmp`, which the next start deletes.
-import { join } from 'node:path';
+// on, reports and ends. What it leaves unfinished is a `.tmp`, which the next start deletes. And the threads
+// that help a start to read a large one (vector/page-share.ts).
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { DefectError } from '../../base/assert.js';
 import { armFailpoint } from '../../base/failpoint.js';

@@ -3,6 +3,7 @@
 // truth; everything here can be rebuilt from it.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { holdThread } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open-storage.js';
@@ -374,7 +375,7 @@ class Store implements VectorStore {
     const until = performance.now() + settleMs;
     while (this.maintain(settleStepMs) && performance.now() < until) {
       // A snapshot may have its turn.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+      holdThread(1);
     }
   }
 

@@ -24,11 +24,12 @@ interface Work {
 }
 
 async function answer(path: string): Promise<void> {
-  // A line of JSON, then the sums as they are in memory.
+  // A line of JSON, then the sums as they are in memory: words begin where memory of their own does.
   const input = readFileSync(0);
   const end = input.indexOf(10) + 1;
   const { meta } = JSON.parse(input.toString('utf8', 0, end)) as Pick<CheckOptions, 'meta'>;
-  const sums = end < input.length ? new Uint32Array(copyOf(input.subarray(end))) : undefined;
+  const sums =
+    end < input.length ? new Uint32Array(new Uint8Array(input.subarray(end)).buffer) : undefined;
   if (meta !== undefined) setPriority(10);
   const isAwaited = meta === undefined && sums === undefined;
   const threads = isAwaited ? threadsFor(statSync(path).size) : 1;
@@ -36,9 +37,6 @@ async function answer(path: string): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(faults));
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
-
-/** Where words may be looked at: at the beginning of memory of their own. */
-const copyOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
 const threadsFor = (bytes: number): number =>
   Math.min(availableParallelism(), threadsMost, Math.ceil(bytes / threadBytes));

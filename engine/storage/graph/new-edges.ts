@@ -28,8 +28,9 @@ export class NewEdges {
   }
 
   add(id: number, edge: number, far: number): void {
+    assert(this.#order === undefined, 'what is being written is whole');
     const at = this.#count++;
-    this.#makeRoom(at + 1);
+    if (at === this.#ids.length) this.#grow();
     this.#ids[at] = id;
     this.#pairs[2 * at] = edge;
     this.#pairs[2 * at + 1] = far;
@@ -48,46 +49,29 @@ export class NewEdges {
 
   /** Adds what another has collected, all of it newer, but for its pairs. */
   addAll(newer: NewEdges): void {
+    assert(this.#order === undefined, 'what is being written is whole');
     const count = this.#count + newer.#count;
-    this.#makeRoom(count);
+    while (count > this.#ids.length) this.#grow();
     this.#ids.set(newer.#ids.subarray(0, newer.#count), this.#count);
     this.#pairs.set(newer.#pairs.subarray(0, 2 * newer.#count), 2 * this.#count);
     this.#count = count;
   }
 
-  #makeRoom(count: number): void {
-    assert(this.#order === undefined, 'what is being written is whole');
-    while (count > this.#ids.length) {
-      this.#ids = doubled(this.#ids);
-      this.#pairs = doubled(this.#pairs);
-    }
+  #grow(): void {
+    this.#ids = doubled(this.#ids);
+    this.#pairs = doubled(this.#pairs);
   }
 
   /**
-   * Writes all of them behind what the elements have, those of an element at once, by ascending element;
-   * they are collected no longer. Notes in `log`, where there is one, what undoes it.
+   * Writes those of the next `most` elements behind what they have, those of an element at once, by ascending
+   * element; false when none is left, and they are collected no longer. Notes in `log`, where there is one,
+   * what undoes it.
    */
-  write(table: Table<AdjacencyKey>, label: number, hints: HintBits, log?: ChangeLog): void {
-    this.#write(table, { label, most: Number.POSITIVE_INFINITY }, hints, log);
-  }
-
-  /**
-   * Writes those of the next `most` elements; false when none is left, and they are collected no longer.
-   * Without hints the oldest ones of each element may be in its list already.
-   */
-  writeSome(
+  write(
     table: Table<AdjacencyKey>,
-    of: { label: number; most: number },
-    hints?: HintBits,
-  ): boolean {
-    return hints === undefined ? this.#writeMissing(table, of) : this.#write(table, of, hints);
-  }
-
-  #write(
-    table: Table<AdjacencyKey>,
-    { label, most }: { label: number; most: number },
+    label: number,
     hints: HintBits,
-    log?: ChangeLog,
+    { most = Number.POSITIVE_INFINITY, log }: { most?: number; log?: ChangeLog | undefined } = {},
   ): boolean {
     const key = { id: 0, label };
     return this.#take(most, (id, pairs, size) => {
@@ -97,10 +81,8 @@ export class NewEdges {
     });
   }
 
-  #writeMissing(
-    table: Table<AdjacencyKey>,
-    { label, most }: { label: number; most: number },
-  ): boolean {
+  /** The same where the oldest ones of an element may be in its list already. */
+  writeMissing(table: Table<AdjacencyKey>, label: number, most: number): boolean {
     const key = { id: 0, label };
     return this.#take(most, (id, pairs, size) => {
       key.id = id;

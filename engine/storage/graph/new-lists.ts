@@ -1,5 +1,6 @@
-// The edges that a load adds, in both directions under all labels. What writes them is the caller's
-// transaction; until then lists in LMDB lack them.
+// The edges that a load or a request adds, in both directions under all labels. What writes them is the
+// caller's transaction; until then lists in LMDB lack them.
+import type { ChangeLog } from '../table/change-log.js';
 import type { Env } from '../table/env.js';
 import type { EdgeHints } from './edge-hints.js';
 import { NewEdges } from './new-edges.js';
@@ -13,16 +14,19 @@ export class NewLists {
   /** The oldest edge; 0 while there is none. */
   first = 0;
 
+  /** `room`: for how many edges of a label, at first. */
+  constructor(private readonly room = 1024) {}
+
   add(label: number, edge: number, from: number, to: number): void {
     this.count++;
     if (this.first === 0) this.first = edge;
-    edgesOf(this.#edges.out, label).add(from, edge, to);
-    edgesOf(this.#edges.in, label).add(to, edge, from);
+    edgesOf(this.#edges.out, label, this.room).add(from, edge, to);
+    edgesOf(this.#edges.in, label, this.room).add(to, edge, from);
   }
 
   /** Notes an edge for `hasPair`. */
   notePair(label: number, from: number, to: number): void {
-    edgesOf(this.#edges.out, label).notePair(from, to);
+    edgesOf(this.#edges.out, label, this.room).notePair(from, to);
   }
 
   hasPair(label: number, from: number, to: number): boolean {
@@ -33,19 +37,14 @@ export class NewLists {
   addAll(newer: NewLists): void {
     this.count += newer.count;
     if (this.first === 0) this.first = newer.first;
-    for (const direction of ['out', 'in'] as const) {
-      for (const [label, edges] of newer.#edges[direction]) {
-        edgesOf(this.#edges[direction], label).addAll(edges);
-      }
-    }
+    for (const [direction, label, edges] of newer.#all())
+      edgesOf(this.#edges[direction], label, this.room).addAll(edges);
   }
 
-  /** Writes all; `lastId`: the newest element. */
-  write(env: Env, hints: EdgeHints, lastId: number): void {
-    for (const direction of ['out', 'in'] as const) {
-      for (const [label, edges] of this.#edges[direction]) {
-        edges.write(env[direction], label, hints.bitsFor(direction, label, lastId));
-      }
+  /** Writes all; `lastId`: the newest element. Notes in `log`, where there is one, what undoes it. */
+  write(env: Env, hints: EdgeHints, lastId: number, log?: ChangeLog): void {
+    for (const [direction, label, edges] of this.#all()) {
+      edges.write(env[direction], label, hints.bitsFor(direction, label, lastId), { log });
     }
     this.#forget();
   }
@@ -55,17 +54,25 @@ export class NewLists {
    * hints, some of the edges may be in the lists already.
    */
   *steps(env: Env, most: number, hints?: { of: EdgeHints; lastId: number }): Generator<() => void> {
-    for (const direction of ['out', 'in'] as const) {
-      for (const [label, edges] of this.#edges[direction]) {
-        for (let isMore = true; isMore; ) {
-          yield () => {
-            const bits = hints?.of.bitsFor(direction, label, hints.lastId);
-            isMore = edges.writeSome(env[direction], { label, most }, bits);
-          };
-        }
+    for (const [direction, label, edges] of this.#all()) {
+      const table = env[direction];
+      for (let isMore = true; isMore; ) {
+        yield () => {
+          const bits = hints?.of.bitsFor(direction, label, hints.lastId);
+          isMore =
+            bits === undefined
+              ? edges.writeMissing(table, label, most)
+              : edges.write(table, label, bits, { most });
+        };
       }
     }
     this.#forget();
+  }
+
+  *#all(): Generator<[direction: 'out' | 'in', label: number, edges: NewEdges]> {
+    for (const direction of ['out', 'in'] as const) {
+      for (const [label, edges] of this.#edges[direction]) yield [direction, label, edges];
+    }
   }
 
   #forget(): void {
@@ -74,8 +81,8 @@ export class NewLists {
   }
 }
 
-function edgesOf(all: EdgesByLabel, label: number): NewEdges {
+function edgesOf(all: EdgesByLabel, label: number, room: number): NewEdges {
   let edges = all.get(label);
-  if (edges === undefined) all.set(label, (edges = new NewEdges()));
+  if (edges === undefined) all.set(label, (edges = new NewEdges(room)));
   return edges;
 }

@@ -9,14 +9,14 @@ import { ByteWriter } from '../../base/bytes.js';
 import { assert } from '../../base/assert.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { addAllToList } from '../graph/label-list.js';
-import { NewEdges } from '../graph/new-edges.js';
+import { NewLists } from '../graph/new-lists.js';
 import { EntryLists } from '../index/entry-groups.js';
 import { checkKeySize } from '../index/index-entry.js';
 import { addEntries } from '../index/property-index.js';
 import { NewRecords } from '../record/new-records.js';
 import { type RecordHead, appendRecord } from '../record/record-writer.js';
 import { checksumSize } from '../table/checksum.js';
-import type { Direction, Label, PropertyValues, StoredProperty } from '../table/store.js';
+import type { Label, PropertyValues, StoredProperty } from '../table/store.js';
 import type { WriteContext } from './write-context.js';
 
 /** Highest id that can be given out: the one above it serves as the end of scans. */
@@ -37,13 +37,11 @@ const fewEdges = 4;
 /** Where records wait; requests run one after the other. */
 const arena = new ByteWriter(16_384);
 
-type EdgesByLabel = Map<number, NewEdges>;
-
 export class Unwritten {
   readonly #records: NewRecords;
   readonly #lists = new Map<number, number[]>();
   readonly #entries = new EntryLists();
-  readonly #edges: Record<Direction, EdgesByLabel> = { out: new Map(), in: new Map() };
+  readonly #edges = new NewLists(fewEdges);
   /** The least uuid whose entry waits: uuids of a request rise. */
   #firstUuid: Uint8Array | undefined;
 
@@ -81,15 +79,13 @@ export class Unwritten {
 
   /** Adds an edge to the lists of its ends. */
   link(label: Label, edge: number, from: number, to: number): void {
-    const out = edgesOf(this.#edges.out, label.id);
-    out.add(from, edge, to);
-    edgesOf(this.#edges.in, label.id).add(to, edge, from);
-    if (label.type.kind === 'edge' && label.type.unique) out.notePair(from, to);
+    this.#edges.add(label.id, edge, from, to);
+    if (label.type.kind === 'edge' && label.type.unique) this.#edges.notePair(label.id, from, to);
   }
 
   /** Whether an edge of a UNIQUE type from one to the other waits. */
   hasPair(label: number, from: number, to: number): boolean {
-    return this.#edges.out.get(label)?.has(from, to) === true;
+    return this.#edges.hasPair(label, from, to);
   }
 
   /** The record of an element, if it waits: without a copy, until the next change. */
@@ -135,14 +131,7 @@ export class Unwritten {
 
   settleEdges(): void {
     const { env, hints, log, totals } = this.context;
-    const last = totals.state.nextId - 1;
-    for (const direction of ['out', 'in'] as const) {
-      const all = this.#edges[direction];
-      for (const [label, edges] of all) {
-        edges.write(env[direction], label, hints.bitsFor(direction, label, last), log);
-      }
-      all.clear();
-    }
+    this.#edges.write(env, hints, totals.state.nextId - 1, log);
   }
 
   finish(): void {
@@ -151,10 +140,4 @@ export class Unwritten {
     this.settleEntries();
     this.settleEdges();
   }
-}
-
-function edgesOf(all: EdgesByLabel, label: number): NewEdges {
-  let edges = all.get(label);
-  if (edges === undefined) all.set(label, (edges = new NewEdges(fewEdges)));
-  return edges;
 }
