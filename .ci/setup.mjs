@@ -13,7 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, parse, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { warm } from './warm.mjs';
@@ -162,7 +162,8 @@ await step(
   },
 );
 /** The file by which a program is started. */
-const runnerOf = ([name, bundle, started, keepAfterMs]) => {
+const runnerOf = ([file, bundle, started, keepAfterMs]) => {
+  const name = parse(file).name;
   const mark = `${name}-${fingerprint([at('dist/bin', `${bundle}.cjs`)]).slice(0, 16)}`;
   const contents = `
     import { runBundle } from './run-bundle.js';
@@ -222,25 +223,25 @@ const bundles = {
   threads: `
     import { parentPort, workerData } from 'node:worker_threads';
     import { serveFront } from './server/front/serve-front.js';
-    export { default as lane } from './engine/database/lane/worker.js';
+    export { default as lane } from './engine/database/lane/serve-lane.js';
     export const front = () => serveFront(parentPort, workerData);`,
-  'compile-thread': 'engine/database/schema/compile-thread.js',
+  'compile-task': 'engine/database/schema/compile-task.js',
   'log-thread': 'engine/cluster/role/log-thread.js',
   'snapshot-worker': 'engine/database/vectors/snapshot-worker.js',
 };
 /** Programs and threads: the file's name, its bundle, what of it is called, for how long its run is a typical one. */
 const programs = [
   [
-    'main',
+    'main.js',
     'main',
     'default',
     `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`,
   ],
-  ['front', 'threads', 'front()', typical],
-  ['worker', 'threads', 'lane', typical],
-  ['compile-thread', 'compile-thread', 'default', 'undefined'],
-  ['log-thread', 'log-thread', 'default', typical],
-  ['snapshot-worker', 'snapshot-worker', 'default', typical],
+  ['front.js', 'threads', 'front()', typical],
+  ['worker.cjs', 'threads', 'lane', typical],
+  ['compile-thread.cjs', 'compile-task', 'default', 'undefined'],
+  ['log-thread.js', 'log-thread', 'default', typical],
+  ['snapshot-worker.js', 'snapshot-worker', 'default', typical],
 ];
 // One file instead of 350: a process starts in half the time; in a third with the code that V8 has
 // made of it before, which it takes of scripts only, not of modules (server/process/run-bundle.ts).
@@ -283,13 +284,20 @@ await step(
       });
     }
     for (const one of programs) {
-      const [name] = one;
+      const [file] = one;
+      // Piscina's threads have theirs by `require` (engine/database/lane/worker.cts).
+      const isRequired = file.endsWith('.cjs');
       await build({
         ...shared,
         stdin: runnerOf(one),
-        ...(name === 'main' && { banner: { js: '#!/usr/bin/env node' } }),
-        outfile: at('dist/bin', `${name}.js`),
-        format: 'esm',
+        ...(file === 'main.js' && { banner: { js: '#!/usr/bin/env node' } }),
+        ...(isRequired && {
+          banner: { js: "const fileUrl = require('node:url').pathToFileURL(__filename).href;" },
+          define: { 'import.meta.url': 'fileUrl' },
+          supported: { 'dynamic-import': true },
+        }),
+        outfile: at('dist/bin', file),
+        format: isRequired ? 'cjs' : 'esm',
       });
     }
     chmodSync(at('dist/bin/main.js'), 0o755);

@@ -172,7 +172,7 @@ describe('an import that begins and does not end', () => {
 
   it('fails when its thread is killed, and gives everything back', async () => {
     const threads = new Piscina({
-      filename: join(root, 'dist/engine/database/lane/worker.js'),
+      filename: join(root, 'dist/engine/database/lane/worker.cjs'),
       maxThreads: 1,
     });
     const desk = new LoadDesk(1e9);

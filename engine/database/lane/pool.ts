@@ -20,7 +20,7 @@ import type { WriterSetup } from './writer-lane.js';
  */
 export type OnEnd = (error?: Error, fault?: LaneFault) => void;
 
-const entry = new URL('./worker.js', import.meta.url).href;
+const entry = new URL('./worker.cjs', import.meta.url).href;
 
 function poolOptions(heapMb: number | undefined) {
   return {

@@ -9,7 +9,7 @@ import { type Compilation, compile, type Source } from '../../lang/compile.js';
 import type { Program } from '../../plan/program.js';
 import { unpack } from '../call/pack.js';
 import { headOf, packProgram, unpackInTurns } from '../call/packed-program.js';
-import type { AdHocReport, AdHocTask, CompileReport, CompileTask, Task } from './compile-thread.js';
+import type { AdHocReport, AdHocTask, CompileReport, CompileTask, Task } from './compile-task.js';
 import { type DocumentReport, type DocumentTask, documentOf } from './document.js';
 
 /** Bytes of sources that take a few milliseconds. */
@@ -95,7 +95,7 @@ export class Compiler {
   #pool(): Piscina {
     if (this.#threads !== undefined) return this.#threads;
     const threads = new Piscina({
-      filename: new URL('./compile-thread.js', import.meta.url).href,
+      filename: new URL('./compile-thread.cjs', import.meta.url).href,
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: idleMs,

@@ -1,5 +1,5 @@
-// Entry of the thread that compiles beside those that serve. Invariant: nothing native is loaded here, so
-// that the thread may be ended whatever it does.
+// What the thread that compiles beside those that serve is asked for. Invariant: nothing native is loaded
+// here, so that the thread may be ended whatever it does.
 import { compileAdHoc } from '../../lang/ad-hoc.js';
 import { type CompileOptions, compile, type Source } from '../../lang/compile.js';
 import type { Limits } from '../../base/limits.js';

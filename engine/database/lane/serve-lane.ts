@@ -1,4 +1,4 @@
-// Entry of every pool thread: the setup says which lane to serve.
+// What a pool thread does: the setup says which lane it serves.
 import { type LoaderSetup, serveLoad } from '../load/loader.js';
 import { type ReaderSetup, serveReads } from './reader-lane.js';
 import { type WriterSetup, serveWrites } from './writer-lane.js';
