@@ -221,9 +221,9 @@ const typical = '2_000';
 const bundles = {
   main: 'server/main.js',
   threads: `
+    export { default as lane } from './engine/database/lane/serve-lane.js';
     import { parentPort, workerData } from 'node:worker_threads';
     import { serveFront } from './server/front/serve-front.js';
-    export { default as lane } from './engine/database/lane/serve-lane.js';
     export const front = () => serveFront(parentPort, workerData);`,
   'compile-task': 'engine/database/schema/compile-task.js',
   'log-thread': 'engine/cluster/role/log-thread.js',
@@ -290,6 +290,7 @@ await step(
       await build({
         ...shared,
         stdin: runnerOf(one),
+        minify: true,
         ...(file === 'main.js' && { banner: { js: '#!/usr/bin/env node' } }),
         ...(isRequired && {
           banner: { js: "const fileUrl = require('node:url').pathToFileURL(__filename).href;" },

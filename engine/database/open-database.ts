@@ -126,7 +126,7 @@ class OpenedDatabase implements Database {
     this.#dispatcher = this.#makeDispatcher(slots);
     this.#inline = new InlineReads(this.#dispatcher, options.workers, this.#equipment, this.#tally);
     this.#models = modelChoiceOf(options);
-    this.#threads = new ThreadPair(options.workers, options.workerHeapMb);
+    this.#threads = new ThreadPair(options.workers, options.workerHeapMb, this.#gate);
     this.#writer = new WriterLink(this.#gate, slots, limits, {
       onIndexes: (list) => this.#indexes.takeAll(list),
       onNewIndex: (message) => {

@@ -26,7 +26,12 @@ import {
 import type { Catalog, VectorChange } from './table/store.js';
 import { WritePermit } from './lock/permit.js';
 import { changesInto } from './table/apply.js';
-import type { ChangeNotes, CommitVisibility, Replication } from './table/env-options.js';
+import type {
+  ChangeNotes,
+  CommitVisibility,
+  Replication,
+  TransactionHold,
+} from './table/env-options.js';
 import type { VisitChange } from './table/recorder.js';
 import { type LoggedChange, replayLog } from './record/vlog.js';
 import type { VectorTypeOptions } from './view/write-context.js';
@@ -53,6 +58,8 @@ export interface StorageOptions {
   notes?: ChangeNotes;
   /** Of the writer of a database in a cluster. */
   replication?: Replication;
+  /** Of a writer on a thread of its own. */
+  hold?: TransactionHold;
 }
 
 /** One per thread and folder. */
@@ -133,9 +140,9 @@ export interface Storage {
  * before it had listed its edges, and this thread may not do it.
  */
 export function openStorage(path: string, options: StorageOptions): Storage {
-  const { mode, permit = new WritePermit(), visibility, notes, replication } = options;
+  const { mode, permit = new WritePermit(), visibility, notes, replication, hold } = options;
   const readOnly = mode === 'read';
-  const env = openEnv(path, { readOnly, permit, visibility, notes, replication });
+  const env = openEnv(path, { readOnly, permit, visibility, notes, replication, hold });
   const storage = new OpenStorage(path, env, permit, options);
   if (mode === 'attach' && oldestUnlisted(env) > 0) storage.completeLists();
   return storage;

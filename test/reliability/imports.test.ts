@@ -7,6 +7,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
+import { Gate, createGateBuffer } from '../../engine/database/call/gate.js';
 import { LoadDesk } from '../../engine/database/load/load-desk.js';
 import type { ImportHandler } from '../../server/endpoint/import-handler.js';
 import { type EmbeddedServer, openEmbedded } from '../support/server/embedded-server.js';
@@ -273,7 +274,7 @@ it('a thread that reads and does not end is ended', { timeout: 20_000 }, async (
   const { ThreadPair } = (await import(
     pathToFileURL(pool).href
   )) as typeof import('../../engine/database/lane/pool.js');
-  const threads = new ThreadPair(1, 64);
+  const threads = new ThreadPair(1, 64, new Gate(createGateBuffer(0)));
   const setup = {
     role: 'loader' as const,
     graphPath: join(opened.folder, 'data/graph'),

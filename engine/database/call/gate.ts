@@ -88,6 +88,10 @@ export class Gate {
     Atomics.store(this.#words, slotBase + slot, 1);
   }
 
+  cancelAll(): void {
+    for (let slot = 0; slot < this.slots; slot++) this.cancel(slot);
+  }
+
   get slots(): number {
     return this.#words.length - slotBase;
   }

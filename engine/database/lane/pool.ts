@@ -5,11 +5,13 @@
 //
 // Invariant: no thread is ended while it loads LMDB's addon, which would abort the process
 // (napi_throw in its module initialiser). Every thread gets a first task at birth, and `close` waits
-// for all tasks.
+// for all tasks; at the end of the process see exit-hold.ts.
 import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { LoaderSetup } from '../load/loader.js';
+import type { Gate } from '../call/gate.js';
+import { onExit, threadData } from './exit-hold.js';
 import type { LaneFault } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
 import type { WriterSetup } from './writer-lane.js';
@@ -25,6 +27,7 @@ const entry = new URL('./worker.cjs', import.meta.url).href;
 function poolOptions(heapMb: number | undefined) {
   return {
     filename: entry,
+    workerData: threadData(),
     concurrentTasksPerWorker: 1,
     idleTimeout: Number.POSITIVE_INFINITY,
     resourceLimits: heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb },
@@ -62,11 +65,14 @@ export class ThreadPair {
   #loaders: Piscina | undefined;
   /** Of lanes, as piscina shows them. */
   readonly #workers = new Set<object>();
+  readonly #unhear: () => void;
 
   constructor(
     private readonly readerCount: number,
     private readonly readerHeapMb: number,
+    gate: Gate,
   ) {
+    this.#unhear = onExit(() => gate.cancelAll());
     this.#writer = this.#pool(1, undefined);
   }
 
@@ -156,6 +162,7 @@ export class ThreadPair {
       await this.#writer.close({ force: true });
     } finally {
       late.abort();
+      this.#unhear();
     }
   }
 }

@@ -1,7 +1,10 @@
 // What a pool thread does: the setup says which lane it serves.
+import { hasLoaded } from './exit-hold.js';
 import { type LoaderSetup, serveLoad } from '../load/loader.js';
 import { type ReaderSetup, serveReads } from './reader-lane.js';
 import { type WriterSetup, serveWrites } from './writer-lane.js';
+
+hasLoaded();
 
 /** Asks for nothing: done as soon as the thread has loaded this module. */
 interface WarmUp {

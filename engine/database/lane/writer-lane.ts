@@ -25,6 +25,7 @@ import { Figures } from '../meter/figures.js';
 import { Gate } from '../call/gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import { Gathering, takeGroup } from './gathering.js';
+import { transactionHold } from './exit-hold.js';
 import { GroupCommit, type Waiting } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
 import type { LaneFault, Reload, ToLane } from './message.js';
@@ -124,7 +125,6 @@ class WriterLane {
       setup.readOnlyReason,
       fileIdentity(join(setup.graphPath, 'data.mdb')),
     );
-    const declarations = headOf(setup.program);
     this.#link = setup.cluster && new LogLink(setup.cluster, () => this.#figures.beat());
     this.#gathering = setup.cluster && new Gathering();
     this.#storage = openStorage(setup.graphPath, {
@@ -134,11 +134,12 @@ class WriterLane {
       permit: this.#permit,
       visibility: this.#gate,
       notes: this.#gate.notes,
+      hold: transactionHold,
       ...(this.#link && { replication: this.#link }),
       ...(setup.shard && { shard: setup.shard }),
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
-    this.#openSchema(declarations, text);
+    this.#openSchema(headOf(setup.program), text);
     const isFollowing = setup.cluster !== undefined;
     const vectors = { ...setup.vectors, failpoint: setup.failpoint, isFollowing };
     this.#vectors = openVectorStore(this.#storage, vectors, {

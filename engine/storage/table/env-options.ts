@@ -44,6 +44,12 @@ export interface Replication {
   ended(): void;
 }
 
+/** Hears when this thread may not be stopped, as at the end of its process (engine/database/lane/exit-hold.ts). */
+export interface TransactionHold {
+  begin(): void;
+  end(): void;
+}
+
 export interface EnvOptions {
   readOnly?: boolean;
   permit?: WritePermit;
@@ -52,4 +58,6 @@ export interface EnvOptions {
   notes?: ChangeNotes;
   /** Absent: a database of one process, none of whose puts is recorded. */
   replication?: Replication;
+  /** Of a thread that writes and may be stopped. */
+  hold?: TransactionHold;
 }

@@ -17,7 +17,7 @@ import {
   idKey,
   sequenceKey,
 } from './keys.js';
-import type { ChangeNotes, EnvOptions } from './env-options.js';
+import type { ChangeNotes, EnvOptions, TransactionHold } from './env-options.js';
 import { readCommits, readState } from './meta.js';
 import { RecordedTable } from './recorded-table.js';
 import { Table, type TableWatch, forgetParts } from './table.js';
@@ -95,10 +95,23 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
     compression: false,
     encoding: 'binary' as const,
   };
+  given.hold?.begin();
   try {
     return envOf(open(options), given);
   } catch (error) {
     throw asDamage(error, 'data.mdb');
+  } finally {
+    given.hold?.end();
+  }
+}
+
+/** One transaction, in which the thread is not stopped. */
+function transactHeld(root: RootDatabase, hold: TransactionHold | undefined, work: () => unknown) {
+  hold?.begin();
+  try {
+    root.transactionSync(work);
+  } finally {
+    hold?.end();
   }
 }
 
@@ -126,7 +139,7 @@ function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions, uuids?
 }
 
 function envOf(root: RootDatabase, given: EnvOptions): Env {
-  const { readOnly, permit, visibility, notes, replication } = given;
+  const { readOnly, permit, visibility, notes, replication, hold } = given;
   const uuids = readOnly ? undefined : new UuidMemo();
   const tables = tablesOf(root, given, uuids);
   const transact = (work: () => boolean): void => {
@@ -136,7 +149,7 @@ function envOf(root: RootDatabase, given: EnvOptions): Env {
     let now: number | undefined;
     let commits: number | undefined;
     try {
-      root.transactionSync(() => {
+      transactHeld(root, hold, () => {
         const state = readState(tables.meta);
         notes?.begin(state);
         uuids?.begin(state.commits);
