@@ -191,18 +191,24 @@ export function usearchCpp(set: VectorSet): FilteringContender | undefined {
 }
 
 /**
- * What a search of hnswlib costs among so many vectors like those of `scale`: microseconds at the
- * narrowest width with recall@10 >= .95, and that recall. Undefined where it cannot be had.
+ * What a search of hnswlib costs among so many vectors like those of `scale`: for each recall@10 microseconds
+ * at the narrowest width that reaches it. Undefined where it cannot be had.
  */
 export function hnswlibGrowth(
   count: number,
   dimensions: number,
-): { micros: number; recall: number } | undefined {
+  recalls: readonly number[],
+): { micros: number; recall: number }[] | undefined {
   const program = hasHnswlib() ? compile('hnswlib-growth', []) : undefined;
   if (program === undefined) return undefined;
-  const args = [count, dimensions, availableParallelism()].map(String);
+  const args = [count, dimensions, availableParallelism(), ...recalls].map(String);
   const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`hnswlib-growth ended with ${status}`);
-  const [micros, , recall] = stdout.split(' ').map(Number);
-  return { micros: micros!, recall: recall! };
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [micros, , recall] = line.split(' ').map(Number);
+      return { micros: micros!, recall: recall! };
+    });
 }

@@ -1,8 +1,9 @@
 // How hnswlib's own search grows with its data, for `scale`: vectors around a hundred centres as the bench
-// draws them, built by all threads that are given, searched by one. Prints one line: microseconds a search of
-// the narrowest width with recall@10 >= .95, that width, its recall, and the seconds that building took.
+// draws them, built by all threads that are given, searched by one. Prints a line for each recall@10, rising
+// ones: microseconds a search of the narrowest width that reaches it, that width, its recall, and the
+// seconds that building took.
 // hnswlib-peer.cpp, which takes the bench's own vectors, builds with one thread: too long for a million.
-// Usage: hnswlib-growth COUNT DIMENSIONS THREADS
+// Usage: hnswlib-growth COUNT DIMENSIONS THREADS RECALL...
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -33,7 +34,7 @@ template <typename Work> static void each(size_t count, size_t threads, Work wor
   for (auto &thread : pool) thread.join();
 }
 
-int main(int, char **argv) {
+int main(int argc, char **argv) {
   const size_t count = atol(argv[1]), dimensions = atol(argv[2]), threads = atol(argv[3]);
   const size_t queries = 200, k = 10;
   std::mt19937 centreSeed(3), seed(count);
@@ -71,14 +72,17 @@ int main(int, char **argv) {
   each(count - 1, threads, [&](size_t i) { index.addPoint(&data[(i + 1) * dimensions], i + 1); });
   const double building = secondsSince(began);
 
-  for (size_t width : {10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 448, 640, 1280}) {
+  int wanted = 4;
+  const size_t widest = 3000;
+  for (double exact = 10; wanted < argc; exact *= 1.15) {
+    const size_t width = std::lround(exact);
     index.setEf(width);
     size_t hits = 0;
     for (size_t q = 0; q < queries; q++)
       for (auto found = index.searchKnn(&asked[q * dimensions], k); !found.empty(); found.pop())
         hits += truth[q].count(found.top().second);
     const double recall = double(hits) / (queries * k);
-    if (recall < .95 && width < 1280) continue;
+    if (recall < atof(argv[wanted]) && width < widest) continue;
     std::vector<double> times;
     for (size_t round = 0; round < 5; round++)
       for (size_t q = 0; q < queries; q++) {
@@ -87,7 +91,7 @@ int main(int, char **argv) {
         times.push_back(secondsSince(start) * 1e6);
       }
     std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-    printf("%.1f %zu %.4f %.1f\n", times[times.size() / 2], width, recall, building);
-    return 0;
+    for (; wanted < argc && (recall >= atof(argv[wanted]) || width >= widest); wanted++)
+      printf("%.1f %zu %.4f %.1f\n", times[times.size() / 2], width, recall, building);
   }
 }

@@ -10,6 +10,7 @@ import { hnswlibGrowth } from '../peer/cpp-peer.js';
 import { randomOf } from '../kit/seeded-random.js';
 import { type Cell, printTable } from '../kit/table.js';
 import * as data from './scale-data.js';
+import { type VectorFiles, searchCosts, writeVectors } from './scale-vectors.js';
 import { type Started, anonymousMb, callMicros, end, fileMb, post, start } from './scale-server.js';
 
 /** By name, in the order of the table. */
@@ -25,11 +26,13 @@ interface Place {
 interface Part {
   name: string;
   most: number;
-  write: (place: Place) => string[];
+  write: (place: Place) => string[] | Promise<string[]>;
   /** Rows that the files hold, for the rate. */
   rows: number;
   text: boolean;
   ask: (server: Started, place: Place, figures: Figures) => Promise<void>;
+  /** What is measured on the data when no server has them any more. */
+  atRest?: (place: Place, figures: Figures) => void;
 }
 
 const calls = 400;
@@ -66,22 +69,48 @@ async function askDocuments(server: Started, _: Place, figures: Figures): Promis
   figures.set('two words, us', await callMicros(server, 'words', many(two)));
 }
 
-const askVectors =
-  (dimensions: number): Part['ask'] =>
-  async (server, { count }, figures) => {
-    const draw = data.vectorOf(dimensions);
-    const search = many((random) => ({ vec: draw(random) }));
-    figures.set('10 nearest, us', await callMicros(server, 'near', search));
-    const { recall } = (await post(server, '_admin/recall?samples=50')) as {
-      recall: { recall: number }[];
-    };
-    figures.set('recall@10', recall[0]!.recall);
-    const peer = hnswlibGrowth(count, dimensions);
-    if (peer !== undefined) {
-      figures.set('hnswlib C++ in process, us', peer.micros);
-      figures.set('its recall@10', peer.recall);
-    }
+const recalls = [0.95, 0.99];
+
+/** In process, ours beside hnswlib, at the narrowest width of each recall. */
+function compareSearch(
+  { data: folder, count }: Place,
+  files: VectorFiles,
+  dimensions: number,
+  figures: Figures,
+): void {
+  const ours = searchCosts(folder, files, recalls);
+  const peer = hnswlibGrowth(count, dimensions, recalls);
+  for (const [i, recall] of recalls.entries()) {
+    figures.set(`in process at ${recall}, us`, ours[i]?.micros ?? Number.NaN);
+    figures.set(`width at ${recall}`, ours[i]?.width ?? Number.NaN);
+    if (peer === undefined) continue;
+    figures.set(`hnswlib C++ at ${recall}, us`, peer[i]!.micros);
+  }
+}
+
+function vectorPart(dimensions: number, most: number): Part {
+  let files: VectorFiles;
+  return {
+    name: `vectors of ${dimensions}`,
+    most,
+    write: async ({ folder, count }) => {
+      files = await writeVectors(folder, count, dimensions);
+      return files.paths;
+    },
+    rows: 1,
+    text: false,
+    ask: async (server, _, figures) => {
+      const draw = data.vectorOf(dimensions);
+      const search = many((random) => ({ vec: draw(random) }));
+      figures.set('10 nearest, us', await callMicros(server, 'near', search));
+      const { recall } = (await post(server, '_admin/recall?samples=50')) as {
+        recall: { recall: number }[];
+      };
+      figures.set('recall@10', recall[0]!.recall);
+    },
+    atRest: (place, figures) => compareSearch(place, files, dimensions, figures),
   };
+}
 
 /** All figures of one size; its folder is gone afterwards. */
 async function measureSize(part: Part, count: number, dimensions: number): Promise<Figures> {
@@ -91,7 +120,7 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
   try {
     mkdirSync(place.project);
     writeFileSync(join(place.project, 'main.hx'), data.source(dimensions));
-    const files = part.write(place);
+    const files = await part.write(place);
     const seconds = importSeconds(place.project, place.data, files, part.text);
     figures.set('import, rows/s', (count * part.rows) / seconds);
     figures.set('file, MB', fileMb(place.data));
@@ -108,6 +137,7 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
     figures.set('start after kill -9, s', server.seconds);
     await end(server, 'SIGTERM');
     figures.set('dump, s', dumpSeconds(place.project, place.data, join(folder, 'dump.ndjson')));
+    part.atRest?.(place, figures);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -145,14 +175,7 @@ export async function run(args: string[]): Promise<void> {
       text: true,
       ask: askDocuments,
     },
-    {
-      name: `vectors of ${dimensions}`,
-      most: max / 10,
-      write: ({ folder, count }) => data.writeVectors(folder, count, dimensions),
-      rows: 1,
-      text: false,
-      ask: askVectors(dimensions),
-    },
+    vectorPart(dimensions, max / 10),
   ];
   for (const part of parts) {
     if (!only.some((word) => part.name.includes(word))) continue;

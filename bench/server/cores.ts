@@ -10,12 +10,14 @@ import { SharedCounts } from '../../server/front/shared-counts.js';
 import { SharedWords } from '../../server/front/shared-words.js';
 import { listOption, numberOption } from '../kit/bench-option.js';
 import { type BenchServer, type Load, cpuSeconds, measure, startBenchServer } from '../kit/load.js';
+import { randomOf } from '../kit/seeded-random.js';
 import { type Cell, printTable } from '../kit/table.js';
 import { hasWrk, runWrk } from '../kit/wrk.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }
 E::Knows { From: Person, To: Person }
+V::Point { no: U32 }
 QUERY people(rows: [{name: String, age: U8, city: String}]) =>
   FOR {name, age, city} IN rows { AddN<Person>({ name, age, city }) }
   RETURN "ok"
@@ -23,6 +25,10 @@ QUERY ids() => p <- N<Person> RETURN p::ID
 QUERY link(a: ID, bs: [ID]) => FOR b IN bs { AddE<Knows>::From(a)::To(b) } RETURN "ok"
 QUERY person(id: ID) => p <- N<Person>(id) RETURN p
 QUERY friends(id: ID) => p <- N<Person>(id)::Out<Knows> RETURN p
+QUERY points(rows: [{no: U32, vec: [F64]}]) =>
+  FOR {no, vec} IN rows { AddV<Point>(vec, {no: no}) }
+  RETURN "ok"
+QUERY near(vec: [F64]) => v <- SearchV<Point>(vec, 10) RETURN v::{no, score}
 QUERY rename(id: ID, city: String) => p <- N<Person>(id)::UPDATE({ city: city }) RETURN p::{city}
 `;
 
@@ -53,6 +59,9 @@ function readOptions(args: string[]): Options {
   };
 }
 
+const pointCount = 10_000;
+const dimensions = 128;
+
 /** Processes that would take all of a machine, each at the priority of the server. */
 function startBusy(count: number): ChildProcess[] {
   return Array.from({ length: count }, () => spawn(process.execPath, ['-e', 'for (;;);']));
@@ -72,9 +81,16 @@ async function sow(server: BenchServer): Promise<Load[]> {
   }
   const bodies = (count: number, of: (id: string) => object) =>
     ids.slice(0, count).map((id) => JSON.stringify(of(id)));
+  const random = randomOf(7);
+  const vector = () => Array.from({ length: dimensions }, () => Number(random().toFixed(4)) - 0.5);
+  for (let no = 0; no < pointCount; no += 500) {
+    const rows = Array.from({ length: 500 }, (_, i) => ({ no: no + i, vec: vector() }));
+    await server.post('points', { rows });
+  }
   return [
     { path: 'person', bodies: bodies(400, (id) => ({ id })) },
     { path: 'friends', bodies: bodies(200, (id) => ({ id })) },
+    { path: 'near', bodies: bodies(200, () => ({ vec: vector() })) },
     { path: 'rename', bodies: bodies(400, (id) => ({ id, city: 'elsewhere' })) },
   ];
 }
@@ -82,6 +98,7 @@ async function sow(server: BenchServer): Promise<Load[]> {
 const titles: Record<string, string> = {
   person: 'point read',
   friends: '1 hop, 20 rows',
+  near: `10 nearest of 10,000 x ${dimensions}`,
   rename: 'durable update',
 };
 

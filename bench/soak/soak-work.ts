@@ -130,12 +130,13 @@ async function sampleOf(url: string, p99: number): Promise<Sample> {
 }
 
 /**
- * The same work as fast as it goes, for a twentieth of the time: at a low rate V8 is hours at compiling what is
- * called often enough, and code and what is known of types take memory.
+ * The same work as fast as it goes, for a fifth of the time: at a low rate V8 is hours at compiling what is
+ * called often enough, and code and what is known of types take memory; and so does the vector index, until
+ * as many places of replaced vectors are free as are needed.
  */
 async function warm(url: string, options: SoakOptions): Promise<void> {
-  const turns = 5;
-  const seconds = (options.minutes * 60) / 20 / turns;
+  const turns = 20;
+  const seconds = (options.minutes * 60) / 5 / turns;
   for (let turn = 0; turn < turns; turn++)
     await sendHttp(url, requestsOf(options, -turn), { connections: 8, seconds });
 }
