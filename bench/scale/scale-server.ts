@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endProcess } from '../kit/load.js';
+import { endProcess, readyUrl } from '../kit/load.js';
 import { requestBytes, sendHttp } from '../kit/http-client.js';
 
 const main = fileURLToPath(new URL('../../bin/main.js', import.meta.url));
@@ -21,18 +21,7 @@ export async function start(project: string, data: string, text = true): Promise
   const argv = [main, 'serve', project, '--data', data, '--port', '0', '--no-watch'];
   const started = performance.now();
   const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  child.stderr.on('data', (text) => {
-    output += text;
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (text) => {
-      output += text;
-      const found = /^trellis ready (\S+)$/m.exec(output)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    child.once('exit', () => reject(new Error(`the server ended:\n${output}`)));
-  });
+  const url = await readyUrl(child);
   return { child, url, seconds: (performance.now() - started) / 1000 };
 }
 

@@ -1,6 +1,7 @@
 // Imports through a running server: the stream goes out in parts, each a request to /_admin/import
 // under one name, so that the server goes on where it stopped.
 import { type ErrorData, type FedRow, TrellisError, fail } from '../../engine/index.js';
+import { toldValue } from '../request/told-error.js';
 import type { ImportTarget } from './import-target.js';
 
 const partBytes = 8 * 1024 * 1024;
@@ -21,6 +22,12 @@ export interface ImportReply {
   repeated: boolean;
   rejects: FedRow[];
 }
+
+/** A proxy between may answer in its own words. */
+const noneOfOurs = (url: string, status: number): ErrorData => ({
+  code: 'CONFIG_INVALID',
+  args: { what: `What answers at ${url} with status ${status} is no server of this version.` },
+});
 
 export class RemoteImport implements ImportTarget {
   nodes = 0;
@@ -65,16 +72,16 @@ export class RemoteImport implements ImportTarget {
     if (tenant !== '') headers['trellis-tenant'] = tenant;
     const target = new URL(`/_admin/import?${query.toString()}`, url);
     let response: Response;
+    let answer: Uint8Array;
     try {
       response = await fetch(target, { method: 'POST', headers, body });
+      answer = new Uint8Array(await response.arrayBuffer());
     } catch {
       return fail('CONFIG_INVALID', { what: `No server answers at ${url}.` });
     }
-    const reply = (await response.json()) as ImportReply & ErrorData;
-    if (!response.ok) {
-      const { code, args = {}, hint } = reply;
-      throw new TrellisError({ code, args, ...(hint !== undefined && { hint }) });
-    }
+    const foreign = noneOfOurs(url, response.status);
+    const reply = toldValue(response.ok, answer, foreign) as ImportReply;
+    if (!Array.isArray(reply?.rejects)) throw new TrellisError(foreign);
     this.nodes += reply.nodes;
     this.edges += reply.edges;
     this.vectors += reply.vectors;

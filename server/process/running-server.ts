@@ -1,10 +1,12 @@
 // The server that has a data directory open, as other commands reach it: its port stands in the LOCK
 // file, a socket in the file system in the configuration.
-import { type RequestOptions, request as requestPlain } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { type IncomingHttpHeaders, type RequestOptions, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { type ErrorData, TrellisError, fail, holderOf } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { socketPathOf } from '../http/listening.js';
+import { toldError } from '../request/told-error.js';
 
 /** Whether an error says that a running server has the directory. */
 export function isLocked(error: unknown): error is TrellisError {
@@ -22,6 +24,13 @@ function placeOf(config: Config): Place {
   if (typeof place === 'object') return place;
   const what = `${config.dataDir} belongs to a process that serves no port`;
   return fail('DATA_LOCKED', { what });
+}
+
+/** Since the server wrote its port down, another program may have taken it. */
+function noneOfOurs(config: Config): ErrorData {
+  const { origin, socketPath } = placeOf(config);
+  const what = `what answers at ${socketPath ?? origin} is no server of this version`;
+  return { code: 'DATA_LOCKED', args: { what } };
 }
 
 /** What the refusals of a key are about, for somebody at a command line. */
@@ -56,25 +65,36 @@ export async function askBytes(
   body: string,
   onCancellable?: (cancel: () => void) => void,
 ): Promise<Buffer> {
-  const headers: Record<string, string> = { 'Content-Type': 'application/json' };
+  // Our servers take the name of a request and give it back: another program does not.
+  const requestId = randomUUID();
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/json',
+    'X-Request-Id': requestId,
+  };
   if (config.auth.api_key !== '') headers['x-api-key'] = config.auth.api_key;
   if (config.tenant !== '') headers['trellis-tenant'] = config.tenant;
   const place = placeOf(config);
   const url = `${place.origin}/${path}`;
-  let status: number;
-  let reply: Buffer;
+  let answer: Answer;
   try {
     const options = { method: 'POST', headers, ...(place.socketPath && place) };
-    [status, reply] = await post(url, options, body, onCancellable);
+    answer = await post(url, options, body, onCancellable);
   } catch (error) {
     const { code = String(error) } = error as NodeJS.ErrnoException;
     const what = `the server at ${place.socketPath ?? place.origin} does not answer (${code})`;
     return fail('DATA_LOCKED', { what });
   }
-  if (status === 200) return reply;
-  const { code, args = {}, hint: said } = JSON.parse(reply.toString()) as ErrorData;
-  const hint = keyCodes.has(code) ? keyHint : said;
-  throw new TrellisError({ code, args, ...(hint !== undefined && { hint }) });
+  const { status, reply } = answer;
+  const isOurs = answer.headers['x-request-id'] === requestId;
+  if (status === 200 && isOurs) return reply;
+  const { data } = toldError(isOurs ? reply : Buffer.alloc(0), noneOfOurs(config));
+  throw new TrellisError(keyCodes.has(data.code) ? { ...data, hint: keyHint } : data);
+}
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  reply: Buffer;
 }
 
 /** As `fetch`, which knows no sockets in the file system. */
@@ -83,14 +103,15 @@ function post(
   options: RequestOptions,
   body: string,
   onCancellable?: (cancel: () => void) => void,
-): Promise<[number, Buffer]> {
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = url.startsWith('https:') ? requestTls : requestPlain;
     const sent = request(url, options, async (response) => {
       try {
         const pieces: Buffer[] = [];
         for await (const piece of response) pieces.push(piece as Buffer);
-        resolve([response.statusCode!, Buffer.concat(pieces)]);
+        const { statusCode: status, headers } = response;
+        resolve({ status: status!, headers, reply: Buffer.concat(pieces) });
       } catch (error) {
         reject(error);
       }

@@ -4,6 +4,7 @@
 import { type ClusterNode, type ClusterPosition, TrellisError, fail } from '../../engine/index.js';
 import type { NodeCalls } from './node-call.js';
 import { parsePosition } from './position.js';
+import { toldValue } from './told-error.js';
 
 const path = '/_admin/cluster-beat';
 
@@ -41,8 +42,7 @@ export class LeaderPosition {
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });
     const answer = await calls.ask(leader.address, path, {}, waitMs, key).catch(() => undefined);
     if (answer === undefined) return fail('NOT_LEADER', { ...leader });
-    const told = JSON.parse(answer.body.toString());
-    if (answer.status !== 200) throw new TrellisError({ code: told.code, args: told.args ?? {} });
-    return parsePosition(told.position)!;
+    const told = toldValue(answer.status === 200, answer.body) as { position?: unknown } | null;
+    return parsePosition(String(told?.position ?? '')) ?? fail('NO_LEADER');
   }
 }

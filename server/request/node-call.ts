@@ -3,9 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { Agent as TlsAgent, request as requestTls } from 'node:https';
-import { TrellisError, fail } from '../../engine/index.js';
+import { fail } from '../../engine/index.js';
 import type { NodeProof, SignedHead } from '../auth/node-proof.js';
 import type { Exchange } from '../http/exchange.js';
+import { toldError, toldValue } from './told-error.js';
 
 export interface NodeAnswer {
   status: number;
@@ -20,6 +21,12 @@ interface Challenge {
   /** It is of a version that takes embeddings beside a call. */
   takesEmbeddings: boolean;
   at: number;
+}
+
+/** The same in the answer to a hello. */
+interface Told {
+  challenge: string;
+  embeddings: boolean;
 }
 
 /** What is asked for a client. */
@@ -72,10 +79,7 @@ export function codeOf({ status, body }: NodeAnswer): string {
 /** Of an answer that is good. Fails with the error that another one tells. */
 export function goodBody(isGood: boolean, body: Uint8Array): Uint8Array {
   if (isGood) return body;
-  const text = Buffer.from(body).toString();
-  const { code, args = {}, hint, path, errors } = JSON.parse(text);
-  const more = { ...(hint && { hint }), ...(path && { path }), ...(errors && { errors }) };
-  throw new TrellisError({ code, args, ...more });
+  throw toldError(body);
 }
 
 const lookMs = 5_000;
@@ -139,9 +143,9 @@ export class NodeCalls {
     const known = this.#challenges.get(address);
     if (known !== undefined && performance.now() - known.at <= challengeMs) return known;
     const answer = await this.send(address, helloPath, {}, Buffer.from('{}'), ms);
-    const told = JSON.parse(answer.body.toString()) as { challenge?: string; embeddings?: boolean };
+    const told = toldValue(true, answer.body) as Partial<Told> | null;
     const at = performance.now();
-    const made = { text: told.challenge ?? '', takesEmbeddings: told.embeddings === true, at };
+    const made = { text: told?.challenge ?? '', takesEmbeddings: told?.embeddings === true, at };
     this.#challenges.set(address, made);
     return made;
   }

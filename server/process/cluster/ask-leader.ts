@@ -2,6 +2,7 @@
 // hears what came of it.
 import { type ClusterNode, TrellisError } from '../../../engine/index.js';
 import type { NodeCalls } from '../../request/node-call.js';
+import { toldValue } from '../../request/told-error.js';
 
 const tellMs = 10_000;
 
@@ -16,7 +17,5 @@ export async function askLeader(
   const { leader } = node;
   if (leader === undefined) throw new TrellisError({ code: 'NO_LEADER', args: {} });
   const answer = await calls.ask(leader.address, `/_admin/${path}`, body, tellMs);
-  if (answer.status === 200) return;
-  const { code, args = {} } = JSON.parse(answer.body.toString());
-  throw new TrellisError({ code, args });
+  toldValue(answer.status === 200, answer.body);
 }

@@ -19,7 +19,8 @@ import {
   takeLock,
 } from '../../../engine/index.js';
 import type { Log } from '../../observe/log.js';
-import type { NodeAnswer, NodeCalls } from '../../request/node-call.js';
+import type { NodeCalls } from '../../request/node-call.js';
+import { toldError, toldValue } from '../../request/told-error.js';
 
 export interface JoinOptions {
   cluster: ClusterOptions;
@@ -97,7 +98,8 @@ async function fetchFrom(address: string, options: JoinOptions): Promise<void> {
   const { calls, dataDir, onProgress, cluster, joins = false } = options;
   const asked = { node: cluster.node, joins };
   const begun = await calls.ask(address, '/_admin/cluster-copy', asked, copyMs);
-  const { copy, files } = okBody(begun) as { copy: string; files: CopiedFile[] };
+  const told = toldValue(begun.status === 200, begun.body) as { copy: string; files: CopiedFile[] };
+  const { copy, files } = told;
   const place = copyPlaceIn(dataDir);
   mkdirSync(place, { recursive: true, mode: 0o700 });
   // The folder itself stays: it says what a mark in the directory is about.
@@ -154,8 +156,8 @@ async function fetchPiece(address: string, path: string, calls: NodeCalls): Prom
   for (let tries = 0; tries < triesMax; tries++) {
     if (tries > 0) await pause(retryMs);
     try {
-      const { status, body, ...answer } = await calls.ask(address, path, {}, piecesMs);
-      if (status !== 200) return okBody({ ...answer, status, body }) as never;
+      const { status, body } = await calls.ask(address, path, {}, piecesMs);
+      if (status !== 200) throw toldError(body);
       const piece = body.subarray(4);
       if (piece.length > 0 && crc32(piece) === body.readUInt32LE(0)) return piece;
       failure = new TrellisError({ code: 'DATA_CORRUPT', args: { what: `a piece of ${path}` } });
@@ -165,11 +167,4 @@ async function fetchPiece(address: string, path: string, calls: NodeCalls): Prom
     }
   }
   throw failure;
-}
-
-/** The JSON of an answer. Fails with the error that it tells. */
-function okBody({ status, body }: Pick<NodeAnswer, 'status' | 'body'>): unknown {
-  const value = JSON.parse(body.toString());
-  if (status !== 200) throw new TrellisError({ code: value.code, args: value.args ?? {} });
-  return value;
 }

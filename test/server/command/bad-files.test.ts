@@ -3,10 +3,10 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { runCommand } from '../../../server/command/cli.js';
 import { reportFailure } from '../../../server/process/exit-code.js';
 import { nextTurn } from '../../support/run/next-turn.js';
 import { makeFolder, writeProject } from '../../support/project.js';
+import { commandHere } from '../../support/server/command-here.js';
 import { startServer } from '../../support/server/server.js';
 
 const home = process.cwd();
@@ -59,15 +59,8 @@ const lines = [
 ];
 
 async function run(argv: readonly string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const spies = [
-    vi.spyOn(console, 'log').mockImplementation((line: string) => void out.push(line)),
-    vi.spyOn(console, 'error').mockImplementation((line: string) => void err.push(line)),
-    vi.spyOn(process.stdout, 'write').mockImplementation(() => true),
-  ];
-  const code = await runCommand(argv);
-  for (const spy of spies) spy.mockRestore();
-  return { code, err: err.join('\n') };
+  const { code, stderr } = await commandHere(argv);
+  return { code, err: stderr.trimEnd() };
 }
 
 beforeAll(async () => {

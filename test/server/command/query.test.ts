@@ -1,13 +1,13 @@
 // Queries that come with their call: `trellis query` over a running server and without one, and
 // `POST /_admin/query` with its limits, roles and time.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import type { Database } from '../../../engine/database/database.js';
 import { compile } from '../../../engine/lang/compile.js';
 import { adHocEndpoint } from '../../../server/endpoint/ad-hoc.js';
 import type { Exchange } from '../../../server/http/exchange.js';
 import { Metrics } from '../../../server/observe/metrics.js';
-import { runCommand } from '../../../server/command/cli.js';
+import { commandHere } from '../../support/server/command-here.js';
 import { startApp } from '../running-app.js';
 import { runCli, type Server, startServer } from '../../support/server/server.js';
 
@@ -40,16 +40,7 @@ const argv = (words: string[]): string[] => [
   ...['--project', server.project, '--data', server.data],
 ];
 /** In this process, which asks the server's. */
-async function query(...words: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const spies = [
-    vi.spyOn(console, 'log').mockImplementation((line: string) => void out.push(`${line}\n`)),
-    vi.spyOn(console, 'error').mockImplementation((line: string) => void err.push(`${line}\n`)),
-  ];
-  const code = await runCommand(argv(words));
-  for (const spy of spies) spy.mockRestore();
-  return { code, stdout: out.join(''), stderr: err.join('') };
-}
+const query = (...words: string[]) => commandHere(argv(words));
 const ask = (body: object, path = '/_admin/query', headers: Record<string, string> = {}) =>
   server.client.request({ path, body: JSON.stringify(body), headers });
 
