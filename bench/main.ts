@@ -18,6 +18,7 @@ const modules: Record<string, string> = {
   embedded: 'server/embedded',
   exec: 'language/exec',
   filter: 'vector/filter',
+  floor: 'server/floor',
   gvb: 'gvb/gvb',
   http: 'server/http',
   hub: 'server/hub',

@@ -50,13 +50,14 @@ function install(specs: readonly string[]): void {
   spawnSync('npm', ['install', ...options, ...missing], { stdio: 'inherit' });
 }
 
-/** The module of a package of bench/peers, or the reason why there is none. */
-async function load(name: string): Promise<unknown> {
+function pathOf(name: string): string {
   const manifest = manifestOf(name);
   if (manifest === undefined) throw new Error('npm could not install it');
-  const path = join(modules, name, entryOf(manifest));
-  return import(pathToFileURL(path).href);
+  return join(modules, name, entryOf(manifest));
 }
+
+/** The module of a package of bench/peers, or the reason why there is none. */
+const load = (name: string): Promise<unknown> => import(pathToFileURL(pathOf(name)).href);
 
 /**
  * Modules by package name for `specs` such as `kuzu@0.11.3`; those that do not install or load here
@@ -75,4 +76,15 @@ export async function loadPeers(specs: readonly string[]): Promise<Map<string, u
     }
   }
   return found;
+}
+
+/** The file of the module of `spec`, for another process; undefined, with a printed reason, without it. */
+export function peerEntry(spec: string): string | undefined {
+  install([spec]);
+  try {
+    return pathOf(split(spec)[0]);
+  } catch (error) {
+    console.log(`${spec} is left out: ${(error as Error).message}`);
+    return undefined;
+  }
 }

@@ -85,7 +85,9 @@ export async function askBytes(
     return fail('DATA_LOCKED', { what });
   }
   const { status, reply } = answer;
-  const isOurs = answer.headers['x-request-id'] === requestId;
+  const named = answer.headers['x-request-id'];
+  // `none`: it was refused before its head was read.
+  const isOurs = named === requestId || named === 'none';
   if (status === 200 && isOurs) return reply;
   const { data } = toldError(isOurs ? reply : Buffer.alloc(0), noneOfOurs(config));
   throw new TrellisError(keyCodes.has(data.code) ? { ...data, hint: keyHint } : data);

@@ -1,0 +1,113 @@
+// What one client waits for beyond what nobody can save it: a point read beside a bare echo of the same bytes on the
+// same transport, a small durable write beside fdatasync of a page on the same disk. In turns, medians of rounds.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { numberOption } from '../kit/bench-option.js';
+import { requestBytes, sendHttp } from '../kit/http-client.js';
+import { endProcess, startBenchServer } from '../kit/load.js';
+import { median, percentile } from '../kit/sample-times.js';
+import { type Cell, printTable } from '../kit/table.js';
+import { peerEntry } from '../peer/peer-install.js';
+
+const source = `
+N::Person { UNIQUE INDEX name: String, age: U8 }
+QUERY add(name: String, age: U8) => p <- AddN<Person>({ name, age }) RETURN p::ID
+QUERY person(id: ID) => p <- N<Person>(id) RETURN p
+QUERY rename(id: ID, age: U8) => p <- N<Person>(id)::UPDATE({ age: age }) RETURN p::{age}
+`;
+
+/** The version of package.json's alias. */
+const transport = '@uwsjs/core@20.51.4';
+const echo = fileURLToPath(new URL('../peer/uws-echo.js', import.meta.url));
+
+async function startEcho(module: string, reply: string): Promise<[ChildProcess, string]> {
+  const stdio = ['ignore', 'pipe', 'inherit'] as const;
+  const child = spawn(process.execPath, [echo, module, reply], { stdio: [...stdio] });
+  const port = await new Promise<string>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the echo ended with ${code}`)));
+    child.stdout!.once('data', (text) => resolve(/\d+/.exec(String(text))![0]));
+  });
+  return [child, `http://127.0.0.1:${port}`];
+}
+
+/** Microseconds of writing a page of a file, durably, over and over. */
+function syncTimes(path: string, times: number, syncs: number): number[] {
+  const page = Buffer.alloc(4096, 7);
+  const file = openSync(path, 'w');
+  for (let at = 0; at < 64; at++) writeSync(file, page, 0, page.length, at * page.length);
+  fdatasyncSync(file);
+  const taken = Array.from({ length: times }, (_, i) => {
+    const started = performance.now();
+    for (let n = 0; n < syncs; n++) {
+      writeSync(file, page, 0, page.length, ((i * syncs + n) % 64) * page.length);
+      fdatasyncSync(file);
+    }
+    return (performance.now() - started) * 1000;
+  });
+  closeSync(file);
+  return taken;
+}
+
+type Contender = [name: string, ask: () => Promise<{ p50: number; p99: number }>];
+
+/** Each in turn; the floor is the first of them. */
+async function print(contenders: readonly Contender[], rounds: number): Promise<void> {
+  const runs = contenders.map((): { p50: number; p99: number }[] => []);
+  for (let round = 0; round < rounds; round++)
+    for (const [i, [, ask]] of contenders.entries()) runs[i]!.push(await ask());
+  const rows = contenders.map(([name], i): Cell[] => {
+    const above = runs[i]!.map(({ p50 }, round) => p50 - runs[0]![round]!.p50);
+    const of = (figure: 'p50' | 'p99') => median(runs[i]!.map((run) => run[figure]));
+    return [name, of('p50'), of('p99'), i === 0 ? '-' : median(above)];
+  });
+  console.log(`${printTable(['one client', 'p50 us', 'p99 us', 'above the first'], rows)}\n`);
+}
+
+export async function run(args: string[]): Promise<void> {
+  const rounds = numberOption(args, 'rounds', 7);
+  const count = numberOption(args, 'count', 2_000);
+  const server = await startBenchServer(source);
+  const folder = mkdtempSync(join(tmpdir(), 'trellis-floor-'));
+  const asking =
+    (url: string, path: string, body: (i: number) => object, times: number) => async () => {
+      const requests = Array.from({ length: times }, (_, i) =>
+        requestBytes(path, JSON.stringify(body(i))),
+      );
+      const run = await sendHttp(url, requests, { connections: 1 });
+      if (run.failed > 0) throw new Error(`${path}: ${run.failed} calls failed`);
+      return run;
+    };
+  try {
+    const { p: id } = (await server.post('add', { name: 'Ana', age: 30 })) as { p: string };
+    const reply = JSON.stringify(await server.post('person', { id }));
+    const module = peerEntry(transport);
+    const [child, url] = module === undefined ? [] : await startEcho(module, reply);
+    const echoed: Contender[] =
+      url === undefined
+        ? []
+        : [['a bare echo of the same bytes', asking(url, 'person', () => ({ id }), count)]];
+    const read: Contender = ['point read', asking(server.url, 'person', () => ({ id }), count)];
+    await print([...echoed, read], rounds);
+    if (child !== undefined) await endProcess(child);
+
+    const syncing = (syncs: number) => async () => {
+      const taken = syncTimes(join(folder, 'page'), count / 10, syncs);
+      return { p50: median(taken), p99: percentile(taken, 0.99) };
+    };
+    const write = asking(server.url, 'rename', (i) => ({ id, age: i % 100 }), count / 10);
+    await print(
+      [
+        ['a page and fdatasync', syncing(1)],
+        ['the same twice', syncing(2)],
+        ['durable update', write],
+      ],
+      rounds,
+    );
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
