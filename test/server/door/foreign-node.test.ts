@@ -3,12 +3,12 @@
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClusterNode, TrellisError } from '../../engine/index.js';
-import { NodeProof } from '../../server/auth/node-proof.js';
-import { askLeader } from '../../server/process/cluster/ask-leader.js';
-import { LeaderPosition } from '../../server/request/leader-position.js';
-import { NodeCalls, goodBody } from '../../server/request/node-call.js';
-import { toldError, toldValue } from '../../server/request/told-error.js';
+import { type ClusterNode, TrellisError } from '../../../engine/index.js';
+import { NodeProof } from '../../../server/auth/node-proof.js';
+import { askLeader } from '../../../server/process/cluster/ask-leader.js';
+import { LeaderPosition } from '../../../server/request/leader-position.js';
+import { NodeCalls, goodBody } from '../../../server/request/node-call.js';
+import { toldError, toldValue } from '../../../server/request/told-error.js';
 
 const foreign: [string, number, string][] = [
   ['a page', 200, '<html>Hello</html>'],
