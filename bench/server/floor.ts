@@ -1,7 +1,16 @@
 // What one client waits for beyond what nobody can save it: a point read beside a bare echo of the same bytes on the
-// same transport, a small durable write beside fdatasync of a page on the same disk. In turns, medians of rounds.
+// same transport, a small durable write beside fdatasync of a page, and beside what LMDB writes, on the same disk. In
+// turns, medians of rounds.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,20 +42,29 @@ async function startEcho(module: string, reply: string): Promise<[ChildProcess, 
   return [child, `http://127.0.0.1:${port}`];
 }
 
-/** Microseconds of writing a page of a file, durably, over and over. */
-function syncTimes(path: string, times: number, syncs: number): number[] {
-  const page = Buffer.alloc(4096, 7);
+const pageBytes = 4096;
+const filePages = 256;
+
+/**
+ * Microseconds of writing pages of a file, durably, over and over: one page, or what a commit of LMDB writes for
+ * a small change: five pages that lie apart, a sync, then the page that says which are valid, synced too.
+ */
+function syncTimes(path: string, times: number, what: 'page' | 'commit'): number[] {
+  const page = Buffer.alloc(pageBytes, 7);
   const file = openSync(path, 'w');
-  for (let at = 0; at < 64; at++) writeSync(file, page, 0, page.length, at * page.length);
+  const heads = openSync(path, constants.O_WRONLY | constants.O_DSYNC);
+  for (let at = 0; at < filePages; at++) writeSync(file, page, 0, pageBytes, at * pageBytes);
   fdatasyncSync(file);
+  const writePage = (at: number): void =>
+    void writeSync(file, page, 0, pageBytes, (2 + (at % (filePages - 2))) * pageBytes);
   const taken = Array.from({ length: times }, (_, i) => {
     const started = performance.now();
-    for (let n = 0; n < syncs; n++) {
-      writeSync(file, page, 0, page.length, ((i * syncs + n) % 64) * page.length);
-      fdatasyncSync(file);
-    }
+    for (let n = 0; n < (what === 'page' ? 1 : 5); n++) writePage(i * 7 + n * 37);
+    fdatasyncSync(file);
+    if (what === 'commit') writeSync(heads, page, 0, 128, (i % 2) * pageBytes);
     return (performance.now() - started) * 1000;
   });
+  closeSync(heads);
   closeSync(file);
   return taken;
 }
@@ -93,15 +111,15 @@ export async function run(args: string[]): Promise<void> {
     await print([...echoed, read], rounds);
     if (child !== undefined) await endProcess(child);
 
-    const syncing = (syncs: number) => async () => {
-      const taken = syncTimes(join(folder, 'page'), count / 10, syncs);
+    const syncing = (what: 'page' | 'commit') => async () => {
+      const taken = syncTimes(join(folder, 'pages'), count / 10, what);
       return { p50: median(taken), p99: percentile(taken, 0.99) };
     };
     const write = asking(server.url, 'rename', (i) => ({ id, age: i % 100 }), count / 10);
     await print(
       [
-        ['a page and fdatasync', syncing(1)],
-        ['the same twice', syncing(2)],
+        ['a page and fdatasync', syncing('page')],
+        ['what a commit of LMDB writes', syncing('commit')],
         ['durable update', write],
       ],
       rounds,
