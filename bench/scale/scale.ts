@@ -83,8 +83,10 @@ function compareSearch(
   for (const [i, recall] of recalls.entries()) {
     figures.set(`in process at ${recall}, us`, ours[i]?.micros ?? Number.NaN);
     figures.set(`width at ${recall}`, ours[i]?.width ?? Number.NaN);
+    figures.set(`recall at ${recall}`, ours[i]?.recall ?? Number.NaN);
     if (peer === undefined) continue;
     figures.set(`hnswlib C++ at ${recall}, us`, peer[i]!.micros);
+    figures.set(`its recall at ${recall}`, peer[i]!.recall);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   fdatasyncSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   rmSync,
   writeSync,
 } from 'node:fs';
@@ -28,8 +29,13 @@ QUERY person(id: ID) => p <- N<Person>(id) RETURN p
 QUERY rename(id: ID, age: U8) => p <- N<Person>(id)::UPDATE({ age: age }) RETURN p::{age}
 `;
 
-/** The version of package.json's alias. */
-const transport = '@uwsjs/core@20.51.4';
+/** The package behind the alias of the server's own transport: `npm:NAME@VERSION`. */
+function transport(): string {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  return dependencies['uWebSockets.js']!.slice('npm:'.length);
+}
 const echo = fileURLToPath(new URL('../peer/uws-echo.js', import.meta.url));
 
 async function startEcho(module: string, reply: string): Promise<[ChildProcess, string]> {
@@ -101,7 +107,7 @@ export async function run(args: string[]): Promise<void> {
   try {
     const { p: id } = (await server.post('add', { name: 'Ana', age: 30 })) as { p: string };
     const reply = JSON.stringify(await server.post('person', { id }));
-    const module = peerEntry(transport);
+    const module = peerEntry(transport());
     const [child, url] = module === undefined ? [] : await startEcho(module, reply);
     const echoed: Contender[] =
       url === undefined

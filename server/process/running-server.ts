@@ -27,8 +27,7 @@ function placeOf(config: Config): Place {
 }
 
 /** Since the server wrote its port down, another program may have taken it. */
-function noneOfOurs(config: Config): ErrorData {
-  const { origin, socketPath } = placeOf(config);
+function noneOfOurs({ origin, socketPath }: Place): ErrorData {
   const what = `what answers at ${socketPath ?? origin} is no server of this version`;
   return { code: 'DATA_LOCKED', args: { what } };
 }
@@ -89,7 +88,7 @@ export async function askBytes(
   // `none`: it was refused before its head was read.
   const isOurs = named === requestId || named === 'none';
   if (status === 200 && isOurs) return reply;
-  const { data } = toldError(isOurs ? reply : Buffer.alloc(0), noneOfOurs(config));
+  const { data } = toldError(isOurs ? reply : Buffer.alloc(0), noneOfOurs(place));
   throw new TrellisError(keyCodes.has(data.code) ? { ...data, hint: keyHint } : data);
 }
 

@@ -26,7 +26,8 @@ export function toldError(body: Uint8Array, otherwise: ErrorData = nobody): Trel
 
 /** The JSON of a good answer. Fails with the error that another one tells. */
 export function toldValue(isGood: boolean, body: Uint8Array, otherwise = nobody): unknown {
-  const value = isGood ? parsed(body) : undefined;
-  if (value === undefined) throw isGood ? new TrellisError(otherwise) : toldError(body, otherwise);
+  if (!isGood) throw toldError(body, otherwise);
+  const value = parsed(body);
+  if (value === undefined) throw new TrellisError(otherwise);
   return value;
 }

@@ -54,8 +54,6 @@ const answers: [string, number, string, isOurs?: boolean][] = [
   ['a code that is no text', 400, '{"code":7}', true],
   ['a code that every object has', 400, '{"code":"constructor"}', true],
 ];
-/** Where the server is said. */
-const toUrl = (url: string): string[] => ['import', file, '--url', url, '--project', project];
 const commands = ['backup', 'dump +', 'recall', 'query all'];
 
 it.each(answers)('%s', async (_kind, status, body, isOurs = false) => {
@@ -70,7 +68,7 @@ it.each(answers)('%s', async (_kind, status, body, isOurs = false) => {
     ]);
   }
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const said = await commandHere(toUrl(url));
+  const said = await commandHere(['import', file, '--url', url, '--project', project]);
   const told = `CONFIG_INVALID: What answers at ${url} with status ${status} is no server of this version.\n`;
   expect([said.code, said.stderr]).toEqual([78, told]);
 });

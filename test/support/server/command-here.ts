@@ -7,7 +7,7 @@ export async function commandHere(argv: readonly string[]) {
   const spies = [
     vi.spyOn(console, 'log').mockImplementation((line: string) => void out.push(`${line}\n`)),
     vi.spyOn(console, 'error').mockImplementation((line: string) => void err.push(`${line}\n`)),
-    vi.spyOn(process.stdout, 'write').mockImplementation(() => true),
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => out.push(String(text)) > 0),
   ];
   const code = await runCommand(argv);
   for (const spy of spies) spy.mockRestore();
