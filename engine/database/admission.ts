@@ -165,11 +165,11 @@ export class Admission {
     const carried = options.embeddings && new CarriedEmbeddings(options.embeddings);
     const deadline = started + budgetMs;
     const made = await embedTexts(this.parts.models, plan, input.args!, deadline, carried);
-    const embeddings = embeddingsOf(made);
     const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
-    const full = { ...input, embeddings };
-    if (!plan.writes && this.parts.isInlineOnly) return this.#runInline(plan, full, rest);
-    return this.#runInLane(plan, full, rest);
+    // It was made for this call.
+    input.embeddings = embeddingsOf(made);
+    if (!plan.writes && this.parts.isInlineOnly) return this.#runInline(plan, input, rest);
+    return this.#runInLane(plan, input, rest);
   }
 
   /** See Database.embedAhead. */

@@ -113,7 +113,7 @@ function sentInstead(
 export function throwFaults(faults: ErrorData[]): void {
   const [first] = faults;
   if (first === undefined) return;
-  throw new TrellisError(faults.length === 1 ? first : { ...first, errors: faults });
+  throw new TrellisError(faults.length === 1 ? first : { errors: faults, ...first });
 }
 
 const kindNames = {

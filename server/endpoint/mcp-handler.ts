@@ -49,7 +49,7 @@ export interface McpCaller {
   mayRead: boolean;
   mayWrite: boolean;
   /** Of a cluster: the leader's answer to a query that writes; undefined where it is answered here. */
-  callOnLeader?: (query: string, body: Uint8Array) => Promise<Uint8Array> | undefined;
+  callOnLeader?: ((query: string, body: Uint8Array) => Promise<Uint8Array> | undefined) | undefined;
 }
 
 /** What a traversal holds: how many items, and what its first one is. */

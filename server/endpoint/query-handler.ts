@@ -143,10 +143,9 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
       // A session's answers go with its state: nothing of it can be given again.
       if (writes) refuseOnce(exchange, 'sessions know none');
       const budget = budgetOf(exchange, budgetMs);
-      const rights: McpCaller = {
-        ...callerOf(caller),
-        callOnLeader: (name, asked) => options.callOnLeader?.(exchange, name, asked, budget),
-      };
+      const rights = callerOf(caller, (name, asked) =>
+        options.callOnLeader?.(exchange, name, asked, budget),
+      );
       try {
         return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
       } catch (error) {
@@ -174,9 +173,12 @@ function cancelInto(exchange: Exchange): (cancel: () => void) => void {
 }
 
 /** Rights as the session room sees them; scope and role of query tools are checked before. */
-export function callerOf(caller: Caller | undefined): McpCaller {
-  if (caller === undefined) return { keyId: '', mayRead: true, mayWrite: true };
+export function callerOf(
+  caller: Caller | undefined,
+  callOnLeader?: McpCaller['callOnLeader'],
+): McpCaller {
+  if (caller === undefined) return { keyId: '', mayRead: true, mayWrite: true, callOnLeader };
   const { keyId, role } = caller;
   const mayWrite = role === 'write' || role === 'admin';
-  return { keyId, mayRead: mayWrite || role === 'read', mayWrite };
+  return { keyId, mayRead: mayWrite || role === 'read', mayWrite, callOnLeader };
 }

@@ -1,33 +1,15 @@
 // The worked examples of the language, compiled from source and run on real storage: exact JSON.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseDate } from '../../engine/base/date.js';
-import { TrellisError } from '../../engine/base/errors.js';
-import { printUuid } from '../../engine/base/id.js';
-import { defaultLimits } from '../../engine/base/limits.js';
-import type { ExecutionContext } from '../../engine/exec/row/execute.js';
-import { collectTexts, execute } from '../../engine/exec/run.js';
-import { decodeParameters } from '../../engine/json/decode.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
-import { openStorage, type Storage } from '../../engine/storage/open-storage.js';
-import { uuidAt } from '../../engine/storage/record/record.js';
-import type { ReadView, WriteView } from '../../engine/storage/table/store.js';
-import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
-import { keyedEmbeddings } from '../support/keyed-embeddings.js';
 import { mismatch } from '../support/reply-conforms.js';
 import { toolMismatch } from '../support/tool-conforms.js';
-import { MemoryIndex } from '../support/memory-index.js';
-import { fillGarden } from './kit/garden.js';
+import { Garden } from './kit/garden-place.js';
 import { type Example, examples } from './kit/language-case.js';
 
 const source = readFileSync(new URL('kit/garden.hx', import.meta.url), 'utf8');
-const nowMs = Date.UTC(2026, 2, 2, 9, 30);
-const now = parseDate('2026-03-02T09:30:00.123456Z')!;
-const uuidPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 function programOf(compat: boolean): Program {
   const { program, diagnostics } = compile([{ path: 'garden.hx', text: source }], { compat });
@@ -35,102 +17,11 @@ function programOf(compat: boolean): Program {
   return program!;
 }
 
-/** One garden in a folder of its own. */
-class Server {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'trellis-exec-'));
-  readonly #storage: Storage;
-  readonly #text = createTextIndex(defaultLimits);
-  readonly #indexes = new Map<number, MemoryIndex>();
-  readonly #names = new Map<string, string>();
-
-  constructor(private readonly program: Program) {
-    this.#storage = openStorage(this.#folder, { limits: defaultLimits, mode: 'create' });
-    this.#storage.applySchema(program, { text: this.#text, nowMs });
-    this.#write((view) => {
-      for (const [alias, id] of fillGarden(view, this.#text))
-        this.#names.set(printUuid(view.record(id)!, uuidAt.own), alias);
-    });
-  }
-
-  #write<T>(work: (view: WriteView) => T): T {
-    let outcome: { value: T } | { error: unknown } | undefined;
-    const changes = this.#storage.commitGroup((group) => {
-      try {
-        outcome = { value: group.request(nowMs, work) };
-      } catch (error) {
-        outcome = { error };
-      }
-    });
-    if ('error' in outcome!) throw outcome.error;
-    for (const change of changes) {
-      const index = this.#indexes.get(change.label) ?? new MemoryIndex(String(change.label));
-      this.#indexes.set(change.label, index);
-      if (change.kind === 'put') index.put(change.id, change.vector);
-      else index.delete(change.id);
-    }
-    return outcome!.value;
-  }
-
-  #execute(query: Query, body: string, view: ReadView | WriteView): string {
-    const args = decodeParameters(
-      Buffer.from(body),
-      query.plan.parameters,
-      query.name,
-      defaultLimits,
-    );
-    const texts = collectTexts(query.plan, args);
-    const context: ExecutionContext = {
-      view,
-      vectors: (label) => this.#indexes.get(label),
-      text: this.#text,
-      now,
-      limits: defaultLimits,
-      cancelled: () => false,
-      budgetMs: 1000,
-      embeddings: keyedEmbeddings(
-        query.plan,
-        texts,
-        texts.map((text) => Float64Array.of(text.length, 1)),
-      ),
-    };
-    const text = Buffer.from(execute(query.plan, args, context).body).toString();
-    expect(mismatch(query.output, text, this.program.schema), `${query.name}: ${text}`).toBe(
-      undefined,
-    );
-    const fault = toolMismatch(query, text, this.program);
-    expect(fault, `M06 ${query.name}: ${text}`).toBe(undefined);
-    return text;
-  }
-
-  /** The answer of a call, or code and message of its error, with the ids of the garden by name. */
-  call(name: string, body: string): string {
-    const query = this.program.queries.find((each) => each.name === name)!;
-    const ids = new Map([...this.#names].map(([id, alias]) => [alias, id]));
-    const sent = body.replace(/"([a-z]\d)"/g, (text, alias: string) =>
-      ids.has(alias) ? `"${ids.get(alias)}"` : text,
-    );
-    try {
-      const run = (view: ReadView | WriteView) => this.#execute(query, sent, view);
-      return this.#named(query.plan.writes ? this.#write(run) : run(this.#storage.reader()));
-    } catch (error) {
-      if (error instanceof TrellisError) return this.#named(`${error.code} ${error.message}`);
-      throw error;
-    }
-  }
-
-  #named(text: string): string {
-    return text
-      .replace(uuidPattern, (id) => this.#names.get(id) ?? 'NEW')
-      .replaceAll('2026-03-01T08:00:00+00:00', 'J')
-      .replaceAll('2026-03-02T09:30:00.123456+00:00', 'NOW')
-      .replace(/-?\d+\.\d{7,}(e-?\d+)?/g, (number) => String(Number(Number(number).toFixed(6))));
-  }
-
-  close(): void {
-    this.#storage.close();
-    rmSync(this.#folder, { recursive: true });
-  }
-}
+const conforms = (program: Program) => (query: Query, reply: string) => {
+  const told = `${query.name}: ${reply}`;
+  expect(mismatch(query.output, reply, program.schema), told).toBe(undefined);
+  expect(toolMismatch(query, reply, program), `M06 ${told}`).toBe(undefined);
+};
 
 const programs = new Map<boolean, Program>();
 
@@ -141,18 +32,18 @@ function programFor(compat: boolean): Program {
 }
 
 /** Gardens by name: examples that only read share one. */
-const servers = new Map<string, Server>();
+const servers = new Map<string, Garden>();
 afterAll(() => {
   for (const server of servers.values()) server.close();
 });
 
-function serverFor({ name, compat = false, calls }: Example): Server {
+function serverFor({ name, compat = false, calls }: Example): Garden {
   const program = programFor(compat);
   const isWriting = calls.some(([query]) =>
     program.queries.some((each) => each.name === query && each.plan.writes),
   );
   const key = isWriting ? name : `reading ${compat}`;
-  const server = servers.get(key) ?? new Server(program);
+  const server = servers.get(key) ?? new Garden(program, conforms(program));
   servers.set(key, server);
   return server;
 }

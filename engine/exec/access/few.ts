@@ -28,34 +28,38 @@ const patience = 8;
  * from m² = k n. What is less is taken as it comes. A walk that meets too few ends, and what it has not
  * yielded comes as it stands; equal keys stay in the order of their age.
  */
-export function fewOr(walk: IdFlow, { label, find, findAll, most }: Few, seek: Seek): IdFlow {
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const worth = Math.max(64, Math.sqrt(most(frame) * frame.view.count(label.id)));
-      const few = gathered(frame, find(frame, false), worth);
-      seek.ordered = few === undefined;
-      if (few !== undefined) {
-        yield few;
-        return;
-      }
-      const yielded = new IdSet();
-      let left = patience * worth;
-      for (const ids of walk.open(frame)) {
-        for (let i = 0; i < ids.length; i++) yielded.add(ids[i]!);
-        frame.charge(4 * ids.length);
-        left -= ids.length;
-        yield ids;
-        if (left < 0 || !seek.ordered) break;
-      }
-      if (left >= 0 && seek.ordered) return;
-      seek.ordered = false;
-      for (const ids of findAll(frame, false) ?? frame.view.scan(label.id)) {
-        frame.tick(ids.length);
-        yield ids.filter((id) => !yielded.has(id));
-      }
-    },
-  };
+export function fewOr(walk: IdFlow, few: Few, seek: Seek): IdFlow {
+  return { kind: 'ids', open: (frame) => fewOrIds(frame, walk, few, seek) };
+}
+
+function* fewOrIds(
+  frame: Frame,
+  walk: IdFlow,
+  { label, find, findAll, most }: Few,
+  seek: Seek,
+): Iterable<Uint32Array> {
+  const worth = Math.max(64, Math.sqrt(most(frame) * frame.view.count(label.id)));
+  const few = gathered(frame, find(frame, false), worth);
+  seek.ordered = few === undefined;
+  if (few !== undefined) {
+    yield few;
+    return;
+  }
+  const yielded = new IdSet();
+  let left = patience * worth;
+  for (const ids of walk.open(frame)) {
+    for (let i = 0; i < ids.length; i++) yielded.add(ids[i]!);
+    frame.charge(4 * ids.length);
+    left -= ids.length;
+    yield ids;
+    if (left < 0 || !seek.ordered) break;
+  }
+  if (left >= 0 && seek.ordered) return;
+  seek.ordered = false;
+  for (const ids of findAll(frame, false) ?? frame.view.scan(label.id)) {
+    frame.tick(ids.length);
+    yield ids.filter((id) => !yielded.has(id));
+  }
 }
 
 /** All of some ids, unless they are more than `most`. */

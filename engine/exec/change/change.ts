@@ -28,38 +28,42 @@ function refreshed(row: Element): Element {
 }
 
 /** Every distinct element once; the rows come back as they are now, deleted ones left out. */
-export function update(input: Flow, { slot, set }: Change): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const rows = collect(input, frame).filter((row): row is Element => row instanceof Element);
-      const updated = updateElements(frame, new Set(rows.map((row) => row.id)), slot, set);
-      yield* batchesOf(rows.filter((row) => updated.has(row.id)).map(refreshed));
-    },
-  };
+export function update(input: Flow, change: Change): RowFlow {
+  return { kind: 'rows', open: (frame) => updateRows(frame, input, change) };
+}
+
+function* updateRows(frame: Frame, input: Flow, { slot, set }: Change): Iterable<readonly Value[]> {
+  const rows = collect(input, frame).filter((row): row is Element => row instanceof Element);
+  const updated = updateElements(frame, new Set(rows.map((row) => row.id)), slot, set);
+  yield* batchesOf(rows.filter((row) => updated.has(row.id)).map(refreshed));
 }
 
 /** The first row that still exists, updated; without one a new element made by `create`. */
 function upsert(
   input: Flow,
-  { slot, set }: Change,
+  change: Change,
   create: (frame: Frame) => Element,
   changed?: (frame: Frame, element: Element) => void,
 ): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const row = firstOf(input, frame);
-      if (row instanceof Element && updateElements(frame, [row.id], slot, set).size === 1) {
-        const element = refreshed(row);
-        changed?.(frame, element);
-        yield [element];
-        return;
-      }
-      frame.slots[slot] = null;
-      yield [create(frame)];
-    },
-  };
+  return { kind: 'rows', open: (frame) => upsertRows(frame, input, change, create, changed) };
+}
+
+function* upsertRows(
+  frame: Frame,
+  input: Flow,
+  { slot, set }: Change,
+  create: (frame: Frame) => Element,
+  changed: ((frame: Frame, element: Element) => void) | undefined,
+): Iterable<readonly Value[]> {
+  const row = firstOf(input, frame);
+  if (row instanceof Element && updateElements(frame, [row.id], slot, set).size === 1) {
+    const element = refreshed(row);
+    changed?.(frame, element);
+    yield [element];
+    return;
+  }
+  frame.slots[slot] = null;
+  yield [create(frame)];
 }
 
 export function upsertNode(input: Flow, change: Change, label: Label): RowFlow {

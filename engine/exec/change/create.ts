@@ -4,7 +4,7 @@ import type { End, Expression } from '../../plan/expression.js';
 import type { Label } from '../../storage/table/store.js';
 import { readVector, vectorOf } from '../row/step-argument.js';
 import { type Builder, declared } from '../row/builder.js';
-import { asRows, batchesOf, type Flow, type RowFlow, rowsOf } from '../row/flow.js';
+import { batchesOf, type Flow, openRows, type RowFlow, rowsOf } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import {
   type Assign,
@@ -129,22 +129,24 @@ export interface EdgeStep {
 }
 
 /** One edge per row. All rows are read before the first edge is made. */
-export function addEdges(input: Flow, { label, set, slot, from, to }: EdgeStep): RowFlow {
-  const { open } = asRows(input);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const rows: Value[] = [];
-      for (const batch of open(frame)) rows.push(...batch);
-      const made: Value[] = [];
-      for (const row of rows) {
-        frame.slots[slot] = row;
-        const source = resolveEnd(frame, label, 'from', from ? from(frame) : row);
-        const target = resolveEnd(frame, label, 'to', to ? to(frame) : row);
-        frame.slots[slot] = row;
-        made.push(createEdge(frame, label, source, target, set));
-      }
-      yield* batchesOf(made);
-    },
-  };
+export function addEdges(input: Flow, step: EdgeStep): RowFlow {
+  return { kind: 'rows', open: (frame) => addEdgesRows(frame, input, step) };
+}
+
+function* addEdgesRows(
+  frame: Frame,
+  input: Flow,
+  { label, set, slot, from, to }: EdgeStep,
+): Iterable<readonly Value[]> {
+  const rows: Value[] = [];
+  for (const batch of openRows(input, frame)) rows.push(...batch);
+  const made: Value[] = [];
+  for (const row of rows) {
+    frame.slots[slot] = row;
+    const source = resolveEnd(frame, label, 'from', from ? from(frame) : row);
+    const target = resolveEnd(frame, label, 'to', to ? to(frame) : row);
+    frame.slots[slot] = row;
+    made.push(createEdge(frame, label, source, target, set));
+  }
+  yield* batchesOf(made);
 }

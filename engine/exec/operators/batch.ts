@@ -75,35 +75,39 @@ function scanned(
 }
 
 export function batch(finders: readonly Finder[], list: Evaluate, nulls: boolean): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const given = list(frame);
-      if (given === null) {
-        fail('PARAM_MISSING', { owner: 'A selection', param: 'values', type: 'a list' });
-      }
-      const values = rowsOf(given);
-      const finds = finders.map((finder) => finder(frame, values));
-      let [size, rows]: [number, Value[]] = [firstRows, []];
-      for (const part of batchesOf(values)) {
-        frame.tick(part.length);
-        for (const value of part) {
-          let isFound = false;
-          for (const ids of value === null ? none : mergedIds(finds.map((find) => find(value)))) {
-            isFound ||= ids.length > 0;
-            frame.charge(ids.length * rowBytes);
-            frame.tick(ids.length);
-            for (const id of ids) rows.push(new Element(id));
-            if (rows.length < size) continue;
-            yield rows;
-            rows = [];
-            size = Math.min(4 * size, mostRows);
-          }
-          if (nulls && !isFound) rows.push(null);
-        }
-        if (rows.length > 0) yield rows;
+  return { kind: 'rows', open: (frame) => batchRows(frame, finders, list, nulls) };
+}
+
+function* batchRows(
+  frame: Frame,
+  finders: readonly Finder[],
+  list: Evaluate,
+  nulls: boolean,
+): Iterable<readonly Value[]> {
+  const given = list(frame);
+  if (given === null) {
+    fail('PARAM_MISSING', { owner: 'A selection', param: 'values', type: 'a list' });
+  }
+  const values = rowsOf(given);
+  const finds = finders.map((finder) => finder(frame, values));
+  let [size, rows]: [number, Value[]] = [firstRows, []];
+  for (const part of batchesOf(values)) {
+    frame.tick(part.length);
+    for (const value of part) {
+      let isFound = false;
+      for (const ids of value === null ? none : mergedIds(finds.map((find) => find(value)))) {
+        isFound ||= ids.length > 0;
+        frame.charge(ids.length * rowBytes);
+        frame.tick(ids.length);
+        for (const id of ids) rows.push(new Element(id));
+        if (rows.length < size) continue;
+        yield rows;
         rows = [];
+        size = Math.min(4 * size, mostRows);
       }
-    },
-  };
+      if (nulls && !isFound) rows.push(null);
+    }
+    if (rows.length > 0) yield rows;
+    rows = [];
+  }
 }

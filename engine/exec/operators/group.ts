@@ -1,7 +1,7 @@
 // GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, first seen first (helixql.md
 // 3.9).
 import { fail } from '../../base/errors.js';
-import { asRows, batchesOf, type Flow } from '../row/flow.js';
+import { batchesOf, type Flow, openRows } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { keyOf, keyOfAll } from '../row/key.js';
 import { keep } from '../row/pull.js';
@@ -36,29 +36,40 @@ interface Group {
   kept: readonly Accumulator[];
 }
 
+/** Of the members of a group's record. */
+interface Names {
+  shown: string[];
+  read: string[];
+}
+
 const nothing: readonly Accumulator[] = [];
 
 export function group(input: Flow, grouping: Grouping): Flow {
-  const { keys, data, whole, keyed } = grouping;
-  const keyNames = keys.map((key) => key.name);
-  // What is kept is read as a key is.
-  const readNames = [...keyNames, ...(grouping.accumulate ?? []).map((_, i) => `#${i}`)];
-  const names = data ? ['count', 'data'] : [...keyNames, 'count'];
-  const flow = asRows(input);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const groups = gather(flow.open(frame), frame, grouping);
-      const records = Array.from(groups, (each) => {
-        const values = data ? [each.count, each.items] : [...each.keys, each.count];
-        const read = [...each.keys, ...each.kept.map((one) => one.value())];
-        return keyed || whole
-          ? new GroupRecord(names, values, readNames, read, each.rows)
-          : new RecordValue(names, values);
-      });
-      yield* batchesOf(records);
-    },
+  const keyNames = grouping.keys.map((key) => key.name);
+  const names: Names = {
+    shown: grouping.data ? ['count', 'data'] : [...keyNames, 'count'],
+    // What is kept is read as a key is.
+    read: [...keyNames, ...(grouping.accumulate ?? []).map((_, i) => `#${i}`)],
   };
+  return { kind: 'rows', open: (frame) => groupRows(frame, input, grouping, names) };
+}
+
+function* groupRows(
+  frame: Frame,
+  input: Flow,
+  grouping: Grouping,
+  names: Names,
+): Iterable<readonly Value[]> {
+  const { data, whole, keyed } = grouping;
+  const groups = gather(openRows(input, frame), frame, grouping);
+  const records = Array.from(groups, (each) => {
+    const values = data ? [each.count, each.items] : [...each.keys, each.count];
+    const read = [...each.keys, ...each.kept.map((one) => one.value())];
+    return keyed || whole
+      ? new GroupRecord(names.shown, values, names.read, read, each.rows)
+      : new RecordValue(names.shown, values);
+  });
+  yield* batchesOf(records);
 }
 
 function gather(

@@ -15,38 +15,36 @@ function windowOf(frame: Frame, start: number, end: number): { from: number; to:
 
 /** Items as bare ids, deleted ones included: for steps that find no edges of those. */
 export function itemIds(start: number, end: number): IdFlow {
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const { from, to } = windowOf(frame, start, end);
-      if (from < to) yield frame.context.items!.ids.subarray(from, to);
-    },
-  };
+  return { kind: 'ids', open: (frame) => itemIdsIds(frame, start, end) };
+}
+
+function* itemIdsIds(frame: Frame, start: number, end: number): Iterable<Uint32Array> {
+  const { from, to } = windowOf(frame, start, end);
+  if (from < to) yield frame.context.items!.ids.subarray(from, to);
 }
 
 /** Items as elements with their scores and hops; deleted ones are skipped. */
 export function itemRows(start: number, end: number): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const { from, to } = windowOf(frame, start, end);
-      const { ids, scores, hops } = frame.context.items ?? noItems;
-      for (let at = from, size = 4; at < to; size = Math.min(size * 4, 1024)) {
-        const rows: Value[] = [];
-        for (const stop = Math.min(at + size, to); at < stop; at++) {
-          const element = new Element(ids[at]!);
-          element.record = frame.readRecord(element.id);
-          if (element.record === undefined || !isDeclared(frame, element.record)) continue;
-          if (scores !== undefined) {
-            element.score = scores[2 * at]!;
-            element.distance = scores[2 * at + 1]!;
-          }
-          if (hops !== undefined) element.hops = hops[at]!;
-          rows.push(element);
-        }
-        frame.tick(size);
-        if (rows.length > 0) yield rows;
+  return { kind: 'rows', open: (frame) => itemRowsRows(frame, start, end) };
+}
+
+function* itemRowsRows(frame: Frame, start: number, end: number): Iterable<readonly Value[]> {
+  const { from, to } = windowOf(frame, start, end);
+  const { ids, scores, hops } = frame.context.items ?? noItems;
+  for (let at = from, size = 4; at < to; size = Math.min(size * 4, 1024)) {
+    const rows: Value[] = [];
+    for (const stop = Math.min(at + size, to); at < stop; at++) {
+      const element = new Element(ids[at]!);
+      element.record = frame.readRecord(element.id);
+      if (element.record === undefined || !isDeclared(frame, element.record)) continue;
+      if (scores !== undefined) {
+        element.score = scores[2 * at]!;
+        element.distance = scores[2 * at + 1]!;
       }
-    },
-  };
+      if (hops !== undefined) element.hops = hops[at]!;
+      rows.push(element);
+    }
+    frame.tick(size);
+    if (rows.length > 0) yield rows;
+  }
 }

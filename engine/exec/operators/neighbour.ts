@@ -28,27 +28,7 @@ export function* idsOf(flow: Flow, frame: Frame): Iterable<ArrayLike<number>> {
 function step(input: Flow, labels: readonly number[], direction: Direction, take: 0 | 1): IdFlow {
   return {
     kind: 'ids',
-    *open(frame) {
-      const out = new IdBuffer();
-      for (const ids of idsOf(input, frame)) {
-        for (let i = 0; i < ids.length; i++) {
-          const lists = labels.length === 1 ? frame.edges()?.of(labels[0]!, direction) : undefined;
-          const word = lists?.find(ids[i]!) ?? 0;
-          if (word !== 0) {
-            const { words } = lists!;
-            const end = word + words[word]!;
-            for (let at = word + 1 + take; at <= end; at += 2) out.push(words[at]!);
-            frame.tick(1 + (words[word]! >> 1));
-          } else {
-            const pairs = adjacent(frame, ids[i]!, labels, direction);
-            for (let at = take; at < pairs.length; at += 2) out.push(pairs[at]!);
-            frame.tick(1 + (pairs.length >> 1));
-          }
-          if (out.length >= flushLength) yield out.take();
-        }
-        if (out.length > 0) yield out.take();
-      }
-    },
+    open: (frame) => stepIds(frame, input, labels, direction, take),
     count(frame) {
       let total = 0;
       for (const ids of idsOf(input, frame)) {
@@ -69,6 +49,34 @@ function step(input: Flow, labels: readonly number[], direction: Direction, take
   };
 }
 
+function* stepIds(
+  frame: Frame,
+  input: Flow,
+  labels: readonly number[],
+  direction: Direction,
+  take: 0 | 1,
+): Iterable<Uint32Array> {
+  const out = new IdBuffer();
+  for (const ids of idsOf(input, frame)) {
+    for (let i = 0; i < ids.length; i++) {
+      const lists = labels.length === 1 ? frame.edges()?.of(labels[0]!, direction) : undefined;
+      const word = lists?.find(ids[i]!) ?? 0;
+      if (word !== 0) {
+        const { words } = lists!;
+        const end = word + words[word]!;
+        for (let at = word + 1 + take; at <= end; at += 2) out.push(words[at]!);
+        frame.tick(1 + (words[word]! >> 1));
+      } else {
+        const pairs = adjacent(frame, ids[i]!, labels, direction);
+        for (let at = take; at < pairs.length; at += 2) out.push(pairs[at]!);
+        frame.tick(1 + (pairs.length >> 1));
+      }
+      if (out.length >= flushLength) yield out.take();
+    }
+    if (out.length > 0) yield out.take();
+  }
+}
+
 /** Far ends of the edges of each node or vector. */
 export function neighbours(input: Flow, labels: readonly number[], direction: Direction): IdFlow {
   return step(input, labels, direction, 1);
@@ -85,40 +93,47 @@ export function edges(input: Flow, labels: readonly number[], direction: Directi
  */
 export function edgesOrEnds(input: Flow, labels: readonly number[], direction: Direction): IdFlow {
   const end = direction === 'out' ? 'to' : 'from';
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const out = new IdBuffer();
-      for (const ids of idsOf(input, frame)) {
-        for (let i = 0; i < ids.length; i++) {
-          const far = labels
-            .map((label) => edgeEnd(frame, ids[i]!, end, label))
-            .find((id) => id > 0);
-          const pairs = far === undefined ? adjacent(frame, ids[i]!, labels, direction) : [far];
-          for (let at = 0; at < pairs.length; at += 2) out.push(pairs[at]!);
-          frame.tick(1 + (pairs.length >> 1));
-          if (out.length >= flushLength) yield out.take();
-        }
-        if (out.length > 0) yield out.take();
-      }
-    },
-  };
+  return { kind: 'ids', open: (frame) => edgesOrEndsIds(frame, input, labels, direction, end) };
+}
+
+function* edgesOrEndsIds(
+  frame: Frame,
+  input: Flow,
+  labels: readonly number[],
+  direction: Direction,
+  end: 'to' | 'from',
+): Iterable<Uint32Array> {
+  const out = new IdBuffer();
+  for (const ids of idsOf(input, frame)) {
+    for (let i = 0; i < ids.length; i++) {
+      const far = labels.map((label) => edgeEnd(frame, ids[i]!, end, label)).find((id) => id > 0);
+      const pairs = far === undefined ? adjacent(frame, ids[i]!, labels, direction) : [far];
+      for (let at = 0; at < pairs.length; at += 2) out.push(pairs[at]!);
+      frame.tick(1 + (pairs.length >> 1));
+      if (out.length >= flushLength) yield out.take();
+    }
+    if (out.length > 0) yield out.take();
+  }
 }
 
 /** Source or target of each edge; with `label` only of the edges of that type. */
 export function edgeEnds(input: Flow, end: 'from' | 'to', label: number | undefined): IdFlow {
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const out = new IdBuffer();
-      for (const ids of idsOf(input, frame)) {
-        frame.tick(ids.length);
-        for (let i = 0; i < ids.length; i++) {
-          const id = edgeEnd(frame, ids[i]!, end, label);
-          if (id !== 0) out.push(id);
-        }
-        if (out.length > 0) yield out.take();
-      }
-    },
-  };
+  return { kind: 'ids', open: (frame) => edgeEndsIds(frame, input, end, label) };
+}
+
+function* edgeEndsIds(
+  frame: Frame,
+  input: Flow,
+  end: 'from' | 'to',
+  label: number | undefined,
+): Iterable<Uint32Array> {
+  const out = new IdBuffer();
+  for (const ids of idsOf(input, frame)) {
+    frame.tick(ids.length);
+    for (let i = 0; i < ids.length; i++) {
+      const id = edgeEnd(frame, ids[i]!, end, label);
+      if (id !== 0) out.push(id);
+    }
+    if (out.length > 0) yield out.take();
+  }
 }

@@ -13,7 +13,7 @@ import { fragmentOf } from '../../storage/record/record.js';
 import type { KeptRecords } from '../../storage/table/store.js';
 import { Element, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
-import { where } from './filter.js';
+import { whereRows } from './filter.js';
 
 /** Integers of up to so many characters are exact as numbers. */
 const shortDigits = 15;
@@ -72,34 +72,38 @@ export function whereNumber(
   condition: Evaluate,
   filter: NumberFilter,
 ): RowFlow {
-  const plain = where(input, slot, condition) as RowFlow;
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const limit = filter.limit(frame);
-      const records = frame.records();
-      if (typeof limit !== 'number' || records === undefined) {
-        yield* plain.open(frame);
-        return;
-      }
-      const sizes = batchSizes();
-      for (const ids of input.open(frame)) {
-        for (let at = 0; at < ids.length; ) {
-          const end = Math.min(at + sizes.next(), ids.length);
-          frame.tick(end - at);
-          const kept: Value[] = [];
-          for (; at < end; at++) {
-            const id = ids[at]!;
-            const verdict = judge(records, id, filter, limit);
-            if (verdict === unsure ? isTrue(frame, id, slot, condition) : verdict === yes) {
-              kept.push(new Element(id));
-            }
-          }
-          if (kept.length > 0) yield kept;
+  return { kind: 'rows', open: (frame) => whereNumberRows(frame, input, slot, condition, filter) };
+}
+
+function* whereNumberRows(
+  frame: Frame,
+  input: IdFlow,
+  slot: number,
+  condition: Evaluate,
+  filter: NumberFilter,
+): Iterable<readonly Value[]> {
+  const limit = filter.limit(frame);
+  const records = frame.records();
+  if (typeof limit !== 'number' || records === undefined) {
+    yield* whereRows(frame, input, slot, condition);
+    return;
+  }
+  const sizes = batchSizes();
+  for (const ids of input.open(frame)) {
+    for (let at = 0; at < ids.length; ) {
+      const end = Math.min(at + sizes.next(), ids.length);
+      frame.tick(end - at);
+      const kept: Value[] = [];
+      for (; at < end; at++) {
+        const id = ids[at]!;
+        const verdict = judge(records, id, filter, limit);
+        if (verdict === unsure ? isTrue(frame, id, slot, condition) : verdict === yes) {
+          kept.push(new Element(id));
         }
       }
-    },
-  };
+      if (kept.length > 0) yield kept;
+    }
+  }
 }
 
 const no = 0;

@@ -3,7 +3,7 @@
 // Followed by a slice that is known beforehand, only the rows of that slice are kept.
 import { compareValues, kindRank } from '../../base/value.js';
 import { uuidOf } from '../row/element.js';
-import { asRows, batchesOf, type Flow } from '../row/flow.js';
+import { batchesOf, type Flow, openRows } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { keep } from '../row/pull.js';
 import { TopK } from './top-k.js';
@@ -59,50 +59,56 @@ export function keyedBy(frame: Frame, { slot, keys }: Ordering) {
 
 /** `most`: how many of the ordered rows anybody will read. */
 export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => number): Flow {
+  return { kind: 'rows', open: (frame) => orderRows(frame, input, ordering, most) };
+}
+
+function* orderRows(
+  frame: Frame,
+  input: Flow,
+  ordering: Ordering,
+  most: ((frame: Frame) => number) | undefined,
+): Iterable<readonly Value[]> {
+  const k = most?.(frame);
+  const rows = openRows(input, frame);
+  const sorted = k === undefined ? all(frame, rows, ordering) : best(frame, rows, ordering, k);
+  yield* batchesOf(sorted.map((entry) => entry.row));
+}
+
+type Batches = Iterable<readonly Value[]>;
+
+function all(frame: Frame, batches: Batches, ordering: Ordering): Keyed[] {
+  const rows: Keyed[] = [];
+  const { keyed, compare } = keyedBy(frame, ordering);
+  for (const batch of batches) {
+    frame.tick(batch.length);
+    frame.charge(batch.length * (1 + ordering.keys.length) * rowBytes);
+    for (const row of batch) rows.push(keyed(keep(frame, row)));
+  }
+  return rows.sort(compare);
+}
+
+function best(frame: Frame, batches: Batches, ordering: Ordering, k: number): Keyed[] {
   const { keys } = ordering;
-  const { open } = asRows(input);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const k = most?.(frame);
-      const sorted = k === undefined ? all(frame) : best(frame, k);
-      yield* batchesOf(sorted.map((entry) => entry.row));
-    },
-  };
-
-  function all(frame: Frame): Keyed[] {
-    const rows: Keyed[] = [];
-    const { keyed, compare } = keyedBy(frame, ordering);
-    for (const batch of open(frame)) {
-      frame.tick(batch.length);
-      frame.charge(batch.length * (1 + keys.length) * rowBytes);
-      for (const row of batch) rows.push(keyed(keep(frame, row)));
+  const { keyed, compare } = keyedBy(frame, ordering);
+  const first = keyedBy(frame, { slot: ordering.slot, keys: keys.slice(0, 1) });
+  const top = new TopK<Keyed>(k, compare);
+  const isSorted = ordering.sorted ?? (() => false);
+  // Nor does what is equal to it, where there is no other key.
+  const most = keys.length === 1 ? -1 : 0;
+  let kept = 0;
+  let last: Keyed | undefined;
+  for (const batch of batches) {
+    frame.tick(batch.length);
+    for (const row of batch) {
+      const entry = keyed(row);
+      // Behind the last of its first key nothing comes before what is kept.
+      const isBehind = last !== undefined && first.compare(entry, last) > most;
+      if (isBehind && isSorted()) return top.sorted();
+      if (!top.offer(entry)) continue;
+      if (++kept === k && isSorted()) last = entry;
+      frame.charge((1 + keys.length) * rowBytes);
+      keep(frame, row);
     }
-    return rows.sort(compare);
   }
-
-  function best(frame: Frame, k: number): Keyed[] {
-    const { keyed, compare } = keyedBy(frame, ordering);
-    const first = keyedBy(frame, { slot: ordering.slot, keys: keys.slice(0, 1) });
-    const top = new TopK<Keyed>(k, compare);
-    const isSorted = ordering.sorted ?? (() => false);
-    // Nor does what is equal to it, where there is no other key.
-    const most = keys.length === 1 ? -1 : 0;
-    let kept = 0;
-    let last: Keyed | undefined;
-    for (const batch of open(frame)) {
-      frame.tick(batch.length);
-      for (const row of batch) {
-        const entry = keyed(row);
-        // Behind the last of its first key nothing comes before what is kept.
-        const isBehind = last !== undefined && first.compare(entry, last) > most;
-        if (isBehind && isSorted()) return top.sorted();
-        if (!top.offer(entry)) continue;
-        if (++kept === k && isSorted()) last = entry;
-        frame.charge((1 + keys.length) * rowBytes);
-        keep(frame, row);
-      }
-    }
-    return top.sorted();
-  }
+  return top.sorted();
 }

@@ -25,32 +25,31 @@ const lowest = new Uint8Array(16);
  * many others, the rest of the type comes as it stands.
  */
 export function fromId(label: Label, seek: Seek): IdFlow {
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const from = seek.start && parseUuid(seek.start.id);
-      const walk = frame.view.byUuid?.(from ?? lowest);
-      const worth = frame.view.count(label.id) / 2;
-      const yielded = new IdSet();
-      seek.ordered = walk !== undefined;
-      let looked = 0;
-      for (const ids of walk ?? []) {
-        looked += ids.length;
-        frame.tick(ids.length);
-        const own = ids.filter((id) => storedLabel(frame, id) === label.id);
-        frame.charge(4 * own.length);
-        for (let i = 0; i < own.length; i++) yielded.add(own[i]!);
-        yield own;
-        seek.ordered = looked < worth;
-        if (!seek.ordered) break;
-      }
-      if (seek.ordered) return;
-      for (const ids of frame.view.scan(label.id)) {
-        frame.tick(ids.length);
-        yield ids.filter((id) => !yielded.has(id));
-      }
-    },
-  };
+  return { kind: 'ids', open: (frame) => idsFrom(frame, label, seek) };
+}
+
+function* idsFrom(frame: Frame, label: Label, seek: Seek): Iterable<Uint32Array> {
+  const from = seek.start && parseUuid(seek.start.id);
+  const walk = frame.view.byUuid?.(from ?? lowest);
+  const worth = frame.view.count(label.id) / 2;
+  const yielded = new IdSet();
+  seek.ordered = walk !== undefined;
+  let looked = 0;
+  for (const ids of walk ?? []) {
+    looked += ids.length;
+    frame.tick(ids.length);
+    const own = ids.filter((id) => storedLabel(frame, id) === label.id);
+    frame.charge(4 * own.length);
+    for (let i = 0; i < own.length; i++) yielded.add(own[i]!);
+    yield own;
+    seek.ordered = looked < worth;
+    if (!seek.ordered) break;
+  }
+  if (seek.ordered) return;
+  for (const ids of frame.view.scan(label.id)) {
+    frame.tick(ids.length);
+    yield ids.filter((id) => !yielded.has(id));
+  }
 }
 
 export interface IndexOrder {
@@ -64,24 +63,23 @@ export interface IndexOrder {
 
 /** Elements in the order of an index, from the position's value on; behind them the unset ones. */
 export function fromKey(order: IndexOrder, seek: Seek): IdFlow {
+  return { kind: 'ids', open: (frame) => keysFrom(frame, order, seek) };
+}
+
+function* keysFrom(frame: Frame, order: IndexOrder, seek: Seek): Iterable<Uint32Array> {
   const { property, descending, nullsFirst } = order;
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const first = seek.start?.keys[0];
-      if (nullsFirst) yield* unsetFirst(frame, order);
-      if (first !== null) {
-        const key = first === undefined ? undefined : indexKey(frame, property.type, first);
-        const isBound = key !== undefined && !isListValue(key);
-        const bound = isBound && { [descending ? 'high' : 'low']: { value: key, inclusive: true } };
-        for (const ids of frame.view.range(property, { ...bound }, descending)) {
-          frame.tick(ids.length);
-          yield ids;
-        }
-      }
-      if (!nullsFirst) yield* unset(frame, order, frame.view.scan(order.label.id));
-    },
-  };
+  const first = seek.start?.keys[0];
+  if (nullsFirst) yield* unsetFirst(frame, order);
+  if (first !== null) {
+    const key = first === undefined ? undefined : indexKey(frame, property.type, first);
+    const isBound = key !== undefined && !isListValue(key);
+    const bound = isBound && { [descending ? 'high' : 'low']: { value: key, inclusive: true } };
+    for (const ids of frame.view.range(property, { ...bound }, descending)) {
+      frame.tick(ids.length);
+      yield ids;
+    }
+  }
+  if (!nullsFirst) yield* unset(frame, order, frame.view.scan(order.label.id));
 }
 
 function* unset(

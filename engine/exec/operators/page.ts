@@ -2,8 +2,8 @@
 // them (extensions.md 9.2). Invariant: whatever the depth of a page, no more than its rows are kept.
 import { readK } from '../row/step-argument.js';
 import { uuidOf } from '../row/element.js';
-import { asRows, type Flow, type RowFlow } from '../row/flow.js';
-import { rowBytes } from '../row/frame.js';
+import { type Flow, openRows, type RowFlow } from '../row/flow.js';
+import { type Frame, rowBytes } from '../row/frame.js';
 import { keep } from '../row/pull.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
 import type { Seek } from './page-seek.js';
@@ -30,49 +30,50 @@ interface Placed extends Position {
 const names = ['items', 'next'];
 
 export function page(input: Flow, paging: Paging): RowFlow {
-  const { slot, keys, count, after } = paging;
-  const { open } = asRows(input);
   const fingerprint = fingerprintOf(paging.order);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const most = readK(frame, count, '`PAGE`', 'n');
-      const start = readPosition(after ? after(frame) : null, fingerprint, keys.length);
-      const by = keyedBy(frame, paging);
-      const compare = (a: Position, b: Position) =>
-        by.compare(a, b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-      // One more tells whether there is another page.
-      const top = new TopK<Placed>(most + 1, compare);
-      const { seek } = paging;
-      if (seek !== undefined) seek.start = start;
-      const first = keyedBy(frame, { slot, keys: keys.slice(0, 1) });
-      let kept = 0;
-      let full: Placed | undefined;
-      search: for (const batch of open(frame)) {
-        frame.tick(batch.length);
-        for (const row of batch) {
-          if (!(row instanceof Element)) continue;
-          const placed = { row, keys: by.keyed(row).keys, id: uuidOf(frame, row).text };
-          if (start !== undefined && compare(placed, start) <= 0) continue;
-          // Behind the last of its first key nothing comes before what is kept.
-          const isPast = full && first.compare(placed, full) > 0;
-          if (isPast && seek?.ordered) break search;
-          if (!top.offer(placed)) continue;
-          if (++kept > most && seek?.ordered) full = placed;
-          frame.charge((2 + keys.length) * rowBytes);
-          keep(frame, row);
-          if (full && keys.length === 0) break search;
-        }
-      }
-      const found = top.sorted();
-      const last = found.length > most ? found[most - 1] : undefined;
-      const items = found.slice(0, most).map(({ row }): Value => {
-        frame.slots[slot] = row;
-        return paging.shape ? paging.shape(frame) : row;
-      });
-      yield [
-        new RecordValue(names, [items, last ? writePosition(frame, last, fingerprint) : null]),
-      ];
-    },
-  };
+  return { kind: 'rows', open: (frame) => pageRows(frame, input, paging, fingerprint) };
+}
+
+function* pageRows(
+  frame: Frame,
+  input: Flow,
+  paging: Paging,
+  fingerprint: Uint8Array,
+): Iterable<readonly Value[]> {
+  const { slot, keys, count, after } = paging;
+  const most = readK(frame, count, '`PAGE`', 'n');
+  const start = readPosition(after ? after(frame) : null, fingerprint, keys.length);
+  const by = keyedBy(frame, paging);
+  const compare = (a: Position, b: Position) =>
+    by.compare(a, b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  // One more tells whether there is another page.
+  const top = new TopK<Placed>(most + 1, compare);
+  const { seek } = paging;
+  if (seek !== undefined) seek.start = start;
+  const first = keyedBy(frame, { slot, keys: keys.slice(0, 1) });
+  let kept = 0;
+  let full: Placed | undefined;
+  search: for (const batch of openRows(input, frame)) {
+    frame.tick(batch.length);
+    for (const row of batch) {
+      if (!(row instanceof Element)) continue;
+      const placed = { row, keys: by.keyed(row).keys, id: uuidOf(frame, row).text };
+      if (start !== undefined && compare(placed, start) <= 0) continue;
+      // Behind the last of its first key nothing comes before what is kept.
+      const isPast = full && first.compare(placed, full) > 0;
+      if (isPast && seek?.ordered) break search;
+      if (!top.offer(placed)) continue;
+      if (++kept > most && seek?.ordered) full = placed;
+      frame.charge((2 + keys.length) * rowBytes);
+      keep(frame, row);
+      if (full && keys.length === 0) break search;
+    }
+  }
+  const found = top.sorted();
+  const last = found.length > most ? found[most - 1] : undefined;
+  const items = found.slice(0, most).map(({ row }): Value => {
+    frame.slots[slot] = row;
+    return paging.shape ? paging.shape(frame) : row;
+  });
+  yield [new RecordValue(names, [items, last ? writePosition(frame, last, fingerprint) : null])];
 }

@@ -28,24 +28,21 @@ function* windowOf<T extends Batch<T>>(batches: Iterable<T>, start: number, end:
 export function slice(input: Flow, window: Window): Flow {
   if (input.kind === 'ids') {
     const { open, from } = input;
-    return {
-      kind: 'ids',
-      *open(frame) {
-        const { start, end } = window(frame);
-        if (from === undefined) yield* windowOf(open(frame), start, end);
-        else yield* windowOf(from(frame, start, end - start), 0, end - start);
-      },
-    };
+    return { kind: 'ids', open: (frame) => sliced({ open, from }, frame, window) };
   }
-  const { open, from } = input;
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const { start, end } = window(frame);
-      if (from === undefined) yield* windowOf(open(frame) as Iterable<Value[]>, start, end);
-      else yield* windowOf(from(frame, start, end - start) as Iterable<Value[]>, 0, end - start);
-    },
-  };
+  const { open, from } = input as Sliced<Value[]>;
+  return { kind: 'rows', open: (frame) => sliced({ open, from }, frame, window) };
+}
+
+interface Sliced<T> {
+  open: (frame: Frame) => Iterable<T>;
+  from?: ((frame: Frame, start: number, most: number) => Iterable<T>) | undefined;
+}
+
+function* sliced<T extends Batch<T>>({ open, from }: Sliced<T>, frame: Frame, window: Window) {
+  const { start, end } = window(frame);
+  if (from === undefined) yield* windowOf(open(frame), start, end);
+  else yield* windowOf(from(frame, start, end - start), 0, end - start);
 }
 
 export function first(input: Flow): Flow {

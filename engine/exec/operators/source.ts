@@ -21,12 +21,6 @@ export const nothing: Flow = { kind: 'ids', open: () => [], count: () => 0 };
 export function scan(labels: readonly number[]): IdFlow {
   const [only, more] = labels;
   const isOne = only !== undefined && more === undefined;
-  function* looked(frame: Frame, batches: Iterable<Uint32Array>) {
-    for (const ids of batches) {
-      yield ids;
-      frame.tick(ids.length);
-    }
-  }
   return {
     kind: 'ids',
     open: (frame) => looked(frame, isOne ? frame.view.scan(only) : merged(frame, labels)),
@@ -35,6 +29,13 @@ export function scan(labels: readonly number[]): IdFlow {
     }),
     count: (frame) => labels.reduce((sum, label) => sum + frame.view.count(label), 0),
   };
+}
+
+function* looked(frame: Frame, batches: Iterable<Uint32Array>): Iterable<Uint32Array> {
+  for (const ids of batches) {
+    yield ids;
+    frame.tick(ids.length);
+  }
 }
 
 /**
@@ -66,21 +67,25 @@ function* merged(frame: Frame, labels: readonly number[]): Iterable<Uint32Array>
 
 /** The element of this id and of one of the labels, or by `miss` an error or nothing. */
 export function byId(labels: readonly Label[], id: Evaluate, miss: Miss): RowFlow {
-  const label = labels[0]!;
   const wanted = new Set(labels.map((each) => each.id));
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const value = id(frame);
-      if (value === null && miss === 'error')
-        fail('PARAM_MISSING', { owner: label.name, param: 'id', type: 'ID' });
-      const element = new Element(findElement(frame, value));
-      frame.tick(1);
-      element.record = element.id === 0 ? undefined : frame.readRecord(element.id);
-      if (element.record !== undefined && wanted.has(labelOf(element.record))) yield [element];
-      else if (miss === 'error') fail('NO_VALUE_FOUND', { what: nameOf(frame, label.name, value) });
-    },
-  };
+  const what = { name: labels[0]!.name, wanted };
+  return { kind: 'rows', open: (frame) => byIdRows(frame, id, miss, what) };
+}
+
+function* byIdRows(
+  frame: Frame,
+  id: Evaluate,
+  miss: Miss,
+  { name, wanted }: { name: string; wanted: ReadonlySet<number> },
+): Iterable<readonly Value[]> {
+  const value = id(frame);
+  if (value === null && miss === 'error')
+    fail('PARAM_MISSING', { owner: name, param: 'id', type: 'ID' });
+  const element = new Element(findElement(frame, value));
+  frame.tick(1);
+  element.record = element.id === 0 ? undefined : frame.readRecord(element.id);
+  if (element.record !== undefined && wanted.has(labelOf(element.record))) yield [element];
+  else if (miss === 'error') fail('NO_VALUE_FOUND', { what: nameOf(frame, name, value) });
 }
 
 export interface PropertyLookup {
@@ -94,35 +99,39 @@ export interface PropertyLookup {
 }
 
 /** Elements whose property equals a value, oldest first; null equals nothing. */
-export function lookup({ label, property, value, first, miss }: PropertyLookup): IdFlow {
+export function lookup(wanted: PropertyLookup): IdFlow {
+  const { label, property, value, first } = wanted;
   return {
     kind: 'ids',
-    *open(frame) {
-      const wanted = value(frame);
-      let found = 0;
-      for (const ids of wanted === null ? [] : idsWhere(frame, { label, property }, wanted)) {
-        if (ids.length === 0) continue;
-        found += ids.length;
-        yield first ? ids.subarray(0, 1) : ids;
-        if (first) return;
-      }
-      if (found === 0 && first && miss === 'error') {
-        const shown =
-          typeof wanted === 'string' ? `"${excerpt(wanted)}"` : excerpt(describe(frame, wanted));
-        const what = `${label.name} with ${property.name} ${shown}`;
-        fail('NO_VALUE_FOUND', { what });
-      }
-    },
+    open: (frame) => lookupIds(frame, wanted),
     ...(!first &&
       property.indexId !== 0 && {
         from(frame: Frame, skip: number, most: number) {
-          const wanted = value(frame);
-          return wanted === null
-            ? []
-            : idsWhere(frame, { label, property }, wanted, { skip, most });
+          const key = value(frame);
+          return key === null ? [] : idsWhere(frame, { label, property }, key, { skip, most });
         },
       }),
   };
+}
+
+function* lookupIds(
+  frame: Frame,
+  { label, property, value, first, miss }: PropertyLookup,
+): Iterable<Uint32Array> {
+  const wanted = value(frame);
+  let found = 0;
+  for (const ids of wanted === null ? [] : idsWhere(frame, { label, property }, wanted)) {
+    if (ids.length === 0) continue;
+    found += ids.length;
+    yield first ? ids.subarray(0, 1) : ids;
+    if (first) return;
+  }
+  if (found === 0 && first && miss === 'error') {
+    const shown =
+      typeof wanted === 'string' ? `"${excerpt(wanted)}"` : excerpt(describe(frame, wanted));
+    const what = `${label.name} with ${property.name} ${shown}`;
+    fail('NO_VALUE_FOUND', { what });
+  }
 }
 
 function describe(frame: Frame, value: Value): string {

@@ -9,10 +9,11 @@ import { fragmentOf } from '../../storage/record/record.js';
 import type { KeptRecords } from '../../storage/table/store.js';
 import type { Builder } from '../row/builder.js';
 import type { Evaluate } from '../row/compiled.js';
-import { asRows, type Flow, type RowFlow } from '../row/flow.js';
+import { type Flow, openRows, type RowFlow } from '../row/flow.js';
+import type { Frame } from '../row/frame.js';
 import { memberTable } from '../row/member.js';
 import { Element, type Value } from '../row/value.js';
-import { where } from './filter.js';
+import { whereRows } from './filter.js';
 
 export interface TextFilter {
   wanted: Evaluate;
@@ -48,35 +49,38 @@ export function whereText(
   input: Flow,
   slot: number,
   condition: Evaluate,
-  { wanted, slotIn }: TextFilter,
+  filter: TextFilter,
 ): RowFlow {
-  const plain = where(input, slot, condition) as RowFlow;
-  const { open } = asRows(input);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const text = wanted(frame);
-      const records = typeof text === 'string' ? frame.records() : undefined;
-      const bytes = Buffer.from(typeof text === 'string' ? JSON.stringify(text) : '');
-      if (records === undefined || bytes.includes(backslash)) {
-        yield* plain.open(frame);
-        return;
-      }
-      const { slots } = frame;
-      for (const batch of open(frame)) {
-        frame.tick(batch.length);
-        const kept: Value[] = [];
-        for (let i = 0; i < batch.length; i++) {
-          const row = batch[i]!;
-          const isBare = row instanceof Element && row.record === undefined;
-          if (isBare && differs(records, row.id, slotIn, bytes)) continue;
-          slots[slot] = row;
-          if (condition(frame) === true) kept.push(row);
-        }
-        if (kept.length > 0) yield kept;
-      }
-    },
-  };
+  return { kind: 'rows', open: (frame) => whereTextRows(frame, input, slot, condition, filter) };
+}
+
+function* whereTextRows(
+  frame: Frame,
+  input: Flow,
+  slot: number,
+  condition: Evaluate,
+  { wanted, slotIn }: TextFilter,
+): Iterable<readonly Value[]> {
+  const text = wanted(frame);
+  const records = typeof text === 'string' ? frame.records() : undefined;
+  const bytes = Buffer.from(typeof text === 'string' ? JSON.stringify(text) : '');
+  if (records === undefined || bytes.includes(backslash)) {
+    yield* whereRows(frame, input, slot, condition);
+    return;
+  }
+  const { slots } = frame;
+  for (const batch of openRows(input, frame)) {
+    frame.tick(batch.length);
+    const kept: Value[] = [];
+    for (let i = 0; i < batch.length; i++) {
+      const row = batch[i]!;
+      const isBare = row instanceof Element && row.record === undefined;
+      if (isBare && differs(records, row.id, slotIn, bytes)) continue;
+      slots[slot] = row;
+      if (condition(frame) === true) kept.push(row);
+    }
+    if (kept.length > 0) yield kept;
+  }
 }
 
 /** Whether the stored text is certainly another one. */

@@ -14,16 +14,20 @@ import { type Bounds, follows, isEnd, nextLevel, readMax, type Walk } from './le
 const metBytes = 64;
 
 export function repeatedTogether(input: Flow, walk: Walk, bounds: Bounds): IdFlow {
-  return {
-    kind: 'ids',
-    *open(frame) {
-      const max = readMax(frame, bounds);
-      const starts = distinct(frame, input);
-      const found =
-        bounds.min === 0 ? fromAny(frame, walk, starts, max) : fromOthers(frame, walk, starts, max);
-      if (found.length > 0) yield found;
-    },
-  };
+  return { kind: 'ids', open: (frame) => repeatedTogetherIds(frame, input, walk, bounds) };
+}
+
+function* repeatedTogetherIds(
+  frame: Frame,
+  input: Flow,
+  walk: Walk,
+  bounds: Bounds,
+): Iterable<Uint32Array> {
+  const max = readMax(frame, bounds);
+  const starts = distinct(frame, input);
+  const found =
+    bounds.min === 0 ? fromAny(frame, walk, starts, max) : fromOthers(frame, walk, starts, max);
+  if (found.length > 0) yield found;
 }
 
 function distinct(frame: Frame, input: Flow): Uint32Array {

@@ -3,7 +3,7 @@
 // that whoever stops early has walked no further than the level that decides.
 import { IdSet } from '../../base/id-set.js';
 import { edgeEnd } from '../row/element.js';
-import { asRows, batchSizes, type Flow, type IdFlow, type RowFlow } from '../row/flow.js';
+import { batchSizes, type Flow, type IdFlow, openRows, type RowFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { copyOf } from '../row/image.js';
 import { IdBuffer } from '../row/id-buffer.js';
@@ -15,49 +15,42 @@ import { type Bounds, edgeFrom, follows, isEnd, nextLevel, readMax, type Walk } 
 const flushLength = 1024;
 /** The edges of every row that may be followed, or the elements at their other ends. */
 export function walked(input: Flow, walk: Walk, take: 'far' | 'edge'): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      let out: Value[] = [];
-      for (const ids of idsOf(input, frame)) {
-        for (let i = 0; i < ids.length; i++) {
-          const from = ids[i]!;
-          const pairs = touching(frame, from, walk.labels, walk.direction);
-          frame.tick(1);
-          for (let at = 0; at < pairs.length; at += 2) {
-            frame.tick(1);
-            const edge = pairs[at]!;
-            if (!follows(frame, walk, edge, from)) continue;
-            out.push(take === 'far' ? new Element(pairs[at + 1]!) : edgeFrom(walk, edge, from));
-            if (out.length === flushLength) {
-              yield out;
-              out = [];
-            }
-          }
+  return { kind: 'rows', open: (frame) => walkedRows(frame, input, walk, take) };
+}
+
+function* walkedRows(
+  frame: Frame,
+  input: Flow,
+  walk: Walk,
+  take: 'far' | 'edge',
+): Iterable<readonly Value[]> {
+  let out: Value[] = [];
+  for (const ids of idsOf(input, frame)) {
+    for (let i = 0; i < ids.length; i++) {
+      const from = ids[i]!;
+      const pairs = touching(frame, from, walk.labels, walk.direction);
+      frame.tick(1);
+      for (let at = 0; at < pairs.length; at += 2) {
+        frame.tick(1);
+        const edge = pairs[at]!;
+        if (!follows(frame, walk, edge, from)) continue;
+        out.push(take === 'far' ? new Element(pairs[at + 1]!) : edgeFrom(walk, edge, from));
+        if (out.length === flushLength) {
+          yield out;
+          out = [];
         }
-        if (out.length > 0) yield out;
-        out = [];
       }
-    },
-  };
+    }
+    if (out.length > 0) yield out;
+    out = [];
+  }
 }
 
 /** Far ends in both directions, by age of the edge, self-loops once. */
 export function bothEnds(input: Flow, labels: readonly number[]): IdFlow {
   return {
     kind: 'ids',
-    *open(frame) {
-      const out = new IdBuffer();
-      for (const ids of idsOf(input, frame)) {
-        for (let i = 0; i < ids.length; i++) {
-          const pairs = touching(frame, ids[i]!, labels, 'both');
-          for (let at = 1; at < pairs.length; at += 2) out.push(pairs[at]!);
-          frame.tick(1 + (pairs.length >> 1));
-          if (out.length >= flushLength) yield out.take();
-        }
-        if (out.length > 0) yield out.take();
-      }
-    },
+    open: (frame) => bothEndsIds(frame, input, labels),
     count(frame) {
       let total = 0;
       for (const ids of idsOf(input, frame)) {
@@ -80,6 +73,19 @@ export function bothEnds(input: Flow, labels: readonly number[]): IdFlow {
   };
 }
 
+function* bothEndsIds(frame: Frame, input: Flow, labels: readonly number[]): Iterable<Uint32Array> {
+  const out = new IdBuffer();
+  for (const ids of idsOf(input, frame)) {
+    for (let i = 0; i < ids.length; i++) {
+      const pairs = touching(frame, ids[i]!, labels, 'both');
+      for (let at = 1; at < pairs.length; at += 2) out.push(pairs[at]!);
+      frame.tick(1 + (pairs.length >> 1));
+      if (out.length >= flushLength) yield out.take();
+    }
+    if (out.length > 0) yield out.take();
+  }
+}
+
 /** Edges of a label at an element. Only an element with edges both ways can have self-loops. */
 function degreeOf(frame: Frame, id: number, label: number): number {
   const [out, into] = [frame.degree(id, label, 'out'), frame.degree(id, label, 'in')];
@@ -95,19 +101,7 @@ function degreeOf(frame: Frame, id: number, label: number): number {
 export function repeated(input: Flow, walk: Walk, bounds: Bounds): RowFlow {
   return {
     kind: 'rows',
-    *open(frame) {
-      const max = readMax(frame, bounds);
-      const met = new IdSet();
-      for (const ids of idsOf(input, frame)) {
-        for (let i = 0; i < ids.length; i++) {
-          let hops = bounds.min;
-          for (const level of levels(frame, walk, met, ids[i]!, bounds.min, max)) {
-            const distance = hops++;
-            yield* rowsAt(level.sort(), distance);
-          }
-        }
-      }
-    },
+    open: (frame) => repeatedRows(frame, input, walk, bounds),
     count(frame) {
       const max = readMax(frame, bounds);
       const met = new IdSet();
@@ -119,6 +113,25 @@ export function repeated(input: Flow, walk: Walk, bounds: Bounds): RowFlow {
       return total;
     },
   };
+}
+
+function* repeatedRows(
+  frame: Frame,
+  input: Flow,
+  walk: Walk,
+  bounds: Bounds,
+): Iterable<readonly Value[]> {
+  const max = readMax(frame, bounds);
+  const met = new IdSet();
+  for (const ids of idsOf(input, frame)) {
+    for (let i = 0; i < ids.length; i++) {
+      let hops = bounds.min;
+      for (const level of levels(frame, walk, met, ids[i]!, bounds.min, max)) {
+        const distance = hops++;
+        yield* rowsAt(level.sort(), distance);
+      }
+    }
+  }
 }
 
 function* rowsAt(ids: Uint32Array, hops: number): Iterable<readonly Value[]> {
@@ -156,20 +169,18 @@ function* levels(
 
 /** The end of each edge that it was not reached from. */
 export function otherEnds(input: Flow): RowFlow {
-  const { open } = asRows(input);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      for (const batch of open(frame)) {
-        frame.tick(batch.length);
-        const ends = batch.flatMap((row): Value[] => {
-          const far = row instanceof Element ? farEnd(frame, row) : 0;
-          return far === 0 ? [] : [new Element(far)];
-        });
-        if (ends.length > 0) yield ends;
-      }
-    },
-  };
+  return { kind: 'rows', open: (frame) => otherEndsRows(frame, input) };
+}
+
+function* otherEndsRows(frame: Frame, input: Flow): Iterable<readonly Value[]> {
+  for (const batch of openRows(input, frame)) {
+    frame.tick(batch.length);
+    const ends = batch.flatMap((row): Value[] => {
+      const far = row instanceof Element ? farEnd(frame, row) : 0;
+      return far === 0 ? [] : [new Element(far)];
+    });
+    if (ends.length > 0) yield ends;
+  }
 }
 
 function farEnd(frame: Frame, { id, origin }: Element): number {
@@ -179,19 +190,21 @@ function farEnd(frame: Frame, { id, origin }: Element): number {
 
 /** The edges, as reached from one of their ends. */
 export function withOrigin(input: Flow, end: 'from' | 'to'): RowFlow {
-  const { open } = asRows(input);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      for (const batch of open(frame)) {
-        frame.tick(batch.length);
-        yield batch.map((row) => {
-          if (!(row instanceof Element)) return row;
-          const copy = copyOf(frame, row);
-          copy.origin = edgeEnd(frame, row.id, end);
-          return copy;
-        });
-      }
-    },
-  };
+  return { kind: 'rows', open: (frame) => withOriginRows(frame, input, end) };
+}
+
+function* withOriginRows(
+  frame: Frame,
+  input: Flow,
+  end: 'from' | 'to',
+): Iterable<readonly Value[]> {
+  for (const batch of openRows(input, frame)) {
+    frame.tick(batch.length);
+    yield batch.map((row) => {
+      if (!(row instanceof Element)) return row;
+      const copy = copyOf(frame, row);
+      copy.origin = edgeEnd(frame, row.id, end);
+      return copy;
+    });
+  }
 }

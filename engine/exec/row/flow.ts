@@ -2,6 +2,10 @@
 // step needs more than identity, and rows (elements, scalars, records) from the first step on that
 // does. Batches grow from a few rows to a thousand, so that a consumer which stops early has asked
 // for little.
+//
+// `open` calls a generator that stands by itself, and is none: V8 makes a hidden class for every closure
+// of a generator when it is first called, and a process keeps a word of each for good. A session makes
+// its flows anew with every call.
 import type { Frame } from './frame.js';
 import { Element, isListValue, type Value } from './value.js';
 
@@ -44,22 +48,25 @@ export function batchSizes(): { next(): number } {
 /** Rows for ids, in growing batches. */
 export function asRows(flow: Flow): RowFlow {
   if (flow.kind === 'rows') return flow;
-  const { open, count } = flow;
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const sizes = batchSizes();
-      for (const ids of open(frame)) {
-        for (let at = 0; at < ids.length; ) {
-          const end = Math.min(at + sizes.next(), ids.length);
-          const rows: Value[] = [];
-          while (at < end) rows.push(new Element(ids[at++]!));
-          yield rows;
-        }
-      }
-    },
-    ...(count && { count }),
-  };
+  const { count } = flow;
+  return { kind: 'rows', open: (frame) => openRows(flow, frame), ...(count && { count }) };
+}
+
+/** The rows of a flow, those of ids in growing batches. */
+export function openRows(flow: Flow, frame: Frame): Iterable<readonly Value[]> {
+  return flow.kind === 'rows' ? flow.open(frame) : elementsOf(flow.open(frame));
+}
+
+function* elementsOf(batches: Iterable<Uint32Array>): Iterable<readonly Value[]> {
+  const sizes = batchSizes();
+  for (const ids of batches) {
+    for (let at = 0; at < ids.length; ) {
+      const end = Math.min(at + sizes.next(), ids.length);
+      const rows: Value[] = [];
+      while (at < end) rows.push(new Element(ids[at++]!));
+      yield rows;
+    }
+  }
 }
 
 /** The rows of a list in growing batches; a short list is one batch. */

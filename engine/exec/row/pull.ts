@@ -1,6 +1,6 @@
 // Pulling a flow: all rows, the first, whether there is one, how many. Each asks for no more than
 // it needs.
-import { asRows, type Flow } from './flow.js';
+import { type Flow, openRows } from './flow.js';
 import { type Frame, rowBytes } from './frame.js';
 import { Element, type Value } from './value.js';
 
@@ -17,7 +17,7 @@ export function keep(frame: Frame, row: Value): Value {
 /** All rows, accounted as memory of the query. */
 export function collect(flow: Flow, frame: Frame): Value[] {
   const rows: Value[] = [];
-  for (const batch of asRows(flow).open(frame)) {
+  for (const batch of openRows(flow, frame)) {
     frame.tick(batch.length);
     for (let i = 0; i < batch.length; i++) rows.push(keep(frame, batch[i]!));
   }
@@ -26,7 +26,7 @@ export function collect(flow: Flow, frame: Frame): Value[] {
 
 /** The first row, or null; asks for no more. */
 export function firstOf(flow: Flow, frame: Frame): Value {
-  for (const batch of asRows(flow).open(frame)) if (batch.length > 0) return batch[0]!;
+  for (const batch of openRows(flow, frame)) if (batch.length > 0) return batch[0]!;
   return null;
 }
 

@@ -6,7 +6,7 @@ import { IdSet } from '../../base/id-set.js';
 import { asRows, type Flow, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { readNumber } from '../row/step-argument.js';
-import { Element, isListValue } from '../row/value.js';
+import { Element, isListValue, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 import { rankConstant, rescored } from './rerank.js';
 
@@ -26,23 +26,25 @@ interface Entry {
   distance: number;
 }
 
-export function fuse({ lists, constant, weights, shared }: Fusion): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const k = constant ? readPart(frame, constant(frame), 'k') : rankConstant;
-      const parts = readWeights(frame, weights, lists.length);
-      const entries = new Map<number, Entry>();
-      // What they let through for another item of a list, say, is no longer so.
-      for (const each of shared) frame.allowed?.delete(each);
-      for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
-      const most = parts.reduce((sum, weight) => sum + weight / (k + 1), 0);
-      const hits = [...entries.values()];
-      frame.tick(hits.length);
-      hits.sort((a, b) => b.score - a.score || a.first.id - b.first.id);
-      if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, most));
-    },
-  };
+export function fuse(fusion: Fusion): RowFlow {
+  return { kind: 'rows', open: (frame) => fuseRows(frame, fusion) };
+}
+
+function* fuseRows(
+  frame: Frame,
+  { lists, constant, weights, shared }: Fusion,
+): Iterable<readonly Value[]> {
+  const k = constant ? readPart(frame, constant(frame), 'k') : rankConstant;
+  const parts = readWeights(frame, weights, lists.length);
+  const entries = new Map<number, Entry>();
+  // What they let through for another item of a list, say, is no longer so.
+  for (const each of shared) frame.allowed?.delete(each);
+  for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
+  const most = parts.reduce((sum, weight) => sum + weight / (k + 1), 0);
+  const hits = [...entries.values()];
+  frame.tick(hits.length);
+  hits.sort((a, b) => b.score - a.score || a.first.id - b.first.id);
+  if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, most));
 }
 
 function hitOf(frame: Frame, { first, score, distance }: Entry, most: number): Element {

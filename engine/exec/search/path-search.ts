@@ -9,7 +9,7 @@ export interface PathGraph {
   /** Outgoing adjacency [edge, far, …], oldest edge first. */
   out: (id: number) => Uint32Array;
   /** As `out`, of the edges that arrive; without it searches go forwards only. */
-  into?: (id: number) => Uint32Array;
+  into?: ((id: number) => Uint32Array) | undefined;
   /** Finite and not negative; `from` is where the edge is walked from. */
   weight: (edge: number, from: number) => number;
   /** Estimate of the remaining cost. */
@@ -137,7 +137,9 @@ export function cheapest(graph: PathGraph, start: number, goal: number): FoundPa
     }
   }
   const end = reached.get(goal);
-  return end && { ...earliest(reached, start, goal), weight: end.cost };
+  if (end === undefined) return undefined;
+  const { nodes, edges } = earliest(reached, start, goal);
+  return { nodes, edges, weight: end.cost };
 }
 
 /**

@@ -25,16 +25,19 @@ export function rescored(frame: Frame, element: Element, score: number): Element
 
 /** Keeps the order; the score becomes 1 / (n + rank). */
 export function rerankRRF(input: Flow, constant: Evaluate | undefined): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const given = constant?.(frame) ?? null;
-      const n = given === null ? rankConstant : readNumber('k', given, 0, Number.MAX_VALUE, false);
-      yield collect(input, frame).map((row, i) =>
-        row instanceof Element ? rescored(frame, row, 1 / (n + i + 1)) : row,
-      );
-    },
-  };
+  return { kind: 'rows', open: (frame) => rerankRRFRows(frame, input, constant) };
+}
+
+function* rerankRRFRows(
+  frame: Frame,
+  input: Flow,
+  constant: Evaluate | undefined,
+): Iterable<readonly Value[]> {
+  const given = constant?.(frame) ?? null;
+  const n = given === null ? rankConstant : readNumber('k', given, 0, Number.MAX_VALUE, false);
+  yield collect(input, frame).map((row, i) =>
+    row instanceof Element ? rescored(frame, row, 1 / (n + i + 1)) : row,
+  );
 }
 
 const metrics: Record<string, Metric> = { cosine: 'cosine', euclidean: 'l2', dotproduct: 'dot' };
@@ -52,17 +55,20 @@ function readMetric(value: Value): Metric {
 
 /** Reorders by maximal marginal relevance; the score becomes the marginal relevance. */
 export function rerankMMR(input: Flow, lambda: Evaluate, distance: Evaluate | undefined): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const weight = lambda(frame);
-      if (weight === null)
-        fail('PARAM_MISSING', { owner: 'RerankMMR', param: 'lambda', type: 'F64' });
-      const metric = readMetric(distance?.(frame) ?? null);
-      const hits = collect(input, frame).filter((row): row is Element => row instanceof Element);
-      yield select(frame, hits, readNumber('lambda', weight, 0, 1, false), metric);
-    },
-  };
+  return { kind: 'rows', open: (frame) => rerankMMRRows(frame, input, lambda, distance) };
+}
+
+function* rerankMMRRows(
+  frame: Frame,
+  input: Flow,
+  lambda: Evaluate,
+  distance: Evaluate | undefined,
+): Iterable<readonly Value[]> {
+  const weight = lambda(frame);
+  if (weight === null) fail('PARAM_MISSING', { owner: 'RerankMMR', param: 'lambda', type: 'F64' });
+  const metric = readMetric(distance?.(frame) ?? null);
+  const hits = collect(input, frame).filter((row): row is Element => row instanceof Element);
+  yield select(frame, hits, readNumber('lambda', weight, 0, 1, false), metric);
 }
 
 /** What is weighed against likeness: of a fused hit its share, as fused scores are all small. */

@@ -5,7 +5,7 @@ import { arithmetic } from '../evaluate/math.js';
 import { uuidOf } from '../row/element.js';
 import { resolveElement } from '../row/resolve.js';
 import { IdBuffer } from '../row/id-buffer.js';
-import { asRows, type Flow, type RowFlow } from '../row/flow.js';
+import { type Flow, openRows, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import type { MemberReader } from '../row/member.js';
 import { breadthFirst, cheapest, type PathGraph } from './path-search.js';
@@ -39,25 +39,23 @@ const operation = {
 } as const;
 
 export function shortestPath(input: Flow, step: PathStep): RowFlow {
-  const { open } = asRows(input);
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const graph = graphOf(frame, step);
-      for (const batch of open(frame)) {
-        const records: Value[] = [];
-        const target = batch.length > 0 ? resolveElement(frame, step.target(frame)) : 0;
-        for (const row of batch) {
-          const here = resolveElement(frame, row);
-          const [start, goal] = step.reverse ? [target, here] : [here, target];
-          const found = search(step, graph, start, goal);
-          if (found) records.push(recordOfPath(frame, found));
-          else if (step.one) noPath(frame, start, goal);
-        }
-        if (records.length > 0) yield records;
-      }
-    },
-  };
+  return { kind: 'rows', open: (frame) => shortestPathRows(frame, input, step) };
+}
+
+function* shortestPathRows(frame: Frame, input: Flow, step: PathStep): Iterable<readonly Value[]> {
+  const graph = graphOf(frame, step);
+  for (const batch of openRows(input, frame)) {
+    const records: Value[] = [];
+    const target = batch.length > 0 ? resolveElement(frame, step.target(frame)) : 0;
+    for (const row of batch) {
+      const here = resolveElement(frame, row);
+      const [start, goal] = step.reverse ? [target, here] : [here, target];
+      const found = search(step, graph, start, goal);
+      if (found) records.push(recordOfPath(frame, found));
+      else if (step.one) noPath(frame, start, goal);
+    }
+    if (records.length > 0) yield records;
+  }
 }
 
 function noPath(frame: Frame, start: number, goal: number): never {
@@ -91,9 +89,8 @@ function graphOf(frame: Frame, step: PathStep): PathGraph {
   };
   return {
     // A condition looks at an edge as it is walked from the start.
-    ...(condition === undefined && {
-      into: (id: number) => read(id, direction === 'both' ? 'both' : 'in'),
-    }),
+    into:
+      condition === undefined ? (id) => read(id, direction === 'both' ? 'both' : 'in') : undefined,
     out(id) {
       const pairs = read(id, direction);
       if (condition === undefined) return pairs;

@@ -6,7 +6,7 @@ import { readK, readText } from '../row/step-argument.js';
 import type { RowFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { type Allowed, allowedIds, allowListOf, isAllowed } from './allowed.js';
-import { Element } from '../row/value.js';
+import { Element, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
 
 export interface TextSearch {
@@ -18,23 +18,26 @@ export interface TextSearch {
   allowed: Allowed | undefined;
 }
 
-export function searchText(label: Label, { text, k, prefilter, allowed }: TextSearch): RowFlow {
-  return {
-    kind: 'rows',
-    *open(frame) {
-      const index = frame.context.text;
-      if (index === undefined) fail('FEATURE_DISABLED', { feature: 'Keyword search' });
-      const query = readText(frame, text, 'SearchBM25');
-      const count = readK(frame, k, 'SearchBM25');
-      const allow = allowed ? among(frame, allowed) : prefilter && passing(frame, prefilter);
-      const hits = index.search(frame.view, label.id, query, count, allow).map((hit) => {
-        const element = new Element(hit.id);
-        element.score = hit.score;
-        return element;
-      });
-      if (hits.length > 0) yield hits;
-    },
-  };
+export function searchText(label: Label, search: TextSearch): RowFlow {
+  return { kind: 'rows', open: (frame) => searchTextRows(frame, label, search) };
+}
+
+function* searchTextRows(
+  frame: Frame,
+  label: Label,
+  { text, k, prefilter, allowed }: TextSearch,
+): Iterable<readonly Value[]> {
+  const index = frame.context.text;
+  if (index === undefined) fail('FEATURE_DISABLED', { feature: 'Keyword search' });
+  const query = readText(frame, text, 'SearchBM25');
+  const count = readK(frame, k, 'SearchBM25');
+  const allow = allowed ? among(frame, allowed) : prefilter && passing(frame, prefilter);
+  const hits = index.search(frame.view, label.id, query, count, allow).map((hit) => {
+    const element = new Element(hit.id);
+    element.score = hit.score;
+    return element;
+  });
+  if (hits.length > 0) yield hits;
 }
 
 function passing(frame: Frame, { slot, condition }: NonNullable<TextSearch['prefilter']>) {
