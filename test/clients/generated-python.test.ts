@@ -12,7 +12,8 @@ import { printPython } from '../../engine/contract/python.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
 import { makeFolder, sourcesOf } from '../support/project.js';
-import { runCli, type Server, startServer } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 /** Names that Python would not take, or would take for something else, and shapes of all kinds. */
 const source = `
@@ -218,12 +219,12 @@ except Exception as error:
     const project = makeFolder();
     writeFileSync(join(project, 'main.hx'), source);
     const argv = ['types', project, '--python', join(project, 'app_db.py')];
-    expect((await runCli([...argv, '--check'], {})).code).toBe(1);
-    expect((await runCli(argv, {})).code).toBe(0);
-    expect((await runCli([...argv, '--check'], {})).code).toBe(0);
-    const printed = await runCli(['types', project, '--python', '-'], {});
+    expect((await commandHere([...argv, '--check'])).code).toBe(1);
+    expect((await commandHere(argv)).code).toBe(0);
+    expect((await commandHere([...argv, '--check'])).code).toBe(0);
+    const printed = await commandHere(['types', project, '--python', '-']);
     expect(printed.stdout).toBe(readFileSync(join(project, 'app_db.py'), 'utf8'));
-    const mixed = await runCli([...argv, '--split'], {});
+    const mixed = await commandHere([...argv, '--split']);
     expect([mixed.code, mixed.stderr]).toEqual([78, expect.stringContaining('--python')]);
   });
 

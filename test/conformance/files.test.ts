@@ -17,7 +17,8 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeFolder } from '../support/project.js';
-import { runCli, type Server, StartFailed, startServer } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { type Server, StartFailed, startServer } from '../support/server/server.js';
 import { random } from '../crash/oracle.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
@@ -171,7 +172,7 @@ describe('data.mdb', () => {
   }
 
   test('verify --deep tells damage of values', async () => {
-    expect((await runCli(['verify', server.data, '--deep'])).code).toBe(0);
+    expect((await commandHere(['verify', server.data, '--deep'])).code).toBe(0);
     const path = file('graph', 'data.mdb');
     // Freed pages keep old copies, so every copy is damaged.
     const bytes = readFileSync(path);
@@ -182,7 +183,7 @@ describe('data.mdb', () => {
     }
     expect(copies).toBeGreaterThan(0);
     writeFileSync(path, bytes);
-    expect((await runCli(['verify', server.data, '--deep'])).code).toBe(2);
+    expect((await commandHere(['verify', server.data, '--deep'])).code).toBe(2);
   });
 
   test('deleted under a running server is 503 STORAGE_LOST, from the very next write on', async () => {

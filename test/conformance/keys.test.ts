@@ -9,6 +9,7 @@ import { changeKeyFile, readKeyFile, writeKeyFile } from '../../server/auth/key-
 import { makeKey } from '../../server/auth/key-record.js';
 import { Keyring } from '../../server/auth/keys.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';
+import { commandHere } from '../support/server/command-here.js';
 import { type Server, runCli, startServer } from '../support/server/server.js';
 import { expectFigure } from '../support/run/figure.js';
 
@@ -17,7 +18,7 @@ const admin = { 'x-api-key': 'root' };
 
 async function addKey(server: Server, name: string, ...more: string[]): Promise<string> {
   const argv = ['keys', 'add', name, server.project, '--role', 'read', '--data', server.data];
-  const { stdout } = await runCli([...argv, ...more]);
+  const { stdout } = await commandHere([...argv, ...more]);
   return stdout.trim();
 }
 
@@ -118,7 +119,7 @@ const badNames = [
 test('commands show a key, and names of every kind are answered for what they are', async () => {
   const server = await startServer({ sources, env: { TRELLIS_API_KEY: 'root' } });
   const run = (...argv: string[]) =>
-    runCli([...argv, '--project', server.project, '--data', server.data]);
+    commandHere([...argv, '--project', server.project, '--data', server.data]);
   try {
     const refused = await run('backup', 'first');
     expect(refused.code).not.toBe(0);

@@ -13,7 +13,8 @@ import type { Exchange } from '../../server/http/exchange.js';
 import type { Reply } from '../../server/request/routes.js';
 import { documentOf } from '../../server/openapi/document.js';
 import { root, sourcesOf } from '../support/project.js';
-import { runCli, type Server, startServer } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 let server: Server;
 const sources = {
@@ -220,7 +221,7 @@ test('the document has a tag, by which it is fetched only when it is another', a
 });
 
 test('the commands print the same without a server, and say when a file is old', async () => {
-  const run = (...args: string[]) => runCli([...args, '--project', server.project]);
+  const run = (...args: string[]) => commandHere([...args, '--project', server.project]);
   const { stdout } = await run('openapi');
   const { text } = await server.client.request({ path: 'openapi.json', method: 'GET' });
   expect(JSON.parse(stdout).paths).toEqual(JSON.parse(text).paths);

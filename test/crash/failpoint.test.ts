@@ -3,7 +3,8 @@
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCli, type Server, StartFailed, startServer } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { type Server, StartFailed, startServer } from '../support/server/server.js';
 import { readSources } from '../support/source-tree.js';
 import { crashSources, Oracle } from './oracle.js';
 
@@ -137,7 +138,7 @@ describe('T2 kill', () => {
     expect(oracle.doubled).toEqual([]);
     await expectWhole();
     await server.stop();
-    const verify = await runCli(['verify', server.data, '--deep']);
+    const verify = await commandHere(['verify', server.data, '--deep']);
     expect(verify.code, verify.stdout).toBe(0);
   }, 60_000);
 });

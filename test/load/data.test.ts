@@ -7,6 +7,7 @@ import { defaultLimits } from '../../engine/base/limits.js';
 import { verifyStorage } from '../../engine/database/care/verify.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { makeFolder } from '../support/project.js';
+import { commandHere } from '../support/server/command-here.js';
 import { type Server, runCli, startServer } from '../support/server/server.js';
 
 const source = `
@@ -52,7 +53,7 @@ async function fill(target: Server): Promise<void> {
 
 /** Runs a command on the data of the project in `folder`. */
 function command(folder: string, ...argv: string[]) {
-  return runCli(argv, { cwd: folder, timeoutMs: 60_000 });
+  return commandHere(argv, folder);
 }
 
 const ends = ({ code, stdout, stderr }: { code: number | null; stdout: string; stderr: string }) =>

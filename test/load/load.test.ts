@@ -12,6 +12,7 @@ import { verifyStorage } from '../../engine/database/care/verify.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
 import { freshFolder } from '../storage/kit/garden.js';
 import { makeFolder, writeProject } from '../support/project.js';
+import { commandHere } from '../support/server/command-here.js';
 import { type Server, runCli, startServer } from '../support/server/server.js';
 import { type Twin, source, twins } from './twins.js';
 
@@ -157,7 +158,7 @@ describe('bulk load', () => {
     const data = join(folder, 'data');
     const files = ['Person.csv', 'rest.ndjson'].map((name) => join(folder, name));
     const argv = ['import', folder, ...files, '--data', data];
-    const done = await runCli(argv, { cwd: folder, timeoutMs: 30_000 });
+    const done = await commandHere(argv, folder);
     expect(done.stdout).toContain('imported 2 nodes, 1 edge, 0 vectors');
     expect(done.code).toBe(1);
     const refused = readFileSync(`${files[0]}.rejects.ndjson`, 'utf8').trim().split('\n');
@@ -193,7 +194,7 @@ describe('bulk load', () => {
     const env = { TRELLIS_FAILPOINT: 'loadPiece@3' };
     const killed = await runCli(argv, { cwd: folder, timeoutMs: 60_000, env });
     expect(killed.signal).toBe('SIGKILL');
-    const done = await runCli(argv, { cwd: folder, timeoutMs: 60_000 });
+    const done = await commandHere(argv, folder);
     expect(done.code).toBe(0);
     expect(done.stdout).toMatch(/after \d{4,} rows loaded before/);
     const text = inspect(data);
@@ -235,9 +236,9 @@ describe('bulk load', () => {
         expect(refused.code).toBe(74);
         expect(refused.stderr).toMatch(/DATA_DIR_BAD.*an import into these data was cut off/);
       }
-      const verified = await run(['verify', data, '--deep']);
+      const verified = await commandHere(['verify', data, '--deep'], folder);
       expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('clean')]);
-      const done = await run(argv);
+      const done = await commandHere(argv, folder);
       expect(done.code).toBe(0);
       const lines = inspect(data).split('\n');
       expect(lines.filter((line) => line.startsWith('{"edge"'))).toHaveLength(3_000);
@@ -259,7 +260,7 @@ describe('bulk load', () => {
     const folder = makeFolder();
     writeFileSync(join(folder, 'rows.ndjson'), importBody(rows));
     const argv = ['import', server.project, join(folder, 'rows.ndjson'), '--data', server.data];
-    expect((await runCli(argv, { cwd: folder, timeoutMs: 60_000 })).code).toBe(0);
+    expect((await commandHere(argv, folder)).code).toBe(0);
     await server.start();
     const { text } = await server.client.request({ method: 'GET', path: '_admin/indexes' });
     const { indexes } = JSON.parse(text) as Indexes;

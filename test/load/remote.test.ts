@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ProgressBar } from '../../server/terminal/progress-bar.js';
 import { makeFolder, writeProject } from '../support/project.js';
-import { type Server, runCli, startServer } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { type Server, startServer } from '../support/server/server.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, note: String }
@@ -56,7 +57,7 @@ describe('import through a server', () => {
     });
     const file = join(folder, 'rows.ndjson');
     const argv = ['import', folder, file, '--url', urlOf(server), '--key', key];
-    const done = await runCli(argv, { cwd: folder, timeoutMs: 60_000 });
+    const done = await commandHere(argv, folder);
     // One name is taken, so its edges have no end.
     expect(done.stdout).toContain(`imported ${count - 1} nodes, ${count - 3} edges, 0 vectors`);
     expect(done.code).toBe(1);
@@ -86,18 +87,14 @@ describe('import through a server', () => {
       config: {},
     });
     const argv = ['import', folder, join(folder, 'rows.ndjson'), '--url'];
-    const run = (...more: string[]) =>
-      runCli([...argv, ...more], { cwd: folder, timeoutMs: 30_000 });
+    const run = (...more: string[]) => commandHere([...argv, ...more], folder);
     const wrongKey = await run(urlOf(server), '--key', 'wrong');
     expect(wrongKey.code).not.toBe(0);
     expect(wrongKey.stderr).toContain('INVALID_API_KEY');
     const nobody = await run('http://127.0.0.1:9', '--key', key);
     expect(nobody.code).toBe(78);
     expect(nobody.stderr).toContain('No server answers');
-    const beside = await runCli([...argv.slice(0, -1), '--data', server.data], {
-      cwd: folder,
-      timeoutMs: 30_000,
-    });
+    const beside = await commandHere([...argv.slice(0, -1), '--data', server.data], folder);
     expect(beside.code).toBe(75);
     expect(beside.stderr).toContain(`DATA_LOCKED: `);
     expect(beside.stderr.trim()).toMatch(new RegExp(`--url ${urlOf(server)}$`));

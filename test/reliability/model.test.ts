@@ -5,7 +5,8 @@
 import { expect, test } from 'vitest';
 import { noteProof } from '../support/proof.js';
 import { Random } from '../support/random.js';
-import { runCli, StartFailed, startServer, type Server } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { StartFailed, startServer, type Server } from '../support/server/server.js';
 import { ImageEngine } from './kit/image-engine.js';
 import { worldSources } from './kit/world.js';
 import { checkWorld } from './kit/world-check.js';
@@ -88,7 +89,7 @@ async function live(server: Server, world: World, random: Random, death: Death):
 /** The deep check of the data at rest, by the engine or now and then by the command. */
 async function verify(server: Server, engine: ImageEngine, world: World, nth: number) {
   if (nth % 25 === 0) {
-    const { code, stdout, stderr } = await runCli(['verify', server.data, '--deep']);
+    const { code, stdout, stderr } = await commandHere(['verify', server.data, '--deep']);
     return code === 0 ? [] : [`verify: ${stdout}${stderr}`];
   }
   try {

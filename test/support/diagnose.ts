@@ -1,9 +1,8 @@
 // Runs `trellis check` over many faulty sources at once: the cases of a file that share a schema
 // become one project, a file per case, and what is printed is sorted back to the cases.
-import { join } from 'node:path';
 import type { Case } from './corpus/case.js';
 import { makeFolder, removeFolder, writeProject } from './project.js';
-import { runCli } from './server/server.js';
+import { commandHere } from './server/command-here.js';
 
 interface Diagnostic {
   code: string;
@@ -42,8 +41,7 @@ export async function diagnose(cases: Case[]): Promise<Map<string, Diagnostic[]>
   for (const one of cases) sources[fileNameOf(one)] = one.queries;
   writeProject(folder, { sources, config: cases[0]!.config });
   try {
-    const done = await runCli(['check', folder], { cwd: join(folder) });
-    if (done.signal !== null) throw new Error(`check ended by ${done.signal}: ${done.stderr}`);
+    const done = await commandHere(['check', folder]);
     const found = parseDiagnostics(done.stdout);
     const errors = [...found.values()].flat().some((one) => one.code.startsWith('E'));
     if (done.code !== (errors ? 1 : 0))

@@ -1,7 +1,8 @@
 // `text.enabled` switched off and on again over the same data: the keyword index is complete
 // whenever keyword search is on, and gone while it is off.
 import { expect, it } from 'vitest';
-import { runCli, startServer } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { startServer } from '../support/server/server.js';
 
 const source = `
 N::Item { key: String, note: String }
@@ -22,7 +23,7 @@ it('makes the keyword index anew when keyword search comes back', async () => {
   const found = async (words: string) => (await call('find', { words })).i?.map(({ key }) => key);
   const verify = async () => {
     const argv = ['verify', server.data, '--deep'];
-    const { code, stdout } = await runCli(argv, { cwd: server.folder, timeoutMs: 30_000 });
+    const { code, stdout } = await commandHere(argv, server.folder);
     return `${code} ${stdout}`;
   };
   for (const key of ['a', 'b', 'c']) await call('add', { key, note: `heron ${key}` });

@@ -5,7 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { writeProject } from '../support/project.js';
-import { runCli, type Server } from '../support/server/server.js';
+import { commandHere } from '../support/server/command-here.js';
+import { type Server } from '../support/server/server.js';
 import {
   fill,
   httpRecall,
@@ -110,12 +111,17 @@ describe('recall', () => {
 
   test('by command: from the running server, and from the directory', async () => {
     const argv = ['recall', 'Doc', '--samples', '10', '--data', server.data];
-    const running = await runCli([...argv, '--project', server.project]);
+    const running = await commandHere([...argv, '--project', server.project]);
     const said = `^Doc: recall@10 \\d+\\.\\d\\d % \\(10 samples of ${count} vectors, `;
     expect(running.stdout).toMatch(new RegExp(said));
     expect(running.code).toBe(0);
     await server.stop();
-    const here = await runCli([...argv.slice(0, 1), ...argv.slice(2), '--project', server.project]);
+    const here = await commandHere([
+      ...argv.slice(0, 1),
+      ...argv.slice(2),
+      '--project',
+      server.project,
+    ]);
     expect(here.stdout).toMatch(/^Doc: recall@10 .*\nOther: recall@10 100\.00 % /);
     await server.start();
   });

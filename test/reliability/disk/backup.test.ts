@@ -6,7 +6,8 @@ import { afterAll, expect, test } from 'vitest';
 import { crashSources, Oracle } from '../../crash/oracle.js';
 import { makeFolder, removeFolder, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
-import { runCli, Server, startServer } from '../../support/server/server.js';
+import { commandHere } from '../../support/server/command-here.js';
+import { Server, startServer } from '../../support/server/server.js';
 import { ImageEngine } from '../kit/image-engine.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
@@ -35,7 +36,7 @@ async function faultsOfServed(backup: string, moment: Oracle): Promise<string[]>
   writeProject(join(folder, 'project'), { sources: crashSources, config: {} });
   const server = new Server(folder, {});
   try {
-    const restored = await runCli(['restore', backup, '--data', server.data], { cwd: folder });
+    const restored = await commandHere(['restore', backup, '--data', server.data], folder);
     if (restored.code !== 0) return [restored.stderr];
     await server.start();
     return await moment.check(server, 6);

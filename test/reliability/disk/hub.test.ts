@@ -10,7 +10,8 @@ import { type Storage, openStorage } from '../../../engine/storage/open-storage.
 import { freshFolder } from '../../storage/kit/garden.js';
 import { noteProof } from '../../support/proof.js';
 import { openEmbedded } from '../../support/server/embedded-server.js';
-import { runCli, startServer } from '../../support/server/server.js';
+import { commandHere } from '../../support/server/command-here.js';
+import { startServer } from '../../support/server/server.js';
 import { Random } from '../../support/random.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
@@ -266,7 +267,7 @@ describe('T15 hubs of any degree', () => {
           `${degrees.at(-1)} edges took ${slowest.toFixed(0)} ms, all ${ms.toFixed(0)} ms`,
       );
       await db.close();
-      const checked = await runCli(['verify', '--deep', '--data', `${folder}/data`]);
+      const checked = await commandHere(['verify', '--deep', '--data', `${folder}/data`]);
       expect([checked.code, checked.stdout + checked.stderr]).toEqual([0, expect.any(String)]);
     } finally {
       await dispose();

@@ -11,7 +11,8 @@ import { crashSources, Oracle } from '../../crash/oracle.js';
 import { makeFolder, removeFolder, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
-import { runCli, Server } from '../../support/server/server.js';
+import { commandHere } from '../../support/server/command-here.js';
+import { Server } from '../../support/server/server.js';
 import { Disk, randomStyle } from '../kit/disk-model.js';
 import { ImageEngine } from '../kit/image-engine.js';
 import { type IoRecord, Recorder, whyNoRecorder } from '../kit/recorder.js';
@@ -152,7 +153,7 @@ async function serveFrom(path: string, past: Oracle): Promise<string[]> {
     await server.start();
     const faults = await past.check(server, 10);
     await server.stop();
-    const { code, stdout } = await runCli(['verify', server.data, '--deep']);
+    const { code, stdout } = await commandHere(['verify', server.data, '--deep']);
     return code === 0 ? faults : [...faults, stdout];
   } catch (error) {
     return [`${past.acknowledged} acknowledged: ${(error as Error).message}`];

@@ -12,7 +12,8 @@ import { printConfig } from '../../../server/config/secrets.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
 import { makeKey } from '../../../server/auth/key-record.js';
 import { noteProof } from '../../support/proof.js';
-import { type Server, runCli, startServer } from '../../support/server/server.js';
+import { commandHere } from '../../support/server/command-here.js';
+import { type Server, startServer } from '../../support/server/server.js';
 
 const word = (name: string): string => `planted${name}0123456789abcdefXYZ`;
 /** By where each was planted. */
@@ -158,7 +159,7 @@ test('T24 planted secrets are found nowhere', async () => {
   heard.push(printedConfig());
   const dumpFile = join(server.folder, 'dump.ndjson');
   const argv = ['dump', dumpFile, '--data', server.data, '--key', root!];
-  const { code, stdout, stderr } = await runCli(argv, { cwd: server.project });
+  const { code, stdout, stderr } = await commandHere(argv, server.project);
   expect(code).toBe(0);
   heard.push(stdout + stderr);
   await server.stop();

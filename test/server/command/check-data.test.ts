@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeFolder, root, writeProject } from '../../support/project.js';
-import { runCli, type Server, StartFailed, startServer } from '../../support/server/server.js';
+import { commandHere } from '../../support/server/command-here.js';
+import { type Server, StartFailed, startServer } from '../../support/server/server.js';
 
 const queries = `
 QUERY tools() => t <- N<Tool>::ORDER<Asc>(_::{name}) RETURN t
@@ -40,13 +41,13 @@ afterAll(() => server.dispose());
 async function check(source: string) {
   writeProject(server.project, { sources: { 'main.hx': source } });
   const argv = ['check', server.project, '--data', server.data, '--json'];
-  const { code, stdout, stderr } = await runCli(argv);
+  const { code, stdout, stderr } = await commandHere(argv);
   return { code, stderr, ...JSON.parse(stdout) };
 }
 
 /** What it prints of the sources it was given last. */
 const printed = async (): Promise<string> =>
-  (await runCli(['check', server.project, '--data', server.data])).stdout;
+  (await commandHere(['check', server.project, '--data', server.data])).stdout;
 
 /** Starts with these sources and gives the tools; the server is stopped again. */
 async function toolsUnder(source: string): Promise<Record<string, unknown>[]> {
@@ -188,7 +189,7 @@ describe('a schema that fits', () => {
     const beside = async (source: string, ...more: string[]) => {
       writeProject(other, { sources: { 'main.hx': source } });
       const argv = ['check', other, '--data', server.data, '--json', ...more];
-      const { code, stdout } = await runCli(argv);
+      const { code, stdout } = await commandHere(argv);
       return { code, ...JSON.parse(stdout) };
     };
     const changed = withTool('N::Tool { UNIQUE INDEX name: String, price: I32, weight: F64 }');

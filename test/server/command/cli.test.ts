@@ -1,5 +1,5 @@
-// The commands as processes: output, last line on stderr, exit codes, start and stop (operations.md
-// 1 and 4).
+// The commands: output, last line on stderr, exit codes, start and stop (operations.md 1 and 4); as
+// processes where that is what counts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   existsSync,
@@ -20,6 +20,7 @@ import { runCommand } from '../../../server/command/cli.js';
 import { type Environment, loadConfig } from '../../../server/config/config.js';
 import { reportFailure } from '../../../server/process/exit-code.js';
 import { serve } from '../../../server/process/serve.js';
+import { commandHere } from '../../support/server/command-here.js';
 import { Connection } from '../../support/server/http.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -78,7 +79,7 @@ class Run {
   }
 
   get lastLine(): string {
-    return this.stderr.trim().split('\n').at(-1) ?? '';
+    return lastLineOf(this.stderr);
   }
 
   async ready(): Promise<number> {
@@ -100,12 +101,19 @@ async function inProcess(work: () => Promise<number>) {
   return { code, text, lastLine: text.split('\n').at(-1)! };
 }
 
-async function run(
+async function apart(
   argv: string[],
-  env?: Record<string, string>,
+  env: Record<string, string>,
 ): Promise<Run & { code: number | null }> {
   const process = new Run(argv, env);
   return Object.assign(process, { code: await process.exit });
+}
+
+const lastLineOf = (text: string): string => text.trim().split('\n').at(-1) ?? '';
+
+async function run(argv: string[]) {
+  const done = await commandHere(argv, folder);
+  return { ...done, lastLine: lastLineOf(done.stderr) };
 }
 
 describe('check', () => {
@@ -151,7 +159,7 @@ describe('check', () => {
 
 describe('config and keys', () => {
   it('prints the configuration', async () => {
-    const result = await run(['config', 'print'], {
+    const result = await apart(['config', 'print'], {
       TRELLIS_API_KEY: 'planted-secret-1',
       OPENAI_API_KEY: 'planted-secret-2',
     });
@@ -258,8 +266,8 @@ describe('help', () => {
     write('a.hx', faulty);
     const control = String.fromCharCode(27);
     const clean = { FORCE_COLOR: '', NO_COLOR: '' };
-    expect((await run(['check'], { ...clean, FORCE_COLOR: '1' })).stdout).toContain(control);
-    expect((await run(['check'], { FORCE_COLOR: '0' })).stdout).not.toContain(control);
+    expect((await apart(['check'], { ...clean, FORCE_COLOR: '1' })).stdout).toContain(control);
+    expect((await apart(['check'], { FORCE_COLOR: '0' })).stdout).not.toContain(control);
   });
 });
 
@@ -325,7 +333,7 @@ describe('serve', () => {
     write('a.hx', good);
     const first = new Run(['serve-fake', '.']);
     const port = await first.ready();
-    const second = await run(['serve-fake', '.'], { FAKE_PORT: String(port) });
+    const second = await apart(['serve-fake', '.'], { FAKE_PORT: String(port) });
     expect([second.code, second.lastLine]).toEqual([
       71,
       expect.stringMatching(/^PORT_IN_USE: .*--port/),

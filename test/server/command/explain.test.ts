@@ -2,7 +2,8 @@
 // who may ask; and `trellis explain` beside and without data.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli, type Server, startServer } from '../../support/server/server.js';
+import { commandHere } from '../../support/server/command-here.js';
+import { type Server, startServer } from '../../support/server/server.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, INDEX age: U8 }
@@ -117,7 +118,7 @@ describe('keys', () => {
     const keys: Record<string, string> = {};
     for (const role of ['read', 'admin']) {
       const argv = ['keys', 'add', role, '--role', role, server.project, '--data', data];
-      keys[role] = (await runCli(argv)).stdout.trim();
+      keys[role] = (await commandHere(argv)).stdout.trim();
     }
     await server.restart();
     const ask = async (role: string, path: string) =>
@@ -138,7 +139,7 @@ describe('keys', () => {
 
 describe('trellis explain', () => {
   const explain = (...more: string[]) =>
-    runCli(['explain', server.project, ...more, '--data', join(server.folder, 'data')]);
+    commandHere(['explain', server.project, ...more, '--data', join(server.folder, 'data')]);
 
   it('prints a plan; without estimates beside a running server', async () => {
     const { code, stdout, stderr } = await explain('between');
@@ -166,6 +167,6 @@ describe('trellis explain', () => {
     const { code, stderr } = await explain('persn');
     expect(code).toBe(78);
     expect(stderr).toContain('person');
-    expect((await runCli(['explain'])).code).toBe(78);
+    expect((await commandHere(['explain'])).code).toBe(78);
   });
 });

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeFolder } from '../../support/project.js';
-import { runCli, type Server, startServer } from '../../support/server/server.js';
+import { commandHere } from '../../support/server/command-here.js';
+import { type Server, startServer } from '../../support/server/server.js';
 
 let server: Server;
 const folder = makeFolder();
@@ -23,7 +24,7 @@ it.each([
   ['verify', '--salvage', file],
   ['compact'],
 ])('%s %s', async (...command) => {
-  const { code, stdout, stderr } = await runCli([
+  const { code, stdout, stderr } = await commandHere([
     ...command,
     '--project',
     server.project,

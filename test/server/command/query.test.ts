@@ -9,7 +9,7 @@ import type { Exchange } from '../../../server/http/exchange.js';
 import { Metrics } from '../../../server/observe/metrics.js';
 import { commandHere } from '../../support/server/command-here.js';
 import { startApp } from '../running-app.js';
-import { runCli, type Server, startServer } from '../../support/server/server.js';
+import { type Server, startServer } from '../../support/server/server.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, INDEX age: U8, big: I64 }
@@ -238,7 +238,7 @@ describe('W04 who may', () => {
 
   it('opens the data itself where no server has them', async () => {
     await server.stop();
-    const here = (...words: string[]) => runCli(argv(words));
+    const here = (...words: string[]) => commandHere(argv(words));
     const read = await here('older', 'than=0', '--json');
     expect([read.code, read.stdout]).toEqual([0, expect.stringContaining(`"big":${big}`)]);
     const added = await here('AddN<Person>({ name: "Di", age: 9 })', '--write');

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { type ExactObject, plainOf, printExact } from '../corpus/exact-json.js';
 import { makeFolder, removeFolder, writeProject } from '../project.js';
+import { commandHere } from './command-here.js';
 import { runCli } from './server.js';
 import { buildText } from '../corpus/step.js';
 
@@ -40,15 +41,19 @@ export async function runCommandStep(step: ExactObject, fallback?: ExactObject):
   const serve = ['serve', project, '--data', join(folder, 'data'), '--port', '0'];
   const argv = given ?? (toml === undefined ? ['check', project] : serve);
   const env = plainOf(step.get('env') ?? new Map()) as Record<string, string>;
+  // What serves where it should refuse must not stay.
+  const isApart = argv[0] === 'serve' || Object.keys(env).length > 0;
   try {
-    const done = await runCli(argv, { cwd: project, env, timeoutMs: 60_000 });
+    const done = isApart
+      ? await runCli(argv, { cwd: project, env, timeoutMs: 60_000 })
+      : await commandHere(argv, project);
     const wanted = expect.check_exit ?? expect.exit ?? 0;
     const output = done.stdout + done.stderr;
     const refuse = (what: string): never => {
       const text = printExact(step).slice(0, 400);
       throw new Error(`${text}\n  ${what}\n  output: ${output.slice(0, 1500)}`);
     };
-    if (done.signal !== null) refuse(`ended by ${done.signal}`);
+    if ('signal' in done && done.signal !== null) refuse(`ended by ${done.signal}`);
     if (done.code !== wanted) refuse(`exit ${done.code}, wanted ${wanted}`);
     const mentions = expect.code === undefined ? [] : [expect.code];
     for (const text of [...mentions, ...(expect.mentions ?? [])])
