@@ -200,12 +200,23 @@ const imported = {
     });
   },
 };
+/** No module of ours is there for what it does when it is loaded: one of which nothing is used is left out. */
+const used = {
+  name: 'modules of which something is used',
+  setup(build) {
+    build.onResolve({ filter: /^\./ }, ({ path, resolveDir }) =>
+      relative(at('dist'), resolveDir).startsWith('..')
+        ? undefined
+        : { path: join(resolveDir, path), sideEffects: false },
+    );
+  },
+};
 const program = {
   external: external.filter((name) => !Object.hasOwn(inlined, name)),
   alias: Object.fromEntries(
     Object.entries(inlined).map(([name, file]) => [name, at('node_modules', name, file)]),
   ),
-  plugins: [placed, imported],
+  plugins: [used, placed, imported],
   lineLimit: 200,
   sourcemap: true,
   format: 'cjs',
@@ -262,8 +273,9 @@ await step(
       minifyWhitespace: true,
       minifySyntax: true,
     };
-    buildSync({
+    await build({
       ...shared,
+      plugins: [used],
       entryPoints: ['dist/engine/index.js', 'dist/engine/storage/folder/probe-child.js'].map(
         (path) => at(path),
       ),

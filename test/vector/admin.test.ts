@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { writeProject } from '../support/project.js';
 import { commandHere } from '../support/server/command-here.js';
-import { type Server } from '../support/server/server.js';
+import type { Server } from '../support/server/server.js';
 import {
   fill,
   httpRecall,
