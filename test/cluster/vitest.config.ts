@@ -1,10 +1,22 @@
-// Tests of whole clusters run one file after another: what they measure and wait for needs the processors
-// for itself. Those with log servers, or an S3 store, are left out where run.mjs names none.
+// Tests of whole clusters: mostly they wait, so two files run at a time, the longest first. What they measure
+// needs the processors for itself, and is judged in the long run, where they run one after another. Those
+// with log servers, or an S3 store, are left out where run.mjs names none.
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { compiled, compiledModules } from '../support/compiled-modules.js';
 import { root } from '../support/project.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
+const forks = long ? 1 : 2;
+/** A minute and more each. */
+const longest = /\/real\/(nemesis|jetstream|crash|power)\.test\.ts$/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => (longest.test(moduleId) ? 0 : 1);
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   // Threads are started from what is compiled.
@@ -20,7 +32,8 @@ export default defineConfig({
     globalSetup: ['test/support/run/summary.ts'],
     setupFiles: ['test/support/run/file-end.ts'],
     pool: 'forks',
-    poolOptions: { forks: { maxForks: 1, minForks: 1 } },
+    poolOptions: { forks: { maxForks: forks, minForks: forks } },
+    sequence: { sequencer: LongestFirst },
     testTimeout: long ? 7_200_000 : 180_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 40_000 } },
