@@ -2,15 +2,14 @@
 // costs ten times a look into a table. For each edge label and direction the lists lie end to end in
 // an array of their own, found by one probe of a flat table.
 //
-//   places   word of the array by id (id-places.ts)
-//   words    number of words · edge · far · edge · far …, list after list; word 0 is not used
+//   words    number of words · edge · far · edge · far …, list after list (record/word-arena.ts)
 //
 // Invariant: all lists are those of one state of the data, named by the count of commits (meta.ts),
 // which the snapshot itself tells; from one state to the next those go whose elements were changed
 // (view/touched.ts), or all. Words that were handed out are never written again. When all lists
 // together take more than there is room for, all are forgotten: what is needed comes back.
 import type { ChangedSince } from '../table/env-options.js';
-import { IdPlaces } from '../record/id-places.js';
+import { WordArena } from '../record/word-arena.js';
 import type { Direction } from '../table/store.js';
 
 type ReadList = (id: number, label: number, direction: Direction) => Uint32Array;
@@ -24,19 +23,21 @@ const listWordsMost = 128 * 1024;
 const firstWords = 4 * 1024;
 
 class Lists {
-  #places = new IdPlaces();
-  #used = 1;
-  words = new Uint32Array(firstWords);
+  #arena = new WordArena(firstWords, wordsMost, (words) => words);
 
   constructor(
     private readonly read: (id: number) => Uint32Array,
-    /** Asks for room; false when everything was forgotten for it, this included. */
-    private readonly take: (words: number) => boolean,
+    /** Hears how many words more are in use. */
+    private readonly took: (words: number) => void,
   ) {}
+
+  get words(): Uint32Array<ArrayBuffer> {
+    return this.#arena.words;
+  }
 
   /** Where the number of words of a list stands, the list behind it; 0 when it is not here. */
   known(id: number): number {
-    return this.#places.find(id);
+    return this.#arena.find(id);
   }
 
   /** As `known`, after reading it where needed; 0 when it is too long to be kept. */
@@ -54,30 +55,16 @@ class Lists {
   }
 
   drop(id: number): void {
-    this.#places.remove(id);
+    this.#arena.drop(id);
   }
 
   #keep(id: number, list: Uint32Array): number {
     if (list.length > listWordsMost) return 0;
-    if (!this.take(list.length + 1)) this.#forget();
-    const word = this.#used;
-    this.#used += list.length + 1;
-    if (this.#used > this.words.length) {
-      const words = new Uint32Array(Math.max(2 * this.words.length, this.#used));
-      words.set(this.words.subarray(0, word));
-      this.words = words;
-    }
-    this.words[word] = list.length;
-    this.words.set(list, word + 1);
-    this.#places.add(id, word);
+    const before = this.#arena.used;
+    const word = this.#arena.add(id, list.length);
+    if (word !== 0) this.words.set(list, word + 1);
+    this.took(word === 0 ? wordsMost : this.#arena.used - before);
     return word;
-  }
-
-  /** Whoever still holds words of before keeps them. */
-  #forget(): void {
-    this.#places = new IdPlaces();
-    this.#used = 1;
-    this.words = new Uint32Array(firstWords);
   }
 }
 
@@ -112,15 +99,15 @@ export class EdgeCache {
     const at = 2 * label + (direction === 'out' ? 0 : 1);
     return (this.#lists[at] ??= new Lists(
       (id) => this.read(id, label, direction),
-      (words) => this.#take(words),
+      (words) => this.#took(words),
     ));
   }
 
-  #take(words: number): boolean {
+  /** Whoever still holds lists of before keeps them. */
+  #took(words: number): void {
     this.#words += words;
-    if (this.#words <= wordsMost) return true;
-    this.#words = words;
+    if (this.#words <= wordsMost) return;
     this.#lists = [];
-    return false;
+    this.#words = 0;
   }
 }

@@ -31,6 +31,13 @@ export class IdPlaces {
     if (this.#places[at] === id) this.#places[at + 1] = 0;
   }
 
+  /** Gives every id another word. */
+  move(to: (word: number) => number): void {
+    const places = this.#places;
+    for (let at = 1; at < places.length; at += 2)
+      if (places[at] !== 0) places[at] = to(places[at]!);
+  }
+
   /** Of an id, or the free one that it would get. */
   #placeOf(id: number): number {
     const places = this.#places;

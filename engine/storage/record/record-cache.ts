@@ -6,15 +6,14 @@
 // Two generations: what the older one still has moves to the younger when it is asked for, and the
 // older one goes when the younger is full.
 //
-//   places   word of the arena by id (id-places.ts)
-//   arena    length u32 · record · up to 3 bytes, record after record
+//   arena    length u32 · record · up to 3 bytes, record after record (word-arena.ts)
 //
 // Invariant: all records are those of one state of the data, named by the count of commits
 // (meta.ts), which the snapshot itself tells; from one state to the next those go that were changed
 // (view/touched.ts), or all. Bytes that were handed out are never written again.
 
 import type { ChangedSince } from '../table/env-options.js';
-import { IdPlaces } from './id-places.js';
+import { WordArena } from './word-arena.js';
 
 /** Bytes of a generation, at first and at most. */
 const firstBytes = 32 * 1024;
@@ -23,17 +22,16 @@ const generationBytes = 8 * 1024 * 1024;
 /** Longer records are read every time: their checksum costs more than finding them. */
 const recordBytesMax = 64 * 1024;
 
+const wordsOf = (bytes: number): number => (bytes + 3) >>> 2;
+
 class Generation {
-  readonly #places = new IdPlaces();
-  /** Words in use; the first one is not, so that 0 means none. */
-  #used = 1;
-  #words: Uint32Array<ArrayBuffer>;
+  readonly #arena: WordArena;
   /** The arena as bytes. */
   bytes: Uint8Array;
 
   constructor(bytes: number) {
-    this.#words = new Uint32Array(bytes >>> 2);
-    this.bytes = new Uint8Array(this.#words.buffer);
+    this.#arena = new WordArena(bytes >>> 2, generationBytes >>> 2, wordsOf);
+    this.bytes = new Uint8Array(this.#arena.words.buffer);
   }
 
   get(id: number): Uint8Array | undefined {
@@ -43,39 +41,27 @@ class Generation {
 
   /** Word of the arena before a record, 0 when it is not there. */
   find(id: number): number {
-    return this.#places.find(id);
+    return this.#arena.find(id);
   }
 
   drop(id: number): void {
-    this.#places.remove(id);
+    this.#arena.drop(id);
   }
 
   #record(word: number): Uint8Array {
-    const words = this.#words;
+    const { words } = this.#arena;
     return new Uint8Array(words.buffer, 4 * word + 4, words[word]);
   }
 
   /** Keeps a copy of a record that is not there; undefined when there is no room. */
   keep(id: number, record: Uint8Array): Uint8Array | undefined {
-    const needed = this.#used + 1 + ((record.length + 3) >>> 2);
-    if (needed > this.#words.length && !this.#grow(needed)) return undefined;
-    const word = this.#used;
-    this.#used = needed;
-    this.#words[word] = record.length;
+    const word = this.#arena.add(id, record.length);
+    if (word === 0) return undefined;
+    const { buffer } = this.#arena.words;
+    if (buffer !== this.bytes.buffer) this.bytes = new Uint8Array(buffer);
     const copy = this.#record(word);
     copy.set(record);
-    this.#places.add(id, word);
     return copy;
-  }
-
-  #grow(needed: number): boolean {
-    if (4 * needed > generationBytes) return false;
-    const size = Math.min(Math.max(2 * this.#words.length, needed), generationBytes >>> 2);
-    const words = new Uint32Array(size);
-    words.set(this.#words.subarray(0, this.#used));
-    this.#words = words;
-    this.bytes = new Uint8Array(words.buffer);
-    return true;
   }
 }
 
