@@ -22,22 +22,17 @@ const listWordsMost = 128 * 1024;
 
 const firstWords = 4 * 1024;
 
-class Lists {
-  #arena = new WordArena(firstWords, wordsMost, (words) => words);
-
+class Lists extends WordArena {
   constructor(
     private readonly read: (id: number) => Uint32Array,
     /** Hears how many words more are in use. */
     private readonly took: (words: number) => void,
-  ) {}
-
-  get words(): Uint32Array<ArrayBuffer> {
-    return this.#arena.words;
+  ) {
+    super(firstWords, wordsMost);
   }
 
-  /** Where the number of words of a list stands, the list behind it; 0 when it is not here. */
-  known(id: number): number {
-    return this.#arena.find(id);
+  protected override lengthOf(words: number): number {
+    return words;
   }
 
   /** As `known`, after reading it where needed; 0 when it is too long to be kept. */
@@ -54,16 +49,12 @@ class Lists {
     return list;
   }
 
-  drop(id: number): void {
-    this.#arena.drop(id);
-  }
-
   #keep(id: number, list: Uint32Array): number {
     if (list.length > listWordsMost) return 0;
-    const before = this.#arena.used;
-    const word = this.#arena.add(id, list.length);
+    const before = this.used;
+    const word = this.add(id, list.length);
     if (word !== 0) this.words.set(list, word + 1);
-    this.took(word === 0 ? wordsMost : this.#arena.used - before);
+    this.took(word === 0 ? wordsMost : this.used - before);
     return word;
   }
 }

@@ -22,43 +22,35 @@ const generationBytes = 8 * 1024 * 1024;
 /** Longer records are read every time: their checksum costs more than finding them. */
 const recordBytesMax = 64 * 1024;
 
-const wordsOf = (bytes: number): number => (bytes + 3) >>> 2;
-
-class Generation {
-  readonly #arena: WordArena;
+class Generation extends WordArena {
   /** The arena as bytes. */
   bytes: Uint8Array;
 
   constructor(bytes: number) {
-    this.#arena = new WordArena(bytes >>> 2, generationBytes >>> 2, wordsOf);
-    this.bytes = new Uint8Array(this.#arena.words.buffer);
+    super(bytes >>> 2, generationBytes >>> 2);
+    this.bytes = new Uint8Array(this.words.buffer);
+  }
+
+  protected override lengthOf(bytes: number): number {
+    return (bytes + 3) >>> 2;
   }
 
   get(id: number): Uint8Array | undefined {
-    const word = this.find(id);
+    const word = this.known(id);
     return word === 0 ? undefined : this.#record(word);
   }
 
-  /** Word of the arena before a record, 0 when it is not there. */
-  find(id: number): number {
-    return this.#arena.find(id);
-  }
-
-  drop(id: number): void {
-    this.#arena.drop(id);
-  }
-
   #record(word: number): Uint8Array {
-    const { words } = this.#arena;
+    const { words } = this;
     return new Uint8Array(words.buffer, 4 * word + 4, words[word]);
   }
 
   /** Keeps a copy of a record that is not there; undefined when there is no room. */
   keep(id: number, record: Uint8Array): Uint8Array | undefined {
-    const word = this.#arena.add(id, record.length);
+    const former = this.words;
+    const word = this.add(id, record.length);
     if (word === 0) return undefined;
-    const { buffer } = this.#arena.words;
-    if (buffer !== this.bytes.buffer) this.bytes = new Uint8Array(buffer);
+    if (this.words !== former) this.bytes = new Uint8Array(this.words.buffer);
     const copy = this.#record(word);
     copy.set(record);
     return copy;
@@ -97,10 +89,10 @@ export class RecordCache {
 
   /** Where a record starts in `bytes`; -1 when there is none, or it is not kept. */
   find(id: number): number {
-    const word = this.#young?.find(id) ?? 0;
+    const word = this.#young?.known(id) ?? 0;
     if (word !== 0) return 4 * word + 4;
     if (this.#read(id) === undefined) return -1;
-    const own = this.#young?.find(id) ?? 0;
+    const own = this.#young?.known(id) ?? 0;
     return own === 0 ? -1 : 4 * own + 4;
   }
 

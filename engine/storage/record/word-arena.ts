@@ -14,20 +14,22 @@ import { IdPlaces } from './id-places.js';
 
 const dropped = 0x8000_0000;
 
-export class WordArena {
+export abstract class WordArena {
   readonly #places = new IdPlaces();
   #used = 1;
   #dropped = 0;
   words: Uint32Array<ArrayBuffer>;
 
-  /** `most`: words that it may have; `lengthOf`: words of the content behind a header. */
+  /** `most`: words that it may have. */
   constructor(
     first: number,
     private readonly most: number,
-    private readonly lengthOf: (header: number) => number,
   ) {
     this.words = new Uint32Array(first);
   }
+
+  /** Words of the content behind a header. */
+  protected abstract lengthOf(header: number): number;
 
   /** Words in use, those of what was dropped among them. */
   get used(): number {
@@ -35,7 +37,7 @@ export class WordArena {
   }
 
   /** Where the header of an id stands; 0 when it is not here. */
-  find(id: number): number {
+  known(id: number): number {
     return this.#places.find(id);
   }
 
