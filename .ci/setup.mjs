@@ -13,7 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, parse, relative } from 'node:path';
+import { dirname, join, parse, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { warm } from './warm.mjs';
@@ -347,7 +347,7 @@ await step(
   [at('.ci/setup.mjs'), at('dist/bin/.stamp')].filter(existsSync),
   () => {
     for (const [entry, file] of entries) {
-      const path = relative(dirname(entry), join('bin', file));
+      const path = posix.relative(posix.dirname(entry), `bin/${file}`);
       const isRequired = file.endsWith('.cjs');
       writeFileSync(
         at('dist', entry),

@@ -258,13 +258,6 @@ const onTheWall: Record<string, string> = {
   'server/process/tls.ts': 'certificates that have expired',
 };
 
-/** Whether a line of two columns of indentation stands in a class. */
-function isMethodOfClass({ lines }: SourceFile, at: number): boolean {
-  if (!/^ {2}\S/.test(lines[at]!)) return false;
-  const head = lines.slice(0, at).findLast((line) => /^\S/.test(line) && !/^[})]/.test(line));
-  return /^(export )?(abstract )?class /.test(head ?? '');
-}
-
 describe('banned', () => {
   const calls = (files: SourceFile[], pattern: RegExp, except: RegExp) =>
     files
@@ -311,14 +304,13 @@ describe('banned', () => {
     );
   });
   test('no generator inside a function of the executor (row/flow.ts says why)', () => {
-    const nested = /^\s+(?:async )?(?:function\*|\*[\w[]+[(\]])/;
     list(
       engine
         .filter(({ path }) => path.startsWith('engine/exec/'))
         .flatMap((file) =>
-          file.lines.flatMap((line, i) =>
-            nested.test(line) && !isMethodOfClass(file, i) ? [`${file.path}:${i + 1}`] : [],
-          ),
+          functionsOf(file)
+            .filter(({ isInnerGenerator }) => isInnerGenerator)
+            .map(({ name, line }) => `${file.path}:${line} ${name}`),
         ),
     );
   });

@@ -1,8 +1,8 @@
 // Test runner configuration. Long runs scale the same tests up (TRELLIS_TEST_LONG=1).
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { compiled, compiledModules } from './support/compiled-modules.js';
 import { root } from './support/project.js';
+import { filesFirst } from './support/run/files-first.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 /** Which part of the long run this is (test/support/run/long.mjs); both where it is not said. */
@@ -25,16 +25,6 @@ const first = [
     : []),
   /\/(conformance|crash|docs|load|reliability|server|vector)\//,
 ];
-
-class SlowFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => {
-      const place = first.findIndex((some) => some.test(moduleId));
-      return place < 0 ? first.length : place;
-    };
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
-  }
-}
 
 /**
  * What their figures are held to takes a machine that does nothing else: in the long run they come
@@ -76,7 +66,7 @@ export default defineConfig({
     poolOptions: {
       forks: { maxForks: forks, minForks: forks, singleFork: part === 'figures', isolate: false },
     },
-    sequence: { sequencer: SlowFirst },
+    sequence: { sequencer: filesFirst(first) },
     // Long, since a machine may do other work: what never comes fails all the same.
     testTimeout: long ? 3_600_000 : 90_000,
     hookTimeout: 120_000,

@@ -2,21 +2,14 @@
 // needs the processors for itself, and is judged in the long run, where they run one after another. Those
 // with log servers, or an S3 store, are left out where run.mjs names none.
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { compiled, compiledModules } from '../support/compiled-modules.js';
 import { root } from '../support/project.js';
+import { filesFirst } from '../support/run/files-first.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const forks = long ? 1 : 2;
 /** A minute and more each. */
 const longest = /\/real\/(nemesis|jetstream|crash|power)\.test\.ts$/;
-
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => (longest.test(moduleId) ? 0 : 1);
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
-  }
-}
 
 export default defineConfig({
   // Threads are started from what is compiled.
@@ -33,7 +26,7 @@ export default defineConfig({
     setupFiles: ['test/support/run/file-end.ts'],
     pool: 'forks',
     poolOptions: { forks: { maxForks: forks, minForks: forks } },
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: filesFirst([longest]) },
     testTimeout: long ? 7_200_000 : 180_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 40_000 } },

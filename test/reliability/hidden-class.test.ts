@@ -2,18 +2,14 @@
 // caches of what reads the object; and of those that closures of generators make, the process keeps a
 // word for good (the users of a prototype): it is what grew under a steady load.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
-import { afterAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { makeFolder, root } from '../support/project.js';
+import { bundled } from '../support/run/bundled.js';
 
 const times = 15;
-// Beside node_modules, so that packages are found from the bundle.
-const bundle = join(root, 'dist/test-hidden-class.mjs');
 const log = join(makeFolder(), 'v8.log');
-
-afterAll(() => rmSync(bundle, { force: true }));
 
 /** How many classes the second round of calls has made, by the name of what was called. */
 function classesMade(lines: readonly string[]): Map<string, number> {
@@ -28,16 +24,8 @@ function classesMade(lines: readonly string[]): Map<string, number> {
   return made;
 }
 
-it('a call makes no hidden class', async () => {
-  await build({
-    entryPoints: [join(root, 'test/exec/kit/hidden-class-child.ts')],
-    outfile: bundle,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'silent',
-  });
+it('a call makes no hidden class', () => {
+  const bundle = bundled('test/exec/kit/hidden-class-child.ts');
   const flags = ['--log-maps', '--no-log-maps-details', '--no-logfile-per-isolate'];
   const argv = [`--logfile=${log}`, bundle, join(root, 'test/exec/kit/garden.hx'), String(times)];
   execFileSync(process.execPath, [...flags, ...argv], { stdio: 'ignore' });

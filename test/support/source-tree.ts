@@ -95,19 +95,35 @@ export function readSources(...folders: string[]): SourceFile[] {
   return folders.flatMap((folder) => [...filesBelow(folder)].sort().map(readSource));
 }
 
+interface Func {
+  name: string;
+  line: number;
+  length: number;
+  /** A generator that is made anew by every call of a function around it. */
+  isInnerGenerator: boolean;
+}
+
 /** Functions, methods and named arrow functions with their length in lines. */
-export function functionsOf(file: SourceFile): { name: string; line: number; length: number }[] {
-  const found: { name: string; line: number; length: number }[] = [];
+export function functionsOf(file: SourceFile): Func[] {
+  const found: Func[] = [];
   const at = (position: number) => file.tree.getLineAndCharacterOfPosition(position).line + 1;
-  const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+  const visit = (node: ts.Node, isInner = false): void => {
+    const isFunction = ts.isFunctionLike(node) && 'body' in node && node.body !== undefined;
+    if (isFunction) {
       const parent = node.parent;
       const named = node.name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined);
       const line = at(node.getStart(file.tree));
       const length = at(node.getEnd()) - line + 1;
-      found.push({ name: named?.getText(file.tree) ?? 'anonymous', line, length });
+      const isGenerator = 'asteriskToken' in node && node.asteriskToken !== undefined;
+      const isInnerGenerator = isInner && isGenerator;
+      found.push({
+        name: named?.getText(file.tree) ?? 'anonymous',
+        line,
+        length,
+        isInnerGenerator,
+      });
     }
-    ts.forEachChild(node, visit);
+    ts.forEachChild(node, (child) => visit(child, isInner || isFunction));
   };
   visit(file.tree);
   return found;

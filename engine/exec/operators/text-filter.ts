@@ -9,7 +9,7 @@ import { fragmentOf } from '../../storage/record/record.js';
 import type { KeptRecords } from '../../storage/table/store.js';
 import type { Builder } from '../row/builder.js';
 import type { Evaluate } from '../row/compiled.js';
-import { type Flow, openRows, type RowFlow } from '../row/flow.js';
+import type { Flow, RowFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { memberTable } from '../row/member.js';
 import { Element, type Value } from '../row/value.js';
@@ -64,23 +64,15 @@ function* whereTextRows(
   const text = wanted(frame);
   const records = typeof text === 'string' ? frame.records() : undefined;
   const bytes = Buffer.from(typeof text === 'string' ? JSON.stringify(text) : '');
-  if (records === undefined || bytes.includes(backslash)) {
-    yield* whereRows(frame, input, slot, condition);
-    return;
-  }
-  const { slots } = frame;
-  for (const batch of openRows(input, frame)) {
-    frame.tick(batch.length);
-    const kept: Value[] = [];
-    for (let i = 0; i < batch.length; i++) {
-      const row = batch[i]!;
-      const isBare = row instanceof Element && row.record === undefined;
-      if (isBare && differs(records, row.id, slotIn, bytes)) continue;
-      slots[slot] = row;
-      if (condition(frame) === true) kept.push(row);
-    }
-    if (kept.length > 0) yield kept;
-  }
+  const isPlain = records === undefined || bytes.includes(backslash);
+  const judged: Evaluate = isPlain
+    ? condition
+    : () => {
+        const row = frame.slots[slot];
+        const isBare = row instanceof Element && row.record === undefined;
+        return !(isBare && differs(records, row.id, slotIn, bytes)) && condition(frame);
+      };
+  yield* whereRows(frame, input, slot, judged);
 }
 
 /** Whether the stored text is certainly another one. */

@@ -247,13 +247,10 @@ function labelIdOf(frame: Frame, row: Value): number {
 }
 
 function rowsOf(search: (frame: Frame) => Element[]): RowFlow {
-  return { kind: 'rows', open: (frame) => rowsOfRows(frame, search) };
+  return { kind: 'rows', open: (frame) => hitRows(frame, search) };
 }
 
-function* rowsOfRows(
-  frame: Frame,
-  search: (frame: Frame) => Element[],
-): Iterable<readonly Value[]> {
+function* hitRows(frame: Frame, search: (frame: Frame) => Element[]): Iterable<readonly Value[]> {
   const hits = search(frame);
   if (hits.length > 0) yield hits;
 }

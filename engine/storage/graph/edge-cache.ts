@@ -75,10 +75,7 @@ export class EdgeCache {
     if (commits === this.#commits) return this;
     this.#commits = commits;
     const isKnown = this.since?.move(commits, (id) => this.#drop(id)) ?? false;
-    if (!isKnown) {
-      this.#lists = [];
-      this.#words = 0;
-    }
+    if (!isKnown) this.#forget();
     return this;
   }
 
@@ -94,10 +91,13 @@ export class EdgeCache {
     ));
   }
 
-  /** Whoever still holds lists of before keeps them. */
   #took(words: number): void {
     this.#words += words;
-    if (this.#words <= wordsMost) return;
+    if (this.#words > wordsMost) this.#forget();
+  }
+
+  /** Whoever still holds lists of before keeps them. */
+  #forget(): void {
     this.#lists = [];
     this.#words = 0;
   }

@@ -1,28 +1,9 @@
 // Opens data directories in a child process, without lanes or sockets, and asks them questions: fast
 // enough for hundreds of images of a disk, and a death by signal is one more thing that is seen.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { buildSync } from 'esbuild';
-import { root } from '../../support/project.js';
+import { bundled } from '../../support/run/bundled.js';
 import type { Order } from './image-child.js';
-
-/** The child as JavaScript, at a depth where the engine finds its compiled module. */
-function builtChild(): string {
-  const path = join(root, `dist/test/image-child-${process.pid}.js`);
-  buildSync({
-    entryPoints: [join(root, 'test/reliability/kit/image-child.ts')],
-    outfile: path,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    external: ['lmdb'],
-  });
-  process.once('exit', () => rmSync(path, { force: true }));
-  return path;
-}
 
 let child: string | undefined;
 
@@ -42,7 +23,7 @@ export class ImageEngine {
   };
 
   #start(): void {
-    child ??= builtChild();
+    child ??= bundled('test/reliability/kit/image-child.ts');
     const started = spawn(process.execPath, [child], { stdio: ['pipe', 'pipe', 'ignore'] });
     this.#process = started;
     this.#end = undefined;

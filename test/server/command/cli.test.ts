@@ -13,36 +13,25 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TrellisError } from '../../../engine/index.js';
-import { runCommand } from '../../../server/command/cli.js';
 import { type Environment, loadConfig } from '../../../server/config/config.js';
 import { reportFailure } from '../../../server/process/exit-code.js';
 import { serve } from '../../../server/process/serve.js';
+import { bundled } from '../../support/run/bundled.js';
 import { commandHere } from '../../support/server/command-here.js';
 import { Connection } from '../../support/server/http.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
-// Beside node_modules, so that packages are found from the bundle.
-const bundle = join(here, '../../../dist/test-cli.mjs');
+let bundle: string;
 let folder: string;
 const children = new Set<ChildProcess>();
 
-beforeAll(async () => {
-  await build({
-    entryPoints: [join(here, '../serve-fake.ts')],
-    outfile: bundle,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'silent',
-  });
+beforeAll(() => {
+  bundle = bundled('test/server/serve-fake.ts');
 });
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
-  rmSync(bundle, { force: true });
 });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'trellis-cli-'));
@@ -88,7 +77,7 @@ class Run {
   }
 }
 
-/** Runs a command here; it must end before it installs anything. */
+/** What is served here must end before it installs anything. */
 async function inProcess(work: () => Promise<number>) {
   const lines: string[] = [];
   const keep = (line: string) => void lines.push(line);
@@ -208,7 +197,7 @@ describe('config and keys', () => {
     [['keys', 'add', 'x', '--role', 'read', '--expires', 'soon'], /--expires must be a date/],
   ];
   it.each(refused)('%o -> 78', async (argv, message) => {
-    const { code, lastLine } = await inProcess(() => runCommand(argv));
+    const { code, lastLine } = await run(argv);
     expect(code).toBe(78);
     expect(lastLine).toMatch(/^CONFIG_INVALID: /);
     expect(lastLine).toMatch(message);
@@ -217,9 +206,9 @@ describe('config and keys', () => {
 
 describe('help', () => {
   const printed = async (...argv: string[]) => {
-    const { code, text } = await inProcess(() => runCommand(argv));
+    const { code, stdout } = await run(argv);
     expect([argv, code]).toEqual([argv, 0]);
-    return text;
+    return stdout;
   };
   it('names every command with a sentence, and what each takes', async () => {
     const text = await printed('help');
@@ -254,10 +243,9 @@ describe('help', () => {
   it('takes the project as a word and as a flag', async () => {
     write('p/a.hx', faulty);
     const place = (text: string) => text.replaceAll(folder, '');
-    const asked = async (...argv: string[]) =>
-      inProcess(() => runCommand(['check', ...argv]).then((code) => code));
+    const asked = (...argv: string[]) => run(['check', ...argv]);
     const word = await asked(join(folder, 'p'));
-    expect(place(word.text)).toMatch(/p\/a\.hx:3:10 E101/);
+    expect(place(word.stdout)).toMatch(/p\/a\.hx:3:10 E101/);
     expect(await asked('--project', join(folder, 'p'))).toEqual(word);
     const both = await asked(join(folder, 'p'), '--project', folder);
     expect(both.lastLine).toMatch(/^CONFIG_INVALID: There are two projects: /);
