@@ -14,6 +14,13 @@ export interface VectorSet {
   truth: Uint32Array[];
 }
 
+/** How vectors lie around the centres of a set that is generated. */
+export interface VectorShape {
+  dimensions: number;
+  /** Directions in which vectors differ from their centre; 0: in all, each number by itself. */
+  intrinsic: number;
+}
+
 interface Matrix {
   n: number;
   d: number;

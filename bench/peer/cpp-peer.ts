@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { VectorSet } from '../kit/vector-data.js';
+import type { VectorSet, VectorShape } from '../kit/vector-data.js';
 import type { Contender, FilteringContender } from './vector-peer.js';
 
 const folder = resolve('bench', 'peers');
@@ -196,12 +196,12 @@ export function usearchCpp(set: VectorSet): FilteringContender | undefined {
  */
 export function hnswlibGrowth(
   count: number,
-  dimensions: number,
+  { dimensions, intrinsic }: VectorShape,
   recalls: readonly number[],
 ): { micros: number; recall: number }[] | undefined {
   const program = hasHnswlib() ? compile('hnswlib-growth', []) : undefined;
   if (program === undefined) return undefined;
-  const args = [count, dimensions, availableParallelism(), ...recalls].map(String);
+  const args = [count, dimensions, intrinsic, availableParallelism(), ...recalls].map(String);
   const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`hnswlib-growth ended with ${status}`);
   return stdout

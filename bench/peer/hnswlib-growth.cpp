@@ -3,7 +3,7 @@
 // ones: microseconds a search of the narrowest width that reaches it, that width, its recall, and the
 // seconds that building took.
 // hnswlib-peer.cpp, which takes the bench's own vectors, builds with one thread: too long for a million.
-// Usage: hnswlib-growth COUNT DIMENSIONS THREADS RECALL...
+// Usage: hnswlib-growth COUNT DIMENSIONS INTRINSIC THREADS RECALL...
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -35,19 +35,25 @@ template <typename Work> static void each(size_t count, size_t threads, Work wor
 }
 
 int main(int argc, char **argv) {
-  const size_t count = atol(argv[1]), dimensions = atol(argv[2]), threads = atol(argv[3]);
+  const size_t count = atol(argv[1]), dimensions = atol(argv[2]), intrinsic = atol(argv[3]), threads = atol(argv[4]);
   const size_t queries = 200, k = 10;
   std::mt19937 centreSeed(3), seed(count);
   std::uniform_real_distribution<float> unit(-.5f, .5f);
   std::vector<float> centres(100 * dimensions);
   for (auto &x : centres) x = unit(centreSeed);
+  std::vector<float> directions(100 * intrinsic * dimensions);
+  for (auto &x : directions) x = unit(centreSeed);
+  const float step = .6f * std::sqrt(12.f / intrinsic);
   auto draw = [&](float *out) {
-    const float *centre = &centres[(seed() % 100) * dimensions];
-    float norm = 0;
-    for (size_t d = 0; d < dimensions; d++) {
-      out[d] = centre[d] + unit(seed) * .6f;
-      norm += out[d] * out[d];
+    const size_t of = seed() % 100;
+    const float *centre = &centres[of * dimensions];
+    for (size_t d = 0; d < dimensions; d++) out[d] = centre[d] + (intrinsic == 0 ? unit(seed) * .6f : 0);
+    for (size_t i = 0; i < intrinsic; i++) {
+      const float far = unit(seed) * step, *direction = &directions[(of * intrinsic + i) * dimensions];
+      for (size_t d = 0; d < dimensions; d++) out[d] += far * direction[d];
     }
+    float norm = 0;
+    for (size_t d = 0; d < dimensions; d++) norm += out[d] * out[d];
     // Cosine is the inner product of vectors of length one.
     for (size_t d = 0; d < dimensions; d++) out[d] /= std::sqrt(norm);
   };
@@ -72,7 +78,7 @@ int main(int argc, char **argv) {
   each(count - 1, threads, [&](size_t i) { index.addPoint(&data[(i + 1) * dimensions], i + 1); });
   const double building = secondsSince(began);
 
-  int wanted = 4;
+  int wanted = 5;
   const size_t widest = 3000;
   for (double exact = 10; wanted < argc; exact *= 1.15) {
     const size_t width = std::lround(exact);

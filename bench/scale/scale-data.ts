@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { writeRows } from '../import/import-run.js';
 import { randomOf } from '../kit/seeded-random.js';
+import type { VectorShape } from '../kit/vector-data.js';
 
 export const edgesPerNode = 5;
 
@@ -19,6 +20,7 @@ QUERY older(age: I64) => p <- N<Person>::WHERE(_::{age}::GT(age))::RANGE(0, 10) 
 QUERY deep(start: U32, end: U32) => p <- N<Person>::RANGE(start, end) RETURN p::{name}
 QUERY words(text: String) => d <- SearchBM25<Document>(text, 10) RETURN d::{no, score}
 QUERY near(vec: [F64]) => v <- SearchV<Point>(vec, 10) RETURN v::{no, score}
+QUERY add(vec: [F64]) => v <- AddV<Point>(vec, {no: -1}) RETURN v::ID
 QUERY write(note: String) => e <- AddN<Event>({note: note}) RETURN e::ID
 // ${dimensions} numbers a vector
 `;
@@ -61,14 +63,34 @@ export function writeDocuments(folder: string, documents: number): string[] {
   return [path];
 }
 
-/** The same centres at every size: more vectors are denser ones. Four decimals, which are quickly printed. */
-export function vectorOf(dimensions: number): (random: () => number) => number[] {
+const centreCount = 100;
+/** How far a number is from that of its centre: up to half of this, all equally likely. */
+const width = 0.6;
+
+/**
+ * The same centres at every size: more vectors are denser ones. Numbers that differ each by itself are as hard to
+ * tell apart as can be; embeddings differ in few directions, others around each centre. Four decimals, which are
+ * quickly printed.
+ */
+export function vectorOf({
+  dimensions,
+  intrinsic,
+}: VectorShape): (random: () => number) => number[] {
   const seed = randomOf(3);
-  const centres = Array.from({ length: 100 }, () =>
-    Array.from({ length: dimensions }, () => seed() - 0.5),
-  );
+  const drawn = (): number[] => Array.from({ length: dimensions }, () => seed() - 0.5);
+  const centres = Array.from({ length: centreCount }, drawn);
+  const directions = centres.map(() => Array.from({ length: intrinsic }, drawn));
+  // A number varies as much by few directions as by itself: each adds 1/12 of its square.
+  const step = width * Math.sqrt(12 / intrinsic);
   return (random) => {
-    const centre = centres[Math.floor(random() * centres.length)]!;
-    return centre.map((x) => Math.round((x + (random() - 0.5) * 0.6) * 1e4) / 1e4);
+    const of = Math.floor(random() * centreCount);
+    const centre = centres[of]!;
+    const values =
+      intrinsic === 0 ? centre.map((x) => x + (random() - 0.5) * width) : centre.slice();
+    for (const direction of directions[of]!) {
+      const far = (random() - 0.5) * step;
+      for (let d = 0; d < dimensions; d++) values[d]! += far * direction[d]!;
+    }
+    return values.map((x) => Math.round(x * 1e4) / 1e4);
   };
 }

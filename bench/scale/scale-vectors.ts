@@ -10,6 +10,7 @@ import type { SharedIndex } from '../../engine/vector/open-index.js';
 import { inspectSnapshot } from '../../engine/vector/snapshot.js';
 import { randomOf } from '../kit/seeded-random.js';
 import { median } from '../kit/sample-times.js';
+import type { VectorShape } from '../kit/vector-data.js';
 import { vectorOf } from './scale-data.js';
 import type { Near, VectorPart } from './vector-part.js';
 
@@ -37,9 +38,9 @@ function writePart(part: VectorPart): Promise<Near[][]> {
 export async function writeVectors(
   folder: string,
   vectors: number,
-  dimensions: number,
+  shape: VectorShape,
 ): Promise<VectorFiles> {
-  const draw = vectorOf(dimensions);
+  const draw = vectorOf(shape);
   const random = randomOf(17);
   const queries = Array.from({ length: queryCount }, () => draw(random));
   const threads = availableParallelism();
@@ -47,7 +48,7 @@ export async function writeVectors(
     path: join(folder, `vectors-${String(i).padStart(3, '0')}.ndjson`),
     from: Math.floor((vectors * i) / threads),
     to: Math.floor((vectors * (i + 1)) / threads),
-    dimensions,
+    shape,
     queries,
     k,
   }));

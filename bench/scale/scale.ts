@@ -9,7 +9,9 @@ import { listOption, numberOption } from '../kit/bench-option.js';
 import { hnswlibGrowth } from '../peer/cpp-peer.js';
 import { randomOf } from '../kit/seeded-random.js';
 import { type Cell, printTable } from '../kit/table.js';
+import type { VectorShape } from '../kit/vector-data.js';
 import * as data from './scale-data.js';
+import { addFigures } from './scale-adds.js';
 import { type VectorFiles, searchCosts, writeVectors } from './scale-vectors.js';
 import { type Started, anonymousMb, callMicros, end, fileMb, post, start } from './scale-server.js';
 
@@ -33,6 +35,8 @@ interface Part {
   ask: (server: Started, place: Place, figures: Figures) => Promise<void>;
   /** What is measured on the data when no server has them any more. */
   atRest?: (place: Place, figures: Figures) => void;
+  /** What changes the data, at the end, on a server that has just started. */
+  change?: (server: Started, figures: Figures) => Promise<void>;
 }
 
 const calls = 400;
@@ -75,11 +79,11 @@ const recalls = [0.95, 0.99];
 function compareSearch(
   { data: folder, count }: Place,
   files: VectorFiles,
-  dimensions: number,
+  shape: VectorShape,
   figures: Figures,
 ): void {
   const ours = searchCosts(folder, files, recalls);
-  const peer = hnswlibGrowth(count, dimensions, recalls);
+  const peer = hnswlibGrowth(count, shape, recalls);
   for (const [i, recall] of recalls.entries()) {
     figures.set(`in process at ${recall}, us`, ours[i]?.micros ?? Number.NaN);
     figures.set(`width at ${recall}`, ours[i]?.width ?? Number.NaN);
@@ -90,19 +94,20 @@ function compareSearch(
   }
 }
 
-function vectorPart(dimensions: number, most: number): Part {
+function vectorPart(shape: VectorShape, most: number): Part {
+  const { dimensions, intrinsic } = shape;
   let files: VectorFiles;
   return {
-    name: `vectors of ${dimensions}`,
+    name: `vectors of ${dimensions}${intrinsic > 0 ? ` in ${intrinsic} directions` : ''}`,
     most,
     write: async ({ folder, count }) => {
-      files = await writeVectors(folder, count, dimensions);
+      files = await writeVectors(folder, count, shape);
       return files.paths;
     },
     rows: 1,
     text: false,
     ask: async (server, _, figures) => {
-      const draw = data.vectorOf(dimensions);
+      const draw = data.vectorOf(shape);
       const search = many((random) => ({ vec: draw(random) }));
       figures.set('10 nearest, us', await callMicros(server, 'near', search));
       const { recall } = (await post(server, '_admin/recall?samples=50')) as {
@@ -110,7 +115,10 @@ function vectorPart(dimensions: number, most: number): Part {
       };
       figures.set('recall@10', recall[0]!.recall);
     },
-    atRest: (place, figures) => compareSearch(place, files, dimensions, figures),
+    atRest: (place, figures) => compareSearch(place, files, shape, figures),
+    change: async (server, figures) => {
+      for (const [name, value] of await addFigures(server, shape)) figures.set(name, value);
+    },
   };
 }
 
@@ -140,6 +148,10 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
     await end(server, 'SIGTERM');
     figures.set('dump, s', dumpSeconds(place.project, place.data, join(folder, 'dump.ndjson')));
     part.atRest?.(place, figures);
+    if (part.change === undefined) return figures;
+    server = await start(place.project, place.data, part.text);
+    await part.change(server, figures);
+    await end(server, 'SIGTERM');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -159,6 +171,7 @@ function printPart(name: string, sizes: readonly number[], all: readonly Figures
 export async function run(args: string[]): Promise<void> {
   const max = numberOption(args, 'max', 1e6);
   const dimensions = numberOption(args, 'dimensions', 256);
+  const intrinsic = numberOption(args, 'intrinsic', 0);
   const only = listOption(args, 'only', ['']);
   const parts: Part[] = [
     {
@@ -177,7 +190,7 @@ export async function run(args: string[]): Promise<void> {
       text: true,
       ask: askDocuments,
     },
-    vectorPart(dimensions, max / 10),
+    vectorPart({ dimensions, intrinsic }, max / 10),
   ];
   for (const part of parts) {
     if (!only.some((word) => part.name.includes(word))) continue;

@@ -3,13 +3,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { writeRows } from '../import/import-run.js';
 import { randomOf } from '../kit/seeded-random.js';
+import type { VectorShape } from '../kit/vector-data.js';
 import { vectorOf } from './scale-data.js';
 
 export interface VectorPart {
   path: string;
   from: number;
   to: number;
-  dimensions: number;
+  shape: VectorShape;
   queries: number[][];
   k: number;
 }
@@ -24,8 +25,9 @@ function offer(nearest: Near[], k: number, no: number, cosine: number): void {
   nearest.length = Math.min(k, nearest.length);
 }
 
-const { path, from, to, dimensions, queries, k } = workerData as VectorPart;
-const draw = vectorOf(dimensions);
+const { path, from, to, shape, queries, k } = workerData as VectorPart;
+const { dimensions } = shape;
+const draw = vectorOf(shape);
 const random = randomOf(from + 1);
 const asked = queries.map((query) => Float64Array.from(query));
 const found = queries.map((): Near[] => []);
