@@ -126,6 +126,7 @@ export { rebuildData, repairDerived } from './database/care/repair.js';
 export { type Salvaged, salvage } from './database/care/salvage.js';
 export { checkData } from './storage/page/data-check.js';
 export { takeLock } from './storage/lock/lock.js';
+export { makeFolder, replaceFile, syncPath } from './storage/lock/durable-file.js';
 export { holderOf } from './storage/lock/lock-holder.js';
 export { probeData, refuseBroken } from './storage/folder/probe.js';
 export { type EmbeddedDatabase, open } from './database/embedded.js';

@@ -4,7 +4,6 @@ import {
   closeSync,
   fstatSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -15,7 +14,7 @@ import {
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Check } from 'typebox/schema';
-import { fail, holdThread } from '../../engine/index.js';
+import { fail, holdThread, makeFolder, syncPath } from '../../engine/index.js';
 import { type KeyRecord, recordsSchema as keys } from './key-record.js';
 
 const text = { type: 'string' } as const;
@@ -119,14 +118,12 @@ export function withKeys(file: KeyFile, keys: KeyRecord[]): KeyFile {
  * cut leaves the old file or the new one (operations.md N14).
  */
 export function rewriteKeyFile(path: string, change: (file: KeyFile) => KeyFile): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const end = performance.now() + patienceMs;
   while (!attemptRewrite(path, change)) {
     if (performance.now() > end) fail('CONFIG_INVALID', { what: `${path} changes all the time.` });
   }
-  const folder = openSync(dirname(path), 'r');
-  fsyncSync(folder);
-  closeSync(folder);
+  syncPath(dirname(path));
 }
 
 /** False: it took so long that another process has taken the draft for one left behind, and gone on. */

@@ -7,7 +7,6 @@
 import {
   createReadStream,
   existsSync,
-  mkdirSync,
   readFileSync,
   readdirSync,
   copyFileSync,
@@ -22,7 +21,7 @@ import { failpoint } from '../../base/failpoint.js';
 import { copyGraph } from '../../storage/folder/copy-data.js';
 import { diskTrouble } from '../../storage/lock/disk-trouble.js';
 import type { Env } from '../../storage/table/env.js';
-import { replaceFile, syncPath } from '../../storage/lock/durable-file.js';
+import { makeFolder, replaceFile, syncPath } from '../../storage/lock/durable-file.js';
 import { copyManifest, markFinished, markUnfinished } from '../../storage/folder/manifest.js';
 import { probeData } from '../../storage/folder/probe.js';
 
@@ -44,7 +43,7 @@ export async function backUp(env: Env, dataDir: string, to: string): Promise<{ b
   const unfinished = `${to}.tmp`;
   try {
     rmSync(unfinished, { recursive: true, force: true });
-    mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+    makeFolder(unfinished);
     return await copyInto(unfinished, env, dataDir, to);
   } catch (error) {
     discard(unfinished);
@@ -98,7 +97,7 @@ export async function restore(
     fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
   }
   markUnfinished(dataDir);
-  mkdirSync(join(dataDir, 'graph'), { mode: 0o700 });
+  makeFolder(join(dataDir, 'graph'));
   const unfinished = join(dataDir, `${dataFile}.tmp`);
   copyFileSync(join(from, dataFile), unfinished);
   syncPath(unfinished);

@@ -3,12 +3,20 @@
 //
 // Invariant: the data change hands in one step that a crash does not halve: what a start finds is the old data, the
 // copy, or a mark that says that there is neither, upon which a copy is fetched again.
-import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync } from 'node:fs';
-import { renameSync, rmSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { markFinished, markUnfinished } from '../../storage/folder/manifest.js';
 import { probeData, refuseBroken } from '../../storage/folder/probe.js';
-import { syncPath } from '../../storage/lock/durable-file.js';
+import { makeFolder, syncPath } from '../../storage/lock/durable-file.js';
 
 export interface CopiedFile {
   /** Relative, with `/`. */
@@ -80,8 +88,10 @@ export function needsNodeCopy(dataDir: string): boolean {
 export async function installNodeCopy(dataDir: string, keepAs: string | undefined): Promise<void> {
   const copy = copyPlaceIn(dataDir);
   refuseBroken(await probeData(join(copy, 'graph')));
+  for (const folder of ['graph', 'vec'])
+    if (existsSync(join(copy, folder))) syncPath(join(copy, folder));
   markUnfinished(dataDir);
-  if (keepAs !== undefined) mkdirSync(keepAs, { recursive: true, mode: 0o700 });
+  if (keepAs !== undefined) makeFolder(keepAs);
   for (const name of ['graph', 'vec', 'MANIFEST.json']) {
     const place = join(dataDir, name);
     if (keepAs !== undefined && existsSync(place)) renameSync(place, freeName(join(keepAs, name)));
@@ -90,6 +100,7 @@ export async function installNodeCopy(dataDir: string, keepAs: string | undefine
   for (const name of ['graph', 'vec', 'MANIFEST.json']) {
     if (existsSync(join(copy, name))) renameSync(join(copy, name), join(dataDir, name));
   }
+  if (keepAs !== undefined) syncPath(keepAs);
   syncPath(dataDir);
   markFinished(dataDir);
   rmSync(copy, { recursive: true, force: true });

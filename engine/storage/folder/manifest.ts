@@ -9,19 +9,18 @@ import {
   accessSync,
   constants,
   existsSync,
-  mkdirSync,
   readFileSync,
   rmSync,
   statSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../../base/errors.js';
 import { diskTrouble } from '../lock/disk-trouble.js';
 import { checkDataFile, dataFormat } from './data-file.js';
-import { replaceFile, syncAbove, syncPath } from '../lock/durable-file.js';
+import { makeFolder, replaceFile, syncPath } from '../lock/durable-file.js';
 import { openEnv } from '../table/env.js';
 import { type LockToken, isHeld } from '../lock/lock-file.js';
 import { takeLock } from '../lock/lock.js';
@@ -97,8 +96,7 @@ const unfinishedMark = 'RESTORING';
 
 /** Says of a new directory that it is not filled yet; to be called before anything is in it. */
 export function markUnfinished(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (first !== undefined) syncAbove(resolve(path), resolve(first));
+  makeFolder(path);
   // Being there is all that it says: no moment at which it is there in part.
   writeFileSync(join(path, unfinishedMark), '', { mode: 0o600 });
   syncPath(path);
@@ -178,8 +176,7 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
 function prepareFolder(path: string, { unfinished = false }: OpenOptions): void {
   try {
     if (unfinished) markUnfinished(path);
-    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (first !== undefined) syncAbove(resolve(path), resolve(first));
+    makeFolder(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
@@ -220,7 +217,8 @@ function createData(path: string, manifest: Manifest, options: { readOnly?: bool
   if (options.readOnly) refuseEmpty(path);
   const graph = join(path, 'graph');
   rmSync(graph, { recursive: true, force: true });
-  mkdirSync(graph, { mode: 0o700 });
+  // The manifest promises a file in it: first the folder has its name.
+  makeFolder(graph);
   const env = openEnv(graph);
   env.transact(() => {
     env.meta.put(metaKey.databaseUuid, Buffer.from(manifest.db_uuid));

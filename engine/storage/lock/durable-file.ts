@@ -1,6 +1,7 @@
-// Files and folders that are there after a power cut (operations.md N14).
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+// Files and folders that are there after a power cut (operations.md N14). What is written is in a file; what the file
+// is called is in its folder, and is there only when that was synchronised too, and the folders above that are new.
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 /** Replaces a file so that after a power cut it is the old one or the new one. */
 export function replaceFile(path: string, content: string | Uint8Array): void {
@@ -17,11 +18,13 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
   syncPath(dirname(path));
 }
 
-/** A new folder is found after a power cut when the one that names it is on the disk. */
-export function syncAbove(path: string, first: string): void {
-  for (let made = path; made.length >= first.length; made = dirname(made)) {
+/** Makes a folder, and those above it that are missing. */
+export function makeFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  const above = resolve(first).length;
+  for (let made = resolve(path); made.length >= above; made = dirname(made))
     syncPath(dirname(made));
-  }
 }
 
 /** What was written under a path is there after a power cut; of a folder what it names. */

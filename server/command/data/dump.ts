@@ -1,8 +1,14 @@
 // `trellis dump` (operations.md 8): every element as one line of text, of the data at rest or of a
 // copy that the running server makes.
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { type Storage, dump as dumpOf, fail, openStorage } from '../../../engine/index.js';
+import { dirname, join, resolve } from 'node:path';
+import {
+  type Storage,
+  dump as dumpOf,
+  fail,
+  openStorage,
+  syncPath,
+} from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { backupName, backupPath } from '../../process/backup-place.js';
 import { withStorage } from '../../process/data-at-rest.js';
@@ -31,6 +37,7 @@ export const dump: Command = {
     try {
       await dumpInto(file, config);
       fsyncSync(file);
+      syncPath(dirname(out));
       isWhole = true;
     } finally {
       closeSync(file);

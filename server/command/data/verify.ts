@@ -2,7 +2,7 @@
 // first, which damage could kill; only where they are sound the deep check asks it, in a child process.
 // Changes nothing, unless it is told to make derived data anew.
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   type Salvaged,
   TrellisError,
@@ -18,6 +18,7 @@ import {
   salvage,
   takeLock,
   verifyStorage,
+  syncPath,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { configOf } from '../../project/line-config.js';
@@ -133,6 +134,7 @@ function salvageTo(file: string, directory: string): Salvaged {
       for (let at = 0; at < block.length; ) at += writeSync(out, block, at);
     });
     fsyncSync(out);
+    syncPath(dirname(file));
     return saved;
   } finally {
     closeSync(out);

@@ -15,6 +15,7 @@ import {
   hearLeader,
   installNodeCopy,
   isCopiedPath,
+  makeFolder,
   needsNodeCopy,
   takeLock,
 } from '../../../engine/index.js';
@@ -46,7 +47,7 @@ const triesMax = 5;
 export async function joinEmpty(options: JoinOptions): Promise<boolean> {
   const { dataDir, log, cluster } = options;
   if (!needsNodeCopy(dataDir)) return false;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const lock = takeLock(dataDir);
   try {
     log('info', 'there are no data: they are fetched from the node that leads', {

@@ -1,9 +1,9 @@
 // Whether this node is one of its cluster, and what of the log it needs. It tells the leader how far it is, so that
 // the log is kept for it; it hears which backups the log is kept for, and that it has left. Invariant: a node that
 // has left says so at every start until its data directory was emptied, and takes no part before.
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClusterNode, TrellisError, fail } from '../../../engine/index.js';
+import { type ClusterNode, TrellisError, fail, replaceFile } from '../../../engine/index.js';
 import type { Log } from '../../observe/log.js';
 import type { NodeCalls } from '../../request/node-call.js';
 import { askLeader } from './ask-leader.js';
@@ -70,7 +70,7 @@ export class Membership {
   leave(): void {
     const node = this.#node!;
     const { dataDir, log } = this.options;
-    writeFileSync(leftIn(dataDir), `${node.node}\n`, { flush: true });
+    replaceFile(leftIn(dataDir), `${node.node}\n`);
     log('warn', 'this node has left the cluster: it only reads, until it is stopped', {});
     node.leave().catch(() => undefined);
   }

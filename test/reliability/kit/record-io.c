@@ -346,7 +346,21 @@ void *mmap64(void *at, size_t size, int rights, int flags, int fd, off64_t offse
   if (inode_of(fd) && (rights & PROT_WRITE) && (flags & MAP_SHARED)) note_foreign(fd, "mmap");
   return REAL(mmap64)(at, size, rights, flags, fd, offset);
 }
+// A copy that the kernel would make is refused, upon which libuv makes it by writes.
 ssize_t sendfile64(int to, int from, off64_t *at, size_t size) {
-  if (inode_of(to)) note_foreign(to, "sendfile");
-  return REAL(sendfile64)(to, from, at, size);
+  if (!inode_of(to)) return REAL(sendfile64)(to, from, at, size);
+  errno = EINVAL;
+  return -1;
+}
+long syscall(long number, ...) {
+  va_list list;
+  va_start(list, number);
+  long of[6];
+  for (int i = 0; i < 6; i++) of[i] = va_arg(list, long);
+  va_end(list);
+  if (number == SYS_copy_file_range && inode_of((int)of[2])) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return REAL(syscall)(number, of[0], of[1], of[2], of[3], of[4], of[5]);
 }

@@ -1,0 +1,181 @@
+// Power cuts (T3) and the names of files: what a folder names is on the disk when the folder was synchronised, not
+// when the file was. A database that is being made may be cut off anywhere, with any of the names that are not
+// certain, and is opened again; and what a command has said is done is there by its name, in folders that
+// are as new as it.
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { crc32 } from 'node:zlib';
+import { afterAll, describe, expect, test } from 'vitest';
+import { crashSources, Oracle } from '../../crash/oracle.js';
+import { makeFolder, removeFolder, root, writeProject } from '../../support/project.js';
+import { noteProof } from '../../support/proof.js';
+import { Random } from '../../support/random.js';
+import { runCli, Server } from '../../support/server/server.js';
+import { Disk, type Style } from '../kit/disk-model.js';
+import { ImageEngine } from '../kit/image-engine.js';
+import { type IoRecord, Recorder, whyNoRecorder } from '../kit/recorder.js';
+
+const long = process.env.TRELLIS_TEST_LONG === '1';
+const seed = Number(process.env.TRELLIS_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const config = { 'storage.ballast': 0, 'storage.min_free': 0 };
+
+const missing = whyNoRecorder();
+if (missing !== undefined) console.info(`T3 is skipped: ${missing}`);
+
+const engine = new ImageEngine();
+afterAll(() => engine.end());
+
+/** A folder whose changes are recorded, with a project that was there before. */
+function recorded() {
+  const folder = makeFolder();
+  const project = join(folder, 'project');
+  mkdirSync(project);
+  writeProject(project, { sources: crashSources, config });
+  const recorder = new Recorder(folder, join(makeFolder(), 'log'));
+  return { folder, project, recorder, inode: statSync(folder).ino };
+}
+
+const styles: Style[] = [
+  { name: 'sectors', share: 0.5 },
+  { name: 'one lost', share: 0.9 },
+  { name: 'in order', share: 1 },
+];
+
+/** States behind a record: a name that takes the place of another may be there before those that it promises. */
+const statesBehind = ({ kind }: IoRecord): number =>
+  kind === 'rename' ? 12 : ['create', 'unlink', 'mkdir', 'syncBegin'].includes(kind) ? 2 : 0;
+
+async function openFault(data: string): Promise<string | undefined> {
+  try {
+    await engine.open(data, crashSources);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Locks are no promise. */
+const nobodys = new Set(['LOCK', 'lock.mdb']);
+
+/** Files by their place, with a checksum; not those of the project. */
+function filesBelow(folder: string): Map<string, number> {
+  const files = new Map<string, number>();
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || nobodys.has(entry.name) || path.startsWith(join(folder, 'project')))
+      continue;
+    files.set(relative(folder, path), crc32(readFileSync(path)));
+  }
+  return files;
+}
+
+/** Data of another node, fetched as `join.ts` does, take the place of those in a directory, which are kept elsewhere. */
+async function takeCopy(
+  from: string,
+  data: string,
+  kept: string,
+  env: Record<string, string>,
+): Promise<void> {
+  const engineFile = pathToFileURL(join(root, 'dist/engine/index.js')).href;
+  const script = `
+    import { copyFileSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+    import { copyPlaceIn, installNodeCopy } from ${JSON.stringify(engineFile)};
+    const [, from, data, kept] = process.argv;
+    const to = copyPlaceIn(data);
+    mkdirSync(to + '/graph', { recursive: true });
+    for (const name of ['MANIFEST.json', 'graph/data.mdb']) {
+      copyFileSync(from + '/' + name, to + '/' + name);
+      fsyncSync(openSync(to + '/' + name));
+    }
+    await installNodeCopy(data, kept);`;
+  const argv = ['--input-type=module', '-e', script, from, data, kept];
+  const child = spawn(process.execPath, argv, {
+    env: { ...process.env, ...env },
+    stdio: 'inherit',
+  });
+  expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
+}
+
+describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
+  test(`a database that is cut off while it is made is made again, seed ${seed}`, async () => {
+    const { folder, recorder, inode } = recorded();
+    const server = new Server(folder, { env: recorder.env, args: ['--allow-preload'] });
+    await server.start();
+    await server.stop();
+    const records = recorder.records();
+    const random = new Random(seed);
+    const disk = new Disk(recorder.folder, inode);
+    const faults: string[] = [];
+    let images = 0;
+    for (const [at, record] of records.entries()) {
+      disk.apply(record);
+      const states = statesBehind(record) * (long ? 5 : 1);
+      for (let state = 0; state < states; state++) {
+        const style = styles[state % styles.length]!;
+        const copy = makeFolder();
+        disk.write(copy, style, random);
+        const fault = await openFault(join(copy, 'data'));
+        removeFolder(copy);
+        images++;
+        if (fault !== undefined) faults.push(`behind record ${at}, ${style.name}: ${fault}`);
+      }
+    }
+    expect(faults).toEqual([]);
+    expect(images).toBeGreaterThan(40);
+    noteProof('T3', `${images} power-cut images of a first start, by names: all are opened`);
+  }, 600_000);
+
+  test('what a command has told is there by its name', async () => {
+    const { folder, project, recorder, inode } = recorded();
+    const oracle = new Oracle(seed);
+    const server = new Server(folder, { env: recorder.env, args: ['--allow-preload'] });
+    await server.start();
+    await oracle.load(server, 2, new Promise((resolve) => setTimeout(resolve, 300)));
+    await server.client.post('_admin/snapshot');
+    await server.client.post('_admin/backup', { name: 'deep/served' });
+    await server.stop();
+    const told = [{ step: 'serve', until: recorder.position(), files: filesBelow(folder) }];
+    const run = async (...argv: string[]): Promise<void> => {
+      const { code, stderr } = await runCli([...argv, '--project', project], {
+        env: { ...recorder.env, TRELLIS_LOG_LEVEL: 'error' },
+        cwd: folder,
+      });
+      expect(code, `${argv[0]}: ${stderr}`).toBe(0);
+      told.push({ step: argv[0]!, until: recorder.position(), files: filesBelow(folder) });
+    };
+    const data = join(folder, 'data');
+    const backup = join(data, 'backups', 'deep', 'rested');
+    await run('keys', 'add', 'first', '--role', 'read', '--data', join(folder, 'for', 'keys'));
+    await run('dump', join(folder, 'all.ndjson'), '--data', data);
+    await run('backup', 'deep/rested', '--data', data);
+    await run('restore', backup, '--data', join(folder, 'a', 'b'));
+    await run('load', join(folder, 'all.ndjson'), '--data', join(folder, 'c', 'd'));
+    await run('compact', '--data', data);
+    await run('verify', data, '--repair-derived');
+    await takeCopy(backup, join(folder, 'c', 'd'), join(folder, 'kept', 'away'), recorder.env);
+    told.push({ step: 'join', until: recorder.position(), files: filesBelow(folder) });
+
+    const disk = new Disk(recorder.folder, inode);
+    const records = recorder.records();
+    const lost: string[] = [];
+    let applied = 0;
+    for (const { step, until, files } of told) {
+      while (applied < records.length && records[applied]!.position < until)
+        disk.apply(records[applied++]!);
+      const copy = makeFolder();
+      disk.write(copy, { name: 'nothing', share: 0 }, new Random(seed));
+      const certain = filesBelow(copy);
+      for (const [path, sum] of files) if (certain.get(path) !== sum) lost.push(`${step}: ${path}`);
+      removeFolder(copy);
+    }
+    expect(lost).toEqual([]);
+    noteProof(
+      'T3',
+      `what ${told.length} commands have told is there behind a power cut at their end`,
+    );
+  }, 300_000);
+});
