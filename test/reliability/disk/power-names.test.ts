@@ -3,7 +3,7 @@
 // certain, and is opened again; and what a command has said is done is there by its name, in folders that
 // are as new as it.
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { crc32 } from 'node:zlib';
@@ -47,10 +47,36 @@ const styles: Style[] = [
 const statesBehind = ({ kind }: IoRecord): number =>
   kind === 'rename' ? 12 : ['create', 'unlink', 'mkdir', 'syncBegin'].includes(kind) ? 2 : 0;
 
-async function openFault(data: string): Promise<string | undefined> {
+/** Builds states behind each of the records, and looks at all; how many, and what is wrong with which. */
+async function lookAtStates(
+  disk: Disk,
+  records: readonly IoRecord[],
+  look: (copy: string) => Promise<string | undefined>,
+): Promise<[images: number, faults: string[]]> {
+  const random = new Random(seed);
+  const faults: string[] = [];
+  let images = 0;
+  for (const [at, record] of records.entries()) {
+    disk.apply(record);
+    const states = statesBehind(record) * (long ? 5 : 1);
+    for (let state = 0; state < states; state++, images++) {
+      const style = styles[state % styles.length]!;
+      const copy = makeFolder();
+      disk.write(copy, style, random);
+      const fault = await look(copy);
+      removeFolder(copy);
+      if (fault !== undefined)
+        faults.push(`behind record ${at} (${record.kind}), ${style.name}: ${fault}`);
+    }
+  }
+  return [images, faults];
+}
+
+/** Why data cannot be opened; `past`: what they hold then. */
+async function openFault(data: string, past?: Oracle): Promise<string | undefined> {
   try {
     await engine.open(data, crashSources);
-    return undefined;
+    return past && (await past.check(engine, 4))[0];
   } catch (error) {
     return (error as Error).message;
   } finally {
@@ -100,62 +126,98 @@ async function takeCopy(
   expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
 }
 
+type Recording = ReturnType<typeof recorded>;
+
+/** Some writes, a snapshot and a backup by a server; what it has then. */
+async function serveAndBackUp({ folder, recorder }: Recording): Promise<Oracle> {
+  const oracle = new Oracle(seed);
+  const server = new Server(folder, { env: recorder.env, args: ['--allow-preload'] });
+  await server.start();
+  await oracle.load(server, 2, new Promise((resolve) => setTimeout(resolve, 300)));
+  await server.client.post('_admin/snapshot');
+  await server.client.post('_admin/backup', { name: 'deep/served' });
+  await server.stop();
+  return oracle;
+}
+
+/** A command on record. */
+async function run({ folder, project, recorder }: Recording, ...argv: string[]): Promise<void> {
+  const { code, stderr } = await runCli([...argv, '--project', project], {
+    env: { ...recorder.env, TRELLIS_LOG_LEVEL: 'error' },
+    cwd: folder,
+  });
+  expect(code, `${argv[0]}: ${stderr}`).toBe(0);
+}
+
 describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
   test(`a database that is cut off while it is made is made again, seed ${seed}`, async () => {
     const { folder, recorder, inode } = recorded();
     const server = new Server(folder, { env: recorder.env, args: ['--allow-preload'] });
     await server.start();
     await server.stop();
-    const records = recorder.records();
-    const random = new Random(seed);
     const disk = new Disk(recorder.folder, inode);
-    const faults: string[] = [];
-    let images = 0;
-    for (const [at, record] of records.entries()) {
-      disk.apply(record);
-      const states = statesBehind(record) * (long ? 5 : 1);
-      for (let state = 0; state < states; state++) {
-        const style = styles[state % styles.length]!;
-        const copy = makeFolder();
-        disk.write(copy, style, random);
-        const fault = await openFault(join(copy, 'data'));
-        removeFolder(copy);
-        images++;
-        if (fault !== undefined) faults.push(`behind record ${at}, ${style.name}: ${fault}`);
-      }
-    }
+    const [images, faults] = await lookAtStates(disk, recorder.records(), (copy) =>
+      openFault(join(copy, 'data')),
+    );
     expect(faults).toEqual([]);
     expect(images).toBeGreaterThan(40);
     noteProof('T3', `${images} power-cut images of a first start, by names: all are opened`);
   }, 600_000);
 
-  test('what a command has told is there by its name', async () => {
-    const { folder, project, recorder, inode } = recorded();
-    const oracle = new Oracle(seed);
-    const server = new Server(folder, { env: recorder.env, args: ['--allow-preload'] });
-    await server.start();
-    await oracle.load(server, 2, new Promise((resolve) => setTimeout(resolve, 300)));
-    await server.client.post('_admin/snapshot');
-    await server.client.post('_admin/backup', { name: 'deep/served' });
-    await server.stop();
-    const told = [{ step: 'serve', until: recorder.position(), files: filesBelow(folder) }];
-    const run = async (...argv: string[]): Promise<void> => {
-      const { code, stderr } = await runCli([...argv, '--project', project], {
-        env: { ...recorder.env, TRELLIS_LOG_LEVEL: 'error' },
-        cwd: folder,
+  test('a directory that is being filled is whole, or says that it is not', async () => {
+    const recording = recorded();
+    const { folder, recorder, inode } = recording;
+    const oracle = await serveAndBackUp(recording);
+    const backup = join(folder, 'data', 'backups', 'deep', 'served');
+    await run(recording, 'dump', join(folder, 'all.ndjson'), '--data', join(folder, 'data'));
+    const disk = new Disk(recorder.folder, inode);
+    const ways = {
+      restored: ['restore', backup],
+      loaded: ['load', join(folder, 'all.ndjson')],
+    };
+    let [known, looked, whole] = [0, 0, 0];
+    for (const [place, argv] of Object.entries(ways)) {
+      for (const record of recorder.records().slice(known)) disk.apply(record);
+      const before = recorder.records().length;
+      await run(recording, ...argv, '--data', join(folder, place));
+      const records = recorder.records();
+      known = records.length;
+      const [images, faults] = await lookAtStates(disk, records.slice(before), async (copy) => {
+        const data = join(copy, place);
+        // Nobody takes this for a database.
+        if (!existsSync(data) || readdirSync(data).length === 0) return undefined;
+        const fault = await openFault(data, oracle);
+        if (fault === undefined) whole++;
+        return fault?.includes('a restore did not finish') ? undefined : fault;
       });
-      expect(code, `${argv[0]}: ${stderr}`).toBe(0);
+      expect([place, faults]).toEqual([place, []]);
+      looked += images;
+    }
+    expect(whole).toBeGreaterThan(0);
+    noteProof(
+      'T3',
+      `${looked} power-cut images of a restore and a load: ${whole} whole, the others say so`,
+    );
+  }, 600_000);
+
+  test('what a command has told is there by its name', async () => {
+    const recording = recorded();
+    const { folder, recorder, inode } = recording;
+    await serveAndBackUp(recording);
+    const told = [{ step: 'serve', until: recorder.position(), files: filesBelow(folder) }];
+    const tell = async (...argv: string[]): Promise<void> => {
+      await run(recording, ...argv);
       told.push({ step: argv[0]!, until: recorder.position(), files: filesBelow(folder) });
     };
     const data = join(folder, 'data');
     const backup = join(data, 'backups', 'deep', 'rested');
-    await run('keys', 'add', 'first', '--role', 'read', '--data', join(folder, 'for', 'keys'));
-    await run('dump', join(folder, 'all.ndjson'), '--data', data);
-    await run('backup', 'deep/rested', '--data', data);
-    await run('restore', backup, '--data', join(folder, 'a', 'b'));
-    await run('load', join(folder, 'all.ndjson'), '--data', join(folder, 'c', 'd'));
-    await run('compact', '--data', data);
-    await run('verify', data, '--repair-derived');
+    await tell('keys', 'add', 'first', '--role', 'read', '--data', join(folder, 'for', 'keys'));
+    await tell('dump', join(folder, 'all.ndjson'), '--data', data);
+    await tell('backup', 'deep/rested', '--data', data);
+    await tell('restore', backup, '--data', join(folder, 'a', 'b'));
+    await tell('load', join(folder, 'all.ndjson'), '--data', join(folder, 'c', 'd'));
+    await tell('compact', '--data', data);
+    await tell('verify', data, '--repair-derived');
     await takeCopy(backup, join(folder, 'c', 'd'), join(folder, 'kept', 'away'), recorder.env);
     told.push({ step: 'join', until: recorder.position(), files: filesBelow(folder) });
 
