@@ -38,16 +38,33 @@ interface Waiter {
   grant: (() => void) | undefined;
 }
 
+/** Time as turns go by it, in milliseconds. */
+export interface Clock {
+  now(): number;
+  /** Does something later; what it gives calls that off. */
+  after(ms: number, work: () => void): () => void;
+}
+
+/** The machine's. It keeps no process from its end. */
+const machineClock: Clock = {
+  now: () => performance.now(),
+  after: (ms, work) => {
+    const timer = setTimeout(work, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
 export class Turns {
   readonly #holders = new Set<string>();
   readonly #leaving = new Set<string>();
   #waiting: Waiter[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #stopLooking: (() => void) | undefined;
   #isOver = false;
 
   constructor(
     private readonly most: number,
     private readonly holderOf: (name: string) => Holder,
+    private readonly clock = machineClock,
   ) {}
 
   /** Resolves when a database may be opened. Fails OVERLOADED; its place in the queue is kept. */
@@ -58,10 +75,10 @@ export class Turns {
       this.#waiting.push((waiter = { name, askedAt: 0, grant: undefined }));
     }
     const own = waiter;
-    own.askedAt = performance.now();
+    own.askedAt = this.clock.now();
     await new Promise<void>((resolve) => {
       own.grant = resolve;
-      setTimeout(resolve, patienceMs).unref();
+      this.clock.after(patienceMs, resolve);
       this.#serve();
     });
     own.grant = undefined;
@@ -91,17 +108,17 @@ export class Turns {
 
   close(): void {
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#stopLooking?.();
     for (const { grant } of this.#waiting.splice(0)) grant?.();
   }
 
   #serve(): void {
-    clearTimeout(this.#timer);
-    const now = performance.now();
+    this.#stopLooking?.();
+    const now = this.clock.now();
     this.#waiting = this.#waiting.filter(({ grant, askedAt }) => grant || now - askedAt < forgetMs);
     while (this.#holders.size < this.most && this.#give());
     while (this.#leaving.size < this.#waiting.length && this.#sendOne());
-    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#serve(), lookMs).unref();
+    if (this.#waiting.length > 0) this.#stopLooking = this.clock.after(lookMs, () => this.#serve());
   }
 
   #give(): boolean {
