@@ -88,8 +88,6 @@ export function needsNodeCopy(dataDir: string): boolean {
 export async function installNodeCopy(dataDir: string, keepAs: string | undefined): Promise<void> {
   const copy = copyPlaceIn(dataDir);
   refuseBroken(await probeData(join(copy, 'graph')));
-  for (const folder of ['graph', 'vec'])
-    if (existsSync(join(copy, folder))) syncPath(join(copy, folder));
   markUnfinished(dataDir);
   if (keepAs !== undefined) makeFolder(keepAs);
   for (const name of ['graph', 'vec', 'MANIFEST.json']) {
@@ -98,7 +96,10 @@ export async function installNodeCopy(dataDir: string, keepAs: string | undefine
     rmSync(place, { recursive: true, force: true });
   }
   for (const name of ['graph', 'vec', 'MANIFEST.json']) {
-    if (existsSync(join(copy, name))) renameSync(join(copy, name), join(dataDir, name));
+    if (!existsSync(join(copy, name))) continue;
+    // The names in it: the files themselves were synchronised when they came.
+    syncPath(join(copy, name));
+    renameSync(join(copy, name), join(dataDir, name));
   }
   if (keepAs !== undefined) syncPath(keepAs);
   syncPath(dataDir);

@@ -1,18 +1,13 @@
 // `trellis dump` (operations.md 8): every element as one line of text, of the data at rest or of a
 // copy that the running server makes.
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import {
-  type Storage,
-  dump as dumpOf,
-  fail,
-  openStorage,
-  syncPath,
-} from '../../../engine/index.js';
+import { existsSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Storage, dump as dumpOf, fail, openStorage } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { backupName, backupPath } from '../../process/backup-place.js';
 import { withStorage } from '../../process/data-at-rest.js';
 import { exitCodes } from '../../process/exit-code.js';
+import { type WriteBlock, writeNewFile } from '../../process/new-file.js';
 import { askServer, isLocked } from '../../process/running-server.js';
 import { configOf } from '../../project/line-config.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
@@ -32,40 +27,29 @@ export const dump: Command = {
       fail('CONFIG_INVALID', { what: `${shownPath(out)} exists already.` }, { hint });
     }
     // Made first: who cannot write there need not wait for a copy of the data.
-    const file = openSync(out, 'wx', 0o600);
-    let isWhole = false;
-    try {
-      await dumpInto(file, config);
-      fsyncSync(file);
-      syncPath(dirname(out));
-      isWhole = true;
-    } finally {
-      closeSync(file);
-      // What is there only in part is not taken for a dump.
-      if (!isWhole) rmSync(out);
-    }
+    await writeNewFile(out, (write) => dumpInto(write, config));
     printLine(`dumped to ${shownPath(out)}`);
     return exitCodes.ok;
   },
 };
 
-async function dumpInto(file: number, config: Config): Promise<void> {
+async function dumpInto(write: WriteBlock, config: Config): Promise<void> {
   try {
-    await withStorage(config, (storage) => write(storage, file));
+    await withStorage(config, (storage) => dumpStorage(storage, write));
   } catch (error) {
     if (!isLocked(error)) throw error;
-    await dumpServed(file, config);
+    await dumpServed(write, config);
   }
 }
 
 /** A copy of one commit is dumped, so that no reader holds the server's pages. It goes whatever comes of that. */
-async function dumpServed(file: number, config: Config): Promise<void> {
+async function dumpServed(write: WriteBlock, config: Config): Promise<void> {
   const path = backupPath(config, `dump-${backupName()}`);
   await askServer(config, 'backup', { name: path });
   try {
     const storage = openStorage(join(path, 'graph'), { limits: config.limits, mode: 'attach' });
     try {
-      write(storage, file);
+      dumpStorage(storage, write);
     } finally {
       storage.close();
     }
@@ -74,8 +58,6 @@ async function dumpServed(file: number, config: Config): Promise<void> {
   }
 }
 
-function write(storage: Storage, file: number): void {
-  for (const block of dumpOf(storage)) {
-    for (let at = 0; at < block.length; ) at += writeSync(file, block, at);
-  }
+function dumpStorage(storage: Storage, write: WriteBlock): void {
+  for (const block of dumpOf(storage)) write(block);
 }

@@ -1,8 +1,7 @@
 // `trellis verify`: checks a data directory at rest (operations.md 7). Pages are read without LMDB
 // first, which damage could kill; only where they are sound the deep check asks it, in a child process.
 // Changes nothing, unless it is told to make derived data anew.
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import {
   type Salvaged,
   TrellisError,
@@ -18,7 +17,6 @@ import {
   salvage,
   takeLock,
   verifyStorage,
-  syncPath,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { configOf } from '../../project/line-config.js';
@@ -27,6 +25,7 @@ import { counted, shownPath } from '../../terminal/wording.js';
 import { printLine } from '../../observe/log.js';
 import { failNoData, hasData } from '../../process/data-at-rest.js';
 import { exitCodeOf } from '../../process/exit-code.js';
+import { writeNewFile } from '../../process/new-file.js';
 import { type Ended, type Report, endCodes, verifyInChild } from '../../process/verify-child.js';
 
 export const verify: Command = {
@@ -54,7 +53,7 @@ function directoryOf(line: CommandLine): string {
   return hasData(dataDir) ? dataDir : failNoData(word);
 }
 
-function verifyData(line: CommandLine): number {
+async function verifyData(line: CommandLine): Promise<number> {
   const directory = directoryOf(line);
   if (!hasData(directory)) failNoData(directory);
   const salvage = line.flags.get('salvage');
@@ -74,9 +73,9 @@ function verifyData(line: CommandLine): number {
 }
 
 /** An error goes to the parent as data, on stdout as the report does. */
-function verifyForParent(line: CommandLine): number {
+async function verifyForParent(line: CommandLine): Promise<number> {
   try {
-    return verifyData(line);
+    return await verifyData(line);
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
     printLine(JSON.stringify({ error: error.data } satisfies Ended));
@@ -109,11 +108,11 @@ function repair(dataDir: string, { limits, text, vectorTypes }: Config): boolean
 const dataFileOf = (directory: string): string => join(directory, 'graph', 'data.mdb');
 
 /** Writes every element that can be read to a dump; tells of the others. */
-function salvageInto(directory: string, file: string): number {
+async function salvageInto(directory: string, file: string): Promise<number> {
   const lock = takeLock(directory);
   let saved: Salvaged;
   try {
-    saved = salvageTo(file, directory);
+    saved = await writeNewFile(file, (write) => salvage(dataFileOf(directory), write));
   } finally {
     lock.release();
   }
@@ -123,23 +122,6 @@ function salvageInto(directory: string, file: string): number {
       `${counted(saved.lost, 'element')} could not`,
   );
   return saved.isWhole ? endCodes.clean : endCodes.primary;
-}
-
-/** A file with less than could be read is not left behind. */
-function salvageTo(file: string, directory: string): Salvaged {
-  const out = openSync(file, 'wx', 0o600);
-  let saved: Salvaged | undefined;
-  try {
-    saved = salvage(dataFileOf(directory), (block) => {
-      for (let at = 0; at < block.length; ) at += writeSync(out, block, at);
-    });
-    fsyncSync(out);
-    syncPath(dirname(file));
-    return saved;
-  } finally {
-    closeSync(out);
-    if (saved === undefined) rmSync(file);
-  }
 }
 
 function codeOf(violations: readonly Violation[]): number {

@@ -3,17 +3,16 @@
 // certain, and is opened again; and what a command has said is done is there by its name, in folders that
 // are as new as it.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { crc32 } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { crashSources, Oracle } from '../../crash/oracle.js';
 import { makeFolder, removeFolder, root, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
 import { runCli, Server } from '../../support/server/server.js';
-import { Disk, type Style } from '../kit/disk-model.js';
+import { Disk, filesBelow, type Style } from '../kit/disk-model.js';
 import { ImageEngine } from '../kit/image-engine.js';
 import { type IoRecord, Recorder, whyNoRecorder } from '../kit/recorder.js';
 
@@ -51,7 +50,7 @@ const statesBehind = ({ kind }: IoRecord): number =>
 async function lookAtStates(
   disk: Disk,
   records: readonly IoRecord[],
-  look: (copy: string) => Promise<string | undefined>,
+  look: (copy: string) => Promise<string[]>,
 ): Promise<[images: number, faults: string[]]> {
   const random = new Random(seed);
   const faults: string[] = [];
@@ -63,41 +62,21 @@ async function lookAtStates(
       const style = styles[state % styles.length]!;
       const copy = makeFolder();
       disk.write(copy, style, random);
-      const fault = await look(copy);
-      removeFolder(copy);
-      if (fault !== undefined)
+      for (const fault of await look(copy))
         faults.push(`behind record ${at} (${record.kind}), ${style.name}: ${fault}`);
+      removeFolder(copy);
     }
   }
   return [images, faults];
 }
 
-/** Why data cannot be opened; `past`: what they hold then. */
-async function openFault(data: string, past?: Oracle): Promise<string | undefined> {
-  try {
-    await engine.open(data, crashSources);
-    return past && (await past.check(engine, 4))[0];
-  } catch (error) {
-    return (error as Error).message;
-  } finally {
-    await engine.close();
-  }
-}
-
-/** Locks are no promise. */
-const nobodys = new Set(['LOCK', 'lock.mdb']);
-
-/** Files by their place, with a checksum; not those of the project. */
-function filesBelow(folder: string): Map<string, number> {
-  const files = new Map<string, number>();
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (!entry.isFile() || nobodys.has(entry.name) || path.startsWith(join(folder, 'project')))
-      continue;
-    files.set(relative(folder, path), crc32(readFileSync(path)));
-  }
-  return files;
-}
+/** Files of databases and of commands, by their place; who holds a lock is no promise. */
+const promisedIn = (folder: string): Map<string, number> =>
+  new Map(
+    [...filesBelow(folder)].filter(
+      ([path]) => basename(path) !== 'LOCK' && !path.startsWith('project/'),
+    ),
+  );
 
 /** Data of another node, fetched as `join.ts` does, take the place of those in a directory, which are kept elsewhere. */
 async function takeCopy(
@@ -156,8 +135,9 @@ describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
     await server.start();
     await server.stop();
     const disk = new Disk(recorder.folder, inode);
+    const nobody = new Oracle(seed);
     const [images, faults] = await lookAtStates(disk, recorder.records(), (copy) =>
-      openFault(join(copy, 'data')),
+      engine.faultsIn(join(copy, 'data'), nobody),
     );
     expect(faults).toEqual([]);
     expect(images).toBeGreaterThan(40);
@@ -185,10 +165,10 @@ describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
       const [images, faults] = await lookAtStates(disk, records.slice(before), async (copy) => {
         const data = join(copy, place);
         // Nobody takes this for a database.
-        if (!existsSync(data) || readdirSync(data).length === 0) return undefined;
-        const fault = await openFault(data, oracle);
-        if (fault === undefined) whole++;
-        return fault?.includes('a restore did not finish') ? undefined : fault;
+        if (!existsSync(data) || readdirSync(data).length === 0) return [];
+        const faults = await engine.faultsIn(data, oracle);
+        if (faults.length === 0) whole++;
+        return faults.filter((fault) => !fault.includes('a restore did not finish'));
       });
       expect([place, faults]).toEqual([place, []]);
       looked += images;
@@ -204,10 +184,10 @@ describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
     const recording = recorded();
     const { folder, recorder, inode } = recording;
     await serveAndBackUp(recording);
-    const told = [{ step: 'serve', until: recorder.position(), files: filesBelow(folder) }];
+    const told = [{ step: 'serve', until: recorder.position(), files: promisedIn(folder) }];
     const tell = async (...argv: string[]): Promise<void> => {
       await run(recording, ...argv);
-      told.push({ step: argv[0]!, until: recorder.position(), files: filesBelow(folder) });
+      told.push({ step: argv[0]!, until: recorder.position(), files: promisedIn(folder) });
     };
     const data = join(folder, 'data');
     const backup = join(data, 'backups', 'deep', 'rested');
@@ -219,7 +199,7 @@ describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
     await tell('compact', '--data', data);
     await tell('verify', data, '--repair-derived');
     await takeCopy(backup, join(folder, 'c', 'd'), join(folder, 'kept', 'away'), recorder.env);
-    told.push({ step: 'join', until: recorder.position(), files: filesBelow(folder) });
+    told.push({ step: 'join', until: recorder.position(), files: promisedIn(folder) });
 
     const disk = new Disk(recorder.folder, inode);
     const records = recorder.records();
@@ -230,7 +210,7 @@ describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
         disk.apply(records[applied++]!);
       const copy = makeFolder();
       disk.write(copy, { name: 'nothing', share: 0 }, new Random(seed));
-      const certain = filesBelow(copy);
+      const certain = promisedIn(copy);
       for (const [path, sum] of files) if (certain.get(path) !== sum) lost.push(`${step}: ${path}`);
       removeFolder(copy);
     }

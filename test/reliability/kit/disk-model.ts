@@ -1,8 +1,9 @@
 // A disk as a power cut may leave it. Follows recorded calls and keeps apart what is certainly on the
 // disk from what may or may not be: writes and sizes of a file until it is synchronised, names of a
 // folder until the folder is. No order holds among those, and a write may arrive in pieces.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { Random } from '../../support/random.js';
 import type { IoRecord } from './recorder.js';
 
@@ -25,6 +26,17 @@ interface FolderNode {
 }
 
 type Node = FileNode | FolderNode;
+
+/** Files below a folder by their place, with a checksum; without what LMDB makes anew at each start. */
+export function filesBelow(folder: string): Map<string, number> {
+  const files = new Map<string, number>();
+  for (const place of (readdirSync(folder, { recursive: true }) as string[]).sort()) {
+    const path = join(folder, place);
+    if (basename(place) === 'lock.mdb' || !statSync(path).isFile()) continue;
+    files.set(place, crc32(readFileSync(path)));
+  }
+  return files;
+}
 
 /** How much of what is not certain an image has. */
 export interface Style {

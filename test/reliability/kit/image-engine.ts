@@ -2,6 +2,7 @@
 // enough for hundreds of images of a disk, and a death by signal is one more thing that is seen.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { type Oracle, crashSources } from '../../crash/oracle.js';
 import { bundled } from '../../support/run/bundled.js';
 import type { Order } from './image-child.js';
 
@@ -60,6 +61,18 @@ export class ImageEngine {
   async verify(): Promise<string[]> {
     const found = (await this.#ask({ kind: 'verify' })) as { invariant: string; what: string }[];
     return found.map(({ invariant, what }) => `${invariant} ${what}`);
+  }
+
+  /** What is wrong with data that `past` has written, or why they cannot be opened. */
+  async faultsIn(data: string, past: Oracle): Promise<string[]> {
+    try {
+      await this.open(data, crashSources);
+      return [...(await past.check(this, 10)), ...(await this.verify())];
+    } catch (error) {
+      return [`${past.acknowledged} acknowledged: ${(error as Error).message}`];
+    } finally {
+      await this.close();
+    }
   }
 
   async close(): Promise<void> {
