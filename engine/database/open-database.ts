@@ -337,7 +337,7 @@ class OpenedDatabase implements Database {
 
   backUp(to: string): Promise<{ bytes: number }> {
     this.#checkAlive();
-    const copy = backUp(this.#storage.env, this.options.dataDir, to);
+    const copy = backUp(this.#storage.env, this.options.dataDir, to, this.#threads.backUp);
     this.#copies.add(copy);
     return copy.finally(() => this.#copies.delete(copy));
   }

@@ -6,7 +6,7 @@
 //
 // The newest segment grows most: what it has grown by follows it in the file. What others have grown by
 // in the meantime is set aside by the last pass and follows behind, segment after segment.
-import { writeSync } from 'node:fs';
+import type { LargeFile } from '../file/large-file.js';
 import { H_BREAK, H_LIVE, PAGE_BYTES } from '../../wasm/layout.js';
 import type { Segment } from './segment.js';
 import { createMemory, instantiate, type Kernel } from './wasm.js';
@@ -54,7 +54,7 @@ export class ImageCopy {
 
   /** `tick` is called about every megabyte and may throw to give up. */
   constructor(
-    private readonly file: number,
+    private readonly file: LargeFile,
     bodyStart: number,
     segments: readonly Segment[],
     private readonly tick: () => void,
@@ -209,10 +209,6 @@ export class ImageCopy {
 
   /** Writes pages [from, to) of the scratch. */
   #writeAt(from: number, to: number, position: number): void {
-    const start = from * PAGE_BYTES;
-    const length = to * PAGE_BYTES - start;
-    for (let done = 0; done < length; ) {
-      done += writeSync(this.file, this.#scratch, start + done, length - done, position + done);
-    }
+    this.file.write(this.#scratch.subarray(from * PAGE_BYTES, to * PAGE_BYTES), position);
   }
 }

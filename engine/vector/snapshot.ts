@@ -9,12 +9,14 @@
 //   body    the used pages (4,096 B) of each segment's memory, one after another; then those by which
 //           the segments had grown when they were completed, again one after another
 //   footer  f64 per page: its checksum (wasm/kernel/checksum.ts); CRC32 of those u32, magic u32
-import { closeSync, fstatSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { H_LAYOUT, PAGE_BYTES } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { failpoint } from '../base/failpoint.js';
+import { syncPath } from '../file/durable-file.js';
+import { LargeFile, unsyncedMax } from '../file/large-file.js';
 import type { IndexOptions, VectorIndex } from './index.js';
 import { ImageCopy, pagesOf } from './image.js';
 import { type IndexHooks, restoreIndex, SharedIndex } from './open-index.js';
@@ -139,8 +141,9 @@ export function writeImage(
   path: string,
   identity: Omit<SnapshotIdentity, 'seq'>,
   stillness: Stillness,
+  most: number = unsyncedMax.besideOthers,
 ): SnapshotWritten | undefined {
-  const file = openSync(path, 'w', 0o600);
+  const file = new LargeFile(path, 'w', most);
   try {
     const copy = new ImageCopy(file, headerBytes, index.segments, () => {
       stillness.tick();
@@ -165,16 +168,16 @@ export function writeImage(
     copy.flush();
     const bytes = writeEnds(file, copy, index, { ...identity, seq }, count);
     failpoint('W14');
-    fsyncSync(file);
+    file.sync();
     return { seq, bytes, stillMs };
   } finally {
-    closeSync(file);
+    file.close();
   }
 }
 
 /** Footer and header; returns the length of the file. */
 function writeEnds(
-  file: number,
+  file: LargeFile,
   copy: ImageCopy,
   index: SharedIndex,
   identity: SnapshotIdentity,
@@ -186,10 +189,10 @@ function writeEnds(
   const seal = Buffer.alloc(8);
   seal.writeUInt32LE(crc32(sums), 0);
   seal.writeUInt32LE(magic, 4);
-  writeAll(file, sums, copy.end);
-  writeAll(file, seal, copy.end + sums.length);
+  file.write(sums, copy.end);
+  file.write(seal, copy.end + sums.length);
   const { lengths, basePages } = copy;
-  writeAll(file, encodeHeader({ identity, dimension, metric, count, lengths, basePages }), 0);
+  file.write(encodeHeader({ identity, dimension, metric, count, lengths, basePages }), 0);
   return copy.end + sums.length + seal.length;
 }
 
@@ -197,13 +200,8 @@ function writeEnds(
 export function placeSnapshot(temporary: string, path: string): void {
   renameSync(temporary, path);
   failpoint('afterSnapshotRename');
-  const folder = openSync(dirname(path), 'r');
-  try {
-    failpoint('beforeDirFsync');
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  failpoint('beforeDirFsync');
+  syncPath(dirname(path));
 }
 
 /**
@@ -220,17 +218,11 @@ export function writeSnapshot(
   const temporary = `${path}.tmp`;
   index.openMarks();
   const still = { begin: () => identity.seq, end: () => {}, tick: () => {} };
-  const written = writeImage(index, temporary, identity, still);
+  const written = writeImage(index, temporary, identity, still, unsyncedMax.alone);
   index.closeMarks();
   assert(written, 'the writer knows all segments');
   placeSnapshot(temporary, path);
   return written;
-}
-
-function writeAll(file: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length; ) {
-    done += writeSync(file, bytes, done, bytes.length - done, position + done);
-  }
 }
 
 /**

@@ -1,11 +1,18 @@
 // Copies of the data for nodes that have none, or too old ones (cluster.md 7): made of the running database,
 // given away piece by piece with a checksum each. Invariant: a copy goes when nobody has asked for it for a
 // while, and what a process before this one left goes with the first.
-import { closeSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { type CopiedFile, type Database, excerpt, fail, makeNodeCopy } from '../../engine/index.js';
+import {
+  type CopiedFile,
+  type Database,
+  excerpt,
+  fail,
+  makeNodeCopy,
+  removeLargeFolder,
+} from '../../engine/index.js';
 
 export interface NodeCopiesOptions {
   database: () => Database | undefined;
@@ -26,6 +33,8 @@ const pieceMax = 8 * 1024 * 1024;
 export class NodeCopies {
   readonly #given = new Map<string, Given>();
   #beginning = 0;
+  /** What a process before this one left has gone. */
+  #cleared: Promise<void> | undefined;
 
   constructor(private readonly options: NodeCopiesOptions) {}
 
@@ -39,13 +48,11 @@ export class NodeCopies {
     if (database?.cluster === undefined) fail('FEATURE_DISABLED', { feature: 'A cluster' });
     if (this.#given.size + this.#beginning >= copiesMax)
       fail('OVERLOADED', { queue: 'the list of copies for other nodes' });
-    // What lies there is of a process before this one.
-    if (this.#given.size + this.#beginning === 0)
-      rmSync(this.#place, { recursive: true, force: true });
     const copy = randomUUID();
     const folder = join(this.#place, copy);
     this.#beginning++;
     try {
+      await this.#clear();
       const files = await makeNodeCopy((to) => database!.backUp(to), this.options.dataDir, folder);
       this.#given.set(copy, { folder, files, expiry: this.#expiryOf(copy) });
       return { copy, files };
@@ -54,8 +61,18 @@ export class NodeCopies {
     }
   }
 
+  async #clear(): Promise<void> {
+    try {
+      await (this.#cleared ??= removeLargeFolder(this.#place));
+    } catch (error) {
+      this.#cleared = undefined;
+      throw error;
+    }
+  }
+
   #expiryOf(copy: string): NodeJS.Timeout {
-    return setTimeout(() => this.end(copy), idleMs).unref();
+    // What cannot be removed now goes with the first copy of the next process.
+    return setTimeout(() => void this.end(copy).catch(() => undefined), idleMs).unref();
   }
 
   /** A piece of a file: its CRC32 (u32, little-endian), then its bytes. Fails NOT_FOUND, PARAM_RANGE. */
@@ -77,11 +94,11 @@ export class NodeCopies {
     return reply;
   }
 
-  end(copy: string): void {
+  async end(copy: string): Promise<void> {
     const given = this.#given.get(copy);
     if (given === undefined) return;
     clearTimeout(given.expiry);
     this.#given.delete(copy);
-    rmSync(given.folder, { recursive: true, force: true });
+    await removeLargeFolder(given.folder);
   }
 }

@@ -1,8 +1,8 @@
 // A file that a command makes for whoever asked for it: there whole and by its name after a power cut, or not at all.
 // Invariant: what is there only in part is not left behind, and nothing is written over.
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncPath } from '../../engine/index.js';
+import { LargeFile, syncPath } from '../../engine/index.js';
 
 export type WriteBlock = (block: Uint8Array) => void;
 
@@ -11,18 +11,20 @@ export async function writeNewFile<T>(
   path: string,
   fill: (write: WriteBlock) => T | Promise<T>,
 ): Promise<T> {
-  const file = openSync(path, 'wx', 0o600);
+  const file = new LargeFile(path, 'wx');
+  let length = 0;
   let isWhole = false;
   try {
     const result = await fill((block) => {
-      for (let at = 0; at < block.length; ) at += writeSync(file, block, at);
+      file.write(block, length);
+      length += block.length;
     });
-    fsyncSync(file);
+    file.sync();
     syncPath(dirname(path));
     isWhole = true;
     return result;
   } finally {
-    closeSync(file);
+    file.close();
     if (!isWhole) rmSync(path);
   }
 }

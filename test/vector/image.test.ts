@@ -1,10 +1,11 @@
 // What a snapshot relies on: every change of the memory is marked, so that the last pass copies a few
 // pages and the image is still what the memory was.
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as at from '../../wasm/layout.js';
+import { LargeFile } from '../../engine/file/large-file.js';
 import { ImageCopy } from '../../engine/vector/image.js';
 import type { Layout, Metric } from '../../engine/vector/index.js';
 import type { SharedIndex } from '../../engine/vector/open-index.js';
@@ -83,7 +84,7 @@ test.each<[Metric, Layout, number]>([
   for (let round = 0; round < rounds; round++) {
     index.openMarks();
     const path = join(folder, 'image');
-    const file = openSync(path, 'w');
+    const file = new LargeFile(path, 'w');
     const copy = new ImageCopy(file, 0, index.segments, () => {});
     copy.pass();
     change(index, round * 10, metric);
@@ -91,7 +92,7 @@ test.each<[Metric, Layout, number]>([
     index.put(7, vectors[1]!);
     copy.freeze();
     copy.flush();
-    closeSync(file);
+    file.close();
     const image = readFileSync(path);
     const memory = new Uint8Array(index.segments[0]!.memory.buffer);
     expect(second).toBeLessThanOrEqual(image.length);

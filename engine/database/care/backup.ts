@@ -11,7 +11,6 @@ import {
   readdirSync,
   copyFileSync,
   renameSync,
-  rmSync,
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +20,8 @@ import { failpoint } from '../../base/failpoint.js';
 import { copyGraph } from '../../storage/folder/copy-data.js';
 import { diskTrouble } from '../../storage/lock/disk-trouble.js';
 import type { Env } from '../../storage/table/env.js';
-import { makeFolder, replaceFile, syncPath } from '../../storage/lock/durable-file.js';
+import { makeFolder, replaceFile, syncPath } from '../../file/durable-file.js';
+import { removeLargeFolder } from '../../file/large-file.js';
 import { copyManifest, markFinished, markUnfinished } from '../../storage/folder/manifest.js';
 import { probeData } from '../../storage/folder/probe.js';
 
@@ -34,41 +34,54 @@ const dataFile = join('graph', 'data.mdb');
 /** What a backup consists of, beside its note. */
 const copied = ['MANIFEST.json', dataFile] as const;
 
+export interface Backup {
+  bytes: number;
+}
+
 /**
- * Copies the newest commit to the new folder `to`. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE,
- * DATA_CORRUPT.
+ * Copies the newest commit to the new folder `to`, as `make` does it: a thread that others wait for has it done by
+ * another. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE, DATA_CORRUPT.
  */
-export async function backUp(env: Env, dataDir: string, to: string): Promise<{ bytes: number }> {
+export async function backUp(
+  env: Pick<Env, 'keep'>,
+  dataDir: string,
+  to: string,
+  make: (dataDir: string, to: string) => Promise<Backup> = makeBackup,
+): Promise<Backup> {
+  const release = env.keep();
+  try {
+    return await make(dataDir, to);
+  } finally {
+    release();
+  }
+}
+
+/** The same while somebody keeps a state of the data: takes as long as the data are large. */
+export async function makeBackup(dataDir: string, to: string): Promise<Backup> {
   if (existsSync(to)) fail('DATA_DIR_BAD', { what: `${to} exists already` });
   const unfinished = `${to}.tmp`;
   try {
-    rmSync(unfinished, { recursive: true, force: true });
+    await removeLargeFolder(unfinished);
     makeFolder(unfinished);
-    return await copyInto(unfinished, env, dataDir, to);
+    return await copyInto(unfinished, dataDir, to);
   } catch (error) {
-    discard(unfinished);
+    await discard(unfinished);
     const { size: bytes } = statSync(join(dataDir, dataFile));
     throw diskTrouble(error, { path: to, name: 'the folder of backups', bytes });
   }
 }
 
 /** Where the disk refuses even that, what is left has no name of a backup. */
-function discard(unfinished: string): void {
+async function discard(unfinished: string): Promise<void> {
   try {
-    rmSync(unfinished, { recursive: true, force: true });
+    await removeLargeFolder(unfinished);
   } catch {
     // The error that led here is the one to tell.
   }
 }
 
-async function copyInto(
-  unfinished: string,
-  env: Env,
-  dataDir: string,
-  to: string,
-): Promise<{ bytes: number }> {
-  await copyGraph(env, join(unfinished, 'graph'), false);
-  rmSync(join(unfinished, 'graph', 'lock.mdb'), { force: true });
+async function copyInto(unfinished: string, dataDir: string, to: string): Promise<Backup> {
+  await copyGraph(join(dataDir, 'graph'), join(unfinished, 'graph'));
   copyManifest(dataDir, unfinished, { newEpoch: false });
   const files = await Promise.all(
     copied.map(async (path) => ({

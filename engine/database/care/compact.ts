@@ -4,7 +4,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
-import { copyGraph, swapGraph } from '../../storage/folder/copy-data.js';
+import { copyGraphDense, swapGraph } from '../../storage/folder/copy-data.js';
 import { openDataDirectory } from '../../storage/folder/manifest.js';
 import { openStorage } from '../../storage/open-storage.js';
 import { probeData, refuseBroken } from '../../storage/folder/probe.js';
@@ -25,7 +25,7 @@ export async function compactGraph(
     refuseBroken(await probeData(graph, { sums: directory.takeSums() }));
     const storage = openStorage(graph, { limits, mode: 'attach' });
     try {
-      await copyGraph(storage.env, copy, true);
+      await copyGraphDense(storage.env, copy);
     } finally {
       storage.close();
     }

@@ -10,7 +10,7 @@ import { intact } from '../../base/intact.js';
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../../storage/catalog/catalog.js';
 import { swapGraph } from '../../storage/folder/copy-data.js';
-import { syncPath } from '../../storage/lock/durable-file.js';
+import { syncPath } from '../../file/durable-file.js';
 import { checkData } from '../../storage/page/data-check.js';
 import { indexKey, prefixOf } from '../../storage/index/index-key.js';
 import type { LoadView } from '../../storage/view/load-view.js';

@@ -9,11 +9,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { TrellisError } from '../../base/errors.js';
+import type { Backup } from '../care/backup.js';
 import type { LoaderSetup } from '../load/loader.js';
 import type { Gate } from '../call/gate.js';
 import { onExit, threadData } from './exit-hold.js';
 import type { LaneFault } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
+import type { BackupReply, BackupTask } from './serve-lane.js';
 import type { WriterSetup } from './writer-lane.js';
 
 /**
@@ -51,6 +54,9 @@ function unrefWorker(worker: object): void {
   if (key !== undefined) (worker as Record<symbol, Hidden>)[key]!.unref();
 }
 
+/** A thread that is seldom needed goes again. */
+const idleMs = 10_000;
+
 /** How long a lane may take to end. */
 const closeMs = 30_000;
 
@@ -63,6 +69,7 @@ export class ThreadPair {
   #warm: Promise<unknown> | undefined;
   readonly #writer: Piscina;
   #loaders: Piscina | undefined;
+  #copiers: Piscina | undefined;
   /** Of lanes, as piscina shows them. */
   readonly #workers = new Set<object>();
   readonly #unhear: () => void;
@@ -121,6 +128,24 @@ export class ThreadPair {
     return this.#start(this.#loaders, setup, onEnd);
   }
 
+  /** Makes a backup in a thread of its own, one after another. */
+  readonly backUp = async (dataDir: string, to: string): Promise<Backup> => {
+    this.#copiers ??= new Piscina({
+      ...poolOptions(undefined),
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: idleMs,
+    });
+    const task: BackupTask = { role: 'backup', dataDir, to };
+    const made = this.#copiers.run(task) as Promise<BackupReply>;
+    this.#track(made);
+    const reply = await made;
+    if (!('error' in reply)) return reply;
+    const failed = new TrellisError(reply.error);
+    if (reply.stack !== undefined) failed.stack = reply.stack;
+    throw failed;
+  };
+
   #start(threads: Piscina, setup: object, onEnd: OnEnd, more: MessagePort[] = []): MessagePort {
     const { port1, port2 } = new MessageChannel();
     this.#hear(this.#run(threads, setup, port2, more), onEnd);
@@ -158,7 +183,7 @@ export class ThreadPair {
       const isLate = await Promise.race([lanes, timer]);
       const end = (threads: Piscina | undefined) =>
         isLate ? threads?.destroy() : threads?.close({ force: true });
-      await Promise.all([end(this.#readers), end(this.#loaders)]);
+      await Promise.all([end(this.#readers), end(this.#loaders), end(this.#copiers)]);
       await this.#writer.close({ force: true });
     } finally {
       late.abort();

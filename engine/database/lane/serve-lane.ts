@@ -1,4 +1,6 @@
 // What a pool thread does: the setup says which lane it serves.
+import { type Backup, makeBackup } from '../care/backup.js';
+import { type ErrorData, errorDataOf } from '../../base/errors.js';
 import { hasLoaded } from './exit-hold.js';
 import { type LoaderSetup, serveLoad } from '../load/loader.js';
 import { type ReaderSetup, serveReads } from './reader-lane.js';
@@ -11,8 +13,17 @@ interface WarmUp {
   role: 'warm';
 }
 
+/** One backup, while whoever asked keeps a state of the data. */
+export interface BackupTask {
+  role: 'backup';
+  dataDir: string;
+  to: string;
+}
+
+export type BackupReply = Backup | { error: ErrorData; stack?: string };
+
 export default function serveLane(
-  setup: ReaderSetup | WriterSetup | LoaderSetup | WarmUp,
+  setup: ReaderSetup | WriterSetup | LoaderSetup | BackupTask | WarmUp,
 ): Promise<unknown> {
   switch (setup.role) {
     case 'warm':
@@ -23,5 +34,7 @@ export default function serveLane(
       return serveWrites(setup);
     case 'loader':
       return serveLoad(setup);
+    case 'backup':
+      return makeBackup(setup.dataDir, setup.to).catch(errorDataOf);
   }
 }

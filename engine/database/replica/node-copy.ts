@@ -3,20 +3,13 @@
 //
 // Invariant: the data change hands in one step that a crash does not halve: what a start finds is the old data, the
 // copy, or a mark that says that there is neither, upon which a copy is fetched again.
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { copyFile, link } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markFinished, markUnfinished } from '../../storage/folder/manifest.js';
 import { probeData, refuseBroken } from '../../storage/folder/probe.js';
-import { makeFolder, syncPath } from '../../storage/lock/durable-file.js';
+import { makeFolder, syncPath } from '../../file/durable-file.js';
+import { removeLargeFolder } from '../../file/large-file.js';
 
 export interface CopiedFile {
   /** Relative, with `/`. */
@@ -40,29 +33,32 @@ export async function makeNodeCopy(
 ): Promise<CopiedFile[]> {
   // Snapshots first: what they hold is then in the data. Those that are replaced meanwhile stay, by the link.
   const links = `${to}.vec`;
-  const names = linkSnapshots(join(dataDir, 'vec'), links);
+  const names = await linkSnapshots(join(dataDir, 'vec'), links);
   try {
     await backUp(to);
     renameSync(links, join(to, 'vec'));
   } finally {
-    rmSync(links, { recursive: true, force: true });
+    await removeLargeFolder(links);
   }
   const paths = [...dataFiles, ...names.map((name) => `vec/${name}`)];
   return paths.map((path) => ({ path, bytes: statSync(join(to, path)).size }));
 }
 
-function linkSnapshots(from: string, to: string): string[] {
-  rmSync(to, { recursive: true, force: true });
+async function linkSnapshots(from: string, to: string): Promise<string[]> {
+  await removeLargeFolder(to);
   mkdirSync(to, { recursive: true, mode: 0o700 });
   const names = existsSync(from) ? readdirSync(from).filter((name) => name.endsWith('.snap')) : [];
-  return names.filter((name) => linkOrCopy(join(from, name), join(to, name)));
+  const linked: string[] = [];
+  for (const name of names)
+    if (await linkOrCopy(join(from, name), join(to, name))) linked.push(name);
+  return linked;
 }
 
 /** False: it has just been replaced by a newer one, and its index is built without it. */
-function linkOrCopy(from: string, to: string): boolean {
-  for (const make of [linkSync, copyFileSync]) {
+async function linkOrCopy(from: string, to: string): Promise<boolean> {
+  for (const make of [link, copyFile]) {
     try {
-      make(from, to);
+      await make(from, to);
       return true;
     } catch {}
   }

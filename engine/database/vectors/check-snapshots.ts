@@ -60,7 +60,8 @@ function checkFile(
     seq,
   });
   if (read.index === undefined) {
-    if (!read.isDamaged) return [];
+    // A server that goes on has removed it meanwhile (file/large-file.ts).
+    if (!read.isDamaged || !existsSync(join(folder, file))) return [];
     return [{ invariant: 'I13', what: `snapshot ${file}: ${read.reason}` }];
   }
   const reach = Math.max(seq, notedReach(env, label.id, file));

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { wallMs } from '../../base/clock.js';
 import { failpoint } from '../../base/failpoint.js';
+import { removeLargeFile } from '../../file/large-file.js';
 import { readCatalog } from '../../storage/catalog/catalog-record.js';
 import { diskTrouble } from '../../storage/lock/disk-trouble.js';
 import type { Storage } from '../../storage/open-storage.js';
@@ -91,6 +92,13 @@ export class Snapshots {
     this.events.onSnapshot({ label: label.id, file, seq, bytes: size, writtenAt: mtimeMs });
   }
 
+  #remove(file: string): void {
+    void removeLargeFile(join(this.rules.folder, file)).catch((error: unknown) => {
+      const { message: reason } = error as Error;
+      this.events.log('warn', 'a vector snapshot cannot be removed', { file, reason });
+    });
+  }
+
   note(label: number, changes: number): void {
     this.changes += changes;
     this.#changedAt.set(label, this.storage.committedSeq());
@@ -108,7 +116,7 @@ export class Snapshots {
     const names = labels.flatMap(({ kind, name }) => (kind === 'vector' ? [name] : []));
     for (const file of readdirSync(this.rules.folder)) {
       const isOurs = names.some((name) => file.startsWith(`${name}.`));
-      if (file.endsWith('.snap') && !isOurs) rmSync(join(this.rules.folder, file));
+      if (file.endsWith('.snap') && !isOurs) this.#remove(file);
     }
   }
 
@@ -157,7 +165,8 @@ export class Snapshots {
       await nextTurn();
     }
     if (this.#closed) return;
-    const needed = this.#settle();
+    const { needed, old } = this.#settle();
+    for (const path of old) await removeLargeFile(path);
     while (!this.#closed && this.storage.oldestLoggedSeq() <= needed) {
       const last = Math.min(needed, this.storage.oldestLoggedSeq() - 1 + trimmedAtOnce);
       this.storage.trimLog(last);
@@ -189,8 +198,7 @@ export class Snapshots {
       if (this.#indexOf(label.id) === index) {
         return this.#finished(label, report.file, report, started);
       }
-      rmSync(join(this.rules.folder, report.file), { force: true });
-      return;
+      return removeLargeFile(join(this.rules.folder, report.file));
     }
     this.events.log('warn', 'vector snapshot given up: the index grows too fast', {
       type: label.name,
@@ -257,7 +265,8 @@ export class Snapshots {
         throw this.#fileTrouble(error, index);
       }
     }
-    const needed = this.#settle();
+    const { needed, old } = this.#settle();
+    for (const path of old) rmSync(path, { force: true });
     this.storage.trimLog(needed);
     failpoint('W16');
   }
@@ -270,33 +279,35 @@ export class Snapshots {
   }
 
   /**
-   * Notes how far every newest file reaches, deletes those beyond `keep`; returns the sequence up
-   * to which the log is no longer needed.
+   * Notes how far every newest file reaches; returns the sequence up to which the log is no longer needed once the
+   * `old` files have been deleted.
    */
-  #settle(): number {
+  #settle(): { needed: number; old: string[] } {
     const seq = this.storage.committedSeq();
     const reaches: Reach[] = [];
+    const old: string[] = [];
     let needed = seq;
     for (const { label, index } of this.labels()) {
       // Of nothing there is no snapshot, and none of what there was may hold the log back.
-      if (index.count === 0) this.#dropAll(label);
+      if (index.count === 0) old.push(...this.#takeAll(label));
       const newest = this.#newest.get(label.id);
       if (newest === undefined) continue;
       // Nothing has changed since: its file is as good as one of now.
       if (!this.#isChanged(label)) newest.seq = seq;
       else needed = Math.min(needed, newest.seq);
       reaches.push({ label, ...newest });
-      needed = Math.min(needed, this.#dropOld(label));
+      needed = Math.min(needed, this.#takeOld(label, old));
     }
     writeReach(this.storage, reaches);
     failpoint('W15');
     failpoint('beforeVlogTrim');
-    return needed;
+    return { needed, old };
   }
 
-  #dropAll(label: Label): void {
-    for (const { file } of this.files(label)) rmSync(join(this.rules.folder, file));
+  /** The files of a type, which count no more. */
+  #takeAll(label: Label): string[] {
     this.#newest.delete(label.id);
+    return this.files(label).map(({ file }) => join(this.rules.folder, file));
   }
 
   #fileTrouble(error: unknown, { bytes }: SharedIndex): unknown {
@@ -305,17 +316,17 @@ export class Snapshots {
   }
 
   /**
-   * Deletes files beyond `keep`, and those of a type at rest that the others have left so far behind
+   * Finds files beyond `keep`, and those of a type at rest that the others have left so far behind
    * that a rebuild is as quick; returns the sequence of the oldest that stays and is not the newest.
    */
-  #dropOld(label: Label): number {
+  #takeOld(label: Label, old: string[]): number {
     const { folder, keep, logMax } = this.rules;
     const seq = this.storage.committedSeq();
     let oldest = seq;
     for (const [age, older] of this.files(label).entries()) {
       if (age === 0) continue;
       if (age < keep && seq - older.seq <= logMax) oldest = Math.min(oldest, older.seq);
-      else rmSync(join(folder, older.file));
+      else old.push(join(folder, older.file));
     }
     return oldest;
   }

@@ -2,27 +2,37 @@
 // compaction (operations.md 8). Invariant: what gets its final name is complete and on disk.
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { syncPath } from '../lock/durable-file.js';
+import { syncPath } from '../../file/durable-file.js';
 import { type Env, openEnv } from '../table/env.js';
+import { copyPages } from './copy-pages.js';
 import { probeData } from './probe.js';
 import { copyDense } from './repack.js';
 import { fail } from '../../base/errors.js';
 
 /**
- * Copies the newest commit into the new folder `to`, while others read and write, and reads the copy
- * once in a child process. `dense`: written anew page by page, for which nobody else may have the
- * data open. Fails DATA_CORRUPT when a value of it is damaged.
+ * Copies the newest commit of the data in the folder `graph` into the new folder `to`, while others read and write
+ * and somebody keeps a state of it (`Env.keep`). Fails DATA_CORRUPT when a value of it is damaged.
  */
-export async function copyGraph(env: Env, to: string, dense: boolean): Promise<void> {
+export function copyGraph(graph: string, to: string): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o700 });
-  if (dense) {
-    const copy = openEnv(to);
-    copyDense(env, copy);
-    copy.close();
-  } else await env.copy(to);
+  copyPages(join(graph, 'data.mdb'), join(to, 'data.mdb'));
+  return readBack(to);
+}
+
+/** The same, written anew in the order of the keys; nobody else may have the data open. */
+export function copyGraphDense(env: Env, to: string): Promise<void> {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  const copy = openEnv(to);
+  copyDense(env, copy);
+  copy.close();
   syncPath(join(to, 'data.mdb'));
+  return readBack(to);
+}
+
+/** Reads a copy once, a large one in a child process. */
+async function readBack(to: string): Promise<void> {
   syncPath(to);
-  const { rows, broken } = await probeData(to);
+  const { rows, broken } = await probeData(to, { isCopy: true });
   const [fault] = [...broken, ...rows];
   if (fault !== undefined) fail('DATA_CORRUPT', { what: `the copy: ${fault}` });
 }

@@ -20,7 +20,7 @@ import { crc32 } from 'node:zlib';
 import { TrellisError, fail } from '../../base/errors.js';
 import { diskTrouble } from '../lock/disk-trouble.js';
 import { checkDataFile, dataFormat } from './data-file.js';
-import { makeFolder, replaceFile, syncPath } from '../lock/durable-file.js';
+import { makeFolder, replaceFile, syncPath } from '../../file/durable-file.js';
 import { openEnv } from '../table/env.js';
 import { type LockToken, isHeld } from '../lock/lock-file.js';
 import { takeLock } from '../lock/lock.js';

@@ -27,10 +27,12 @@ async function answer(path: string): Promise<void> {
   // A line of JSON, then the sums as they are in memory: words begin where memory of their own does.
   const input = readFileSync(0);
   const end = input.indexOf(10) + 1;
-  const { meta } = JSON.parse(input.toString('utf8', 0, end)) as Pick<CheckOptions, 'meta'>;
+  const line = JSON.parse(input.toString('utf8', 0, end)) as Pick<CheckOptions, 'meta' | 'isCopy'>;
+  const { meta, isCopy } = line;
   const sums =
     end < input.length ? new Uint32Array(new Uint8Array(input.subarray(end)).buffer) : undefined;
-  if (meta !== undefined) setPriority(10);
+  // Threads that are started later have it, too.
+  if (meta !== undefined || isCopy) setPriority(10);
   const isAwaited = meta === undefined && sums === undefined;
   const threads = isAwaited ? threadsFor(statSync(path).size) : 1;
   const faults = threads > 1 ? await together(path, threads) : checkData(path, { meta, sums });

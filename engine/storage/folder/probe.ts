@@ -26,8 +26,8 @@ export async function probeData(
   const output: Buffer[] = [];
   child.stdout.on('data', (data: Buffer) => output.push(data));
   child.stdin.on('error', () => undefined);
-  const { sums = new Uint32Array(0), meta } = options;
-  child.stdin.write(`${JSON.stringify({ meta })}\n`);
+  const { sums = new Uint32Array(0), meta, isCopy } = options;
+  child.stdin.write(`${JSON.stringify({ meta, isCopy })}\n`);
   child.stdin.end(new Uint8Array(sums.buffer, sums.byteOffset, sums.byteLength));
   const end = await new Promise<string | undefined>((resolve) => {
     child.once('error', (error) => resolve(error.message));

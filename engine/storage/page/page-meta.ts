@@ -59,13 +59,18 @@ function metaAt(page: Buffer): Meta | undefined {
   );
 }
 
+export const metaPages = 2;
+
+export function metasOf(file: PageFile, { evenOne = false } = {}): Meta[] {
+  const head = Buffer.alloc(metaPages * pageSize);
+  return file.read(0, metaPages, head) ? metasIn(head, { evenOne }) : [];
+}
+
 /**
  * The two meta pages, none when they are not as LMDB leaves them: it would die of a bad one, or go by
  * what it happens to say. They are of transactions that follow each other, but in a compacted copy.
  */
-export function metasOf(file: PageFile, { evenOne = false } = {}): Meta[] {
-  const head = Buffer.alloc(2 * pageSize);
-  if (!file.read(0, 2, head)) return [];
+export function metasIn(head: Buffer, { evenOne = false } = {}): Meta[] {
   const [even, odd] = [metaAt(head), metaAt(head.subarray(pageSize))];
   if (evenOne) return [even, odd].filter((meta) => meta !== undefined);
   if (even === undefined || odd === undefined) return [];

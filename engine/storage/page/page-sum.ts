@@ -14,7 +14,7 @@ import { crc32 } from 'node:zlib';
 import { PageFile, pageSize } from './page.js';
 import { metasOf, newestOf } from './page-meta.js';
 import { fail } from '../../base/errors.js';
-import { replaceFile } from '../lock/durable-file.js';
+import { replaceFile } from '../../file/durable-file.js';
 
 const mark = 'TRELSUM1';
 const headBytes = 12;

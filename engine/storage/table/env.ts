@@ -59,8 +59,6 @@ export interface Env {
   keep(): () => void;
   /** What the file holds, as of the newest commit this thread sees. */
   usage(): Usage;
-  /** Copies the newest commit into the empty folder `to`, on a thread of its own. */
-  copy(to: string): Promise<void>;
   /** Resolves when this thread has let go of the file. */
   close(): Promise<void>;
 }
@@ -193,7 +191,6 @@ function envOf(root: RootDatabase, given: EnvOptions): Env {
       const transaction = root.useReadTransaction();
       return () => transaction.done();
     },
-    copy: (to) => root.backup(to, false),
     usage: () => usageOf(root, tables),
     close() {
       return root.close().catch(() => undefined);

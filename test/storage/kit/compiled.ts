@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const rooms = ['base', 'storage'];
+const rooms = ['base', 'file', 'storage'];
 
 /** Path of a folder that holds base/ and storage/ as modules. */
 export async function compileStorage(): Promise<string> {
