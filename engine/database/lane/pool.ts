@@ -79,7 +79,7 @@ export class ThreadPair {
     private readonly readerHeapMb: number,
     gate: Gate,
   ) {
-    this.#unhear = onExit(() => gate.cancelAll());
+    this.#unhear = onExit({ stop: () => gate.cancelAll(), idle: () => this.#idle() });
     this.#writer = this.#pool(1, undefined);
   }
 
@@ -98,6 +98,12 @@ export class ThreadPair {
     made.on('workerCreate', (worker: object) => this.#workers.add(worker));
     made.on('workerDestroy', (worker: object) => this.#workers.delete(worker));
     return made;
+  }
+
+  #idle(): number[] {
+    const pools = [this.#writer, this.#readers, this.#loaders, this.#copiers];
+    const threads = pools.flatMap((pool) => pool?.threads ?? []);
+    return threads.map(({ performance: clock }) => clock.eventLoopUtilization().idle);
   }
 
   /** The lanes that have opened no longer keep the process alive by themselves. */
