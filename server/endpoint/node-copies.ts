@@ -28,7 +28,8 @@ interface Given {
 /** Copies at once: each takes the room of the data. */
 const copiesMax = 4;
 const idleMs = 120_000;
-const pieceMax = 8 * 1024 * 1024;
+/** Read and summed on the thread that takes connections. */
+const pieceMax = 1024 * 1024;
 
 export class NodeCopies {
   readonly #given = new Map<string, Given>();
