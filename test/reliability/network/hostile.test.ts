@@ -13,6 +13,8 @@ import { noteProof } from '../../support/proof.js';
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const rounds = Number(process.env.TRELLIS_TEST_ROUNDS ?? (long ? 5 : 1));
 const growthMax = 64 * 2 ** 20;
+// Each thread of the server keeps young objects in 6 MB at most: of 96, how many it takes, what else runs decides.
+process.env.NODE_OPTIONS = '--max-semi-space-size=2';
 
 /** Cases that need a configuration, a start or a data directory of their own run elsewhere. */
 const groups = groupsOf(
