@@ -43,16 +43,19 @@ export class LargeFile {
   }
 }
 
+/** What a file is called that is being removed ends with this. */
+export const goneMark = '.gone';
+
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /**
  * Removes a file, if it is there. Its name has gone when this returns its promise; whoever reads it until then finds it
- * cut short. A crash leaves it under its name and `.tmp`.
+ * cut short. A crash leaves it under its name and `.gone`, by which it is removed as well.
  */
 export async function removeLargeFile(path: string): Promise<void> {
-  const unnamed = `${path}.tmp`;
+  const unnamed = path.endsWith(goneMark) ? path : `${path}${goneMark}`;
   try {
-    renameSync(path, unnamed);
+    if (unnamed !== path) renameSync(path, unnamed);
   } catch (error) {
     if (isMissing(error)) return;
     throw error;

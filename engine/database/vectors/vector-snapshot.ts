@@ -6,7 +6,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { wallMs } from '../../base/clock.js';
 import { failpoint } from '../../base/failpoint.js';
-import { removeLargeFile } from '../../file/large-file.js';
+import { goneMark, removeLargeFile } from '../../file/large-file.js';
 import { readCatalog } from '../../storage/catalog/catalog-record.js';
 import { diskTrouble } from '../../storage/lock/disk-trouble.js';
 import type { Storage } from '../../storage/open-storage.js';
@@ -92,7 +92,14 @@ export class Snapshots {
     this.events.onSnapshot({ label: label.id, file, seq, bytes: size, writtenAt: mtimeMs });
   }
 
-  #remove(file: string): void {
+  /** Deletes what rounds left that did not end, and files that were being removed. */
+  removeUnfinished(): void {
+    for (const file of readdirSync(this.rules.folder))
+      if (file.endsWith('.tmp') || file.endsWith(goneMark)) this.remove(file);
+  }
+
+  /** Deletes a file while others go on; its name has gone at once. */
+  remove(file: string): void {
     void removeLargeFile(join(this.rules.folder, file)).catch((error: unknown) => {
       const { message: reason } = error as Error;
       this.events.log('warn', 'a vector snapshot cannot be removed', { file, reason });
@@ -116,7 +123,7 @@ export class Snapshots {
     const names = labels.flatMap(({ kind, name }) => (kind === 'vector' ? [name] : []));
     for (const file of readdirSync(this.rules.folder)) {
       const isOurs = names.some((name) => file.startsWith(`${name}.`));
-      if (file.endsWith('.snap') && !isOurs) this.#remove(file);
+      if (file.endsWith('.snap') && !isOurs) this.remove(file);
     }
   }
 

@@ -1,7 +1,7 @@
 // All vector indexes of a database as the writer lane owns them: recovery from snapshots and the
 // vector log, publication after a commit, snapshots, room. One index per vector label. LMDB is the
 // truth; everything here can be rebuilt from it.
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdThread } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
@@ -79,17 +79,11 @@ export function openVectorStore(
   options: VectorStoreOptions,
   events: VectorStoreEvents,
 ): VectorStore {
-  if (storage.permit.denied === undefined) prepareFolder(options.folder);
+  if (storage.permit.denied === undefined)
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const store = new Store(storage, options, events);
   store.recover();
   return store;
-}
-
-function prepareFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const file of readdirSync(folder)) {
-    if (file.endsWith('.tmp')) rmSync(join(folder, file));
-  }
 }
 
 const settleMs = 60_000;
@@ -142,6 +136,7 @@ class Store implements VectorStore {
   }
 
   recover(): void {
+    if (this.storage.permit.denied === undefined) this.snapshots.removeUnfinished();
     const labels = this.#labels();
     const from = new Map<number, number>();
     const missing = new Map<number, RebuildReason>();
@@ -203,7 +198,7 @@ class Store implements VectorStore {
         }
         this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
       }
-      if (this.storage.permit.denied === undefined) rmSync(path);
+      if (this.storage.permit.denied === undefined) this.snapshots.remove(file);
     }
     return undefined;
   }
