@@ -361,3 +361,10 @@ export function errorDataOf(error: unknown): { error: ErrorData; stack?: string 
   const stack = error instanceof Error ? error.stack : String(error);
   return { error: { code: 'INTERNAL', args: {} }, stack };
 }
+
+/** The error again, in a thread that was sent its data. */
+export function errorOf(error: ErrorData, stack: string | undefined): TrellisError {
+  const restored = new TrellisError(error);
+  if (stack !== undefined) restored.stack = stack;
+  return restored;
+}

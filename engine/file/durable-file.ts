@@ -1,18 +1,18 @@
 // Files and folders that are there after a power cut (operations.md N14). What is written is in a file; what the file
 // is called is in its folder, and is there only when that was synchronised too, and the folders above that are new.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { LargeFile } from './large-file.js';
 
 /** Replaces a file so that after a power cut it is the old one or the new one. */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const unfinished = `${path}.tmp`;
-  const file = openSync(unfinished, 'w', 0o600);
+  const file = new LargeFile(unfinished, 'w');
   try {
-    const bytes = Buffer.from(content as Uint8Array);
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-    fsyncSync(file);
+    file.write(Buffer.from(content as Uint8Array), 0);
+    file.sync();
   } finally {
-    closeSync(file);
+    file.close();
   }
   renameSync(unfinished, path);
   syncPath(dirname(path));

@@ -2,7 +2,7 @@
 // keeps those in flight by slot, and settles them when replies come back. Knows nothing of what a
 // call does.
 import type { MessagePort } from 'node:worker_threads';
-import { TrellisError, type ErrorData } from '../../base/errors.js';
+import { type ErrorData, errorOf } from '../../base/errors.js';
 import { sharedOriginMs } from '../../base/clock.js';
 import { assert } from '../../base/assert.js';
 import type { Call, Cost } from '../call/call.js';
@@ -150,9 +150,7 @@ export class Lane {
   #reject(call: Call, error: ErrorData, stack?: string): void {
     if (call.settled) return;
     call.settled = true;
-    const wrapped = new TrellisError(error);
-    if (stack !== undefined) wrapped.stack = stack;
-    call.reject(wrapped);
+    call.reject(errorOf(error, stack));
   }
 
   /** Stops a call in flight; its reply still comes. */

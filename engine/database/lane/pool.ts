@@ -9,7 +9,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import { TrellisError } from '../../base/errors.js';
+import { errorOf } from '../../base/errors.js';
 import type { Backup } from '../care/backup.js';
 import type { LoaderSetup } from '../load/loader.js';
 import type { Gate } from '../call/gate.js';
@@ -147,9 +147,7 @@ export class ThreadPair {
     this.#track(made);
     const reply = await made;
     if (!('error' in reply)) return reply;
-    const failed = new TrellisError(reply.error);
-    if (reply.stack !== undefined) failed.stack = reply.stack;
-    throw failed;
+    throw errorOf(reply.error, reply.stack);
   };
 
   #start(threads: Piscina, setup: object, onEnd: OnEnd, more: MessagePort[] = []): MessagePort {

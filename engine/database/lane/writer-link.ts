@@ -2,7 +2,7 @@
 // (reload, preview, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
 // write that was queued before it.
 import type { PackedProgram } from '../call/packed-program.js';
-import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, errorOf, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { IndexHandle } from '../../vector/index.js';
 import { type Call, CallQueue, type Cost } from '../call/call.js';
@@ -12,7 +12,7 @@ import { Lane } from './lane.js';
 import type { Batch, ReplyExtra } from './batch.js';
 import { buffersOf } from '../load/row/batch-buffers.js';
 import type { LoadOrder } from '../load/load-writer.js';
-import type { AddIndex, FromLane, HelpBuild, LaneFault } from './message.js';
+import type { AddIndex, FromLane, HelpBuild } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { ThreadPair } from './pool.js';
 import type { WriterSetup } from './writer-lane.js';
@@ -93,7 +93,7 @@ export class WriterLink {
     return new Promise((resolve, reject) => {
       const port = threads.startWriter(setup, (error, fault) => {
         this.#onEnd(error);
-        if (fault) reject(restoreError(fault));
+        if (fault) reject(errorOf(fault.error, fault.stack));
         else if (error) reject(error);
       });
       this.#lane = new Lane(port, this.gate, this.slots, {
@@ -229,10 +229,4 @@ export class WriterLink {
       this.#feed();
     });
   }
-}
-
-function restoreError({ error, stack }: LaneFault): TrellisError {
-  const restored = new TrellisError(error);
-  if (stack !== undefined) restored.stack = stack;
-  return restored;
 }

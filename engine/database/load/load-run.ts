@@ -4,7 +4,14 @@
 // abandoned or whose thread has ended has no thread any more, and nobody waits for it.
 import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
-import { type ErrorData, TrellisError, errorDataOf, excerpt, fail } from '../../base/errors.js';
+import {
+  type ErrorData,
+  TrellisError,
+  errorDataOf,
+  errorOf,
+  excerpt,
+  fail,
+} from '../../base/errors.js';
 import type { LoadOrder } from './load-writer.js';
 import type { LoadEnd, LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
 import type { FromLoader, ReadPiece, ToLoader } from './loader.js';
@@ -220,9 +227,7 @@ export class LoadRun implements BulkLoad {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (read) return waiting?.resolve(read);
-      const failed = new TrellisError(error!);
-      if (stack !== undefined) failed.stack = stack;
-      waiting?.reject(failed);
+      waiting?.reject(errorOf(error!, stack));
     });
     return port;
   }

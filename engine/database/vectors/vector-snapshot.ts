@@ -2,7 +2,7 @@
 // ones in the background or (at the end) at once, and trimming of the vector log behind them (W13 to
 // W16 of operations.md 6.1). Invariant: the log still holds what follows the older of the files kept,
 // so that a damaged newest one costs a longer replay, not a rebuild.
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { wallMs } from '../../base/clock.js';
 import { failpoint } from '../../base/failpoint.js';
@@ -92,8 +92,9 @@ export class Snapshots {
     this.events.onSnapshot({ label: label.id, file, seq, bytes: size, writtenAt: mtimeMs });
   }
 
-  /** Deletes what rounds left that did not end, and files that were being removed. */
-  removeUnfinished(): void {
+  /** Makes the folder, or deletes what rounds left there that did not end, and files that were being removed. */
+  prepareFolder(): void {
+    mkdirSync(this.rules.folder, { recursive: true, mode: 0o700 });
     for (const file of readdirSync(this.rules.folder))
       if (file.endsWith('.tmp') || file.endsWith(goneMark)) this.remove(file);
   }
@@ -296,7 +297,7 @@ export class Snapshots {
     let needed = seq;
     for (const { label, index } of this.labels()) {
       // Of nothing there is no snapshot, and none of what there was may hold the log back.
-      if (index.count === 0) old.push(...this.#takeAll(label));
+      if (index.count === 0) this.#takeAll(label, old);
       const newest = this.#newest.get(label.id);
       if (newest === undefined) continue;
       // Nothing has changed since: its file is as good as one of now.
@@ -312,9 +313,9 @@ export class Snapshots {
   }
 
   /** The files of a type, which count no more. */
-  #takeAll(label: Label): string[] {
+  #takeAll(label: Label, old: string[]): void {
     this.#newest.delete(label.id);
-    return this.files(label).map(({ file }) => join(this.rules.folder, file));
+    for (const { file } of this.files(label)) old.push(join(this.rules.folder, file));
   }
 
   #fileTrouble(error: unknown, { bytes }: SharedIndex): unknown {

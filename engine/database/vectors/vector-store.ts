@@ -1,7 +1,6 @@
 // All vector indexes of a database as the writer lane owns them: recovery from snapshots and the
 // vector log, publication after a commit, snapshots, room. One index per vector label. LMDB is the
 // truth; everything here can be rebuilt from it.
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdThread } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
@@ -79,8 +78,6 @@ export function openVectorStore(
   options: VectorStoreOptions,
   events: VectorStoreEvents,
 ): VectorStore {
-  if (storage.permit.denied === undefined)
-    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const store = new Store(storage, options, events);
   store.recover();
   return store;
@@ -136,7 +133,7 @@ class Store implements VectorStore {
   }
 
   recover(): void {
-    if (this.storage.permit.denied === undefined) this.snapshots.removeUnfinished();
+    if (this.storage.permit.denied === undefined) this.snapshots.prepareFolder();
     const labels = this.#labels();
     const from = new Map<number, number>();
     const missing = new Map<number, RebuildReason>();

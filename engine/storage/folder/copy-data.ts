@@ -13,20 +13,20 @@ import { fail } from '../../base/errors.js';
  * Copies the newest commit of the data in the folder `graph` into the new folder `to`, while others read and write
  * and somebody keeps a state of it (`Env.keep`). Fails DATA_CORRUPT when a value of it is damaged.
  */
-export function copyGraph(graph: string, to: string): Promise<void> {
+export async function copyGraph(graph: string, to: string): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   copyPages(join(graph, 'data.mdb'), join(to, 'data.mdb'));
-  return readBack(to);
+  await readBack(to);
 }
 
 /** The same, written anew in the order of the keys; nobody else may have the data open. */
-export function copyGraphDense(env: Env, to: string): Promise<void> {
+export async function copyGraphDense(env: Env, to: string): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   const copy = openEnv(to);
   copyDense(env, copy);
   copy.close();
   syncPath(join(to, 'data.mdb'));
-  return readBack(to);
+  await readBack(to);
 }
 
 /** Reads a copy once, a large one in a child process. */

@@ -5,13 +5,8 @@ import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { DefectError } from '../../base/assert.js';
-import {
-  type CheckOptions,
-  type CheckPart,
-  checkData,
-  checkPart,
-  joinParts,
-} from '../page/data-check.js';
+import { type CheckPart, checkData, checkPart, joinParts } from '../page/data-check.js';
+import type { ProbeOptions } from './probe.js';
 import type { Share } from '../page/page-walk.js';
 
 /** One more thread begins in the time that it takes to read this much. */
@@ -27,7 +22,7 @@ async function answer(path: string): Promise<void> {
   // A line of JSON, then the sums as they are in memory: words begin where memory of their own does.
   const input = readFileSync(0);
   const end = input.indexOf(10) + 1;
-  const line = JSON.parse(input.toString('utf8', 0, end)) as Pick<CheckOptions, 'meta' | 'isCopy'>;
+  const line = JSON.parse(input.toString('utf8', 0, end)) as Pick<ProbeOptions, 'meta' | 'isCopy'>;
   const { meta, isCopy } = line;
   const sums =
     end < input.length ? new Uint32Array(new Uint8Array(input.subarray(end)).buffer) : undefined;

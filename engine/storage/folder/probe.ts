@@ -7,17 +7,23 @@ import { fileURLToPath } from 'node:url';
 import { fail } from '../../base/errors.js';
 import { type CheckOptions, type DataFaults, checkData } from '../page/data-check.js';
 
-/** A child process takes as long to begin as reading this much. */
-const childBytes = 2 ** 24;
+/** A child process takes longer to begin than reading this much, or comparing it with the sums of its pages. */
+const hereBytes = { read: 2 ** 24, compared: 2 ** 26 };
+
+export interface ProbeOptions extends CheckOptions {
+  /** A copy of what others go on with: they come first. */
+  isCopy?: boolean;
+}
 
 /** What is wrong with the data file in the folder `graph`. `signal` ends the child. */
 export async function probeData(
   graph: string,
-  options: CheckOptions = {},
+  options: ProbeOptions = {},
   signal?: AbortSignal,
 ): Promise<DataFaults> {
   const path = join(graph, 'data.mdb');
-  if (statSync(path).size <= childBytes) return checkData(path, options);
+  const most = options.sums === undefined ? hereBytes.read : hereBytes.compared;
+  if (statSync(path).size <= most) return checkData(path, options);
   const script = fileURLToPath(new URL('./probe-child.js', import.meta.url));
   const child = spawn(process.execPath, [script, path], {
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -39,8 +39,6 @@ export interface CheckOptions {
   sums?: PageSums | undefined;
   /** The state to be read, of a file that is written meanwhile; its pages must be kept. */
   meta?: Meta | undefined;
-  /** A copy of what others go on with: they come first. */
-  isCopy?: boolean;
 }
 
 /** What one thread has found. */

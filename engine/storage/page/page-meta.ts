@@ -61,6 +61,7 @@ function metaAt(page: Buffer): Meta | undefined {
 
 export const metaPages = 2;
 
+/** Those of a file, as `metasIn` has them. */
 export function metasOf(file: PageFile, { evenOne = false } = {}): Meta[] {
   const head = Buffer.alloc(metaPages * pageSize);
   return file.read(0, metaPages, head) ? metasIn(head, { evenOne }) : [];

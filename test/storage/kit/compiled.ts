@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const rooms = ['base', 'file', 'storage'];
 
-/** Path of a folder that holds base/ and storage/ as modules. */
+/** Path of a folder that holds these rooms as modules. */
 export async function compileStorage(): Promise<string> {
   const files = rooms.flatMap((room) =>
     readdirSync(join(root, 'engine', room), { recursive: true, encoding: 'utf8' })
