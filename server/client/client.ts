@@ -2,10 +2,11 @@
 // alone (client.md 5), and needs nothing else. Invariants: a write is sent again only when it is known
 // not to have been done; the deadline holds over all tries.
 /// <reference lib="esnext.disposable" preserve="true" />
+import { type Fault, TrellisError } from './error.js';
 import { type Place, UnsafeIntegerError, decode, encode } from './exact-json.js';
 import { Nodes } from './nodes.js';
 
-export { type Place, UnsafeIntegerError, decode, encode };
+export { type Place, TrellisError, UnsafeIntegerError, decode, encode };
 
 /** What the generated module knows of a query. */
 export interface Shape {
@@ -49,43 +50,6 @@ export interface ConnectOptions {
   onRetry?: (info: { name: string; attempt: number; reason: unknown; waitMs: number }) => void;
 }
 
-interface Fault {
-  error?: string;
-  code?: string;
-  path?: string;
-  args?: Record<string, unknown>;
-  hint?: string;
-  errors?: unknown[];
-  retryable?: boolean;
-}
-
-/** An answer of the server that is no success. */
-export class TrellisError extends Error {
-  override readonly name: string = 'TrellisError';
-  readonly code: string;
-  readonly path?: string;
-  readonly args: Record<string, unknown>;
-  readonly hint?: string;
-  readonly errors?: unknown[];
-  readonly retryable: boolean;
-
-  constructor(
-    fault: Fault,
-    readonly status: number,
-    readonly requestId?: string,
-  ) {
-    super(fault.error ?? `status ${status}`);
-    this.code = fault.code ?? 'UNKNOWN';
-    this.args = fault.args ?? {};
-    this.retryable = fault.retryable === true;
-    const { path, hint, errors } = fault;
-    Object.assign(this, {
-      ...(path && { path }),
-      ...(hint && { hint }),
-      ...(errors && { errors }),
-    });
-  }
-}
 /** The time is up; a write may have been done. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';

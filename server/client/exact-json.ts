@@ -1,6 +1,9 @@
 // JSON that keeps 64-bit integers and dates: values to texts and back. Invariant: an integer is never
 // rounded silently.
 
+import { jsonText } from '../../engine/json/json-text.js';
+import { TrellisError } from './error.js';
+
 /** Where an answer holds 64-bit integers and dates; the generated module says it per query. */
 export type Place = 0 | 1 | 2 | 3 | 4 | readonly [Place] | { readonly [name: string]: Place };
 /** An integer that a number cannot hold stands where a number was promised. */
@@ -16,7 +19,6 @@ export class UnsafeIntegerError extends RangeError {
 
 /** Nobody who stores or sends a text can know it, so that none is taken for a number. */
 const mark = `n${Math.random().toString(36).slice(2)}:`;
-const markedDigits = new RegExp(`"${mark}(-?\\d+)"`, 'g');
 /** The first digits of integers that a number may not hold: not those of a fraction or an exponent. */
 const longInteger = /(?<![\w.+-])-?\d{16}/g;
 
@@ -89,31 +91,12 @@ function settle(value: unknown, place: Place, path: string, isMarked: boolean): 
   return members;
 }
 
-/** The shortest decimal that is this 32-bit float. */
-function float32(value: number): number {
-  for (let digits = 6; digits < 9; digits++) {
-    const short = Number(value.toPrecision(digits));
-    if (Math.fround(short) === value) return short;
-  }
-  return value;
-}
-
-const isPlain = (value: unknown): boolean =>
-  value === null || (typeof value !== 'object' && typeof value !== 'bigint');
-
-/** Values to JSON: bigint as its digits, typed arrays as lists. */
-export function encode(given: object | undefined): string {
-  const params = given ?? {};
-  // Nearly always there are texts, numbers and flags only.
-  if (Object.values(params).every(isPlain)) return JSON.stringify(params);
-  let exact = true;
-  const text = JSON.stringify(params, (_, value: unknown) => {
-    if (typeof value === 'bigint') {
-      exact = false;
-      return mark + value;
-    }
-    if (value instanceof Float32Array) return Array.from(value, float32);
-    return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
+/** Values to JSON: bigint as its digits, typed arrays as lists. Fails PARAM_TYPE for what JSON cannot say. */
+export const encode = (given: object | undefined): string =>
+  jsonText(given ?? {}, (path, param, got) => {
+    const error = `\`${param}\` must be a JSON value, got ${got}.`;
+    throw new TrellisError(
+      { code: 'PARAM_TYPE', error, path, args: { param, type: 'a JSON value', got } },
+      400,
+    );
   });
-  return exact ? text : text.replace(markedDigits, '$1');
-}

@@ -1,7 +1,7 @@
 // How a program calls queries by name: objects there, objects or exact bytes back. The same on the thread
 // that opened the database and on those that are attached to it.
 import { excerpt, fail } from '../../base/errors.js';
-import { toFloat32 } from '../../base/float.js';
+import { jsonText } from '../../json/json-text.js';
 import type { Schema } from '../../base/schema.js';
 import { decodeReply } from '../../contract/decode.js';
 import { type DecodePlace, decodePlaces } from '../../contract/decode-place.js';
@@ -106,27 +106,16 @@ function refuseArgument(param: string, type: string, given: unknown): never {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** Nobody who sends a text can know it, so that none is taken for a number. */
-const bigintMark = `n${Math.random().toString(36).slice(2)}:`;
-const marked = new RegExp(`"${bigintMark}(-?\\d+)"`, 'g');
 
 /** JSON text of arguments; a bigint becomes its bare digits, a typed array a list. */
 function encode(args: Arguments): Uint8Array {
-  let isExact = true;
-  const mark = (_: string, value: unknown): unknown => {
-    if (typeof value === 'bigint') {
-      isExact = false;
-      return `${bigintMark}${value}`;
-    }
-    if (value instanceof Float32Array) return Array.from(value, toFloat32);
-    return ArrayBuffer.isView(value) ? Array.from(value as Float64Array) : value;
-  };
   if (typeof args !== 'object') refuseArgument('args', 'an object', args);
-  let text: string;
-  try {
-    text = JSON.stringify(args, mark);
-  } catch (error) {
-    return refuseArgument('args', 'an object of JSON values', (error as Error).message);
-  }
-  return encoder.encode(isExact ? text : text.replace(marked, '$1'));
+  const text = jsonText(args, (path, param, got) =>
+    fail(
+      'PARAM_TYPE',
+      { param: excerpt(param), type: 'a JSON value', got: excerpt(got) },
+      { path },
+    ),
+  );
+  return encoder.encode(text);
 }
