@@ -144,5 +144,6 @@ export {
   type ClusterPosition,
   type ClusterRole,
   type RoleChange,
+  isBehind,
   printPosition,
 } from './cluster/node.js';

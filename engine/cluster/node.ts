@@ -16,6 +16,10 @@ export interface ClusterPosition {
   seq: number;
 }
 
+/** Whether `a` is behind `b`: a new log of the same data counts from the beginning, under a later epoch. */
+export const isBehind = (a: ClusterPosition, b: ClusterPosition): boolean =>
+  a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
+
 export const printPosition = ({ epoch, seq }: ClusterPosition): string => `${epoch}.${seq}`;
 
 /** A node that leads, as its epoch entry names it. */
@@ -70,6 +74,13 @@ export interface ClusterNode {
   sees(position: ClusterPosition): boolean;
   /** Resolves when every read of this node sees the entry at that position. Fails REPLICA_BEHIND after `ms`. */
   waitFor(position: ClusterPosition, ms: number): Promise<void>;
+  /**
+   * This node has given its clients the answer of a node that was so far: what they read here next is not older. The
+   * furthest of these positions is kept for as long as the data are open.
+   */
+  noteAnswered(position: ClusterPosition): void;
+  /** That furthest position, where reads of this node do not see it yet; undefined: they see all. */
+  readonly owed: ClusterPosition | undefined;
   /** Resolves with the leader once there is one, undefined after `ms`. */
   whenLed(ms: number): Promise<ClusterLeader | undefined>;
   /**

@@ -30,6 +30,8 @@ export interface AdHocOptions {
     asked: Forwarded,
     answer: () => Result | Promise<Result>,
   ) => Promise<Result> | undefined;
+  /** Of a cluster: when this node is as fresh as a read asks; undefined: it is. */
+  fresh?: (exchange: Exchange) => Promise<unknown> | undefined;
 }
 
 export const adHocPaths = ['/_admin/query', `/${adHocName}`] as const;
@@ -84,6 +86,8 @@ function run(
   };
   const embed = () => database.embedAhead({ plan, args }, budgetMs);
   const asked = { body, embed, budgetMs };
-  const led = plan.writes ? options.onLeader?.(exchange, asked, answer) : undefined;
-  return led ?? answer();
+  const elsewhere = plan.writes
+    ? options.onLeader?.(exchange, asked, answer)
+    : options.fresh?.(exchange)?.then(answer);
+  return elsewhere ?? answer();
 }

@@ -85,6 +85,7 @@ export function adminEndpoints(options: AdminOptions): {
       metrics: options.metrics.route(path),
       access,
       writes: false,
+      reads: access === 'read',
       always,
       budgetMs: lookBudgetMs,
       handle,

@@ -290,12 +290,13 @@ class SessionHandler implements McpHandler {
     const query = plan.writes ? findTool(call.tool, database.program) : undefined;
     if (query === undefined) return undefined;
     const body = queryBody(query, call.view, call.body);
+    const startedAt = performance.now();
     return call.caller.callOnLeader?.(query.name, body)?.then((reply) => {
       if (plan.output.kind !== 'items') {
         this.#store.settle(session, after);
         return reply;
       }
-      this.#store.settle(session, after, itemsIn(reply, database));
+      this.#store.settle(session, after, itemsIn(reply, database, startedAt));
       const first = this.#next(session, 0, 1, plan.output.data, until);
       // It was answered, as by any new traversal, and is the next one all the same.
       return then(first, (body) => {

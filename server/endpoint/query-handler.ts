@@ -134,7 +134,7 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
   return {
     metrics: options.metrics.route(`mcp/${tool}`),
     access: writes ? 'write' : 'read',
-    ...(query === undefined ? {} : { query: query.name }),
+    ...(query === undefined ? { reads: true } : { query: query.name }),
     writes,
     ofSession: true,
     always: false,

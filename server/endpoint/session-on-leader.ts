@@ -4,6 +4,7 @@ import {
   type Database,
   type JsonView,
   type Query,
+  fail,
   parseUuid,
   type windowOf,
 } from '../../engine/index.js';
@@ -21,8 +22,17 @@ export function queryBody({ plan }: Query, view: JsonView, body: Uint8Array): Ui
   return Buffer.from(`{${members.join(',')}}`);
 }
 
-/** The elements of a reply that is nothing else, as this node has them. */
-export function itemsIn(reply: Uint8Array, database: Database): ReturnType<typeof windowOf> {
+/**
+ * The elements of a reply that is nothing else, as this node has them; the leader was asked at `startedAt`. Fails
+ * OUTCOME_UNKNOWN where this node is not as far as the reply: its session cannot go on with what it does not have.
+ */
+export function itemsIn(
+  reply: Uint8Array,
+  database: Database,
+  startedAt: number,
+): ReturnType<typeof windowOf> {
+  if (database.cluster?.owed !== undefined)
+    fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - startedAt) });
   const [value] = Object.values(JSON.parse(Buffer.from(reply).toString()) as object);
   const elements = ([value].flat() as ({ id: string } | null)[]).filter((one) => one !== null);
   const ids = database.view((view) =>

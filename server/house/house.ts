@@ -27,6 +27,7 @@ import type { SourceBook } from '../project/source-book.js';
 import { type CallOnLeader, Consistency } from '../request/consistency.js';
 import type { NodeProof } from '../auth/node-proof.js';
 import type { NodeCalls } from '../request/node-call.js';
+import type { Exchange } from '../http/exchange.js';
 import { fitInHeader } from '../request/position.js';
 import type { Serving } from '../request/reception.js';
 import { Routes } from '../request/routes.js';
@@ -170,6 +171,7 @@ export class House implements Serving {
       strict: config.server.strict_members,
       metrics: this.metrics.route(adHocPaths[0]),
       onLeader: (...asked) => this.consistency?.onLeader(...asked),
+      fresh: this.#fresh,
     });
     const fixed = new Map([...admin.fixed, ...explore.fixed]);
     const adHocs = adHocPaths.map((path) => [path, adHoc] as const);
@@ -191,11 +193,13 @@ export class House implements Serving {
       },
       sessions: () => this.#sessions!,
       callOnLeader: this.#callOnLeader,
+      fresh: this.#fresh,
       hasKeys: () => keys.active,
       metrics: this.metrics,
     });
   }
 
+  readonly #fresh = (exchange: Exchange) => this.consistency?.fresh(exchange);
   readonly #callOnLeader: CallOnLeader = (...asked) => this.consistency?.callOnLeader(...asked);
 
   /** Fails NOT_READY before it is attached. */

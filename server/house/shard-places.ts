@@ -15,7 +15,7 @@ import {
   printPosition,
 } from '../../engine/index.js';
 import { type NodeCalls, goodBody } from '../request/node-call.js';
-import { Freshness } from '../request/freshness.js';
+import { Freshness, keptWaiting } from '../request/freshness.js';
 import { furthest, parsePosition } from '../request/position.js';
 import type { Member } from './placement.js';
 
@@ -128,7 +128,8 @@ class ShardWrite {
     const at = parsePosition(answer.header('trellis-position'));
     if (at !== undefined) {
       shards?.answered(this.ways.name, at);
-      await this.node.waitFor(at, waitMs).catch(() => undefined);
+      this.node.noteAnswered(at);
+      await this.node.waitFor(at, waitMs).catch(keptWaiting);
     }
     return done;
   }
@@ -147,11 +148,9 @@ class ShardRead {
     options: CallOptions,
   ): Promise<Uint8Array> {
     const { shards } = options;
-    if (shards !== undefined) {
-      const { mode, key } = shards;
-      const after = () => shards.after(this.ways.name);
-      await this.#of(node).whenFresh({ mode, after, key: () => key });
-    }
+    const mode = shards?.mode ?? 'session';
+    const after = () => shards?.after(this.ways.name);
+    await this.#of(node).whenFresh({ mode, after, key: () => shards?.key ?? {} });
     const answer = await this.ways.database.call(name, body, options);
     shards?.answered(this.ways.name, node.position);
     return answer;
@@ -187,7 +186,10 @@ class ShardRead {
     const isTold = answer?.status === 200 || answer?.status === 400;
     if (!isTold) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
     const at = parsePosition(answer.header('trellis-position'));
-    if (at !== undefined) shards?.answered(this.ways.name, at);
+    if (at !== undefined) {
+      shards?.answered(this.ways.name, at);
+      node?.noteAnswered(at);
+    }
     return goodBody(answer.status === 200, answer.body);
   }
 
@@ -198,7 +200,7 @@ class ShardRead {
     const after = mode === 'session' ? shards?.after(this.ways.name) : undefined;
     return {
       'Trellis-Consistency': 'session',
-      'Trellis-After': printPosition(furthest(after, node.position)),
+      'Trellis-After': printPosition(furthest(after, node.owed ?? node.position)),
     };
   }
 }

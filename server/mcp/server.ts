@@ -40,6 +40,8 @@ export interface McpServerOptions {
   sessions: () => McpHandler;
   /** Of a cluster: has the leader do what writes; undefined where it is done here. */
   callOnLeader: CallOnLeader;
+  /** Likewise: when this node is as fresh as a read asks; undefined: it is. */
+  fresh?: ToolMethodOptions['fresh'];
   hasKeys: () => boolean;
   metrics: Metrics;
 }
@@ -64,6 +66,7 @@ export class McpServer {
       outputChars: mcp.output_chars,
       metrics: this.#metrics,
       familiar,
+      fresh: this.options.fresh,
     };
     const rules = {
       enabled: mcp.enabled && sessions.enabled,

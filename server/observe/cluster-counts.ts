@@ -1,6 +1,8 @@
 // What a node counts of requests that another node, or an entry that was not there yet, had a part in.
 import type { ServerSample } from './families.js';
 
+/** What a read asked for that had to wait. */
+export type WaitMode = 'session' | 'strong' | 'max-lag';
 type WaitResult = 'done' | 'behind' | 'failed';
 type ForwardResult = 'done' | 'refused' | 'unreached' | 'unknown';
 
@@ -9,7 +11,7 @@ export class ClusterCounts {
   readonly #forwarded = new Map<ForwardResult, number>();
 
   /** A read of this mode waited, and that was for something or not. */
-  waited(mode: 'session' | 'strong' | 'max-lag', result: WaitResult): void {
+  waited(mode: WaitMode, result: WaitResult): void {
     const key = `${mode} ${result}`;
     const known = this.#waits.get(key) ?? { mode, result, count: 0 };
     known.count++;

@@ -102,7 +102,8 @@ export class Consistency {
   ): Promise<Result> | undefined {
     if (endpoint.ofLeader === true) return this.onLeader(exchange, { body }, answer);
     const { query } = endpoint;
-    if (query === undefined) return undefined;
+    if (query === undefined)
+      return endpoint.reads === true ? this.fresh(exchange)?.then(answer) : undefined;
     const { node, read, tellsShards } = this.options;
     checkProgram(node, exchange);
     const mode = exchange.consistency || read;
@@ -116,6 +117,8 @@ export class Consistency {
         askedFor(exchange.query) !== 'explain',
       );
     if (this.passesOn(exchange, endpoint)) return passOn(this.options, exchange, call());
+    // What a session writes goes to the leader from within.
+    if (endpoint.writes && endpoint.ofSession && !isAnsweredHere(node, exchange)) return undefined;
     const wait = this.#freshness.whenFresh({
       mode,
       after: () => (shards === undefined ? parsePosition(exchange.after) : shards.main),
@@ -125,6 +128,16 @@ export class Consistency {
     if (!isHeld) return wait?.then(answer);
     const held = () => heldThrough(this.options, exchange, call, answer);
     return wait === undefined ? held() : wait.then(held);
+  }
+
+  /**
+   * When this node is as fresh as a read asks that is no query of the program, or that is not known as one before its
+   * body is read. Undefined: it is.
+   */
+  fresh(exchange: Exchange): Promise<unknown> | undefined {
+    const mode = exchange.consistency || this.options.read;
+    const after = () => parsePosition(exchange.after);
+    return this.#freshness.whenFresh({ mode, after, key: () => keyOf(exchange) });
   }
 
   /** Has the leader answer what it alone may do; `answer` is how it does, where that is this node. */

@@ -9,6 +9,7 @@ import type { ClusterCounts } from '../observe/cluster-counts.js';
 import { embeddedHere, type Forwarded } from './embedded-ahead.js';
 import { codeOf, type NodeAnswer, type NodeCalls, targetOf } from './node-call.js';
 import type { Endpoint, Reply, Result } from './routes.js';
+import { keptWaiting } from './freshness.js';
 import { isOfShard } from './idempotency.js';
 import { noteShard, parsePositions } from './position.js';
 
@@ -109,10 +110,9 @@ async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> 
     const code = codeOf(answer);
     // This node has the leader's program in a moment.
     if (!isLast && (isNobodys(code) || code === 'PROGRAM_CHANGED')) continue;
-    const reply = replyOf(answer, exchange);
-    const { answeredAt } = exchange;
-    // What its client reads here next is not older than what it has written.
-    if (answeredAt !== undefined) await node.waitFor(answeredAt, waitMs).catch(() => undefined);
+    const reply = replyOf(answer, exchange, node);
+    // Most of the time it is here in a moment; where it is not, the write is done all the same, and reads wait for it.
+    if (node.owed !== undefined) await node.waitFor(node.owed, waitMs).catch(keptWaiting);
     return reply;
   }
 }
@@ -125,9 +125,14 @@ export async function sendOn(
   body: Uint8Array,
 ): Promise<Reply> {
   const target = targetOf(exchange);
-  const answer = await askNode(options, place, { exchange, body, target });
+  const { consistency, after } = exchange;
+  const asFresh = {
+    ...(consistency !== '' && { 'Trellis-Consistency': consistency }),
+    ...(after !== '' && { 'Trellis-After': after }),
+  };
+  const answer = await askNode(options, place, { exchange, body, target, asFresh });
   if (answer === undefined) return fail('SESSION_ELSEWHERE', { node: place.node });
-  return replyOf(answer, exchange);
+  return replyOf(answer, exchange, options.node);
 }
 
 interface Asked {
@@ -136,15 +141,17 @@ interface Asked {
   /** Path and query. */
   target: string;
   embeddings?: Uint8Array | undefined;
+  /** Headers of a read: how fresh its answer must be. */
+  asFresh?: Record<string, string>;
 }
 
 /** As NodeCalls.passOn. */
 function askNode(
   { calls, node }: ForwardOptions,
   { address }: ClusterLeader,
-  { exchange, body, target, embeddings }: Asked,
+  { exchange, body, target, embeddings, asFresh }: Asked,
 ): Promise<NodeAnswer | undefined> {
-  const headers = headersOf(exchange, node);
+  const headers: Record<string, string> = { ...headersOf(exchange, node), ...asFresh };
   // What is asked in other words than the client's has none of its own form, and is no repeat of it.
   if (target === targetOf(exchange)) {
     if (exchange.contentType !== '') headers['Content-Type'] = exchange.contentType;
@@ -154,9 +161,14 @@ function askNode(
 }
 
 /** As the other node has answered, and as far as it was: this one may not be there yet, or never. */
-function replyOf({ status, reason, header, body }: NodeAnswer, exchange: Exchange): Reply {
+function replyOf(
+  { status, reason, header, body }: NodeAnswer,
+  exchange: Exchange,
+  node: ClusterNode,
+): Reply {
   const { main, shards } = parsePositions(header('trellis-position'));
   exchange.answeredAt = main;
+  if (main !== undefined) node.noteAnswered(main);
   for (const [shard, at] of shards) noteShard(exchange, shard, at);
   const retry = header('retry-after');
   const headers = retry === '' ? jsonHeaders : [...jsonHeaders, ['Retry-After', retry] as const];

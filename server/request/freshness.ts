@@ -1,6 +1,6 @@
 // When a database of this node is as fresh as a read asks: `local`, `session`, `strong` or `max-lag=MILLISECONDS`.
 // Invariant: `session` is never older than the position it came with, `strong` never older than any write that was
-// answered before it came.
+// answered before it came; and none but `local` is older than what this node has given as another one's answer.
 import {
   type ClusterPosition,
   TrellisError,
@@ -8,7 +8,7 @@ import {
   fail,
   printPosition,
 } from '../../engine/index.js';
-import type { ClusterCounts } from '../observe/cluster-counts.js';
+import type { ClusterCounts, WaitMode } from '../observe/cluster-counts.js';
 import { LeaderPosition, type LeaderQuestions } from './leader-position.js';
 
 /** `waitMs`: for a position too. */
@@ -25,6 +25,11 @@ export interface Asked {
   key: () => Record<string, string>;
 }
 
+/** Who has answered a write in the leader's place is not as far: what it owes is kept (ClusterNode.noteAnswered). */
+export const keptWaiting = (error: unknown): void => {
+  if (!(error instanceof TrellisError) || error.code !== 'REPLICA_BEHIND') throw error;
+};
+
 export class Freshness {
   readonly #leaders: LeaderPosition;
 
@@ -34,17 +39,18 @@ export class Freshness {
 
   /** Undefined: it is. Fails REPLICA_BEHIND, NO_LEADER, NOT_LEADER, PARAM_VALUE. */
   whenFresh({ mode, after, key }: Asked): Promise<unknown> | undefined {
-    const { node, waitMs } = this.options;
+    const { node } = this.options;
     const lag = /^max-lag=(\d{1,9})$/.exec(mode);
-    if (lag !== null) return this.#checkLag(mode, Number(lag[1]));
+    if (lag !== null) {
+      const wait = this.#whenSeen('max-lag', [node.owed]);
+      const check = (): undefined => this.#checkLag(mode, Number(lag[1]));
+      return wait === undefined ? check() : wait.then(check);
+    }
     switch (mode) {
       case 'local':
         return undefined;
-      case 'session': {
-        const wanted = after();
-        if (wanted === undefined || node.sees(wanted)) return undefined;
-        return this.#counted('session', node.waitFor(wanted, waitMs));
-      }
+      case 'session':
+        return this.#whenSeen('session', [after(), node.owed]);
       case 'strong':
         return this.#counted('strong', this.#strong(key));
       default: {
@@ -52,6 +58,18 @@ export class Freshness {
         return fail('PARAM_VALUE', { param: 'Trellis-Consistency', allowed, got: excerpt(mode) });
       }
     }
+  }
+
+  /** Undefined: the node sees all of them already. Fails REPLICA_BEHIND. */
+  #whenSeen(
+    mode: WaitMode,
+    wanted: readonly (ClusterPosition | undefined)[],
+  ): Promise<unknown> | undefined {
+    const { node, waitMs } = this.options;
+    // Each for itself: of two logs, one that is further may not tell of what the other one had.
+    const unseen = wanted.filter((at) => at !== undefined).filter((at) => !node.sees(at));
+    if (unseen.length === 0) return undefined;
+    return this.#counted(mode, Promise.all(unseen.map((at) => node.waitFor(at, waitMs))));
   }
 
   #strong(key: Asked['key']): Promise<unknown> {
@@ -68,7 +86,7 @@ export class Freshness {
   }
 
   /** The same, counted when it is known what came of it. */
-  async #counted(mode: 'session' | 'strong', wait: Promise<unknown>): Promise<void> {
+  async #counted(mode: WaitMode, wait: Promise<unknown>): Promise<void> {
     const { counts } = this.options;
     try {
       await wait;

@@ -1,7 +1,13 @@
 // The token of how far a node is, as it comes in the headers of answers and requests: `3.1027`, and of the shards
 // that have answered, each by its name: `3.1027,passage-0=1.44`. Invariant: what was printed is read back the
 // same; anything else is refused, never taken for a lower position.
-import { type ClusterPosition, excerpt, fail, printPosition } from '../../engine/index.js';
+import {
+  type ClusterPosition,
+  excerpt,
+  fail,
+  isBehind,
+  printPosition,
+} from '../../engine/index.js';
 import type { Exchange } from '../http/exchange.js';
 
 export type ShardPositions = ReadonlyMap<string, ClusterPosition>;
@@ -14,10 +20,6 @@ export interface Positions {
 
 /** A name as `shardName` gives it, epoch, and sequence. */
 const form = /^(?:([a-z_][a-z0-9_]{0,50}-\d{1,4})=)?(\d{1,10})\.(\d{1,15})$/;
-
-/** Whether `a` is behind `b`: a new log of the same data counts from the beginning, under a later epoch. */
-const isBehind = (a: ClusterPosition, b: ClusterPosition): boolean =>
-  a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 
 export const furthest = (a: ClusterPosition | undefined, b: ClusterPosition): ClusterPosition =>
   a === undefined || isBehind(a, b) ? b : a;

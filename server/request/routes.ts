@@ -36,6 +36,8 @@ export interface Endpoint {
   ofLeader?: boolean;
   /** Shards answer it, each as far as it is; a write is of one, which has a leader of its own. */
   ofShards?: boolean;
+  /** It reads data, though it is no query: its answer is as fresh as a query's. */
+  reads?: boolean;
   /** It goes on with a session, which is on one node. */
   ofSession?: boolean;
   /** Takes NDJSON too. */

@@ -5,7 +5,7 @@ import {
   type CallOptions,
   Gatherer,
   type ShardReading,
-  type TrellisError,
+  TrellisError,
   defaultLimits,
 } from '../../engine/index.js';
 import type { Query } from '../../engine/plan/plan.js';
@@ -22,6 +22,8 @@ interface Given {
   waitMs?: number;
   /** How far this node is. */
   seq?: number;
+  /** It hears nothing of the log. */
+  isCut?: boolean;
 }
 
 function placesOf(given: Given) {
@@ -29,6 +31,8 @@ function placesOf(given: Given) {
   const asked: [address: string, PassedCall][] = [];
   const local: CallOptions[] = [];
   const waited: unknown[] = [];
+  let answered: { epoch: number; seq: number } | undefined;
+  const behind = { code: 'REPLICA_BEHIND', args: { position: `2.${seq}`, wanted: '' } } as const;
   const database = {
     program: {
       queries: ['read', 'write'].map((name) => ({ name, plan: { writes: name === 'write' } })),
@@ -42,7 +46,16 @@ function placesOf(given: Given) {
       strong: async () => void waited.push('beat'),
       leader: leader && { node: leader, address: `${leader}:1` },
       whenLed: async () => undefined,
-      waitFor: async (at: unknown) => void waited.push(at),
+      waitFor: async (at: unknown) => {
+        waited.push(at);
+        if (given.isCut) throw new TrellisError(behind);
+      },
+      noteAnswered: (at: typeof answered) => {
+        answered = at;
+      },
+      get owed() {
+        return answered && answered.seq > seq ? answered : undefined;
+      },
     },
     call: (_: string, __: Uint8Array, options: CallOptions) => {
       local.push(options);
@@ -214,4 +227,18 @@ it('K18 a write tells how far its shard is, whichever node has done it', async (
   await led.places[0]!.call('write', body, { shards: there.shards });
   await own.places[0]!.call('write', body, { shards: here.shards });
   expect([there.heard, here.heard]).toEqual([[['t-1', 8]], [['t-1', 12]]]);
+});
+
+it('a shard that is cut from its log is read as far as it was written through here, or not at all', async () => {
+  const { places, asked } = placesOf({ leader: 'b', says: () => ({}), isCut: true });
+  const [here, there] = [places[0]!, places[1]!];
+  // Done by its leader, at 2.8.
+  expect(textOf(await here.call('write', body, {}))).toBe('"b:1"');
+  const refused = { data: { code: 'REPLICA_BEHIND' } };
+  for (const options of [{}, { shards: readingOf('session').shards }])
+    await expect(here.call('read', body, options)).rejects.toMatchObject(refused);
+  const local = { shards: readingOf('local').shards };
+  expect(textOf(await here.call('read', body, local))).toBe('"here"');
+  await there.call('read', body, {});
+  expect(asked.at(-1)![1].headers['Trellis-After']).toBe('2.8');
 });

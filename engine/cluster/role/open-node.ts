@@ -14,6 +14,7 @@ import {
   type ClusterPosition,
   type ClusterRole,
   type RoleChange,
+  isBehind,
   printPosition,
 } from '../node.js';
 import type { ClusterOptions } from '../options.js';
@@ -199,6 +200,18 @@ export class OpenNode implements ClusterNode {
     if (await this.words.until(() => this.sees(wanted), ms)) return;
     const position = printPosition(this.position);
     fail('REPLICA_BEHIND', { position, wanted: printPosition(wanted) });
+  }
+
+  #answered: ClusterPosition | undefined;
+
+  noteAnswered(position: ClusterPosition): void {
+    if (this.#answered === undefined || isBehind(this.#answered, position))
+      this.#answered = position;
+  }
+
+  get owed(): ClusterPosition | undefined {
+    const answered = this.#answered;
+    return answered === undefined || this.sees(answered) ? undefined : answered;
   }
 
   async whenLed(ms: number): Promise<ClusterLeader | undefined> {

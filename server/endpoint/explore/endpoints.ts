@@ -35,6 +35,7 @@ export function exploreEndpoints(options: ExploreOptions): {
     metrics,
     access,
     writes: false,
+    reads: access === 'read',
     always: false,
     budgetMs,
     handle: (exchange, body, caller) => {

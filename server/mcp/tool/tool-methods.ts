@@ -20,6 +20,8 @@ export interface ToolMethodOptions {
   outputChars: number;
   metrics: McpMetrics;
   familiar: FamiliarCalls;
+  /** Of a cluster: when this node is as fresh as a read asks; undefined: it is. */
+  fresh?: ((exchange: Exchange) => Promise<unknown> | undefined) | undefined;
 }
 
 export function toolMethods(options: ToolMethodOptions): Methods {
@@ -48,7 +50,7 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
     exchange.called = { query: name, writes: false };
     const { args, limit } = argumentsOf(given, frame.body, options.outputChars);
     if (isReading(tool) && given?.kind === 'object') options.familiar.learn(asked, name, given);
-    return runTool(tool, { exchange, args, key, limit }, era, options.metrics);
+    return runTool(tool, { exchange, args, key, limit }, era, options);
   } catch (error) {
     return failure(error, era);
   }
@@ -64,8 +66,9 @@ export function callFamiliar(
   { name, args, era }: FamiliarCall,
   exchange: Exchange,
   key: Caller | undefined,
-  { toolset, outputChars, metrics }: ToolMethodOptions,
+  options: ToolMethodOptions,
 ): Answer | Promise<Answer> | undefined {
+  const { toolset, outputChars } = options;
   let tool: Tool | undefined;
   try {
     tool = toolset().find(name, key);
@@ -74,7 +77,7 @@ export function callFamiliar(
     return undefined;
   }
   if (tool === undefined || !isReading(tool)) return undefined;
-  return runTool(tool, { exchange, args, key, limit: outputChars }, era, metrics, true);
+  return runTool(tool, { exchange, args, key, limit: outputChars }, era, options, true);
 }
 
 /** What was taken for the arguments of a familiar call is no JSON. */
@@ -84,11 +87,13 @@ function runTool(
   tool: Tool,
   call: ToolCall,
   era: Era,
-  metrics: McpMetrics,
+  { metrics, fresh }: ToolMethodOptions,
   isUnread = false,
 ): Answer | Promise<Answer> {
   try {
-    const output = tool.call(call);
+    // What writes goes to the leader from within.
+    const wait = tool.query?.plan.writes ? undefined : fresh?.(call.exchange);
+    const output = wait === undefined ? tool.call(call) : wait.then(() => tool.call(call));
     if (!(output instanceof Promise)) return finished(tool, call, output, metrics);
     return output.then(
       (output) => finished(tool, call, output, metrics),
