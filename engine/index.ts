@@ -118,7 +118,7 @@ export { LoadFeed, type FedRow } from './database/load/load-feed.js';
 export { type DumpOptions, dump } from './database/care/dump.js';
 export { DumpReader } from './database/care/restore-dump.js';
 export { derivedInvariants, verifyStorage } from './database/care/verify.js';
-export { openDataDirectory } from './storage/folder/manifest.js';
+export { openDataDirectory, storageFormat } from './storage/folder/manifest.js';
 export { type SchemaPreview, type Storage, openStorage } from './storage/open-storage.js';
 export { backUp, restore } from './database/care/backup.js';
 export { compactGraph } from './database/care/compact.js';

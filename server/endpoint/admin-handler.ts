@@ -1,7 +1,7 @@
 // Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
-import { type Database, fail, lookPlan } from '../../engine/index.js';
+import { type Database, fail, lookPlan, storageFormat } from '../../engine/index.js';
 import { explorerRoutes } from './explorer.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
 import type { HeaderList } from '../http/header-list.js';
@@ -129,7 +129,7 @@ function addObservation(options: AdminOptions, add: Add): void {
     version: options.version,
     interface: 1,
     compat: options.compat ? 'helix-2' : 'trellis',
-    format: { major: 1, minor: 0 },
+    format: storageFormat,
   });
   add('/version', 'any', () => version);
   add('/introspect', 'any', (_exchange, _body, caller) =>

@@ -67,7 +67,7 @@ interface Manifest {
  * the name of its table. 2.1: what is this node's alone stands apart from what all nodes of a cluster
  * share (meta.ts); older files are brought to it when they are opened to be written.
  */
-const format = { major: 2, minor: 1 };
+export const storageFormat = { major: 2, minor: 1 };
 
 /** Time that a stop takes at most for the checksums of pages: enough for some 6 GiB in memory. */
 const sumsMs = 2000;
@@ -136,7 +136,7 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       const least = wasClean ? manifest.data_bytes : undefined;
       checkDataFile(dataFile, { least, dbUuid: manifest.db_uuid });
     }
-    if (manifest.format.minor < format.minor && !options.readOnly) upgrade(path, manifest);
+    if (manifest.format.minor < storageFormat.minor && !options.readOnly) upgrade(path, manifest);
     let sums = readSums(dataFile, manifest.data_sums);
     const mark = (clean: boolean): void => {
       if (options.readOnly) return;
@@ -199,7 +199,7 @@ function freshManifest(path: string, { readOnly }: { readOnly?: boolean }): Mani
   if (holdsData) fail('DATA_DIR_BAD', { what: 'there is data but no MANIFEST.json' });
   if (readOnly) refuseEmpty(path);
   const manifest: Manifest = {
-    format,
+    format: storageFormat,
     created_by: 'trellisdb',
     db_uuid: randomUUID(),
     restore_epoch: randomUUID(),
@@ -238,7 +238,7 @@ function upgrade(path: string, manifest: Manifest): void {
     return true;
   });
   env.close();
-  manifest.format = format;
+  manifest.format = storageFormat;
   writeManifest(path, manifest);
 }
 
@@ -273,12 +273,12 @@ function readManifest(path: string): Manifest | undefined {
       crc32: string;
     };
     const { major, minor } = manifest.format;
-    if (major > format.major) {
-      const known = `${format.major}.${format.minor}`;
+    if (major > storageFormat.major) {
+      const known = `${storageFormat.major}.${storageFormat.minor}`;
       fail('FORMAT_TOO_NEW', { found: `${major}.${minor}`, known });
     }
     if (stored === checksumOf(manifest)) {
-      if (major < format.major) refuseOlder(`${major}.${minor}`);
+      if (major < storageFormat.major) refuseOlder(`${major}.${minor}`);
       return manifest;
     }
   } catch (error) {
@@ -288,7 +288,7 @@ function readManifest(path: string): Manifest | undefined {
 }
 
 function refuseOlder(found: string): never {
-  const known = `${format.major}.${format.minor}`;
+  const known = `${storageFormat.major}.${storageFormat.minor}`;
   fail(
     'DATA_DIR_BAD',
     { what: `the data has format ${found}, this version reads ${known}` },
