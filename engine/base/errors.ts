@@ -215,7 +215,7 @@ const table = {
   },
   LOG_TRUNCATED: {
     message: 'The log of the cluster begins at {first}; this node needs {needed}.',
-    hint: 'The node needs a newer copy of the data: see `trellis serve --cluster`.',
+    hint: 'The node fetches a copy of the data from the leader; `trellis cluster status` shows how far it is.',
   },
   LOG_UNAVAILABLE: {
     message: 'The log of the cluster cannot be reached: {what}.',
