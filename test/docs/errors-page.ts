@@ -30,7 +30,7 @@ curl -s localhost:6969/worksOf -H 'Content-Type: application/json' -d '{"person"
 | \`errors\` | all faults of one body, up to 8, when there are more than one |
 | \`request_id\` | the request's name in the log: the header \`X-Request-Id\`, or one made here |
 
-Embedded, the same codes are in \`error.code\` of a \`TrellisError\`. A query that was answered with an error has changed nothing.`;
+Embedded, the same codes are in \`error.code\` of a \`TrellisError\`. A query that was answered with an error has changed nothing, with one exception: after \`OUTCOME_UNKNOWN\` the write may be done or not.`;
 
 const titles: Record<string, string> = {
   '4': 'The request is at fault',

@@ -1,0 +1,37 @@
+// Facts that pages once told in two ways. Each is told in one place, and other pages lead there.
+import { describe, expect, test } from 'vitest';
+import { readManual } from '../support/page.js';
+
+interface Fact {
+  name: string;
+  /** The page that tells it, with the words that must be there. */
+  page: string;
+  says: RegExp;
+  /** What no other page may say. */
+  never: RegExp;
+}
+
+const facts: Fact[] = [
+  {
+    name: 'what an error leaves behind',
+    page: 'server/errors.md',
+    says: /an error has changed nothing, with one exception: after `OUTCOME_UNKNOWN`/,
+    never: /error has changed nothing[.]/,
+  },
+  {
+    name: 'when renewed TLS files count',
+    page: 'server/security.md',
+    says: /the transport `node` reads them on SIGHUP.*uWebSockets\.js, the default, reads them at the next start/s,
+    never: /TLS files are read again|keys and TLS files again/,
+  },
+];
+
+describe.each(facts)('$name', ({ page, says, never }) => {
+  const pages = readManual();
+  test('is told', () => {
+    expect(pages.find(({ path }) => path === page)?.text).toMatch(says);
+  });
+  test('and nowhere otherwise', () => {
+    expect(pages.filter(({ text }) => never.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+});
