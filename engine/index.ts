@@ -78,7 +78,7 @@ export { type Session, SessionStore } from './session/store.js';
 export type { Toolbox, Work } from './session/work.js';
 export { fragmentOf, labelOf, uuidAt } from './storage/record/record.js';
 export { createEmbedder } from './embed/create-embedder.js';
-export { modelFault } from './embed/model-fault.js';
+export { modelDestination, modelFault } from './embed/model-fault.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
 export { type AdHocCompilation, compileAdHoc } from './lang/ad-hoc.js';
 export { type Analysis, analyze } from './lang/analysis/analyze.js';

@@ -60,6 +60,13 @@ def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+class _NoRedirect(_request.HTTPRedirectHandler):
+    """The key is for one address: a redirect is an error, and is not followed."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
 class Client:
     """Calls a server. Every query is a method; \`call\` calls any by its name."""
 
@@ -79,6 +86,7 @@ class Client:
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         if api_key is not None:
             self._headers["x-api-key"] = api_key
+        self._opener = _request.build_opener(_NoRedirect)
 
     def call(
         self, name: str, params: Mapping[str, Any] | None = None, *, writes: bool = True
@@ -121,7 +129,7 @@ class Client:
         url = f"{self._url}/{_parse.quote(name, safe='')}"
         request = _request.Request(url, body, headers, method="POST")
         try:
-            with _request.urlopen(request, timeout=left) as response:
+            with self._opener.open(request, timeout=left) as response:
                 return cast(bytes, response.read())
         except _error.HTTPError as error:
             try:
@@ -129,5 +137,9 @@ class Client:
             except ValueError:
                 fault = {}
             told = fault if isinstance(fault, dict) else {}
+            if 300 <= error.code < 400:
+                place = error.headers.get("Location") or "elsewhere"
+                reason = f"{url} redirects to {place}, which is not followed"
+                told = {"error": reason, "code": "REDIRECTED"}
             raise TrellisError(error.code, told, dict(error.headers)) from None
 `;

@@ -34,7 +34,7 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
       const parsed = parseModel(model);
       if (parsed.kind === 'hash')
         return texts.map((text) => hashEmbedding(text, parsed.dimensions));
-      const provider = providerOf(parsed, options.environment);
+      const provider = providerOf(parsed, options);
       const known = new Map<string, Float64Array | undefined>();
       for (const text of texts) known.set(text, recall(`${model}\n${text}`));
       const unknown = [...known.keys()].filter((text) => known.get(text) === undefined);

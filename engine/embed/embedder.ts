@@ -7,6 +7,8 @@ export interface EmbedderOptions {
    * server, not here.
    */
   environment: Readonly<Record<string, string | undefined>>;
+  /** By variable: why a credential that is somewhere is not there. */
+  withheld?: Readonly<Record<string, string>>;
   timeoutMs: number;
   retries: number;
   cacheEntries: number;

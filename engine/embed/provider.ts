@@ -2,7 +2,12 @@
 // Everything comes from the environment handed in; nothing of a request decides where a call goes.
 import { type Model, notConfigured, type ProviderName } from './model.js';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** What of the environment is for providers. */
+export interface Environment {
+  environment: Readonly<Record<string, string | undefined>>;
+  /** By variable: why a credential that is somewhere is not in the environment. */
+  withheld?: Readonly<Record<string, string>> | undefined;
+}
 
 /** One HTTP call. */
 export interface ProviderCall {
@@ -19,6 +24,10 @@ export interface ProviderCall {
 export interface Provider {
   /** Most texts of one call. */
   batch: number;
+  /** Host and port that are called. */
+  host: string;
+  /** The variable of the credential that goes there. */
+  variable?: string;
   call(texts: readonly string[]): ProviderCall;
   /** The vectors inside an answer, not checked yet. */
   vectors(answer: unknown): unknown[];
@@ -48,9 +57,12 @@ export function providerOf(
 
 function openai(name: string, environment: Environment): Provider {
   const base = addressOf(environment, 'OPENAI_BASE_URL', 'https://api.openai.com/v1');
-  const credential = credentialOf(environment, 'OPENAI_API_KEY');
+  const variable = 'OPENAI_API_KEY';
+  const credential = credentialOf(environment, variable);
   return {
     batch: batchMax,
+    host: base.url.host,
+    variable,
     call: (texts) => ({
       provider: 'openai',
       url: under(base.url, 'embeddings'),
@@ -64,15 +76,19 @@ function openai(name: string, environment: Environment): Provider {
 }
 
 function azure(deployment: string, environment: Environment): Provider {
-  const resource = environment.AZURE_OPENAI_RESOURCE_NAME?.trim() ?? '';
-  if (!environment.AZURE_OPENAI_ENDPOINT && !/^[A-Za-z0-9-]+$/.test(resource))
+  const { AZURE_OPENAI_RESOURCE_NAME, AZURE_OPENAI_ENDPOINT } = environment.environment;
+  const resource = AZURE_OPENAI_RESOURCE_NAME?.trim() ?? '';
+  if (!AZURE_OPENAI_ENDPOINT && !/^[A-Za-z0-9-]+$/.test(resource))
     notConfigured('AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_ENDPOINT is not set');
   const usual = `https://${resource}.openai.azure.com`;
   const base = addressOf(environment, 'AZURE_OPENAI_ENDPOINT', usual);
-  const credential = credentialOf(environment, 'AZURE_OPENAI_API_KEY');
+  const variable = 'AZURE_OPENAI_API_KEY';
+  const credential = credentialOf(environment, variable);
   const path = `openai/deployments/${encodeURIComponent(deployment)}/embeddings`;
   return {
     batch: batchMax,
+    host: base.url.host,
+    variable,
     call: (texts) => ({
       provider: 'azure_openai',
       url: under(base.url, `${path}?api-version=2024-10-21`),
@@ -88,9 +104,12 @@ function azure(deployment: string, environment: Environment): Provider {
 function gemini(name: string, task: string, environment: Environment): Provider {
   const usual = 'https://generativelanguage.googleapis.com';
   const base = addressOf(environment, 'GEMINI_BASE_URL', usual);
-  const credential = credentialOf(environment, 'GEMINI_API_KEY');
+  const variable = 'GEMINI_API_KEY';
+  const credential = credentialOf(environment, variable);
   return {
     batch: 1,
+    host: base.url.host,
+    variable,
     call: ([text]) => ({
       provider: 'gemini',
       url: under(base.url, `v1beta/models/${encodeURIComponent(name)}:embedContent`),
@@ -107,6 +126,7 @@ function local(environment: Environment): Provider {
   const { url } = addressOf(environment, 'EMBEDDING_URL', 'http://localhost:8699/embed');
   return {
     batch: 1,
+    host: url.host,
     call: ([text]) => ({
       provider: 'local',
       url,
@@ -139,7 +159,7 @@ function memberOf(value: unknown, name: string): unknown {
 }
 
 function addressOf(
-  environment: Environment,
+  { environment }: Environment,
   variable: string,
   usual: string,
 ): { url: URL; trusted: boolean } {
@@ -155,9 +175,13 @@ function under(base: URL, path: string): URL {
   return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);
 }
 
-function credentialOf(environment: Environment, variable: string): string {
+function credentialOf({ environment, withheld }: Environment, variable: string): string {
   const credential = environment[variable]?.trim();
-  if (!credential) notConfigured(`the environment variable ${variable} is not set`);
+  if (!credential) {
+    const why = withheld?.[variable];
+    if (why !== undefined) notConfigured(why, 'Set both in the same place.');
+    notConfigured(`the environment variable ${variable} is not set`);
+  }
   if (!/^[\x21-\x7e]+$/.test(credential))
     notConfigured(`${variable} holds characters that no header may carry`);
   return credential;

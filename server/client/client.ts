@@ -172,10 +172,21 @@ class HttpConnection implements Connection {
     this.#nodes = new Nodes(options.url);
   }
 
-  /** Called as no member of anything: browsers and workers refuse their own under another `this`. */
-  #send(url: string, init?: RequestInit): Promise<Response> {
+  /**
+   * Called as no member of anything: browsers and workers refuse their own under another `this`. Redirects
+   * are not followed: the key is for this address. Fails with a TrellisError of the code REDIRECTED.
+   */
+  async #send(url: string, init?: RequestInit): Promise<Response> {
     const { fetch = globalThis.fetch } = this.options;
-    return fetch(url, init);
+    const response = await fetch(url, { ...init, redirect: 'manual' });
+    const { status, type, redirected, headers } = response;
+    // A browser keeps to itself where it leads.
+    const leadsOn = type === 'opaqueredirect' || (status >= 300 && status < 400);
+    if (!leadsOn && !redirected) return response;
+    const location = headers.get('location') ?? (redirected ? response.url : null);
+    const error = `${url} redirects to ${location ?? 'elsewhere'}, which is not followed`;
+    const hint = 'Give `url` the address of the server itself.';
+    throw new TrellisError({ error, code: 'REDIRECTED', args: { location }, hint }, status);
   }
 
   bytes(name: string, params?: object, given?: Given): Promise<Uint8Array> {
@@ -232,7 +243,10 @@ class HttpConnection implements Connection {
 
   async waitUntilReady(ms: number): Promise<void> {
     for (const end = performance.now() + ms; performance.now() < end; await pause(50)) {
-      const { ready } = await this.health().catch(() => ({ ready: false }));
+      const { ready } = await this.health().catch((error) => {
+        if (error instanceof TrellisError) throw error;
+        return { ready: false };
+      });
       if (ready) return;
     }
     throw new TimeoutError(`${this.#nodes.base} is not ready`);

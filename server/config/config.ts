@@ -8,13 +8,12 @@ import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from '
 import { readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
 import { socketPathOf } from '../http/listening.js';
-import { flatten, parseJsonTable, parseToml, readOptional } from './toml.js';
+import { readProjectFile } from '../folder/project-file.js';
+import { providerSettings } from './provider-source.js';
+import type { Environment, Setting } from './setting.js';
+import { flatten, parseJsonTable, parseToml } from './toml.js';
 
-export interface Setting {
-  value: unknown;
-  /** `default`, `flag --port`, `environment TRELLIS_PORT`, `trellis.toml`, ... */
-  source: string;
-}
+export type { Environment };
 
 export interface Config extends Omit<ConfigValues, 'limits'> {
   limits: Limits;
@@ -34,15 +33,15 @@ export interface Config extends Omit<ConfigValues, 'limits'> {
   /** Directory of further sources, relative to the project. */
   queriesDir: string;
   /** Credentials and base URLs of embedding providers, by variable name. */
-  environment: Readonly<Record<string, string | undefined>>;
+  environment: Environment;
+  /** Of these, credentials that are there and not used, and why. */
+  withheld: Readonly<Record<string, string>>;
   failpoint: string | undefined;
   /** Every key that has a value. */
   settings: ReadonlyMap<string, Setting>;
   /** Worth a line in the log at start. */
   notes: string[];
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ConfigRequest {
   projectDir: string;
@@ -66,26 +65,29 @@ export function announceHeaderBytes(bytes: number): void {
 interface Layer {
   source: (key: string) => string;
   values: Map<string, unknown>;
+  /** Of a file of the project. */
+  fromProject: boolean;
 }
 
 /** Reads and checks everything. Fails CONFIG_INVALID. */
 export function loadConfig(request: ConfigRequest): Config {
   const projectDir = resolve(request.projectDir);
   const notes: string[] = [];
-  const own = readOptional(join(projectDir, 'trellis.toml'), 'trellis.toml');
+  const own = readIn(projectDir, 'trellis.toml');
   const helix = readHelixFiles(projectDir, request.instance, notes);
   const dotEnv = readDotEnv(projectDir);
   const { environment } = request;
   const layers: Layer[] = [
     ...helix.layers,
     fileLayer('trellis.toml', own === undefined ? {} : parseToml(own, 'trellis.toml')),
-    environmentLayer(helixVariables, dotEnv, '.env '),
-    environmentLayer(trellisVariables(dotEnv), dotEnv, '.env '),
-    environmentLayer(helixVariables, environment, ''),
-    environmentLayer(trellisVariables(environment), environment, ''),
+    environmentLayer(helixVariables, dotEnv, true),
+    environmentLayer(trellisVariables(dotEnv), dotEnv, true),
+    environmentLayer(helixVariables, environment, false),
+    environmentLayer(trellisVariables(environment), environment, false),
     {
       source: (key) => `flag --${key.split('.').at(-1)!.replaceAll('_', '-')}`,
       values: new Map(request.flags),
+      fromProject: false,
     },
   ];
   const settings = mergeLayers(layers);
@@ -93,9 +95,19 @@ export function loadConfig(request: ConfigRequest): Config {
   if (usesHelix && settings.get('compat')!.source === 'default') {
     settings.set('compat', { value: 'helix-2', source: 'default beside HelixDB configuration' });
   }
-  addProviders(settings, environment, dotEnv);
-  return assemble(settings, projectDir, helix.queries, { ...dotEnv, ...environment }, notes);
+  const providers = providerSettings(environment, dotEnv);
+  for (const [name, setting] of providers.settings) settings.set(name, setting);
+  return {
+    ...assemble(settings, projectDir, notes),
+    queriesDir: helix.queries,
+    environment: providers.environment,
+    withheld: providers.withheld,
+    failpoint: environment.TRELLIS_FAILPOINT,
+  };
 }
+
+const readIn = (projectDir: string, name: string): string | undefined =>
+  readProjectFile(projectDir, join(projectDir, name), name);
 
 function readHelixFiles(
   projectDir: string,
@@ -105,27 +117,28 @@ function readHelixFiles(
   const layers: Layer[] = [];
   let queries = 'db';
   const add = (name: string, config: HelixConfig): void => {
-    layers.push({ source: () => name, values: config.values });
+    layers.push({ source: () => name, values: config.values, fromProject: true });
     queries = config.queries ?? queries;
     const note = ignoredNote(name, config);
     if (note !== undefined) notes.push(note);
   };
-  const json = readOptional(join(projectDir, 'config.hx.json'), 'config.hx.json');
+  const json = readIn(projectDir, 'config.hx.json');
   if (json !== undefined) {
     add('config.hx.json', readHelixJson(parseJsonTable(json, 'config.hx.json')));
   }
-  const toml = readOptional(join(projectDir, 'helix.toml'), 'helix.toml');
+  const toml = readIn(projectDir, 'helix.toml');
   if (toml !== undefined) add('helix.toml', readHelixToml(parseToml(toml, 'helix.toml'), instance));
   return { layers, queries };
 }
 
 function fileLayer(name: string, table: Record<string, unknown>): Layer {
-  return { source: () => name, values: flatten(table, (key) => schemaOf(key) !== undefined) };
+  const values = flatten(table, (key) => schemaOf(key) !== undefined);
+  return { source: () => name, values, fromProject: true };
 }
 
 /** As Node reads such a file: comments, `export`, quotes, values of several lines. */
 function readDotEnv(projectDir: string): Environment {
-  const text = readOptional(join(projectDir, '.env'), '.env') ?? '';
+  const text = readIn(projectDir, '.env') ?? '';
   // A byte-order mark is no part of the first name, and a tab before a comment none of the value.
   const variables = Object.entries(parseEnv(text.replace(/^\uFEFF/, '')));
   return Object.fromEntries(variables.map(([name, value]) => [name, value!.trim()]));
@@ -169,7 +182,7 @@ function trellisVariables(environment: Environment): Map<string, string> {
 function environmentLayer(
   variables: ReadonlyMap<string, string>,
   environment: Environment,
-  prefix: string,
+  fromProject: boolean,
 ): Layer {
   const values = new Map<string, unknown>();
   const names = new Map<string, string>();
@@ -182,7 +195,8 @@ function environmentLayer(
     values.set(key, key === 'storage.data_dir' ? resolve(directory) : text);
     names.set(key, name);
   }
-  return { source: (key) => `environment ${prefix}${names.get(key)}`, values };
+  const prefix = fromProject ? '.env ' : '';
+  return { source: (key) => `environment ${prefix}${names.get(key)}`, values, fromProject };
 }
 
 function failUnknown(key: string, source: string, known: Iterable<string>): never {
@@ -198,46 +212,22 @@ function mergeLayers(layers: readonly Layer[]): Map<string, Setting> {
   for (const [key, schema] of keySchemas) {
     settings.set(key, { value: schema.default, source: 'default' });
   }
-  for (const { source, values } of layers) {
+  for (const { source, values, fromProject } of layers) {
     for (const [key, raw] of values) {
       const schema = schemaOf(key);
       if (schema === undefined) return failUnknown(key, source(key), keySchemas.keys());
-      settings.set(key, { value: readValue(key, schema, raw, source(key)), source: source(key) });
+      const value = readValue(key, schema, raw, source(key));
+      settings.set(key, { value, source: source(key), ...(fromProject && { fromProject }) });
     }
   }
   return settings;
 }
 
-const providerVariables = [
-  'OPENAI_API_KEY',
-  'OPENAI_BASE_URL',
-  'AZURE_OPENAI_API_KEY',
-  'AZURE_OPENAI_RESOURCE_NAME',
-  'AZURE_OPENAI_ENDPOINT',
-  'GEMINI_API_KEY',
-  'GEMINI_BASE_URL',
-  'EMBEDDING_URL',
-];
-
-function addProviders(
-  settings: Map<string, Setting>,
-  environment: Environment,
-  dotEnv: Environment,
-): void {
-  for (const name of providerVariables) {
-    const value = environment[name] ?? dotEnv[name];
-    const source = environment[name] === undefined ? '.env' : 'environment';
-    if (value !== undefined) settings.set(name, { value, source });
-  }
-}
-
 function assemble(
   settings: Map<string, Setting>,
   projectDir: string,
-  queriesDir: string,
-  environment: Environment,
   notes: string[],
-): Config {
+): Omit<Config, 'queriesDir' | 'environment' | 'withheld' | 'failpoint'> {
   const cores = availableParallelism();
   // At least two, where operations.md says one: beside a single reader that searches vectors, the second
   // of two processors stood idle (3.2K of 3.9K searches a second).
@@ -270,9 +260,6 @@ function assemble(
     scatter,
     tenant: '',
     keysFile: resolve(projectDir, values.auth.keys_file || join(dataDir, 'keys.json')),
-    queriesDir,
-    environment: Object.fromEntries(providerVariables.map((name) => [name, environment[name]])),
-    failpoint: environment.TRELLIS_FAILPOINT,
     settings,
     notes,
   };

@@ -65,6 +65,7 @@ export function databaseOptions(
     workers: server.workers,
     embedder: createEmbedder({
       environment: config.environment,
+      withheld: config.withheld,
       timeoutMs: embedding.timeout,
       retries: embedding.retries,
       cacheEntries: embedding.cache_entries,

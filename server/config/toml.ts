@@ -1,6 +1,5 @@
 // Configuration files as flat keys: `[server] port = 1` becomes `server.port`. The only importer of
 // the TOML parser.
-import { readFileSync } from 'node:fs';
 import { TomlError, parse } from 'smol-toml';
 import { fail } from '../../engine/index.js';
 
@@ -8,19 +7,6 @@ export type Table = Record<string, unknown>;
 
 export function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/**
- * The text of a file, or undefined when there is none. Fails CONFIG_INVALID when it cannot be read.
- */
-export function readOptional(path: string, name: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    return fail('CONFIG_INVALID', { what: `${name} cannot be read: ${code}.` });
-  }
 }
 
 /** Fails CONFIG_INVALID with line and column. */

@@ -1,6 +1,6 @@
 // Imports through a running server: the stream goes out in parts, each a request to /_admin/import
 // under one name, so that the server goes on where it stopped.
-import { type ErrorData, type FedRow, TrellisError, fail } from '../../engine/index.js';
+import { type ErrorData, type FedRow, TrellisError, excerpt, fail } from '../../engine/index.js';
 import { toldValue } from '../request/told-error.js';
 import type { ImportTarget } from './import-target.js';
 
@@ -28,6 +28,14 @@ const noneOfOurs = (url: string, status: number): ErrorData => ({
   code: 'CONFIG_INVALID',
   args: { what: `What answers at ${url} with status ${status} is no server of this version.` },
 });
+
+/** Key and rows were meant for this address, and for no other. */
+function refuseRedirect(url: string, { status, headers }: Response): void {
+  if (status < 300 || status > 399) return;
+  const place = excerpt(headers.get('location') ?? 'elsewhere');
+  const what = `${url} redirects to ${place}: nothing was sent there.`;
+  fail('CONFIG_INVALID', { what }, { hint: 'Say the address of the server itself with --url.' });
+}
 
 export class RemoteImport implements ImportTarget {
   nodes = 0;
@@ -74,11 +82,12 @@ export class RemoteImport implements ImportTarget {
     let response: Response;
     let answer: Uint8Array;
     try {
-      response = await fetch(target, { method: 'POST', headers, body });
+      response = await fetch(target, { method: 'POST', headers, body, redirect: 'manual' });
       answer = new Uint8Array(await response.arrayBuffer());
     } catch {
       return fail('CONFIG_INVALID', { what: `No server answers at ${url}.` });
     }
+    refuseRedirect(url, response);
     const foreign = noneOfOurs(url, response.status);
     const reply = toldValue(response.ok, answer, foreign) as ImportReply;
     if (!Array.isArray(reply?.rejects)) throw new TrellisError(foreign);

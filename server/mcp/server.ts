@@ -1,7 +1,6 @@
 // The protocol put together around a database that may still be opening: tools of the program in
 // force, resources, prompts, streams, endpoint. Owns the tools, which are made anew when the program
 // changes, and the project's prompts, which are read again then.
-import { join } from 'node:path';
 import type { Database, Limits, Program } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import type { ConfigValues } from '../config/config-schema.js';
@@ -110,7 +109,7 @@ export class McpServer {
   /** The program, the prompts or the keys may be others now: reads the prompts, and tells. */
   adopt(): void {
     const { config, warn } = this.options;
-    const { prompts, faults } = readPrompts(join(config.projectDir, 'prompts'));
+    const { prompts, faults } = readPrompts(config.projectDir);
     this.#prompts = prompts;
     for (const fault of faults) warn(fault);
     if (this.listeners > 0) this.#streams.announce();

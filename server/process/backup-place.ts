@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { excerpt, fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
+import { liesInside } from '../folder/inside.js';
 
 /** The standard place: `backups` in the data directory. */
 function backupDir(config: Config): string {
@@ -45,6 +46,8 @@ export function newBackupPath(config: Config, name: string): string {
   const path = backupPath(config, name);
   if (existsSync(path)) refuse(name, 'the name of no backup yet');
   const dir = backupDir(config);
+  // Of a link in between only its owner knows where it leads.
+  if (!liesInside(dir, path)) refuse(name, 'a place inside `backup.dir`');
   for (let up = dirname(path); up !== dir; up = dirname(up)) {
     if (existsSync(up) && !statSync(up).isDirectory()) refuse(name, 'a place below folders');
     if (existsSync(join(up, 'MANIFEST.json'))) refuse(name, 'a place outside other backups');

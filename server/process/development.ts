@@ -1,7 +1,7 @@
 // What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each request,
 // and a look at trellis.toml.
 import { basename, resolve } from 'node:path';
-import { errorMessage, type Program, TrellisError } from '../../engine/index.js';
+import { errorHint, errorMessage, type Program, TrellisError } from '../../engine/index.js';
 import { type Config, processEnvironment } from '../config/config.js';
 import { watchConfig } from '../dev/config-watch.js';
 import { RequestLines } from '../dev/request-lines.js';
@@ -11,7 +11,7 @@ import { type Log, printLine } from '../observe/log.js';
 import type { AnsweredCall } from '../request/reception.js';
 import { painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/wording.js';
-import { typesFiles, writeTypesFiles } from '../project/types-file.js';
+import { configuredPlace, typesFiles, writeTypesFiles } from '../project/types-file.js';
 import { packageVersion } from './program-file.js';
 
 export class Development {
@@ -40,11 +40,12 @@ export class Development {
     if (types.out === '') return;
     try {
       const made = { program, files, version: packageVersion() };
-      writeTypesFiles(typesFiles(this.config, types.out, types, made));
+      writeTypesFiles(typesFiles(this.config, configuredPlace(this.config), types, made));
       if (isAsked) this.log('info', `wrote ${types.out}`);
     } catch (error) {
       if (!(error instanceof TrellisError)) throw error;
-      this.log('warn', errorMessage(error.data));
+      const hint = errorHint(error.data);
+      this.log('warn', errorMessage(error.data), { ...(hint !== undefined && { hint }) });
     }
   }
 

@@ -24,7 +24,7 @@ import { exitCodes, reportFailure } from './exit-code.js';
 import { socketPathOf } from '../http/listening.js';
 import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
-import { modelWarnings } from '../project/model-check.js';
+import { credentialLine, modelWarnings } from '../project/model-check.js';
 import type { NodeCalls } from '../request/node-call.js';
 import type { AnsweredCall } from '../request/reception.js';
 import { Development } from './development.js';
@@ -86,6 +86,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   const started = performance.now();
   const sources = new SourceBook();
   const program = compileSources(config, log, sources);
+  const credentials = credentialLine(config, program);
+  if (credentials !== undefined) log('info', credentials);
   const development = options.dev && new Development(config, log, options.dev.reread);
   const { openDatabase, environment } = options;
   const tenants = { program, openDatabase };

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { excerpt, fail } from '../../engine/index.js';
 import { type Config, loadConfig, processEnvironment } from '../config/config.js';
+import { checkProjectPlaces } from '../config/project-places.js';
 import { tenantConfig } from '../config/tenant-config.js';
 import type { CommandLine } from '../terminal/command.js';
 
@@ -47,6 +48,7 @@ export function configOf(
     environment: processEnvironment,
     ...(instance === undefined ? {} : { instance }),
   });
+  checkProjectPlaces(config);
   const tenant = line.flags.get('tenant');
   return tenant === undefined ? config : tenantConfig(config, tenant);
 }

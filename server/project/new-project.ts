@@ -1,9 +1,10 @@
 // A new project: the files of a template, and those that every project has. Invariant: a file that is
 // there already is never written over.
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { excerpt, fail, nearestName } from '../../engine/index.js';
 import { keySchemas } from '../config/config-schema.js';
+import { isThere } from '../folder/inside.js';
 import type { Command } from '../terminal/command.js';
 import { shownPath } from '../terminal/wording.js';
 
@@ -46,9 +47,10 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of files) {
       const path = join(folder, name);
-      const isThere = existsSync(path);
-      if (!isThere) writeFileSync(path, text, { flag: 'wx' });
-      (isThere ? kept : written).push(name);
+      // A link that leads nowhere is there, too.
+      const isKept = isThere(path);
+      if (!isKept) writeFileSync(path, text, { flag: 'wx' });
+      (isKept ? kept : written).push(name);
     }
   } catch (error) {
     const what = `A project cannot be written to ${shownPath(folder)}: ${(error as NodeJS.ErrnoException).code}.`;
@@ -84,11 +86,11 @@ const db = queries(connect({ url: 'http://127.0.0.1:6969' }));
 \`\`\`
 
 TypeScript finds both with \`"module": "nodenext"\`, or where a bundler does the finding.
-\`npx trellis types\` writes the file anew, and so does \`npx trellis dev\` with every change.
+\`npx --no-install trellisdb types\` writes the file anew, and so does \`npx --no-install trellisdb dev\` with every change.
 `;
 
-const daily = `\`npx trellis dev\` serves this folder and takes over what you change; \`npx trellis check\` prints what is wrong;
-\`npx trellis help\` names the rest. The data are in \`.trellis\`, filled from \`seed.ndjson\` when they are empty.
+const daily = `\`npm install\` once; then \`npx --no-install trellisdb dev\` serves this folder and takes over what you change,
+\`npx --no-install trellisdb check\` prints what is wrong, \`npx --no-install trellisdb help\` names the rest. The data are in \`.trellis\`, filled from \`seed.ndjson\` when they are empty.
 `;
 
 function packageText({ folder, version }: NewProject): string {

@@ -1,9 +1,11 @@
 // The sources of a project: which `.hx` files belong to it, read in path order. Invariant: a file
-// that cannot be read refuses the whole set, so that a program is never compiled from half of its
-// sources.
+// that cannot be read, or a link that leads out of the project, refuses the whole set, so that a program
+// is never compiled from half of its sources, nor from somebody else's files.
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Source, fail } from '../../engine/index.js';
+import { isWithin } from '../folder/inside.js';
+import { leadsOut } from '../folder/project-file.js';
 import { shownPath } from '../terminal/wording.js';
 
 /** Beyond this nobody wrote a source by hand; the compiler's own limit is far below. */
@@ -28,16 +30,28 @@ function reasonOf(error: unknown): string {
 export function readSources(projectDir: string, queriesDir: string): Source[] {
   const paths = new Set(listFolder(projectDir, '', projectDir).files);
   const queries = join(projectDir, queriesDir);
+  const realDir = realpathSync(projectDir);
   if (relative(projectDir, queries) !== '') {
-    const found = walk(projectDir, queries, new Set(), 0);
+    const found = walk({ projectDir, realDir }, queries, new Set(), 0);
     for (const path of found) paths.add(path);
   }
-  return [...paths].sort(byPath).map((path) => readSource(projectDir, path));
+  return [...paths].sort(byPath).map((path) => readSource({ projectDir, realDir }, path));
+}
+
+interface Folder {
+  projectDir: string;
+  /** The same, links followed. */
+  realDir: string;
+}
+
+function refuseOutside({ realDir }: Folder, real: string, path: string): void {
+  if (!isWithin(realDir, real)) refuse(path, leadsOut);
 }
 
 const byPath = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function walk(projectDir: string, folder: string, above: Set<string>, depth: number): string[] {
+function walk(project: Folder, folder: string, above: Set<string>, depth: number): string[] {
+  const { projectDir } = project;
   const path = slashed(relative(projectDir, folder));
   let real: string;
   try {
@@ -48,9 +62,10 @@ function walk(projectDir: string, folder: string, above: Set<string>, depth: num
     return refuse(path, reasonOf(error));
   }
   if (above.has(real) || depth > depthMax) refuse(path, 'is a loop of symbolic links');
+  refuseOutside(project, real, path);
   const { files, folders } = listFolder(folder, path, projectDir);
   const within = new Set(above).add(real);
-  const deeper = folders.flatMap((inner) => walk(projectDir, inner, within, depth + 1));
+  const deeper = folders.flatMap((inner) => walk(project, inner, within, depth + 1));
   return [...files, ...deeper];
 }
 
@@ -90,9 +105,10 @@ function isFolder(entry: Dirent, full: string): boolean {
   }
 }
 
-function readSource(projectDir: string, path: string): Source {
-  const full = join(projectDir, path);
+function readSource(project: Folder, path: string): Source {
   try {
+    const full = realpathSync(join(project.projectDir, path));
+    refuseOutside(project, full, path);
     const status = statSync(full);
     if (status.isDirectory()) refuse(path, 'is a directory');
     if (!status.isFile()) refuse(path, 'is no file');

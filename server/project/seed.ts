@@ -1,10 +1,10 @@
 // `seed.ndjson`: the calls that fill an empty database of a project, one per line. A line is
 // {"query", "body", "save"}; `save` keeps parts of the answer under names (JSON Pointers), and a
 // text "$name" in a later body stands for what was kept.
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Compile } from 'typebox/schema';
 import { type Database, TrellisError, errorMessage, excerpt, fail } from '../../engine/index.js';
+import { readProjectFile } from '../folder/project-file.js';
 
 const seedName = 'seed.ndjson';
 const inFlightMax = 1_024;
@@ -39,9 +39,10 @@ function isEmpty(database: Database): boolean {
  * one commit. Fails SOURCE_INVALID naming the line.
  */
 export async function playSeed(projectDir: string, database: Database): Promise<number> {
-  const path = join(projectDir, seedName);
-  if (!existsSync(path) || !isEmpty(database)) return 0;
-  const lines = readFileSync(path, 'utf8').split('\n');
+  if (!isEmpty(database)) return 0;
+  const text = readProjectFile(projectDir, join(projectDir, seedName), seedName);
+  if (text === undefined) return 0;
+  const lines = text.split('\n');
   const kept = new Map<string, Promise<unknown>>();
   const running = new Set<Promise<unknown>>();
   let calls = 0;

@@ -21,7 +21,8 @@ let server: Server;
 let run = 0;
 const notRun: string[] = [];
 beforeAll(async () => {
-  server = await startServer({ sources, env: { TRELLIS_SERVER_ADHOC: 'true' } });
+  const env = { TRELLIS_SERVER_ADHOC: 'true' };
+  server = await startServer({ sources, env, hasOwnData: true });
 });
 afterAll(async () => {
   process.stdout.write(`the manual: ${run} blocks run, ${notRun.length} not\n`);

@@ -1,7 +1,7 @@
 // Where the commands of the manual are run: an empty folder for each page, in which `trellis` is a command, the demo
 // stands at server/demo, `trellisdb` is an installed package, and one server of the demo answers at the port of the manual.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { transformSync } from 'esbuild';
 import { makeFolder, root } from '../support/project.js';
@@ -34,11 +34,8 @@ export class Workplace {
     writeFileSync(join(commands, 'trellis'), script, { mode: 0o755 });
     this.#path = `${commands}${delimiter}${process.env.PATH}`;
     mkdirSync(join(this.folder, 'server'));
+    // Commands find the data of the running server in it.
     symlinkSync(server.project, join(this.folder, 'server/demo'));
-    // Commands find the data of the running server where they would be of themselves.
-    const standard = join(server.project, '.trellis');
-    mkdirSync(standard, { recursive: true });
-    if (!existsSync(join(standard, 'data'))) symlinkSync(server.data, join(standard, 'data'));
     mkdirSync(join(this.folder, 'node_modules'));
     symlinkSync(root, join(this.folder, 'node_modules/trellisdb'));
     symlinkSync(join(root, 'node_modules/helix-ts'), join(this.folder, 'node_modules/helix-ts'));

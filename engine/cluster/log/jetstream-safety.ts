@@ -65,7 +65,8 @@ async function byMonitor(monitors: readonly string[]): Promise<Answer[]> {
   const asked = monitors.map(async (monitor) => {
     try {
       const at = `${monitor.replace(/\/$/, '')}/jsz?config=true`;
-      const reply = await fetch(at, { signal: AbortSignal.timeout(5 * waitMs) });
+      const signal = AbortSignal.timeout(5 * waitMs);
+      const reply = await fetch(at, { signal, redirect: 'error' });
       const report = (await reply.json()) as ServerReport;
       return [answerOf(report, report.server_id ?? monitor)];
     } catch {

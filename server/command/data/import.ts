@@ -1,7 +1,7 @@
 // `trellis import`: files into a database, either by opening its data directory or through a running
 // server. Shows how far it is on a terminal, keeps rows that were refused in a file, and goes on
 // where it stopped when it is run again with the same files.
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { LoadFeed, type Program, TrellisError, fail, openDatabase } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
@@ -105,7 +105,13 @@ function settingsOf(flags: ReadonlyMap<string, string>): FileSettings {
 /** `TYPE=FILE` names the same file as `FILE`. */
 function rejectsBeside(word: string): string {
   const path = existsSync(word) ? word : word.replace(/^\w+=/, '');
-  return `${path.replace(/[/\\]+$/, '')}.rejects.ndjson`;
+  const rejects = `${path.replace(/[/\\]+$/, '')}.rejects.ndjson`;
+  // Whoever made the folder of the data may have put it there, to whatever file.
+  if (lstatSync(rejects, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    const what = `${rejects} is a link: nothing is written through it.`;
+    fail('CONFIG_INVALID', { what }, { hint: 'Remove it, or name another file with --rejects.' });
+  }
+  return rejects;
 }
 
 async function importHere(job: Job): Promise<ImportTarget> {

@@ -1,5 +1,5 @@
 // `trellis fmt`: sources in the one style there is. Files that cannot be read stay as they are.
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, formatSource, printDiagnostic } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
@@ -48,6 +48,11 @@ function formatFiles(paths: readonly string[], isCheck: boolean): number {
   let faulty = 0;
   let changed = 0;
   for (const path of paths) {
+    if (lstatSync(path).isSymbolicLink()) {
+      // Its target is a file of its own: of this project, or somebody else's.
+      printErrorLine(`${shownPath(path)} is a link: it is left as it is`);
+      continue;
+    }
     const source = readFileSync(path);
     const text = formatted(shownPath(path), source);
     if (text === undefined) faulty++;

@@ -1,6 +1,6 @@
 // `trellis openapi`: the document of `GET /openapi.json`, without a server (client.md 3).
-import { writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { writeOwnFile } from '../../folder/own-file.js';
 import { documentOf } from '../../openapi/document.js';
 import { printLine } from '../../observe/log.js';
 import { exitCodes } from '../../process/exit-code.js';
@@ -10,11 +10,18 @@ import { configOf } from '../../project/line-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/wording.js';
 
+/** How a document begins. */
+const ours = /^\{\s*"openapi": "3\./;
+
 export const openapi: Command = {
   name: 'openapi',
   about: 'Prints the queries of a project as an OpenAPI 3.1 document.',
   words: '[PROJECT_DIR]',
-  flags: { ...projectFlags, out: { value: 'FILE', about: 'Writes it there; - is stdout.' } },
+  flags: {
+    ...projectFlags,
+    out: { value: 'FILE', about: 'Writes it there; - is stdout.' },
+    force: { about: 'Replaces a file that is no such document, too.' },
+  },
   run: (line) => {
     const config = configOf(line, line.words[0]);
     const document = documentOf(requireProgram(config).program, {
@@ -27,7 +34,8 @@ export const openapi: Command = {
     const out = line.flags.get('out');
     if (out === undefined || out === '-') printLine(text);
     else {
-      writeFileSync(resolve(out), `${text}\n`);
+      const force = line.switches.has('force');
+      writeOwnFile(resolve(out), `${text}\n`, { isOurs: (old) => ours.test(old), force });
       printLine(shownPath(resolve(out)));
     }
     return exitCodes.ok;

@@ -1,6 +1,7 @@
 // `trellis repl`: a shell for queries, over the running server or the data directory itself.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeOwnFolder, writeOwnFile } from '../../folder/own-file.js';
+import { readProjectFile } from '../../folder/project-file.js';
 import { printErrorLine } from '../../observe/log.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { requireProgram } from '../../project/compiled-project.js';
@@ -24,33 +25,37 @@ async function runShell(line: CommandLine): Promise<number> {
   const asker = await openAsker(config, program, write);
   const { stdin: input, stdout: output } = process;
   const terminal = input.isTTY === true && output.isTTY === true;
-  const path = join(config.projectDir, '.trellis', 'shell-history');
-  const { limits } = config;
-  const history = terminal ? historyIn(path) : [];
+  const { limits, projectDir } = config;
+  const history = terminal ? historyIn(projectDir) : [];
   if (terminal) printErrorLine('.help says what there is besides queries.');
   const shell = { program, sources, limits, asker, write, input, output, terminal, history };
   try {
     const after = await new Repl(shell).run();
-    if (terminal) keep(path, after);
+    if (terminal) keep(projectDir, after);
   } finally {
     await asker.close();
   }
   return exitCodes.ok;
 }
 
-function historyIn(path: string): string[] {
+const historyPath = (projectDir: string): string => join(projectDir, '.trellis', 'shell-history');
+
+export function historyIn(projectDir: string): string[] {
   try {
-    return readFileSync(path, 'utf8').split('\n').filter(Boolean);
+    const text = readProjectFile(projectDir, historyPath(projectDir), 'shell-history') ?? '';
+    return text.split('\n').filter(Boolean);
   } catch {
     return [];
   }
 }
 
 /** Where the folder cannot be written there is no history, which is no reason to fail. */
-function keep(path: string, history: readonly string[]): void {
+export function keep(projectDir: string, history: readonly string[]): void {
+  const path = historyPath(projectDir);
+  const rules = { within: projectDir, mode: 0o600 };
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `${history.join('\n')}\n`, { mode: 0o600 });
+    makeOwnFolder(dirname(path), rules);
+    writeOwnFile(path, `${history.join('\n')}\n`, rules);
   } catch {
     printErrorLine('The history could not be kept.');
   }

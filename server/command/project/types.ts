@@ -20,6 +20,7 @@ import { requireProgram } from '../../project/compiled-project.js';
 import { configOf } from '../../project/line-config.js';
 import {
   against,
+  configuredPlace,
   type TypesFiles,
   typesFiles,
   typesText,
@@ -48,6 +49,7 @@ export const types: Command = {
     python: { value: 'FILE', about: 'A Python module instead, with a client in it.' },
     watch: { about: 'Goes on, and writes again whenever the sources change.' },
     check: { about: 'Ends with 1 when the file is not what would be written.' },
+    force: { about: 'Replaces a file that this command has not written, too.' },
   },
   run: (line) => writeTypes(line),
 };
@@ -67,11 +69,12 @@ async function writeTypes(line: CommandLine): Promise<number> {
     if (!made.isCurrent) printErrorLine(told);
     return made.isCurrent ? exitCodes.ok : exitCodes.diagnostics;
   }
-  writeTypesFiles(made);
+  const force = line.switches.has('force');
+  writeTypesFiles(made, force);
   printLine(path);
   if (line.switches.has('watch')) {
     await watched(config, () => {
-      writeTypesFiles(make());
+      writeTypesFiles(make(), force);
       printLine(path);
     });
   }
@@ -101,8 +104,9 @@ function wishOf(line: CommandLine, config: Config): Wish {
     };
   }
   // A flag is about the working directory, the configuration about the project.
-  const out = given === undefined ? config.types.out : resolve(given);
-  return { make: () => typesFiles(config, out, types, { ...read(config), version }) };
+  const place =
+    given === undefined ? configuredPlace(config) : { out: resolve(given), isGiven: true };
+  return { make: () => typesFiles(config, place, types, { ...read(config), version }) };
 }
 
 function pythonWish({ flags, switches }: CommandLine, config: Config, file: string): Wish {

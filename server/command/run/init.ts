@@ -1,5 +1,6 @@
 // `trellis init`: a new project from a template. Asks nothing, and writes over nothing.
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { fail } from '../../../engine/index.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { packageVersion, templateFolder } from '../../process/program-file.js';
@@ -7,6 +8,13 @@ import { hasSources, makeProject } from '../../project/new-project.js';
 import type { Command } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/wording.js';
 import { printLine } from '../../observe/log.js';
+
+/** Whether npx finds this program from the folder: in it or above. */
+function isInstalled(folder: string): boolean {
+  const from = resolve(folder);
+  const isHere = existsSync(join(from, 'node_modules/trellisdb/package.json'));
+  return isHere || (dirname(from) !== from && isInstalled(dirname(from)));
+}
 
 export const init: Command = {
   name: 'init',
@@ -38,7 +46,9 @@ export const init: Command = {
     // What a shell would take apart stands in quotes.
     const place = /^[\w./~-]+$/.test(shown) ? shown : `"${shown}"`;
     const go = shown === '.' ? '' : `cd ${place} && `;
-    printLine(`\nNext: ${go}npx trellis dev`);
+    // Without a package of its own in reach npx would have to fetch one.
+    const install = isInstalled(folder) ? '' : 'npm install && ';
+    printLine(`\nNext: ${go}${install}npx --no-install trellisdb dev`);
     return exitCodes.ok;
   },
 };

@@ -1,7 +1,8 @@
-// The extension: starts `trellis lsp` in the workspace and hands on what VS Code asks. A client of its own,
-// for the protocol's other client is fifty times the size of all of this.
+// The extension: starts `trellis lsp` in a workspace that is a project of ours, and hands on what VS Code asks. A
+// client of its own, for the protocol's other client is fifty times the size of all of this.
 const { spawn } = require('node:child_process');
 const vscode = require('vscode');
+const { commandFor, isOfProject, isProject } = require('./project.js');
 
 const language = 'helixql';
 const separator = '\r\n\r\n';
@@ -192,15 +193,30 @@ async function runQuery(command, name) {
   if (words === undefined) return;
   const terminal = vscode.window.createTerminal('TrellisDB');
   terminal.show();
-  terminal.sendText([...command, 'query', name, words].join(' ').trim());
+  const [program, ...rest] = command;
+  const quoted = /^[\w./:\\-]+$/.test(program) ? program : `"${program}"`;
+  terminal.sendText([quoted, ...rest, 'query', name, words].join(' ').trim());
+}
+
+/** Sources of projects are ours; other files of this ending stay what they are. */
+function claim(folder, document) {
+  const { languageId, fileName = '' } = document;
+  if (languageId === language || !fileName.endsWith('.hx') || !isOfProject(folder, fileName)) return;
+  void vscode.languages.setTextDocumentLanguage(document, language);
 }
 
 async function activate(context) {
+  const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+  const cwd = folders.find(isProject);
+  if (cwd === undefined) return;
   const settings = vscode.workspace.getConfiguration('trellis');
-  const command = settings.get('command');
-  const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+  const command = commandFor(cwd, settings.get('command'));
   const faults = vscode.languages.createDiagnosticCollection(language);
-  const child = spawn(command[0], [...command.slice(1), 'lsp'], { cwd });
+  const child = spawn(command[0], [...command.slice(1), 'lsp'], {
+    cwd,
+    // Windows runs `.cmd` files in a shell only.
+    shell: command[0].endsWith('.cmd'),
+  });
   const session = new Session(child, (method, params) => {
     if (method !== 'textDocument/publishDiagnostics') return;
     faults.set(vscode.Uri.parse(params.uri), params.diagnostics.map(diagnosticOf));
@@ -215,6 +231,7 @@ async function activate(context) {
   }
   session.tell('initialized', {});
   const open = (document) => {
+    claim(cwd, document);
     if (document.languageId !== language) return;
     const textDocument = { uri: document.uri.toString(), text: document.getText() };
     session.tell('textDocument/didOpen', { textDocument });

@@ -78,6 +78,8 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
     response = await fetch(path, {
       headers,
       cache: 'no-store',
+      // The key is for the server of this page.
+      redirect: 'manual',
       ...(body !== undefined && { method: 'POST', body }),
       ...(signal && { signal }),
     });
@@ -87,6 +89,10 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
     isOffline.value = true;
     const fault = { error: 'The server does not answer.', code: 'UNREACHABLE' };
     throw new ApiError(fault, 0);
+  }
+  if (response.type === 'opaqueredirect') {
+    const error = 'The server redirects this request, which is not followed.';
+    throw new ApiError({ error, code: 'REDIRECTED' }, 0);
   }
   if (isOffline.value) comebacks.value++;
   isOffline.value = false;

@@ -1,7 +1,15 @@
 // The one server of a project, found or started. Invariant: this process never opens the data; of
 // several that start a server at once one gets the data, and all others find it.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fail } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
@@ -115,8 +123,11 @@ export class ServerLink {
 function openLog(path: string): number | 'ignore' {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    const isLarge = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 1024 * 1024;
-    return openSync(path, isLarge ? 'w' : 'a');
+    const isLarge = (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) > 1024 * 1024;
+    const { O_WRONLY, O_CREAT, O_APPEND, O_TRUNC, O_NOFOLLOW = 0 } = constants;
+    // Not through a link, which a project could have put there.
+    const how = O_WRONLY | O_CREAT | O_NOFOLLOW | (isLarge ? O_TRUNC : O_APPEND);
+    return openSync(path, how, 0o600);
   } catch {
     return 'ignore';
   }

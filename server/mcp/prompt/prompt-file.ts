@@ -1,8 +1,10 @@
 // A project's own prompts: `prompts/*.md`, each with a head between lines of three dashes (`name`,
 // `description`, and under `arguments` a line per argument, one that may be left out with a `?`) and
-// the text below. Invariant: a file that cannot be read leaves out itself and no other.
+// the text below. Invariants: a file that cannot be read leaves out itself and no other; nothing outside the
+// real folder of the project is read.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { leadsOut, realFile } from '../../folder/project-file.js';
 import type { Prompt, PromptArgument } from './prompt.js';
 
 const filesMax = 200;
@@ -15,11 +17,12 @@ export interface FoundPrompts {
   faults: string[];
 }
 
-export function readPrompts(folder: string): FoundPrompts {
+export function readPrompts(projectDir: string): FoundPrompts {
+  const folder = join(projectDir, 'prompts');
   const prompts = new Map<string, Prompt>();
   const faults: string[] = [];
   for (const file of filesIn(folder)) {
-    const prompt = readOne(join(folder, file), file.slice(0, -3));
+    const prompt = readOne(projectDir, join(folder, file), file.slice(0, -3));
     if (typeof prompt === 'string') faults.push(`prompts/${file}: ${prompt}`);
     else if (prompts.has(prompt.name)) {
       faults.push(`prompts/${file}: another file has the name ${prompt.name}`);
@@ -40,8 +43,11 @@ function filesIn(folder: string): string[] {
   }
 }
 
-function readOne(path: string, standardName: string): Prompt | string {
+function readOne(projectDir: string, named: string, standardName: string): Prompt | string {
   try {
+    const path = realFile(projectDir, named);
+    if (path === 'outside') return `it ${leadsOut}`;
+    if (path === undefined) return 'it cannot be read (ENOENT)';
     const status = statSync(path);
     if (!status.isFile() || status.size > fileBytesMax) {
       return `it is no file of at most ${fileBytesMax} bytes`;

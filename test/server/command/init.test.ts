@@ -1,6 +1,6 @@
 // New projects (tooling.md 2, W02): each template compiles without a word, fills its data, and answers
 // the calls of its README; nothing that is there is written over.
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -117,9 +117,14 @@ describe('W02: trellis init', () => {
 
   it('says where to go on, also where a name has a blank', async () => {
     const project = join(folder, 'my app');
-    expect((await trellis('init', project))[1]).toMatch(
-      /^Next: cd ".*my app" && npx trellis dev$/m,
+    const next = async () => (await trellis('init', project, '--force'))[1];
+    expect(await next()).toMatch(
+      /^Next: cd ".*my app" && npm install && npx --no-install trellisdb dev$/m,
     );
+    const installed = join(folder, 'node_modules/trellisdb');
+    mkdirSync(installed, { recursive: true });
+    writeFileSync(join(installed, 'package.json'), '{}');
+    expect(await next()).toMatch(/^Next: cd ".*my app" && npx --no-install trellisdb dev$/m);
   });
 });
 

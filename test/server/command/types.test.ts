@@ -72,7 +72,8 @@ test('--split writes a part for each source, and takes away only what it has wri
   expect(await runCommand(split)).toBe(0);
   expect(parts()).toEqual(['a.ts', 'elements.ts', 'mine.ts']);
   // A part that was changed by hand is made again.
-  writeFileSync(join(folder, 'trellis.gen/a.ts'), 'changed');
+  const changed = `${text('trellis.gen/a.ts')}changed`;
+  writeFileSync(join(folder, 'trellis.gen/a.ts'), changed);
   expect(await runCommand([...split, '--check'])).toBe(1);
   expect(await runCommand(split)).toBe(0);
   expect(await runCommand([...split, '--check'])).toBe(0);

@@ -19,6 +19,8 @@ export interface StartOptions extends Project {
   workers?: number;
   /** Milliseconds until the ready line. */
   readyMs?: number;
+  /** The data lie where a project has them of itself. */
+  hasOwnData?: boolean;
 }
 
 export interface Exit {
@@ -82,7 +84,7 @@ export class Server {
   ) {}
 
   get data(): string {
-    return join(this.folder, 'data');
+    return join(this.folder, this.options.hasOwnData ? 'project/.trellis/data' : 'data');
   }
   get project(): string {
     return join(this.folder, 'project');

@@ -1,0 +1,39 @@
+// The files of a project as they are read. Invariant: what is read lies inside the real folder; a link within
+// it is followed (as in a mounted ConfigMap, whose files are links to `..data`), one that leads out is refused.
+import { readFileSync, realpathSync } from 'node:fs';
+import { fail } from '../../engine/index.js';
+import { isMissing, isWithin } from './inside.js';
+
+/**
+ * The real path of a file of the project; undefined where there is none, `outside` where a link leads out of the
+ * folder. Fails as the system does for everything else, such as a loop of links.
+ */
+export function realFile(folder: string, path: string): string | 'outside' | undefined {
+  try {
+    const real = realpathSync(path);
+    return isWithin(realpathSync(folder), real) ? real : 'outside';
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What a message says of a file that is a link to elsewhere. */
+export const leadsOut = 'is a link that leads out of the project';
+
+/**
+ * The text of a file by its name in the project, or undefined when there is none. Fails CONFIG_INVALID when it
+ * cannot be read, or leads out of the folder.
+ */
+export function readProjectFile(folder: string, path: string, name: string): string | undefined {
+  try {
+    const real = realFile(folder, path);
+    if (real === undefined) return undefined;
+    if (real !== 'outside') return readFileSync(real, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return fail('CONFIG_INVALID', { what: `${name} cannot be read: ${code}.` });
+  }
+  const hint = 'Files of a project are read inside its folder only: put the file itself there.';
+  return fail('CONFIG_INVALID', { what: `${name} ${leadsOut}.` }, { hint });
+}
